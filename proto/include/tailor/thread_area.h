@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 */
+/*
+ * The memory an engine shares with the daemon: arenas of thread areas, each a tag slot and an activity log.
+ *
+ * An arena is a memfd sealed with F_SEAL_SHRINK|F_SEAL_GROW that the agent owns and writes; the daemon maps
+ * it read-only and trusts nothing in it. Layout, little endian, fixed by `version`:
+ *
+ *   arena:   tailor_arena_header (4096 bytes), then `area_count` areas of `area_size` bytes
+ *   area:    tailor_slot (128 bytes: two cache lines, so that no neighbour's prefetch shares it),
+ *            tailor_log_header (128 bytes), `log_capacity` records of 32 bytes
+ *
+ * The log is a ring with one producer, the area's thread. It never waits: a reader that falls behind by
+ * more than the capacity sees from `head` how many records it lost.
+ */
+#ifndef TAILOR_THREAD_AREA_H
+#define TAILOR_THREAD_AREA_H
+
+#include <stdint.h>
+
+#define TAILOR_ARENA_MAGIC UINT64_C(0x414E4552414C4154) /* "TALARENA" */
+#define TAILOR_ARENA_VERSION 1u
+
+struct tailor_arena_header {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t area_count;
+  uint32_t area_size;    /* bytes: 256 + log_capacity * 32 */
+  uint32_t log_capacity; /* records, a power of two */
+  /* Agent-wide state, meaningful in the first arena (index 0) only. */
+  uint64_t oldest_unsent_tsc; /* rdtsc of the oldest message still waiting in the agent, 0 = none. The daemon
+                                 does not attribute past it (up to a bound). */
+  uint64_t messages_queued;
+  uint64_t messages_dropped;
+  uint8_t reserved[4096 - 48];
+};
+
+enum tailor_area_state {
+  TAILOR_AREA_FREE = 0,
+  TAILOR_AREA_LIVE = 1,   /* `tid` runs with this area */
+  TAILOR_AREA_CLOSED = 2, /* the thread ended; the log may still hold unread records */
+};
+
+/* One per thread. `tag` is the tag where the strategy is "memory slot", and may be kept as a copy elsewhere. */
+struct tailor_slot {
+  uint64_t tag;
+  uint32_t state; /* enum tailor_area_state */
+  uint32_t tid;   /* in the engine's pid namespace */
+  uint32_t use;   /* counts the threads that had this area: the reader notices a new owner */
+  uint8_t reserved[128 - 20];
+};
+
+struct tailor_log_header {
+  uint64_t head; /* records ever written; store-released after the record */
+  uint8_t reserved[128 - 8];
+};
+
+enum tailor_log_kind {
+  TAILOR_LOG_NONE = 0,
+  TAILOR_LOG_EXECUTION_BEGIN = 1, /* a = execution handle, b = plan id: this thread starts to work for it */
+  TAILOR_LOG_EXECUTION_END = 2,   /* a = execution handle */
+  TAILOR_LOG_PIPELINE_BEGIN = 3,  /* id = pipeline id in the plan */
+  TAILOR_LOG_PIPELINE_END = 4,
+  TAILOR_LOG_MORSEL_BEGIN = 5, /* id = pipeline id, a = first tuple, b = tuple count */
+  TAILOR_LOG_MORSEL_END = 6,
+  TAILOR_LOG_COMPONENT_BEGIN = 7, /* id = engine component; nests */
+  TAILOR_LOG_COMPONENT_END = 8,
+  TAILOR_LOG_REGION_ADD = 9,     /* id = region kind declared over the socket, a = base address, b = bytes */
+  TAILOR_LOG_REGION_REMOVE = 10, /* a = base address */
+  TAILOR_LOG_ITERATION = 11,     /* id = component, a = number of the iteration that starts */
+};
+
+struct tailor_log_record {
+  uint64_t tsc; /* raw rdtsc */
+  uint16_t kind;
+  uint16_t reserved;
+  uint32_t id;
+  uint64_t a;
+  uint64_t b;
+};
+
+#define TAILOR_LOG_RECORD_SIZE 32u
+#define TAILOR_AREA_LOG_OFFSET 256u /* of the first record from the start of the area */
+
+#endif
