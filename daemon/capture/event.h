@@ -1,0 +1,69 @@
+// What capture gives to the rest of the daemon: typed, validated, time-ordered events. It knows no queries.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "proto/base/ids.h"
+
+namespace tailor::capture {
+
+// Units are never added together.
+enum class Unit : std::uint8_t { kNsOnCpu = 0, kNsOffCpu = 1, kEvents = 2 };
+
+// An event source of a recording ("cpu-clock", "cycles:P"); `index` is what events carry.
+struct Source {
+  std::uint16_t index = 0;
+  std::string name;
+  Unit unit = Unit::kNsOnCpu;
+  std::uint64_t period = 0;  // nominal, in the unit
+  bool precise = false;      // IP is that of the instruction which caused the event
+};
+
+enum class Kind : std::uint8_t {
+  kSample,
+  kMmap,     // text: file name; address, size, page_offset; executable mappings
+  kComm,     // text: the new name; flag_exec
+  kFork,     // pid, tid are the child's; parent_pid, parent_tid
+  kExit,
+  kSwitchOut,
+  kSwitchIn,
+  kLost,          // `weight` records lost in ring `cpu`
+  kLostSamples,   // `weight` samples lost in hardware
+  kThrottle,
+  kUnthrottle,
+  kGap,           // nothing was recorded on `cpu` from `time - weight` to `time`
+};
+
+// Mode of the CPU at the sample. Stored: never renumber.
+enum class Mode : std::uint8_t { kUser = 0, kKernel = 1, kOther = 2 };
+
+// One event. Trivially copyable; variable parts (call chains, texts) lie in the batch that owns the event.
+struct Event {
+  TimeNs time = 0;
+  Kind kind = Kind::kSample;
+  Mode mode = Mode::kUser;
+  std::uint16_t source = 0;   // index of its Source
+  std::uint32_t cpu = 0;
+  std::int32_t pid = 0;       // in the daemon's pid namespace
+  std::int32_t tid = 0;
+  std::uint64_t weight = 0;   // in the source's unit: the period this sample stands for
+  std::uint64_t ip = 0;
+  std::uint64_t user_ip = 0;  // where user code was, also for kernel-mode samples; 0 unknown
+  std::uint64_t tag = 0;      // the tag register as sampled, unchecked; 0 also when not available
+  bool has_tag = false;       // false: the register was not captured or is hidden (kernel mode)
+  bool flag_exec = false;
+  bool has_address = false;
+  std::uint16_t chain_size = 0;   // user call chain, innermost first, without the IP itself
+  std::uint32_t chain_offset = 0; // into Batch::words
+  std::uint32_t text_offset = 0;  // into Batch::text
+  std::uint32_t text_size = 0;
+  std::uint64_t address = 0;      // data address of a sample; start of a mapping
+  std::uint64_t size = 0;         // of a mapping
+  std::uint64_t page_offset = 0;
+  std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
+  std::int32_t parent_pid = 0;
+  std::int32_t parent_tid = 0;
+};
+
+}  // namespace tailor::capture

@@ -1,0 +1,110 @@
+// What the pipeline hands to whoever keeps a profile: the store, a file, a test.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/attribute/attribution.h"
+#include "daemon/capture/event.h"
+#include "proto/base/ids.h"
+#include "tailor/thread_area.h"
+#include "tailor/v1/dictionary.pb.h"
+#include "tailor/v1/registration.pb.h"
+
+namespace tailor::store {
+
+// A sample with its raw evidence (IP, tag) and the derived attribution.
+struct SampleRecord {
+  TimeNs time = 0;
+  ProcessId process;
+  std::int32_t tid = 0;
+  std::uint32_t cpu = 0;
+  std::uint16_t source = 0;
+  capture::Mode mode = capture::Mode::kUser;
+  bool has_tag = false;
+  std::uint64_t weight = 0;
+  std::uint64_t ip = 0;
+  std::uint64_t user_ip = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t address = 0;
+  attribute::Attribution attribution;
+};
+
+struct ProcessRecord {
+  ProcessId process;
+  std::string comm;
+  std::string engine_name, engine_version;  // empty: not registered
+  std::string agent_version;
+  TimeNs first_seen = 0;
+  TimeNs registered = kTimeMin;  // kTimeMin: never
+  std::uint64_t tag_key = 0;
+  std::uint32_t tag_strategy = 0;
+};
+
+struct ExecutionRecord {
+  ProcessId process;
+  ExecutionHandle handle = 0;
+  ExecutionId id;
+  PlanId plan = 0;
+  TimeNs begin = 0;
+  TimeNs end = kTimeMax;  // kTimeMax: still running
+  std::uint64_t rows = 0;
+  std::string error;
+  std::vector<std::pair<std::string, std::string>> labels;
+};
+
+// One thread's log record with its time converted.
+struct ActivityRecord {
+  TimeNs time = 0;
+  ProcessId process;
+  std::int32_t tid = 0;
+  tailor_log_kind kind = TAILOR_LOG_NONE;
+  std::uint32_t id = 0;
+  std::uint64_t a = 0, b = 0;
+};
+
+// Totals of one process (or of the ring, process = {}) since the recording began; they add up:
+// received = attributed + unattributed + filtered + late.
+struct Accounting {
+  ProcessId process;
+  std::uint64_t received = 0, attributed = 0, unattributed = 0, filtered = 0, late = 0;
+  std::uint64_t lost_ring = 0, lost_hardware = 0, throttled = 0, gap_ns = 0;
+  std::uint64_t log_records = 0, log_lost = 0;
+  std::uint64_t messages = 0, messages_rejected = 0, agent_dropped = 0;
+};
+
+// How the recording was made.
+struct RecordingInfo {
+  std::string host, kernel, cpu, daemon_version, command;
+  std::uint64_t wall_clock_ns = 0;  // CLOCK_REALTIME of `start`
+  TimeNs start = 0;
+  std::vector<capture::Source> sources;
+  std::string capture_row;  // which way of sampling was taken, and why
+  std::string clock_source;
+  std::uint64_t clock_error_ns = 0;
+};
+
+// Calls come from one thread, in the order of the watermark; a plan or code object comes before the first
+// sample that names it, an execution's record is given again when it changes (the last one counts).
+class ProfileSink {
+ public:
+  virtual ~ProfileSink() = default;
+  virtual void on_recording(const RecordingInfo& info) = 0;
+  virtual void on_process(const ProcessRecord& process) = 0;
+  virtual void on_thread(ProcessId process, std::int32_t tid, const std::string& name) = 0;
+  virtual void on_component(ProcessId process, std::uint32_t id, const std::string& name) = 0;
+  virtual void on_region_kind(ProcessId process, const tailor::v1::RegionKind& kind) = 0;
+  virtual void on_plan(ProcessId process, TimeNs loaded, const tailor::v1::Plan& plan) = 0;
+  virtual void on_code(ProcessId process, TimeNs loaded, const tailor::v1::CodeObject& code) = 0;
+  virtual void on_code_unload(ProcessId process, TimeNs time, CodeId code) = 0;
+  virtual void on_execution(const ExecutionRecord& execution) = 0;
+  virtual void on_samples(std::span<const SampleRecord> samples) = 0;
+  virtual void on_activity(std::span<const ActivityRecord> records) = 0;
+  virtual void on_accounting(const Accounting& accounting) = 0;
+  // Everything up to `watermark` has been given.
+  virtual void on_watermark(TimeNs watermark) = 0;
+};
+
+}  // namespace tailor::store
