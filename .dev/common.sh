@@ -1,0 +1,83 @@
+# What all commands of ./dev share.
+
+TAILOR_YES=${TAILOR_YES:-}
+TAILOR_OFFLINE=${TAILOR_OFFLINE:-}
+CACHE=$TAILOR_ROOT/.dev/cache
+VENV=$CACHE/venv
+WEFT_DATA_SHOWN=${WEFT_DATA:-${XDG_CACHE_HOME:-$HOME/.cache}/weft}
+
+if [ -t 1 ] && [ -z "${NO_COLOR:-}" ]; then
+  BOLD=$'\e[1m' DIM=$'\e[2m' RESET=$'\e[0m'
+else
+  BOLD='' DIM='' RESET=''
+fi
+
+say() { printf '%s==>%s %s\n' "$BOLD" "$RESET" "$*"; }
+die() {
+  local code=$1
+  shift
+  printf 'dev: %s\n' "$*" >&2
+  exit "$code"
+}
+
+# packages SET: the Debian packages of a set (build, test, lint ...), one a line.
+packages() { sed -n "/^\[$1\]/,/^\[/p" "$TAILOR_ROOT/.dev/packages" | grep -vE '^\[|^#|^$' | awk '{print $1}'; }
+
+missing_packages() {
+  local p
+  for p in "$@"; do
+    [ "$(dpkg-query -W -f='${db:Status-Status}' "$p" 2>/dev/null)" = installed ] || echo "$p"
+  done
+}
+
+# need SET...: installs what is missing of these package sets, after asking.
+need() {
+  local set wanted=() missing sudo=
+  command -v dpkg-query >/dev/null || die 1 "this is not a Debian system: install the packages of .dev/packages by hand"
+  for set in "$@"; do mapfile -t -O "${#wanted[@]}" wanted < <(packages "$set"); done
+  mapfile -t missing < <(missing_packages "${wanted[@]}")
+  [ ${#missing[@]} -eq 0 ] && return
+  [ -n "$TAILOR_OFFLINE" ] && die 1 "missing packages, and --offline forbids to install them: ${missing[*]}"
+  say "Debian packages to install: ${missing[*]}"
+  if [ "$(id -u)" != 0 ]; then
+    command -v sudo >/dev/null || die 1 "not root, and no sudo: install the packages above and run this again"
+    sudo=sudo
+  fi
+  if [ -z "$TAILOR_YES" ]; then
+    [ -t 0 ] || die 1 "cannot ask whether to install them: pass --yes, or install them first"
+    read -r -p "Install them with ${sudo:+sudo }apt-get? [Y/n] " answer
+    case $answer in '' | [Yy]*) ;; *) die 1 "not installed" ;; esac
+  fi
+  $sudo apt-get update -qq || die 1 "apt-get update failed"
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >"$CACHE/apt.log" 2>&1 ||
+    { tail -n 5 "$CACHE/apt.log" >&2; die 1 "apt-get install failed: see $CACHE/apt.log"; }
+}
+
+# need_venv: the Python tools for data and cross-checks (generator, DuckDB), in a virtual environment of ours.
+need_venv() {
+  local wanted=$TAILOR_ROOT/.dev/requirements.txt
+  if [ -f "$VENV/requirements.txt" ] && cmp -s "$wanted" "$VENV/requirements.txt"; then return; fi
+  [ -n "$TAILOR_OFFLINE" ] && die 1 "the Python tools are missing, and --offline forbids to download them: run ./dev fetch"
+  say "Python tools for test data ($(grep -cE '^[a-z]' "$wanted") packages, into .dev/cache/venv)"
+  python3 -m venv "$VENV" || die 1 "python3 -m venv failed: is python3-venv installed?"
+  "$VENV/bin/pip" install -q --disable-pip-version-check -r "$wanted" || die 1 "pip install failed"
+  cp "$wanted" "$VENV/requirements.txt"
+}
+
+# build PRESET [TARGET...]: configures once and builds; build/ is the release preset.
+build() {
+  local preset=$1 dir
+  shift
+  case $preset in release) dir=build ;; *) dir=build-$preset ;; esac
+  [ -f "$dir/build.ninja" ] || cmake --preset "$preset" >"$CACHE/configure-$preset.log" 2>&1 ||
+    { tail -n 20 "$CACHE/configure-$preset.log" >&2; die 1 "cmake failed: see $CACHE/configure-$preset.log"; }
+  if [ -t 1 ]; then
+    ninja -C "$dir" "$@" || die 1 "the build failed"
+  else
+    ninja -C "$dir" "$@" >"$CACHE/build-$preset.log" 2>&1 ||
+      { grep -E -A12 'error|FAILED' "$CACHE/build-$preset.log" | head -60 >&2; die 1 "the build failed: see $CACHE/build-$preset.log"; }
+  fi
+}
+
+mkdir -p "$CACHE"
+export WEFT_TPCHGEN=${WEFT_TPCHGEN:-$VENV/bin/tpchgen-cli}

@@ -1,0 +1,36 @@
+# Runs the tests group by group, so that a slow group shows. A test that cannot run here skips with its reason.
+dev_test() {
+  local full='' only='' filter=() group start failed=0 ran=0 skipped=0 bad=0 log
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --full) full=1 ;;
+      --group) only=${2:?--group needs a name}; shift ;;
+      --filter) filter=(-R "${2:?--filter needs an expression}"); shift ;;
+      *) die 2 "test: unknown option '$1'" ;;
+    esac
+    shift
+  done
+  need build data test kernel
+  need_venv
+  if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi
+  start=$SECONDS
+  build release
+  say "build: $((SECONDS - start)) s"
+  for group in unit fuzz integration e2e kernel ${full:+full}; do
+    [ -n "$only" ] && [ "$only" != "$group" ] && continue
+    start=$SECONDS
+    log=$CACHE/test-$group.log
+    say "$group"
+    ctest --test-dir build -L "^$group\$" ${filter[@]+"${filter[@]}"} --verbose --no-tests=ignore \
+      -j "$([ "$group" = unit ] && nproc || echo 1)" >"$log" 2>&1 || failed=1
+    # Skips with their reasons, and failures, are what a reader wants to see; the rest is in the log.
+    grep -hE '\*\*\*|SKIP|Skipped|Failure$|\[  FAILED' "$log" | sort -u | head -60 || true
+    if grep -qE '\*\*\*(Failed|Timeout|Exception)' "$log"; then tail -n 150 "$log"; fi
+    ran=$((ran + $(grep -cE ' Passed ' "$log" || true)))
+    skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log" || true)))
+    bad=$((bad + $(grep -cE '\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" || true)))
+    printf '%s    %-12s %4d s%s\n' "$DIM" "$group" $((SECONDS - start)) "$RESET"
+  done
+  echo "$ran passed, $bad failed, $skipped skipped"
+  return $failed
+}
