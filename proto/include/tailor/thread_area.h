@@ -26,18 +26,22 @@ struct tailor_arena_header {
   uint32_t area_count;
   uint32_t area_size;    /* bytes: 256 + log_capacity * 32 */
   uint32_t log_capacity; /* records, a power of two */
-  /* Agent-wide state, meaningful in the first arena (index 0) only. */
-  uint64_t oldest_unsent_tsc; /* rdtsc of the oldest message still waiting in the agent, 0 = none. The daemon
-                                 does not attribute past it (up to a bound). */
+  /* Agent-wide state, meaningful in the first arena (index 0) only. A call that sends something counts it in
+   * `queued` before it returns; the agent counts it in `settled` once it lies in the socket (or needs no
+   * sending). So: read rdtsc T, then `queued`; once `settled` has reached that number and the socket was read
+   * empty, everything said in calls that returned before T is known. While a new connection is brought up to
+   * date `settled` is 0. Both only grow otherwise. */
   uint64_t messages_queued;
-  uint64_t messages_dropped;
+  uint64_t messages_settled;
+  uint64_t messages_dropped; /* never reached a daemon: queue full, memory short, or over before one was there */
   uint8_t reserved[4096 - 48];
 };
 
 enum tailor_area_state {
   TAILOR_AREA_FREE = 0,
   TAILOR_AREA_LIVE = 1,   /* `tid` runs with this area */
-  TAILOR_AREA_CLOSED = 2, /* the thread ended; the log may still hold unread records */
+  TAILOR_AREA_CLOSED = 2, /* the thread ended; its log may still hold unread records, and stays as it is when
+                             another thread takes the area: `head` never goes back */
 };
 
 /* One per thread. `tag` is the tag where the strategy is "memory slot", and may be kept as a copy elsewhere. */
@@ -67,6 +71,8 @@ enum tailor_log_kind {
   TAILOR_LOG_REGION_ADD = 9,     /* id = region kind declared over the socket, a = base address, b = bytes */
   TAILOR_LOG_REGION_REMOVE = 10, /* a = base address */
   TAILOR_LOG_ITERATION = 11,     /* id = component, a = number of the iteration that starts */
+  TAILOR_LOG_THREAD_BEGIN = 12,  /* id = tid in the engine's pid namespace, a = slot.use: what follows is of this
+                                    thread. First record of every thread. */
 };
 
 struct tailor_log_record {

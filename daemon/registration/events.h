@@ -1,0 +1,99 @@
+// What registration gives to the rest of the daemon: who is there, what their agents say, what their threads
+// do. Everything in these events was validated: sizes, seals, ids and strings are within the limits of
+// daemon/registration/limits.h, thread ids are translated. Times are the agents' raw rdtsc values, which an
+// agent may forge: treat them as claims (never newer than `received_tsc`).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <tailor/thread_area.h>
+
+#include "proto/base/ids.h"
+#include "tailor/v1/registration.pb.h"
+
+namespace tailor::registration {
+
+class ArenaView;
+
+// Numbers connections since the daemon's start, never 0, never reused.
+using ConnectionId = std::uint64_t;
+
+// An agent said Hello. The kernel's word for who it is; `hello` is the agent's own.
+// A reconnect of the same agent (equal `hello.session()`) continues its process: the agent sends again all
+// that is live, with the old times. What it loaded before and does not send again by the first Settled of this
+// connection is gone.
+struct PeerConnected {
+  ConnectionId connection = 0;
+  ProcessId process;
+  std::uint32_t uid = 0;
+  std::uint32_t gid = 0;
+  std::uint64_t received_tsc = 0;
+  v1::Hello hello;
+};
+
+// Anything but Hello and ArenaAdd. In ThreadAdd `tid` is that of the daemon's pid namespace, 0 if it could not
+// be translated. `message.tsc()` is never above `received_tsc`.
+struct PeerMessage {
+  ConnectionId connection = 0;
+  ProcessId process;
+  std::uint64_t received_tsc = 0;
+  v1::AgentMessage message;
+};
+
+// An arena was mapped. Its slots may be read for as long as the pointer is held, from any thread.
+struct ArenaMapped {
+  ProcessId process;
+  std::uint32_t index = 0;
+  std::shared_ptr<const ArenaView> arena;
+};
+
+// New records of one thread's activity log, in the order in which they were written. Their kinds are known
+// ones and TAILOR_LOG_THREAD_BEGIN is left out; nothing else about them is checked: a record may lie about its
+// time. `lost` records before the first one of this batch were overwritten before they could be read.
+struct ActivityRecords {
+  ProcessId process;
+  std::int32_t tid = 0;  // in the daemon's pid namespace; 0 if it could not be translated
+  std::vector<tailor_log_record> records;
+  std::uint64_t lost = 0;
+};
+
+// Everything the process said, in calls that returned before `tsc` and in records with times before it, has
+// been handed to the sink. Grows per process. Attribution may go on up to here.
+struct Settled {
+  ProcessId process;
+  std::uint64_t tsc = 0;
+};
+
+enum class GoneReason : std::uint8_t {
+  kGoodbye,      // the engine stopped its agent
+  kHangup,       // the connection ended: process exit, crash, or a reconnect that follows
+  kProcessExit,  // the kernel says that the process is gone
+  kProtocol,     // it sent what no agent sends; `detail` says what
+  kRefused,      // the daemon closed it; `detail` has the reason given
+};
+
+// The connection is over; its logs were drained once more. Last event of the connection.
+struct PeerGone {
+  ConnectionId connection = 0;
+  ProcessId process;
+  GoneReason reason = GoneReason::kHangup;
+  std::string detail;
+};
+
+// Receives the events. Called from the thread that runs the Server, which may call Server::Reply and
+// Server::Refuse from inside.
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void OnConnected(const PeerConnected& event) = 0;
+  virtual void OnMessage(PeerMessage event) = 0;
+  virtual void OnArena(const ArenaMapped& event) = 0;
+  virtual void OnActivity(ActivityRecords event) = 0;
+  virtual void OnSettled(const Settled& event) = 0;
+  virtual void OnGone(const PeerGone& event) = 0;
+};
+
+}  // namespace tailor::registration
