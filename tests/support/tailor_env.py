@@ -1,0 +1,100 @@
+"""Runs the binaries as a user does: a private tailord with its own sockets and store, weft, tailor.
+
+Used by tests/e2e and tests/bench. Everything lives in one temporary folder that goes when the daemon ends.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(os.environ.get("TAILOR_BUILD", ROOT / "build"))
+BIN = BUILD / "bin"
+SKIP = 77
+
+
+def skip(reason):
+    """Ends the test as skipped; ctest shows the reason."""
+    print(f"SKIP: {reason}")
+    sys.exit(SKIP)
+
+
+def check(condition, text):
+    """Ends the test as failed unless the condition holds; prints what held."""
+    if not condition:
+        print(f"FAILED: {text}")
+        sys.exit(1)
+    print(f"ok: {text}")
+
+
+def run(*command, env=None, timeout=300, expect=0, stdin=None):
+    """Runs a command to its end; returns its standard output. Any other exit code than `expect` fails the test."""
+    done = subprocess.run([str(c) for c in command], env={**os.environ, **(env or {})}, capture_output=True, text=True,
+                          timeout=timeout, input=stdin)
+    if expect is not None and done.returncode != expect:
+        print(f"FAILED: {' '.join(map(str, command))}: exit code {done.returncode}, expected {expect}")
+        print(done.stdout[-3000:], done.stderr[-3000:], sep="\n")
+        sys.exit(1)
+    return done.stdout
+
+
+def sampling_denied():
+    """Why perf_event cannot be used here, or None."""
+    probe = subprocess.run([str(BIN / "tailor"), "record", "-o", "/dev/null", "--", "true"], capture_output=True, text=True)
+    return None if probe.returncode == 0 else probe.stderr.strip()
+
+
+class Daemon:
+    """A private tailord. Use as a context manager; `env` makes weft and tailor talk to it."""
+
+    def __init__(self, frequency=1000, options=()):
+        self.folder = tempfile.TemporaryDirectory(prefix="tailor-test-")
+        base = pathlib.Path(self.folder.name)
+        self.socket, self.control, self.store = base / "agent.sock", base / "control.sock", base / "store"
+        self.log = open(base / "log", "w+")
+        self.env = {"TAILOR_SOCKET": str(self.socket), "TAILOR_CONTROL": str(self.control),
+                    "TAILOR_STORE": str(self.store)}
+        self.command = [str(BIN / "tailord"), "--socket", str(self.socket), "--control", str(self.control), "--store",
+                        str(self.store), "--frequency", str(frequency), *map(str, options)]
+        self.process = None
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=self.log, stderr=subprocess.STDOUT)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline:
+            if self.process.poll() is not None:
+                break
+            status = subprocess.run([str(BIN / "tailor"), "status"], env={**os.environ, **self.env}, capture_output=True)
+            if status.returncode == 0:
+                return self
+            time.sleep(0.05)
+        self.log.seek(0)
+        print("FAILED: tailord did not come up:", self.log.read()[-3000:])
+        sys.exit(1)
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(how)
+            self.process.wait(timeout=30)
+        return self.process.returncode if self.process else None
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+        self.log.close()
+        self.folder.cleanup()
+
+    def tailor(self, *arguments, **options):
+        return run(BIN / "tailor", *arguments, env=self.env, **options)
+
+    def weft(self, *arguments, **options):
+        return run(BIN / "weft", *arguments, env=self.env, **options)
+
+    def report(self, *arguments):
+        return json.loads(self.tailor("report", *arguments, "--json"))
