@@ -1,0 +1,88 @@
+#include "daemon/store/block_writer.h"
+
+#include "tailor/v1/profile.pb.h"
+
+namespace tailor::store {
+
+BlockWriter::BlockWriter(std::unique_ptr<Output> output, const FileHeader& header)
+    : output_(std::move(output)), header_(header) {}
+
+Status BlockWriter::append(BlockType type, std::string_view raw) {
+  if (!header_written_) {
+    const auto head = encode(header_);
+    if (auto ok = output_->append({reinterpret_cast<const char*>(head.data()), head.size()}); !ok) return ok;
+    header_written_ = true;
+    stats_.bytes += head.size();
+  }
+  const std::string block = make_block(type, sequence_, raw);
+  if (auto ok = output_->append(block); !ok) return ok;
+  ++sequence_;
+  ++stats_.blocks;
+  stats_.bytes += block.size();
+  return Ok{};
+}
+
+std::string BlockWriter::loss_record() const {
+  v1::MetaBlock meta;
+  auto* loss = meta.add_records()->mutable_writer_loss();
+  loss->set_samples(stats_.lost_samples);
+  loss->set_activity(stats_.lost_activity);
+  loss->set_blocks(stats_.lost_blocks);
+  loss->set_reason(stats_.loss_reason);
+  return meta.SerializeAsString();
+}
+
+Status BlockWriter::pay_owed() {
+  while (!owed_.empty()) {
+    if (auto ok = append(owed_.front().type, owed_.front().raw); !ok) return ok;
+    owed_bytes_ -= owed_.front().raw.size();
+    owed_.pop_front();
+  }
+  if (loss_unsaid_) {
+    if (auto ok = append(BlockType::kMeta, loss_record()); !ok) return ok;
+    loss_unsaid_ = false;
+  }
+  return Ok{};
+}
+
+void BlockWriter::lose(BlockType type, std::string_view raw, const BlockContent& content,
+                       const std::string& reason) {
+  if (stats_.loss_reason.empty()) stats_.loss_reason = reason;
+  const bool droppable = type == BlockType::kSamples || type == BlockType::kActivity;
+  if (!droppable && raw.size() <= kMaxBlockBytes && owed_bytes_ + raw.size() <= kMaxOwedBytes) {
+    owed_bytes_ += raw.size();
+    owed_.push_back({type, std::string(raw)});
+    return;
+  }
+  ++stats_.lost_blocks;
+  stats_.lost_samples += content.samples;
+  stats_.lost_activity += content.activity;
+  loss_unsaid_ = true;
+}
+
+void BlockWriter::write(BlockType type, std::string_view raw, const BlockContent& content) {
+  if (raw.size() > kMaxBlockBytes) {
+    lose(type, raw, content, "a block would exceed 64 MiB");
+    return;
+  }
+  Status ok = pay_owed();
+  if (ok) ok = append(type, raw);
+  if (!ok) {
+    lose(type, raw, content, ok.error().message);
+    return;
+  }
+  stats_.samples += content.samples;
+  stats_.activity += content.activity;
+}
+
+Status BlockWriter::finish() {
+  if (auto ok = pay_owed(); !ok) return ok;
+  v1::EndBlock end;
+  end.set_blocks(sequence_);
+  end.set_samples(stats_.samples);
+  end.set_activity(stats_.activity);
+  if (auto ok = append(BlockType::kEnd, end.SerializeAsString()); !ok) return ok;
+  return output_->sync();
+}
+
+}  // namespace tailor::store

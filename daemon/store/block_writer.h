@@ -1,0 +1,70 @@
+// Writes numbered blocks to an Output and keeps count of what it could not write.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "daemon/store/block.h"
+#include "daemon/store/file_io.h"
+#include "proto/base/ids.h"
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+// What a block holds, for the counts and the catalogue.
+struct BlockContent {
+  std::uint64_t samples = 0;
+  std::uint64_t activity = 0;
+  TimeNs first = kTimeMax;  // of samples and activity
+  TimeNs last = kTimeMin;
+};
+
+struct WriteStats {
+  std::uint64_t blocks = 0, bytes = 0, samples = 0, activity = 0;  // written
+  std::uint64_t lost_blocks = 0, lost_samples = 0, lost_activity = 0;
+  std::string loss_reason;  // of the first loss
+};
+
+// When the disk is full, samples and activity are dropped and counted; everything else (without it later
+// samples could not be read) is kept back, up to kMaxOwedBytes, and written first once there is room again. A
+// block that follows a loss says how much was lost so far. One thread.
+class BlockWriter {
+ public:
+  static constexpr std::size_t kMaxOwedBytes = 64u << 20;
+
+  BlockWriter(std::unique_ptr<Output> output, const FileHeader& header);
+
+  // Failures are counted in stats(), and tried again for what may not be dropped.
+  void write(BlockType type, std::string_view raw, const BlockContent& content = {});
+
+  // Writes what is owed and the END block, and syncs. Fails if any of that did; no write may follow.
+  Status finish();
+  Status sync() { return output_->sync(); }
+
+  const WriteStats& stats() const { return stats_; }
+
+ private:
+  struct Owed {
+    BlockType type;
+    std::string raw;
+  };
+
+  Status append(BlockType type, std::string_view raw);
+  Status pay_owed();
+  void lose(BlockType type, std::string_view raw, const BlockContent& content, const std::string& reason);
+  std::string loss_record() const;
+
+  std::unique_ptr<Output> output_;
+  FileHeader header_;
+  bool header_written_ = false;
+  bool loss_unsaid_ = false;
+  std::uint64_t sequence_ = 0;
+  std::deque<Owed> owed_;
+  std::size_t owed_bytes_ = 0;
+  WriteStats stats_;
+};
+
+}  // namespace tailor::store

@@ -1,0 +1,170 @@
+#include "daemon/store/encoder.h"
+
+#include <algorithm>
+
+#include "daemon/store/activity_codec.h"
+#include "daemon/store/meta_codec.h"
+#include "daemon/store/sample_codec.h"
+
+namespace tailor::store {
+namespace {
+
+constexpr std::size_t kMaxMetaBytes = 1u << 20;
+constexpr std::size_t kSha256Size = 32;
+
+template <typename Record>
+BlockContent times_of(const std::vector<Record>& records) {
+  BlockContent content;
+  for (const Record& record : records) {
+    content.first = std::min(content.first, record.time);
+    content.last = std::max(content.last, record.time);
+  }
+  return content;
+}
+
+}  // namespace
+
+v1::MetaRecord& ProfileEncoder::add_meta(std::size_t size_hint) {
+  if (meta_bytes_ > kMaxMetaBytes) flush_meta();
+  meta_bytes_ += size_hint + 64;
+  return *meta_.add_records();
+}
+
+void ProfileEncoder::on_recording(const RecordingInfo& info) {
+  encode(info, *add_meta(0).mutable_recording());
+}
+
+void ProfileEncoder::on_process(const ProcessRecord& process) {
+  encode(process, *add_meta(process.comm.size()).mutable_process());
+}
+
+void ProfileEncoder::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
+  v1::ThreadInfo& thread = *add_meta(name.size()).mutable_thread();
+  set_process(*thread.mutable_process(), process);
+  thread.set_tid(tid);
+  thread.set_name(to_utf8(name));
+}
+
+void ProfileEncoder::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
+  v1::EngineComponent& component = *add_meta(name.size()).mutable_component();
+  set_process(*component.mutable_process(), process);
+  component.set_id(id);
+  component.set_name(to_utf8(name));
+}
+
+void ProfileEncoder::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
+  v1::ProcessRegionKind& record = *add_meta(kind.name().size()).mutable_region_kind();
+  set_process(*record.mutable_process(), process);
+  *record.mutable_kind() = kind;
+}
+
+void ProfileEncoder::strip_known(ProcessId process,
+                                 google::protobuf::RepeatedPtrField<v1::Attachment>& attachments) {
+  for (v1::Attachment& attachment : attachments) {
+    // The hash is the engine's own word: it is trusted within its process only.
+    if (attachment.sha256().size() != kSha256Size || attachment.content().empty()) continue;
+    if (!attachments_.emplace(process, attachment.sha256()).second) attachment.clear_content();
+  }
+}
+
+void ProfileEncoder::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
+  flush_meta();
+  v1::PlanBlock block;
+  set_process(*block.mutable_process(), process);
+  block.set_loaded(loaded);
+  *block.mutable_plan() = plan;
+  strip_known(process, *block.mutable_plan()->mutable_attachments());
+  out_.block(BlockType::kPlan, block.SerializeAsString(), {});
+}
+
+void ProfileEncoder::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  flush_meta();
+  v1::CodeBlock block;
+  set_process(*block.mutable_process(), process);
+  block.set_loaded(loaded);
+  *block.mutable_code() = code;
+  strip_known(process, *block.mutable_code()->mutable_attachments());
+  out_.block(BlockType::kCode, block.SerializeAsString(), {});
+}
+
+void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
+  v1::CodeUnloaded& record = *add_meta(0).mutable_code_unloaded();
+  set_process(*record.mutable_process(), process);
+  record.set_time(time);
+  record.set_code_id(code);
+}
+
+void ProfileEncoder::on_execution(const ExecutionRecord& execution) {
+  std::size_t size = execution.error.size();
+  for (const auto& [key, value] : execution.labels) size += key.size() + value.size();
+  encode(execution, *add_meta(size).mutable_execution());
+}
+
+void ProfileEncoder::on_samples(std::span<const SampleRecord> samples) {
+  while (!samples.empty()) {
+    const std::size_t n = std::min(samples.size(), options_.rows_per_block - samples_.size());
+    samples_.insert(samples_.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n));
+    samples = samples.subspan(n);
+    if (samples_.size() == options_.rows_per_block) flush_samples();
+  }
+}
+
+void ProfileEncoder::on_activity(std::span<const ActivityRecord> records) {
+  while (!records.empty()) {
+    const std::size_t n = std::min(records.size(), options_.rows_per_block - activity_.size());
+    activity_.insert(activity_.end(), records.begin(), records.begin() + static_cast<std::ptrdiff_t>(n));
+    records = records.subspan(n);
+    if (activity_.size() == options_.rows_per_block) flush_activity();
+  }
+}
+
+void ProfileEncoder::on_accounting(const Accounting& accounting) {
+  accounting_[accounting.process] = accounting;
+}
+
+void ProfileEncoder::on_watermark(TimeNs watermark) {
+  watermark_ = watermark;
+  if (flushed_ == kTimeMin) flushed_ = watermark;
+  if (watermark - flushed_ < options_.flush_interval) return;
+  flush();
+  flushed_ = watermark;
+}
+
+void ProfileEncoder::flush_meta() {
+  if (meta_.records().empty()) return;
+  out_.block(BlockType::kMeta, meta_.SerializeAsString(), {});
+  meta_.Clear();
+  meta_bytes_ = 0;
+}
+
+void ProfileEncoder::flush_samples() {
+  if (samples_.empty()) return;
+  flush_meta();
+  BlockContent content = times_of(samples_);
+  content.samples = samples_.size();
+  out_.block(BlockType::kSamples, encode_samples(samples_).SerializeAsString(), content);
+  samples_.clear();
+}
+
+void ProfileEncoder::flush_activity() {
+  if (activity_.empty()) return;
+  flush_meta();
+  BlockContent content = times_of(activity_);
+  content.activity = activity_.size();
+  out_.block(BlockType::kActivity, encode_activity(activity_).SerializeAsString(), content);
+  activity_.clear();
+}
+
+// The watermark and the totals come last: they speak of samples that are written by then.
+void ProfileEncoder::flush() {
+  flush_samples();
+  flush_activity();
+  for (const auto& [process, accounting] : accounting_) {
+    encode(accounting, *add_meta(0).mutable_accounting());
+  }
+  accounting_.clear();
+  if (watermark_ != kTimeMin) add_meta(0).set_watermark(watermark_);
+  flush_meta();
+}
+
+}  // namespace tailor::store

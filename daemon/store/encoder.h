@@ -1,0 +1,75 @@
+// Turns what the pipeline says into the payloads of blocks; where they go is the BlockSink's business.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "daemon/store/block.h"
+#include "daemon/store/block_writer.h"
+#include "daemon/store/sink.h"
+#include "tailor/v1/profile.pb.h"
+
+namespace tailor::store {
+
+class BlockSink {
+ public:
+  virtual ~BlockSink() = default;
+  virtual void block(BlockType type, std::string_view raw, const BlockContent& content) = 0;
+};
+
+struct EncoderOptions {
+  std::uint32_t rows_per_block = 16384;   // at most kMaxBlockRows
+  TimeNs flush_interval = 1'000'000'000;  // of the watermark: what a live reader waits for at most
+};
+
+// Buffers samples, activity and small records, and gives out blocks so that everything a sample refers to
+// comes before it. When a block ends depends on the calls alone, never on a clock: the same calls give the
+// same blocks. One thread; `out` must outlive it.
+class ProfileEncoder : public ProfileSink {
+ public:
+  ProfileEncoder(BlockSink& out, EncoderOptions options) : out_(out), options_(options) {}
+
+  void on_recording(const RecordingInfo& info) override;
+  void on_process(const ProcessRecord& process) override;
+  void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
+  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
+  void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
+  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
+  void on_execution(const ExecutionRecord& execution) override;
+  void on_samples(std::span<const SampleRecord> samples) override;
+  void on_activity(std::span<const ActivityRecord> records) override;
+  void on_accounting(const Accounting& accounting) override;
+  void on_watermark(TimeNs watermark) override;
+
+  // Gives out everything that is buffered.
+  void flush();
+
+  // Contents of attachments are given out again: the blocks that follow go to another file.
+  void forget_attachments() { attachments_.clear(); }
+
+ private:
+  v1::MetaRecord& add_meta(std::size_t size_hint);
+  void flush_meta();
+  void flush_samples();
+  void flush_activity();
+  void strip_known(ProcessId process, google::protobuf::RepeatedPtrField<v1::Attachment>& attachments);
+
+  BlockSink& out_;
+  EncoderOptions options_;
+  v1::MetaBlock meta_;
+  std::size_t meta_bytes_ = 0;
+  std::map<ProcessId, Accounting> accounting_;  // totals: only the last of a process is worth writing
+  std::vector<SampleRecord> samples_;
+  std::vector<ActivityRecord> activity_;
+  std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
+  TimeNs watermark_ = kTimeMin;
+  TimeNs flushed_ = kTimeMin;
+};
+
+}  // namespace tailor::store

@@ -1,0 +1,30 @@
+#include "daemon/store/file_writer.h"
+
+#include <fmt/format.h>
+
+namespace tailor::store {
+
+FileWriter::FileWriter(std::unique_ptr<Blocks> blocks, EncoderOptions options)
+    : ProfileEncoder(*blocks, options), blocks_(std::move(blocks)) {}
+
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, Existing existing,
+                                                       EncoderOptions options) {
+  auto output = create_file(path, existing);
+  if (!output) return output.error();
+  return on(std::move(*output), options);
+}
+
+std::unique_ptr<FileWriter> FileWriter::on(std::unique_ptr<Output> output, EncoderOptions options) {
+  return std::unique_ptr<FileWriter>(new FileWriter(std::make_unique<Blocks>(std::move(output)), options));
+}
+
+Status FileWriter::finish() {
+  flush();
+  if (auto ok = blocks_->writer.finish(); !ok) return ok;
+  const WriteStats& s = stats();
+  if (s.lost_blocks == 0) return Ok{};
+  return Error{fmt::format("the profile is incomplete: {} blocks with {} samples could not be written ({})",
+                           s.lost_blocks, s.lost_samples, s.loss_reason)};
+}
+
+}  // namespace tailor::store

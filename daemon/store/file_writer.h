@@ -1,0 +1,47 @@
+// A .tailor file as a ProfileSink.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "daemon/store/block_writer.h"
+#include "daemon/store/encoder.h"
+#include "daemon/store/file_io.h"
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+// Everything given to it is in the file, readable at any time up to the last flush, which comes at least once
+// a second of the watermark. Write errors do not surface from the sink calls: what was lost is in stats()
+// and, as soon as there is room, in the file. One thread.
+class FileWriter : public ProfileEncoder {
+ public:
+  // Fails where the file cannot be created, or exists and `existing` refuses that.
+  static Result<std::unique_ptr<FileWriter>> create(const std::string& path, Existing existing,
+                                                    EncoderOptions options = {});
+  // Writes to `output` instead (tests).
+  static std::unique_ptr<FileWriter> on(std::unique_ptr<Output> output, EncoderOptions options = {});
+
+  // Completes the file and makes it durable. Without it (a crash) the file is readable and says that its end
+  // is missing. Fails if anything, now or before, could not be written. Nothing may be given afterwards.
+  Status finish();
+
+  const WriteStats& stats() const { return blocks_->stats(); }
+
+ private:
+  // The encoder holds a reference to this while both are parts of the writer.
+  struct Blocks : BlockSink {
+    explicit Blocks(std::unique_ptr<Output> output) : writer(std::move(output), FileHeader{}) {}
+    void block(BlockType type, std::string_view raw, const BlockContent& content) override {
+      writer.write(type, raw, content);
+    }
+    const WriteStats& stats() const { return writer.stats(); }
+    BlockWriter writer;
+  };
+
+  FileWriter(std::unique_ptr<Blocks> blocks, EncoderOptions options);
+
+  std::unique_ptr<Blocks> blocks_;
+};
+
+}  // namespace tailor::store

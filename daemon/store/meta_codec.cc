@@ -1,0 +1,179 @@
+#include "daemon/store/meta_codec.h"
+
+#include <algorithm>
+
+namespace tailor::store {
+
+void set_process(v1::ProcessRef& out, ProcessId process) {
+  out.set_pid(process.pid);
+  out.set_start(process.start);
+}
+
+ProcessId get_process(const v1::ProcessRef& in) {
+  return {in.pid(), in.start()};
+}
+
+std::string to_utf8(const std::string& in) {
+  std::string out;
+  out.reserve(in.size());
+  for (std::size_t i = 0; i < in.size();) {
+    const auto lead = static_cast<unsigned char>(in[i]);
+    const std::size_t length = lead < 0x80                   ? 1
+                               : lead >= 0xC2 && lead < 0xE0 ? 2
+                               : lead >= 0xE0 && lead < 0xF0 ? 3
+                               : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                             : 0;
+    bool good = length > 0 && i + length <= in.size();
+    for (std::size_t k = 1; good && k < length; ++k)
+      good = (static_cast<unsigned char>(in[i + k]) & 0xC0) == 0x80;
+    if (good && length > 2) {
+      // Overlong forms, surrogates and what lies past U+10FFFF.
+      const auto second = static_cast<unsigned char>(in[i + 1]);
+      good = !(lead == 0xE0 && second < 0xA0) && !(lead == 0xED && second > 0x9F) &&
+             !(lead == 0xF0 && second < 0x90) && !(lead == 0xF4 && second > 0x8F);
+    }
+    if (good) {
+      out.append(in, i, length);
+      i += length;
+    } else {
+      out.append("\xEF\xBF\xBD");
+      ++i;
+    }
+  }
+  return out;
+}
+
+void encode(const RecordingInfo& in, v1::Recording& out) {
+  out.set_host(to_utf8(in.host));
+  out.set_kernel(to_utf8(in.kernel));
+  out.set_cpu(to_utf8(in.cpu));
+  out.set_daemon_version(to_utf8(in.daemon_version));
+  out.set_command(to_utf8(in.command));
+  out.set_wall_clock_ns(in.wall_clock_ns);
+  out.set_start(in.start);
+  out.set_capture_row(to_utf8(in.capture_row));
+  out.set_clock_source(to_utf8(in.clock_source));
+  out.set_clock_error_ns(in.clock_error_ns);
+  for (const capture::Source& source : in.sources) {
+    v1::SampleSource& o = *out.add_sources();
+    o.set_index(source.index);
+    o.set_name(to_utf8(source.name));
+    o.set_unit(static_cast<std::uint32_t>(source.unit));
+    o.set_period(source.period);
+    o.set_precise(source.precise);
+  }
+}
+
+Result<RecordingInfo> decode(const v1::Recording& in) {
+  RecordingInfo out{in.host(),        in.kernel(),        in.cpu(),           in.daemon_version(),
+                    in.command(),     in.wall_clock_ns(), in.start(),         {},
+                    in.capture_row(), in.clock_source(),  in.clock_error_ns()};
+  for (const v1::SampleSource& source : in.sources()) {
+    if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
+    if (source.unit() > static_cast<std::uint32_t>(capture::Unit::kEvents)) {
+      return Error{"recording: a source has an unknown unit"};
+    }
+    out.sources.push_back({static_cast<std::uint16_t>(source.index()), source.name(),
+                           static_cast<capture::Unit>(source.unit()), source.period(), source.precise()});
+  }
+  return out;
+}
+
+void encode(const ProcessRecord& in, v1::ProcessInfo& out) {
+  set_process(*out.mutable_process(), in.process);
+  out.set_comm(to_utf8(in.comm));
+  out.set_engine_name(to_utf8(in.engine_name));
+  out.set_engine_version(to_utf8(in.engine_version));
+  out.set_agent_version(to_utf8(in.agent_version));
+  out.set_first_seen(in.first_seen);
+  if (in.registered != kTimeMin) {
+    out.set_is_registered(true);
+    out.set_registered(in.registered);
+  }
+  out.set_tag_key(in.tag_key);
+  out.set_tag_strategy(in.tag_strategy);
+}
+
+Result<ProcessRecord> decode(const v1::ProcessInfo& in) {
+  return ProcessRecord{get_process(in.process()),
+                       in.comm(),
+                       in.engine_name(),
+                       in.engine_version(),
+                       in.agent_version(),
+                       in.first_seen(),
+                       in.is_registered() ? in.registered() : kTimeMin,
+                       in.tag_key(),
+                       in.tag_strategy()};
+}
+
+void encode(const ExecutionRecord& in, v1::Execution& out) {
+  set_process(*out.mutable_process(), in.process);
+  out.set_handle(in.handle);
+  out.set_id(in.id.bytes.data(), in.id.bytes.size());
+  out.set_plan_id(in.plan);
+  out.set_begin(in.begin);
+  if (in.end != kTimeMax) {
+    out.set_ended(true);
+    out.set_end(in.end);
+  }
+  out.set_rows(in.rows);
+  out.set_error(to_utf8(in.error));
+  for (const auto& [key, value] : in.labels) {
+    v1::Label& label = *out.add_labels();
+    label.set_key(to_utf8(key));
+    label.set_value(to_utf8(value));
+  }
+}
+
+Result<ExecutionRecord> decode(const v1::Execution& in) {
+  ExecutionRecord out;
+  if (in.id().size() != out.id.bytes.size()) return Error{"execution: its id is not 16 bytes long"};
+  out.process = get_process(in.process());
+  out.handle = in.handle();
+  std::copy(in.id().begin(), in.id().end(), out.id.bytes.begin());
+  out.plan = in.plan_id();
+  out.begin = in.begin();
+  out.end = in.ended() ? in.end() : kTimeMax;
+  out.rows = in.rows();
+  out.error = in.error();
+  for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());
+  return out;
+}
+
+void encode(const Accounting& in, v1::ProcessAccounting& out) {
+  set_process(*out.mutable_process(), in.process);
+  out.set_received(in.received);
+  out.set_attributed(in.attributed);
+  out.set_unattributed(in.unattributed);
+  out.set_filtered(in.filtered);
+  out.set_late(in.late);
+  out.set_lost_ring(in.lost_ring);
+  out.set_lost_hardware(in.lost_hardware);
+  out.set_throttled(in.throttled);
+  out.set_gap_ns(in.gap_ns);
+  out.set_log_records(in.log_records);
+  out.set_log_lost(in.log_lost);
+  out.set_messages(in.messages);
+  out.set_messages_rejected(in.messages_rejected);
+  out.set_agent_dropped(in.agent_dropped);
+}
+
+Result<Accounting> decode(const v1::ProcessAccounting& in) {
+  return Accounting{get_process(in.process()),
+                    in.received(),
+                    in.attributed(),
+                    in.unattributed(),
+                    in.filtered(),
+                    in.late(),
+                    in.lost_ring(),
+                    in.lost_hardware(),
+                    in.throttled(),
+                    in.gap_ns(),
+                    in.log_records(),
+                    in.log_lost(),
+                    in.messages(),
+                    in.messages_rejected(),
+                    in.agent_dropped()};
+}
+
+}  // namespace tailor::store

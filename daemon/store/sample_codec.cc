@@ -1,0 +1,194 @@
+#include "daemon/store/sample_codec.h"
+
+#include <fmt/format.h>
+
+#include "daemon/store/block.h"
+#include "daemon/store/columns.h"
+#include "daemon/store/thread_table.h"
+
+namespace tailor::store {
+namespace {
+
+constexpr std::uint32_t kAttributionVersion = 1;
+constexpr std::uint32_t kModeMask = 3;
+constexpr std::uint32_t kFlagTag = 4;
+
+// Numbers 1, 2, ... for the nonzero values of a column, 0 for zero.
+class SparseNumbering {
+ public:
+  template <typename Values>
+  std::uint32_t of(std::uint64_t value, Values& values) {
+    if (value == 0) return 0;
+    const auto [number, added] = numbers_.of(value);
+    if (added) values.Add(value);
+    return number + 1;
+  }
+
+ private:
+  Numbering<std::uint64_t> numbers_;
+};
+
+std::uint32_t verdict_of(const attribute::Attribution& a) {
+  return static_cast<std::uint32_t>(a.how) | static_cast<std::uint32_t>(a.reason) << 4 |
+         static_cast<std::uint32_t>(a.quality) << 8 | static_cast<std::uint32_t>(a.kernel) << 12;
+}
+
+void encode_attribution(std::span<const SampleRecord> samples, v1::AttributionColumns& out) {
+  out.set_version(kAttributionVersion);
+  SparseNumbering plans, codes, executions;
+  std::uint32_t link = 0;
+  for (const SampleRecord& s : samples) {
+    const attribute::Attribution& a = s.attribution;
+    out.add_verdict(verdict_of(a));
+    out.add_pipeline(a.pipeline);
+    out.add_level(a.level);
+    out.add_link(static_cast<std::int64_t>(a.link) - static_cast<std::int64_t>(link));
+    out.add_engine_component(a.engine_component);
+    out.add_plan(plans.of(a.plan, *out.mutable_plans()));
+    out.add_code(codes.of(a.code, *out.mutable_codes()));
+    out.add_execution(executions.of(a.execution, *out.mutable_executions()));
+    link = a.link;
+  }
+  shrink_column(*out.mutable_verdict());
+  shrink_column(*out.mutable_pipeline());
+  shrink_column(*out.mutable_level());
+  shrink_column(*out.mutable_link());
+  shrink_column(*out.mutable_engine_component());
+  shrink_column(*out.mutable_plan());
+  shrink_column(*out.mutable_code());
+  shrink_column(*out.mutable_execution());
+}
+
+bool decode_verdict(std::uint32_t verdict, attribute::Attribution& a) {
+  const std::uint32_t how = verdict & 0xF, reason = (verdict >> 4) & 0xF, quality = (verdict >> 8) & 0xF;
+  if (how > static_cast<std::uint32_t>(attribute::How::kComponentCode)) return false;
+  if (reason > static_cast<std::uint32_t>(attribute::Reason::kNoRegisters)) return false;
+  if (quality > static_cast<std::uint32_t>(attribute::Quality::kUnmapped) || verdict >> 13) return false;
+  a.how = static_cast<attribute::How>(how);
+  a.reason = static_cast<attribute::Reason>(reason);
+  a.quality = static_cast<attribute::Quality>(quality);
+  a.kernel = (verdict >> 12) & 1;
+  return true;
+}
+
+// The value that `number` stands for; false where there is none.
+template <typename Values>
+bool look_up(const Values& values, std::uint32_t number, std::uint64_t& out) {
+  if (number == 0) return true;
+  if (number > static_cast<std::uint32_t>(values.size())) return false;
+  out = values.Get(static_cast<int>(number - 1));
+  return true;
+}
+
+Error broken(const char* what) {
+  return Error{fmt::format("samples: {}", what)};
+}
+
+Status decode_attribution(const v1::AttributionColumns& in, std::vector<SampleRecord>& samples) {
+  const auto rows = static_cast<std::uint32_t>(samples.size());
+  const ColumnReader verdict(in.verdict(), rows), pipeline(in.pipeline(), rows), level(in.level(), rows),
+      component(in.engine_component(), rows), plan(in.plan(), rows), code(in.code(), rows),
+      execution(in.execution(), rows);
+  const ColumnReader link(in.link(), rows);
+  if (!verdict.valid() || !pipeline.valid() || !level.valid() || !component.valid() || !plan.valid() ||
+      !code.valid() || !execution.valid() || !link.valid()) {
+    return broken("a column of the attribution has another number of rows");
+  }
+  std::uint64_t running_link = 0;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    attribute::Attribution& a = samples[row].attribution;
+    if (!decode_verdict(verdict.at(row), a)) return broken("unknown verdict");
+    if (pipeline.at(row) > UINT16_MAX) return broken("a pipeline exceeds 16 bits");
+    running_link += static_cast<std::uint64_t>(link.at(row));
+    if (running_link > UINT32_MAX) return broken("a link exceeds 32 bits");
+    a.pipeline = static_cast<std::uint16_t>(pipeline.at(row));
+    a.level = level.at(row);
+    a.link = static_cast<std::uint32_t>(running_link);
+    a.engine_component = component.at(row);
+    if (!look_up(in.plans(), plan.at(row), a.plan) || !look_up(in.codes(), code.at(row), a.code) ||
+        !look_up(in.executions(), execution.at(row), a.execution)) {
+      return broken("an index leads past its table");
+    }
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+v1::SampleBlock encode_samples(std::span<const SampleRecord> samples) {
+  v1::SampleBlock out;
+  out.set_rows(static_cast<std::uint32_t>(samples.size()));
+  ThreadTableWriter threads(*out.mutable_threads());
+  SparseNumbering tags;
+  std::uint64_t time = 0, ip = 0, address = 0;
+  for (const SampleRecord& s : samples) {
+    out.add_thread(threads.of(s.process, s.tid));
+    out.add_time(wrapping_difference(static_cast<std::uint64_t>(s.time), time));
+    out.add_cpu(s.cpu);
+    out.add_source(s.source);
+    out.add_flags(static_cast<std::uint32_t>(s.mode) | (s.has_tag ? kFlagTag : 0));
+    out.add_weight(s.weight);
+    out.add_ip(wrapping_difference(s.ip, ip));
+    out.add_user_ip(wrapping_difference(s.user_ip, s.ip));
+    out.add_tag(tags.of(s.tag, *out.mutable_tags()));
+    out.add_address(wrapping_difference(s.address, address));
+    time = static_cast<std::uint64_t>(s.time);
+    ip = s.ip;
+    address = s.address;
+  }
+  shrink_column(*out.mutable_thread());
+  shrink_column(*out.mutable_time());
+  shrink_column(*out.mutable_cpu());
+  shrink_column(*out.mutable_source());
+  shrink_column(*out.mutable_flags());
+  shrink_column(*out.mutable_weight());
+  shrink_column(*out.mutable_ip());
+  shrink_column(*out.mutable_user_ip());
+  shrink_column(*out.mutable_tag());
+  shrink_column(*out.mutable_address());
+  encode_attribution(samples, *out.mutable_attribution());
+  return out;
+}
+
+Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
+  const std::uint32_t rows = in.rows();
+  if (rows > kMaxBlockRows) return broken("more rows than a block may have");
+  const ColumnReader thread(in.thread(), rows), cpu(in.cpu(), rows), source(in.source(), rows),
+      flags(in.flags(), rows), tag(in.tag(), rows);
+  const ColumnReader time(in.time(), rows), ip(in.ip(), rows), user_ip(in.user_ip(), rows),
+      address(in.address(), rows);
+  const ColumnReader weight(in.weight(), rows);
+  if (!thread.valid() || !cpu.valid() || !source.valid() || !flags.valid() || !tag.valid() || !time.valid() ||
+      !ip.valid() || !user_ip.valid() || !address.valid() || !weight.valid()) {
+    return broken("a column has another number of rows");
+  }
+  std::vector<SampleRecord> samples(rows);
+  std::uint64_t running_time = 0, running_ip = 0, running_address = 0;
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    SampleRecord& s = samples[row];
+    if (!thread_at(in.threads(), thread.at(row), s.process, s.tid)) return broken("no such thread");
+    const std::uint32_t flag = flags.at(row);
+    if ((flag & kModeMask) > static_cast<std::uint32_t>(capture::Mode::kOther) ||
+        flag > (kModeMask | kFlagTag)) {
+      return broken("unknown flags");
+    }
+    if (source.at(row) > UINT16_MAX) return broken("a source exceeds 16 bits");
+    running_time += static_cast<std::uint64_t>(time.at(row));
+    running_ip += static_cast<std::uint64_t>(ip.at(row));
+    running_address += static_cast<std::uint64_t>(address.at(row));
+    s.time = static_cast<TimeNs>(running_time);
+    s.cpu = cpu.at(row);
+    s.source = static_cast<std::uint16_t>(source.at(row));
+    s.mode = static_cast<capture::Mode>(flag & kModeMask);
+    s.has_tag = (flag & kFlagTag) != 0;
+    s.weight = weight.at(row);
+    s.ip = running_ip;
+    s.user_ip = running_ip + static_cast<std::uint64_t>(user_ip.at(row));
+    s.address = running_address;
+    if (!look_up(in.tags(), tag.at(row), s.tag)) return broken("an index leads past the tags");
+  }
+  if (auto ok = decode_attribution(in.attribution(), samples); !ok) return ok.error();
+  return samples;
+}
+
+}  // namespace tailor::store

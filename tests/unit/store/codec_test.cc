@@ -1,0 +1,136 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "daemon/store/activity_codec.h"
+#include "daemon/store/meta_codec.h"
+#include "daemon/store/sample_codec.h"
+#include "tests/support/sample_profile.h"
+#include "tests/support/text_sink.h"
+
+namespace tailor::store {
+namespace {
+
+SampleRecord random_sample(std::mt19937_64& random) {
+  auto wild = [&] { return random() >> (random() % 64); };
+  SampleRecord s;
+  s.time = static_cast<TimeNs>(random());
+  s.process = {static_cast<std::int32_t>(random() % 3), random() % 2};
+  s.tid = static_cast<std::int32_t>(random());
+  s.cpu = static_cast<std::uint32_t>(wild());
+  s.source = static_cast<std::uint16_t>(wild());
+  s.mode = static_cast<capture::Mode>(random() % 3);
+  s.has_tag = random() % 2;
+  s.weight = wild();
+  s.ip = wild();
+  s.user_ip = wild();
+  s.tag = wild();
+  s.address = wild();
+  s.attribution.how = static_cast<attribute::How>(random() % 8);
+  s.attribution.reason = static_cast<attribute::Reason>(random() % 7);
+  s.attribution.quality = static_cast<attribute::Quality>(random() % 5);
+  s.attribution.kernel = random() % 2;
+  s.attribution.pipeline = static_cast<std::uint16_t>(wild());
+  s.attribution.level = static_cast<std::uint32_t>(wild());
+  s.attribution.link = static_cast<std::uint32_t>(wild());
+  s.attribution.engine_component = static_cast<std::uint32_t>(wild());
+  s.attribution.plan = wild();
+  s.attribution.code = wild();
+  s.attribution.execution = wild();
+  return s;
+}
+
+TEST(SampleCodec, AnySamplesComeBack) {
+  std::mt19937_64 random(1);
+  for (std::size_t n : {0u, 1u, 2u, 100u, 5000u}) {
+    std::vector<SampleRecord> samples;
+    for (std::size_t i = 0; i < n; ++i) samples.push_back(random_sample(random));
+    const v1::SampleBlock block = encode_samples(samples);
+    auto back = decode_samples(block);
+    ASSERT_TRUE(back) << back.error().message;
+    ASSERT_EQ(back->size(), n);
+    for (std::size_t i = 0; i < n; ++i) {
+      EXPECT_EQ(test::TextSink::line((*back)[i]), test::TextSink::line(samples[i]));
+    }
+    EXPECT_EQ(block.SerializeAsString(), encode_samples(samples).SerializeAsString());
+  }
+}
+
+TEST(SampleCodec, EqualColumnsShrink) {
+  const std::vector<SampleRecord> same(1000, test::ir_sample(5, 3));
+  const v1::SampleBlock block = encode_samples(same);
+  EXPECT_EQ(block.weight_size(), 1);
+  EXPECT_EQ(block.thread_size(), 0);
+  EXPECT_EQ(block.attribution().verdict_size(), 1);
+  EXPECT_EQ(block.time_size(), 1000) << "the first delta differs from the others";
+}
+
+TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
+  const v1::SampleBlock good = encode_samples(std::vector{test::ir_sample(5, 3), test::tag_sample(9, 2)});
+  ASSERT_TRUE(decode_samples(good));
+  auto broken = [&](auto&& change) {
+    v1::SampleBlock bad = good;
+    change(bad);
+    return !decode_samples(bad);
+  };
+  EXPECT_TRUE(broken([](auto& b) { b.set_rows(1u << 30); }));
+  EXPECT_TRUE(broken([](auto& b) { b.set_rows(3); }));
+  EXPECT_TRUE(broken([](auto& b) { b.clear_threads(); }));
+  EXPECT_TRUE(broken([](auto& b) { b.clear_tags(); }));
+  EXPECT_TRUE(broken([](auto& b) { b.add_thread(99); }));
+  EXPECT_TRUE(broken([](auto& b) { b.add_flags(3); }));
+  EXPECT_TRUE(broken([](auto& b) { b.add_source(70000); }));
+  EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_verdict(0, 9); }));
+  EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->clear_plans(); }));
+  EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_link(0, -1); }));
+}
+
+TEST(ActivityCodec, AnyRecordsComeBack) {
+  std::mt19937_64 random(2);
+  std::vector<ActivityRecord> records;
+  for (int i = 0; i < 500; ++i) {
+    records.push_back({static_cast<TimeNs>(random()),
+                       {1, 2},
+                       static_cast<std::int32_t>(random() % 4),
+                       static_cast<tailor_log_kind>(random() % 12),
+                       static_cast<std::uint32_t>(random()),
+                       random(),
+                       random()});
+  }
+  auto back = decode_activity(encode_activity(records));
+  ASSERT_TRUE(back) << back.error().message;
+  test::TextSink before, after;
+  before.on_activity(records);
+  after.on_activity(*back);
+  EXPECT_EQ(before.activity, after.activity);
+}
+
+TEST(ActivityCodec, UnknownKindIsRefused) {
+  v1::ActivityBlock block =
+      encode_activity(std::vector{ActivityRecord{0, {}, 0, TAILOR_LOG_ITERATION, 0, 0, 0}});
+  ASSERT_TRUE(decode_activity(block));
+  block.set_kind(0, 200);
+  EXPECT_FALSE(decode_activity(block));
+}
+
+TEST(MetaCodec, ExecutionIdMustHave16Bytes) {
+  v1::Execution execution;
+  encode(ExecutionRecord{}, execution);
+  ASSERT_TRUE(decode(execution));
+  execution.set_id("short");
+  EXPECT_FALSE(decode(execution));
+}
+
+TEST(MetaCodec, NamesBecomeValidUtf8) {
+  EXPECT_EQ(to_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(to_utf8("a\xFFz"), "a\xEF\xBF\xBDz");
+  EXPECT_EQ(to_utf8("\xC0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD");       // overlong
+  EXPECT_EQ(to_utf8("\xED\xA0\x80").substr(0, 3), "\xEF\xBF\xBD");  // surrogate
+  EXPECT_EQ(to_utf8("\xE2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");       // cut short
+  EXPECT_EQ(to_utf8("\xF0\x9F\x98\x80"), "\xF0\x9F\x98\x80");
+}
+
+}  // namespace
+}  // namespace tailor::store
