@@ -1,0 +1,48 @@
+// Which component of the upper level is being lowered right now (Tailored Profiling, EuroSys 2021, section
+// 4.2.1: "Abstraction Tracker").
+//
+// A lowering step owns one tracker. Whoever drives the step (the one place that calls produce and consume)
+// enters a component before its code generates and leaves it after; everything that is generated in between
+// is linked to it. Components do not know that they are tracked.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "proto/base/ids.h"
+
+namespace tailor::tagging {
+
+// Not thread-safe: a lowering step runs in one thread.
+class AbstractionTracker {
+ public:
+  // Leaves the component when it ends. Scopes must end in the reverse order of their beginning.
+  class [[nodiscard]] Scope {
+   public:
+    Scope(Scope&& other) noexcept;
+    Scope& operator=(Scope&&) = delete;
+    ~Scope();
+
+   private:
+    friend class AbstractionTracker;
+    explicit Scope(AbstractionTracker& tracker) : tracker_(&tracker) {}
+    AbstractionTracker* tracker_;
+  };
+
+  // `upper` is active until the scope ends.
+  Scope Enter(ComponentId upper);
+  // All of `uppers` are: what is generated is shared by them (loop control of fused loops, say).
+  Scope Enter(std::span<const ComponentId> uppers);
+
+  // The active components; empty outside every scope.
+  std::span<const ComponentId> active() const;
+  std::size_t depth() const { return begins_.size(); }
+
+ private:
+  void Leave();
+
+  std::vector<ComponentId> ids_;     // of all scopes, the innermost last
+  std::vector<std::size_t> begins_;  // where each scope's ids begin
+};
+
+}  // namespace tailor::tagging

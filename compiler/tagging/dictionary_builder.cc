@@ -1,0 +1,160 @@
+#include "compiler/tagging/dictionary_builder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include "proto/base/sha256.h"
+
+namespace tailor::tagging {
+
+DictionaryBuilder::DictionaryBuilder(std::string plan_name, std::vector<std::string> level_names)
+    : name_(std::move(plan_name)) {
+  if (level_names.empty()) std::abort();
+  levels_.resize(level_names.size());
+  for (std::size_t i = 0; i < level_names.size(); ++i) levels_[i].name = std::move(level_names[i]);
+  tag_lower_ = level_names.size() > 1 ? static_cast<LevelIndex>(level_names.size() - 2) : 0;
+  tag_upper_ = tag_lower_ > 0 ? tag_lower_ - 1 : 0;
+}
+
+LevelIndex DictionaryBuilder::level(std::string_view name) const {
+  auto it = std::find_if(levels_.begin(), levels_.end(), [&](const Level& l) { return l.name == name; });
+  if (it == levels_.end()) std::abort();
+  return static_cast<LevelIndex>(it - levels_.begin());
+}
+
+ComponentId DictionaryBuilder::Add(LevelIndex level, ComponentSpec spec,
+                                   std::span<const ComponentId> uppers) {
+  ComponentId id = AddUnnamed(level, 1);
+  levels_[level].described.emplace(id, std::move(spec));
+  if (!uppers.empty()) SetOwners(level, id, uppers);
+  return id;
+}
+
+ComponentId DictionaryBuilder::AddUnnamed(LevelIndex level, std::uint32_t count) {
+  Level& l = levels_.at(level);
+  ComponentId first = l.count + 1;
+  l.count += count;
+  return first;
+}
+
+void DictionaryBuilder::SetOwners(LevelIndex level, ComponentId lower, std::span<const ComponentId> uppers) {
+  Level& l = levels_.at(level);
+  if (level == 0 || lower == kNoComponent || lower > l.count) std::abort();
+  for (ComponentId upper : uppers) {
+    if (upper > levels_[level - 1].count) std::abort();
+  }
+  l.log.Record(lower, uppers);
+}
+
+std::vector<ComponentId> DictionaryBuilder::Owners(LevelIndex level, ComponentId lower) const {
+  return levels_.at(level).log.Owners(lower);
+}
+
+std::vector<ComponentId> DictionaryBuilder::OwnersAt(LevelIndex level, ComponentId lower,
+                                                     LevelIndex upper_level) const {
+  std::vector<ComponentId> ids{lower};
+  for (; level > upper_level; --level) {
+    std::vector<ComponentId> above;
+    for (ComponentId id : ids) {
+      auto owners = Owners(level, id);
+      above.insert(above.end(), owners.begin(), owners.end());
+    }
+    std::sort(above.begin(), above.end());
+    above.erase(std::unique(above.begin(), above.end()), above.end());
+    ids = std::move(above);
+  }
+  return ids;
+}
+
+ComponentSpec& DictionaryBuilder::Describe(LevelIndex level, ComponentId id) {
+  Level& l = levels_.at(level);
+  if (id == kNoComponent || id > l.count) std::abort();
+  return l.described[id];
+}
+
+std::uint32_t DictionaryBuilder::AddPipeline(std::string name, LevelIndex task_level,
+                                             std::vector<ComponentId> tasks,
+                                             std::vector<std::uint32_t> depends_on) {
+  pipelines_.push_back({std::move(name), task_level, std::move(tasks), std::move(depends_on)});
+  return static_cast<std::uint32_t>(pipelines_.size());
+}
+
+void DictionaryBuilder::AppendTask(std::uint32_t pipeline, ComponentId task) {
+  pipelines_.at(pipeline - 1).tasks.push_back(task);
+}
+
+void DictionaryBuilder::Attach(std::string kind, std::string content) {
+  attachments_[std::move(kind)] = std::move(content);
+}
+
+void DictionaryBuilder::AppendAttachment(const std::string& kind, std::string_view content) {
+  attachments_[kind] += content;
+}
+
+void DictionaryBuilder::SetTagLevels(LevelIndex upper, LevelIndex lower) {
+  if (upper >= levels_.size() || lower >= levels_.size() || upper > lower) std::abort();
+  tag_upper_ = upper;
+  tag_lower_ = lower;
+}
+
+tailor::v1::Plan DictionaryBuilder::Build(const PlanKey& key) const {
+  tailor::v1::Plan plan;
+  plan.set_id(key.id);
+  plan.set_slot(key.slot);
+  plan.set_generation(key.generation);
+  plan.set_name(name_);
+  for (const Level& level : levels_) BuildLevel(level, *plan.add_levels());
+  BuildPipelines(plan);
+  for (const auto& [kind, content] : attachments_) {
+    auto* attachment = plan.add_attachments();
+    attachment->set_kind(kind);
+    auto digest = Sha256(content);
+    attachment->set_sha256(digest.data(), digest.size());
+    attachment->set_content(content);
+  }
+  plan.set_tag_upper_level(tag_upper_);
+  plan.set_tag_lower_level(tag_lower_);
+  plan.set_has_tag_lower_level(tag_lower_ != tag_upper_);
+  return plan;
+}
+
+void DictionaryBuilder::BuildLevel(const Level& level, tailor::v1::Level& out) const {
+  out.set_name(level.name);
+  out.set_component_count(level.count);
+  for (const auto& [id, spec] : level.described) {
+    auto* component = out.add_components();
+    component->set_id(id);
+    component->set_name(spec.name);
+    component->set_kind(spec.kind);
+    component->mutable_inputs()->Add(spec.inputs.begin(), spec.inputs.end());
+    for (const Attribute& attribute : spec.attributes) {
+      auto* a = component->add_attributes();
+      a->set_key(attribute.key);
+      if (const auto* text = std::get_if<std::string>(&attribute.value)) {
+        a->set_text(*text);
+      } else {
+        a->set_number(std::get<double>(attribute.value));
+      }
+    }
+  }
+  if (&level == levels_.data()) return;
+  out.mutable_links()->Reserve(static_cast<int>(level.count));
+  for (ComponentId id = 1; id <= level.count; ++id) out.add_links(level.log.LinkOf(id).wire());
+  for (const auto& set : level.log.pool().sets()) {
+    out.add_link_sets()->mutable_ids()->Add(set.begin(), set.end());
+  }
+}
+
+void DictionaryBuilder::BuildPipelines(tailor::v1::Plan& out) const {
+  for (std::size_t i = 0; i < pipelines_.size(); ++i) {
+    auto* pipeline = out.add_pipelines();
+    pipeline->set_id(static_cast<std::uint32_t>(i + 1));
+    pipeline->set_name(pipelines_[i].name);
+    pipeline->mutable_tasks()->Add(pipelines_[i].tasks.begin(), pipelines_[i].tasks.end());
+    pipeline->mutable_depends_on()->Add(pipelines_[i].depends_on.begin(), pipelines_[i].depends_on.end());
+    pipeline->set_task_level(pipelines_[i].task_level);
+  }
+}
+
+}  // namespace tailor::tagging

@@ -1,0 +1,109 @@
+// Collects what a plan dictionary says and writes it as tailor.v1.Plan (proto/tailor/v1/dictionary.proto).
+//
+// Lifecycle: construct with the names of the levels, top first; add components while lowering (directly, or
+// through a LoweringStep); at the end Serialise() and hand the bytes to tailor_plan_load(). More components
+// of the lowest level may be added between two Serialise() calls.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "compiler/tagging/lineage_log.h"
+#include "tailor/v1/dictionary.pb.h"
+
+namespace tailor::tagging {
+
+struct Attribute {
+  std::string key;  // "estimated_rows", "table", "predicate" ...
+  std::variant<std::string, double> value;
+};
+
+struct ComponentSpec {
+  std::string name = {};                 // "Hash join"
+  std::string kind = {};                 // "hash_join"
+  std::vector<ComponentId> inputs = {};  // same level: what it consumes, in order
+  std::vector<Attribute> attributes = {};
+};
+
+// As tailor_plan_new() gave it.
+struct PlanKey {
+  PlanId id = 0;
+  std::uint32_t slot = 0;
+  std::uint32_t generation = 0;
+};
+
+// Not thread-safe. Component ids are dense from 1 within a level, in the order of addition. A level index or
+// component id that was never given is a programming error and aborts.
+class DictionaryBuilder {
+ public:
+  DictionaryBuilder(std::string plan_name, std::vector<std::string> level_names);
+
+  std::size_t level_count() const { return levels_.size(); }
+  // The level of that name; aborts if there is none.
+  LevelIndex level(std::string_view name) const;
+
+  // Adds a described component that descends from `uppers` (empty on the top level, or if it has no owner).
+  ComponentId Add(LevelIndex level, ComponentSpec spec, std::span<const ComponentId> uppers = {});
+  // Adds `count` components without description, ids first .. first + count - 1; returns first.
+  ComponentId AddUnnamed(LevelIndex level, std::uint32_t count);
+
+  // Owners of components that are there already.
+  void SetOwners(LevelIndex level, ComponentId lower, std::span<const ComponentId> uppers);
+  std::vector<ComponentId> Owners(LevelIndex level, ComponentId lower) const;
+  // Owners several levels up, each once, ascending: the operators of an IR instruction, say.
+  std::vector<ComponentId> OwnersAt(LevelIndex level, ComponentId lower, LevelIndex upper_level) const;
+
+  // Changes the description, e.g. once estimates or inputs are known.
+  ComponentSpec& Describe(LevelIndex level, ComponentId id);
+  std::uint32_t component_count(LevelIndex level) const { return levels_.at(level).count; }
+
+  // A pipeline whose tuples pass `tasks` (of `task_level`) in this order, after the pipelines `depends_on`.
+  // Returns its id, from 1.
+  std::uint32_t AddPipeline(std::string name, LevelIndex task_level, std::vector<ComponentId> tasks,
+                            std::vector<std::uint32_t> depends_on = {});
+  // The tasks of a pipeline are often known only after it was begun.
+  void AppendTask(std::uint32_t pipeline, ComponentId task);
+
+  // Attaches `content` under `kind` ("sql", "ir" ...), replacing what was attached under it.
+  void Attach(std::string kind, std::string content);
+  // Appends to it: the listing of the lowest level grows module by module.
+  void AppendAttachment(const std::string& kind, std::string_view content);
+
+  // Which levels the two fields of a tag name. Default: the level above the second-lowest, and the
+  // second-lowest; with one or two levels, the top one alone.
+  void SetTagLevels(LevelIndex upper, LevelIndex lower);
+  LevelIndex tag_upper_level() const { return tag_upper_; }
+  LevelIndex tag_lower_level() const { return tag_lower_; }
+
+  tailor::v1::Plan Build(const PlanKey& key) const;
+  std::string Serialise(const PlanKey& key) const { return Build(key).SerializeAsString(); }
+
+ private:
+  struct Level {
+    std::string name;
+    std::uint32_t count = 0;
+    std::map<ComponentId, ComponentSpec> described;
+    LineageLog log;  // to the level above
+  };
+  struct Pipeline {
+    std::string name;
+    LevelIndex task_level;
+    std::vector<ComponentId> tasks;
+    std::vector<std::uint32_t> depends_on;
+  };
+
+  void BuildLevel(const Level& level, tailor::v1::Level& out) const;
+  void BuildPipelines(tailor::v1::Plan& out) const;
+
+  std::string name_;
+  std::vector<Level> levels_;
+  std::vector<Pipeline> pipelines_;
+  std::map<std::string, std::string> attachments_;
+  LevelIndex tag_upper_ = 0;
+  LevelIndex tag_lower_ = 0;
+};
+
+}  // namespace tailor::tagging

@@ -1,0 +1,38 @@
+#include "compiler/tagging/link_pool.h"
+
+#include <algorithm>
+
+namespace tailor::tagging {
+
+Link LinkPool::Intern(std::span<const ComponentId> ids) {
+  std::vector<ComponentId> set(ids.begin(), ids.end());
+  std::sort(set.begin(), set.end());
+  set.erase(std::unique(set.begin(), set.end()), set.end());
+  std::erase(set, kNoComponent);
+  if (set.empty()) return Link();
+  if (set.size() == 1) return Link::One(set.front());
+  auto [it, added] = numbers_.try_emplace(std::move(set), static_cast<std::uint32_t>(sets_.size()));
+  if (added) sets_.push_back(it->first);
+  return Link::Set(it->second);
+}
+
+Link LinkPool::Union(Link a, Link b) {
+  if (a == b || b.none()) return a;
+  if (a.none()) return b;
+  std::vector<ComponentId> ids;
+  Expand(a, ids);
+  Expand(b, ids);
+  return Intern(ids);
+}
+
+void LinkPool::Expand(Link link, std::vector<ComponentId>& out) const {
+  if (link.none()) return;
+  if (!link.is_set()) {
+    out.push_back(link.index());
+    return;
+  }
+  const auto& set = sets_.at(link.index());
+  out.insert(out.end(), set.begin(), set.end());
+}
+
+}  // namespace tailor::tagging

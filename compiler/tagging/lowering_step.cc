@@ -1,0 +1,17 @@
+#include "compiler/tagging/lowering_step.h"
+
+#include <cstdlib>
+#include <utility>
+
+namespace tailor::tagging {
+
+LoweringStep::LoweringStep(DictionaryBuilder& dictionary, LevelIndex upper, LevelIndex lower)
+    : dictionary_(dictionary), lower_(lower) {
+  if (lower != upper + 1 || lower >= dictionary.level_count()) std::abort();
+}
+
+ComponentId LoweringStep::Emit(ComponentSpec spec) {
+  return dictionary_.Add(lower_, std::move(spec), tracker_.active());
+}
+
+}  // namespace tailor::tagging

@@ -1,0 +1,77 @@
+#include "compiler/tagging/row_table_builder.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace tailor::tagging {
+namespace {
+
+RowFlag Normalise(RowFlag flag, Link link) {
+  if (flag == RowFlag::kPrologue) return flag;
+  if (link.none()) return RowFlag::kUnmapped;
+  if (flag == RowFlag::kExact && link.is_set()) return RowFlag::kShared;
+  return flag;
+}
+
+}  // namespace
+
+void RowTableBuilder::Add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag) {
+  Link link = flag == RowFlag::kPrologue ? Link() : pool_.Intern(ids);
+  Row row{offset, link, Normalise(flag, link)};
+  if (!rows_.empty() && rows_.back().offset == offset) rows_.pop_back();
+  if (!rows_.empty() && rows_.back().link == row.link && rows_.back().flag == row.flag) return;
+  rows_.push_back(row);
+}
+
+tailor::v1::RowTable RowTableBuilder::Build() const {
+  tailor::v1::RowTable table;
+  std::uint32_t offset = 0;
+  std::int64_t link = 0;
+  for (const Row& row : rows_) {
+    table.add_offset_delta(row.offset - offset);
+    table.add_link_delta(static_cast<std::int32_t>(row.link.wire() - link));
+    table.mutable_flags()->push_back(static_cast<char>(row.flag));
+    offset = row.offset;
+    link = row.link.wire();
+  }
+  for (const auto& set : pool_.sets()) table.add_link_sets()->mutable_ids()->Add(set.begin(), set.end());
+  return table;
+}
+
+RowCoverage CoverageOf(std::span<const Row> rows, std::uint32_t code_bytes) {
+  RowCoverage coverage;
+  auto& unmapped = coverage.bytes[static_cast<std::size_t>(RowFlag::kUnmapped)];
+  unmapped = rows.empty() ? code_bytes : std::min(rows.front().offset, code_bytes);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::uint32_t end = i + 1 < rows.size() ? std::min(rows[i + 1].offset, code_bytes) : code_bytes;
+    if (end > rows[i].offset) coverage.bytes[static_cast<std::size_t>(rows[i].flag)] += end - rows[i].offset;
+  }
+  return coverage;
+}
+
+Result<std::vector<Row>> DecodeRows(const tailor::v1::RowTable& table) {
+  const int count = table.offset_delta_size();
+  if (table.link_delta_size() != count || table.flags().size() != static_cast<std::size_t>(count)) {
+    return Error{"row table: its columns differ in length"};
+  }
+  std::vector<Row> rows;
+  rows.reserve(count);
+  std::uint64_t offset = 0;
+  std::uint32_t link = 0;
+  for (int i = 0; i < count; ++i) {
+    if (i > 0 && table.offset_delta(i) == 0) return Error{"row table: offsets do not rise"};
+    offset += table.offset_delta(i);
+    if (offset > std::numeric_limits<std::uint32_t>::max()) return Error{"row table: an offset is too large"};
+    link += static_cast<std::uint32_t>(table.link_delta(i));
+    auto flag = static_cast<std::uint8_t>(table.flags()[i]);
+    if (flag > static_cast<std::uint8_t>(RowFlag::kUnmapped)) return Error{"row table: unknown flag"};
+    Link decoded = Link::FromWire(link);
+    if (decoded.is_set() && decoded.index() >= static_cast<std::uint32_t>(table.link_sets_size())) {
+      return Error{"row table: a link names a set that is not there"};
+    }
+    rows.push_back({static_cast<std::uint32_t>(offset), decoded, static_cast<RowFlag>(flag)});
+  }
+  return rows;
+}
+
+}  // namespace tailor::tagging

@@ -1,0 +1,84 @@
+#include "compiler/tagging/dictionary_builder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tailor::tagging {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Five levels work as two do: levels are data.
+TEST(DictionaryBuilder, OwnersThroughFiveLevels) {
+  DictionaryBuilder plan("q", {"dataflow", "operator", "task", "ir", "vector"});
+  for (LevelIndex level = 0; level < 5; ++level) plan.AddUnnamed(level, 4);
+  const ComponentId pair[] = {1, 2};
+  const ComponentId one[] = {1};
+  plan.SetOwners(4, 3, pair);
+  plan.SetOwners(3, 1, one);
+  plan.SetOwners(3, 2, pair);
+  plan.SetOwners(2, 1, one);
+  plan.SetOwners(2, 2, one);
+  plan.SetOwners(1, 1, pair);
+  EXPECT_THAT(plan.OwnersAt(4, 3, 2), ElementsAre(1, 2));
+  // Owners that meet again higher up are one.
+  EXPECT_THAT(plan.OwnersAt(4, 3, 1), ElementsAre(1));
+  EXPECT_THAT(plan.OwnersAt(4, 3, 0), ElementsAre(1, 2));
+}
+
+TEST(DictionaryBuilder, WritesWhatWasSaid) {
+  DictionaryBuilder plan("tpch-6", {"operator", "task", "ir"});
+  ComponentId scan = plan.Add(0, {.name = "Scan", .kind = "scan", .attributes = {{"table", "lineitem"}}});
+  ComponentId agg = plan.Add(
+      0,
+      {.name = "Aggregate", .kind = "aggregate", .inputs = {scan}, .attributes = {{"estimated_rows", 1.0}}});
+  ComponentId read = plan.Add(1, {.name = "Read"}, {&scan, 1});
+  ComponentId sum = plan.Add(1, {.name = "Sum"}, {&agg, 1});
+  ComponentId first = plan.AddUnnamed(2, 3);
+  const ComponentId both[] = {read, sum};
+  plan.SetOwners(2, first, {&read, 1});
+  plan.SetOwners(2, first + 2, both);
+  plan.AddPipeline("scan lineitem", 1, {read}, {});
+  plan.AppendTask(1, sum);
+  plan.Attach("sql", "select 1");
+  plan.AppendAttachment("ir", "a\n");
+  plan.AppendAttachment("ir", "b\n");
+
+  tailor::v1::Plan out;
+  ASSERT_TRUE(out.ParseFromString(plan.Serialise({.id = 5, .slot = 6, .generation = 7})));
+  EXPECT_EQ(out.id(), 5u);
+  EXPECT_EQ(out.slot(), 6u);
+  EXPECT_EQ(out.generation(), 7u);
+  ASSERT_EQ(out.levels_size(), 3);
+  EXPECT_THAT(out.levels(0).components(1).inputs(), ElementsAre(scan));
+  EXPECT_EQ(out.levels(0).components(0).attributes(0).text(), "lineitem");
+  EXPECT_EQ(out.levels(0).components(1).attributes(0).number(), 1.0);
+  EXPECT_EQ(out.levels(0).links_size(), 0);
+  EXPECT_EQ(out.levels(2).component_count(), 3u);
+  EXPECT_THAT(out.levels(2).links(), ElementsAre(read << 1, 0, 1));
+  EXPECT_THAT(out.levels(2).link_sets(0).ids(), ElementsAre(read, sum));
+  EXPECT_THAT(out.pipelines(0).tasks(), ElementsAre(read, sum));
+  ASSERT_EQ(out.attachments_size(), 2);
+  EXPECT_EQ(out.attachments(0).content(), "a\nb\n");
+  EXPECT_EQ(out.attachments(0).sha256().size(), 32u);
+  EXPECT_EQ(out.tag_upper_level(), 0u);
+  EXPECT_EQ(out.tag_lower_level(), 1u);
+  EXPECT_TRUE(out.has_tag_lower_level());
+}
+
+TEST(DictionaryBuilder, TwoLevelsTagTheTopAlone) {
+  DictionaryBuilder plan("q", {"node", "ir"});
+  auto out = plan.Build({});
+  EXPECT_EQ(out.tag_upper_level(), 0u);
+  EXPECT_FALSE(out.has_tag_lower_level());
+}
+
+TEST(DictionaryBuilderDeathTest, OwnersMustExist) {
+  DictionaryBuilder plan("q", {"operator", "task"});
+  ComponentId task = plan.AddUnnamed(1, 1);
+  const ComponentId missing[] = {4};
+  EXPECT_DEATH(plan.SetOwners(1, task, missing), "");
+}
+
+}  // namespace
+}  // namespace tailor::tagging

@@ -1,0 +1,50 @@
+#include "compiler/tagging/link_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/tagging/lineage_log.h"
+
+namespace tailor::tagging {
+namespace {
+
+using ::testing::ElementsAre;
+using Ids = std::vector<ComponentId>;
+
+TEST(LinkPool, SetsAreNumberedOnce) {
+  LinkPool pool;
+  EXPECT_TRUE(pool.Intern({}).none());
+  EXPECT_TRUE(pool.Intern(Ids{0}).none());
+  EXPECT_EQ(pool.Intern(Ids{7, 7}), Link::One(7));
+  Link pair = pool.Intern(Ids{3, 1});
+  EXPECT_TRUE(pair.is_set());
+  EXPECT_EQ(pool.Intern(Ids{1, 3, 1}), pair);
+  EXPECT_NE(pool.Intern(Ids{1, 4}), pair);
+  EXPECT_EQ(pool.sets().size(), 2u);
+}
+
+TEST(LinkPool, UnionOfEverything) {
+  LinkPool pool;
+  Link pair = pool.Union(Link::One(2), Link::One(1));
+  EXPECT_EQ(pool.Union(pair, Link::One(1)), pair);
+  EXPECT_EQ(pool.Union(pair, Link()), pair);
+  EXPECT_EQ(pool.Union(Link(), pair), pair);
+  Ids ids;
+  pool.Expand(pool.Union(pair, Link::One(9)), ids);
+  EXPECT_THAT(ids, ElementsAre(1, 2, 9));
+}
+
+// Instruction fusing: the fused instruction belongs to the owners of both.
+TEST(LineageLog, ExtendKeepsBothOwners) {
+  LineageLog log;
+  log.Record(7, Ids{3});
+  log.Extend(7, Ids{4});
+  EXPECT_THAT(log.Owners(7), ElementsAre(3, 4));
+  EXPECT_TRUE(log.LinkOf(1).none());
+  EXPECT_TRUE(log.LinkOf(99).none());
+  log.Record(7, Ids{5});
+  EXPECT_THAT(log.Owners(7), ElementsAre(5));
+}
+
+}  // namespace
+}  // namespace tailor::tagging
