@@ -1,0 +1,59 @@
+// The lineage log of the step from tasks to LLVM IR, written at the one place where a builder inserts.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/ConstantFolder.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/ValueHandle.h>
+
+#include <deque>
+
+#include "compiler/tagging/abstraction_tracker.h"
+#include "compiler/tagging/link_pool.h"
+
+namespace tailor::jit {
+
+// Remembers the owners of instructions that have no number yet: numbers follow the order of the finished
+// module, so that they are the lines of its listing. Instructions may be erased again at any time.
+// Not thread-safe.
+class InstructionLog {
+ public:
+  explicit InstructionLog(const tagging::AbstractionTracker& tracker) : tracker_(tracker) {}
+
+  // `instruction` belongs to what is active now.
+  void Record(llvm::Instruction* instruction);
+
+  // The owners of every recorded instruction that still exists.
+  llvm::DenseMap<const llvm::Instruction*, tagging::Link> Live() const;
+  const tagging::LinkPool& pool() const { return pool_; }
+
+ private:
+  struct Entry {
+    llvm::WeakVH instruction;
+    tagging::Link owners;
+  };
+
+  const tagging::AbstractionTracker& tracker_;
+  std::deque<Entry> entries_;  // a deque: moving a value handle is dear
+  tagging::LinkPool pool_;
+};
+
+// What an IRBuilder calls for every instruction it inserts.
+class TrackedInserter final : public llvm::IRBuilderDefaultInserter {
+ public:
+  // `log` outlives the inserter; null: nothing is recorded.
+  explicit TrackedInserter(InstructionLog* log = nullptr) : log_(log) {}
+
+  void InsertHelper(llvm::Instruction* instruction, const llvm::Twine& name,
+                    llvm::BasicBlock::iterator where) const override {
+    IRBuilderDefaultInserter::InsertHelper(instruction, name, where);
+    if (log_ != nullptr) log_->Record(instruction);
+  }
+
+ private:
+  InstructionLog* log_;
+};
+
+using TrackedBuilder = llvm::IRBuilder<llvm::ConstantFolder, TrackedInserter>;
+
+}  // namespace tailor::jit
