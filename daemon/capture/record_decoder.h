@@ -1,0 +1,59 @@
+// Decodes perf records (perf_event.h) into events. Sans I/O: the bytes come from a ring, a perf.data file or
+// a journal, and are not trusted: what does not fit its own sizes is counted and left out.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/capture/batch.h"
+#include "daemon/capture/ring_chunk.h"
+#include "proto/base/result.h"
+
+namespace tailor::capture {
+
+// Every record that was read is counted once: records = decoded + malformed + unknown_type + unknown_id.
+struct DecodeCounts {
+  std::uint64_t bytes = 0;
+  std::uint64_t records = 0;
+  std::uint64_t decoded = 0;
+  std::uint64_t malformed = 0;     // a size, count or offset that does not fit the record
+  std::uint64_t unknown_type = 0;  // a record type newer than this decoder
+  std::uint64_t unknown_id = 0;    // of an event the layout does not name
+  std::uint64_t cut_bytes = 0;     // at the end of a chunk, after a header with an impossible size
+  std::uint64_t samples = 0;
+  std::uint64_t lost = 0;          // as PERF_RECORD_LOST says
+  std::uint64_t lost_samples = 0;  // as PERF_RECORD_LOST_SAMPLES says
+};
+
+// One per ring. Not thread-safe; owned by the thread that decodes the ring.
+class RecordDecoder {
+ public:
+  // An error if the layout contradicts itself (no format, several formats without identifier, an id that
+  // names no format).
+  static Result<RecordDecoder> create(RingLayout layout);
+
+  // Replaces the layout when events were added; counts go on. On error the old layout stays.
+  Status update(RingLayout layout);
+
+  // Appends the events of `bytes`, whole records as RingChunk has them. Never fails: see counts().
+  // Times are those of the ring's clock; an event without one has time 0.
+  void decode(std::span<const std::byte> bytes, Batch& out);
+
+  const RingLayout& layout() const { return layout_; }
+  const DecodeCounts& counts() const { return counts_; }
+
+ private:
+  explicit RecordDecoder(RingLayout layout);
+  const EventFormat* format_of(std::span<const std::byte> record) const;
+  void decode_record(std::span<const std::byte> record, Batch& out);
+
+  RingLayout layout_;
+  std::unordered_map<std::uint64_t, std::uint16_t> format_by_id_;
+  DecodeCounts counts_;
+};
+
+}  // namespace tailor::capture
