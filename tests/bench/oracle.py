@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+"""Injected-cost oracle: does the profile find a known cost, where it was put, and as large as it is?
+
+LLSS section 5.2, sharpened. A cost that the optimizer cannot see through is wrapped around the filter
+expression, the join key or the group key of the SFJA query, by an identity function that burns a number of
+rounds, inlined into the generated loop or called in the shared runtime. With T the CPU time of an execution
+and w_op the time the profile gives an operator, of the altered and the plain run of a pair:
+
+    true cost      t = T_altered - T_plain
+    observed cost  o = w_op,altered - w_op,plain
+    bias           mean(o) / mean(t) - 1, with its 95 % interval
+
+The two runs of a pair are interleaved, and so many pairs are run that the expected half-width of the interval
+is below the margin. It passes if the interval lies within +-5 %, and for every other operator the interval of
+its change (relative to t) lies within +-5 % too.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import sys
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
+import paired
+from tailor_env import Daemon
+
+QUERY = """
+select ({group}) , avg(l_extendedprice), sum(l_quantity), avg(l_discount)
+from lineitem join (select * from supplier order by s_acctbal desc limit 10000) s on {join} = s_suppkey
+where {filter} > date '1995-01-01'
+group by ({group})
+"""
+PLAIN = {"group": "l_suppkey * 100 + s_nationkey", "join": "l_suppkey", "filter": "l_commitdate"}
+# Where the cost is injected -> the kind of the operator that must be found to bear it.
+BEARER = {"filter": "scan", "join": "hash_join", "group": "group_by"}
+
+
+def query(where=None, variant="inline", rounds=0):
+    """The SFJA query with a cost of `rounds` at one place. The plain query has none."""
+    parts = dict(PLAIN)
+    if where:
+        parts[where] = f"weft_burn_{variant}({parts[where]}, {rounds})"
+    return " ".join(QUERY.format(**parts).split())
+
+
+class Runner:
+    """Executes queries under one daemon; gives CPU time and time per operator of single executions."""
+
+    def __init__(self, daemon, scale, threads, repeat):
+        self.daemon, self.scale, self.threads, self.repeat = daemon, scale, threads, repeat
+
+    def __call__(self, sql):
+        out = self.daemon.weft("--sf", self.scale, "--threads", self.threads, "--repeat", self.repeat, "--timing-json",
+                               "-", "--quiet", "-c", sql)
+        cpu = sum(e["cpu_ns"] for e in json.loads(out)["executions"])
+        report = self.daemon.report("--last", str(self.repeat))
+        return {"cpu": cpu, "operators": by_operator(report), "report": report}
+
+
+def by_operator(report):
+    """Operator -> ns on CPU, over everything the report covers. Operators are told apart by kind and place."""
+    result = {}
+    for op in report["operators"]:
+        result[(op["id"], op["kind"])] = op["weight"]
+    return result
+
+
+def rounds_for(runner, where, variant, share):
+    """How many rounds make the injected cost `share` of the plain run's CPU time: two probes, then a line."""
+    plain = runner(query())["cpu"]
+    low, high = 8, 64
+    cost = {n: runner(query(where, variant, n))["cpu"] - plain for n in (low, high)}
+    slope = (cost[high] - cost[low]) / (high - low)
+    if slope <= 0:
+        raise SystemExit(f"{where}/{variant}: more rounds do not cost more; the injection is optimised away")
+    return max(1, round((share * plain - (cost[low] - low * slope)) / slope))
+
+
+def interval(observed, true):
+    """mean(observed) / mean(true) - 1 with its 95 % interval, by the delta method on the ratio of means."""
+    count, o, t = len(true), statistics.fmean(observed), statistics.fmean(true)
+    ratio = o / t
+    residuals = [x - ratio * y for x, y in zip(observed, true)]
+    half = paired.t95(count - 1) * statistics.stdev(residuals) / math.sqrt(count) / t
+    return ratio - 1, ratio - 1 - half, ratio - 1 + half, half
+
+
+def experiment(runner, where, variant, share, margin, least, most):
+    """One cell of the table: pairs until the interval is narrow enough, at least `least`, at most `most`."""
+    rounds = rounds_for(runner, where, variant, share)
+    altered_sql, plain_sql = query(where, variant, rounds), query()
+    runner(altered_sql)
+    observed, true, others = [], [], {}
+    while len(true) < most:
+        order = (altered_sql, plain_sql) if len(true) % 2 == 0 else (plain_sql, altered_sql)
+        runs = {sql: runner(sql) for sql in order}
+        altered, plain = runs[altered_sql], runs[plain_sql]
+        true.append(altered["cpu"] - plain["cpu"])
+        bearer = BEARER[where]
+        pick = lambda run: sum(v for (_, kind), v in run["operators"].items() if kind == bearer)
+        observed.append(pick(altered) - pick(plain))
+        for key in set(altered["operators"]) | set(plain["operators"]):
+            if key[1] != bearer:
+                others.setdefault(key, []).append(altered["operators"].get(key, 0) - plain["operators"].get(key, 0))
+        if len(true) >= least and interval(observed, true)[3] < 0.6 * margin:
+            break
+    bias, low, high, half = interval(observed, true)
+    side = {}
+    for (identity, kind), change in others.items():
+        change += [0] * (len(true) - len(change))
+        value, lowest, highest, _ = interval(change, true)
+        side[f"{kind}#{identity}"] = {"change": value + 1, "low": lowest + 1, "high": highest + 1}
+    unmoved = all(max(abs(s["low"]), abs(s["high"])) <= margin for s in side.values())
+    return {"where": where, "variant": variant, "share": share, "rounds": rounds, "pairs": len(true), "bias": bias,
+            "low": low, "high": high, "others": side, "others_unchanged": unmoved,
+            "passed": abs(low) <= margin and abs(high) <= margin and unmoved,
+            "relative_cost": statistics.fmean(true)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sf", default="0.2")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=5, help="executions a run")
+    parser.add_argument("--frequency", type=int, default=2000)
+    parser.add_argument("--margin", type=float, default=0.05)
+    parser.add_argument("--pairs", type=int, nargs=2, default=(20, 60), metavar=("LEAST", "MOST"))
+    parser.add_argument("--shares", type=float, nargs="+", default=(0.25, 0.5, 1.0))
+    parser.add_argument("--places", nargs="+", default=list(BEARER))
+    parser.add_argument("--variants", nargs="+", default=("inline", "call"))
+    options = parser.parse_args()
+    cells = []
+    with Daemon(options.frequency) as daemon:
+        runner = Runner(daemon, options.sf, options.threads, options.repeat)
+        runner(query())
+        for where in options.places:
+            for variant in options.variants:
+                for share in options.shares:
+                    cell = experiment(runner, where, variant, share, options.margin, *options.pairs)
+                    cells.append(cell)
+                    print(f"{where:7} {variant:7} +{share:4.0%}  n={cell['pairs']:3}  bias {cell['bias']:+6.1%}"
+                          f"  [{cell['low']:+6.1%}, {cell['high']:+6.1%}]  others"
+                          f" {'unchanged' if cell['others_unchanged'] else 'CHANGED'}"
+                          f"  {'pass' if cell['passed'] else 'FAIL'}", flush=True)
+    passed = sum(c["passed"] for c in cells)
+    paired.report("oracle", f"{passed} of {len(cells)} cells within +-{options.margin:.0%} on {paired.machine()}",
+                  {"cells": cells, "options": vars(options)})
+    return 0 if passed == len(cells) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
