@@ -22,7 +22,7 @@ struct Source {
 
 enum class Kind : std::uint8_t {
   kSample,
-  kMmap,  // text: file name; address, size, page_offset; executable mappings
+  kMmap,  // text: file name; address, size, page_offset; words: build id, data_source: its bytes
   kComm,  // text: the new name; flag_exec
   kFork,  // pid, tid are the child's; parent_pid, parent_tid
   kExit,
@@ -63,6 +63,7 @@ struct Event {
   bool has_tag = false;       // false: the register was not captured or is hidden (kernel mode)
   bool flag_exec = false;
   bool flag_preempted = false;
+  bool flag_executable = false;  // of a mapping
   bool has_address = false;
   std::uint16_t chain_size = 0;    // user call chain, innermost first, without the IP itself
   std::uint32_t chain_offset = 0;  // into Batch::words

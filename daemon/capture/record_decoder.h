@@ -2,14 +2,14 @@
 // a journal, and are not trusted: what does not fit its own sizes is counted and left out.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/capture/batch.h"
+#include "daemon/capture/record_events.h"
 #include "daemon/capture/ring_chunk.h"
 #include "proto/base/result.h"
 
@@ -47,12 +47,28 @@ class RecordDecoder {
   const DecodeCounts& counts() const { return counts_; }
 
  private:
-  explicit RecordDecoder(RingLayout layout);
-  const EventFormat* format_of(std::span<const std::byte> record) const;
-  void decode_record(std::span<const std::byte> record, Batch& out);
+  // Where a record keeps the id of its event, in words: of samples from the start of the payload, of all
+  // others before its end. The same for all formats, else records could not be told apart.
+  struct IdPosition {
+    std::size_t from_start = 0;
+    std::size_t from_end = 0;
+    bool operator==(const IdPosition&) const = default;
+  };
+  struct Lookup {
+    std::vector<EventIdEntry> ids;  // by id; empty: one format for all
+    IdPosition position;
+  };
+
+  RecordDecoder(RingLayout layout, Lookup lookup) : layout_(std::move(layout)), lookup_(std::move(lookup)) {}
+  static Result<Lookup> index(const RingLayout& layout);
+  static Result<IdPosition> id_position(const EventFormat& format);
+  const EventFormat* format_of(const RecordView& record);
+  void decode_record(const RecordView& record, Batch& out);
+  void count_losses(const Event& event);
 
   RingLayout layout_;
-  std::unordered_map<std::uint64_t, std::uint16_t> format_by_id_;
+  Lookup lookup_;
+  EventIdEntry last_;  // most records belong to the event of the record before
   DecodeCounts counts_;
 };
 

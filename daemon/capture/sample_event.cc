@@ -1,0 +1,110 @@
+#include <asm/perf_regs.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "daemon/capture/record_events.h"
+#include "daemon/capture/sample_view.h"
+
+namespace tailor::capture {
+namespace {
+
+constexpr std::uint32_t bit(unsigned perf_register) {
+  return std::uint32_t{1} << perf_register;
+}
+
+// The kernel does not save these on entry, so for a sample in kernel mode it reports all ones.
+constexpr std::uint32_t kHiddenInKernel = bit(PERF_REG_X86_BX) | bit(PERF_REG_X86_BP) |
+                                          bit(PERF_REG_X86_R12) | bit(PERF_REG_X86_R13) |
+                                          bit(PERF_REG_X86_R14) | bit(PERF_REG_X86_R15);
+
+// Interrupt registers of a kernel-mode sample are the kernel's own: they say nothing of user code.
+const RegisterView& user_code_registers(const SampleView& sample, Mode mode) {
+  bool interrupted_user = sample.interrupt_registers.abi != PERF_SAMPLE_REGS_ABI_NONE && mode == Mode::kUser;
+  return interrupted_user ? sample.interrupt_registers : sample.user_registers;
+}
+
+void add_registers(const RegisterView& view, Mode mode, Event& event, Batch& out) {
+  event.regs_offset = static_cast<std::uint32_t>(out.words.size());
+  std::size_t index = 0;
+  for (std::uint64_t rest = view.mask; rest != 0; rest &= rest - 1, ++index) {
+    auto number = static_cast<unsigned>(std::countr_zero(rest));
+    if (number >= PERF_REG_X86_64_MAX) break;
+    std::uint64_t value = view.values[index];
+    bool hidden = mode != Mode::kUser && (kHiddenInKernel & bit(number)) && value == ~std::uint64_t{0};
+    if (hidden) continue;
+    event.regs_mask |= bit(number);
+    out.words.push_back(value);
+  }
+  if (auto user_ip = out.reg(event, PERF_REG_X86_IP)) event.user_ip = *user_ip;
+}
+
+// The chain as the kernel gives it: markers say which part follows, and each part begins with its IP.
+void add_user_chain(const WordView& chain, Event& event, Batch& out) {
+  event.chain_offset = static_cast<std::uint32_t>(out.words.size());
+  bool user = false;
+  bool first = false;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    std::uint64_t word = chain[i];
+    if (word >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      user = first = word == static_cast<std::uint64_t>(PERF_CONTEXT_USER);
+    } else if (first) {
+      first = false;
+      if (event.user_ip == 0) event.user_ip = word;
+    } else if (user) {
+      out.words.push_back(word);
+    }
+  }
+  event.chain_size = static_cast<std::uint16_t>(out.words.size() - event.chain_offset);
+}
+
+std::uint32_t latency_of(const EventFormat& format, const SampleView& sample) {
+  if (format.sample_type & PERF_SAMPLE_WEIGHT_STRUCT) return static_cast<std::uint32_t>(sample.weight);
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(sample.weight, std::numeric_limits<std::uint32_t>::max()));
+}
+
+}  // namespace
+
+Mode mode_of(std::uint16_t misc) {
+  switch (misc & PERF_RECORD_MISC_CPUMODE_MASK) {
+    case PERF_RECORD_MISC_USER:
+      return Mode::kUser;
+    case PERF_RECORD_MISC_KERNEL:
+      return Mode::kKernel;
+    default:
+      return Mode::kOther;
+  }
+}
+
+RecordOutcome decode_sample(const EventFormat& format, std::uint32_t ring_cpu, const RecordView& record,
+                            Batch& out) {
+  SampleView sample;
+  if (!parse_sample(format, record.payload, sample)) return RecordOutcome::kMalformed;
+  Event& event = out.events.emplace_back();
+  event.kind = Kind::kSample;
+  event.mode = mode_of(record.misc);
+  event.source = format.source;
+  event.time = static_cast<TimeNs>(sample.time);
+  event.cpu = format.sample_type & PERF_SAMPLE_CPU ? sample.cpu : ring_cpu;
+  event.pid = sample.pid;
+  event.tid = sample.tid;
+  event.weight = format.sample_type & PERF_SAMPLE_PERIOD ? sample.period : format.period;
+  event.ip = sample.ip;
+  event.has_address = format.sample_type & PERF_SAMPLE_ADDR;
+  event.address = sample.address;
+  event.data_source = sample.data_source;
+  event.latency = latency_of(format, sample);
+  const RegisterView& registers = user_code_registers(sample, event.mode);
+  if (!registers.values.empty()) add_registers(registers, event.mode, event, out);
+  if (event.mode == Mode::kUser) event.user_ip = sample.ip;
+  if (!sample.chain.empty()) add_user_chain(sample.chain, event, out);
+  if (auto tag = out.reg(event, format.tag_register)) {
+    event.has_tag = true;
+    event.tag = *tag;
+  }
+  return RecordOutcome::kDecoded;
+}
+
+}  // namespace tailor::capture
