@@ -18,7 +18,7 @@ struct RecordView {
   std::span<const std::byte> payload;
 };
 
-enum class RecordOutcome { kDecoded, kMalformed, kUnknownType };
+enum class RecordOutcome : std::uint8_t { kDecoded, kMalformed, kUnknownType };
 
 Mode mode_of(std::uint16_t misc);
 
