@@ -6,7 +6,7 @@
  *  - It never blocks, aborts, throws, or writes to the host's standard streams; it installs no signal handler.
  *    Work that may wait is done by one background thread, reached through a bounded lock-free queue. When the
  *    queue is full, the daemon is gone or memory is short, the message is dropped and counted
- *    (tailor_agent_counters).
+ *    (tailor_agent_get_counters).
  *  - Without a daemon the cost is one failed connect now and then, made by the background thread.
  *  - What is passed in is copied before the function returns; the caller keeps ownership of its memory.
  *  - Handles are never NULL-unsafe: every function accepts the handle that a failed creation returned (0 or
@@ -66,7 +66,7 @@ struct tailor_agent_options {
 TAILOR_EXPORT int tailor_agent_start(const struct tailor_agent_options* options);
 
 /* Ends it: tells the daemon goodbye and joins the background thread, waiting for at most `timeout_ms` for
- * queued messages to go out. This is the one function that may wait. */
+ * queued messages to go out. May wait. Threads keep their slots and logs; the agent can be started again. */
 TAILOR_EXPORT void tailor_agent_stop(uint32_t timeout_ms);
 
 /* 1 while a daemon has accepted this process, else 0. */
@@ -76,10 +76,12 @@ TAILOR_EXPORT int tailor_agent_connected(void);
  * `timeout_ms` has passed. 1 if it has, else 0. May wait; for engines' start-up and tests, never needed. */
 TAILOR_EXPORT int tailor_agent_barrier(uint32_t timeout_ms);
 
+/* Since the agent was first started. `messages_dropped` never reached a daemon and never will: the queue was
+ * full, memory was short, or they were over before a daemon was there. `log_records` were written to logs. */
 struct tailor_agent_counters {
   uint64_t messages_queued, messages_sent, messages_dropped, bytes_sent, connects, disconnects, log_records;
 };
-TAILOR_EXPORT void tailor_agent_counters(struct tailor_agent_counters* out);
+TAILOR_EXPORT void tailor_agent_get_counters(struct tailor_agent_counters* out);
 
 /* ---- Threads ------------------------------------------------------------------------------------------ */
 
@@ -98,11 +100,12 @@ TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
  * `slot` and `generation` as given by tailor_plan_new. C++ engines get the bytes from
  * compiler/tagging's DictionaryBuilder. */
 struct tailor_plan_ids {
-  uint64_t id;         /* never 0 unless the agent is off */
+  uint64_t id;         /* 0 if the agent is off, or 65536 plans are live */
   uint32_t slot;       /* for tags */
   uint32_t generation; /* for tags */
 };
 TAILOR_EXPORT struct tailor_plan_ids tailor_plan_new(void);
+/* 0, -ECANCELED (agent off), -EINVAL, -EMSGSIZE (more than half of the queue), or -ENOBUFS: dropped, counted. */
 TAILOR_EXPORT int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size);
 /* Its slot is given again to another plan later, under the next generation. */
 TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
@@ -111,7 +114,7 @@ TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
 TAILOR_EXPORT uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower);
 
 /* A code object, as a serialised tailor.v1.CodeObject whose `id` is from tailor_code_new. Load it before its
- * first instruction runs; its load time is the moment of this call. Returns 0 or a negative errno. */
+ * first instruction runs; its load time is the moment of this call. Returns as tailor_plan_load does. */
 TAILOR_EXPORT uint64_t tailor_code_new(void);
 TAILOR_EXPORT int tailor_code_load(uint64_t code_id, const void* code_object, size_t size);
 /* Before its memory is reused. Samples already taken still find it. */
@@ -124,7 +127,8 @@ struct tailor_label {
   const char* value;
 };
 
-/* A run of `plan_id` begins. Returns its handle for the log, 0 without an agent. */
+/* A run of `plan_id` begins. Returns its handle for the log, 0 without an agent. Labels beyond the 64th are left
+ * out, keys are cut to 4 KiB and values to 1 MiB. Texts need not be UTF-8: other bytes arrive as '?'. */
 TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels, size_t count);
 /* It ended; `rows` were returned; `error` NULL if it succeeded. */
 TAILOR_EXPORT void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error);
@@ -146,7 +150,7 @@ TAILOR_EXPORT void tailor_mark_iteration(uint32_t component, uint64_t number);
 /* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) -------- */
 
 /* Declares one; returns its number (from 1) for the marks, 0 without an agent. Declaring a name again gives
- * the same number. */
+ * the same number. At most 1024; then 0. */
 TAILOR_EXPORT uint32_t tailor_component_declare(const char* name);
 /* Says that code in [begin, end) belongs to the component wherever nothing better is known. */
 TAILOR_EXPORT void tailor_component_code(uint32_t component, const void* begin, const void* end);

@@ -1,0 +1,212 @@
+// The C functions of <tailor/agent.h>, but for the marks: checks of what comes in, then one message each.
+#include <tailor/agent.h>
+#include <tailor/tag.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "agent/agent.h"
+#include "agent/current_thread.h"
+#include "agent/lifecycle.h"
+
+using namespace tailor::agent;
+
+namespace {
+
+constexpr int kOff = -ECANCELED;
+
+// A message that says only that something numbered `key` is over.
+void PostEnd(MessageKind kind, std::uint64_t key) {
+  Agent* agent = Current();
+  if (!agent || key == 0) return;
+  agent->Post({kind, 0, key, 0}, kFixedBound,
+              [&](Encoder&, Encoder::Writer& body) { body.add_uint64(1, key); });
+}
+
+// The 128-bit identity of an execution: the session's random number plus the handle in its second half.
+void ExecutionIdentity(const Agent& agent, std::uint64_t execution, std::uint8_t out[16]) {
+  std::memcpy(out, agent.session().data(), 16);
+  std::uint64_t low = 0;
+  std::memcpy(&low, out + 8, 8);
+  low += execution;
+  std::memcpy(out + 8, &low, 8);
+}
+
+int LoadResult(const Agent& agent, bool posted, std::size_t size) {
+  if (posted) return 0;
+  return size > agent.MaxMessageBytes() ? -EMSGSIZE : -ENOBUFS;
+}
+
+}  // namespace
+
+uint32_t tailor_agent_abi_version(void) {
+  return TAILOR_AGENT_ABI_MAJOR << 16 | TAILOR_AGENT_ABI_MINOR;
+}
+
+int tailor_agent_start(const struct tailor_agent_options* options) {
+  return Start(options);
+}
+
+void tailor_agent_stop(uint32_t timeout_ms) {
+  Stop(timeout_ms);
+}
+
+int tailor_agent_connected(void) {
+  Agent* agent = Current();
+  return agent && agent->sender().accepted();
+}
+
+int tailor_agent_barrier(uint32_t timeout_ms) {
+  Agent* agent = Current();
+  if (!agent) return 0;
+  std::uint32_t sequence = agent->NextBarrier();
+  bool posted = agent->Post({MessageKind::kBarrier, 0, sequence, 0}, kFixedBound,
+                            [&](Encoder&, Encoder::Writer& body) { body.add_uint64(1, sequence); });
+  return posted && agent->sender().AwaitBarrier(sequence, timeout_ms);
+}
+
+void tailor_agent_get_counters(struct tailor_agent_counters* out) {
+  if (!out) return;
+  *out = {};
+  Agent* agent = Current();
+  if (!agent) return;
+  auto* header = agent->arenas().header();
+  const auto& sender = agent->sender().counters();
+  out->messages_queued = std::atomic_ref(header->messages_queued).load(std::memory_order_relaxed);
+  out->messages_dropped = std::atomic_ref(header->messages_dropped).load(std::memory_order_relaxed);
+  out->messages_sent = sender.messages_sent.load(std::memory_order_relaxed);
+  out->bytes_sent = sender.bytes_sent.load(std::memory_order_relaxed);
+  out->connects = sender.connects.load(std::memory_order_relaxed);
+  out->disconnects = sender.disconnects.load(std::memory_order_relaxed);
+  out->log_records = agent->arenas().LogRecords();
+}
+
+int tailor_thread_register(const char* name) {
+  Agent* agent = Current();
+  return agent ? RegisterCurrentThread(*agent, name) : kOff;
+}
+
+uint64_t* tailor_thread_slot(void) {
+  if (!t_current.area) tailor_thread_register(nullptr);
+  return t_current.area ? &t_current.area->slot->tag : nullptr;
+}
+
+struct tailor_plan_ids tailor_plan_new(void) {
+  Agent* agent = Current();
+  std::uint64_t id = agent ? agent->plans().Take() : 0;
+  if (agent && id == 0) agent->CountDropped();
+  return {id, PlanSlots::Slot(id), PlanSlots::Generation(id)};
+}
+
+int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size) {
+  Agent* agent = Current();
+  if (!agent) return kOff;
+  if (plan_id == 0 || !plan) return -EINVAL;
+  bool posted =
+      agent->PostSerialised({MessageKind::kPlanLoad, 0, plan_id, 0}, {static_cast<const char*>(plan), size},
+                            [&](Encoder::Writer& tail, std::uint64_t) {
+                              tail.add_uint64(1, plan_id);
+                              tail.add_uint32(2, PlanSlots::Slot(plan_id));
+                              tail.add_uint32(3, PlanSlots::Generation(plan_id));
+                            });
+  return LoadResult(*agent, posted, size);
+}
+
+void tailor_plan_unload(uint64_t plan_id) {
+  Agent* agent = Current();
+  if (!agent || !agent->plans().Free(plan_id)) return;
+  PostEnd(MessageKind::kPlanUnload, plan_id);
+}
+
+uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower) {
+  Agent* agent = Current();
+  if (!agent || !plan || plan->id == 0) return TAILOR_TAG_NONE;
+  return tailor_tag_make(agent->tag_key(), plan->slot, plan->generation, upper, lower);
+}
+
+uint64_t tailor_code_new(void) {
+  Agent* agent = Current();
+  return agent ? agent->NextCode() : 0;
+}
+
+int tailor_code_load(uint64_t code_id, const void* code_object, size_t size) {
+  Agent* agent = Current();
+  if (!agent) return kOff;
+  if (code_id == 0 || !code_object) return -EINVAL;
+  bool posted = agent->PostSerialised({MessageKind::kCodeLoad, 0, code_id, 0},
+                                      {static_cast<const char*>(code_object), size},
+                                      [&](Encoder::Writer& tail, std::uint64_t tsc) {
+                                        tail.add_uint64(1, code_id);
+                                        tail.add_uint64(5, tsc);
+                                      });
+  return LoadResult(*agent, posted, size);
+}
+
+void tailor_code_unload(uint64_t code_id) {
+  PostEnd(MessageKind::kCodeUnload, code_id);
+}
+
+uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels, size_t count) {
+  Agent* agent = Current();
+  if (!agent) return 0;
+  std::span<const tailor_label> span(labels, labels ? std::min(count, kMaxLabels) : 0);
+  std::uint64_t handle = agent->NextExecution();
+  std::uint8_t id[16];
+  ExecutionIdentity(*agent, handle, id);
+  agent->Post({MessageKind::kExecutionBegin, 0, handle, 0}, kFixedBound + LabelsBound(span),
+              [&](Encoder& encoder, Encoder::Writer& body) {
+                EncodeExecutionBegin(encoder, body,
+                                     {handle, std::span<const std::uint8_t, 16>(id), plan_id, span});
+              });
+  return handle;
+}
+
+void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error) {
+  Agent* agent = Current();
+  if (!agent || execution == 0) return;
+  std::string_view text = View(error, kMaxTextBytes);
+  agent->Post({MessageKind::kExecutionEnd, 0, execution, 0}, kFixedBound + text.size(),
+              [&](Encoder& encoder, Encoder::Writer& body) {
+                body.add_uint64(1, execution);
+                body.add_uint64(2, rows);
+                encoder.Text(body, 3, text);
+              });
+}
+
+void tailor_execution_id(uint64_t execution, uint8_t out[16]) {
+  if (!out) return;
+  std::memset(out, 0, 16);
+  Agent* agent = Current();
+  if (agent && execution != 0) ExecutionIdentity(*agent, execution, out);
+}
+
+uint32_t tailor_component_declare(const char* name) {
+  Agent* agent = Current();
+  if (!agent || !name) return 0;
+  std::string_view text = View(name, kMaxNameBytes);
+  auto found = agent->components().FindOrAdd(text);
+  if (found.is_new) PostComponent(*agent, found.id, text);
+  if (found.id == 0) agent->CountDropped();
+  return found.id;
+}
+
+void tailor_component_code(uint32_t component, const void* begin, const void* end) {
+  Agent* agent = Current();
+  if (!agent || component == 0) return;
+  auto first = reinterpret_cast<std::uintptr_t>(begin);
+  agent->Post({MessageKind::kComponentCode, 0, first, 0}, kFixedBound, [&](Encoder&, Encoder::Writer& body) {
+    body.add_uint32(1, component);
+    body.add_uint64(2, first);
+    body.add_uint64(3, reinterpret_cast<std::uintptr_t>(end));
+  });
+}
+
+uint32_t tailor_region_kind_declare(const struct tailor_region_kind* kind) {
+  Agent* agent = Current();
+  if (!agent || !kind) return 0;
+  std::uint32_t id = agent->NextRegionKind();
+  agent->Post({MessageKind::kRegionKind, 0, id, kind->plan_id},
+              kFixedBound + View(kind->name, kMaxNameBytes).size(),
+              [&](Encoder& encoder, Encoder::Writer& body) { EncodeRegionKind(encoder, body, id, *kind); });
+  return id;
+}

@@ -1,0 +1,74 @@
+#include "agent/current_thread.h"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "agent/agent.h"
+
+namespace tailor::agent {
+
+__thread CurrentThread t_current{nullptr, false};
+
+namespace {
+
+pthread_key_t g_end_key;
+
+std::uint64_t ThreadKey(const ThreadArea& area) {
+  return static_cast<std::uint64_t>(area.arena) << 48 | static_cast<std::uint64_t>(area.index) << 32 |
+         area.use;
+}
+
+void PostThreadRemove(const ThreadArea& area) {
+  Agent* agent = Current();
+  if (!agent) return;
+  agent->Post({MessageKind::kThreadRemove, 0, ThreadKey(area), 0}, kFixedBound,
+              [&](Encoder&, Encoder::Writer& body) {
+                body.add_uint32(1, area.arena);
+                body.add_uint32(2, area.index);
+                body.add_uint32(3, area.use);
+              });
+}
+
+// Destructor of the key: runs in the ending thread, after its C++ thread-local objects are gone.
+void EndThread(void* value) {
+  ThreadArea& area = *static_cast<ThreadArea*>(value);
+  t_current = {nullptr, true};
+  PostThreadRemove(area);
+  Arena::GiveBack(area);
+}
+
+}  // namespace
+
+bool PrepareThreadEnd() noexcept {
+  static const bool ready = ::pthread_key_create(&g_end_key, EndThread) == 0;
+  return ready;
+}
+
+int RegisterCurrentThread(Agent& agent, const char* name) noexcept {
+  if (t_current.area) return 0;
+  if (t_current.ended) return -ESRCH;
+  auto tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  ThreadArea* area = agent.arenas().Claim(tid);
+  if (!area) return -ENOMEM;
+  if (int error = ::pthread_setspecific(g_end_key, area)) {
+    Arena::GiveBack(*area);
+    return -error;
+  }
+  t_current.area = area;
+  std::string_view text = View(name, kMaxNameBytes);
+  agent.Post({MessageKind::kThreadAdd, 0, ThreadKey(*area), 0}, kFixedBound + text.size(),
+             [&](Encoder& encoder, Encoder::Writer& body) {
+               EncodeThreadAdd(encoder, body, {tid, area->arena, area->index, area->use, text});
+             });
+  return 0;
+}
+
+void ForgetCurrentThread() noexcept {
+  if (t_current.area) ::pthread_setspecific(g_end_key, nullptr);
+  t_current.area = nullptr;
+}
+
+}  // namespace tailor::agent

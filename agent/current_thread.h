@@ -1,0 +1,28 @@
+// The calling thread's area, found through one thread-local pointer.
+#pragma once
+
+#include "agent/thread_area.h"
+
+namespace tailor::agent {
+
+class Agent;
+
+struct CurrentThread {
+  ThreadArea* area;  // nullptr: not registered yet, or ended
+  bool ended;        // the thread is past the point where it gave its area back
+};
+
+// Initial-exec: no call and no allocation on first use, also in a library opened with dlopen. 16 bytes fit
+// into the room that the C library keeps for such libraries.
+[[gnu::tls_model("initial-exec")]] extern __thread CurrentThread t_current;
+
+// Makes the key whose destructor gives areas back. Once a process. False: no key left.
+bool PrepareThreadEnd() noexcept;
+
+// Gives the calling thread an area and tells the daemon; 0 or a negative errno. `name` may be nullptr.
+int RegisterCurrentThread(Agent& agent, const char* name) noexcept;
+
+// In a forked child: the thread has no area any more.
+void ForgetCurrentThread() noexcept;
+
+}  // namespace tailor::agent

@@ -1,0 +1,128 @@
+#include "agent/lifecycle.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "agent/agent.h"
+#include "agent/current_thread.h"
+
+namespace tailor::agent {
+
+namespace {
+
+constexpr char kDefaultSocket[] = "/run/tailor/agent.sock";
+constexpr std::size_t kDefaultQueueBytes = std::size_t{64} * 1024 * 1024;
+constexpr std::size_t kMaxQueueBytes = std::size_t{1} << 32;
+constexpr std::uint32_t kDefaultLogRecords = 4096;
+constexpr std::uint32_t kMinLogRecords = 64;
+constexpr std::uint32_t kMaxLogRecords = 1u << 20;
+
+enum class State : int { kOff, kChanging, kRunning };
+
+// The agent is made once and never freed: threads may be inside of it at any time. A stopped one can be
+// started again.
+std::atomic<State> g_state{State::kOff};
+std::atomic<Agent*> g_agent{nullptr};    // made
+std::atomic<Agent*> g_current{nullptr};  // made and running
+
+void AfterForkInChild() {
+  ForgetCurrentThread();
+  g_current = nullptr;
+  // Its heap memory is left alone: the parent's threads may have been in the middle of changing it.
+  if (Agent* agent = g_agent.exchange(nullptr)) agent->LetGoAfterFork();
+  g_state = State::kOff;
+}
+
+bool Disabled() {
+  const char* value = std::getenv("TAILOR_DISABLE");
+  return value && *value && std::strcmp(value, "0") != 0;
+}
+
+// The options that this caller's (perhaps older) struct has, the rest with their defaults.
+tailor_agent_options Complete(const tailor_agent_options* options) {
+  tailor_agent_options complete{};
+  if (options) std::memcpy(&complete, options, std::min(options->size, sizeof(complete)));
+  if (complete.queue_bytes == 0) complete.queue_bytes = kDefaultQueueBytes;
+  complete.queue_bytes = std::min(complete.queue_bytes, kMaxQueueBytes);
+  if (complete.log_records == 0) complete.log_records = kDefaultLogRecords;
+  complete.log_records = std::bit_ceil(std::clamp(complete.log_records, kMinLogRecords, kMaxLogRecords));
+  return complete;
+}
+
+Identity MakeIdentity(const tailor_agent_options& options, const Agent& agent) {
+  Identity identity;
+  const char* environment = std::getenv("TAILOR_SOCKET");
+  identity.socket_path = options.socket_path           ? options.socket_path
+                         : environment && *environment ? environment
+                                                       : kDefaultSocket;
+  identity.engine_name = View(options.engine_name, kMaxNameBytes);
+  identity.engine_version = View(options.engine_version, kMaxNameBytes);
+  identity.tag_strategy = options.tag_strategy;
+  identity.tag_key = agent.tag_key();
+  identity.session = agent.session();
+  return identity;
+}
+
+int MakeAgent(const tailor_agent_options& options) {
+  static const bool handles_fork = ::pthread_atfork(nullptr, nullptr, AfterForkInChild) == 0;
+  if (!handles_fork || !PrepareThreadEnd()) return -ENOMEM;
+  Agent* agent = new (std::nothrow) Agent(options.queue_bytes, options.log_records);
+  if (!agent) return -ENOMEM;
+  if (int error = agent->Prepare()) {
+    delete agent;
+    return error;
+  }
+  g_agent = agent;
+  return 0;
+}
+
+int StartChanging(const tailor_agent_options& options) {
+  if (!g_agent) {
+    if (int error = MakeAgent(options)) return error;
+  }
+  Agent& agent = *g_agent;
+  if (!agent.sender().Start(MakeIdentity(options, agent))) return -EAGAIN;
+  g_current = &agent;
+  // Names declared before a stop keep their numbers, so a daemon must hear of them again.
+  for (std::uint32_t id = 1; id <= Components::kMax && agent.components().Name(id); ++id) {
+    PostComponent(agent, id, agent.components().Name(id));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Agent* Current() noexcept {
+  return g_current.load(std::memory_order_acquire);
+}
+
+int Start(const tailor_agent_options* options) noexcept {
+  if (Disabled()) return -ECANCELED;
+  State expected = State::kOff;
+  if (!g_state.compare_exchange_strong(expected, State::kChanging)) return -EALREADY;
+  int result = -ENOMEM;
+  try {
+    result = StartChanging(Complete(options));
+  } catch (...) {
+    // Memory is short.
+  }
+  g_state = result == 0 ? State::kRunning : State::kOff;
+  return result;
+}
+
+void Stop(std::uint32_t timeout_ms) noexcept {
+  State expected = State::kRunning;
+  if (!g_state.compare_exchange_strong(expected, State::kChanging)) return;
+  g_current = nullptr;
+  // A background thread that has not ended in time keeps the state as it is: a second one would be too many.
+  if (g_agent.load()->sender().Stop(timeout_ms)) g_state = State::kOff;
+}
+
+}  // namespace tailor::agent

@@ -1,0 +1,67 @@
+// What is live in this process, encoded: what a daemon that (re)connects must be told. Owned by the sender.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "agent/message.h"
+
+namespace tailor::agent {
+
+class LiveSet {
+ public:
+  // Above this nothing more is kept (it is still sent): a daemon that comes later will not know it.
+  static constexpr std::size_t kMaxBytes = std::size_t{256} * 1024 * 1024;
+
+  struct Entry {
+    MessageHead head;
+    std::vector<char> bytes;
+  };
+
+  enum class Outcome : std::uint8_t {
+    kKept,      // begins something that is live from now on
+    kEnded,     // ended something live
+    kNothing,   // ends something that is not live
+    kTooLarge,  // begins something, but the set is full
+  };
+  // Takes a message into account. May throw std::bad_alloc, and is then as before.
+  Outcome Apply(const MessageView& message);
+
+  // Calls f(const Entry&) in the order in which things began, until it returns false.
+  template <typename F>
+  bool ForEach(F f) const {
+    for (const auto& [order, entry] : entries_) {
+      if (!f(entry)) return false;
+    }
+    return true;
+  }
+
+  // Forgets everything but threads, which outlive a stop of the agent.
+  void KeepThreadsOnly();
+
+  // Forgets the barrier once it was acknowledged.
+  void EndBarrier(std::uint64_t sequence);
+
+  std::size_t bytes() const { return bytes_; }
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  using Order = std::uint64_t;
+  using Index = std::unordered_map<std::uint64_t, Order>;
+
+  Outcome Keep(const MessageView& message);
+  Outcome End(MessageKind begin, std::uint64_t key);
+  void EndOwned(std::uint64_t owner);
+  void Erase(Order order);
+
+  std::map<Order, Entry> entries_;
+  std::map<MessageKind, Index> index_;
+  std::unordered_map<std::uint64_t, std::vector<Order>> owned_;
+  Order next_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tailor::agent

@@ -1,0 +1,78 @@
+// The queue between engine threads and the sender: a bounded ring of bytes, many producers, one consumer.
+//
+// A producer reserves space by moving `tail` with one compare-and-swap, encodes straight into the ring and
+// publishes the record with one store. It never waits, allocates or makes a system call. Records become
+// visible in order of reservation, as in D. Vyukov's bounded queue; the sequence number of a cell is replaced
+// by a commit word that the consumer clears, because the cells here are of different sizes.
+//
+//   record: commit word (8 bytes: 0 not ready, else size of the record, bit 0 set = padding), length,
+//           MessageHead, bytes; padded to 16. A record never wraps: padding fills the end of the ring.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "agent/message.h"
+
+namespace tailor::agent {
+
+class MessageQueue {
+ public:
+  // The ring takes `bytes` of address space, rounded up to a power of two; memory is touched as needed.
+  // Check valid() before anything else: false if there was no address space.
+  explicit MessageQueue(std::size_t bytes) noexcept;
+  ~MessageQueue();
+  MessageQueue(const MessageQueue&) = delete;
+  MessageQueue& operator=(const MessageQueue&) = delete;
+
+  bool valid() const { return ring_ != nullptr; }
+  std::size_t capacity() const { return capacity_; }
+
+  // What ends something gets in where what begins something does not: a full queue must not lead to things
+  // that live forever on the other side.
+  enum class Urgency : std::uint8_t { kBegins, kEnds };
+
+  // Largest message that can ever be taken.
+  std::size_t MaxMessageBytes() const { return capacity_ / 2; }
+
+  // Space for one message. Any thread. Every reservation must be committed.
+  class Reservation {
+   public:
+    std::span<char> space() const { return space_; }
+
+   private:
+    friend class MessageQueue;
+    std::uint64_t offset_ = 0;
+    std::size_t total_ = 0;
+    std::span<char> space_;
+  };
+  std::optional<Reservation> Reserve(std::size_t max_bytes, Urgency urgency) noexcept;
+  // Publishes the first `bytes` bytes of the space.
+  void Commit(const Reservation& reservation, const MessageHead& head, std::size_t bytes) noexcept;
+  // Publishes nothing: the space is skipped.
+  void Abandon(const Reservation& reservation) noexcept;
+
+  // Consumer only. The oldest message, valid until Pop; nothing when the queue is empty or when the oldest
+  // reservation is not committed yet.
+  std::optional<MessageView> Front() noexcept;
+  void Pop() noexcept;
+
+  // In a forked child: gives the address space back and leaves the queue invalid.
+  void Drop() noexcept;
+
+ private:
+  struct Record;
+  Record* At(std::uint64_t position) const noexcept;
+  void Release(std::uint64_t position, std::size_t size) noexcept;
+  void RewindWhenEmpty() noexcept;
+
+  char* ring_ = nullptr;
+  std::size_t capacity_ = 0;
+  alignas(64) std::atomic<std::uint64_t> tail_{0};  // end of what is reserved; bytes since the start
+  alignas(64) std::atomic<std::uint64_t> head_{0};  // start of what is not released
+};
+
+}  // namespace tailor::agent

@@ -1,0 +1,151 @@
+#include "agent/thread_area.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <new>
+
+#include "agent/sealed_memfd.h"
+#include "agent/tsc.h"
+
+namespace tailor::agent {
+
+namespace {
+
+void Store(std::uint64_t& word, std::uint64_t value) {
+  std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+void Store(std::uint32_t& word, std::uint32_t value) {
+  std::atomic_ref(word).store(value, std::memory_order_relaxed);
+}
+
+std::uint32_t AreaBytes(std::uint32_t log_capacity) {
+  return TAILOR_AREA_LOG_OFFSET + log_capacity * TAILOR_LOG_RECORD_SIZE;
+}
+
+}  // namespace
+
+void AppendRecord(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::uint64_t a,
+                  std::uint64_t b) noexcept {
+  tailor_log_record& record = area.records[area.head & area.mask];
+  Store(record.tsc, Tsc());
+  // kind, reserved and id are one word: four stores a record, none of them torn.
+  using Word [[gnu::may_alias]] = std::uint64_t;
+  static_assert(offsetof(tailor_log_record, kind) == 8 && offsetof(tailor_log_record, id) == 12);
+  __atomic_store_n(reinterpret_cast<Word*>(&record.kind), static_cast<std::uint64_t>(id) << 32 | kind,
+                   __ATOMIC_RELAXED);
+  Store(record.a, a);
+  Store(record.b, b);
+  std::atomic_ref(area.log->head).store(++area.head, std::memory_order_release);
+  // The next record must not be begun before this head is stored: the reader relies on that order to know
+  // which records may be torn. The processor keeps it (x86 stores are ordered); the compiler must too.
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+Arena* Arena::Create(std::uint32_t index, std::uint32_t log_capacity) noexcept {
+  Arena* arena = new (std::nothrow) Arena;
+  if (!arena) return nullptr;
+  if (!arena->Map(log_capacity)) {
+    delete arena;
+    return nullptr;
+  }
+  auto* header = arena->header();
+  header->magic = TAILOR_ARENA_MAGIC;
+  header->version = TAILOR_ARENA_VERSION;
+  header->area_count = kAreas;
+  header->area_size = AreaBytes(log_capacity);
+  header->log_capacity = log_capacity;
+  char* base = static_cast<char*>(arena->memory_) + sizeof(tailor_arena_header);
+  for (std::uint32_t i = 0; i < kAreas; ++i, base += header->area_size) {
+    ThreadArea& area = arena->areas_[i];
+    area.slot = reinterpret_cast<tailor_slot*>(base);
+    area.log = reinterpret_cast<tailor_log_header*>(base + sizeof(tailor_slot));
+    area.records = reinterpret_cast<tailor_log_record*>(base + TAILOR_AREA_LOG_OFFSET);
+    area.mask = log_capacity - 1;
+    area.arena = index;
+    area.index = i;
+  }
+  return arena;
+}
+
+bool Arena::Map(std::uint32_t log_capacity) noexcept {
+  std::size_t bytes = sizeof(tailor_arena_header) + std::size_t{kAreas} * AreaBytes(log_capacity);
+  fd_ = CreateMemfd("tailor-arena");
+  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) return false;
+  if (::fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return false;
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+  if (memory == MAP_FAILED) return false;
+  memory_ = memory;
+  bytes_ = bytes;
+  return true;
+}
+
+Arena::~Arena() {
+  if (memory_) ::munmap(memory_, bytes_);
+  if (fd_ >= 0) ::close(fd_);
+}
+
+ThreadArea* Arena::Claim(std::uint32_t tid) noexcept {
+  std::uint32_t start = hint_.fetch_add(1, std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < kAreas; ++i) {
+    ThreadArea& area = areas_[(start + i) % kAreas];
+    if (area.busy.load(std::memory_order_relaxed) || area.busy.exchange(true, std::memory_order_acquire))
+      continue;
+    area.use += 1;
+    Store(area.slot->tag, 0);
+    Store(area.slot->tid, tid);
+    Store(area.slot->use, area.use);
+    std::atomic_ref(area.slot->state).store(TAILOR_AREA_LIVE, std::memory_order_release);
+    AppendRecord(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
+    return &area;
+  }
+  return nullptr;
+}
+
+void Arena::GiveBack(ThreadArea& area) noexcept {
+  Store(area.slot->tag, 0);
+  std::atomic_ref(area.slot->state).store(TAILOR_AREA_CLOSED, std::memory_order_release);
+  area.busy.store(false, std::memory_order_release);
+}
+
+void Arena::MakePrivateAfterFork() noexcept {
+  ::mmap(memory_, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
+         0);
+  ::close(fd_);
+}
+
+ThreadArea* ArenaSet::Claim(std::uint32_t tid) noexcept {
+  for (std::uint32_t i = 0; i < kMaxArenas; ++i) {
+    Arena* arena = at(i);
+    if (!arena) arena = Grow(i);
+    if (!arena) return nullptr;
+    if (ThreadArea* area = arena->Claim(tid)) return area;
+  }
+  return nullptr;
+}
+
+Arena* ArenaSet::Grow(std::uint32_t index) noexcept {
+  Arena* made = Arena::Create(index, log_capacity_);
+  Arena* there = nullptr;
+  if (made && arenas_[index].compare_exchange_strong(there, made, std::memory_order_acq_rel)) return made;
+  // Another thread was faster, or memory is short.
+  delete made;
+  return at(index);
+}
+
+std::uint64_t ArenaSet::LogRecords() const noexcept {
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) {
+    for (std::uint32_t k = 0; k < Arena::kAreas; ++k) {
+      sum += std::atomic_ref(at(i)->area(k).log->head).load(std::memory_order_relaxed);
+    }
+  }
+  return sum;
+}
+
+void ArenaSet::MakePrivateAfterFork() noexcept {
+  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) at(i)->MakePrivateAfterFork();
+}
+
+}  // namespace tailor::agent

@@ -1,0 +1,90 @@
+// Thread areas (proto/include/tailor/thread_area.h): the slots and logs of this process's threads, and the
+// arenas they lie in. Claiming and giving back is lock-free and may be done by any thread.
+#pragma once
+
+#include <tailor/thread_area.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace tailor::agent {
+
+// One thread's view of its area. Everything but `busy` belongs to the thread that has claimed it.
+struct alignas(64) ThreadArea {
+  tailor_slot* slot = nullptr;
+  tailor_log_header* log = nullptr;
+  tailor_log_record* records = nullptr;
+  std::uint64_t head = 0;  // what log->head will be, without reading shared memory
+  std::uint64_t mask = 0;
+  std::uint32_t arena = 0;
+  std::uint32_t index = 0;
+  std::uint32_t use = 0;
+  std::atomic<bool> busy{false};
+};
+
+// Appends a record: a time stamp, four stores and the new head. Wait-free.
+void AppendRecord(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::uint64_t a,
+                  std::uint64_t b) noexcept;
+
+// A memfd that cannot change its size, mapped here for writing; the daemon gets the descriptor.
+class Arena {
+ public:
+  static constexpr std::uint32_t kAreas = 64;
+
+  // nullptr if the kernel gives no memory, address space or descriptor.
+  static Arena* Create(std::uint32_t index, std::uint32_t log_capacity) noexcept;
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // A free area of this arena, now LIVE with the thread's tid, or nullptr.
+  ThreadArea* Claim(std::uint32_t tid) noexcept;
+  static void GiveBack(ThreadArea& area) noexcept;
+
+  tailor_arena_header* header() const { return static_cast<tailor_arena_header*>(memory_); }
+  int fd() const { return fd_; }
+  std::size_t bytes() const { return bytes_; }
+  ThreadArea& area(std::uint32_t i) { return areas_[i]; }
+
+  // In a forked child: the memory becomes private, at the same address, because generated code may still
+  // write to a slot in it; the descriptor is closed.
+  void MakePrivateAfterFork() noexcept;
+
+ private:
+  Arena() = default;
+  bool Map(std::uint32_t log_capacity) noexcept;
+
+  void* memory_ = nullptr;
+  std::size_t bytes_ = 0;
+  int fd_ = -1;
+  std::atomic<std::uint32_t> hint_{0};
+  ThreadArea areas_[kAreas];
+};
+
+class ArenaSet {
+ public:
+  static constexpr std::uint32_t kMaxArenas = 256;
+
+  explicit ArenaSet(std::uint32_t log_capacity) : log_capacity_(log_capacity) {}
+
+  // Makes the first arena. False: see Arena::Create.
+  bool Start() noexcept { return Grow(0) != nullptr; }
+
+  // An area for a thread, in a new arena if all are taken; nullptr when that fails.
+  ThreadArea* Claim(std::uint32_t tid) noexcept;
+
+  Arena* at(std::uint32_t index) const { return arenas_[index].load(std::memory_order_acquire); }
+  tailor_arena_header* header() const { return at(0)->header(); }
+  // Records ever written to all logs.
+  std::uint64_t LogRecords() const noexcept;
+  void MakePrivateAfterFork() noexcept;
+
+ private:
+  Arena* Grow(std::uint32_t index) noexcept;
+
+  std::uint32_t log_capacity_;
+  std::atomic<Arena*> arenas_[kMaxArenas] = {};
+};
+
+}  // namespace tailor::agent

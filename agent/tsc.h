@@ -1,0 +1,14 @@
+// The time stamp of everything an agent says: raw rdtsc.
+#pragma once
+
+#include <x86intrin.h>
+
+#include <cstdint>
+
+namespace tailor::agent {
+
+inline std::uint64_t Tsc() {
+  return __rdtsc();
+}
+
+}  // namespace tailor::agent

@@ -1,0 +1,285 @@
+// The agent as an engine sees it, against the other end of its socket.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <tailor/agent.h>
+#include <tailor/tag.h>
+#include <tailor/thread_area.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "tests/unit/agent/fake_daemon.h"
+
+namespace tailor::agent::testing {
+namespace {
+
+using Body = v1::AgentMessage;
+
+std::uint32_t Tid() {
+  return static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+
+// First of this file: the process has had no agent yet.
+TEST(AgentOff, EveryFunctionDoesNothing) {
+  ::setenv("TAILOR_DISABLE", "1", 1);
+  EXPECT_EQ(tailor_agent_start(nullptr), -ECANCELED);
+  ::unsetenv("TAILOR_DISABLE");
+  EXPECT_EQ(tailor_thread_register("x"), -ECANCELED);
+  EXPECT_EQ(tailor_thread_slot(), nullptr);
+  EXPECT_EQ(tailor_plan_new().id, 0u);
+  EXPECT_EQ(tailor_execution_begin(1, nullptr, 3), 0u);
+  tailor_mark_execution_begin(0, 0);
+  tailor_mark_pipeline_begin(1);
+  tailor_region_remove(nullptr);
+  tailor_agent_stop(0);
+  tailor_agent_get_counters(nullptr);
+  EXPECT_EQ(tailor_tag(nullptr, 1, 1), 0u);
+}
+
+class AgentTest : public ::testing::Test {
+ protected:
+  void Start() {
+    tailor_agent_options options{};
+    options.size = sizeof(options);
+    options.engine_name = "engine";
+    options.engine_version = "1.2";
+    options.tag_strategy = TAILOR_TAGS_R15;
+    options.socket_path = daemon_.path().c_str();
+    options.queue_bytes = 4 << 20;
+    options.log_records = 256;
+    ASSERT_EQ(tailor_agent_start(&options), 0);
+  }
+  void TearDown() override { tailor_agent_stop(1000); }
+
+  std::string SerialisedPlan() {
+    v1::Plan plan;
+    plan.set_name("p");
+    plan.add_levels()->set_name("operator");
+    return plan.SerializeAsString();
+  }
+
+  FakeDaemon daemon_;
+};
+
+TEST_F(AgentTest, SaysWhoItIs) {
+  Start();
+  EXPECT_EQ(tailor_agent_start(nullptr), -EALREADY);
+  v1::Hello hello = daemon_.Accept();
+  EXPECT_EQ(hello.protocol(), 1u);
+  EXPECT_EQ(hello.engine_name(), "engine");
+  EXPECT_EQ(hello.engine_version(), "1.2");
+  EXPECT_EQ(hello.pid(), static_cast<std::uint32_t>(::getpid()));
+  EXPECT_EQ(hello.tag_strategy(), v1::TAGS_R15);
+  EXPECT_EQ(hello.session().size(), 16u);
+  Received arena = daemon_.Next();
+  ASSERT_EQ(arena.message.body_case(), Body::kArenaAdd);
+  EXPECT_EQ(arena.credentials_pid, ::getpid());
+  EXPECT_TRUE(arena.attached);
+}
+
+TEST_F(AgentTest, PlansAndCodeArriveWithWhatTheAgentKnows) {
+  Start();
+  daemon_.Accept();
+  tailor_plan_ids plan = tailor_plan_new();
+  std::string bytes = SerialisedPlan();
+  ASSERT_EQ(tailor_plan_load(plan.id, bytes.data(), bytes.size()), 0);
+  v1::CodeObject code;
+  code.set_code(std::string(300'000, 'x'));
+  bytes = code.SerializeAsString();
+  std::uint64_t code_id = tailor_code_new();
+  ASSERT_EQ(tailor_code_load(code_id, bytes.data(), bytes.size()), 0);
+  tailor_code_unload(code_id);
+  tailor_plan_unload(plan.id);
+  tailor_plan_unload(plan.id);  // once is enough
+
+  Body loaded = daemon_.Until(Body::kPlanLoad).message;
+  EXPECT_EQ(loaded.plan_load().id(), plan.id);
+  EXPECT_EQ(loaded.plan_load().slot(), plan.slot);
+  EXPECT_EQ(loaded.plan_load().generation(), plan.generation);
+  EXPECT_EQ(loaded.plan_load().name(), "p");
+  Received received = daemon_.Next();
+  ASSERT_EQ(received.message.body_case(), Body::kCodeLoad);
+  EXPECT_TRUE(received.in_memfd);
+  EXPECT_EQ(received.message.code_load().id(), code_id);
+  EXPECT_EQ(received.message.code_load().code().size(), 300'000u);
+  EXPECT_EQ(received.message.code_load().load_tsc(), received.message.tsc());
+  EXPECT_EQ(daemon_.Next().message.code_unload().code_id(), code_id);
+  EXPECT_EQ(daemon_.Next().message.plan_unload().plan_id(), plan.id);
+  tailor_agent_stop(1000);
+  EXPECT_EQ(daemon_.Next().message.body_case(), Body::kGoodbye);
+}
+
+TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
+  Start();
+  daemon_.Accept();
+  std::string long_text(100'000, 'q');
+  const tailor_label labels[] = {
+      {"user", "caf\xC3\xA9"}, {"query", long_text.c_str()}, {"bad", "a\xFF\xC3"}, {nullptr, nullptr}};
+  std::uint64_t execution = tailor_execution_begin(7, labels, 4);
+  std::uint8_t id[16];
+  tailor_execution_id(execution, id);
+  tailor_execution_end(execution, 42, "divided by \xE9");
+
+  v1::ExecutionBegin begin = daemon_.Until(Body::kExecutionBegin).message.execution_begin();
+  EXPECT_EQ(begin.handle(), execution);
+  EXPECT_EQ(begin.plan_id(), 7u);
+  EXPECT_EQ(begin.id(), std::string(reinterpret_cast<char*>(id), 16));
+  ASSERT_GE(begin.labels_size(), 3);
+  EXPECT_EQ(begin.labels(0).value(), "caf\xC3\xA9");
+  EXPECT_EQ(begin.labels(1).value(), long_text);
+  EXPECT_EQ(begin.labels(2).value(), "a??");
+  v1::ExecutionEnd end = daemon_.Next().message.execution_end();
+  EXPECT_EQ(end.rows(), 42u);
+  EXPECT_EQ(end.error(), "divided by ?");
+}
+
+TEST_F(AgentTest, ThreadsShareTheirSlotsAndLogs) {
+  Start();
+  daemon_.Accept();
+  Received arena = daemon_.Until(Body::kArenaAdd);
+  std::size_t bytes = arena.message.arena_add().bytes();
+  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, arena.attached.get(), 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* header = static_cast<const tailor_arena_header*>(memory);
+  EXPECT_EQ(header->magic, TAILOR_ARENA_MAGIC);
+
+  std::uint32_t tid = 0;
+  std::thread([&] {
+    tid = Tid();
+    ASSERT_EQ(tailor_thread_register("worker"), 0);
+    *tailor_thread_slot() = 99;
+    tailor_mark_pipeline_begin(3);
+    tailor_mark_morsel_begin(3, 1000, 500);
+  }).join();
+
+  v1::ThreadAdd add = daemon_.Until(Body::kThreadAdd).message.thread_add();
+  EXPECT_EQ(add.tid(), tid);
+  EXPECT_EQ(add.name(), "worker");
+  const char* area = static_cast<const char*>(memory) + sizeof(*header) + add.area() * header->area_size;
+  auto* slot = reinterpret_cast<const tailor_slot*>(area);
+  auto* log = reinterpret_cast<const tailor_log_header*>(area + sizeof(tailor_slot));
+  auto* records = reinterpret_cast<const tailor_log_record*>(area + TAILOR_AREA_LOG_OFFSET);
+  EXPECT_EQ(slot->tid, tid);
+  EXPECT_EQ(slot->use, add.use());
+  EXPECT_EQ(slot->state, static_cast<std::uint32_t>(TAILOR_AREA_CLOSED));
+  EXPECT_EQ(slot->tag, 0u);
+  std::uint64_t first = log->head - 3;
+  EXPECT_EQ(records[first].kind, TAILOR_LOG_THREAD_BEGIN);
+  EXPECT_EQ(records[first].id, tid);
+  EXPECT_EQ(records[first + 1].kind, TAILOR_LOG_PIPELINE_BEGIN);
+  EXPECT_EQ(records[first + 2].kind, TAILOR_LOG_MORSEL_BEGIN);
+  EXPECT_EQ(records[first + 2].a, 1000u);
+  EXPECT_EQ(records[first + 2].b, 500u);
+  EXPECT_GT(records[first + 2].tsc, records[first].tsc);
+  v1::ThreadRemove remove = daemon_.Next().message.thread_remove();
+  EXPECT_EQ(remove.area(), add.area());
+  EXPECT_EQ(remove.use(), add.use());
+  ::munmap(memory, bytes);
+}
+
+TEST_F(AgentTest, SendsAgainWhatIsLive) {
+  Start();
+  daemon_.Accept();
+  std::string bytes = SerialisedPlan();
+  tailor_plan_ids kept = tailor_plan_new();
+  tailor_plan_ids gone = tailor_plan_new();
+  tailor_plan_load(kept.id, bytes.data(), bytes.size());
+  tailor_plan_load(gone.id, bytes.data(), bytes.size());
+  tailor_component_declare("parse");
+  tailor_region_kind kind{"table", TAILOR_REGION_HASH_TABLE, gone.id, 0, 1, 8};
+  tailor_region_kind_declare(&kind);
+  std::uint64_t execution = tailor_execution_begin(kept.id, nullptr, 0);
+  daemon_.Until(Body::kExecutionBegin);
+  daemon_.StopListening();
+  tailor_plan_unload(gone.id);  // takes the region kind along
+  std::uint64_t late = tailor_execution_begin(kept.id, nullptr, 0);
+  daemon_.Listen();
+
+  daemon_.Accept();
+  std::vector<Body> all;
+  for (Received r = daemon_.Next(300); r.message.body_case() != Body::BODY_NOT_SET; r = daemon_.Next(300)) {
+    all.push_back(r.message);
+  }
+  std::vector<std::uint64_t> executions;
+  int plans = 0, components = 0;
+  for (const Body& m : all) {
+    EXPECT_FALSE(m.has_region_kind());
+    EXPECT_FALSE(m.has_plan_unload());
+    if (m.has_plan_load()) {
+      ++plans;
+      EXPECT_EQ(m.plan_load().id(), kept.id);
+    }
+    if (m.has_component_declare()) ++components;
+    if (m.has_execution_begin()) executions.push_back(m.execution_begin().handle());
+  }
+  EXPECT_EQ(plans, 1);
+  EXPECT_EQ(components, 1);
+  EXPECT_THAT(executions, ::testing::ElementsAre(execution, late));
+}
+
+TEST_F(AgentTest, BarrierWaitsForTheDaemon) {
+  Start();
+  daemon_.Accept();
+  EXPECT_EQ(tailor_agent_barrier(50), 0);
+  std::uint64_t first = daemon_.Until(Body::kBarrier).message.barrier().sequence();
+  std::thread daemon([&] {
+    std::uint64_t second = daemon_.Until(Body::kBarrier).message.barrier().sequence();
+    EXPECT_GT(second, first);
+    daemon_.AcknowledgeBarrier(second);
+  });
+  EXPECT_EQ(tailor_agent_barrier(5000), 1);
+  EXPECT_EQ(tailor_agent_connected(), 1);
+  daemon.join();
+}
+
+TEST_F(AgentTest, ForkedChildHasNoAgentAndLeavesTheParentsAlone) {
+  Start();
+  daemon_.Accept();
+  tailor_thread_register("main");
+  std::uint64_t* slot = tailor_thread_slot();
+  *slot = 5;
+  pid_t child = ::fork();
+  if (child == 0) {
+    bool quiet =
+        tailor_agent_connected() == 0 && tailor_plan_new().id == 0 && tailor_thread_slot() == nullptr;
+    *slot = 77;  // generated code of the child may still do this
+    tailor_mark_pipeline_begin(1);
+    tailor_agent_options options{};
+    options.size = sizeof(options);
+    options.socket_path = "/nonexistent";
+    bool starts =
+        tailor_agent_start(&options) == 0 && tailor_plan_new().id != 0 && tailor_thread_slot() != slot;
+    tailor_agent_stop(100);
+    ::_exit(quiet && starts ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(*slot, 5u);
+  EXPECT_NE(tailor_execution_begin(1, nullptr, 0), 0u);
+  EXPECT_EQ(daemon_.Until(Body::kExecutionBegin).message.execution_begin().plan_id(), 1u);
+}
+
+TEST_F(AgentTest, WithoutADaemonEverythingIsCountedAndNothingWaits) {
+  daemon_.StopListening();
+  Start();
+  tailor_agent_counters before{}, after{};
+  tailor_agent_get_counters(&before);
+  for (int i = 0; i < 1000; ++i) tailor_execution_end(tailor_execution_begin(1, nullptr, 0), 0, nullptr);
+  std::string big(1 << 20, 'x');
+  int refused = 0;
+  for (int i = 0; i < 200; ++i) refused += tailor_plan_load(1, big.data(), big.size()) != 0;
+  EXPECT_EQ(tailor_plan_load(1, big.data(), std::size_t{1} << 30), -EMSGSIZE);
+  EXPECT_EQ(tailor_agent_barrier(1), 0);
+  tailor_agent_get_counters(&after);
+  EXPECT_EQ(after.connects, before.connects);
+  EXPECT_EQ(after.messages_sent, before.messages_sent);
+  EXPECT_GE(after.messages_dropped - before.messages_dropped, static_cast<std::uint64_t>(refused) + 1);
+  daemon_.Listen();
+}
+
+}  // namespace
+}  // namespace tailor::agent::testing
