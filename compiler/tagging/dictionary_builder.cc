@@ -38,6 +38,13 @@ ComponentId DictionaryBuilder::AddUnnamed(LevelIndex level, std::uint32_t count)
   return first;
 }
 
+ComponentId DictionaryBuilder::AddLinked(LevelIndex level, std::span<const Link> links,
+                                         const LinkPool& pool) {
+  ComponentId first = AddUnnamed(level, static_cast<std::uint32_t>(links.size()));
+  levels_[level].log.RecordRun(first, links, pool);
+  return first;
+}
+
 void DictionaryBuilder::SetOwners(LevelIndex level, ComponentId lower, std::span<const ComponentId> uppers) {
   Level& l = levels_.at(level);
   if (level == 0 || lower == kNoComponent || lower > l.count) std::abort();

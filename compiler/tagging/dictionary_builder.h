@@ -50,6 +50,10 @@ class DictionaryBuilder {
   // Adds `count` components without description, ids first .. first + count - 1; returns first.
   ComponentId AddUnnamed(LevelIndex level, std::uint32_t count);
 
+  // Adds one component without description per link, owned by what the link leads to in `pool`; returns the
+  // first id. For lowering steps that log thousands of components.
+  ComponentId AddLinked(LevelIndex level, std::span<const Link> links, const LinkPool& pool);
+
   // Owners of components that are there already.
   void SetOwners(LevelIndex level, ComponentId lower, std::span<const ComponentId> uppers);
   std::vector<ComponentId> Owners(LevelIndex level, ComponentId lower) const;

@@ -10,6 +10,15 @@ void LineageLog::Extend(ComponentId lower, std::span<const ComponentId> uppers) 
   Put(lower, pool_.Union(LinkOf(lower), pool_.Intern(uppers)));
 }
 
+void LineageLog::RecordRun(ComponentId first, std::span<const Link> links, const LinkPool& pool) {
+  std::vector<Link> own;  // of the other pool's sets
+  own.reserve(pool.sets().size());
+  for (const auto& set : pool.sets()) own.push_back(pool_.Intern(set));
+  for (std::size_t i = 0; i < links.size(); ++i) {
+    Put(first + static_cast<ComponentId>(i), links[i].is_set() ? own[links[i].index()] : links[i]);
+  }
+}
+
 Link LineageLog::LinkOf(ComponentId lower) const {
   return lower == kNoComponent || lower > links_.size() ? Link() : links_[lower - 1];
 }

@@ -14,6 +14,9 @@ class LineageLog {
  public:
   // `lower` descends from `uppers`. Recording again replaces what was known.
   void Record(ComponentId lower, std::span<const ComponentId> uppers);
+  // Components first, first + 1 ... descend from what `links` lead to in `pool`, another pool than this
+  // log's.
+  void RecordRun(ComponentId first, std::span<const Link> links, const LinkPool& pool);
   // `lower` also descends from `uppers`: what instruction fusing and merging of common code do.
   void Extend(ComponentId lower, std::span<const ComponentId> uppers);
 

@@ -1,0 +1,46 @@
+// Listens to the linker and keeps what a code object needs to know of the code as it was loaded.
+#pragma once
+
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "compiler/llvm/jit.h"
+
+namespace tailor::jit {
+
+struct LoadedCode {
+  std::uint64_t base = 0;
+  std::string code;
+  std::uint64_t eh_frame_address = 0;
+  std::string eh_frame;
+  std::vector<FunctionRange> functions;
+};
+
+// Thread-safe. Links are told apart by the library (JITDylib) that they are made for.
+class CodeCapture final : public llvm::orc::ObjectLinkingLayer::Plugin {
+ public:
+  // What is linked for `library` is written to `out` until Forget().
+  void Expect(const llvm::orc::JITDylib& library, LoadedCode& out);
+  void Forget(const llvm::orc::JITDylib& library);
+
+  void modifyPassConfig(llvm::orc::MaterializationResponsibility& responsibility,
+                        llvm::jitlink::LinkGraph& graph, llvm::jitlink::PassConfiguration& config) override;
+  llvm::Error notifyFailed(llvm::orc::MaterializationResponsibility&) override {
+    return llvm::Error::success();
+  }
+  llvm::Error notifyRemovingResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey) override {
+    return llvm::Error::success();
+  }
+  void notifyTransferringResources(llvm::orc::JITDylib&, llvm::orc::ResourceKey,
+                                   llvm::orc::ResourceKey) override {}
+
+ private:
+  std::mutex mutex_;
+  llvm::DenseMap<const llvm::orc::JITDylib*, LoadedCode*> expected_;
+};
+
+}  // namespace tailor::jit

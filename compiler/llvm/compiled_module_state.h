@@ -1,0 +1,19 @@
+// What a CompiledModule holds. For the folder itself.
+#pragma once
+
+#include <functional>
+
+#include "compiler/llvm/code_capture.h"
+#include "compiler/llvm/jit.h"
+
+namespace tailor::jit {
+
+struct CompiledModule::State {
+  LoadedCode loaded;
+  tagging::RowTableBuilder rows;
+  CompileTimes times;
+  OptLevel level = OptLevel::kO2;
+  std::function<void()> unload;
+};
+
+}  // namespace tailor::jit

@@ -1,0 +1,162 @@
+#include "compiler/llvm/jit.h"
+
+#include <llvm/ExecutionEngine/JITLink/EHFrameSupport.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
+#include <llvm/ExecutionEngine/Orc/MapperJITLinkMemoryManager.h>
+#include <llvm/ExecutionEngine/Orc/MemoryMapper.h>
+
+#include <atomic>
+
+#include "compiler/llvm/compiled_module_state.h"
+#include "compiler/llvm/object_compiler.h"
+#include "compiler/llvm/optimizer.h"
+#include "compiler/llvm/stopwatch.h"
+#include "compiler/llvm/target_pool.h"
+
+namespace tailor::jit {
+namespace {
+
+namespace orc = llvm::orc;
+
+// All generated code lies in few mappings of this size, so that its addresses are compact.
+constexpr std::size_t kReservedBytes = std::size_t{64} << 20;
+
+Error ToError(llvm::Error error) {
+  return Error{llvm::toString(std::move(error))};
+}
+
+}  // namespace
+
+struct Jit::State {
+  std::unique_ptr<TargetPool> targets;
+  std::unique_ptr<orc::ExecutionSession> session;
+  std::unique_ptr<orc::ObjectLinkingLayer> linker;
+  CodeCapture* capture = nullptr;           // owned by the linker
+  orc::JITDylib* process = nullptr;         // symbols of the host
+  std::atomic<std::uint64_t> libraries{0};  // ever made: their names
+
+  ~State() {
+    if (session != nullptr) llvm::consumeError(session->endSession());
+  }
+
+  Status SetUp();
+  // Links and loads the object into `library`; `functions` are all that it defines.
+  Status Link(CompiledObject object, const std::vector<std::string>& functions, orc::JITDylib& library,
+              LoadedCode& out);
+  Result<orc::JITDylib*> NewLibrary();
+};
+
+Status Jit::State::SetUp() {
+  auto targets_or = TargetPool::Create();
+  if (!targets_or) return targets_or.error();
+  targets = std::move(*targets_or);
+  auto control = orc::SelfExecutorProcessControl::Create();
+  if (!control) return ToError(control.takeError());
+  session = std::make_unique<orc::ExecutionSession>(std::move(*control));
+  session->setErrorReporter([](llvm::Error error) { reported += llvm::toString(std::move(error)) + "; "; });
+  auto memory = orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(kReservedBytes);
+  if (!memory) return ToError(memory.takeError());
+  linker = std::make_unique<orc::ObjectLinkingLayer>(*session, std::move(*memory));
+  linker->addPlugin(std::make_shared<orc::EHFrameRegistrationPlugin>(
+      *session, std::make_unique<llvm::jitlink::InProcessEHFrameRegistrar>()));
+  auto listener = std::make_shared<CodeCapture>();
+  capture = listener.get();
+  linker->addPlugin(std::move(listener));
+  process = &session->createBareJITDylib("process");
+  auto generator = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0');
+  if (!generator) return ToError(generator.takeError());
+  process->addGenerator(std::move(*generator));
+  return Ok{};
+}
+
+Result<orc::JITDylib*> Jit::State::NewLibrary() {
+  auto library = session->createJITDylib("query" + std::to_string(libraries++));
+  if (!library) return ToError(library.takeError());
+  library->addToLinkOrder(*process);
+  return &*library;
+}
+
+Status Jit::State::Link(CompiledObject object, const std::vector<std::string>& functions,
+                        orc::JITDylib& library, LoadedCode& out) {
+  reported.clear();
+  capture->Expect(library, out);
+  llvm::Error error = linker->add(library, std::move(object.object));
+  if (!error) {
+    // Looking up what was defined runs the linker and waits for it.
+    orc::SymbolLookupSet names;
+    for (const std::string& function : functions) names.add(session->intern(function));
+    auto found = session->lookup(orc::makeJITDylibSearchOrder(&library), std::move(names));
+    if (!found) error = found.takeError();
+  }
+  capture->Forget(library);
+  if (error) return Error{reported + llvm::toString(std::move(error))};
+  return Ok{};
+}
+
+Jit::Jit(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Jit::~Jit() = default;
+
+Result<std::unique_ptr<Jit>> Jit::Create() {
+  auto state = std::make_unique<State>();
+  if (auto status = state->SetUp(); !status) return status.error();
+  return std::unique_ptr<Jit>(new Jit(std::move(state)));
+}
+
+Status Jit::Define(const std::string& name, const void* address) {
+  orc::SymbolMap symbols;
+  symbols[state_->session->intern(name)] = {orc::ExecutorAddr::fromPtr(address),
+                                            llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (auto error = state_->process->define(orc::absoluteSymbols(std::move(symbols)))) {
+    return ToError(std::move(error));
+  }
+  return Ok{};
+}
+
+Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const CompileOptions& options) {
+  auto target = state_->targets->Take(options.level);
+  if (!target) return target.error();
+  SealedModule::State& sealed = module.state();
+  sealed.module->setDataLayout(state_->targets->layout());
+  sealed.module->setTargetTriple((*target)->getTargetTriple().str());
+
+  auto out = std::make_unique<CompiledModule::State>();
+  out->level = options.level;
+  ModuleLineage lineage;
+  {
+    StopwatchAdd time(out->times.optimise);
+    Optimise(sealed, **target, options.level, lineage);
+  }
+  std::vector<std::string> functions;
+  for (const llvm::Function& function : *sealed.module) {
+    if (!function.isDeclaration() && function.hasExternalLinkage())
+      functions.push_back(function.getName().str());
+  }
+  Result<CompiledObject> object = [&] {
+    StopwatchAdd time(out->times.codegen);
+    return CompileObject(sealed, **target, lineage);
+  }();
+  state_->targets->PutBack(options.level, std::move(*target));
+  if (!object) return object.error();
+  out->rows = std::move(object->rows);
+  out->times.lineage = lineage.milliseconds;
+
+  auto library = state_->NewLibrary();
+  if (!library) return library.error();
+  Status linked = [&] {
+    StopwatchAdd time(out->times.link);
+    return state_->Link(std::move(*object), functions, **library, out->loaded);
+  }();
+  auto unload = [session = state_->session.get(), library = *library] {
+    llvm::consumeError(session->removeJITDylib(*library));
+  };
+  if (!linked) {
+    unload();
+    return linked.error();
+  }
+  out->unload = std::move(unload);
+  return std::make_unique<CompiledModule>(std::move(out));
+}
+
+}  // namespace tailor::jit

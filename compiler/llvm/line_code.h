@@ -1,0 +1,37 @@
+// How links travel through LLVM: in the line and column of debug locations.
+//
+// LLVM carries a location along when it moves, clones or selects an instruction, so the line is the number of
+// the IR component. A line from kFirstSetLine on names a set of components. Column 1 marks a location that
+// was repaired and not recorded. No debug information is ever emitted from these locations.
+#pragma once
+
+#include <llvm/IR/DebugInfoMetadata.h>
+#include <llvm/IR/DebugLoc.h>
+
+#include "compiler/tagging/link.h"
+
+namespace tailor::jit {
+
+inline constexpr unsigned kFirstSetLine = 1u << 30;
+inline constexpr unsigned kRepairedColumn = 1;
+
+struct Lineage {
+  tagging::Link link;
+  bool repaired = false;
+};
+
+inline Lineage LineageOf(const llvm::DebugLoc& location) {
+  if (!location || location.getLine() == 0) return {};
+  unsigned line = location.getLine();
+  return {line >= kFirstSetLine ? tagging::Link::Set(line - kFirstSetLine) : tagging::Link::One(line),
+          location.getCol() == kRepairedColumn};
+}
+
+inline llvm::DebugLoc LocationOf(Lineage lineage, llvm::DILocalScope* scope, llvm::DILocation* inlined_at) {
+  if (lineage.link.none()) return llvm::DebugLoc();
+  unsigned line = lineage.link.index() + (lineage.link.is_set() ? kFirstSetLine : 0);
+  return llvm::DILocation::get(scope->getContext(), line, lineage.repaired ? kRepairedColumn : 0, scope,
+                               inlined_at);
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,63 @@
+#include "compiler/llvm/location_inference.h"
+
+#include <llvm/IR/CFG.h>
+#include <llvm/IR/Instructions.h>
+
+#include "compiler/llvm/line_code.h"
+
+namespace tailor::jit {
+namespace {
+
+tagging::Link LinkOf(const llvm::Instruction& instruction) {
+  return LineageOf(instruction.getDebugLoc()).link;
+}
+
+tagging::Link FromUserOrOperand(const llvm::Instruction& instruction) {
+  for (const llvm::User* user : instruction.users()) {
+    const auto* reader = llvm::dyn_cast<llvm::Instruction>(user);
+    if (reader != nullptr && !LinkOf(*reader).none()) return LinkOf(*reader);
+  }
+  for (const llvm::Value* operand : instruction.operands()) {
+    const auto* writer = llvm::dyn_cast<llvm::Instruction>(operand);
+    if (writer != nullptr && !LinkOf(*writer).none()) return LinkOf(*writer);
+  }
+  return {};
+}
+
+tagging::Link FromNeighbour(const llvm::Instruction& instruction) {
+  const llvm::Instruction* before = instruction.getPrevNode();
+  if (before != nullptr && !LinkOf(*before).none()) return LinkOf(*before);
+  const llvm::Instruction* after = instruction.getNextNode();
+  if (after != nullptr && !LinkOf(*after).none()) return LinkOf(*after);
+  for (const llvm::BasicBlock* block : llvm::predecessors(instruction.getParent())) {
+    const llvm::Instruction* end = block->getTerminator();
+    if (end != nullptr && !LinkOf(*end).none()) return LinkOf(*end);
+  }
+  return {};
+}
+
+bool Round(llvm::Function& function, tagging::Link (*infer)(const llvm::Instruction&)) {
+  bool changed = false;
+  for (llvm::BasicBlock& block : function) {
+    for (llvm::Instruction& instruction : block) {
+      if (!LinkOf(instruction).none()) continue;
+      tagging::Link link = infer(instruction);
+      if (link.none()) continue;
+      instruction.setDebugLoc(LocationOf({link, true}, function.getSubprogram(), nullptr));
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+}  // namespace
+
+void InferLocations(llvm::Function& function) {
+  if (function.getSubprogram() == nullptr) return;
+  while (Round(function, FromUserOrOperand)) {
+  }
+  while (Round(function, FromNeighbour)) {
+  }
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,41 @@
+// What the back end learns about the owners of machine instructions, on its way to the row table.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/tagging/link_pool.h"
+#include "compiler/tagging/row_table_builder.h"
+
+namespace llvm {
+class Function;
+class MCSymbol;
+}  // namespace llvm
+
+namespace tailor::jit {
+
+struct NativeOwner {
+  tagging::Link link;  // sets are those of ModuleLineage::sets
+  tagging::RowFlag flag = tagging::RowFlag::kUnmapped;
+  bool operator==(const NativeOwner&) const = default;
+};
+
+// From `symbol` on, until the next mark of the function, instructions belong to `owner`.
+struct NativeMark {
+  llvm::MCSymbol* symbol = nullptr;
+  NativeOwner owner;
+};
+
+struct FunctionMarks {
+  const llvm::Function* function = nullptr;
+  std::vector<NativeMark> marks;
+};
+
+// The lineage of one module while it is compiled.
+struct ModuleLineage {
+  tagging::LinkPool sets;                // of IR components
+  std::vector<FunctionMarks> functions;  // in the order of emission
+  double milliseconds = 0;               // spent on lineage
+};
+
+}  // namespace tailor::jit

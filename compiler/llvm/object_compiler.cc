@@ -1,0 +1,114 @@
+#include "compiler/llvm/object_compiler.h"
+
+#include <llvm/ADT/SmallVector.h>
+#include <llvm/CodeGen/AsmPrinter.h>
+#include <llvm/CodeGen/AsmPrinterHandler.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineInstr.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/MCStreamer.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/Endian.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+
+#include "compiler/llvm/line_code.h"
+#include "compiler/llvm/row_pass.h"
+#include "compiler/llvm/stopwatch.h"
+#include "compiler/llvm/tag_register_pass.h"
+
+namespace tailor::jit {
+namespace {
+
+// The tag of a call that instruction selection inserted: that of the first owner of the IR it came from.
+std::uint64_t TagOfInsertedCall(const SealedModule::State& sealed, const tagging::LinkPool& sets,
+                                const llvm::MachineInstr& call) {
+  tagging::Link link = LineageOf(call.getDebugLoc()).link;
+  if (link.none()) return 0;
+  ComponentId id = link.is_set() ? sets.sets().at(link.index()).front() : link.index();
+  std::size_t index = id - sealed.first;
+  return index < sealed.component_tags.size() ? sealed.component_tags[index] : 0;
+}
+
+bool HasTagRegister(TagStrategy tags) {
+  return tags == TagStrategy::kR15 || tags == TagStrategy::kSwiftSelf;
+}
+
+// Reads the offsets that RowEmitter wrote and joins them with the owners that were kept here.
+Result<tagging::RowTableBuilder> ReadRows(llvm::MemoryBufferRef object, const ModuleLineage& lineage) {
+  auto file = llvm::object::ObjectFile::createObjectFile(object);
+  if (!file) return Error{"cannot read the object just written: " + llvm::toString(file.takeError())};
+  llvm::StringRef offsets;
+  for (const llvm::object::SectionRef& section : (*file)->sections()) {
+    auto name = section.getName();
+    auto contents = section.getContents();
+    if (!name || !contents) return Error{"the object just written has an unreadable section"};
+    if (*name == kRowSection) offsets = *contents;
+    if (section.isText() && *name != ".text" && section.getSize() > 0) {
+      return Error{"code outside .text: " + name->str()};
+    }
+  }
+  tagging::RowTableBuilder rows;
+  std::size_t at = 0;
+  std::vector<ComponentId> ids;
+  for (const FunctionMarks& function : lineage.functions) {
+    for (const NativeMark& mark : function.marks) {
+      if (at + 4 > offsets.size()) return Error{"the row section is too short"};
+      ids.clear();
+      lineage.sets.Expand(mark.owner.link, ids);
+      rows.Add(llvm::support::endian::read32le(offsets.data() + at), ids, mark.owner.flag);
+      at += 4;
+    }
+  }
+  return rows;
+}
+
+}  // namespace
+
+Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMachine& target,
+                                     ModuleLineage& lineage) {
+  auto& llvm_target = static_cast<llvm::LLVMTargetMachine&>(target);
+  llvm::legacy::PassManager passes;
+  auto* machine_info = new llvm::MachineModuleInfoWrapperPass(&llvm_target);
+  llvm::TargetPassConfig* config = llvm_target.createPassConfig(passes);
+  config->setDisableVerify(true);
+  passes.add(config);
+  passes.add(machine_info);
+  if (HasTagRegister(sealed.tags)) {
+    config->insertPass(&llvm::FinalizeISelID,
+                       CreateTagRegisterPass(sealed.tags, [&](const llvm::MachineInstr& call) {
+                         return TagOfInsertedCall(sealed, lineage.sets, call);
+                       }));
+  }
+  if (config->addISelPasses()) return Error{"this target has no instruction selection"};
+  config->addMachinePasses();
+  if (sealed.lineage) passes.add(CreateRowPass(lineage));
+  config->setInitialized();
+
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
+  auto streamer = llvm_target.createMCStreamer(stream, nullptr, llvm::CodeGenFileType::ObjectFile,
+                                               machine_info->getMMI().getContext());
+  if (!streamer) return Error{"cannot emit objects: " + llvm::toString(streamer.takeError())};
+  auto* printer =
+      static_cast<llvm::AsmPrinter*>(target.getTarget().createAsmPrinter(target, std::move(*streamer)));
+  if (printer == nullptr) return Error{"this target has no assembly printer"};
+  if (sealed.lineage) printer->addAsmPrinterHandler(CreateRowEmitter(*printer, lineage));
+  passes.add(printer);
+  passes.add(llvm::createFreeMachineFunctionPass());
+  passes.run(*sealed.module);
+
+  CompiledObject out;
+  out.object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), sealed.module->getName(),
+                                                               /*RequiresNullTerminator=*/false);
+  StopwatchAdd time(lineage.milliseconds);
+  auto rows = ReadRows(out.object->getMemBufferRef(), lineage);
+  if (!rows) return rows.error();
+  out.rows = std::move(*rows);
+  return out;
+}
+
+}  // namespace tailor::jit

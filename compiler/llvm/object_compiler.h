@@ -1,0 +1,26 @@
+// From optimised IR to an object file in memory and the rows of its code.
+#pragma once
+
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+#include <vector>
+
+#include "compiler/llvm/native_lineage.h"
+#include "compiler/llvm/sealed_module_state.h"
+#include "proto/base/result.h"
+
+namespace tailor::jit {
+
+struct CompiledObject {
+  std::unique_ptr<llvm::MemoryBuffer> object;
+  tagging::RowTableBuilder rows;  // offsets from the first byte of .text
+};
+
+// Compiles the module in `sealed`; `target` is used by this thread alone. `lineage` holds the sets that
+// optimisation has made. Errors: LLVM cannot emit objects for the target.
+Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMachine& target,
+                                     ModuleLineage& lineage);
+
+}  // namespace tailor::jit

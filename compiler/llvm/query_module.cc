@@ -1,0 +1,150 @@
+#include "compiler/llvm/query_module.h"
+
+#include <llvm/IR/Intrinsics.h>
+
+#include "compiler/llvm/sealer.h"
+
+namespace tailor::jit {
+
+struct QueryModule::FunctionState {
+  llvm::Value* slot = nullptr;       // kMemorySlot
+  llvm::Value* entry_tag = nullptr;  // the tag when the function was entered, once it is needed
+};
+
+namespace {
+
+// Reads and writes of the tag register touch nothing that other code can name, so that everything but calls
+// may still move across them.
+void MakeHarmless(llvm::CallInst* call) {
+  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
+  call->setDoesNotThrow();
+  call->addFnAttr(llvm::Attribute::WillReturn);
+}
+
+llvm::Value* TagRegister(llvm::LLVMContext& context) {
+  auto* name = llvm::MDNode::get(context, llvm::MDString::get(context, "r15"));
+  return llvm::MetadataAsValue::get(context, name);
+}
+
+}  // namespace
+
+QueryModule::QueryModule(tagging::DictionaryBuilder& plan, QueryModuleOptions options)
+    : plan_(plan),
+      options_(std::move(options)),
+      context_(std::make_unique<llvm::LLVMContext>()),
+      module_(std::make_unique<llvm::Module>(options_.name, *context_)),
+      log_(tasks_),
+      builder_(std::make_unique<TrackedBuilder>(*context_, llvm::ConstantFolder(),
+                                                TrackedInserter(options_.lineage ? &log_ : nullptr))) {}
+
+QueryModule::~QueryModule() = default;
+
+llvm::Function* QueryModule::BeginFunction(const std::string& name, llvm::FunctionType* type) {
+  auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module_);
+  // Offline unwinding of samples needs the table even where no exception can pass.
+  function->setUWTableKind(llvm::UWTableKind::Async);
+  if (options_.frame_pointers) function->addFnAttr("frame-pointer", "all");
+  // A call turned into a jump would leave the frame that puts back the caller's tag.
+  if (options_.tags != TagStrategy::kNone) function->addFnAttr("disable-tail-calls", "true");
+  functions_[function] = std::make_unique<FunctionState>();
+  builder_->SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
+  return function;
+}
+
+llvm::AllocaInst* QueryModule::CreateEntryAlloca(llvm::Type* type, const llvm::Twine& name) {
+  TrackedBuilder::InsertPointGuard guard(*builder_);
+  llvm::BasicBlock& entry = builder_->GetInsertBlock()->getParent()->getEntryBlock();
+  builder_->SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  return builder_->CreateAlloca(type, nullptr, name);
+}
+
+llvm::FunctionCallee QueryModule::DeclareShared(const std::string& name, llvm::FunctionType* type) {
+  const bool swift_self = options_.tags == TagStrategy::kSwiftSelf;
+  if (swift_self) {
+    std::vector<llvm::Type*> params(type->param_begin(), type->param_end());
+    params.push_back(builder_->getPtrTy());
+    type = llvm::FunctionType::get(type->getReturnType(), params, type->isVarArg());
+  }
+  llvm::FunctionCallee callee = module_->getOrInsertFunction(name, type);
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee()); function && swift_self) {
+    function->addParamAttr(static_cast<unsigned>(type->getNumParams() - 1), llvm::Attribute::SwiftSelf);
+  }
+  return callee;
+}
+
+llvm::CallInst* QueryModule::CallShared(llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
+                                        const llvm::Twine& name) {
+  if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
+    function->removeFnAttr(llvm::Attribute::Speculatable);
+    function->setMemoryEffects(function->getMemoryEffects() | llvm::MemoryEffects::inaccessibleMemOnly());
+  }
+  if (options_.tags == TagStrategy::kNone) return builder_->CreateCall(callee, args, name);
+  llvm::Value* tag = builder_->getInt64(ActiveTag());
+  if (options_.tags == TagStrategy::kSwiftSelf) {
+    std::vector<llvm::Value*> all(args.begin(), args.end());
+    all.push_back(llvm::ConstantExpr::getIntToPtr(llvm::cast<llvm::Constant>(tag), builder_->getPtrTy()));
+    llvm::CallInst* call = builder_->CreateCall(callee, all, name);
+    call->addParamAttr(static_cast<unsigned>(args.size()), llvm::Attribute::SwiftSelf);
+    return call;
+  }
+  llvm::Value* before = EntryTag(CurrentFunction());
+  WriteTag(tag);
+  llvm::CallInst* call = builder_->CreateCall(callee, args, name);
+  WriteTag(before);
+  return call;
+}
+
+void QueryModule::RestoreTag() {
+  if (options_.tags == TagStrategy::kR15 || options_.tags == TagStrategy::kMemorySlot) {
+    WriteTag(EntryTag(CurrentFunction()));
+  }
+}
+
+void QueryModule::SetSlot(llvm::Value* slot) {
+  FunctionState& function = CurrentFunction();
+  function.slot = slot;
+  function.entry_tag = builder_->CreateLoad(builder_->getInt64Ty(), slot, "entry_tag");
+}
+
+Result<SealedModule> QueryModule::Seal() {
+  builder_.reset();
+  functions_.clear();
+  return SealModule(plan_, options_, log_, std::move(context_), std::move(module_));
+}
+
+std::uint64_t QueryModule::ActiveTag() const {
+  auto active = tasks_.active();
+  return active.empty() ? 0 : TagOfTask(plan_, options_, active.front());
+}
+
+QueryModule::FunctionState& QueryModule::CurrentFunction() {
+  auto& state = functions_[builder_->GetInsertBlock()->getParent()];
+  if (state == nullptr) state = std::make_unique<FunctionState>();  // a function made without BeginFunction
+  return *state;
+}
+
+void QueryModule::WriteTag(llvm::Value* tag) {
+  if (options_.tags == TagStrategy::kMemorySlot) {
+    // Atomic, so that it is neither sunk nor deleted; on x86-64 it is still a plain store.
+    auto* store = builder_->CreateAlignedStore(tag, CurrentFunction().slot, llvm::Align(8));
+    store->setAtomic(llvm::AtomicOrdering::Monotonic);
+    return;
+  }
+  MakeHarmless(builder_->CreateIntrinsic(llvm::Intrinsic::write_register, {builder_->getInt64Ty()},
+                                         {TagRegister(*context_), tag}));
+}
+
+llvm::Value* QueryModule::EntryTag(FunctionState& function) {
+  if (function.entry_tag == nullptr) {
+    TrackedBuilder::InsertPointGuard guard(*builder_);
+    llvm::BasicBlock& entry = builder_->GetInsertBlock()->getParent()->getEntryBlock();
+    builder_->SetInsertPoint(&entry, entry.getFirstInsertionPt());
+    auto* read = builder_->CreateIntrinsic(llvm::Intrinsic::read_register, {builder_->getInt64Ty()},
+                                           {TagRegister(*context_)}, nullptr, "entry_tag");
+    MakeHarmless(read);
+    function.entry_tag = read;
+  }
+  return function.entry_tag;
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,83 @@
+#include "compiler/llvm/row_pass.h"
+
+#include <llvm/BinaryFormat/ELF.h>
+#include <llvm/CodeGen/AsmPrinter.h>
+#include <llvm/CodeGen/AsmPrinterHandler.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/IR/Function.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCSectionELF.h>
+#include <llvm/MC/MCStreamer.h>
+
+#include "compiler/llvm/location_repair.h"
+#include "compiler/llvm/stopwatch.h"
+
+namespace tailor::jit {
+namespace {
+
+class RowPass final : public llvm::MachineFunctionPass {
+ public:
+  explicit RowPass(ModuleLineage& lineage) : MachineFunctionPass(id_), lineage_(lineage) {}
+
+  llvm::StringRef getPassName() const override { return "Tailor rows"; }
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
+
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    StopwatchAdd time(lineage_.milliseconds);
+    LocationRepair repair(function, lineage_.sets);
+    repair.Repair();
+    FunctionMarks& out = lineage_.functions.emplace_back();
+    out.function = &function.getFunction();
+    for (const auto& [instruction, owner] : repair.instructions()) {
+      if (!out.marks.empty() && out.marks.back().owner == owner) continue;
+      llvm::MCSymbol* label = function.getContext().createTempSymbol();
+      const_cast<llvm::MachineInstr*>(instruction)->setPreInstrSymbol(function, label);
+      out.marks.push_back({label, owner});
+    }
+    return false;
+  }
+
+ private:
+  static char id_;
+  ModuleLineage& lineage_;
+};
+
+char RowPass::id_ = 0;
+
+class RowEmitter final : public llvm::AsmPrinterHandler {
+ public:
+  RowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) : printer_(printer), lineage_(lineage) {}
+
+  void beginFunction(const llvm::MachineFunction*) override {}
+  void endFunction(const llvm::MachineFunction*) override {}
+
+  void endModule() override {
+    if (lineage_.functions.empty()) return;
+    StopwatchAdd time(lineage_.milliseconds);
+    llvm::MCStreamer& out = *printer_.OutStreamer;
+    out.switchSection(printer_.OutContext.getELFSection(kRowSection, llvm::ELF::SHT_PROGBITS, 0));
+    const llvm::MCSymbol* first = printer_.getSymbol(lineage_.functions.front().function);
+    for (const FunctionMarks& function : lineage_.functions) {
+      for (const NativeMark& mark : function.marks) out.emitAbsoluteSymbolDiff(mark.symbol, first, 4);
+    }
+  }
+
+ private:
+  llvm::AsmPrinter& printer_;
+  ModuleLineage& lineage_;
+};
+
+}  // namespace
+
+llvm::MachineFunctionPass* CreateRowPass(ModuleLineage& lineage) {
+  return new RowPass(lineage);
+}
+
+std::unique_ptr<llvm::AsmPrinterHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) {
+  return std::make_unique<RowEmitter>(printer, lineage);
+}
+
+}  // namespace tailor::jit

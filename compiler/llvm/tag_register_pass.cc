@@ -1,0 +1,108 @@
+#include "compiler/llvm/tag_register_pass.h"
+
+#include <llvm/CodeGen/MachineFunction.h>
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetRegisterInfo.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+
+#include <cstdlib>
+
+namespace tailor::jit {
+namespace {
+
+// The numbers of the target's registers and instructions are in no installed header: find them by name.
+struct TargetNames {
+  llvm::MCRegister tag_register;
+  const llvm::TargetRegisterClass* tag_class;
+  unsigned move_immediate;  // 64 bits into a register
+
+  TargetNames(const llvm::TargetSubtargetInfo& target, const char* register_name) {
+    const auto& registers = *target.getRegisterInfo();
+    for (unsigned r = 1; r < registers.getNumRegs(); ++r) {
+      if (llvm::StringRef(registers.getName(r)) == register_name) tag_register = r;
+    }
+    if (!tag_register.isValid()) std::abort();
+    tag_class = registers.getMinimalPhysRegClass(tag_register);
+    static const unsigned opcode = FindOpcode(*target.getInstrInfo(), "MOV64ri");
+    move_immediate = opcode;
+  }
+
+  static unsigned FindOpcode(const llvm::TargetInstrInfo& instructions, const char* name) {
+    for (unsigned i = 0; i < instructions.getNumOpcodes(); ++i) {
+      if (instructions.getName(i) == name) return i;
+    }
+    std::abort();
+  }
+};
+
+class TagRegisterPass final : public llvm::MachineFunctionPass {
+ public:
+  TagRegisterPass(TagStrategy strategy, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of)
+      : MachineFunctionPass(id_), strategy_(strategy), tag_of_(std::move(tag_of)) {}
+
+  llvm::StringRef getPassName() const override { return "Tailor tag register"; }
+
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    TargetNames names(function.getSubtarget(), strategy_ == TagStrategy::kSwiftSelf ? "R13" : "R15");
+    for (llvm::MachineBasicBlock& block : function) {
+      if (strategy_ == TagStrategy::kR15) block.addLiveIn(names.tag_register);
+      for (llvm::MachineInstr& instruction : llvm::make_early_inc_range(block)) {
+        if (instruction.isCall()) TagInsertedCall(function, instruction, names);
+        if (strategy_ == TagStrategy::kR15 && (instruction.isCall() || instruction.isTerminator())) {
+          Use(function, instruction, names);
+        }
+      }
+    }
+    return true;
+  }
+
+ private:
+  static void Use(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
+                  const TargetNames& names) {
+    instruction.addOperand(function, llvm::MachineOperand::CreateReg(names.tag_register, /*isDef=*/false,
+                                                                     /*isImp=*/true));
+  }
+
+  // Calls of the front end name a function of the module; those of instruction selection name a bare symbol.
+  void TagInsertedCall(llvm::MachineFunction& function, llvm::MachineInstr& call, const TargetNames& names) {
+    if (call.getNumOperands() == 0 || !call.getOperand(0).isSymbol()) return;
+    const std::uint64_t tag = tag_of_(call);
+    if (tag == 0) return;
+    llvm::MachineBasicBlock& block = *call.getParent();
+    const auto& instructions = *function.getSubtarget().getInstrInfo();
+    const llvm::DebugLoc location = call.getDebugLoc();
+    llvm::Register before;
+    if (strategy_ == TagStrategy::kR15) {
+      before = function.getRegInfo().createVirtualRegister(names.tag_class);
+      llvm::BuildMI(block, call, location, instructions.get(llvm::TargetOpcode::COPY), before)
+          .addReg(names.tag_register);
+    }
+    llvm::BuildMI(block, call, location, instructions.get(names.move_immediate), names.tag_register)
+        .addImm(static_cast<std::int64_t>(tag));
+    if (strategy_ == TagStrategy::kSwiftSelf) {
+      Use(function, call, names);
+      return;
+    }
+    llvm::BuildMI(block, std::next(call.getIterator()), location, instructions.get(llvm::TargetOpcode::COPY),
+                  names.tag_register)
+        .addReg(before);
+  }
+
+  static char id_;
+  TagStrategy strategy_;
+  std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of_;
+};
+
+char TagRegisterPass::id_ = 0;
+
+}  // namespace
+
+llvm::MachineFunctionPass* CreateTagRegisterPass(
+    TagStrategy strategy, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of) {
+  return new TagRegisterPass(strategy, std::move(tag_of));
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,28 @@
+// Keeps the tag's register out of generated code, and tags the calls that instruction selection inserts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "compiler/llvm/tag_strategy.h"
+
+namespace llvm {
+class MachineFunctionPass;
+class MachineInstr;
+}  // namespace llvm
+
+namespace tailor::jit {
+
+// Stock LLVM cannot reserve r15 on x86-64. This pass, right after instruction selection, makes r15 live into
+// every block and used by every call and block end, so that no register allocator ever hands it out while
+// explicit writes of it survive (Tailored Profiling, section 4.2.5, "register tagging").
+//
+// Instruction selection turns memcpy, 128-bit division and the like into calls of shared functions; around
+// them the pass sets the tag that `tag_of` gives for the call (0: none is set) and restores the one before.
+//
+// Must be inserted after FinalizeISel, before the selection passes are added to the pass manager; later it is
+// silently ignored. The pass manager owns it.
+llvm::MachineFunctionPass* CreateTagRegisterPass(
+    TagStrategy strategy, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of);
+
+}  // namespace tailor::jit

@@ -1,0 +1,59 @@
+#include "compiler/llvm/target_pool.h"
+
+#include <llvm/Support/TargetSelect.h>
+
+namespace tailor::jit {
+namespace {
+
+llvm::CodeGenOptLevel LlvmLevel(OptLevel level) {
+  switch (level) {
+    case OptLevel::kO0:
+      return llvm::CodeGenOptLevel::None;
+    case OptLevel::kO1:
+      return llvm::CodeGenOptLevel::Less;
+    case OptLevel::kO2:
+      return llvm::CodeGenOptLevel::Default;
+    case OptLevel::kO3:
+      return llvm::CodeGenOptLevel::Aggressive;
+  }
+  return llvm::CodeGenOptLevel::Default;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<TargetPool>> TargetPool::Create() {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
+  if (!builder) return Error{"LLVM does not know this host: " + llvm::toString(builder.takeError())};
+  if (!builder->getTargetTriple().isOSBinFormatELF() ||
+      builder->getTargetTriple().getArch() != llvm::Triple::x86_64) {
+    return Error{"only Linux on x86-64 is supported, this is " + builder->getTargetTriple().str()};
+  }
+  builder->setRelocationModel(llvm::Reloc::PIC_);
+  builder->setCodeModel(llvm::CodeModel::Small);
+  auto layout = builder->getDefaultDataLayoutForTarget();
+  if (!layout) return Error{"no data layout: " + llvm::toString(layout.takeError())};
+  return std::unique_ptr<TargetPool>(new TargetPool(std::move(*builder), std::move(*layout)));
+}
+
+Result<std::unique_ptr<llvm::TargetMachine>> TargetPool::Take(OptLevel level) {
+  std::lock_guard lock(mutex_);
+  auto& free = free_[static_cast<int>(level)];
+  if (!free.empty()) {
+    auto target = std::move(free.back());
+    free.pop_back();
+    return target;
+  }
+  builder_.setCodeGenOptLevel(LlvmLevel(level));
+  auto target = builder_.createTargetMachine();
+  if (!target) return Error{"no target machine: " + llvm::toString(target.takeError())};
+  return std::move(*target);
+}
+
+void TargetPool::PutBack(OptLevel level, std::unique_ptr<llvm::TargetMachine> target) {
+  std::lock_guard lock(mutex_);
+  free_[static_cast<int>(level)].push_back(std::move(target));
+}
+
+}  // namespace tailor::jit

@@ -1,0 +1,37 @@
+// LLVM target machines for this host: dear to make, and each good for one thread at a time.
+#pragma once
+
+#include <llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "compiler/llvm/jit.h"
+#include "proto/base/result.h"
+
+namespace tailor::jit {
+
+// Thread-safe.
+class TargetPool {
+ public:
+  // Errors: LLVM has no back end for this host.
+  static Result<std::unique_ptr<TargetPool>> Create();
+
+  Result<std::unique_ptr<llvm::TargetMachine>> Take(OptLevel level);
+  void PutBack(OptLevel level, std::unique_ptr<llvm::TargetMachine> target);
+
+  const llvm::DataLayout& layout() const { return layout_; }
+
+ private:
+  TargetPool(llvm::orc::JITTargetMachineBuilder builder, llvm::DataLayout layout)
+      : builder_(std::move(builder)), layout_(std::move(layout)) {}
+
+  std::mutex mutex_;
+  llvm::orc::JITTargetMachineBuilder builder_;
+  llvm::DataLayout layout_;
+  std::vector<std::unique_ptr<llvm::TargetMachine>> free_[4];  // by level
+};
+
+}  // namespace tailor::jit

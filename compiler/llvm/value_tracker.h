@@ -1,0 +1,51 @@
+// Follows IR instructions through LLVM's optimisations.
+//
+// LLVM copies a debug location when it clones or moves an instruction, but tells nobody when one instruction
+// comes to do the work of two. The tracker listens to every replacement: common subexpressions and merged
+// code get the owners of both, fused instructions those of the parts, eliminated ones give theirs to nobody
+// (Tailored Profiling, section 4.2.7 and Table 1).
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/PassInstrumentation.h>
+
+#include <memory>
+
+#include "compiler/llvm/line_code.h"
+#include "compiler/llvm/native_lineage.h"
+
+namespace tailor::jit {
+
+// Lifecycle: construct before the first pass, Attach() to the callbacks of the pass manager, Finish() after
+// the last pass. Between passes the debug locations and the tracker agree; within a pass the tracker is
+// ahead. One thread.
+class ValueTracker {
+ public:
+  // `lineage` receives the sets, and the time that tracking takes.
+  ValueTracker(llvm::Module& module, ModuleLineage& lineage);
+  ~ValueTracker();
+  ValueTracker(const ValueTracker&) = delete;
+  ValueTracker& operator=(const ValueTracker&) = delete;
+
+  void Attach(llvm::PassInstrumentationCallbacks& callbacks);
+
+  // Repairs locations that are missing at the end: from the first user, an operand, a neighbour.
+  void Finish();
+
+ private:
+  class Handle;
+
+  void Sync(llvm::Function& function);
+  void SyncInstruction(llvm::Instruction& instruction);
+  void Replaced(llvm::Instruction& before, llvm::Value* after);
+  void Deleted(const llvm::Instruction* instruction);
+  Handle& Track(llvm::Instruction& instruction);
+  tagging::Link FusedParts(llvm::Instruction& before, const llvm::Instruction& after) const;
+
+  llvm::Module& module_;
+  ModuleLineage& lineage_;
+  llvm::DenseMap<const llvm::Instruction*, std::unique_ptr<Handle>> handles_;
+};
+
+}  // namespace tailor::jit
