@@ -27,6 +27,10 @@ Error ToError(llvm::Error error) {
   return Error{llvm::toString(std::move(error))};
 }
 
+// Why a link failed is told to the session's error reporter, by the thread that waits for the link; the error
+// that the lookup returns says only that it did.
+thread_local std::string reported;
+
 }  // namespace
 
 struct Jit::State {
