@@ -1,0 +1,29 @@
+"""Who gets the samples: inside execution windows at least 98 % go to operators, and every operator that used
+at least 20 ms CPU in an instrumented run (rdtsc around its sections) has samples.
+
+The denominator is every user and kernel sample of every thread from registration to exit.
+"""
+import json
+
+from tailor_env import Daemon, check, sampling_denied, skip
+
+QUERIES = ["tpch-1", "tpch-3", "tpch-6", "tpch-18", "figure-9", "sfja"]
+if reason := sampling_denied():
+    skip(reason)
+inside = operators = 0
+with Daemon(frequency=1000) as daemon:
+    for query in QUERIES:
+        common = ["--sf", "0.1", "--threads", "2", "--quiet", "--query", query]
+        daemon.weft(*common, "--repeat", "20")
+        report = daemon.report("--last", "20")
+        window = report["windows"]
+        inside += window["samples"]
+        operators += window["in_operators"]
+        print(f"{query:9} {window['in_operators']:6} of {window['samples']:6} samples inside executions are in operators")
+        sampled = {op["id"] for op in report["operators"] if op["samples"] > 0}
+        timed = json.loads(daemon.weft(*common, "--repeat", "20", "--instrument", "--timing-json", "-"))
+        for op in timed["operators"]:
+            if op["ns"] >= 20e6:
+                check(op["id"] in sampled, f"{query}: operator {op['id']} ({op['name']}, {op['ns'] / 1e6:.0f} ms) has samples")
+check(inside > 1000, f"{inside} samples are enough to judge")
+check(operators >= 0.98 * inside, f"{operators / inside:.2%} of the samples inside executions go to operators (at least 98 %)")
