@@ -27,7 +27,7 @@ enum class Reason : std::uint8_t {
   kUnknownKernel = 3,   // kernel mode, and nothing says on whose behalf
   kTagCheckFailed = 4,  // a tag-like value whose check does not fit
   kTagPlanNotLive = 5,
-  kNoRegisters = 6,     // the sample carries neither user IP nor registers
+  kNoRegisters = 6,  // the sample carries neither user IP nor registers
 };
 
 // What the row table says of the instruction. Stored: never renumber.
@@ -37,14 +37,14 @@ struct Attribution {
   How how = How::kUnattributed;
   Reason reason = Reason::kNone;
   Quality quality = Quality::kExact;
-  bool kernel = false;               // sampled in kernel mode
-  std::uint16_t pipeline = 0;        // by the thread's log, 0 unknown
-  LevelIndex level = 0;              // of `link`
-  std::uint32_t link = 0;            // as Level.links in dictionary.proto; sets are those of `code`
+  bool kernel = false;         // sampled in kernel mode
+  std::uint16_t pipeline = 0;  // by the thread's log, 0 unknown
+  LevelIndex level = 0;        // of `link`
+  std::uint32_t link = 0;      // as Level.links in dictionary.proto; sets are those of `code`
   std::uint32_t engine_component = 0;
   PlanId plan = 0;
-  CodeId code = 0;                   // 0 unless the IP (or a frame) is in registered code
-  ExecutionHandle execution = 0;     // by the thread's log, 0 outside any execution
+  CodeId code = 0;                // 0 unless the IP (or a frame) is in registered code
+  ExecutionHandle execution = 0;  // by the thread's log, 0 outside any execution
 };
 
 }  // namespace tailor::attribute

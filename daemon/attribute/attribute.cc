@@ -1,0 +1,149 @@
+#include "daemon/attribute/attribute.h"
+
+#include "tailor/tag.h"
+
+namespace tailor::attribute {
+namespace {
+
+using capture::Event;
+using capture::Mode;
+using process::CodeState;
+using process::PlanState;
+using process::ProcessState;
+using process::ThreadContext;
+
+// What is found out about one sample, rule by rule.
+struct Case {
+  const Event& sample;
+  const ProcessState& process;
+  ThreadContext context;
+  Attribution word;
+
+  bool in_kernel() const { return sample.mode != Mode::kUser; }
+};
+
+std::uint64_t user_address(const Event& sample) {
+  return sample.mode == Mode::kUser ? sample.ip : sample.user_ip;
+}
+
+Quality quality_of(v1::RowFlag flag) {
+  switch (flag) {
+    case v1::ROW_EXACT:
+      return Quality::kExact;
+    case v1::ROW_INFERRED:
+      return Quality::kInferred;
+    case v1::ROW_SHARED:
+      return Quality::kShared;
+    case v1::ROW_PROLOGUE:
+      return Quality::kPrologue;
+    default:
+      return Quality::kUnmapped;
+  }
+}
+
+// Rules 1, 3 and 4: an address in registered code that belongs to a plan.
+bool by_code(Case& c, std::uint64_t address, How how) {
+  if (address == 0) return false;
+  const CodeState* code = c.process.code_at(address, c.sample.time);
+  if (code == nullptr) return false;
+  if (c.word.code == 0) c.word.code = code->id;
+  if (code->plan == 0) return false;  // the engine's own code: shared, so the tag decides
+  const process::CodeRow row = code->row_at(address);
+  c.word.code = code->id;
+  c.word.plan = code->plan;
+  c.word.level = code->level;
+  c.word.link = row.link;
+  c.word.quality = quality_of(row.flag);
+  c.word.how = how;
+  return true;
+}
+
+// Rules 2 and 3. A tag is believed only if its check fits, the plan had its slot in its generation at the
+// time of the sample, and the plan has the components. Why not is kept as the reason.
+bool by_tag(Case& c, How how) {
+  const std::uint64_t tag = c.sample.tag;
+  if (!c.sample.has_tag || tag == TAILOR_TAG_NONE || !c.process.registered_at(c.sample.time)) return false;
+  if (!tailor_tag_fits(c.process.tag_key_at(c.sample.time), tag)) {
+    c.word.reason = Reason::kTagCheckFailed;
+    return false;
+  }
+  c.word.reason = Reason::kTagPlanNotLive;
+  const PlanState* plan =
+      c.process.plan_of_tag(tailor_tag_plan_slot(tag), tailor_tag_generation(tag), c.sample.time);
+  if (plan == nullptr) return false;
+  const std::uint32_t upper = tailor_tag_upper(tag);
+  const std::uint32_t lower = tailor_tag_lower(tag);
+  if (upper > plan->component_counts[plan->tag_upper_level]) return false;
+  const bool has_lower = plan->has_tag_lower_level && lower != 0;
+  if (has_lower && lower > plan->component_counts[plan->tag_lower_level]) return false;
+  if (!has_lower && upper == 0) return false;
+  c.word.reason = Reason::kNone;
+  c.word.plan = plan->id;
+  c.word.level = has_lower ? plan->tag_lower_level : plan->tag_upper_level;
+  c.word.link = (has_lower ? lower : upper) << 1;
+  c.word.how = how;
+  return true;
+}
+
+// Rule 4. A return address is that of the instruction after the call, which may already be another's: the
+// byte before it lies inside the call.
+bool by_callchain(Case& c, std::span<const std::uint64_t> chain) {
+  for (std::uint64_t frame : chain) {
+    if (frame > 1 && by_code(c, frame - 1, How::kCallchain)) return true;
+  }
+  return false;
+}
+
+// Rule 5.
+bool by_component(Case& c) {
+  How how = How::kComponentInterval;
+  std::uint32_t component = c.context.component;
+  if (component == 0) {
+    how = How::kComponentCode;
+    component = c.process.component_of_code(user_address(c.sample));
+  }
+  if (component == 0) return false;
+  c.word.engine_component = component;
+  c.word.how = how;
+  return true;
+}
+
+// Rule 6. A tag that was refused has left its reason.
+Reason reason_for(const Case& c) {
+  if (!c.process.registered_at(c.sample.time)) return Reason::kNotRegistered;
+  if (c.word.reason != Reason::kNone) return c.word.reason;
+  if (c.in_kernel()) return Reason::kUnknownKernel;
+  return c.sample.ip == 0 && !c.sample.has_tag ? Reason::kNoRegisters : Reason::kUnknownUserCode;
+}
+
+// The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
+// the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution.
+void join_execution(Case& c) {
+  const ThreadContext& context = c.context;
+  if (c.word.plan != 0 && context.plan != 0 && context.plan != c.word.plan) return;
+  c.word.execution = context.execution;
+  c.word.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
+}
+
+}  // namespace
+
+Attribution attribute(const Event& sample, std::span<const std::uint64_t> chain,
+                      const ProcessState* process) {
+  if (process == nullptr) {
+    Attribution word;
+    word.kernel = sample.mode != Mode::kUser;
+    word.reason = Reason::kNotRegistered;
+    return word;
+  }
+  Case c{sample, *process, process->context_at(sample.tid, sample.time), {}};
+  c.word.kernel = c.in_kernel();
+  const bool kernel = c.in_kernel();
+  const bool found = by_code(c, user_address(sample), kernel ? How::kKernelCode : How::kCode) ||
+                     by_tag(c, kernel ? How::kKernelTag : How::kTag) || by_callchain(c, chain) ||
+                     by_component(c);
+  c.word.reason = found ? Reason::kNone : reason_for(c);
+  join_execution(c);
+  return c.word;
+}
+
+}  // namespace tailor::attribute

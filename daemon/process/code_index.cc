@@ -1,0 +1,97 @@
+#include "daemon/process/code_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tailor::process {
+
+Status CodeIndex::add(CodeState code) {
+  if (live_.contains(code.id)) return Error{fmt::format("code object {}: loaded twice", code.id)};
+  if (live_.size() >= limits_.code_objects) {
+    return Error{fmt::format("code object {}: {} are loaded already", code.id, live_.size())};
+  }
+  while (bytes_ + code.bytes() > limits_.bytes && !retired_.empty()) {
+    forget_oldest();
+    ++forgotten_early_;
+  }
+  if (bytes_ + code.bytes() > limits_.bytes) {
+    return Error{
+        fmt::format("code object {}: row tables would take more than {} bytes", code.id, limits_.bytes)};
+  }
+  auto at = first_ending_after(code.base);
+  while (at != ranges_.end() && at->base < code.end) {
+    retire(at->code->id, code.loaded);
+    ++replaced_;
+    at = first_ending_after(code.base);
+  }
+  bytes_ += code.bytes();
+  auto kept = std::make_unique<CodeState>(std::move(code));
+  ranges_.insert(at, {kept->base, kept->end, kept.get()});
+  live_.emplace(kept->id, std::move(kept));
+  return Ok{};
+}
+
+bool CodeIndex::remove(CodeId id, TimeNs time) {
+  if (!live_.contains(id)) return false;
+  retire(id, time);
+  return true;
+}
+
+std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
+  std::vector<CodeId> gone;
+  for (const auto& [id, code] : live_) {
+    if (code->seen != seen) gone.push_back(id);
+  }
+  for (CodeId id : gone) retire(id, time);
+  return gone;
+}
+
+const CodeState* CodeIndex::find(std::uint64_t address, TimeNs time) const {
+  const auto at = first_ending_after(address);
+  if (at != ranges_.end() && at->base <= address && at->code->loaded <= time) return at->code;
+  // Few: what was unloaded between `time` and now.
+  const CodeState* best = nullptr;
+  for (auto code = retired_.rbegin(); code != retired_.rend() && (*code)->unloaded > time; ++code) {
+    if (!(*code)->contains(address) || (*code)->loaded > time) continue;
+    if (best == nullptr || best->loaded < (*code)->loaded) best = code->get();
+  }
+  return best;
+}
+
+CodeState* CodeIndex::live(CodeId id) {
+  const auto found = live_.find(id);
+  return found == live_.end() ? nullptr : found->second.get();
+}
+
+void CodeIndex::trim(TimeNs watermark) {
+  while (!retired_.empty() && retired_.front()->unloaded <= watermark) forget_oldest();
+}
+
+std::vector<CodeIndex::Range>::const_iterator CodeIndex::first_ending_after(std::uint64_t address) const {
+  return std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                          [](std::uint64_t a, const Range& range) { return a < range.end; });
+}
+
+// Keeps the ends of retired objects in order, so that find() can stop at the first that is too old; agents'
+// threads may send them microseconds out of order.
+void CodeIndex::retire(CodeId id, TimeNs time) {
+  auto node = live_.extract(id);
+  std::unique_ptr<CodeState> code = std::move(node.mapped());
+  ranges_.erase(first_ending_after(code->base));
+  code->unloaded = std::max(time, code->loaded);
+  if (!retired_.empty()) code->unloaded = std::max(code->unloaded, retired_.back()->unloaded);
+  retired_.push_back(std::move(code));
+  if (retired_.size() > limits_.code_objects) {
+    forget_oldest();
+    ++forgotten_early_;
+  }
+}
+
+void CodeIndex::forget_oldest() {
+  bytes_ -= retired_.front()->bytes();
+  retired_.pop_front();
+}
+
+}  // namespace tailor::process

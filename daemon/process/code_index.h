@@ -1,0 +1,65 @@
+// The code objects of one process, found by (address, time).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "daemon/process/code_state.h"
+#include "daemon/process/limits.h"
+#include "proto/base/ids.h"
+#include "proto/base/result.h"
+
+namespace tailor::process {
+
+// Live objects never overlap: one that is loaded over a live one proves that the old one's unloading was not
+// heard of, and ends it. Unloaded ones stay until trim() has passed their end. One thread.
+class CodeIndex {
+ public:
+  explicit CodeIndex(const Limits& limits) : limits_(limits) {}
+
+  // Fails, with the reason, for a live object of the same id and beyond the limits.
+  Status add(CodeState code);
+  // False if no such object is live.
+  bool remove(CodeId id, TimeNs time);
+  // Ends every live object that the connection `seen` did not speak of; returns their ids.
+  std::vector<CodeId> remove_unseen(std::uint64_t seen, TimeNs time);
+
+  // The object that was at `address` at `time`, else NULL. Valid until the next change. No allocation.
+  const CodeState* find(std::uint64_t address, TimeNs time) const;
+  // The live object of this number, else NULL.
+  CodeState* live(CodeId id);
+
+  // Forgets objects that were unloaded before `watermark`.
+  void trim(TimeNs watermark);
+
+  std::size_t size() const { return live_.size() + retired_.size(); }
+  std::size_t bytes() const { return bytes_; }
+  // Live objects ended by one that was loaded over them.
+  std::uint64_t replaced() const { return replaced_; }
+  // Objects forgotten before the watermark had passed them, for lack of room.
+  std::uint64_t forgotten_early() const { return forgotten_early_; }
+
+ private:
+  struct Range {
+    std::uint64_t base, end;
+    const CodeState* code;
+  };
+
+  std::vector<Range>::const_iterator first_ending_after(std::uint64_t address) const;
+  void retire(CodeId id, TimeNs time);
+  void forget_oldest();
+
+  Limits limits_;
+  std::map<CodeId, std::unique_ptr<CodeState>> live_;
+  std::vector<Range> ranges_;                       // of live_, by base
+  std::deque<std::unique_ptr<CodeState>> retired_;  // by end of life
+  std::size_t bytes_ = 0;
+  std::uint64_t replaced_ = 0;
+  std::uint64_t forgotten_early_ = 0;
+};
+
+}  // namespace tailor::process

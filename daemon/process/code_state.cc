@@ -1,0 +1,89 @@
+#include "daemon/process/code_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+
+namespace tailor::process {
+namespace {
+
+// User addresses of x86-64, five-level paging included.
+constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
+
+std::string check_range(const v1::CodeObject& code, const Limits& limits) {
+  if (code.id() == 0) return "has no id";
+  if (code.code().empty()) return "is empty";
+  if (code.code().size() > limits.code_bytes) return fmt::format("claims {} bytes", code.code().size());
+  if (code.base() == 0 || code.base() >= kUserEnd || code.code().size() > kUserEnd - code.base()) {
+    return fmt::format("claims {} bytes at {:#x}, which is no range of user addresses", code.code().size(),
+                       code.base());
+  }
+  return {};
+}
+
+std::string check_row(std::uint32_t link, std::uint8_t flag, std::uint32_t components, std::uint32_t sets) {
+  if (!v1::RowFlag_IsValid(flag)) return fmt::format("flag {}", flag);
+  const bool owned = flag != v1::ROW_PROLOGUE && flag != v1::ROW_UNMAPPED;
+  if (owned != (link != 0)) return fmt::format("link {} with flag {}", link, flag);
+  if (!link_exists(link, components, sets)) return fmt::format("link {} leads nowhere", link);
+  return {};
+}
+
+std::string read_rows(const v1::RowTable& rows, std::uint32_t components, CodeState& out) {
+  const int count = rows.offset_delta_size();
+  if (rows.link_delta_size() != count || rows.flags().size() != static_cast<std::size_t>(count)) {
+    return fmt::format("{} offsets, {} links, {} flags", count, rows.link_delta_size(), rows.flags().size());
+  }
+  std::string sets = check_link_sets(rows.link_sets(), components);
+  if (!sets.empty()) return sets;
+  const std::uint64_t size = out.end - out.base;
+  out.offsets.reserve(static_cast<std::size_t>(count));
+  out.links.reserve(static_cast<std::size_t>(count));
+  std::uint64_t offset = 0;
+  std::uint32_t link = 0;
+  for (int i = 0; i < count; ++i) {
+    if (i > 0 && rows.offset_delta(i) == 0) return fmt::format("row {} does not follow the one before", i);
+    offset += rows.offset_delta(i);
+    if (offset >= size) return fmt::format("row {} begins at {} of {} bytes", i, offset, size);
+    link += static_cast<std::uint32_t>(rows.link_delta(i));
+    const auto flag = static_cast<std::uint8_t>(rows.flags()[static_cast<std::size_t>(i)]);
+    std::string problem =
+        check_row(link, flag, components, static_cast<std::uint32_t>(rows.link_sets_size()));
+    if (!problem.empty()) return fmt::format("row {}: {}", i, problem);
+    out.offsets.push_back(static_cast<std::uint32_t>(offset));
+    out.links.push_back(link);
+  }
+  out.flags.assign(rows.flags().begin(), rows.flags().end());
+  return {};
+}
+
+}  // namespace
+
+CodeRow CodeState::row_at(std::uint64_t address) const {
+  const auto after = std::upper_bound(offsets.begin(), offsets.end(), address - base);
+  if (after == offsets.begin()) return {};
+  const auto row = static_cast<std::size_t>(after - offsets.begin() - 1);
+  return {links[row], static_cast<v1::RowFlag>(flags[row])};
+}
+
+Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {
+  std::string problem = check_range(code, limits);
+  CodeState state;
+  if (problem.empty()) {
+    state.id = code.id();
+    state.base = code.base();
+    state.end = code.base() + code.code().size();
+    if (plan != nullptr) {
+      state.plan = plan->id;
+      state.level = plan->lowest_level();
+      problem = read_rows(code.rows(), plan->component_counts.back(), state);
+    } else if (code.rows().offset_delta_size() != 0) {
+      problem = "has rows, but no plan";
+    }
+  }
+  if (!problem.empty()) return Error{fmt::format("code object {}: {}", code.id(), problem)};
+  return state;
+}
+
+}  // namespace tailor::process

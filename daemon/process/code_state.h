@@ -1,0 +1,45 @@
+// What attribution keeps of a code object, and the check that it makes sense.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "daemon/process/limits.h"
+#include "daemon/process/plan_state.h"
+#include "proto/base/ids.h"
+#include "proto/base/result.h"
+#include "tailor/v1/dictionary.pb.h"
+
+namespace tailor::process {
+
+// One run of the row table.
+struct CodeRow {
+  std::uint32_t link = 0;  // as in Level.links
+  v1::RowFlag flag = v1::ROW_UNMAPPED;
+};
+
+struct CodeState {
+  CodeId id = 0;
+  PlanId plan = 0;         // 0: code of the engine that belongs to no plan
+  LevelIndex level = 0;    // the plan's lowest
+  std::uint64_t base = 0;  // address of the first byte
+  std::uint64_t end = 0;   // of the one after the last
+  TimeNs loaded = 0;
+  TimeNs unloaded = kTimeMax;
+  std::uint64_t seen = 0;                     // the connection that spoke of it last
+  std::vector<std::uint32_t> offsets, links;  // row i begins at offsets[i]
+  std::vector<std::uint8_t> flags;            // v1::RowFlag
+
+  bool contains(std::uint64_t address) const { return base <= address && address < end; }
+  // The row of an address inside the code; unmapped before the first row.
+  CodeRow row_at(std::uint64_t address) const;
+  std::size_t bytes() const { return sizeof(*this) + offsets.capacity() * 9; }
+};
+
+// Checks range, rows (growing offsets inside the code, known flags) and links (existing components of the
+// lowest level of `plan`). `plan` is NULL exactly when code.plan_id() is 0; then there may be no rows. The
+// error says what is wrong first. Pure.
+Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits);
+
+}  // namespace tailor::process

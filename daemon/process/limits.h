@@ -1,0 +1,27 @@
+// How much of one process the daemon keeps. What goes beyond is refused with a reason and counted: a process
+// can make its own profile poorer, never the daemon larger.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tailor::process {
+
+struct Limits {
+  std::uint32_t levels = 16;                // of a plan
+  std::uint32_t components = 1u << 22;      // of a level
+  std::uint32_t pipelines = 65535;          // of a plan; an attribution has 16 bits for them
+  std::size_t plans = 65536;                // live and retained
+  std::size_t code_objects = 65536;         // live, and as many retained
+  std::size_t code_bytes = 256u << 20;      // of one object: the range it claims
+  std::size_t bytes = 256u << 20;           // of row tables, live and retained
+  std::size_t threads = 65536;              // with a log
+  std::size_t executions = 65536;           // running at once
+  std::size_t components_declared = 65536;  // engine components
+  std::size_t component_ranges = 65536;     // of engine components
+  std::size_t region_kinds = 65536;
+  std::size_t thread_changes = 1u << 20;  // of one thread, between watermark and now
+  std::uint32_t nesting = 64;             // of executions, pipelines and components in one thread
+};
+
+}  // namespace tailor::process

@@ -1,0 +1,89 @@
+#include "daemon/process/plan_index.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tailor::process {
+
+Status PlanIndex::add(PlanState plan) {
+  if (live_.contains(plan.id)) return Error{fmt::format("plan {}: loaded twice", plan.id)};
+  if (live_.size() >= limits_.plans) {
+    return Error{fmt::format("plan {}: {} are loaded already", plan.id, live_.size())};
+  }
+  const std::uint32_t k = key(plan.slot, plan.generation);
+  const auto last = after(k, kTimeMax);
+  if (last != entries_.begin() && std::prev(last)->key == k && std::prev(last)->plan->unloaded == kTimeMax) {
+    retire(std::prev(last)->plan->id, plan.loaded);
+    ++replaced_;
+  }
+  const auto at = after(k, plan.loaded);
+  auto kept = std::make_unique<PlanState>(std::move(plan));
+  entries_.insert(at, {k, kept.get()});
+  live_.emplace(kept->id, std::move(kept));
+  return Ok{};
+}
+
+bool PlanIndex::remove(PlanId id, TimeNs time) {
+  if (!live_.contains(id)) return false;
+  retire(id, time);
+  return true;
+}
+
+void PlanIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
+  std::vector<PlanId> gone;
+  for (const auto& [id, plan] : live_) {
+    if (plan->seen != seen) gone.push_back(id);
+  }
+  for (PlanId id : gone) retire(id, time);
+}
+
+const PlanState* PlanIndex::find(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
+  const std::uint32_t k = key(slot, generation);
+  const auto next = after(k, time);
+  if (next == entries_.begin()) return nullptr;
+  const Entry& entry = *std::prev(next);
+  return entry.key == k && entry.plan->live_at(time) ? entry.plan : nullptr;
+}
+
+PlanState* PlanIndex::live(PlanId id) {
+  const auto found = live_.find(id);
+  return found == live_.end() ? nullptr : found->second.get();
+}
+
+void PlanIndex::trim(TimeNs watermark) {
+  while (!retired_.empty() && retired_.front()->unloaded <= watermark) forget_oldest();
+}
+
+// The first entry that is of a later key, or of this key and loaded after `time`.
+std::vector<PlanIndex::Entry>::const_iterator PlanIndex::after(std::uint32_t k, TimeNs time) const {
+  return std::partition_point(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.key < k || (entry.key == k && entry.plan->loaded <= time);
+  });
+}
+
+void PlanIndex::retire(PlanId id, TimeNs time) {
+  auto node = live_.extract(id);
+  std::unique_ptr<PlanState> plan = std::move(node.mapped());
+  plan->unloaded = std::max(time, plan->loaded);
+  if (!retired_.empty()) plan->unloaded = std::max(plan->unloaded, retired_.back()->unloaded);
+  retired_.push_back(std::move(plan));
+  if (retired_.size() > limits_.plans) forget_oldest();
+}
+
+void PlanIndex::forget_oldest() {
+  const PlanState* plan = retired_.front().get();
+  const std::uint32_t k = key(plan->slot, plan->generation);
+  auto entry = after(k, plan->loaded);
+  while (entry != entries_.begin()) {
+    --entry;
+    if (entry->plan == plan) {
+      entries_.erase(entry);
+      break;
+    }
+  }
+  retired_.pop_front();
+}
+
+}  // namespace tailor::process

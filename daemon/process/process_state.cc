@@ -1,0 +1,197 @@
+#include "daemon/process/process_state.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace tailor::process {
+namespace {
+
+// A plan may be said again with more components (code of another tier has instructions of its own), never
+// with fewer: links that were accepted must not break.
+Status check_update(const PlanState& old, const PlanState& next) {
+  const bool same = old.slot == next.slot && old.generation == next.generation &&
+                    old.component_counts.size() == next.component_counts.size();
+  bool grows = same;
+  for (std::size_t i = 0; same && i < old.component_counts.size(); ++i) {
+    grows = grows && old.component_counts[i] <= next.component_counts[i];
+  }
+  if (grows) return Ok{};
+  return Error{fmt::format("plan {}: said again with another slot or fewer components", next.id)};
+}
+
+}  // namespace
+
+ProcessState::ProcessState(ProcessId id, const Limits& limits)
+    : id_(id), limits_(limits), plans_(limits), code_(limits), ranges_(limits) {}
+
+void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time) {
+  stop_agent(time);
+  connection_ = connection;
+  agents_.push_back({time, tag_key, true});
+}
+
+void ProcessState::start_resync(std::uint64_t connection) {
+  connection_ = connection;
+}
+
+std::vector<CodeId> ProcessState::end_resync(TimeNs time) {
+  plans_.remove_unseen(connection_, time);
+  return code_.remove_unseen(connection_, time);
+}
+
+std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
+  constexpr std::uint64_t kNobody = 0;
+  connection_ = kNobody;
+  if (!agents_.empty() && agents_.back().present) agents_.push_back({time, 0, false});
+  components_.clear();
+  ranges_.clear();
+  areas_.clear();
+  for (auto& [tid, timeline] : threads_) timeline.reset(time);
+  return end_resync(time);
+}
+
+Result<ProcessState::Loaded> ProcessState::load_plan(const v1::Plan& plan, TimeNs time) {
+  Result<PlanState> checked = check_plan(plan, limits_);
+  if (!checked.ok()) return checked.error();
+  checked->seen = connection_;
+  if (PlanState* old = plans_.live(plan.id())) {
+    Status update = check_update(*old, *checked);
+    if (!update.ok()) return update.error();
+    const bool grown = old->component_counts != checked->component_counts;
+    old->component_counts = std::move(checked->component_counts);
+    old->seen = connection_;
+    return Loaded{grown};
+  }
+  checked->loaded = time;
+  Status added = plans_.add(std::move(*checked));
+  if (!added.ok()) return added.error();
+  return Loaded{true};
+}
+
+Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code, TimeNs time) {
+  if (CodeState* old = code_.live(code.id()); old != nullptr && old->seen != connection_) {
+    old->seen = connection_;
+    return Loaded{false};
+  }
+  const PlanState* plan = code.plan_id() == 0 ? nullptr : plans_.live(code.plan_id());
+  if (code.plan_id() != 0 && plan == nullptr) {
+    return Error{fmt::format("code object {}: its plan {} is not loaded", code.id(), code.plan_id())};
+  }
+  Result<CodeState> checked = check_code(code, plan, limits_);
+  if (!checked.ok()) return checked.error();
+  checked->seen = connection_;
+  checked->loaded = time;
+  Status added = code_.add(std::move(*checked));
+  if (!added.ok()) return added.error();
+  return Loaded{true};
+}
+
+Status ProcessState::unload_plan(PlanId id, TimeNs time) {
+  if (plans_.remove(id, time)) return Ok{};
+  return Error{fmt::format("plan {}: unloaded, but not loaded", id)};
+}
+
+Status ProcessState::unload_code(CodeId id, TimeNs time) {
+  if (code_.remove(id, time)) return Ok{};
+  return Error{fmt::format("code object {}: unloaded, but not loaded", id)};
+}
+
+Result<ProcessState::Loaded> ProcessState::declare_component(const v1::ComponentDeclare& component) {
+  if (component.id() == 0) return Error{"a component has no id"};
+  if (components_.size() >= limits_.components_declared && !components_.contains(component.id())) {
+    return Error{fmt::format("component {}: {} are declared already", component.id(), components_.size())};
+  }
+  const auto [known, fresh] = components_.try_emplace(component.id(), component.name());
+  if (!fresh && known->second != component.name()) {
+    return Error{fmt::format("component {}: declared twice, under two names", component.id())};
+  }
+  return Loaded{fresh};
+}
+
+Status ProcessState::add_component_code(const v1::ComponentCode& code) {
+  if (!components_.contains(code.id())) return Error{fmt::format("component {}: not declared", code.id())};
+  return ranges_.add(code.id(), code.begin(), code.end());
+}
+
+Status ProcessState::add_thread(const v1::ThreadAdd& thread, TimeNs time) {
+  const auto tid = static_cast<std::int32_t>(thread.tid());
+  Result<ThreadTimeline*> found = timeline(tid);
+  if (!found.ok()) return found.error();
+  areas_[{thread.arena(), thread.area()}] = tid;
+  (*found)->reset(time);
+  return Ok{};
+}
+
+void ProcessState::remove_thread(const v1::ThreadRemove& thread, TimeNs time) {
+  const auto area = areas_.find({thread.arena(), thread.area()});
+  if (area == areas_.end()) return;
+  const auto found = threads_.find(area->second);
+  if (found != threads_.end()) found->second.reset(time);
+  areas_.erase(area);
+}
+
+Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time) {
+  Result<ThreadTimeline*> found = timeline(tid);
+  if (!found.ok()) return found.error();
+  (*found)->add(record, time);
+  return Ok{};
+}
+
+Status ProcessState::lose_activity(std::int32_t tid, TimeNs time) {
+  Result<ThreadTimeline*> found = timeline(tid);
+  if (!found.ok()) return found.error();
+  (*found)->reset(time);
+  return Ok{};
+}
+
+void ProcessState::trim(TimeNs watermark) {
+  plans_.trim(watermark);
+  code_.trim(watermark);
+  while (agents_.size() > 1 && agents_[1].from <= watermark) agents_.erase(agents_.begin());
+  for (auto thread = threads_.begin(); thread != threads_.end();) {
+    thread->second.trim(watermark);
+    thread = thread->second.idle() ? threads_.erase(thread) : std::next(thread);
+  }
+}
+
+bool ProcessState::registered_at(TimeNs time) const {
+  const Agent* agent = agent_at(time);
+  return agent != nullptr && agent->present;
+}
+
+std::uint64_t ProcessState::tag_key_at(TimeNs time) const {
+  const Agent* agent = agent_at(time);
+  return agent == nullptr ? 0 : agent->tag_key;
+}
+
+ThreadContext ProcessState::context_at(std::int32_t tid, TimeNs time) const {
+  const auto found = threads_.find(tid);
+  return found == threads_.end() ? ThreadContext{} : found->second.at(time);
+}
+
+std::size_t ProcessState::bytes() const {
+  std::size_t total = code_.bytes() + plans_.size() * sizeof(PlanState);
+  for (const auto& [tid, timeline] : threads_) total += timeline.changes() * sizeof(ThreadContext);
+  return total;
+}
+
+const ProcessState::Agent* ProcessState::agent_at(TimeNs time) const {
+  for (auto agent = agents_.rbegin(); agent != agents_.rend(); ++agent) {
+    if (agent->from <= time) return &*agent;
+  }
+  return nullptr;
+}
+
+Result<ThreadTimeline*> ProcessState::timeline(std::int32_t tid) {
+  if (tid <= 0) return Error{"activity of a thread whose id is not known here"};
+  const auto found = threads_.find(tid);
+  if (found != threads_.end()) return &found->second;
+  if (threads_.size() >= limits_.threads) {
+    return Error{fmt::format("thread {}: {} have logs already", tid, threads_.size())};
+  }
+  return &threads_.emplace(tid, ThreadTimeline(limits_)).first->second;
+}
+
+}  // namespace tailor::process

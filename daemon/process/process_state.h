@@ -1,0 +1,110 @@
+// All that attribution knows of one process, as a function of time.
+//
+// Life: made when the process is first heard of; changed by the control thread, from agent messages and
+// activity logs whose times were converted; read by attribute(), which runs behind a watermark; trimmed once
+// the watermark has passed, so that what is over does not stay. What an agent says is validated here: a
+// refusal is an error with its reason, and changes nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/process/code_index.h"
+#include "daemon/process/component_ranges.h"
+#include "daemon/process/limits.h"
+#include "daemon/process/plan_index.h"
+#include "daemon/process/thread_timeline.h"
+#include "proto/base/ids.h"
+#include "proto/base/result.h"
+#include "tailor/v1/registration.pb.h"
+
+namespace tailor::process {
+
+class ProcessState {
+ public:
+  ProcessState(ProcessId id, const Limits& limits);
+
+  // ---- Changes: control thread only. ----
+
+  // A new agent speaks for the process: what another one said before ends at `time`.
+  void start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time);
+  // The same agent is back: it says again all that is live, until end_resync.
+  void start_resync(std::uint64_t connection);
+  // What was not said again is over since `time`. Returns the ids of code objects that ended.
+  std::vector<CodeId> end_resync(TimeNs time);
+  // No agent speaks for the process any more (it said goodbye, or the process ended). As end_resync.
+  std::vector<CodeId> stop_agent(TimeNs time);
+
+  // `fresh` is false when the plan (or code object) was known and is only being said again.
+  struct Loaded {
+    bool fresh = true;
+  };
+  Result<Loaded> load_plan(const v1::Plan& plan, TimeNs time);
+  Result<Loaded> load_code(const v1::CodeObject& code, TimeNs time);
+  Status unload_plan(PlanId id, TimeNs time);
+  Status unload_code(CodeId id, TimeNs time);
+
+  Result<Loaded> declare_component(const v1::ComponentDeclare& component);
+  Status add_component_code(const v1::ComponentCode& code);
+
+  // A thread (id as the daemon sees it) took, or gave back, an area.
+  Status add_thread(const v1::ThreadAdd& thread, TimeNs time);
+  void remove_thread(const v1::ThreadRemove& thread, TimeNs time);
+  // Records of the thread's log; `lost` before them could not be read.
+  Status add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time);
+  Status lose_activity(std::int32_t tid, TimeNs time);
+
+  // Everything up to `watermark` was attributed.
+  void trim(TimeNs watermark);
+
+  // ---- Questions: no allocation, no change. ----
+
+  ProcessId id() const { return id_; }
+  // Registered at `time`: an agent spoke for it.
+  bool registered_at(TimeNs time) const;
+  // 0 where there is none: no tag fits then.
+  std::uint64_t tag_key_at(TimeNs time) const;
+  const CodeState* code_at(std::uint64_t address, TimeNs time) const { return code_.find(address, time); }
+  const PlanState* plan_of_tag(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
+    return plans_.find(slot, generation, time);
+  }
+  ThreadContext context_at(std::int32_t tid, TimeNs time) const;
+  std::uint32_t component_of_code(std::uint64_t address) const { return ranges_.find(address); }
+
+  // What it holds, for the bounds and the status.
+  std::size_t code_objects() const { return code_.size(); }
+  std::size_t plans() const { return plans_.size(); }
+  std::size_t threads() const { return threads_.size(); }
+  std::size_t bytes() const;
+  const CodeIndex& code() const { return code_; }
+
+ private:
+  // The agent that spoke from `from` on, with its key.
+  struct Agent {
+    TimeNs from;
+    std::uint64_t tag_key;
+    bool present;
+  };
+  using Area = std::tuple<std::uint32_t, std::uint32_t>;  // arena, area
+
+  const Agent* agent_at(TimeNs time) const;
+  Result<ThreadTimeline*> timeline(std::int32_t tid);
+
+  ProcessId id_;
+  Limits limits_;
+  std::uint64_t connection_ = 0;
+  std::vector<Agent> agents_;
+  PlanIndex plans_;
+  CodeIndex code_;
+  std::map<std::uint32_t, std::string> components_;
+  ComponentRanges ranges_;
+  std::unordered_map<std::int32_t, ThreadTimeline> threads_;
+  std::map<Area, std::int32_t> areas_;
+};
+
+}  // namespace tailor::process

@@ -1,0 +1,106 @@
+#include "daemon/process/thread_timeline.h"
+
+#include <algorithm>
+
+namespace tailor::process {
+
+void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
+  ThreadContext next = now();
+  switch (record.kind) {
+    case TAILOR_LOG_EXECUTION_BEGIN:
+      next.execution = record.a;
+      next.plan = record.b;
+      next.pipeline = 0;
+      begin(TAILOR_LOG_EXECUTION_BEGIN, record.a, next);
+      break;
+    case TAILOR_LOG_PIPELINE_BEGIN:
+      next.pipeline = record.id;
+      begin(TAILOR_LOG_PIPELINE_BEGIN, record.id, next);
+      break;
+    case TAILOR_LOG_MORSEL_BEGIN:
+      next.pipeline = record.id;
+      begin(TAILOR_LOG_MORSEL_BEGIN, record.id, next);
+      break;
+    case TAILOR_LOG_COMPONENT_BEGIN:
+      next.component = record.id;
+      begin(TAILOR_LOG_COMPONENT_BEGIN, record.id, next);
+      break;
+    case TAILOR_LOG_EXECUTION_END:
+      end(TAILOR_LOG_EXECUTION_BEGIN, record.a);
+      break;
+    case TAILOR_LOG_PIPELINE_END:
+      end(TAILOR_LOG_PIPELINE_BEGIN, record.id);
+      break;
+    case TAILOR_LOG_MORSEL_END:
+      end(TAILOR_LOG_MORSEL_BEGIN, record.id);
+      break;
+    case TAILOR_LOG_COMPONENT_END:
+      end(TAILOR_LOG_COMPONENT_BEGIN, record.id);
+      break;
+    default:
+      return;
+  }
+  note(time);
+}
+
+void ThreadTimeline::reset(TimeNs time) {
+  if (!changes_.empty() && changes_.back().time > time) return;
+  open_.clear();
+  note(time);
+}
+
+ThreadContext ThreadTimeline::at(TimeNs time) const {
+  const auto begin = changes_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto after = std::upper_bound(begin, changes_.end(), time,
+                                      [](TimeNs t, const Change& change) { return t < change.time; });
+  return after == begin ? ThreadContext{} : std::prev(after)->context;
+}
+
+void ThreadTimeline::trim(TimeNs watermark) {
+  while (changes() > 1 && changes_[first_ + 1].time <= watermark) ++first_;
+  // Moving what is left costs no more than what was forgotten.
+  if (first_ > changes() && first_ >= 64) {
+    changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+    if (changes_.capacity() > 4 * changes_.size() + 1024) changes_.shrink_to_fit();
+  }
+}
+
+void ThreadTimeline::begin(tailor_log_kind kind, std::uint64_t id, const ThreadContext& context) {
+  if (open_.size() >= limits_.nesting) {
+    ++unmatched_;
+    return;
+  }
+  open_.push_back({kind, id, context});
+}
+
+void ThreadTimeline::end(tailor_log_kind kind, std::uint64_t id) {
+  for (std::size_t i = open_.size(); i > 0; --i) {
+    if (open_[i - 1].begin != kind || open_[i - 1].id != id) continue;
+    open_.resize(i - 1);
+    return;
+  }
+  ++unmatched_;
+}
+
+void ThreadTimeline::note(TimeNs time) {
+  const ThreadContext context = now();
+  if (changes() == 0) {
+    changes_.push_back({time, context});
+    return;
+  }
+  Change& last = changes_.back();
+  if (last.context == context) return;
+  if (time <= last.time) {
+    last.context = context;
+    return;
+  }
+  if (changes() >= limits_.thread_changes) {
+    ++first_;
+    ++forgotten_early_;
+    trim(kTimeMin);
+  }
+  changes_.push_back({time, context});
+}
+
+}  // namespace tailor::process

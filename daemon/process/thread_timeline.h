@@ -1,0 +1,73 @@
+// What one thread worked on, over time, as its activity log tells.
+#pragma once
+
+#include <tailor/thread_area.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "daemon/process/limits.h"
+#include "proto/base/ids.h"
+
+namespace tailor::process {
+
+// The answer to: on whose behalf did the thread run?
+struct ThreadContext {
+  ExecutionHandle execution = 0;  // 0: outside any
+  PlanId plan = 0;                // of the execution
+  std::uint32_t pipeline = 0;     // 0: outside any
+  std::uint32_t component = 0;    // innermost engine component, 0: none
+  bool operator==(const ThreadContext&) const = default;
+};
+
+// Begin and end marks nest: an end closes the innermost open mark that it fits, with everything opened since.
+// Times come from outside: one that runs backward counts as that of the record before. One thread.
+class ThreadTimeline {
+ public:
+  explicit ThreadTimeline(const Limits& limits) : limits_(limits) {}
+
+  // Records in the order of the log. Kinds that are no marks of nesting are ignored.
+  void add(const tailor_log_record& record, TimeNs time);
+  // From `time` on the thread does nothing: it ended, its log has a hole, or another thread took its id.
+  // Records that were added with a later time stay.
+  void reset(TimeNs time);
+
+  // Valid back to the last trim. No allocation; O(log changes).
+  ThreadContext at(TimeNs time) const;
+
+  // Forgets what was before `watermark`, but keeps what then held.
+  void trim(TimeNs watermark);
+
+  std::size_t changes() const { return changes_.size() - first_; }
+  bool idle() const { return changes() <= 1 && open_.empty(); }
+  // Ends that fitted no open mark, and begins that nested too deep.
+  std::uint64_t unmatched() const { return unmatched_; }
+  // Changes that were forgotten before the watermark had passed them, for lack of room.
+  std::uint64_t forgotten_early() const { return forgotten_early_; }
+
+ private:
+  struct Open {
+    tailor_log_kind begin;
+    std::uint64_t id;
+    ThreadContext context;  // from here on
+  };
+  struct Change {
+    TimeNs time;
+    ThreadContext context;  // from here on
+  };
+
+  void begin(tailor_log_kind kind, std::uint64_t id, const ThreadContext& context);
+  void end(tailor_log_kind kind, std::uint64_t id);
+  void note(TimeNs time);
+  ThreadContext now() const { return open_.empty() ? ThreadContext{} : open_.back().context; }
+
+  Limits limits_;
+  std::vector<Open> open_;
+  std::vector<Change> changes_;  // by time; those before first_ are forgotten
+  std::size_t first_ = 0;
+  std::uint64_t unmatched_ = 0;
+  std::uint64_t forgotten_early_ = 0;
+};
+
+}  // namespace tailor::process

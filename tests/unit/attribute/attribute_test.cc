@@ -1,0 +1,207 @@
+// Each rule, their order, and identity by (address, time).
+#include "daemon/attribute/attribute.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "tests/unit/attribute/fixture.h"
+
+namespace tailor::attribute {
+namespace {
+
+TEST_F(AttributeTest, Rule1TheRowTableNamesTheOwner) {
+  Attribution word = run(user_sample(ip_of(3)));
+  EXPECT_EQ(word.how, How::kCode);
+  EXPECT_EQ(word.reason, Reason::kNone);
+  EXPECT_EQ(word.quality, Quality::kExact);
+  EXPECT_FALSE(word.kernel);
+  EXPECT_EQ(word.plan, 1u);
+  EXPECT_EQ(word.code, 11u);
+  EXPECT_EQ(word.level, 2u);
+  EXPECT_EQ(word.link, 3u << 1);
+}
+
+TEST_F(AttributeTest, Rule1QualityIsThatOfTheRow) {
+  EXPECT_EQ(run(user_sample(ip_of(2))).quality, Quality::kInferred);
+  Attribution prologue = run(user_sample(kCode));
+  EXPECT_EQ(prologue.quality, Quality::kPrologue);
+  EXPECT_EQ(prologue.how, How::kCode);
+  EXPECT_EQ(prologue.link, 0u);
+  ASSERT_TRUE(state.load_code(test::small_code(12, 1, 0x20000, 16, {{8, 2}}), 120).ok());
+  EXPECT_EQ(run(user_sample(0x20000)).quality, Quality::kUnmapped);
+}
+
+TEST_F(AttributeTest, Rule1BeatsTheTag) {
+  EXPECT_EQ(run(tagged(user_sample(ip_of(1)), tag_of(2, 3))).link, 1u << 1);
+}
+
+TEST_F(AttributeTest, Rule1AReusedAddressGoesToTheCodeOfTheTime) {
+  ASSERT_TRUE(state.load_plan(test::small_plan(2, 2, 1), 500).ok());
+  ASSERT_TRUE(state.unload_code(11, 600).ok());
+  ASSERT_TRUE(state.load_code(test::small_code(12, 2, kCode), 700).ok());
+  EXPECT_EQ(run(user_sample(ip_of(1), 599)).plan, 1u);
+  EXPECT_EQ(run(user_sample(ip_of(1), 600)).how, How::kUnattributed);
+  EXPECT_EQ(run(user_sample(ip_of(1), 699)).how, How::kUnattributed);
+  EXPECT_EQ(run(user_sample(ip_of(1), 700)).plan, 2u);
+}
+
+TEST_F(AttributeTest, Rule1UnloadedCodeStillGetsItsSamplesUntilTheWatermark) {
+  ASSERT_TRUE(state.unload_code(11, 600).ok());
+  state.trim(599);
+  EXPECT_EQ(run(user_sample(ip_of(1), 599)).code, 11u);
+}
+
+TEST_F(AttributeTest, Rule2ATagNamesTheTask) {
+  Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 3)));
+  EXPECT_EQ(word.how, How::kTag);
+  EXPECT_EQ(word.plan, 1u);
+  EXPECT_EQ(word.level, 1u);
+  EXPECT_EQ(word.link, 3u << 1);
+  EXPECT_EQ(word.code, 0u);
+}
+
+TEST_F(AttributeTest, Rule2CodeOfTheEngineWithoutAPlanIsSharedCode) {
+  ASSERT_TRUE(state.load_code(test::small_code(13, 0, 0x30000, 16, {}), 120).ok());
+  Attribution word = run(tagged(user_sample(0x30004), tag_of(2, 2)));
+  EXPECT_EQ(word.how, How::kTag);
+  EXPECT_EQ(word.code, 13u);
+  EXPECT_EQ(word.link, 2u << 1);
+  EXPECT_EQ(run(user_sample(0x30004)).reason, Reason::kUnknownUserCode);
+}
+
+TEST_F(AttributeTest, Rule3KernelModeGoesToTheUserIpThenToTheTag) {
+  Attribution by_ip = run(tagged(kernel_sample(ip_of(5)), tag_of(1, 1)));
+  EXPECT_EQ(by_ip.how, How::kKernelCode);
+  EXPECT_TRUE(by_ip.kernel);
+  EXPECT_EQ(by_ip.link, 5u << 1);
+  Attribution by_tag = run(tagged(kernel_sample(kLibrary), tag_of(2, 3)));
+  EXPECT_EQ(by_tag.how, How::kKernelTag);
+  EXPECT_TRUE(by_tag.kernel);
+  EXPECT_EQ(by_tag.link, 3u << 1);
+}
+
+TEST_F(AttributeTest, Rule4TheInnermostRegisteredFrameDecides) {
+  Attribution word = run(user_sample(kLibrary), {kLibrary + 100, ip_of(4), ip_of(1)});
+  EXPECT_EQ(word.how, How::kCallchain);
+  EXPECT_EQ(word.link, 4u << 1);
+  EXPECT_EQ(run(kernel_sample(kLibrary), {ip_of(4)}).how, How::kCallchain);
+  EXPECT_TRUE(run(kernel_sample(kLibrary), {ip_of(4)}).kernel);
+}
+
+TEST_F(AttributeTest, Rule4AReturnAddressBelongsToItsCall) {
+  // The call is the last instruction of IR instruction 3: the return address is the first byte of 4.
+  EXPECT_EQ(run(user_sample(kLibrary), {kCode + 40}).link, 3u << 1);
+  // A call that ends the code object (to a function that does not return).
+  EXPECT_EQ(run(user_sample(kLibrary), {kCode + 64}).link, 6u << 1);
+  EXPECT_EQ(run(user_sample(kLibrary), {0, 1, kCode}).how, How::kUnattributed);
+}
+
+TEST_F(AttributeTest, Rule4TheTagBeatsTheCallchain) {
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3)), {ip_of(1)}).how, How::kTag);
+}
+
+TEST_F(AttributeTest, Rule5AComponentByIntervalThenByCode) {
+  v1::ComponentDeclare declare;
+  declare.set_id(4);
+  declare.set_name("optimise");
+  ASSERT_TRUE(state.declare_component(declare).ok());
+  v1::ComponentCode code;
+  code.set_id(4);
+  code.set_begin(kLibrary);
+  code.set_end(kLibrary + 0x100);
+  ASSERT_TRUE(state.add_component_code(code).ok());
+
+  Attribution by_code = run(user_sample(kLibrary));
+  EXPECT_EQ(by_code.how, How::kComponentCode);
+  EXPECT_EQ(by_code.engine_component, 4u);
+  EXPECT_EQ(run(kernel_sample(kLibrary)).how, How::kComponentCode);
+
+  mark(TAILOR_LOG_COMPONENT_BEGIN, 900, 6);
+  Attribution by_interval = run(user_sample(kLibrary));
+  EXPECT_EQ(by_interval.how, How::kComponentInterval);
+  EXPECT_EQ(by_interval.engine_component, 6u);
+  EXPECT_EQ(by_interval.plan, 0u);
+  // Operators come first.
+  EXPECT_EQ(run(user_sample(ip_of(1))).how, How::kCode);
+  EXPECT_EQ(run(user_sample(ip_of(1))).engine_component, 0u);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3))).how, How::kTag);
+}
+
+TEST_F(AttributeTest, Rule6NamesItsReason) {
+  EXPECT_EQ(run(user_sample(kLibrary)).reason, Reason::kUnknownUserCode);
+  EXPECT_EQ(run(user_sample(kLibrary, 50)).reason, Reason::kNotRegistered);
+  EXPECT_EQ(run(kernel_sample(kLibrary)).reason, Reason::kUnknownKernel);
+  EXPECT_EQ(run(kernel_sample(0)).reason, Reason::kUnknownKernel);
+  EXPECT_EQ(run(user_sample(0)).reason, Reason::kNoRegisters);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(1, 1) ^ 1)).reason, Reason::kTagCheckFailed);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(1, 1, 9))).reason, Reason::kTagPlanNotLive);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), 0)).reason, Reason::kUnknownUserCode);
+  EXPECT_EQ(attribute(user_sample(kLibrary), {}, nullptr).reason, Reason::kNotRegistered);
+  EXPECT_TRUE(attribute(kernel_sample(0), {}, nullptr).kernel);
+}
+
+TEST_F(AttributeTest, ARefusedTagLeavesNoReasonOnWhatIsFoundOtherwise) {
+  Attribution word = run(tagged(user_sample(kLibrary), 0xdead), {ip_of(4)});
+  EXPECT_EQ(word.how, How::kCallchain);
+  EXPECT_EQ(word.reason, Reason::kNone);
+}
+
+TEST_F(AttributeTest, TwoExecutionsOfTheSameCodeDoNotMix) {
+  mark(TAILOR_LOG_EXECUTION_BEGIN, 200, 0, 501, 1, 77);
+  mark(TAILOR_LOG_EXECUTION_BEGIN, 200, 0, 502, 1, 78);
+  mark(TAILOR_LOG_PIPELINE_BEGIN, 210, 3, 0, 0, 78);
+  capture::Event other = user_sample(ip_of(1));
+  other.tid = 78;
+  EXPECT_EQ(run(user_sample(ip_of(1))).execution, 501u);
+  EXPECT_EQ(run(user_sample(ip_of(1))).pipeline, 0u);
+  EXPECT_EQ(run(other).execution, 502u);
+  EXPECT_EQ(run(other).pipeline, 3u);
+  other.tid = 79;
+  EXPECT_EQ(run(other).execution, 0u);
+  EXPECT_EQ(run(other).plan, 1u);
+}
+
+TEST_F(AttributeTest, AnExecutionOfAnotherPlanDoesNotGetTheSample) {
+  mark(TAILOR_LOG_EXECUTION_BEGIN, 200, 0, 501, 2);
+  EXPECT_EQ(run(user_sample(ip_of(1))).execution, 0u);
+  EXPECT_EQ(run(user_sample(ip_of(1))).plan, 1u);
+  EXPECT_EQ(run(user_sample(kLibrary)).execution, 501u);
+}
+
+// The accuracy of the chain from address to owner, and its broken twin: an engine whose row table has two
+// owners swapped. The check that passes for the first must fail for the second.
+class KnownShares : public AttributeTest {
+ protected:
+  // Shares of the tasks over samples that hit every instruction in a known proportion.
+  std::vector<int> shares() const {
+    std::vector<int> hits(4);
+    for (std::uint32_t ir = 1; ir <= 6; ++ir) {
+      for (std::uint32_t n = 0; n < ir * 10; ++n) {
+        Attribution word = run(user_sample(ip_of(ir), 2000 + n));
+        ++hits[(word.link >> 1) == 0 ? 0 : ((word.link >> 1) + 1) / 2];
+      }
+    }
+    return hits;
+  }
+  static const std::vector<int>& truth() {
+    static const std::vector<int> known = {0, 30, 70, 110};
+    return known;
+  }
+};
+
+TEST_F(KnownShares, AreFound) {
+  EXPECT_EQ(shares(), truth());
+}
+
+TEST_F(KnownShares, ABuildWithTwoOwnersSwappedIsCaught) {
+  ASSERT_TRUE(state.unload_code(11, 1500).ok());
+  v1::CodeObject swapped = test::small_code(
+      12, 1, kCode, 64, {{0, 0, v1::ROW_PROLOGUE}, {16, 6}, {24, 4}, {32, 2}, {40, 8}, {48, 10}, {56, 12}});
+  ASSERT_TRUE(state.load_code(swapped, 1600).ok());
+  EXPECT_NE(shares(), truth());
+}
+
+}  // namespace
+}  // namespace tailor::attribute

@@ -1,0 +1,108 @@
+#include "daemon/process/code_index.h"
+
+#include <gtest/gtest.h>
+
+namespace tailor::process {
+namespace {
+
+CodeState object(CodeId id, std::uint64_t base, std::uint64_t size, TimeNs loaded) {
+  CodeState code;
+  code.id = id;
+  code.base = base;
+  code.end = base + size;
+  code.loaded = loaded;
+  return code;
+}
+
+CodeId found(const CodeIndex& index, std::uint64_t address, TimeNs time) {
+  const CodeState* code = index.find(address, time);
+  return code == nullptr ? 0 : code->id;
+}
+
+TEST(CodeIndex, EndsAreExclusiveAndLoadTimesInclusive) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(1, 100, 10, 50)).ok());
+  EXPECT_EQ(found(index, 99, 60), 0u);
+  EXPECT_EQ(found(index, 100, 60), 1u);
+  EXPECT_EQ(found(index, 109, 60), 1u);
+  EXPECT_EQ(found(index, 110, 60), 0u);
+  EXPECT_EQ(found(index, 100, 49), 0u);
+  EXPECT_EQ(found(index, 100, 50), 1u);
+}
+
+TEST(CodeIndex, AReusedAddressIsToldApartByTime) {
+  CodeIndex index({});
+  for (CodeId id = 1; id <= 5; ++id) {
+    ASSERT_TRUE(index.add(object(id, 100 + id, 20, static_cast<TimeNs>(id * 100))).ok());
+    ASSERT_TRUE(index.remove(id, static_cast<TimeNs>(id * 100 + 50)));
+  }
+  for (CodeId id = 1; id <= 5; ++id) {
+    const auto loaded = static_cast<TimeNs>(id * 100);
+    EXPECT_EQ(found(index, 110, loaded - 1), 0u) << id;
+    EXPECT_EQ(found(index, 110, loaded), id);
+    EXPECT_EQ(found(index, 110, loaded + 49), id);
+    EXPECT_EQ(found(index, 110, loaded + 50), 0u) << id;
+  }
+}
+
+TEST(CodeIndex, WhatWasUnloadedStaysUntilTheWatermarkHasPassed) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(1, 100, 10, 0)).ok());
+  ASSERT_TRUE(index.remove(1, 50));
+  index.trim(49);
+  EXPECT_EQ(found(index, 100, 49), 1u);
+  index.trim(50);
+  EXPECT_EQ(index.size(), 0u);
+  EXPECT_EQ(index.bytes(), 0u);
+}
+
+TEST(CodeIndex, LoadingOverLiveCodeEndsIt) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(1, 100, 10, 0)).ok());
+  ASSERT_TRUE(index.add(object(2, 110, 10, 0)).ok());
+  ASSERT_TRUE(index.add(object(3, 105, 10, 40)).ok());
+  EXPECT_EQ(index.replaced(), 2u);
+  EXPECT_EQ(found(index, 106, 39), 1u);
+  EXPECT_EQ(found(index, 112, 39), 2u);
+  EXPECT_EQ(found(index, 106, 40), 3u);
+  EXPECT_EQ(found(index, 102, 40), 0u);
+}
+
+TEST(CodeIndex, RefusesTheSameIdTwiceAndTooMany) {
+  Limits limits;
+  limits.code_objects = 2;
+  CodeIndex index(limits);
+  ASSERT_TRUE(index.add(object(1, 100, 10, 0)).ok());
+  EXPECT_FALSE(index.add(object(1, 200, 10, 0)).ok());
+  ASSERT_TRUE(index.add(object(2, 200, 10, 0)).ok());
+  EXPECT_FALSE(index.add(object(3, 300, 10, 0)).ok());
+}
+
+TEST(CodeIndex, HoldsNoMoreThanItsLimitsThoughNobodyTrims) {
+  Limits limits;
+  limits.code_objects = 8;
+  limits.bytes = 64 * 1024;
+  CodeIndex index(limits);
+  for (CodeId id = 1; id <= 1000; ++id) {
+    CodeState code = object(id, id * 100, 50, static_cast<TimeNs>(id));
+    code.offsets.resize(id % 7 * 100);
+    ASSERT_TRUE(index.add(std::move(code)).ok());
+    ASSERT_TRUE(index.remove(id, static_cast<TimeNs>(id + 1)));
+    EXPECT_LE(index.size(), 9u);
+    EXPECT_LE(index.bytes(), limits.bytes);
+  }
+  EXPECT_GT(index.forgotten_early(), 900u);
+}
+
+TEST(CodeIndex, UnloadsThatArriveOutOfOrderAreStillFound) {
+  CodeIndex index({});
+  ASSERT_TRUE(index.add(object(1, 100, 10, 0)).ok());
+  ASSERT_TRUE(index.add(object(2, 200, 10, 0)).ok());
+  ASSERT_TRUE(index.remove(2, 60));
+  ASSERT_TRUE(index.remove(1, 50));
+  EXPECT_EQ(found(index, 100, 49), 1u);
+  EXPECT_EQ(found(index, 200, 59), 2u);
+}
+
+}  // namespace
+}  // namespace tailor::process

@@ -1,0 +1,121 @@
+#include "daemon/process/thread_timeline.h"
+
+#include <gtest/gtest.h>
+
+namespace tailor::process {
+namespace {
+
+tailor_log_record mark(tailor_log_kind kind, std::uint32_t id, std::uint64_t a = 0, std::uint64_t b = 0) {
+  tailor_log_record record{};
+  record.kind = static_cast<std::uint16_t>(kind);
+  record.id = id;
+  record.a = a;
+  record.b = b;
+  return record;
+}
+
+TEST(ThreadTimeline, SaysWhatWasOpenAtATime) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 7, 3), 100);
+  line.add(mark(TAILOR_LOG_PIPELINE_BEGIN, 2), 110);
+  line.add(mark(TAILOR_LOG_MORSEL_BEGIN, 2, 0, 1000), 120);
+  line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, 5), 130);
+  line.add(mark(TAILOR_LOG_COMPONENT_END, 5), 140);
+  line.add(mark(TAILOR_LOG_MORSEL_END, 2), 150);
+  line.add(mark(TAILOR_LOG_PIPELINE_END, 2), 160);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 7), 170);
+  EXPECT_EQ(line.at(99), ThreadContext{});
+  EXPECT_EQ(line.at(100), (ThreadContext{7, 3, 0, 0}));
+  EXPECT_EQ(line.at(115), (ThreadContext{7, 3, 2, 0}));
+  EXPECT_EQ(line.at(135), (ThreadContext{7, 3, 2, 5}));
+  EXPECT_EQ(line.at(145), (ThreadContext{7, 3, 2, 0}));
+  EXPECT_EQ(line.at(165), (ThreadContext{7, 3, 0, 0}));
+  EXPECT_EQ(line.at(170), ThreadContext{});
+  EXPECT_EQ(line.unmatched(), 0u);
+}
+
+TEST(ThreadTimeline, AnotherExecutionMayBeNested) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
+  line.add(mark(TAILOR_LOG_PIPELINE_BEGIN, 4), 105);
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 2, 20), 110);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 2), 120);
+  EXPECT_EQ(line.at(115), (ThreadContext{2, 20, 0, 0}));
+  EXPECT_EQ(line.at(125), (ThreadContext{1, 10, 4, 0}));
+}
+
+TEST(ThreadTimeline, AnEndClosesWhatWasLeftOpenInside) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
+  line.add(mark(TAILOR_LOG_PIPELINE_BEGIN, 4), 105);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 1), 110);
+  EXPECT_EQ(line.at(110), ThreadContext{});
+  EXPECT_TRUE(line.at(109).pipeline == 4);
+}
+
+TEST(ThreadTimeline, EndsWithoutBeginAreCountedAndHarmless) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_PIPELINE_END, 4), 100);
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 110);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 2), 120);
+  EXPECT_EQ(line.at(125).execution, 1u);
+  EXPECT_EQ(line.unmatched(), 2u);
+}
+
+TEST(ThreadTimeline, TimesThatRunBackwardDoNotReorder) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 1), 50);
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 2, 10), 120);
+  EXPECT_EQ(line.at(60).execution, 0u);
+  EXPECT_EQ(line.at(110).execution, 0u);
+  EXPECT_EQ(line.at(120).execution, 2u);
+}
+
+TEST(ThreadTimeline, AResetDoesNotUndoWhatIsLater) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
+  line.reset(50);
+  EXPECT_EQ(line.at(110).execution, 1u);
+  line.reset(120);
+  EXPECT_EQ(line.at(119).execution, 1u);
+  EXPECT_EQ(line.at(120).execution, 0u);
+}
+
+TEST(ThreadTimeline, TrimKeepsWhatHolds) {
+  ThreadTimeline line({});
+  for (int i = 0; i < 1000; ++i) {
+    line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, static_cast<std::uint64_t>(i + 1), 1), i * 10);
+    line.add(mark(TAILOR_LOG_EXECUTION_END, 0, static_cast<std::uint64_t>(i + 1)), i * 10 + 5);
+  }
+  line.trim(5002);
+  EXPECT_EQ(line.at(5002).execution, 501u);
+  EXPECT_EQ(line.at(9992).execution, 1000u);
+  line.trim(kTimeMax);
+  EXPECT_TRUE(line.idle());
+}
+
+TEST(ThreadTimeline, IsBounded) {
+  Limits limits;
+  limits.thread_changes = 100;
+  limits.nesting = 4;
+  ThreadTimeline line(limits);
+  for (int i = 0; i < 10000; ++i) {
+    line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, static_cast<std::uint32_t>(i % 3 + 1)), i);
+    EXPECT_LE(line.changes(), 100u);
+  }
+  EXPECT_EQ(line.unmatched(), 10000u - 4);
+  for (int i = 0; i < 10000; ++i) {
+    line.add(mark(i % 2 == 0 ? TAILOR_LOG_EXECUTION_END : TAILOR_LOG_PIPELINE_END, 9, 9), 20000 + i);
+  }
+  ThreadTimeline busy(limits);
+  for (int i = 0; i < 1000; ++i) {
+    busy.add(mark(i % 2 == 0 ? TAILOR_LOG_COMPONENT_BEGIN : TAILOR_LOG_COMPONENT_END, 1), i);
+  }
+  EXPECT_EQ(busy.changes(), 100u);
+  EXPECT_EQ(busy.forgotten_early(), 900u);
+  EXPECT_EQ(busy.at(998).component, 1u);
+}
+
+}  // namespace
+}  // namespace tailor::process
