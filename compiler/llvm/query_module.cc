@@ -1,32 +1,9 @@
 #include "compiler/llvm/query_module.h"
 
-#include <llvm/IR/Intrinsics.h>
-
 #include "compiler/llvm/sealer.h"
+#include "compiler/llvm/tag_code.h"
 
 namespace tailor::jit {
-
-struct QueryModule::FunctionState {
-  llvm::Value* slot = nullptr;       // kMemorySlot
-  llvm::Value* entry_tag = nullptr;  // the tag when the function was entered, once it is needed
-};
-
-namespace {
-
-// Reads and writes of the tag register touch nothing that other code can name, so that everything but calls
-// may still move across them.
-void MakeHarmless(llvm::CallInst* call) {
-  call->setMemoryEffects(llvm::MemoryEffects::inaccessibleMemOnly());
-  call->setDoesNotThrow();
-  call->addFnAttr(llvm::Attribute::WillReturn);
-}
-
-llvm::Value* TagRegister(llvm::LLVMContext& context) {
-  auto* name = llvm::MDNode::get(context, llvm::MDString::get(context, "r15"));
-  return llvm::MetadataAsValue::get(context, name);
-}
-
-}  // namespace
 
 QueryModule::QueryModule(tagging::DictionaryBuilder& plan, QueryModuleOptions options)
     : plan_(plan),
@@ -46,7 +23,6 @@ llvm::Function* QueryModule::BeginFunction(const std::string& name, llvm::Functi
   if (options_.frame_pointers) function->addFnAttr("frame-pointer", "all");
   // A call turned into a jump would leave the frame that puts back the caller's tag.
   if (options_.tags != TagStrategy::kNone) function->addFnAttr("disable-tail-calls", "true");
-  functions_[function] = std::make_unique<FunctionState>();
   builder_->SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
   return function;
 }
@@ -78,7 +54,9 @@ llvm::CallInst* QueryModule::CallShared(llvm::FunctionCallee callee, llvm::Array
     function->removeFnAttr(llvm::Attribute::Speculatable);
     function->setMemoryEffects(function->getMemoryEffects() | llvm::MemoryEffects::inaccessibleMemOnly());
   }
-  if (options_.tags == TagStrategy::kNone) return builder_->CreateCall(callee, args, name);
+  if (options_.tags == TagStrategy::kNone || TagsSections(options_)) {
+    return builder_->CreateCall(callee, args, name);
+  }
   llvm::Value* tag = builder_->getInt64(ActiveTag());
   if (options_.tags == TagStrategy::kSwiftSelf) {
     std::vector<llvm::Value*> all(args.begin(), args.end());
@@ -88,28 +66,27 @@ llvm::CallInst* QueryModule::CallShared(llvm::FunctionCallee callee, llvm::Array
     return call;
   }
   llvm::Value* before = EntryTag(CurrentFunction());
-  WriteTag(tag);
+  EmitTagWrite(*builder_, options_.tags, nullptr, tag);
   llvm::CallInst* call = builder_->CreateCall(callee, args, name);
-  WriteTag(before);
+  EmitTagWrite(*builder_, options_.tags, nullptr, before);
   return call;
 }
 
 void QueryModule::RestoreTag() {
-  if (options_.tags == TagStrategy::kR15 || options_.tags == TagStrategy::kMemorySlot) {
-    WriteTag(EntryTag(CurrentFunction()));
-  }
+  if (options_.tags != TagStrategy::kR15 || TagsSections(options_)) return;
+  EmitTagWrite(*builder_, options_.tags, nullptr, EntryTag(CurrentFunction()));
 }
 
 void QueryModule::SetSlot(llvm::Value* slot) {
-  FunctionState& function = CurrentFunction();
+  if (options_.tags != TagStrategy::kMemorySlot) return;
+  FunctionTags& function = CurrentFunction();
   function.slot = slot;
-  function.entry_tag = builder_->CreateLoad(builder_->getInt64Ty(), slot, "entry_tag");
+  function.entry_tag = EmitTagRead(*builder_, options_.tags, slot);
 }
 
 Result<SealedModule> QueryModule::Seal() {
   builder_.reset();
-  functions_.clear();
-  return SealModule(plan_, options_, log_, std::move(context_), std::move(module_));
+  return SealModule({plan_, options_, log_, functions_}, std::move(context_), std::move(module_));
 }
 
 std::uint64_t QueryModule::ActiveTag() const {
@@ -117,32 +94,16 @@ std::uint64_t QueryModule::ActiveTag() const {
   return active.empty() ? 0 : TagOfTask(plan_, options_, active.front());
 }
 
-QueryModule::FunctionState& QueryModule::CurrentFunction() {
-  auto& state = functions_[builder_->GetInsertBlock()->getParent()];
-  if (state == nullptr) state = std::make_unique<FunctionState>();  // a function made without BeginFunction
-  return *state;
+FunctionTags& QueryModule::CurrentFunction() {
+  return functions_[builder_->GetInsertBlock()->getParent()];
 }
 
-void QueryModule::WriteTag(llvm::Value* tag) {
-  if (options_.tags == TagStrategy::kMemorySlot) {
-    // Atomic, so that it is neither sunk nor deleted; on x86-64 it is still a plain store.
-    auto* store = builder_->CreateAlignedStore(tag, CurrentFunction().slot, llvm::Align(8));
-    store->setAtomic(llvm::AtomicOrdering::Monotonic);
-    return;
-  }
-  MakeHarmless(builder_->CreateIntrinsic(llvm::Intrinsic::write_register, {builder_->getInt64Ty()},
-                                         {TagRegister(*context_), tag}));
-}
-
-llvm::Value* QueryModule::EntryTag(FunctionState& function) {
+llvm::Value* QueryModule::EntryTag(FunctionTags& function) {
   if (function.entry_tag == nullptr) {
     TrackedBuilder::InsertPointGuard guard(*builder_);
     llvm::BasicBlock& entry = builder_->GetInsertBlock()->getParent()->getEntryBlock();
     builder_->SetInsertPoint(&entry, entry.getFirstInsertionPt());
-    auto* read = builder_->CreateIntrinsic(llvm::Intrinsic::read_register, {builder_->getInt64Ty()},
-                                           {TagRegister(*context_)}, nullptr, "entry_tag");
-    MakeHarmless(read);
-    function.entry_tag = read;
+    function.entry_tag = EmitTagRead(*builder_, options_.tags, nullptr);
   }
   return function.entry_tag;
 }

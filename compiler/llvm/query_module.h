@@ -47,13 +47,20 @@ struct QueryModuleOptions {
   // The tag of (component of the plan's upper tag level, of its lower one); usually a call of tailor_tag().
   // 0 where a component is unknown. Unused with TagStrategy::kNone.
   std::function<std::uint64_t(ComponentId upper, ComponentId lower)> make_tag = nullptr;
-  // Besides around shared calls, write the tag wherever control passes from one task to another. For samplers
-  // that see the tag alone (the observer), and for checking the row table.
+  // Write the tag wherever control passes from one task to another, instead of around shared calls. For
+  // samplers that see the tag alone (the observer), and for checking the row table. Always so with
+  // kMemorySlot, never with kSwiftSelf. Needs lineage.
   bool tag_sections = false;
   // Keep frame pointers, so that perf can unwind through generated code.
   bool frame_pointers = true;
   // Off: no links, no debug locations, an empty IR level. The machine code is the same.
   bool lineage = true;
+};
+
+// What is known of the tag within one function.
+struct FunctionTags {
+  llvm::Value* slot = nullptr;       // kMemorySlot
+  llvm::Value* entry_tag = nullptr;  // the tag when the function was entered, once it is needed
 };
 
 // Not thread-safe. Uses the two lowest levels of the plan: tasks (or whatever the level above the lowest is)
@@ -87,7 +94,7 @@ class QueryModule {
   // function that the builder stands in was entered. With several active tasks the first one's tag is used.
   llvm::CallInst* CallShared(llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
                              const llvm::Twine& name = "");
-  // For landing pads: the unwinder leaves the tag of the call that threw; this puts back the function's own.
+  // For landing pads: the unwinder leaves the tag of the call that threw; this puts back the caller's.
   void RestoreTag();
 
   // kMemorySlot: where the calling thread's slot is (the value of tailor_thread_slot()), for the function
@@ -99,13 +106,9 @@ class QueryModule {
   Result<SealedModule> Seal();
 
  private:
-  struct FunctionState;
-  class Sealer;
-
   std::uint64_t ActiveTag() const;
-  FunctionState& CurrentFunction();
-  void WriteTag(llvm::Value* tag);
-  llvm::Value* EntryTag(FunctionState& function);
+  FunctionTags& CurrentFunction();
+  llvm::Value* EntryTag(FunctionTags& function);
 
   tagging::DictionaryBuilder& plan_;
   QueryModuleOptions options_;
@@ -114,7 +117,7 @@ class QueryModule {
   tagging::AbstractionTracker tasks_;
   InstructionLog log_;
   std::unique_ptr<TrackedBuilder> builder_;
-  llvm::DenseMap<llvm::Function*, std::unique_ptr<FunctionState>> functions_;
+  llvm::DenseMap<const llvm::Function*, FunctionTags> functions_;
 };
 
 }  // namespace tailor::jit

@@ -8,12 +8,12 @@
 #include "compiler/llvm/line_code.h"
 #include "compiler/llvm/listing.h"
 #include "compiler/llvm/sealed_module_state.h"
+#include "compiler/llvm/section_tags.h"
 
 namespace tailor::jit {
 namespace {
 
 using tagging::Link;
-using OwnerMap = llvm::DenseMap<const llvm::Instruction*, Link>;
 
 // Gives every instruction without owner that of the one after it in its block, else of the one before.
 std::uint32_t AdoptOrphans(llvm::Module& module, OwnerMap& owners) {
@@ -76,20 +76,53 @@ void NumberInstructions(llvm::Module& module, ComponentId first) {
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
 }
 
-// The tag of the first owner of each line.
-std::vector<std::uint64_t> TagsOfLines(const tagging::DictionaryBuilder& plan,
-                                       const QueryModuleOptions& options, const std::vector<Link>& links,
-                                       const tagging::LinkPool& pool) {
-  llvm::DenseMap<ComponentId, std::uint64_t> tags;
-  std::vector<std::uint64_t> out(links.size());
-  for (std::size_t i = 0; i < links.size(); ++i) {
-    if (links[i].none()) continue;
-    ComponentId task = links[i].is_set() ? pool.sets()[links[i].index()].front() : links[i].index();
-    auto [it, added] = tags.try_emplace(task, 0);
-    if (added) it->second = TagOfTask(plan, options, task);
-    out[i] = it->second;
+// The tag of the first owner of a link, each task's made once.
+class TagCache {
+ public:
+  explicit TagCache(const SealerInput& input) : input_(input) {}
+
+  std::uint64_t Of(Link link) {
+    if (link.none()) return 0;
+    ComponentId task = link.is_set() ? input_.log.pool().sets()[link.index()].front() : link.index();
+    auto [it, added] = tags_.try_emplace(task, 0);
+    if (added) it->second = TagOfTask(input_.plan, input_.options, task);
+    return it->second;
   }
-  return out;
+
+ private:
+  const SealerInput& input_;
+  llvm::DenseMap<ComponentId, std::uint64_t> tags_;
+};
+
+void TagSections(const SealerInput& input, llvm::Module& module, OwnerMap& owners, TagCache& tags) {
+  for (llvm::Function& function : module) {
+    if (function.isDeclaration()) continue;
+    FunctionTags known = input.functions.lookup(&function);
+    const bool in_memory = input.options.tags == TagStrategy::kMemorySlot;
+    if (in_memory && known.slot == nullptr) continue;
+    InsertSectionTags(function,
+                      {.strategy = input.options.tags,
+                       .slot = known.slot,
+                       .entry_tag = in_memory ? known.entry_tag : nullptr,
+                       .tag_of = [&](Link link) { return tags.Of(link); }},
+                      owners);
+  }
+}
+
+void WriteLineage(const SealerInput& input, llvm::Module& module, SealedModule::State& state) {
+  OwnerMap owners = input.log.Live();
+  state.adopted = AdoptOrphans(module, owners);
+  TagCache tags(input);
+  if (TagsSections(input.options)) TagSections(input, module, owners, tags);
+  std::vector<Link> links = LinksOfLines(module, owners);
+  state.first =
+      input.plan.AddLinked(static_cast<LevelIndex>(input.plan.level_count() - 1), links, input.log.pool());
+  state.count = static_cast<std::uint32_t>(links.size());
+  input.plan.AppendAttachment("ir", ListingOf(module));
+  NumberInstructions(module, state.first);
+  if (input.options.tags == TagStrategy::kNone) return;
+  state.component_tags.reserve(links.size());
+  for (Link link : links) state.component_tags.push_back(tags.Of(link));
 }
 
 }  // namespace
@@ -107,29 +140,21 @@ std::uint64_t TagOfTask(const tagging::DictionaryBuilder& plan, const QueryModul
       upper, plan.tag_lower_level() == plan.tag_upper_level() ? kNoComponent : only(plan.tag_lower_level()));
 }
 
-Result<SealedModule> SealModule(tagging::DictionaryBuilder& plan, const QueryModuleOptions& options,
-                                const InstructionLog& log, std::unique_ptr<llvm::LLVMContext> context,
+bool TagsSections(const QueryModuleOptions& options) {
+  return options.tags == TagStrategy::kMemorySlot ||
+         (options.tags == TagStrategy::kR15 && options.tag_sections && options.lineage);
+}
+
+Result<SealedModule> SealModule(const SealerInput& input, std::unique_ptr<llvm::LLVMContext> context,
                                 std::unique_ptr<llvm::Module> module) {
   std::string problem;
   llvm::raw_string_ostream stream(problem);
   if (llvm::verifyModule(*module, &stream)) return Error{"the module is not valid LLVM IR: " + stream.str()};
 
   auto state = std::make_unique<SealedModule::State>();
-  state->tags = options.tags;
-  state->lineage = options.lineage;
-  if (options.lineage) {
-    OwnerMap owners = log.Live();
-    state->adopted = AdoptOrphans(*module, owners);
-    std::vector<Link> links = LinksOfLines(*module, owners);
-    const LevelIndex ir_level = static_cast<LevelIndex>(plan.level_count() - 1);
-    state->first = plan.AddLinked(ir_level, links, log.pool());
-    state->count = static_cast<std::uint32_t>(links.size());
-    plan.AppendAttachment("ir", ListingOf(*module));
-    NumberInstructions(*module, state->first);
-    if (options.tags != TagStrategy::kNone) {
-      state->component_tags = TagsOfLines(plan, options, links, log.pool());
-    }
-  }
+  state->tags = input.options.tags;
+  state->lineage = input.options.lineage;
+  if (input.options.lineage) WriteLineage(input, *module, *state);
   state->context = std::move(context);
   state->module = std::move(module);
   return SealedModule(std::move(state));

@@ -7,10 +7,19 @@
 
 namespace tailor::jit {
 
+struct SealerInput {
+  tagging::DictionaryBuilder& plan;
+  const QueryModuleOptions& options;
+  const InstructionLog& log;
+  const llvm::DenseMap<const llvm::Function*, FunctionTags>& functions;
+};
+
 // As QueryModule::Seal().
-Result<SealedModule> SealModule(tagging::DictionaryBuilder& plan, const QueryModuleOptions& options,
-                                const InstructionLog& log, std::unique_ptr<llvm::LLVMContext> context,
+Result<SealedModule> SealModule(const SealerInput& input, std::unique_ptr<llvm::LLVMContext> context,
                                 std::unique_ptr<llvm::Module> module);
+
+// Whether tags are written at section entries rather than around shared calls.
+bool TagsSections(const QueryModuleOptions& options);
 
 // The tag under which shared code works for `task`; 0 without tags or for no task.
 std::uint64_t TagOfTask(const tagging::DictionaryBuilder& plan, const QueryModuleOptions& options,

@@ -1,0 +1,204 @@
+// Whose tag shared code sees: each strategy, and the calls that LLVM makes on its own.
+#include <gmock/gmock.h>
+
+#include <cstring>
+
+#include "tests/unit/llvm/query_fixture.h"
+
+namespace tailor::jit {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Not;
+using ::testing::SizeIs;
+
+struct Seen {
+  std::uint64_t r15, r13, slot;
+};
+std::vector<Seen> seen;
+std::uint64_t thread_slot;
+
+// Must be the first thing that shared code does.
+#define NOTE_TAG()                                                         \
+  do {                                                                     \
+    std::uint64_t r15, r13;                                                \
+    asm volatile("mov %%r15, %0\n mov %%r13, %1" : "=&r"(r15), "=r"(r13)); \
+    seen.push_back({r15, r13, thread_slot});                               \
+  } while (0)
+
+extern "C" std::int64_t TagsTestShared(std::int64_t x) {
+  NOTE_TAG();
+  return x + 1;
+}
+extern "C" void* TagsTestMemset(void* to, int byte, std::size_t size) {
+  NOTE_TAG();
+  for (std::size_t i = 0; i < size; ++i) static_cast<volatile char*>(to)[i] = static_cast<char>(byte);
+  return to;
+}
+extern "C" void* TagsTestMemcpy(void* to, const void* from, std::size_t size) {
+  NOTE_TAG();
+  for (std::size_t i = 0; i < size; ++i)
+    static_cast<volatile char*>(to)[i] = static_cast<const char*>(from)[i];
+  return to;
+}
+extern "C" unsigned __int128 TagsTestDivide(unsigned __int128 a, unsigned __int128 b) {
+  NOTE_TAG();
+  return a / b;
+}
+
+class TagsTest : public QueryFixture, public ::testing::WithParamInterface<OptLevel> {
+ protected:
+  TagsTest() {
+    seen.clear();
+    thread_slot = 0;
+    runtime_["shared"] = reinterpret_cast<void*>(&TagsTestShared);
+    runtime_["memset"] = reinterpret_cast<void*>(&TagsTestMemset);
+    runtime_["memcpy"] = reinterpret_cast<void*>(&TagsTestMemcpy);
+    runtime_["__udivti3"] = reinterpret_cast<void*>(&TagsTestDivide);
+  }
+
+  // f(x, slot): read and probe call the same shared function in turn, then sum does.
+  void BuildThreeCallers() {
+    auto* ptr = b().getPtrTy();
+    llvm::Function* f = module_->BeginFunction("f", llvm::FunctionType::get(i64(), {i64(), ptr}, false));
+    auto shared = module_->DeclareShared("shared", llvm::FunctionType::get(i64(), {i64()}, false));
+    auto in_read = module_->tasks().Enter(kRead);
+    module_->SetSlot(f->getArg(1));
+    llvm::Value* x = module_->CallShared(shared, {f->getArg(0)});
+    {
+      auto in_probe = module_->tasks().Enter(kProbe);
+      x = module_->CallShared(shared, {x});
+    }
+    x = module_->CallShared(shared, {x});
+    auto in_sum = module_->tasks().Enter(kSum);
+    b().CreateRet(module_->CallShared(shared, {x}));
+  }
+
+  std::vector<std::uint64_t> Expected() const {
+    return {Tag(1, kRead), Tag(2, kProbe), Tag(1, kRead), Tag(3, kSum)};
+  }
+  template <typename Field>
+  std::vector<std::uint64_t> Run(Field field) {
+    auto code = Compile(GetParam());
+    if (code == nullptr) return {};
+    thread_slot = 0xABCD;
+    EXPECT_EQ(code->template Function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 5);
+    std::vector<std::uint64_t> out;
+    for (const Seen& s : seen) out.push_back(s.*field);
+    return out;
+  }
+};
+
+TEST_P(TagsTest, R15) {
+  Open({.tags = TagStrategy::kR15});
+  BuildThreeCallers();
+  EXPECT_EQ(Run(&Seen::r15), Expected());
+}
+
+TEST_P(TagsTest, R15AtSectionEntries) {
+  Open({.tags = TagStrategy::kR15, .tag_sections = true});
+  BuildThreeCallers();
+  EXPECT_EQ(Run(&Seen::r15), Expected());
+}
+
+TEST_P(TagsTest, SwiftSelf) {
+  Open({.tags = TagStrategy::kSwiftSelf});
+  BuildThreeCallers();
+  EXPECT_EQ(Run(&Seen::r13), Expected());
+}
+
+TEST_P(TagsTest, MemorySlotIsPutBack) {
+  Open({.tags = TagStrategy::kMemorySlot});
+  BuildThreeCallers();
+  EXPECT_EQ(Run(&Seen::slot), Expected());
+  EXPECT_EQ(thread_slot, 0xABCDu);
+}
+
+// The twin that must fail: with no strategy nothing carries a tag.
+TEST_P(TagsTest, WithoutStrategyNothingIsSeen) {
+  Open({.tags = TagStrategy::kNone});
+  BuildThreeCallers();
+  EXPECT_THAT(Run(&Seen::r15), Each(Not(::testing::AnyOf(Tag(1, kRead), Tag(2, kProbe), Tag(3, kSum)))));
+}
+
+// g(to, from, size, high, low): a copy by probe, a 128-bit division by sum.
+void BuildInsertedCalls(QueryModule& module, ComponentId copies, ComponentId divides) {
+  TrackedBuilder& b = module.builder();
+  auto* ptr = b.getPtrTy();
+  auto* i64 = b.getInt64Ty();
+  auto* i128 = b.getInt128Ty();
+  llvm::Function* f =
+      module.BeginFunction("g", llvm::FunctionType::get(i64, {ptr, ptr, i64, i64, i64}, false));
+  {
+    auto scope = module.tasks().Enter(copies);
+    b.CreateMemCpy(f->getArg(0), llvm::MaybeAlign(1), f->getArg(1), llvm::MaybeAlign(1), f->getArg(2));
+  }
+  auto scope = module.tasks().Enter(divides);
+  llvm::Value* number =
+      b.CreateOr(b.CreateShl(b.CreateZExt(f->getArg(3), i128), 64), b.CreateZExt(f->getArg(4), i128));
+  llvm::Value* quotient = b.CreateUDiv(number, b.CreateZExt(f->getArg(2), i128));
+  b.CreateRet(b.CreateTrunc(quotient, i64));
+}
+
+TEST_P(TagsTest, CallsOfInstructionSelectionAreTagged) {
+  for (TagStrategy strategy : {TagStrategy::kR15, TagStrategy::kSwiftSelf}) {
+    seen.clear();
+    Open({.tags = strategy});
+    BuildInsertedCalls(*module_, kProbe, kSum);
+    auto code = Compile(GetParam());
+    ASSERT_NE(code, nullptr);
+    char from[200], to[200];
+    std::memset(from, 'x', sizeof from);
+    std::memset(to, 0, sizeof to);
+    auto* g = code->Function<std::uint64_t(void*, void*, std::uint64_t, std::uint64_t, std::uint64_t)>("g");
+    EXPECT_EQ(g(to, from, 200, 1, 0),
+              static_cast<std::uint64_t>((static_cast<unsigned __int128>(1) << 64) / 200));
+    EXPECT_EQ(std::memcmp(from, to, sizeof to), 0);
+    ASSERT_THAT(seen, SizeIs(2));
+    auto field = strategy == TagStrategy::kR15 ? &Seen::r15 : &Seen::r13;
+    EXPECT_EQ(seen[0].*field, Tag(2, kProbe));
+    EXPECT_EQ(seen[1].*field, Tag(3, kSum));
+  }
+}
+
+// The optimiser turns the loop of `build` into a call of memset.
+TEST_P(TagsTest, CallsOfTheOptimiserAreTagged) {
+  if (GetParam() == OptLevel::kO0) GTEST_SKIP() << "no optimiser runs at O0";
+  Open({.tags = TagStrategy::kR15});
+  auto* ptr = b().getPtrTy();
+  llvm::Function* f =
+      module_->BeginFunction("clear", llvm::FunctionType::get(b().getVoidTy(), {ptr, i64()}, false));
+  f->addParamAttr(0, llvm::Attribute::NoAlias);
+  auto scope = module_->tasks().Enter(kBuild);
+  auto* entry = b().GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(module_->context(), "loop", f);
+  auto* done = llvm::BasicBlock::Create(module_->context(), "done", f);
+  b().CreateBr(loop);
+  b().SetInsertPoint(loop);
+  auto* i = b().CreatePHI(i64(), 2);
+  b().CreateStore(b().getInt64(0), b().CreateInBoundsGEP(i64(), f->getArg(0), {i}));
+  auto* next = b().CreateAdd(i, b().getInt64(1), "", true, true);
+  b().CreateCondBr(b().CreateICmpULT(next, f->getArg(1)), loop, done);
+  i->addIncoming(b().getInt64(0), entry);
+  i->addIncoming(next, loop);
+  b().SetInsertPoint(done);
+  b().CreateRetVoid();
+  auto code = Compile(GetParam());
+  ASSERT_NE(code, nullptr);
+  std::vector<std::uint64_t> words(100, 7);
+  code->Function<void(std::uint64_t*, std::uint64_t)>("clear")(words.data(), words.size());
+  EXPECT_THAT(words, Each(0u));
+  ASSERT_THAT(seen, SizeIs(1)) << "the loop did not become memset";
+  EXPECT_EQ(seen[0].r15, Tag(2, kBuild));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, TagsTest,
+                         ::testing::Values(OptLevel::kO0, OptLevel::kO1, OptLevel::kO2, OptLevel::kO3),
+                         [](const auto& level) {
+                           return "O" + std::to_string(static_cast<int>(level.param));
+                         });
+
+}  // namespace
+}  // namespace tailor::jit
