@@ -1,0 +1,91 @@
+// The one thread that reads perf rings.
+//
+// It sleeps until a ring is a quarter full or `interval` has passed, then reads all rings of all sessions and
+// tells the sink the horizon. Sessions come and go while it runs; each is drained to the end before its rings
+// are closed, and its last losses are told.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/capture/capture_session.h"
+#include "daemon/capture/ring_chunk.h"
+#include "daemon/os/os.h"
+#include "proto/base/result.h"
+
+namespace tailor::capture {
+
+using SessionId = std::uint32_t;
+
+// A session that a reader has taken over, and what is known of it from the start.
+struct Attached {
+  SessionId id = 0;
+  std::vector<Source> sources;
+  std::vector<std::string> notes;  // see CaptureSession::notes
+};
+
+class CaptureReader {
+ public:
+  // On the reader's thread, after the last chunk of a session: its process has ended or remove() was called.
+  using OnEnd = std::function<void(SessionId, const CaptureCounts&)>;
+
+  // `sink` and `on_end` are called on the reader's thread only, and outlive the reader.
+  CaptureReader(os::Os& os, ChunkSink& sink, OnEnd on_end,
+                std::chrono::milliseconds interval = std::chrono::milliseconds(50));
+  // Stops, after a last read; sessions that are left are finished.
+  ~CaptureReader();
+
+  Status start();
+  void stop();
+
+  // Any thread. Opens a session and takes it over. Meanwhile the horizon stands still, so that what is
+  // recorded while it attaches is not late.
+  Result<Attached> attach(pid_t pid, const CaptureOptions& options);
+  // Any thread. The session is finished on the next round.
+  void remove(SessionId id);
+
+ private:
+  struct Member {
+    std::unique_ptr<CaptureSession> session;
+    UniqueFd pidfd;
+  };
+
+  void run();
+  void take_requests();
+  void tell_horizon();
+  void admit(SessionId id, std::unique_ptr<CaptureSession> session);
+  void end(SessionId id);
+  void wait_for_data();
+  void handle(const os::Ready& ready);
+  void wake();
+
+  os::Os& os_;
+  ChunkSink& sink_;
+  OnEnd on_end_;
+  std::chrono::milliseconds interval_;
+  std::unique_ptr<os::Poller> poller_;
+  UniqueFd wakeup_;
+  std::atomic<bool> stopping_ = false;
+
+  std::mutex mutex_;  // guards what follows, up to the blank line
+  std::vector<std::pair<SessionId, std::unique_ptr<CaptureSession>>> to_add_;
+  std::vector<SessionId> to_remove_;
+  std::map<SessionId, TimeNs> attaching_;  // since when
+  SessionId last_id_ = 0;
+
+  std::map<SessionId, Member> members_;  // the reader's thread only
+  std::vector<SessionId> ended_;         // processes that ended, to be finished after this round
+  RingIndex next_ring_ = 0;
+  TimeNs last_round_ = kTimeMin;
+  std::thread thread_;
+};
+
+}  // namespace tailor::capture

@@ -1,0 +1,267 @@
+#include "daemon/capture/capture_session.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "daemon/capture/denial.h"
+#include "daemon/capture/lost_record.h"
+#include "daemon/os/host_files.h"
+
+namespace tailor::capture {
+namespace {
+
+// Between two looks at a process's threads: longer than the kernel takes from making a thread visible to
+// writing its FORK record.
+constexpr auto kForkSettle = std::chrono::milliseconds(2);
+// A process that makes threads faster than we look at them is left at some time; the rest is inherited.
+constexpr int kMostScans = 50;
+
+}  // namespace
+
+Result<std::unique_ptr<CaptureSession>> CaptureSession::open(os::Os& os, pid_t pid,
+                                                             const CaptureOptions& options) {
+  if (options.events.empty()) return Error{"a recording needs at least one event"};
+  std::unique_ptr<CaptureSession> session(new CaptureSession(os, pid, options));
+  auto opened = session->open_events();
+  if (!opened) return opened.error();
+  return session;
+}
+
+Status CaptureSession::open_events() {
+  for (std::size_t i = 0; i < options_.events.size(); ++i) {
+    const EventSpec& spec = options_.events[i];
+    attrs_.push_back(make_attr(spec, i, options_, pid_ != kAllProcesses));
+    sources_.push_back(
+        {static_cast<std::uint16_t>(i), spec.name, spec.unit, spec.period, spec.precise_ip > 0});
+  }
+  auto cpus = os::online_cpus(os_);
+  if (!cpus) return cpus.error();
+  cpus_ = std::move(*cpus);
+  return pid_ == kAllProcesses ? open_thread(kAllProcesses) : attach_process();
+}
+
+// Threads that were there get events of their own; threads made by those inherit them. A thread that appears
+// between two scans is one or the other: it inherited if a FORK record of an opened thread names it.
+Status CaptureSession::attach_process() {
+  std::set<pid_t> seen_before;
+  for (int scan = 0; scan < kMostScans; ++scan) {
+    auto threads = os::threads_of(os_, pid_);
+    if (!threads) return threads.error();
+    read_early();
+    std::set<pid_t> waiting;
+    for (pid_t tid : *threads) {
+      if (opened_.contains(tid) || was_inherited(tid)) continue;
+      if (scan > 0 && !seen_before.contains(tid)) {
+        waiting.insert(tid);
+        continue;
+      }
+      auto opened = open_thread(tid);
+      if (!opened && opened.error().code != ESRCH) return opened;
+      if (opened) opened_.insert(tid);
+    }
+    if (scan > 0 && waiting.empty() && seen_before.empty()) break;
+    seen_before = std::move(waiting);
+    if (!seen_before.empty()) std::this_thread::sleep_for(kForkSettle);
+  }
+  if (opened_.empty()) return Error{fmt::format("process {} has ended", pid_), ESRCH};
+  return Ok{};
+}
+
+bool CaptureSession::was_inherited(pid_t tid) {
+  return std::ranges::any_of(rings_, [tid](const RingSlot& slot) {
+    return std::ranges::find(slot.scan.forked, tid) != slot.scan.forked.end();
+  });
+}
+
+Status CaptureSession::open_thread(pid_t tid) {
+  bool any = false;
+  for (int cpu : cpus_) {
+    auto opened = open_on_cpu(tid, cpu);
+    // A CPU can go offline at any time; the others still count.
+    if (!opened && opened.error().code == ENODEV && cpus_.size() > 1) continue;
+    if (!opened) return opened;
+    any = true;
+  }
+  if (!any) return Error{"no CPU is online", ENODEV};
+  return Ok{};
+}
+
+Status CaptureSession::open_on_cpu(pid_t tid, int cpu) {
+  for (std::size_t spec = 0; spec < attrs_.size(); ++spec) {
+    auto fd = open_event(spec, tid, cpu);
+    if (!fd) return fd.error();
+    events_.push_back({std::move(*fd), spec});
+    auto joined = join_ring(events_.size() - 1, cpu, attrs_[spec]);
+    if (!joined) return joined;
+  }
+  return Ok{};
+}
+
+Result<UniqueFd> CaptureSession::open_event(std::size_t spec, pid_t tid, int cpu) {
+  while (true) {
+    auto fd = os_.perf_event_open(attrs_[spec], tid, cpu, -1, 0);
+    if (fd) return fd;
+    if (fd.error().code == ESRCH && tid != pid_) return fd.error();
+    if (!events_.empty() || !relax(spec, fd.error())) return explain_open(os_, fd.error(), attrs_[spec], tid);
+  }
+}
+
+// Gives up, one at a time, what a recording can do without, and says so. Only before the first event is open:
+// afterwards all events are alike.
+bool CaptureSession::relax(std::size_t spec, const Error& failure) {
+  perf_event_attr& attr = attrs_[spec];
+  bool denied = failure.code == EACCES || failure.code == EPERM;
+  if (denied && !attr.exclude_kernel) {
+    for (perf_event_attr& each : attrs_) each.exclude_kernel = 1;
+    notes_.push_back("without samples in kernel mode: " + explain_open(os_, failure, attr, pid_).message);
+    options_.exclude_kernel = true;
+    return true;
+  }
+  if (failure.code == EINVAL && attr.read_format & PERF_FORMAT_LOST) {
+    for (perf_event_attr& each : attrs_) each.read_format &= ~std::uint64_t{PERF_FORMAT_LOST};
+    notes_.push_back("losses after the last record of a ring are not counted: the kernel is older than 6.0");
+    return true;
+  }
+  return false;
+}
+
+Status CaptureSession::join_ring(std::size_t event, int cpu, const perf_event_attr& attr) {
+  const OpenEvent& opened = events_[event];
+  RecordClock clock = attr.use_clockid ? RecordClock::kMonotonicRaw : RecordClock::kPerf;
+  auto [found, added] = ring_by_key_.try_emplace({cpu, clock}, rings_.size());
+  if (added) rings_.emplace_back();
+  RingSlot& slot = rings_[found->second];
+  if (added) {
+    slot.layout.cpu = static_cast<std::uint32_t>(cpu);
+    slot.layout.pid = pid_;
+    slot.layout.clock = clock;
+    for (std::size_t i = 0; i < attrs_.size(); ++i) {
+      slot.layout.formats.push_back(
+          format_of(attrs_[i], options_.events[i], static_cast<std::uint16_t>(i), options_.tag_register));
+    }
+    auto mapped = map_ring(slot, opened.fd.get());
+    if (!mapped) return mapped;
+  } else {
+    auto owner = static_cast<unsigned long>(events_[slot.events.front()].fd.get());
+    auto joined = os_.perf_ioctl(opened.fd.get(), PERF_EVENT_IOC_SET_OUTPUT, owner);
+    if (!joined) return joined;
+  }
+  slot.events.push_back(event);
+  if (attrs_.size() > 1) {
+    auto id = os_.perf_event_id(opened.fd.get());
+    if (!id) return id.error();
+    slot.layout.ids.push_back({*id, static_cast<std::uint16_t>(opened.spec)});
+  }
+  slot.layout_changed = true;
+  return Ok{};
+}
+
+// The quota of locked memory is shared with other users: a smaller ring is better than none.
+Status CaptureSession::map_ring(RingSlot& slot, int fd) {
+  auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t least = std::min(options_.ring_bytes, 8 * page);
+  auto memory = os_.map_ring(fd, page + options_.ring_bytes);
+  while (!memory && memory.error().code == EPERM && options_.ring_bytes / 2 >= least) {
+    Error why = explain_map(os_, memory.error(), options_.ring_bytes);
+    options_.ring_bytes /= 2;
+    notes_.push_back(fmt::format("rings of {} KiB only: {}", options_.ring_bytes >> 10, why.message));
+    memory = os_.map_ring(fd, page + options_.ring_bytes);
+  }
+  if (!memory) return explain_map(os_, memory.error(), options_.ring_bytes);
+  slot.memory = std::move(*memory);
+  auto ring = Ring::over({slot.memory.data(), slot.memory.size()});
+  if (!ring) return ring.error();
+  slot.ring = std::make_unique<Ring>(*ring);
+  return Ok{};
+}
+
+void CaptureSession::number_rings(RingIndex first) {
+  for (RingSlot& slot : rings_) slot.layout.ring = first++;
+}
+
+void CaptureSession::read_ring(RingSlot& slot, std::vector<std::byte>& bytes) {
+  std::size_t before = bytes.size();
+  bytes_ += slot.ring->drain(bytes);
+  scan_records(std::span(bytes).subspan(before), slot.scan);
+}
+
+void CaptureSession::read_early() {
+  for (RingSlot& slot : rings_) read_ring(slot, slot.early);
+}
+
+void CaptureSession::drain(ChunkSink& sink) {
+  for (RingSlot& slot : rings_) {
+    if (std::exchange(slot.layout_changed, false)) sink.on_ring(slot.layout);
+    RingChunk chunk{slot.layout.ring, std::exchange(slot.early, {})};
+    read_ring(slot, chunk.bytes);
+    slot.scan.forked.clear();
+    if (!chunk.bytes.empty()) sink.on_chunk(std::move(chunk));
+  }
+}
+
+void CaptureSession::finish(ChunkSink& sink) {
+  set_enabled(false);
+  drain(sink);
+  for (RingSlot& slot : rings_) {
+    tell_untold_losses(slot, sink);
+    sink.on_ring_closed(slot.layout.ring);
+  }
+}
+
+void CaptureSession::set_enabled(bool enabled) {
+  unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+  // An event whose thread has ended refuses, and needs nothing.
+  for (const OpenEvent& event : events_) (void)os_.perf_ioctl(event.fd.get(), request, 0);
+}
+
+// The kernel writes a LOST record when there is room again: at the end of a recording some losses are known
+// to the events' counters only.
+void CaptureSession::tell_untold_losses(RingSlot& slot, ChunkSink& sink) {
+  std::uint64_t lost = kernel_losses(slot);
+  if (lost <= slot.scan.lost) return;
+  RingChunk chunk{slot.layout.ring, lost_record(slot.layout, os_.now(), lost - slot.scan.lost)};
+  slot.scan.lost = lost;
+  sink.on_chunk(std::move(chunk));
+}
+
+std::uint64_t CaptureSession::kernel_losses(const RingSlot& slot) {
+  std::uint64_t lost = 0;
+  for (std::size_t index : slot.events) {
+    if (!(attrs_[events_[index].spec].read_format & PERF_FORMAT_LOST)) continue;
+    std::uint64_t value_and_lost[2] = {};
+    auto got = os_.read(events_[index].fd.get(), std::as_writable_bytes(std::span(value_and_lost)));
+    if (got && *got == sizeof value_and_lost) lost += value_and_lost[1];
+  }
+  return lost;
+}
+
+int CaptureSession::poll_fd(std::size_t index) const {
+  const RingSlot& slot = rings_[index];
+  return slot.polled < slot.events.size() ? events_[slot.events[slot.polled]].fd.get() : -1;
+}
+
+int CaptureSession::next_poll_fd(std::size_t index) {
+  RingSlot& slot = rings_[index];
+  if (slot.polled < slot.events.size()) ++slot.polled;
+  return poll_fd(index);
+}
+
+CaptureCounts CaptureSession::counts() {
+  CaptureCounts counts;
+  counts.bytes = bytes_;
+  for (const RingSlot& slot : rings_) {
+    counts.lost += std::max(kernel_losses(slot), slot.scan.lost);
+    counts.lost_said += slot.scan.lost;
+    counts.broken_rings += slot.ring->broken();
+  }
+  return counts;
+}
+
+}  // namespace tailor::capture

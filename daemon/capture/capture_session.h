@@ -1,0 +1,123 @@
+// The perf events of one recording of one process, or of all CPUs, and the rings they write to.
+//
+// A process is recorded by one event per thread it has and per CPU, inherited by the threads they make
+// (perf_event_open(2): an inherited event can be mapped only if it is bound to a CPU). All events of a CPU
+// write to one ring of that CPU; each event's clock decides the ring, too, because the kernel lets only
+// events of one clock share a ring.
+//
+//   open() ---> [events run] ---> drain() again and again ---> finish(): last drain, loss settled
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/capture/event_spec.h"
+#include "daemon/capture/record_scan.h"
+#include "daemon/capture/ring.h"
+#include "daemon/capture/ring_chunk.h"
+#include "daemon/os/os.h"
+#include "proto/base/result.h"
+
+namespace tailor::capture {
+
+inline constexpr pid_t kAllProcesses = -1;
+
+// Where the bytes went; all counts are of records and add up over the session's life.
+struct CaptureCounts {
+  std::uint64_t bytes = 0;
+  std::uint64_t lost = 0;          // for lack of room in a ring, as the kernel counts per event
+  std::uint64_t lost_said = 0;     // of these, already told by LOST records in the rings
+  std::uint64_t broken_rings = 0;  // see Ring::broken
+};
+
+// Owned by one thread at a time: made by whoever asks for a recording, then handed to the reader.
+class CaptureSession {
+ public:
+  // Opens all events; unless options.enable_on_exec says otherwise they run when this returns. `pid` is a
+  // process or kAllProcesses. On failure nothing stays open, and the error names the blocker and the remedy.
+  static Result<std::unique_ptr<CaptureSession>> open(os::Os& os, pid_t pid, const CaptureOptions& options);
+
+  pid_t pid() const { return pid_; }
+  const std::vector<Source>& sources() const { return sources_; }
+  // What had to be given up to be allowed at all ("without kernel samples: ..."), for the profile.
+  const std::vector<std::string>& notes() const { return notes_; }
+  std::size_t ring_count() const { return rings_.size(); }
+  std::size_t event_count() const { return events_.size(); }
+  std::size_t ring_bytes() const { return options_.ring_bytes; }
+
+  // Numbers the rings from `first`; before the first drain.
+  void number_rings(RingIndex first);
+
+  // Reads every ring once. Layouts that are new or have changed go first.
+  void drain(ChunkSink& sink);
+
+  // Ends the recording: events off, last drain, losses that no LOST record told yet are told by one, rings
+  // closed. The session is useless afterwards.
+  void finish(ChunkSink& sink);
+
+  // Events stop and go on; both are also for a process that is already there.
+  void set_enabled(bool enabled);
+
+  // A descriptor to wait on for ring `index` (0 .. ring_count), -1 if none is left: the watermark of the ring
+  // wakes it. After a hang-up (its thread ended) next_poll_fd() gives another one.
+  int poll_fd(std::size_t index) const;
+  int next_poll_fd(std::size_t index);
+
+  // What the kernel and the rings say now.
+  CaptureCounts counts();
+
+ private:
+  struct RingSlot {
+    RingLayout layout;
+    os::Mapping memory;
+    std::unique_ptr<Ring> ring;
+    std::vector<std::size_t> events;  // into events_
+    std::size_t polled = 0;           // into events
+    bool layout_changed = true;
+    std::vector<std::byte> early;  // read while attaching
+    RecordScan scan;
+  };
+  struct OpenEvent {
+    UniqueFd fd;
+    std::size_t spec = 0;
+  };
+  using RingKey = std::pair<int, RecordClock>;  // CPU and clock
+
+  CaptureSession(os::Os& os, pid_t pid, CaptureOptions options)
+      : os_(os), pid_(pid), options_(std::move(options)) {}
+
+  Status open_events();
+  Status attach_process();
+  Status open_thread(pid_t tid);
+  Status open_on_cpu(pid_t tid, int cpu);
+  Result<UniqueFd> open_event(std::size_t spec, pid_t tid, int cpu);
+  bool relax(std::size_t spec, const Error& failure);
+  Status join_ring(std::size_t event, int cpu, const perf_event_attr& attr);
+  Status map_ring(RingSlot& slot, int fd);
+  bool was_inherited(pid_t tid);
+  void read_early();
+  void read_ring(RingSlot& slot, std::vector<std::byte>& bytes);
+  void tell_untold_losses(RingSlot& slot, ChunkSink& sink);
+  std::uint64_t kernel_losses(const RingSlot& slot);
+
+  os::Os& os_;
+  pid_t pid_;
+  CaptureOptions options_;
+  std::vector<Source> sources_;
+  std::vector<perf_event_attr> attrs_;  // per spec, as the kernel accepted them
+  std::vector<std::string> notes_;
+  std::vector<int> cpus_;
+  std::set<pid_t> opened_;
+  std::vector<OpenEvent> events_;
+  std::vector<RingSlot> rings_;
+  std::map<RingKey, std::size_t> ring_by_key_;
+  std::uint64_t bytes_ = 0;
+};
+
+}  // namespace tailor::capture

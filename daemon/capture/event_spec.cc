@@ -1,0 +1,123 @@
+#include "daemon/capture/event_spec.h"
+
+#include <asm/perf_regs.h>
+#include <time.h>
+
+#include <algorithm>
+
+namespace tailor::capture {
+namespace {
+
+constexpr std::uint64_t bit(unsigned perf_register) {
+  return std::uint64_t{1} << perf_register;
+}
+
+constexpr std::uint64_t kTagRegisters = bit(PERF_REG_X86_R13) | bit(PERF_REG_X86_R15);
+// Segment registers and flags say nothing here, and CS or SS would turn large PEBS off.
+constexpr std::uint64_t kAllRegisters =
+    (bit(PERF_REG_X86_IP + 1) - 1) | (bit(PERF_REG_X86_R15 + 1) - bit(PERF_REG_X86_R8));
+
+void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, perf_event_attr& attr) {
+  attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
+  if (options.events.size() > 1) attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
+  if (spec.address) attr.sample_type |= PERF_SAMPLE_ADDR;
+  if (spec.address && spec.mechanism != Mechanism::kSoftware) {
+    attr.sample_type |= PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT;
+  }
+  std::uint64_t registers = options.all_registers ? kAllRegisters : kTagRegisters;
+  if (spec.mechanism == Mechanism::kPebs) {
+    // The record's own registers; user registers would be those of the interrupt on older kernels.
+    attr.sample_type |= PERF_SAMPLE_REGS_INTR;
+    attr.sample_regs_intr = registers;
+    return;
+  }
+  // The user IP tells where a sample in kernel mode came from.
+  attr.sample_type |= PERF_SAMPLE_REGS_USER;
+  attr.sample_regs_user = registers | bit(PERF_REG_X86_IP);
+  if (options.callchain) {
+    attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+    attr.exclude_callchain_kernel = 1;
+    attr.sample_max_stack = options.max_stack;
+  }
+}
+
+void set_sideband(const CaptureOptions& options, perf_event_attr& attr) {
+  attr.mmap = 1;
+  attr.mmap2 = 1;
+  attr.comm = 1;
+  attr.comm_exec = 1;
+  attr.task = 1;
+  attr.context_switch = options.context_switches;
+}
+
+}  // namespace
+
+std::uint64_t prime_at_most(std::uint64_t n) {
+  auto is_prime = [](std::uint64_t value) {
+    for (std::uint64_t d = 2; d * d <= value; ++d) {
+      if (value % d == 0) return false;
+    }
+    return value >= 2;
+  };
+  n = std::max<std::uint64_t>(n, 2);
+  while (!is_prime(n)) --n;
+  return n;
+}
+
+EventSpec cpu_clock(std::uint64_t hz) {
+  EventSpec spec;
+  spec.name = "cpu-clock";
+  spec.config = PERF_COUNT_SW_CPU_CLOCK;
+  spec.period = prime_at_most(1'000'000'000 / std::clamp<std::uint64_t>(hz, 1, 100'000));
+  return spec;
+}
+
+perf_event_attr make_attr(const EventSpec& spec, std::size_t index, const CaptureOptions& options,
+                          bool process) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = spec.type;
+  attr.config = spec.config;
+  attr.config1 = spec.config1;
+  attr.config2 = spec.config2;
+  attr.sample_period = spec.period;
+  attr.precise_ip = spec.precise_ip & 3;
+  set_sample_fields(spec, options, attr);
+  if (index == 0) set_sideband(options, attr);
+  attr.read_format = PERF_FORMAT_LOST;
+  attr.sample_id_all = 1;
+  attr.exclude_hv = 1;
+  attr.exclude_idle = 1;
+  // Large PEBS fills its buffer in user mode only; IBS refuses the filter.
+  attr.exclude_kernel = spec.mechanism == Mechanism::kPebs || options.exclude_kernel;
+  if (spec.mechanism == Mechanism::kIbs) attr.exclude_kernel = attr.exclude_hv = attr.exclude_idle = 0;
+  attr.inherit = process;
+  attr.inherit_thread = process && !options.follow_children;
+  attr.disabled = options.enable_on_exec;
+  attr.enable_on_exec = options.enable_on_exec;
+  attr.watermark = 1;
+  attr.wakeup_watermark = static_cast<std::uint32_t>(options.ring_bytes / 4);
+  // PEBS takes its time from the record only under perf's own clock.
+  if (spec.mechanism != Mechanism::kPebs) {
+    attr.use_clockid = 1;
+    attr.clockid = CLOCK_MONOTONIC_RAW;
+  }
+  return attr;
+}
+
+EventFormat format_of(const perf_event_attr& attr, const EventSpec& spec, std::uint16_t source,
+                      std::uint8_t tag_register) {
+  EventFormat format;
+  format.source = source;
+  format.sample_type = attr.sample_type;
+  format.read_format = attr.read_format;
+  format.branch_sample_type = attr.branch_sample_type;
+  format.regs_user = attr.sample_regs_user;
+  format.regs_intr = attr.sample_regs_intr;
+  format.sample_id_all = attr.sample_id_all;
+  format.period = spec.period;
+  format.tag_register = tag_register;
+  return format;
+}
+
+}  // namespace tailor::capture

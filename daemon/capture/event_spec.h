@@ -1,0 +1,67 @@
+// An event source as it is asked for, and the perf_event_attr that is opened for it.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/capture/event.h"
+#include "daemon/capture/ring_chunk.h"
+
+namespace tailor::capture {
+
+// How the hardware or kernel takes the sample: decides which fields can be had together (docs of the decision
+// table: docs/capture.md).
+enum class Mechanism : std::uint8_t {
+  kTimer,     // cpu-clock, task-clock: an interrupt of the kernel's timer
+  kPebs,      // Intel: a record of the hardware, many per interrupt
+  kIbs,       // AMD: address precise, registers those of the interrupt
+  kCounter,   // any other counter overflow: the IP skids
+  kSoftware,  // page faults and other events the kernel counts itself
+};
+
+struct EventSpec {
+  std::string name;
+  Mechanism mechanism = Mechanism::kTimer;
+  Unit unit = Unit::kNsOnCpu;
+  std::uint64_t period = 0;  // in the unit
+  std::uint32_t type = PERF_TYPE_SOFTWARE;
+  std::uint64_t config = 0, config1 = 0, config2 = 0;
+  unsigned precise_ip = 0;
+  bool address = false;  // data address, source and latency of the access
+  bool operator==(const EventSpec&) const = default;
+};
+
+// Samples of time on CPU, about `hz` a second: the period is the prime next to it, so that it does not beat
+// with loops of the target.
+EventSpec cpu_clock(std::uint64_t hz);
+
+// The greatest prime not above `n`, at least 2.
+std::uint64_t prime_at_most(std::uint64_t n);
+
+struct CaptureOptions {
+  std::vector<EventSpec> events;  // at least one; those after the first carry no task and mapping records
+  bool enable_on_exec = false;    // nothing is recorded before the process executes a program
+  bool follow_children = false;   // forked processes too, not only threads
+  bool callchain = false;         // user call chains by frame pointers
+  std::uint16_t max_stack = 32;
+  bool context_switches = false;
+  bool exclude_kernel = false;
+  bool all_registers = false;  // for operand decoding; else the IP and the two possible tag registers
+  std::uint8_t tag_register = kNoTagRegister;
+  std::size_t ring_bytes = std::size_t{512} << 10;  // per CPU; a power of two, at least a page
+};
+
+// The attributes of the event for `spec`, the `index`th of the recording. `process`: for one process
+// (inherited by its threads), else for a CPU.
+perf_event_attr make_attr(const EventSpec& spec, std::size_t index, const CaptureOptions& options,
+                          bool process);
+
+// What decoding needs to know of an opened event.
+EventFormat format_of(const perf_event_attr& attr, const EventSpec& spec, std::uint16_t source,
+                      std::uint8_t tag_register);
+
+}  // namespace tailor::capture

@@ -1,0 +1,116 @@
+#include "daemon/os/host_files.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <fstream>
+
+namespace tailor::os {
+namespace {
+
+template <typename T>
+bool parse_whole(std::string_view text, T& value) {
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Result<std::string> read_text(const std::filesystem::path& path, std::size_t limit) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    int code = errno;
+    return Error{fmt::format("{}: {}", path.string(), std::strerror(code)), code};
+  }
+  std::string text(limit + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad()) return Error{fmt::format("{}: cannot be read", path.string()), EIO};
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > limit)
+    return Error{fmt::format("{} is larger than {} bytes", path.string(), limit), EFBIG};
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+std::optional<std::int64_t> read_number(const std::filesystem::path& path) {
+  auto text = read_text(path, 64);
+  std::int64_t value = 0;
+  if (!text || !parse_whole(*text, value)) return std::nullopt;
+  return value;
+}
+
+Result<std::vector<int>> parse_cpu_list(std::string_view text) {
+  constexpr int kMostCpus = 1 << 16;
+  std::vector<int> cpus;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    std::string_view part = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+    std::size_t dash = part.find('-');
+    int first = 0;
+    bool valid = parse_whole(part.substr(0, dash), first);
+    int last = first;
+    if (dash != std::string_view::npos) valid = valid && parse_whole(part.substr(dash + 1), last);
+    if (!valid || first < 0 || last < first || last >= kMostCpus) {
+      return Error{fmt::format("'{}' is not a list of CPUs", text)};
+    }
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+  }
+  std::ranges::sort(cpus);
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
+}
+
+Result<std::vector<int>> online_cpus(const Os& os) {
+  auto text = read_text(os.sys() / "devices/system/cpu/online");
+  if (!text) return text.error();
+  auto cpus = parse_cpu_list(*text);
+  if (cpus && cpus->empty()) return Error{"the list of online CPUs is empty"};
+  return cpus;
+}
+
+Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid) {
+  std::error_code error;
+  auto path = os.proc() / std::to_string(pid) / "task";
+  std::filesystem::directory_iterator entries(path, error);
+  if (error)
+    return Error{fmt::format("no process {}: {}: {}", pid, path.string(), error.message()), error.value()};
+  std::vector<pid_t> threads;
+  // The directory changes while it is read; an error in the middle only ends the list.
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    pid_t tid = 0;
+    if (parse_whole(std::string_view(entries->path().filename().native()), tid)) threads.push_back(tid);
+  }
+  std::ranges::sort(threads);
+  return threads;
+}
+
+Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
+  auto text = read_text(os.proc() / std::to_string(pid) / "stat");
+  if (!text) return text.error();
+  // The name, field 2, may hold spaces and parentheses: fields are counted from its last parenthesis.
+  std::string_view rest(*text);
+  std::size_t name_end = rest.rfind(')');
+  if (name_end == std::string_view::npos) return Error{fmt::format("/proc/{}/stat has no name", pid)};
+  rest.remove_prefix(name_end + 1);
+  for (int field = 3; field <= 22; ++field) {
+    if (rest.empty() || rest.front() != ' ') break;
+    rest.remove_prefix(1);
+    std::string_view word = rest.substr(0, rest.find(' '));
+    std::uint64_t start = 0;
+    if (field == 22 && parse_whole(word, start)) return start;
+    rest.remove_prefix(word.size());
+  }
+  return Error{fmt::format("/proc/{}/stat has no start time", pid)};
+}
+
+Result<ProcessId> identify(const Os& os, pid_t pid) {
+  auto start = start_time_of(os, pid);
+  if (!start) return start.error();
+  return ProcessId{pid, *start};
+}
+
+}  // namespace tailor::os

@@ -1,0 +1,37 @@
+// What /proc and /sys say of the host and of a process, read through an Os.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/os/os.h"
+
+namespace tailor::os {
+
+// A small file as text without the final newline. Fails past `limit` bytes.
+Result<std::string> read_text(const std::filesystem::path& path, std::size_t limit = 1 << 20);
+
+// A file that holds one integer.
+std::optional<std::int64_t> read_number(const std::filesystem::path& path);
+
+// "0-3,8,10-11" as the kernel writes lists of CPUs; an error for anything else.
+Result<std::vector<int>> parse_cpu_list(std::string_view text);
+
+// The CPUs that are online: not necessarily dense, not necessarily from 0.
+Result<std::vector<int>> online_cpus(const Os& os);
+
+// Threads of a process now, ascending. An error if there is no such process.
+Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid);
+
+// Field 22 of /proc/PID/stat.
+Result<std::uint64_t> start_time_of(const Os& os, pid_t pid);
+
+// A process by its pid, told apart from later users of the same pid.
+Result<ProcessId> identify(const Os& os, pid_t pid);
+
+}  // namespace tailor::os

@@ -1,0 +1,40 @@
+// A command that is there but has not begun: so that events can be opened on it before its first instruction.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "proto/base/result.h"
+#include "proto/base/unique_fd.h"
+
+namespace tailor::os {
+
+// Forks at launch() and executes at start(). A command that was never started is killed and reaped by the
+// destructor; one that was started is the caller's to wait for (pid()). Not thread-safe.
+class LaunchedCommand {
+ public:
+  // `argv[0]` is looked up in PATH. `environment` ("NAME=value") is added to our own.
+  static Result<LaunchedCommand> launch(const std::vector<std::string>& argv,
+                                        const std::vector<std::string>& environment = {});
+
+  LaunchedCommand(LaunchedCommand&& other) noexcept;
+  LaunchedCommand& operator=(LaunchedCommand&&) = delete;
+  ~LaunchedCommand();
+
+  pid_t pid() const { return pid_; }
+
+  // Lets it execute. Fails with exec's own error ("no such file"), and then the child is gone.
+  Status start();
+
+ private:
+  LaunchedCommand(pid_t pid, UniqueFd go, UniqueFd failure)
+      : pid_(pid), go_(std::move(go)), failure_(std::move(failure)) {}
+
+  pid_t pid_ = -1;
+  UniqueFd go_;       // a byte lets the child go on
+  UniqueFd failure_;  // gives exec's errno, or ends when exec succeeded
+};
+
+}  // namespace tailor::os

@@ -1,0 +1,176 @@
+// Real perf events on programs of a known shape. Skips where the host does not allow them, with the reason.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <sstream>
+
+#include "daemon/capture/capture_reader.h"
+#include "daemon/os/host_files.h"
+#include "daemon/os/launched_command.h"
+#include "tests/support/child_process.h"
+#include "tests/support/collecting_sink.h"
+
+namespace tailor::capture {
+namespace {
+
+using test::ChildProcess;
+using test::CollectingSink;
+
+std::string target(const std::string& name) {
+  return std::string(TAILOR_TARGETS) + "/" + name;
+}
+
+CaptureOptions options_at(std::uint64_t hz) {
+  CaptureOptions options;
+  options.events = {cpu_clock(hz)};
+  return options;
+}
+
+// Thread id -> nanoseconds of CPU, as busy_threads prints them.
+std::map<std::int32_t, std::int64_t> parse_cpu_times(const std::string& output) {
+  std::map<std::int32_t, std::int64_t> times;
+  std::istringstream lines(output);
+  std::int32_t tid;
+  std::int64_t ns;
+  while (lines >> tid >> ns) times[tid] = ns;
+  return times;
+}
+
+class LiveCapture : public testing::Test {
+ protected:
+  void start() { ASSERT_TRUE(reader_.start().ok()); }
+
+  // False after a skip.
+  bool attach(pid_t pid, const CaptureOptions& options) {
+    auto attached = reader_.attach(pid, options);
+    if (attached) return true;
+    denied_ = attached.error().message;
+    return false;
+  }
+
+  void finish() {
+    reader_.stop();
+    sink_.settle();
+  }
+
+  void expect_consistent() {
+    DecodeCounts counts = sink_.counts();
+    EXPECT_EQ(counts.malformed, 0u);
+    EXPECT_EQ(counts.unknown_type, 0u);
+    EXPECT_EQ(counts.unknown_id, 0u);
+    EXPECT_EQ(counts.cut_bytes, 0u);
+    EXPECT_EQ(counts.lost, 0u);
+    EXPECT_EQ(ended_.lost, 0u);
+    EXPECT_EQ(sink_.sorter.counts().late, 0u);
+    EXPECT_TRUE(std::ranges::is_sorted(sink_.events.events, {}, &Event::time));
+  }
+
+  // A thread's samples stand for its CPU time. The tolerance is wide: a virtual timer misses ticks.
+  void expect_time_covered(const std::map<std::int32_t, std::int64_t>& cpu_times, std::uint64_t period) {
+    auto samples = sink_.samples_by_thread();
+    for (auto [tid, ns] : cpu_times) {
+      double covered = static_cast<double>(samples[tid] * period) / static_cast<double>(ns);
+      EXPECT_GT(covered, 0.85) << "thread " << tid;
+      EXPECT_LT(covered, 1.1) << "thread " << tid;
+    }
+  }
+
+  CollectingSink sink_;
+  CaptureCounts ended_;
+  int endings_ = 0;
+  std::string denied_;
+  CaptureReader reader_{os::real(), sink_, [this](SessionId, const CaptureCounts& counts) {
+                          ended_ = counts;
+                          ++endings_;
+                        }};
+};
+
+TEST_F(LiveCapture, TwoBusyThreadsAtTenKilohertzWithoutLoss) {
+  ChildProcess child({target("busy_threads"), "2", "1000", "wait"});
+  start();
+  CaptureOptions options = options_at(10'000);
+  if (!attach(child.pid(), options)) GTEST_SKIP() << denied_;
+  child.send("\n");
+  auto cpu_times = parse_cpu_times(child.read_all());
+  child.wait();
+  finish();
+  ASSERT_EQ(cpu_times.size(), 2u);
+  expect_consistent();
+  expect_time_covered(cpu_times, options.events[0].period);
+  EXPECT_EQ(endings_, 1);
+  EXPECT_GE(sink_.count_of(Kind::kExit), 2u);
+  EXPECT_GE(sink_.count_of(Kind::kFork), 1u);
+  EXPECT_EQ(sink_.closed, os::online_cpus(os::real())->size());
+}
+
+TEST_F(LiveCapture, ThreadsOfARunningProcessAreAllSeen) {
+  ChildProcess child({target("busy_threads"), "5", "400"});
+  start();
+  ::usleep(50'000);
+  CaptureOptions options = options_at(1000);
+  if (!attach(child.pid(), options)) GTEST_SKIP() << denied_;
+  auto cpu_times = parse_cpu_times(child.read_all());
+  child.wait();
+  finish();
+  ASSERT_EQ(cpu_times.size(), 5u);
+  expect_consistent();
+  auto samples = sink_.samples_by_thread();
+  for (auto [tid, ns] : cpu_times) EXPECT_GT(samples[tid], 200u) << tid << " used " << ns;
+}
+
+TEST_F(LiveCapture, CommandIsRecordedFromItsFirstInstruction) {
+  auto command = os::LaunchedCommand::launch({target("busy_threads"), "2", "200"});
+  ASSERT_TRUE(command.ok());
+  start();
+  CaptureOptions options = options_at(5000);
+  options.enable_on_exec = true;
+  if (!attach(command->pid(), options)) GTEST_SKIP() << denied_;
+  ASSERT_TRUE(command->start().ok());
+  ::waitpid(command->pid(), nullptr, 0);
+  finish();
+  expect_consistent();
+  EXPECT_EQ(sink_.samples_by_thread().size(), 2u);
+  // The program itself is mapped by exec: nothing before it was recorded, and it was not missed.
+  const Event* first_map = nullptr;
+  bool exec_seen = false;
+  for (const Event& event : sink_.events.events) {
+    exec_seen |= event.kind == Kind::kComm && event.flag_exec;
+    if (event.kind == Kind::kMmap && first_map == nullptr) first_map = &event;
+  }
+  EXPECT_TRUE(exec_seen);
+  ASSERT_NE(first_map, nullptr);
+  EXPECT_NE(sink_.events.text_of(*first_map).find("busy_threads"), std::string_view::npos);
+}
+
+TEST_F(LiveCapture, ContextSwitchesAreRecorded) {
+  ChildProcess child({target("busy_threads"), "4", "50", "wait"});
+  start();
+  CaptureOptions options = options_at(1000);
+  options.context_switches = true;
+  if (!attach(child.pid(), options)) GTEST_SKIP() << denied_;
+  child.send("\n");
+  child.read_all();
+  child.wait();
+  finish();
+  expect_consistent();
+  EXPECT_GT(sink_.count_of(Kind::kSwitchIn), 0u);
+  EXPECT_GT(sink_.count_of(Kind::kSwitchOut), 0u);
+}
+
+TEST_F(LiveCapture, AProcessThatDoesNotExistIsSaidSo) {
+  start();
+  EXPECT_FALSE(attach(0x3FFFFF, options_at(100)));
+  EXPECT_NE(denied_.find("no process"), std::string::npos);
+}
+
+TEST(LaunchedCommand, AProgramThatDoesNotExistIsSaidSo) {
+  auto command = os::LaunchedCommand::launch({"/no/such/program"});
+  ASSERT_TRUE(command.ok());
+  auto started = command->start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().code, ENOENT);
+}
+
+}  // namespace
+}  // namespace tailor::capture
