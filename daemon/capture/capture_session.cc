@@ -119,9 +119,8 @@ bool CaptureSession::relax(std::size_t spec, const Error& failure) {
   perf_event_attr& attr = attrs_[spec];
   bool denied = failure.code == EACCES || failure.code == EPERM;
   if (denied && !attr.exclude_kernel) {
-    for (perf_event_attr& each : attrs_) each.exclude_kernel = 1;
     notes_.push_back("without samples in kernel mode: " + explain_open(os_, failure, attr, pid_).message);
-    options_.exclude_kernel = true;
+    for (perf_event_attr& each : attrs_) each.exclude_kernel = 1;
     return true;
   }
   if (failure.code == EINVAL && attr.read_format & PERF_FORMAT_LOST) {

@@ -158,6 +158,29 @@ TEST_F(LiveCapture, ContextSwitchesAreRecorded) {
   EXPECT_GT(sink_.count_of(Kind::kSwitchOut), 0u);
 }
 
+// Nobody reads a small ring while the target runs: what is missing is told, to the record.
+TEST(LiveLoss, AReaderThatStoppedReportsWhatItMissed) {
+  ChildProcess child({target("busy_threads"), "1", "2000", "wait"});
+  CaptureOptions options = options_at(10'000);
+  options.ring_bytes = 16 << 10;
+  auto session = CaptureSession::open(os::real(), child.pid(), options);
+  if (!session) GTEST_SKIP() << session.error().message;
+  CollectingSink sink;
+  (*session)->number_rings(0);
+  child.send("\n");
+  auto cpu_times = parse_cpu_times(child.read_all());
+  child.wait();
+  (*session)->finish(sink);
+  sink.settle();
+  DecodeCounts counts = sink.counts();
+  EXPECT_GT(counts.lost, 1000u);
+  EXPECT_EQ(counts.lost, (*session)->counts().lost);
+  double ticks = static_cast<double>(cpu_times.begin()->second) / static_cast<double>(options.events[0].period);
+  double told = static_cast<double>(counts.samples + counts.lost);
+  EXPECT_GT(told, 0.85 * ticks);
+  EXPECT_LT(told, 1.1 * ticks);
+}
+
 TEST_F(LiveCapture, AProcessThatDoesNotExistIsSaidSo) {
   start();
   EXPECT_FALSE(attach(0x3FFFFF, options_at(100)));

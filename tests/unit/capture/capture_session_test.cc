@@ -1,0 +1,202 @@
+#include "daemon/capture/capture_session.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "daemon/capture/record_decoder.h"
+#include "tests/support/collecting_sink.h"
+#include "tests/support/fake_os.h"
+#include "tests/support/record_encoder.h"
+
+namespace tailor::capture {
+namespace {
+
+using test::FakeOs;
+using test::RecordBytes;
+
+CaptureOptions clock_options() {
+  CaptureOptions options;
+  options.events = {cpu_clock(1000)};
+  options.ring_bytes = 16 * 4096;
+  return options;
+}
+
+TEST(CaptureSession, OneEventPerThreadAndCpuOneRingPerCpu) {
+  FakeOs os;
+  os.set_online_cpus("0,2-3");
+  os.add_threads(10, {10, 11});
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ((*session)->event_count(), 6u);
+  EXPECT_EQ((*session)->ring_count(), 3u);
+  std::size_t rings = 0;
+  for (const auto& event : os.opened()) {
+    EXPECT_TRUE(event.attr.inherit);
+    EXPECT_TRUE(event.attr.inherit_thread);
+    EXPECT_TRUE(event.mapped != 0 || os.by_fd(event.output_to).cpu == event.cpu);
+    rings += event.mapped != 0;
+  }
+  EXPECT_EQ(rings, 3u);
+}
+
+TEST(CaptureSession, AnOfflineCpuIsPassedOver) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  os.fail_open = [](const perf_event_attr&, pid_t, int cpu) { return cpu == 1 ? ENODEV : 0; };
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ((*session)->ring_count(), 1u);
+}
+
+TEST(CaptureSession, AThreadThatEndsMeanwhileIsPassedOver) {
+  FakeOs os;
+  os.add_threads(10, {10, 11, 12});
+  os.fail_open = [](const perf_event_attr&, pid_t tid, int) { return tid == 11 ? ESRCH : 0; };
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ((*session)->event_count(), 4u);
+}
+
+// Thread 11 is made by 10 while it is attached (a FORK record says so) and has inherited; 12 appears without
+// one, so its maker had no event yet.
+TEST(CaptureSession, ThreadsThatAppearAreNeitherMissedNorCountedTwice) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  bool appeared = false;
+  os.fail_open = [&](const perf_event_attr&, pid_t tid, int cpu) {
+    if (tid == 10 && cpu == 1 && !appeared) {
+      appeared = true;
+      os.add_threads(10, {11, 12});
+      os.write_record(
+          os.opened()[0].fd,
+          RecordBytes(PERF_RECORD_FORK, 0).u32(10).u32(10).u32(11).u32(10).u64(5).u64(0).u64(0).done());
+    }
+    return 0;
+  };
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  std::vector<pid_t> tids;
+  for (const auto& event : os.opened()) tids.push_back(event.pid);
+  EXPECT_EQ(std::ranges::count(tids, 11), 0);
+  EXPECT_EQ(std::ranges::count(tids, 12), 2);
+  // What was read while attaching is not lost.
+  test::CollectingSink sink;
+  (*session)->drain(sink);
+  sink.settle();
+  EXPECT_EQ(sink.count_of(Kind::kFork), 1u);
+}
+
+TEST(CaptureSession, WithoutPermissionForKernelModeItRecordsUserModeAndSaysSo) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  os.proc_files().write("sys/kernel/perf_event_paranoid", "2\n");
+  os.fail_open = [](const perf_event_attr& attr, pid_t, int) { return attr.exclude_kernel ? 0 : EACCES; };
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  ASSERT_EQ((*session)->notes().size(), 1u);
+  EXPECT_NE((*session)->notes()[0].find("sysctl kernel.perf_event_paranoid=1"), std::string::npos);
+}
+
+TEST(CaptureSession, OldKernelsWithoutLostCountsStillRecord) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  os.fail_open = [](const perf_event_attr& attr, pid_t, int) {
+    return attr.read_format & PERF_FORMAT_LOST ? EINVAL : 0;
+  };
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ((*session)->notes().size(), 1u);
+}
+
+TEST(CaptureSession, RingsShrinkUnderTheQuotaThenTheQuotaIsNamed) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  os.fail_map = [](std::size_t bytes) { return bytes > 9 * 4096 ? EPERM : 0; };
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  EXPECT_EQ((*session)->ring_bytes(), 8 * 4096u);
+  EXPECT_FALSE((*session)->notes().empty());
+
+  os.fail_map = [](std::size_t) { return EPERM; };
+  auto refused = CaptureSession::open(os, 10, clock_options());
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("perf_event_mlock_kb (516 KiB"), std::string::npos);
+}
+
+TEST(CaptureSession, EventsOfSeveralSourcesAreNamedInTheLayout) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  CaptureOptions options = clock_options();
+  EventSpec faults;
+  faults.name = "page-faults";
+  faults.mechanism = Mechanism::kSoftware;
+  faults.unit = Unit::kEvents;
+  faults.config = PERF_COUNT_SW_PAGE_FAULTS;
+  faults.period = 1;
+  faults.address = true;
+  options.events.push_back(faults);
+  auto session = CaptureSession::open(os, 10, options);
+  ASSERT_TRUE(session.ok());
+  struct : test::CollectingSink {
+    void on_ring(const RingLayout& layout) override { layouts.push_back(layout); }
+    std::vector<RingLayout> layouts;
+  } sink;
+  (*session)->drain(sink);
+  ASSERT_EQ(sink.layouts.size(), 2u);
+  EXPECT_EQ(sink.layouts[0].formats.size(), 2u);
+  EXPECT_EQ(sink.layouts[0].ids.size(), 2u);
+  EXPECT_TRUE(RecordDecoder::create(sink.layouts[0]).ok());
+  EXPECT_FALSE(os.opened()[1].attr.mmap) << "mappings are told once";
+}
+
+// The reader sleeps while the ring overflows several times: received + lost is what was written, whether a
+// LOST record told of it or only the event's counter.
+TEST(CaptureSession, LossesAddUpToTheRecord) {
+  FakeOs os;
+  os.set_online_cpus("0");
+  os.add_threads(10, {10});
+  auto session = CaptureSession::open(os, 10, clock_options());
+  ASSERT_TRUE(session.ok());
+  test::CollectingSink sink;
+  (*session)->number_rings(0);
+  (*session)->drain(sink);
+  auto& event = os.opened()[0];
+  EventSpec spec = cpu_clock(1000);
+  EventFormat format = format_of(event.attr, spec, 0, kNoTagRegister);
+  test::SampleFields fields;
+  fields.user_registers = {1, 2, 3};
+  auto sample = test::encode_sample(format, fields);
+  std::uint64_t written = 0;
+  for (int pause : {5000, 100, 3000}) {
+    for (int i = 0; i < pause; ++i, ++written) os.write_record(event.fd, sample);
+    (*session)->drain(sink);
+  }
+  for (int i = 0; i < 4000; ++i, ++written) os.write_record(event.fd, sample);
+  (*session)->finish(sink);
+  EXPECT_GT(sink.counts().lost, 0u);
+  EXPECT_EQ(sink.counts().samples + sink.counts().lost, written);
+  EXPECT_EQ((*session)->counts().lost, sink.counts().lost);
+}
+
+TEST(CaptureSession, RepeatedCyclesLeaveNothingOpen) {
+  FakeOs os;
+  os.add_threads(10, {10, 11, 12});
+  auto descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"),
+                         std::filesystem::directory_iterator());
+  };
+  auto before = descriptors();
+  for (int i = 0; i < 1000; ++i) {
+    os.opened().clear();
+    auto session = CaptureSession::open(os, 10, clock_options());
+    ASSERT_TRUE(session.ok());
+    test::CollectingSink sink;
+    (*session)->finish(sink);
+  }
+  EXPECT_EQ(descriptors(), before);
+}
+
+}  // namespace
+}  // namespace tailor::capture

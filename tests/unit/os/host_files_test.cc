@@ -1,0 +1,60 @@
+#include "daemon/os/host_files.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/support/fake_os.h"
+
+namespace tailor::os {
+namespace {
+
+TEST(HostFiles, CpuListsWithHoles) {
+  EXPECT_EQ(*parse_cpu_list("0-2,5,7-8"), (std::vector<int>{0, 1, 2, 5, 7, 8}));
+  EXPECT_EQ(*parse_cpu_list("3"), (std::vector<int>{3}));
+  EXPECT_TRUE(parse_cpu_list("")->empty());
+  for (const char* wrong : {"0-", "a", "2-1", "0-99999999", "-1", "1,,2", "1 2"}) {
+    EXPECT_FALSE(parse_cpu_list(wrong).ok()) << wrong;
+  }
+}
+
+TEST(HostFiles, OnlineCpusNeedNoCpuZero) {
+  test::FakeOs os;
+  os.set_online_cpus("1,3");
+  EXPECT_EQ(*online_cpus(os), (std::vector<int>{1, 3}));
+  os.set_online_cpus("");
+  EXPECT_FALSE(online_cpus(os).ok());
+}
+
+TEST(HostFiles, ThreadsAreTheNumbersAmongTheEntries) {
+  test::FakeOs os;
+  os.add_threads(5, {9, 5, 7});
+  os.proc_files().write("5/task/stray", "");
+  EXPECT_EQ(*threads_of(os, 5), (std::vector<pid_t>{5, 7, 9}));
+  EXPECT_FALSE(threads_of(os, 6).ok());
+}
+
+TEST(HostFiles, StartTimeAfterANameWithParentheses) {
+  test::FakeOs os;
+  os.proc_files().write("5/stat", "5 (a) b) (c) S 1 5 5 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 123456 99 1\n");
+  EXPECT_EQ(*start_time_of(os, 5), 123456u);
+  os.proc_files().write("6/stat", "6 (short) S 1\n");
+  EXPECT_FALSE(start_time_of(os, 6).ok());
+  EXPECT_FALSE(start_time_of(os, 7).ok());
+}
+
+TEST(HostFiles, OurselvesOnTheRealHost) {
+  auto self = identify(real(), ::getpid());
+  ASSERT_TRUE(self.ok());
+  EXPECT_EQ(self->pid, ::getpid());
+  EXPECT_GT(self->start, 0u);
+}
+
+TEST(HostFiles, LargeFilesAreRefused) {
+  test::FakeOs os;
+  os.proc_files().write("big", std::string(100, 'x'));
+  EXPECT_FALSE(read_text(os.proc() / "big", 99).ok());
+  EXPECT_TRUE(read_text(os.proc() / "big", 100).ok());
+}
+
+}  // namespace
+}  // namespace tailor::os
