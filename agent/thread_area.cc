@@ -16,9 +16,6 @@ namespace {
 void Store(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref(word).store(value, std::memory_order_relaxed);
 }
-void Store(std::uint32_t& word, std::uint32_t value) {
-  std::atomic_ref(word).store(value, std::memory_order_relaxed);
-}
 
 std::uint32_t AreaBytes(std::uint32_t log_capacity) {
   return TAILOR_AREA_LOG_OFFSET + log_capacity * TAILOR_LOG_RECORD_SIZE;
@@ -93,11 +90,13 @@ ThreadArea* Arena::Claim(std::uint32_t tid) noexcept {
     if (area.busy.load(std::memory_order_relaxed) || area.busy.exchange(true, std::memory_order_acquire))
       continue;
     area.use += 1;
-    Store(area.slot->tag, 0);
-    Store(area.slot->tid, tid);
-    Store(area.slot->use, area.use);
-    std::atomic_ref(area.slot->state).store(TAILOR_AREA_LIVE, std::memory_order_release);
+    // The log first, and `use` last: a reader that finds the new `use` finds the record and the tid too.
     AppendRecord(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
+    Store(area.slot->tag, 0);
+    std::atomic_ref(area.slot->use).store(0, std::memory_order_release);
+    std::atomic_ref(area.slot->tid).store(tid, std::memory_order_release);
+    std::atomic_ref(area.slot->use).store(area.use, std::memory_order_release);
+    std::atomic_ref(area.slot->state).store(TAILOR_AREA_LIVE, std::memory_order_release);
     return &area;
   }
   return nullptr;

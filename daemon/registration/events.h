@@ -4,12 +4,12 @@
 // agent may forge: treat them as claims (never newer than `received_tsc`).
 #pragma once
 
+#include <tailor/thread_area.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
-
-#include <tailor/thread_area.h>
 
 #include "proto/base/ids.h"
 #include "tailor/v1/registration.pb.h"
@@ -23,8 +23,8 @@ using ConnectionId = std::uint64_t;
 
 // An agent said Hello. The kernel's word for who it is; `hello` is the agent's own.
 // A reconnect of the same agent (equal `hello.session()`) continues its process: the agent sends again all
-// that is live, with the old times. What it loaded before and does not send again by the first Settled of this
-// connection is gone.
+// that is live, with the old times. What it loaded before and does not send again by the first Settled of
+// this connection is gone.
 struct PeerConnected {
   ConnectionId connection = 0;
   ProcessId process;
@@ -34,8 +34,8 @@ struct PeerConnected {
   v1::Hello hello;
 };
 
-// Anything but Hello and ArenaAdd. In ThreadAdd `tid` is that of the daemon's pid namespace, 0 if it could not
-// be translated. `message.tsc()` is never above `received_tsc`.
+// Anything but Hello and ArenaAdd. In ThreadAdd `tid` is that of the daemon's pid namespace, 0 if it could
+// not be translated. `message.tsc()` is never above `received_tsc`.
 struct PeerMessage {
   ConnectionId connection = 0;
   ProcessId process;
@@ -51,8 +51,8 @@ struct ArenaMapped {
 };
 
 // New records of one thread's activity log, in the order in which they were written. Their kinds are known
-// ones and TAILOR_LOG_THREAD_BEGIN is left out; nothing else about them is checked: a record may lie about its
-// time. `lost` records before the first one of this batch were overwritten before they could be read.
+// ones and TAILOR_LOG_THREAD_BEGIN is left out; nothing else about them is checked: a record may lie about
+// its time. `lost` records before the first one of this batch were overwritten before they could be read.
 struct ActivityRecords {
   ProcessId process;
   std::int32_t tid = 0;  // in the daemon's pid namespace; 0 if it could not be translated
@@ -60,11 +60,19 @@ struct ActivityRecords {
   std::uint64_t lost = 0;
 };
 
-// Everything the process said, in calls that returned before `tsc` and in records with times before it, has
-// been handed to the sink. Grows per process. Attribution may go on up to here.
+// Everything the process said, in calls of its agent that returned before `tsc`, messages and log records
+// alike, has been handed to the sink. Grows per connection. Attribution may go on up to here.
 struct Settled {
   ProcessId process;
   std::uint64_t tsc = 0;
+};
+
+// A message was well-formed but says what cannot be ("plan 7: a link of level 2 leads to component 99 of
+// 30"), or could not be decoded. It was dropped, the connection goes on.
+struct PeerRejected {
+  ConnectionId connection = 0;
+  ProcessId process;
+  std::string what;
 };
 
 enum class GoneReason : std::uint8_t {
@@ -93,6 +101,7 @@ class Sink {
   virtual void OnArena(const ArenaMapped& event) = 0;
   virtual void OnActivity(ActivityRecords event) = 0;
   virtual void OnSettled(const Settled& event) = 0;
+  virtual void OnRejected(const PeerRejected& event) = 0;
   virtual void OnGone(const PeerGone& event) = 0;
 };
 

@@ -49,7 +49,8 @@ struct tailor_slot {
   uint64_t tag;
   uint32_t state; /* enum tailor_area_state */
   uint32_t tid;   /* in the engine's pid namespace */
-  uint32_t use;   /* counts the threads that had this area: the reader notices a new owner */
+  uint32_t use;   /* counts the threads that had this area, from 1. A new thread first writes its
+                     TAILOR_LOG_THREAD_BEGIN, then use = 0, tid, use, state */
   uint8_t reserved[128 - 20];
 };
 

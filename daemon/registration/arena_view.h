@@ -1,0 +1,61 @@
+// A read-only look at an engine's arena (proto/include/tailor/thread_area.h), whose writer is not trusted and
+// writes while we read. Only the layout found at the beginning is used; all reads stay within it.
+#pragma once
+
+#include <tailor/thread_area.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "proto/base/result.h"
+
+namespace tailor::registration {
+
+struct SlotState {
+  std::uint64_t tag = 0;
+  std::uint32_t state = 0;  // enum tailor_area_state, or whatever the engine wrote
+  std::uint32_t tid = 0;    // in the engine's pid namespace
+  std::uint32_t use = 0;    // 0 while the area changes hands
+};
+
+class ArenaView {
+ public:
+  // Checks the header against the size of the memory. Keeps the memory for as long as the view lives.
+  static Result<std::shared_ptr<const ArenaView>> Open(std::shared_ptr<const std::byte> memory,
+                                                       std::size_t bytes);
+
+  std::uint32_t area_count() const { return area_count_; }
+  std::uint32_t log_capacity() const { return log_capacity_; }
+
+  // All below: any thread; `area` < area_count().
+  SlotState ReadSlot(std::uint32_t area) const;
+  // Where the thread's tag lies, for those who read it millions of times a second. 8-byte aligned.
+  const std::uint64_t* TagAddress(std::uint32_t area) const;
+  // Records ever written, as the engine claims.
+  std::uint64_t LogHead(std::uint32_t area) const;
+  // Copies record number `position` (modulo the capacity). It may be torn: see LogReader.
+  tailor_log_record ReadRecord(std::uint32_t area, std::uint64_t position) const;
+
+  // Agent-wide counters; those of the first arena count.
+  std::uint64_t MessagesQueued() const;
+  std::uint64_t MessagesSettled() const;
+  std::uint64_t MessagesDropped() const;
+
+ private:
+  ArenaView() = default;
+  const std::byte* Area(std::uint32_t area) const {
+    return memory_.get() + sizeof(tailor_arena_header) + std::size_t{area} * area_size_;
+  }
+  const tailor_arena_header& header() const {
+    return *reinterpret_cast<const tailor_arena_header*>(memory_.get());
+  }
+
+  std::shared_ptr<const std::byte> memory_;
+  std::uint32_t area_count_ = 0;
+  std::uint32_t area_size_ = 0;
+  std::uint32_t log_capacity_ = 0;
+};
+
+}  // namespace tailor::registration

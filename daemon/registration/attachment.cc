@@ -1,0 +1,70 @@
+#include "daemon/registration/attachment.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/registration/limits.h"
+
+namespace tailor::registration {
+
+namespace {
+
+// A memory file of at least `bytes` bytes that has all of these seals.
+Status Check(int fd, std::uint64_t bytes, int seals) {
+  if (fd < 0) return Error{"no descriptor came with it"};
+  int has = ::fcntl(fd, F_GET_SEALS);
+  if (has < 0) return Error{"its descriptor is no memory file"};
+  if ((has & seals) != seals)
+    return Error{fmt::format("its memory file has seals {:#x}, needed are {:#x}", has, seals)};
+  // Huge-page files have seals too, but reading one can fail with a signal.
+  struct statfs file_system{};
+  if (::fstatfs(fd, &file_system) != 0 || file_system.f_type != TMPFS_MAGIC)
+    return Error{"its memory file is no tmpfs file"};
+  struct stat file{};
+  if (::fstat(fd, &file) != 0) return Error{std::strerror(errno), errno};
+  if (static_cast<std::uint64_t>(file.st_size) < bytes) {
+    return Error{fmt::format("its memory file has {} bytes of {}", file.st_size, bytes)};
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<std::string> ReadPayload(int fd, std::uint64_t bytes) {
+  if (bytes > kMaxMessageBytes) return Error{fmt::format("message of {} bytes is too large", bytes)};
+  Status usable = Check(fd, bytes, F_SEAL_SHRINK | F_SEAL_WRITE);
+  if (!usable) return Error{"large message: " + usable.error().message};
+  std::string content(bytes, '\0');
+  std::size_t done = 0;
+  while (done < content.size()) {
+    ssize_t got = ::pread(fd, content.data() + done, content.size() - done, static_cast<off_t>(done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0)
+      return Error{fmt::format("large message: {}", got < 0 ? std::strerror(errno) : "ends early"), errno};
+    done += static_cast<std::size_t>(got);
+  }
+  return content;
+}
+
+Result<std::shared_ptr<const ArenaView>> MapArena(int fd, std::uint64_t bytes) {
+  if (bytes > kMaxArenaBytes) return Error{fmt::format("arena of {} bytes is too large", bytes)};
+  Status usable = Check(fd, bytes, F_SEAL_SHRINK | F_SEAL_GROW);
+  if (!usable) return Error{"arena: " + usable.error().message};
+  if (bytes == 0) return Error{"arena of 0 bytes"};
+  void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (memory == MAP_FAILED) return Error{fmt::format("arena: mmap: {}", std::strerror(errno)), errno};
+  std::shared_ptr<const std::byte> owned(static_cast<const std::byte*>(memory), [bytes](const std::byte* p) {
+    ::munmap(const_cast<std::byte*>(p), bytes);
+  });
+  return ArenaView::Open(std::move(owned), bytes);
+}
+
+}  // namespace tailor::registration

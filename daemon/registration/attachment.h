@@ -1,0 +1,20 @@
+// Memory files that agents send. Their owner may still have them open and writable, so the seals are checked
+// before anything is read: a file that can shrink would kill a reader of its mapping.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "daemon/registration/arena_view.h"
+#include "proto/base/result.h"
+
+namespace tailor::registration {
+
+// The `bytes` bytes of a message that was too large for a packet. Demands seals against every change.
+Result<std::string> ReadPayload(int fd, std::uint64_t bytes);
+
+// Maps an arena read-only. Demands seals against a change of size.
+Result<std::shared_ptr<const ArenaView>> MapArena(int fd, std::uint64_t bytes);
+
+}  // namespace tailor::registration

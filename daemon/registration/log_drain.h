@@ -1,0 +1,55 @@
+// All activity logs of one process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "daemon/registration/counters.h"
+#include "daemon/registration/events.h"
+#include "daemon/registration/log_reader.h"
+#include "daemon/registration/peer_process.h"
+
+namespace tailor::registration {
+
+// Where reading stopped: what a reconnected agent's logs are continued from.
+using LogPositions = std::map<std::uint32_t, std::vector<LogReader>>;
+
+class LogDrain {
+ public:
+  LogDrain(const PeerProcess& process, Counters& counters) : process_(process), counters_(counters) {}
+
+  // `resume`: readers of the same arena on an earlier connection; empty if there was none.
+  void AddArena(std::uint32_t index, std::shared_ptr<const ArenaView> arena, std::vector<LogReader> resume);
+  bool HasArena(std::uint32_t index) const { return arenas_.contains(index); }
+  const ArenaView* first_arena() const;
+
+  // Hands everything new to the sink.
+  void Drain(Sink& sink);
+
+  // The thread behind this use of an area, in the daemon's pid namespace; 0 unknown. Threads of other pid
+  // namespaces can be found only while they live, so ask early.
+  std::int32_t Tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use, std::uint32_t inner_tid);
+
+  LogPositions TakePositions();
+
+ private:
+  struct Arena {
+    std::shared_ptr<const ArenaView> view;
+    std::vector<LogReader> readers;  // one an area
+  };
+  struct Thread {
+    std::uint32_t use = 0;
+    std::uint32_t inner_tid = 0;
+    std::int32_t tid = 0;
+  };
+  void DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink);
+
+  const PeerProcess& process_;
+  Counters& counters_;
+  std::map<std::uint32_t, Arena> arenas_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Thread> threads_;  // last one of (arena, area)
+};
+
+}  // namespace tailor::registration

@@ -1,0 +1,83 @@
+#include "daemon/registration/log_reader.h"
+
+#include <algorithm>
+#include <atomic>
+
+namespace tailor::registration {
+
+namespace {
+
+bool Known(const tailor_log_record& record) {
+  return record.kind > TAILOR_LOG_NONE && record.kind <= TAILOR_LOG_THREAD_BEGIN;
+}
+
+}  // namespace
+
+std::vector<LogRun> LogReader::Drain(const ArenaView& arena, std::uint32_t area) {
+  // The slot first: its `use` is written after the record that begins it, so that record is below the head.
+  SlotState slot = arena.ReadSlot(area);
+  std::uint64_t head = arena.LogHead(area);
+  if (head == next_) return {};
+  if (head < next_) {
+    ++malformed_;
+    next_ = head;
+    return {};
+  }
+  Window window = Copy(arena, area, head);
+  next_ = head;
+  if (window.lost > 0) FindOwnerOf(window, slot);
+  return Split(std::move(window));
+}
+
+LogReader::Window LogReader::Copy(const ArenaView& arena, std::uint32_t area, std::uint64_t head) const {
+  const std::uint64_t capacity = arena.log_capacity();
+  std::uint64_t first = head - next_ > capacity ? head - capacity : next_;
+  Window window;
+  window.records.reserve(head - first);
+  for (std::uint64_t i = first; i != head; ++i) window.records.push_back(arena.ReadRecord(area, i));
+  std::atomic_thread_fence(std::memory_order_acquire);
+  std::uint64_t after = arena.LogHead(area);
+  std::uint64_t whole = after >= capacity ? after - capacity + 1 : 0;
+  if (whole > first) {
+    std::uint64_t torn = std::min(whole, head) - first;
+    window.records.erase(window.records.begin(), window.records.begin() + static_cast<std::ptrdiff_t>(torn));
+    first += torn;
+  }
+  window.lost = first - next_;
+  return window;
+}
+
+// Records were lost, and perhaps among them the one that said that the area has a new owner. Uses count up by
+// one: the first owner said in the window tells who came before it. If none is said, it is the slot's.
+void LogReader::FindOwnerOf(const Window& window, const SlotState& slot) {
+  auto begin = std::find_if(window.records.begin(), window.records.end(),
+                            [](const tailor_log_record& r) { return r.kind == TAILOR_LOG_THREAD_BEGIN; });
+  std::uint32_t use = begin != window.records.end() ? static_cast<std::uint32_t>(begin->a) - 1 : slot.use;
+  if (use == use_) return;
+  use_ = use;
+  tid_ = use != 0 && use == slot.use ? slot.tid : 0;
+}
+
+std::vector<LogRun> LogReader::Split(Window window) {
+  std::vector<LogRun> runs;
+  LogRun run{tid_, use_, window.lost, {}};
+  auto finish = [&] {
+    if (!run.records.empty() || run.lost > 0) runs.push_back(std::move(run));
+  };
+  for (const tailor_log_record& record : window.records) {
+    if (record.kind == TAILOR_LOG_THREAD_BEGIN) {
+      finish();
+      tid_ = record.id;
+      use_ = static_cast<std::uint32_t>(record.a);
+      run = LogRun{tid_, use_, 0, {}};
+    } else if (Known(record)) {
+      run.records.push_back(record);
+    } else {
+      ++malformed_;
+    }
+  }
+  finish();
+  return runs;
+}
+
+}  // namespace tailor::registration

@@ -1,0 +1,24 @@
+// One packet from the socket, with what the kernel says about it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "proto/base/unique_fd.h"
+
+namespace tailor::registration {
+
+struct Packet {
+  enum class State { kGot, kNothing, kEnd };
+  State state = State::kNothing;
+  std::string bytes;
+  UniqueFd attached;       // the first descriptor; others were closed
+  bool oversized = false;  // more bytes or descriptors than any agent sends; `bytes` are cut
+  pid_t sender = 0;        // process that sent it, 0 if it is not visible from here
+};
+
+// Takes the next packet without waiting. kEnd: the peer closed, or the socket is broken.
+Packet ReceivePacket(int socket);
+
+}  // namespace tailor::registration

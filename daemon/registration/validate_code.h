@@ -1,0 +1,12 @@
+// Whether a code object fits together (proto/tailor/v1/dictionary.proto). Its links name components of a plan
+// that is not known here: whoever joins the two checks the upper bound.
+#pragma once
+
+#include "proto/base/result.h"
+#include "tailor/v1/dictionary.pb.h"
+
+namespace tailor::registration {
+
+Status ValidateCode(const v1::CodeObject& code);
+
+}  // namespace tailor::registration

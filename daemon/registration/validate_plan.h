@@ -1,0 +1,11 @@
+// Whether a plan dictionary fits together (proto/tailor/v1/dictionary.proto).
+#pragma once
+
+#include "proto/base/result.h"
+#include "tailor/v1/dictionary.pb.h"
+
+namespace tailor::registration {
+
+Status ValidatePlan(const v1::Plan& plan);
+
+}  // namespace tailor::registration

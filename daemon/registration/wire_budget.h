@@ -1,0 +1,20 @@
+// Bounds the memory that decoding a message may take, before it is decoded: two bytes on the wire can become
+// a sub-message of a hundred. Walks the wire format along the message's descriptor; allocates nothing.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+
+#include <cstddef>
+#include <string_view>
+
+#include "proto/base/result.h"
+
+namespace tailor::registration {
+
+// Ok if the bytes are well-formed wire format with at most `max_elements` sub-messages and strings, at any
+// depth. Fields that the descriptor does not know are refused as well when they are groups; else they count
+// as strings.
+Status CheckWireBudget(std::string_view bytes, const google::protobuf::Descriptor& type,
+                       std::size_t max_elements);
+
+}  // namespace tailor::registration
