@@ -128,6 +128,7 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
   auto out = std::make_unique<CompiledModule::State>();
   out->level = options.level;
   ModuleLineage lineage;
+  lineage.trial = options.trial;
   {
     StopwatchAdd time(out->times.optimise);
     Optimise(sealed, **target, options.level, lineage);

@@ -14,136 +14,179 @@ namespace {
 using tagging::Link;
 using tagging::RowFlag;
 
-bool Known(const NativeOwner& owner) {
-  return !owner.link.none();
-}
-
-NativeOwner Inferred(const NativeOwner& from) {
-  return {from.link, RowFlag::kInferred};
-}
+// How many blocks ahead a reader of a register is looked for.
+constexpr int kReaderBlocks = 4;
 
 bool EmitsCode(const llvm::MachineInstr& instruction) {
   return !instruction.isMetaInstruction() && !instruction.isPosition();
+}
+
+bool IsFrameCode(const llvm::MachineInstr& instruction) {
+  return instruction.getFlag(llvm::MachineInstr::FrameSetup) ||
+         instruction.getFlag(llvm::MachineInstr::FrameDestroy);
+}
+
+const llvm::Value* Callee(const llvm::MachineInstr& call) {
+  const llvm::MachineOperand& target = call.getOperand(0);
+  return target.isGlobal() ? target.getGlobal() : nullptr;
 }
 
 }  // namespace
 
 LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::LinkPool& sets)
     : function_(function), registers_(*function.getSubtarget().getRegisterInfo()), sets_(sets) {
-  IndexLoads();
+  IndexIr();
   for (const llvm::MachineBasicBlock& block : function) {
     std::size_t begin = instructions_.size();
     for (const llvm::MachineInstr& instruction : block) {
-      if (EmitsCode(instruction)) instructions_.push_back({&instruction, Recorded(instruction)});
+      if (!EmitsCode(instruction)) continue;
+      instructions_.push_back({&instruction, {}, {}});
+      Record(instructions_.back());
     }
     block_of_[&block] = blocks_.size();
     blocks_.push_back({&block, begin, instructions_.size()});
   }
 }
 
-void LocationRepair::IndexLoads() {
+void LocationRepair::IndexIr() {
   for (const llvm::BasicBlock& block : function_.getFunction()) {
     for (const llvm::Instruction& instruction : block) {
-      const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (load == nullptr) continue;
-      Link& link = loads_[{&block, load->getPointerOperand()}];
-      link = sets_.Union(link, LineageOf(load->getDebugLoc()).link);
+      Link owner = LineageOf(instruction.getDebugLoc()).link;
+      auto add = [&](auto& index, const llvm::Value* value) {
+        Link& link = index[{&block, value}];
+        link = sets_.Union(link, owner);
+      };
+      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+        add(loads_, load->getPointerOperand());
+      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
+        add(stores_, store->getPointerOperand());
+      }
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
+        add(calls_, call->getCalledOperand());
     }
   }
 }
 
-// An operation on memory has swallowed a load; the location names the operation only.
-Link LocationRepair::FoldedLoads(const llvm::MachineInstr& instruction) const {
+void LocationRepair::Record(Instruction& instruction) const {
+  if (IsFrameCode(*instruction.instruction)) {
+    instruction.owner = {Link(), RowFlag::kPrologue};
+    return;
+  }
+  Lineage lineage = LineageOf(instruction.instruction->getDebugLoc());
+  instruction.own = lineage.link;
+  if (lineage.link.none()) return;
+  if (lineage.repaired) {
+    instruction.owner = {lineage.link, RowFlag::kInferred};
+    return;
+  }
+  // An operation on memory may have swallowed a load; the location names the operation only.
+  Link all = sets_.Union(lineage.link, AccessedMemory(*instruction.instruction, /*loads_only=*/true));
+  instruction.owner = {all, all.is_set() ? RowFlag::kShared : RowFlag::kExact};
+}
+
+// The owners of the IR loads and stores that `instruction` performs.
+Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only) const {
   Link link;
-  if (!instruction.mayLoad() || instruction.isCall()) return link;
+  if (instruction.isCall()) return link;
   for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
-    if (!memory->isLoad() || memory->getValue() == nullptr) continue;
-    auto it = loads_.find({instruction.getParent()->getBasicBlock(), memory->getValue()});
-    if (it != loads_.end()) link = sets_.Union(link, it->second);
+    if (memory->getValue() == nullptr) continue;
+    Place place{instruction.getParent()->getBasicBlock(), memory->getValue()};
+    if (memory->isLoad()) link = sets_.Union(link, loads_.lookup(place));
+    if (memory->isStore() && !loads_only) link = sets_.Union(link, stores_.lookup(place));
   }
   return link;
 }
 
-NativeOwner LocationRepair::Recorded(const llvm::MachineInstr& instruction) const {
-  if (instruction.getFlag(llvm::MachineInstr::FrameSetup) ||
-      instruction.getFlag(llvm::MachineInstr::FrameDestroy)) {
-    return {Link(), RowFlag::kPrologue};
+// Plain loads, stores and calls can be found again in the IR.
+Link LocationRepair::FromIr(const llvm::MachineInstr& instruction) const {
+  if (instruction.isCall()) {
+    const llvm::Value* callee = Callee(instruction);
+    return callee == nullptr ? Link() : calls_.lookup({instruction.getParent()->getBasicBlock(), callee});
   }
-  Lineage lineage = LineageOf(instruction.getDebugLoc());
-  if (lineage.link.none()) return {};
-  if (!lineage.repaired) lineage.link = sets_.Union(lineage.link, FoldedLoads(instruction));
-  if (lineage.repaired) return {lineage.link, RowFlag::kInferred};
-  return {lineage.link, lineage.link.is_set() ? RowFlag::kShared : RowFlag::kExact};
+  const bool plain_store = instruction.mayStore() && !instruction.mayLoad();
+  return instruction.canFoldAsLoad() || plain_store ? AccessedMemory(instruction, false) : Link();
+}
+
+Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const {
+  for (std::size_t i = from; i < block.end; ++i) {
+    const llvm::MachineInstr& later = *instructions_[i].instruction;
+    if (later.readsRegister(reg, &registers_)) return instructions_[i].own;
+    if (later.modifiesRegister(reg, &registers_)) return Link();
+  }
+  if (blocks == 0) return Link();
+  for (const llvm::MachineBasicBlock* after : block.block->successors()) {
+    if (!after->isLiveIn(reg.asMCReg())) continue;
+    const Block& next = blocks_[block_of_.lookup(after)];
+    if (Link link = FirstReader(next, next.begin, reg, blocks - 1); !link.none()) return link;
+  }
+  return Link();
 }
 
 // The value is made for whoever reads it.
-NativeOwner LocationRepair::FromReader(const Block& block, std::size_t at) const {
+Link LocationRepair::FromReader(const Block& block, std::size_t at) const {
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isDef() || operand.isDead() || !operand.getReg().isPhysical()) continue;
-    if (operand.isImplicit() && operand.getReg() != operand.getReg().asMCReg()) continue;
-    for (std::size_t i = at + 1; i < block.end; ++i) {
-      const llvm::MachineInstr& later = *instructions_[i].instruction;
-      if (later.readsRegister(operand.getReg(), &registers_)) {
-        if (Known(instructions_[i].owner)) return Inferred(instructions_[i].owner);
-        break;
-      }
-      if (later.modifiesRegister(operand.getReg(), &registers_)) break;
-    }
+    if (Link link = FirstReader(block, at + 1, operand.getReg(), kReaderBlocks); !link.none()) return link;
   }
-  return {};
+  return Link();
 }
 
 // What is stored, compared or moved on was made by somebody.
-NativeOwner LocationRepair::FromWriter(const Block& block, std::size_t at) const {
+Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isUse() || !operand.getReg().isPhysical()) continue;
     for (std::size_t i = at; i-- > block.begin;) {
-      const llvm::MachineInstr& earlier = *instructions_[i].instruction;
-      if (!earlier.modifiesRegister(operand.getReg(), &registers_)) continue;
-      if (Known(instructions_[i].owner)) return Inferred(instructions_[i].owner);
+      if (!instructions_[i].instruction->modifiesRegister(operand.getReg(), &registers_)) continue;
+      if (!instructions_[i].own.none()) return instructions_[i].own;
       break;
     }
   }
-  return {};
+  return Link();
 }
 
-NativeOwner LocationRepair::FromNeighbour(const Block& block, std::size_t at) const {
-  const bool ends_block = instructions_[at].instruction->isTerminator();
-  if (at > block.begin && Known(instructions_[at - 1].owner)) return Inferred(instructions_[at - 1].owner);
-  if (!ends_block && at + 1 < block.end && Known(instructions_[at + 1].owner)) {
-    return Inferred(instructions_[at + 1].owner);
-  }
-  return {};
+// What a call gives back is read by others; its arguments are made for it. A store or a jump has no readers.
+Link LocationRepair::FromRegisters(const Block& block, std::size_t at) const {
+  const bool writers_first = instructions_[at].instruction->isCall();
+  Link link = writers_first ? FromWriter(block, at) : FromReader(block, at);
+  if (!link.none()) return link;
+  return writers_first ? FromReader(block, at) : FromWriter(block, at);
 }
 
-NativeOwner LocationRepair::FromOtherBlock(const Block& block) const {
+Link LocationRepair::FromOtherBlock(const Block& block) const {
   for (const llvm::MachineBasicBlock* before : block.block->predecessors()) {
     const Block& other = blocks_[block_of_.lookup(before)];
-    if (other.end > other.begin && Known(instructions_[other.end - 1].owner)) {
-      return Inferred(instructions_[other.end - 1].owner);
+    if (other.end > other.begin && !instructions_[other.end - 1].own.none()) {
+      return instructions_[other.end - 1].own;
     }
   }
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
     const Block& other = blocks_[block_of_.lookup(after)];
-    if (other.end > other.begin && Known(instructions_[other.begin].owner)) {
-      return Inferred(instructions_[other.begin].owner);
+    if (other.end > other.begin && !instructions_[other.begin].own.none()) {
+      return instructions_[other.begin].own;
     }
   }
-  return {};
+  return Link();
 }
 
-bool LocationRepair::RepairRound(bool across_blocks) {
+Link LocationRepair::FromNeighbour(const Block& block, std::size_t at) const {
+  if (at > block.begin && !instructions_[at - 1].own.none()) return instructions_[at - 1].own;
+  const bool ends_block = instructions_[at].instruction->isTerminator();
+  if (!ends_block && at + 1 < block.end && !instructions_[at + 1].own.none()) {
+    return instructions_[at + 1].own;
+  }
+  return FromOtherBlock(block);
+}
+
+bool LocationRepair::RepairRound(Link (LocationRepair::*infer)(const Block&, std::size_t) const) {
   bool changed = false;
   for (const Block& block : blocks_) {
     for (std::size_t i = block.begin; i < block.end; ++i) {
-      NativeOwner& owner = instructions_[i].owner;
-      if (Known(owner) || owner.flag == RowFlag::kPrologue) continue;
-      NativeOwner found = FromReader(block, i);
-      if (!Known(found)) found = FromWriter(block, i);
-      if (!Known(found) && across_blocks) found = FromNeighbour(block, i);
-      if (!Known(found) && across_blocks) found = FromOtherBlock(block);
-      if (!Known(found)) continue;
-      owner = found;
+      Instruction& instruction = instructions_[i];
+      if (!instruction.own.none() || instruction.owner.flag == RowFlag::kPrologue) continue;
+      Link link = (this->*infer)(block, i);
+      if (link.none()) continue;
+      instruction.own = link;
+      instruction.owner = {link, RowFlag::kInferred};
       changed = true;
     }
   }
@@ -151,10 +194,15 @@ bool LocationRepair::RepairRound(bool across_blocks) {
 }
 
 void LocationRepair::Repair() {
-  // First what registers tell, until they tell no more; only then what merely stands near.
-  while (RepairRound(false)) {
+  for (Instruction& instruction : instructions_) {
+    if (!instruction.own.none() || instruction.owner.flag == RowFlag::kPrologue) continue;
+    instruction.own = FromIr(*instruction.instruction);
+    if (!instruction.own.none()) instruction.owner = {instruction.own, RowFlag::kInferred};
   }
-  while (RepairRound(true)) {
+  // First what registers tell, until they tell no more; only then what merely stands near.
+  while (RepairRound(&LocationRepair::FromRegisters)) {
+  }
+  while (RepairRound(&LocationRepair::FromNeighbour)) {
   }
 }
 

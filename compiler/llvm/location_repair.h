@@ -18,33 +18,42 @@ class LocationRepair {
   struct Instruction {
     const llvm::MachineInstr* instruction;
     NativeOwner owner;
+    tagging::Link own;  // without what it swallowed; what others infer from it
   };
 
   // `sets` receives the union of the owners where one machine instruction does the work of several.
   LocationRepair(const llvm::MachineFunction& function, tagging::LinkPool& sets);
 
-  // Gives every instruction without owner one that is inferred, in this order: who next reads a register it
-  // writes; who wrote the register it reads; its neighbours; the ends of preceding blocks.
+  // Forgets what was recorded of an instruction. Before Repair().
+  void Hide(std::size_t at) { instructions_[at].owner = {}, instructions_[at].own = {}; }
+
+  // Gives every instruction without owner one that is inferred, in this order: the IR whose memory it
+  // accesses or whose function it calls; who next reads a register it writes; who wrote the registers it
+  // reads; its neighbours; the ends of neighbouring blocks.
   void Repair();
 
   // One entry for each instruction that becomes machine code, in the order of the layout.
-  std::vector<Instruction>& instructions() { return instructions_; }
+  const std::vector<Instruction>& instructions() const { return instructions_; }
 
  private:
   struct Block {
     const llvm::MachineBasicBlock* block;
     std::size_t begin, end;  // in instructions_
   };
+  using Place = std::pair<const llvm::BasicBlock*, const llvm::Value*>;
 
-  NativeOwner Recorded(const llvm::MachineInstr& instruction) const;
-  tagging::Link FoldedLoads(const llvm::MachineInstr& instruction) const;
-  void IndexLoads();
+  void IndexIr();
+  void Record(Instruction& instruction) const;
+  tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only) const;
 
-  NativeOwner FromReader(const Block& block, std::size_t at) const;
-  NativeOwner FromWriter(const Block& block, std::size_t at) const;
-  NativeOwner FromNeighbour(const Block& block, std::size_t at) const;
-  NativeOwner FromOtherBlock(const Block& block) const;
-  bool RepairRound(bool across_blocks);
+  tagging::Link FromIr(const llvm::MachineInstr& instruction) const;
+  tagging::Link FromReader(const Block& block, std::size_t at) const;
+  tagging::Link FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const;
+  tagging::Link FromWriter(const Block& block, std::size_t at) const;
+  tagging::Link FromNeighbour(const Block& block, std::size_t at) const;
+  tagging::Link FromOtherBlock(const Block& block) const;
+  tagging::Link FromRegisters(const Block& block, std::size_t at) const;
+  bool RepairRound(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const);
 
   const llvm::MachineFunction& function_;
   const llvm::TargetRegisterInfo& registers_;
@@ -52,8 +61,8 @@ class LocationRepair {
   std::vector<Instruction> instructions_;
   std::vector<Block> blocks_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> block_of_;
-  // The owners of the loads of an address within an IR block.
-  llvm::DenseMap<std::pair<const llvm::BasicBlock*, const llvm::Value*>, tagging::Link> loads_;
+  // Who accesses an address, or calls a function, within an IR block.
+  llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
 };
 
 }  // namespace tailor::jit

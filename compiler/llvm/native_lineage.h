@@ -14,6 +14,8 @@ class MCSymbol;
 
 namespace tailor::jit {
 
+struct RepairTrial;
+
 struct NativeOwner {
   tagging::Link link;  // sets are those of ModuleLineage::sets
   tagging::RowFlag flag = tagging::RowFlag::kUnmapped;
@@ -36,6 +38,7 @@ struct ModuleLineage {
   tagging::LinkPool sets;                // of IR components
   std::vector<FunctionMarks> functions;  // in the order of emission
   double milliseconds = 0;               // spent on lineage
+  RepairTrial* trial = nullptr;          // see CompileOptions
 };
 
 }  // namespace tailor::jit

@@ -9,11 +9,33 @@
 #include <llvm/MC/MCSectionELF.h>
 #include <llvm/MC/MCStreamer.h>
 
+#include <random>
+
+#include "compiler/llvm/jit.h"
 #include "compiler/llvm/location_repair.h"
 #include "compiler/llvm/stopwatch.h"
 
 namespace tailor::jit {
 namespace {
+
+void RunTrial(const llvm::MachineFunction& function, tagging::LinkPool& sets, RepairTrial& trial) {
+  LocationRepair repair(function, sets);
+  std::mt19937 random(trial.seed);
+  std::bernoulli_distribution hide(trial.hidden_fraction);
+  std::vector<std::pair<std::size_t, tagging::Link>> hidden;
+  for (std::size_t i = 0; i < repair.instructions().size(); ++i) {
+    const NativeOwner owner = repair.instructions()[i].owner;
+    if (owner.flag != tagging::RowFlag::kExact || !hide(random)) continue;
+    hidden.emplace_back(i, owner.link);
+    repair.Hide(i);
+  }
+  repair.Repair();
+  for (const auto& [at, link] : hidden) {
+    RepairTrial::Guess& guess = trial.guesses.emplace_back();
+    sets.Expand(link, guess.recorded);
+    sets.Expand(repair.instructions()[at].owner.link, guess.inferred);
+  }
+}
 
 class RowPass final : public llvm::MachineFunctionPass {
  public:
@@ -26,12 +48,13 @@ class RowPass final : public llvm::MachineFunctionPass {
   }
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    if (lineage_.trial != nullptr) RunTrial(function, lineage_.sets, *lineage_.trial);
     StopwatchAdd time(lineage_.milliseconds);
     LocationRepair repair(function, lineage_.sets);
     repair.Repair();
     FunctionMarks& out = lineage_.functions.emplace_back();
     out.function = &function.getFunction();
-    for (const auto& [instruction, owner] : repair.instructions()) {
+    for (const auto& [instruction, owner, own] : repair.instructions()) {
       if (!out.marks.empty() && out.marks.back().owner == owner) continue;
       llvm::MCSymbol* label = function.getContext().createTempSymbol();
       const_cast<llvm::MachineInstr*>(instruction)->setPreInstrSymbol(function, label);

@@ -1,0 +1,20 @@
+// Generates the code of a pipeline as a data-centric query compiler does: scan, filter, expression, hash join
+// and aggregation fused into one loop. The shape of the expressions follows from a seed.
+#pragma once
+
+#include "compiler/llvm/query_module.h"
+
+namespace tailor::jit {
+
+// Tasks of the plan that BuildSyntheticQuery expects, in the order of their ids, 1 to 7.
+inline constexpr const char* kSyntheticTasks[] = {"scan", "filter", "map", "probe", "group", "sum", "emit"};
+
+// Adds operators and tasks.
+void AddSyntheticPlan(tagging::DictionaryBuilder& plan);
+
+// Defines `void name(context, begin, end)`. The context is an array of pointers: six columns of 64-bit
+// numbers, a hash directory of 1024 chains of {next, key, value}, and a table for synthetic_group. Calls the
+// shared functions `ptr synthetic_group(ptr table, i64 key)` and `void synthetic_emit(i64, i64)`.
+void BuildSyntheticQuery(QueryModule& module, const std::string& name, unsigned seed);
+
+}  // namespace tailor::jit
