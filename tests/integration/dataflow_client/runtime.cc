@@ -1,0 +1,6 @@
+// Compiled with -ffixed-r15: shared code must leave the tag alone.
+#include "dataflow.h"
+
+extern "C" void flow_add(double* vector, std::uint64_t index, double value) {
+  vector[index] += value;
+}
