@@ -3,12 +3,13 @@
 #include <time.h>
 #include <x86intrin.h>
 
-#include <fstream>
+#include "daemon/os/host_files.h"
 
 namespace tailor::clock {
 namespace {
 
 constexpr int kTries = 16;
+constexpr const char* kClocksource = "devices/system/clocksource/clocksource0/current_clocksource";
 
 }  // namespace
 
@@ -37,17 +38,50 @@ Pair read_pair(int tries) {
   return best;
 }
 
-HostClock::HostClock(std::string sys)
-    : clocksource_path_(sys + "/devices/system/clocksource/clocksource0/current_clocksource") {}
+HostClock::HostClock(os::Os& os, std::string device) : os_(os), device_(std::move(device)) {}
 
 bool HostClock::tsc_is_clocksource() const {
-  std::ifstream file(clocksource_path_);
-  std::string word;
-  return file >> word && (word == "tsc" || word == "tsc-early");
+  const auto word = os::read_text(os_.sys() / kClocksource);
+  return word && (*word == "tsc" || *word == "tsc-early");
+}
+
+std::optional<ModuleTime> HostClock::read_module() {
+  if (!module_) {
+    auto page = ModulePage::open(device_);
+    if (!page) {
+      module_denial_ = page.error().message;
+      return std::nullopt;
+    }
+    module_.emplace(std::move(*page));
+  }
+  const auto time = module_->read();
+  module_denial_ = time ? "" : device_ + ": the kernel does not keep its time by the TSC now";
+  return time;
+}
+
+std::optional<PerfPageTime> HostClock::read_perf() {
+  if (!perf_) {
+    auto page = PerfPage::open(os_);
+    if (!page) {
+      perf_denial_ = page.error().message;
+      return std::nullopt;
+    }
+    perf_.emplace(std::move(*page));
+  }
+  const auto time = perf_->read();
+  perf_denial_ =
+      time ? "" : "the perf page gives no TSC rate: sched_clock is not the TSC (cap_user_time_zero = 0)";
+  return time;
 }
 
 Observation HostClock::observe() {
-  return {.pair = read_pair(kTries), .tsc_is_clocksource = tsc_is_clocksource(), .perf = {}, .module = {}};
+  Observation seen;
+  seen.perf = read_perf();
+  seen.tsc_is_clocksource = tsc_is_clocksource();
+  // The pair comes first: a module page is then newer than the pair, never a rate ahead of it.
+  seen.pair = read_pair(kTries);
+  seen.module = read_module();
+  return seen;
 }
 
 }  // namespace tailor::clock

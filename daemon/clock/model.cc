@@ -88,6 +88,7 @@ std::optional<Conversion> Model::best_line(const Observation& seen) {
 
 std::vector<Conversion> Model::observe(const Observation& seen) {
   restarted_ = false;
+  perf_time_.observe(seen);
   switch (calibration_.add(seen.pair)) {
     case Calibration::Verdict::kRejected:
       ++counters_.rejected_pairs;

@@ -17,6 +17,7 @@
 #include "daemon/clock/calibration.h"
 #include "daemon/clock/conversion.h"
 #include "daemon/clock/observation.h"
+#include "daemon/clock/perf_time.h"
 #include "daemon/clock/timeline.h"
 
 namespace tailor::clock {
@@ -53,6 +54,9 @@ class Model {
   bool trusted() const;
   std::uint64_t error_bound_ns() const;
 
+  // perf's own clock, for records that carry it (perf_to_ns); nothing where the host does not say.
+  const std::optional<Conversion>& perf_line() const { return perf_time_.line(); }
+
   bool restarted() const { return restarted_; }
   const Timeline& timeline() const { return timeline_; }
   const ModelCounters& counters() const { return counters_; }
@@ -66,6 +70,7 @@ class Model {
   std::vector<Conversion> change_to(const Conversion& next, std::uint64_t at);
 
   Calibration calibration_;
+  PerfTime perf_time_;
   Timeline timeline_;
   ModelCounters counters_;
   std::uint64_t last_tsc_ = 0;

@@ -37,10 +37,11 @@ struct ModuleTime {
   std::uint64_t remainder = 0;
   std::uint64_t uncertainty_ns = 0;
 
-  // perf_ns was the perf clock's value at perf_tsc (0: not known).
+  // The perf clock was perf_ns at some TSC value in [perf_tsc, perf_tsc + perf_ticks]. perf_tsc = 0: not
+  // known.
   std::uint64_t perf_tsc = 0;
   std::uint64_t perf_ns = 0;
-  std::uint64_t perf_uncertainty_ns = 0;
+  std::uint64_t perf_ticks = 0;
 };
 
 struct Observation {

@@ -1,0 +1,71 @@
+#include "daemon/clock/drain_times.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+namespace tailor::clock {
+namespace {
+
+// A CPU at 3.2 GHz counting cycles in periods of 5000, drained every 64 records.
+class Recorder {
+ public:
+  std::vector<TimeNs> batch(bool own_times) {
+    std::vector<TimeNs> times;
+    for (int i = 0; i < 64; ++i) {
+      now_ += 1560 + static_cast<TimeNs>(random_() % 20);
+      times.push_back(now_);
+    }
+    now_ += 2000;  // the interrupt
+    if (own_times) return times;
+    for (TimeNs& t : times) t = now_ += 100 + static_cast<TimeNs>(random_() % 80);
+    return times;
+  }
+
+ private:
+  std::mt19937_64 random_{3};
+  TimeNs now_ = 1'000'000;
+};
+
+RecordTimes judge(int own, int drain, std::uint64_t shortest = shortest_period_ns(5000, 1)) {
+  DrainTimeDetector detector(shortest);
+  Recorder recorder;
+  for (int i = 0; i < own; ++i) detector.add(recorder.batch(true));
+  for (int i = 0; i < drain; ++i) detector.add(recorder.batch(false));
+  return detector.verdict();
+}
+
+TEST(DrainTimes, TellsOneFromTheOther) {
+  EXPECT_EQ(judge(50, 0), RecordTimes::kOwn);
+  EXPECT_EQ(judge(0, 50), RecordTimes::kDrain);
+}
+
+TEST(DrainTimes, GivesNoVerdictOnLittleOrMixedEvidence) {
+  EXPECT_EQ(judge(19, 0), RecordTimes::kUnknown);
+  EXPECT_EQ(judge(0, 19), RecordTimes::kUnknown);
+  EXPECT_EQ(judge(25, 25), RecordTimes::kUnknown);
+  EXPECT_EQ(judge(48, 2), RecordTimes::kOwn);
+}
+
+TEST(DrainTimes, GivesNoVerdictWhereTheDrainIsAsSlowAsTheEvent) {
+  EXPECT_EQ(judge(50, 0, shortest_period_ns(1000, 3)), RecordTimes::kUnknown);
+  EXPECT_EQ(judge(0, 50, shortest_period_ns(1000, 3)), RecordTimes::kUnknown);
+}
+
+TEST(DrainTimes, SmallBatchesSayNothing) {
+  DrainTimeDetector detector(700);
+  const std::vector<TimeNs> same(DrainTimeDetector::kMinRecords - 1, 5);
+  for (int i = 0; i < 100; ++i) detector.add(same);
+  EXPECT_EQ(detector.verdict(), RecordTimes::kUnknown);
+}
+
+TEST(DrainTimes, ExtremeTimesDoNotOverflow) {
+  DrainTimeDetector detector(700);
+  const std::vector<TimeNs> extreme{kTimeMin, kTimeMax, 0, 0, 0, 0, 0, 0};
+  for (int i = 0; i < 100; ++i) detector.add(extreme);
+  EXPECT_EQ(detector.verdict(), RecordTimes::kOwn);
+}
+
+}  // namespace
+}  // namespace tailor::clock
