@@ -1,0 +1,164 @@
+#include "daemon/registration/log_reader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+#include "agent/thread_area.h"
+#include "tests/unit/registration/fake_arena.h"
+
+namespace tailor::registration::testing {
+namespace {
+
+constexpr std::uint32_t kCapacity = 16;
+
+class LogReaderTest : public ::testing::Test {
+ protected:
+  std::vector<LogRun> Drain() { return reader_.Drain(*view_, 0); }
+  void Write(int count) {
+    for (int i = 0; i < count; ++i) arena_.Append(TAILOR_LOG_ITERATION, ++written_);
+  }
+
+  FakeArena arena_{1, kCapacity};
+  std::shared_ptr<const ArenaView> view_ = arena_.View();
+  LogReader reader_;
+  std::uint32_t written_ = 0;
+};
+
+TEST_F(LogReaderTest, NothingIsNothing) {
+  EXPECT_TRUE(Drain().empty());
+}
+
+TEST_F(LogReaderTest, ReadsWhatIsNewOnce) {
+  arena_.BeginThread(7);
+  Write(3);
+  auto runs = Drain();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].tid, 7u);
+  EXPECT_EQ(runs[0].lost, 0u);
+  ASSERT_EQ(runs[0].records.size(), 3u);
+  EXPECT_EQ(runs[0].records[0].id, 1u);
+  EXPECT_TRUE(Drain().empty());
+  Write(1);
+  runs = Drain();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].records[0].id, 4u);
+}
+
+TEST_F(LogReaderTest, OverrunIsCountedToTheRecord) {
+  arena_.BeginThread(7);
+  Write(2);
+  Drain();
+  Write(100);
+  auto runs = Drain();
+  ASSERT_EQ(runs.size(), 1u);
+  // The slot of the oldest record may be written at this moment: one less than the capacity is safe.
+  EXPECT_EQ(runs[0].records.size(), kCapacity - 1);
+  EXPECT_EQ(runs[0].lost, 100 - (kCapacity - 1));
+  EXPECT_EQ(runs[0].records.back().id, 102u);
+  EXPECT_EQ(runs[0].tid, 7u);
+}
+
+TEST_F(LogReaderTest, RecordsGoToTheThreadThatWroteThem) {
+  arena_.BeginThread(7);
+  Write(2);
+  arena_.BeginThread(8);
+  Write(1);
+  arena_.BeginThread(9);
+  auto runs = Drain();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].tid, 7u);
+  EXPECT_EQ(runs[0].records.size(), 2u);
+  EXPECT_EQ(runs[1].tid, 8u);
+  EXPECT_EQ(runs[1].records.size(), 1u);
+}
+
+TEST_F(LogReaderTest, OwnerIsFoundAfterItsFirstRecordWasLost) {
+  arena_.BeginThread(7);
+  Write(2);
+  Drain();
+  arena_.BeginThread(8);
+  Write(50);
+  auto runs = Drain();
+  ASSERT_EQ(runs.size(), 1u);
+  EXPECT_EQ(runs[0].tid, 8u);  // from the slot
+}
+
+TEST_F(LogReaderTest, AnUnknownOwnerIsNotGuessed) {
+  arena_.BeginThread(7);
+  Drain();
+  arena_.BeginThread(8);
+  Write(50);
+  arena_.BeginThread(9);
+  Write(2);
+  auto runs = Drain();
+  ASSERT_EQ(runs.size(), 2u);
+  EXPECT_EQ(runs[0].tid, 0u);  // thread 8: its record is lost, and the slot names thread 9
+  EXPECT_GT(runs[0].lost, 0u);
+  EXPECT_EQ(runs[1].tid, 9u);
+  EXPECT_EQ(runs[1].records.size(), 2u);
+}
+
+TEST_F(LogReaderTest, HostileHeadsAndKindsAreCounted) {
+  arena_.BeginThread(7);
+  Write(3);
+  Drain();
+  arena_.head() = 1;
+  EXPECT_TRUE(Drain().empty());
+  EXPECT_EQ(reader_.malformed(), 1u);
+  arena_.head() = ~std::uint64_t{0};
+  for (const LogRun& run : Drain()) EXPECT_LE(run.records.size(), kCapacity);
+  arena_.head() = 0;
+  Drain();
+  arena_.Append(9999, 1);
+  arena_.Append(TAILOR_LOG_NONE, 1);
+  std::uint64_t before = reader_.malformed();
+  Drain();
+  EXPECT_EQ(reader_.malformed(), before + 2);
+}
+
+// A thread writes as fast as it can into a small log while it is read: every record that comes out is whole,
+// they come in order, and nothing is missing without being counted. (The writer is the agent's own.)
+TEST(LogReaderRace, WholeInOrderAndCounted) {
+  FakeArena arena(1, 64);
+  auto view = arena.View();
+  agent::ThreadArea area;
+  area.log = reinterpret_cast<tailor_log_header*>(&arena.head());
+  area.records =
+      reinterpret_cast<tailor_log_record*>(reinterpret_cast<char*>(&arena.slot()) + TAILOR_AREA_LOG_OFFSET);
+  area.mask = 63;
+  constexpr std::uint64_t kRecords = 2'000'000;
+  std::atomic<bool> done{false};
+  std::thread writer([&] {
+    for (std::uint64_t i = 1; i <= kRecords; ++i) {
+      agent::AppendRecord(area, TAILOR_LOG_ITERATION, static_cast<std::uint32_t>(i), i, ~i);
+    }
+    done = true;
+  });
+  LogReader reader;
+  std::uint64_t seen = 0, lost = 0, last = 0;
+  int torn = 0, disordered = 0;
+  auto drain = [&] {
+    for (const LogRun& run : reader.Drain(*view, 0)) {
+      lost += run.lost;
+      for (const tailor_log_record& record : run.records) {
+        torn += record.b != ~record.a || record.id != static_cast<std::uint32_t>(record.a);
+        disordered += record.a <= last;
+        last = record.a;
+        ++seen;
+      }
+    }
+  };
+  while (!done) drain();
+  writer.join();
+  drain();
+  EXPECT_EQ(torn, 0);
+  EXPECT_EQ(disordered, 0);
+  EXPECT_EQ(seen + lost, kRecords);
+  EXPECT_GT(seen, 0u);
+}
+
+}  // namespace
+}  // namespace tailor::registration::testing
