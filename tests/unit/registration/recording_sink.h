@@ -1,0 +1,124 @@
+// Keeps what the server hands out, and answers as a daemon that samples everybody would.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "daemon/registration/arena_view.h"
+#include "daemon/registration/events.h"
+#include "daemon/registration/server.h"
+
+namespace tailor::registration::testing {
+
+class RecordingSink : public Sink {
+ public:
+  void OnConnected(const PeerConnected& event) override {
+    order += 'C';
+    connected.push_back(event);
+    if (!server || !answers) return;
+    v1::DaemonMessage ack;
+    ack.mutable_hello_ack()->set_sampling(true);
+    server->Reply(event.connection, ack);
+  }
+  void OnMessage(PeerMessage event) override {
+    order += 'm';
+    if (event.message.has_barrier() && server) {
+      v1::DaemonMessage ack;
+      ack.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
+      server->Reply(event.connection, ack);
+    }
+    messages.push_back(std::move(event));
+  }
+  void OnArena(const ArenaMapped& event) override {
+    order += 'a';
+    arenas.push_back(event);
+  }
+  void OnActivity(ActivityRecords event) override {
+    order += 'r';
+    activity.push_back(std::move(event));
+  }
+  void OnSettled(const Settled& event) override { settled.push_back(event); }
+  void OnRejected(const PeerRejected& event) override { rejected.push_back(event); }
+  void OnGone(const PeerGone& event) override {
+    order += 'G';
+    gone.push_back(event);
+  }
+
+  std::size_t Count(v1::AgentMessage::BodyCase body) const {
+    std::size_t count = 0;
+    for (const PeerMessage& m : messages) count += m.message.body_case() == body;
+    return count;
+  }
+  std::size_t Records(std::uint16_t kind) const {
+    std::size_t count = 0;
+    for (const ActivityRecords& run : activity) {
+      for (const tailor_log_record& record : run.records) count += record.kind == kind;
+    }
+    return count;
+  }
+  std::uint64_t Lost() const {
+    std::uint64_t lost = 0;
+    for (const ActivityRecords& run : activity) lost += run.lost;
+    return lost;
+  }
+
+  Server* server = nullptr;
+  bool answers = true;
+  std::string order;  // C connected, m message, a arena, r records, G gone
+  std::vector<PeerConnected> connected;
+  std::vector<PeerMessage> messages;
+  std::vector<ArenaMapped> arenas;
+  std::vector<ActivityRecords> activity;
+  std::vector<Settled> settled;
+  std::vector<PeerRejected> rejected;
+  std::vector<PeerGone> gone;
+};
+
+// A server on a socket in a new directory.
+class TestServer {
+ public:
+  TestServer() {
+    char name[] = "/tmp/tailor-server-XXXXXX";
+    directory_ = ::mkdtemp(name);
+    path_ = directory_ + "/agent.sock";
+    Start();
+  }
+  ~TestServer() {
+    server_.reset();
+    ::unlink(path_.c_str());
+    ::rmdir(directory_.c_str());
+  }
+  void Start() {
+    ServerOptions options;
+    options.socket_path = path_;
+    auto server = Server::Listen(std::move(options), sink);
+    if (!server) throw std::runtime_error(server.error().message);
+    server_ = std::move(*server);
+    sink.server = server_.get();
+  }
+  void Stop() {
+    sink.server = nullptr;
+    server_.reset();
+  }
+  // Polls until `done` or some seconds have passed.
+  bool Until(const std::function<bool()>& done) {
+    for (int i = 0; i < 1000 && !done(); ++i) server_->Poll(5);
+    return done();
+  }
+  void Poll(int times = 3) {
+    for (int i = 0; i < times; ++i) server_->Poll(0);
+  }
+  const std::string& path() const { return path_; }
+  Server& operator*() { return *server_; }
+  Server* operator->() { return server_.get(); }
+
+  RecordingSink sink;
+
+ private:
+  std::string directory_;
+  std::string path_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace tailor::registration::testing

@@ -1,0 +1,331 @@
+#include "daemon/registration/server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include "daemon/registration/limits.h"
+#include "tests/unit/registration/fake_arena.h"
+#include "tests/unit/registration/raw_agent.h"
+#include "tests/unit/registration/recording_sink.h"
+
+namespace tailor::registration::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using Body = v1::AgentMessage;
+
+constexpr int kArenaSeals = F_SEAL_SHRINK | F_SEAL_GROW;
+constexpr int kPayloadSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+
+Body Plan(std::uint64_t id) {
+  Body message;
+  message.set_tsc(5);
+  message.mutable_plan_load()->set_id(id);
+  message.mutable_plan_load()->add_levels();
+  return message;
+}
+
+UniqueFd ArenaFile(FakeArena& arena, int seals = kArenaSeals) {
+  return Memfd(std::string(reinterpret_cast<const char*>(arena.memory().get()), arena.bytes()), seals);
+}
+
+class ServerTest : public ::testing::Test {
+ protected:
+  RecordingSink& sink() { return server_.sink; }
+  const Counters& counters() { return server_->counters(); }
+  bool Open(RawAgent& agent) {
+    return agent.connected() && agent.Hello() &&
+           server_.Until([&] { return sink().order.find('C') != std::string::npos; });
+  }
+  // The connection ends, for this reason.
+  void ExpectGone(GoneReason reason, const char* detail = "") {
+    ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
+    EXPECT_EQ(sink().gone[0].reason, reason);
+    EXPECT_THAT(sink().gone[0].detail, HasSubstr(detail));
+    EXPECT_EQ(server_->connection_count(), 0u);
+  }
+
+  TestServer server_;
+};
+
+TEST_F(ServerTest, AgentIsWhoTheKernelSays) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  EXPECT_EQ(sink().connected[0].process.pid, ::getpid());
+  EXPECT_EQ(sink().connected[0].uid, ::getuid());
+  EXPECT_EQ(sink().connected[0].hello.engine_name(), "raw");
+  EXPECT_TRUE(agent.Receive().hello_ack().sampling());
+  agent.Send(Plan(1));
+  agent.Close();
+  ExpectGone(GoneReason::kHangup);
+  EXPECT_EQ(sink().order, "CmG");
+}
+
+TEST_F(ServerTest, LargeMessagesComeInMemfds) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  Body big = Plan(9);
+  big.mutable_plan_load()->set_name(std::string(200'000, 'n'));
+  std::string bytes = big.SerializeAsString();
+  Body envelope;
+  envelope.set_payload_bytes(bytes.size());
+  agent.Send(envelope, {Memfd(bytes, kPayloadSeals).get()});
+  ASSERT_TRUE(server_.Until([&] { return sink().messages.size() == 1; }));
+  EXPECT_EQ(sink().messages[0].message.plan_load().name().size(), 200'000u);
+
+  agent.Send(envelope, {Memfd(bytes, 0).get()});                          // may still change
+  agent.Send(envelope);                                                   // no descriptor
+  agent.Send(envelope, {Memfd(bytes.substr(1), kPayloadSeals).get()});    // shorter than said
+  agent.Send(envelope, {UniqueFd(::open("/dev/zero", O_RDONLY)).get()});  // no memfd
+  agent.Send(envelope, {Memfd(std::string(bytes.size(), '\xFF'), kPayloadSeals).get()});
+  envelope.set_payload_bytes(~std::uint64_t{0});
+  agent.Send(envelope, {Memfd(bytes, kPayloadSeals).get()});
+  ASSERT_TRUE(server_.Until([&] { return sink().rejected.size() == 6; }));
+  EXPECT_THAT(sink().rejected[0].what, HasSubstr("seals"));
+  EXPECT_THAT(sink().rejected[1].what, HasSubstr("no descriptor"));
+  EXPECT_THAT(sink().rejected[2].what, HasSubstr("bytes of"));
+  EXPECT_THAT(sink().rejected[5].what, HasSubstr("too large"));
+  EXPECT_EQ(counters().rejected, 6u);
+  EXPECT_EQ(server_->connection_count(), 1u);  // it goes on
+}
+
+TEST_F(ServerTest, ArenasAreMappedAndDrained) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  FakeArena arena(2, 16);
+  arena.BeginThread(static_cast<std::uint32_t>(::gettid()));
+  arena.Append(TAILOR_LOG_PIPELINE_BEGIN, 4);
+  UniqueFd file = ArenaFile(arena);
+  agent.Arena(file, arena.bytes());
+  ASSERT_TRUE(server_.Until([&] { return sink().activity.size() == 1 && !sink().settled.empty(); }));
+  EXPECT_EQ(sink().activity[0].tid, ::gettid());
+  EXPECT_EQ(sink().activity[0].records.size(), 1u);
+  EXPECT_EQ(sink().arenas[0].arena->ReadSlot(0).tid, static_cast<std::uint32_t>(::gettid()));
+}
+
+TEST_F(ServerTest, ArenasThatCouldHurtAreRefused) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  FakeArena arena(2, 16);
+  FakeArena foreign(2, 16);
+  foreign.header().magic = 0;
+  agent.Arena(ArenaFile(arena, F_SEAL_GROW), arena.bytes());  // could shrink under the mapping
+  agent.Arena(UniqueFd(), arena.bytes());
+  agent.Arena(ArenaFile(arena), arena.bytes() * 2);
+  agent.Arena(ArenaFile(arena), 0);
+  agent.Arena(ArenaFile(foreign), foreign.bytes());
+  ASSERT_TRUE(server_.Until([&] { return sink().rejected.size() == 5; }));
+  EXPECT_TRUE(sink().arenas.empty());
+  agent.Arena(ArenaFile(arena), arena.bytes());
+  agent.Arena(ArenaFile(arena), arena.bytes());
+  ASSERT_TRUE(server_.Until([&] { return sink().rejected.size() == 6; }));
+  EXPECT_EQ(sink().arenas.size(), 1u);
+}
+
+TEST_F(ServerTest, NothingSettlesBeforeEverythingQueuedHasCome) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  FakeArena arena(1, 16);
+  arena.header().messages_queued = 1;
+  UniqueFd file = ArenaFile(arena);
+  agent.Arena(file, arena.bytes());
+  ASSERT_TRUE(server_.Until([&] { return sink().arenas.size() == 1; }));
+  server_.Poll(10);
+  EXPECT_TRUE(sink().settled.empty());
+  agent.Send(Plan(1));
+  std::uint64_t one = 1;
+  ASSERT_EQ(::pwrite(file.get(), &one, 8, offsetof(tailor_arena_header, messages_settled)), 8);
+  ASSERT_TRUE(server_.Until([&] { return !sink().settled.empty(); }));
+  EXPECT_EQ(sink().messages.size(), 1u);
+}
+
+TEST_F(ServerTest, TimesFromTheFutureAreSetToTheArrival) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  Body plan = Plan(1);
+  plan.set_tsc(~std::uint64_t{0});
+  agent.Send(plan);
+  ASSERT_TRUE(server_.Until([&] { return sink().messages.size() == 1; }));
+  EXPECT_EQ(sink().messages[0].message.tsc(), sink().messages[0].received_tsc);
+  EXPECT_EQ(counters().future_times, 1u);
+}
+
+TEST_F(ServerTest, GarbageBeforeHelloEndsTheConnection) {
+  for (const std::string& bytes : {std::string("GET / HTTP/1.1\r\n"), std::string(60'000, '\xFF'),
+                                   Plan(1).SerializeAsString(), std::string(1, '\0')}) {
+    RawAgent agent(server_.path());
+    agent.SendBytes(bytes);
+    std::uint64_t before = counters().protocol_errors;
+    ASSERT_TRUE(server_.Until([&] { return counters().protocol_errors == before + 1; }));
+    EXPECT_EQ(server_->connection_count(), 0u);
+  }
+  EXPECT_TRUE(sink().connected.empty());
+  EXPECT_TRUE(sink().gone.empty());
+}
+
+TEST_F(ServerTest, GarbageAfterHelloIsCountedAndEndsItInTheLongRun) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  for (std::size_t i = 0; i <= kMaxRejections; ++i) {
+    agent.SendBytes("\xFF\xFFrubbish");
+    server_.Poll(1);
+  }
+  ExpectGone(GoneReason::kProtocol, "too many");
+  EXPECT_EQ(counters().rejected, kMaxRejections + 1);
+}
+
+TEST_F(ServerTest, OversizedPacketsAndSwarmsOfDescriptorsEndIt) {
+  {
+    RawAgent agent(server_.path());
+    ASSERT_TRUE(Open(agent));
+    agent.SendBytes(std::string(kMaxPacketBytes + 1, '\0'));
+    ExpectGone(GoneReason::kProtocol, "more bytes or descriptors");
+  }
+  sink() = RecordingSink();
+  sink().server = &*server_;
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  UniqueFd file = Memfd("x", 0);
+  agent.Send(Plan(1), std::vector<int>(50, file.get()));
+  ExpectGone(GoneReason::kProtocol, "more bytes or descriptors");
+  EXPECT_TRUE(sink().messages.empty());
+}
+
+TEST_F(ServerTest, ASecondHelloEndsIt) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  agent.Hello();
+  ExpectGone(GoneReason::kProtocol, "second hello");
+}
+
+TEST_F(ServerTest, OneAgentAProcess) {
+  RawAgent first(server_.path());
+  ASSERT_TRUE(Open(first));
+  RawAgent second(server_.path());
+  second.Hello(std::string(16, 't'));
+  ASSERT_TRUE(server_.Until([&] { return counters().refused == 1; }));
+  EXPECT_THAT(second.Receive().refusal().reason(), HasSubstr("registered already"));
+  EXPECT_EQ(server_->connection_count(), 1u);
+  // One that comes back is welcome, even before its end was noticed.
+  first.Close();
+  RawAgent third(server_.path());
+  third.Hello();
+  ASSERT_TRUE(server_.Until([&] { return sink().connected.size() == 2; }));
+  EXPECT_EQ(sink().order, "CGC");
+}
+
+TEST_F(ServerTest, AReconnectedAgentsLogGoesOnWhereItWas) {
+  FakeArena arena(1, 16);
+  arena.BeginThread(5);
+  arena.Append(TAILOR_LOG_PIPELINE_BEGIN, 1);
+  UniqueFd file = ArenaFile(arena);
+  for (int round = 0; round < 2; ++round) {
+    RawAgent agent(server_.path());
+    agent.Hello();
+    agent.Arena(file, arena.bytes());
+    ASSERT_TRUE(server_.Until([&] { return sink().arenas.size() == static_cast<std::size_t>(round) + 1; }));
+    server_.Poll();
+    agent.Close();
+    ASSERT_TRUE(server_.Until([&] { return sink().gone.size() == static_cast<std::size_t>(round) + 1; }));
+  }
+  EXPECT_EQ(sink().Records(TAILOR_LOG_PIPELINE_BEGIN), 1u);
+}
+
+TEST_F(ServerTest, AForkedChildCannotSpeakForItsParent) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  pid_t child = ::fork();
+  if (child == 0) {
+    agent.Send(Plan(66));
+    ::_exit(0);
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  agent.Send(Plan(1));
+  ASSERT_TRUE(server_.Until([&] { return sink().messages.size() == 1; }));
+  EXPECT_EQ(sink().messages[0].message.plan_load().id(), 1u);
+  EXPECT_EQ(counters().foreign_packets, 1u);
+}
+
+TEST_F(ServerTest, TheEndOfAProcessIsSeenThoughItsChildHoldsTheSocket) {
+  int block[2];
+  ASSERT_EQ(::pipe(block), 0);
+  pid_t engine = ::fork();
+  if (engine == 0) {
+    RawAgent agent(server_.path());
+    agent.Hello();
+    agent.Receive();
+    if (::fork() == 0) {
+      char c;
+      ::close(block[1]);
+      [[maybe_unused]] auto n = ::read(block[0], &c, 1);  // lives on, with the socket, until the test is over
+    }
+    ::_exit(0);
+  }
+  ExpectGone(GoneReason::kProcessExit);
+  ::close(block[0]);
+  ::close(block[1]);
+  ::waitpid(engine, nullptr, 0);
+}
+
+TEST_F(ServerTest, APeerThatDoesNotReadItsAnswersIsClosed) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  Body barrier;
+  barrier.mutable_barrier()->set_sequence(1);
+  for (int i = 0; i < 100'000 && sink().gone.empty(); ++i) {
+    if (!agent.Send(barrier)) break;
+    if (i % 20 == 0) server_.Poll(1);
+  }
+  ExpectGone(GoneReason::kProtocol, "answers");
+}
+
+TEST_F(ServerTest, ASocketInUseIsAnErrorAStaleOneIsReplaced) {
+  RecordingSink other;
+  ServerOptions options;
+  options.socket_path = server_.path();
+  auto second = Server::Listen(options, other);
+  ASSERT_FALSE(second.ok());
+  EXPECT_THAT(second.error().message, HasSubstr("another tailord"));
+  // A daemon that was killed leaves its file behind.
+  std::string stale = server_.path() + ".stale";
+  {
+    UniqueFd killed(::socket(AF_UNIX, SOCK_SEQPACKET, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, stale.data(), stale.size());
+    ASSERT_EQ(::bind(killed.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  }
+  options.socket_path = stale;
+  auto third = Server::Listen(options, other);
+  EXPECT_TRUE(third.ok()) << third.error().message;
+  options.socket_path = "/nonexistent/agent.sock";
+  EXPECT_FALSE(Server::Listen(options, other).ok());
+  options.socket_path = std::string(200, 'x');
+  EXPECT_FALSE(Server::Listen(options, other).ok());
+}
+
+TEST_F(ServerTest, ConnectionsDoNotAddUp) {
+  auto descriptors = [] {
+    int count = 0;
+    for (int fd = 0; fd < 1024; ++fd) count += ::fcntl(fd, F_GETFD) >= 0;
+    return count;
+  };
+  int before = descriptors();
+  FakeArena arena(1, 16);
+  for (int i = 0; i < 200; ++i) {
+    RawAgent agent(server_.path());
+    agent.Hello(std::string(15, 's') + static_cast<char>(i));
+    agent.Arena(ArenaFile(arena), arena.bytes());
+    server_.Poll(1);
+    agent.Close();
+    server_.Poll(1);
+  }
+  ASSERT_TRUE(server_.Until([&] { return sink().gone.size() == 200; }));
+  sink().arenas.clear();
+  EXPECT_EQ(descriptors(), before);
+}
+
+}  // namespace
+}  // namespace tailor::registration::testing
