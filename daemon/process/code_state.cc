@@ -11,13 +11,20 @@ namespace {
 // User addresses of x86-64, five-level paging included.
 constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
 
+std::uint64_t size_of(const v1::CodeObject& code) {
+  return code.size() != 0 ? code.size() : code.code().size();
+}
+
 std::string check_range(const v1::CodeObject& code, const Limits& limits) {
+  const std::uint64_t size = size_of(code);
   if (code.id() == 0) return "has no id";
-  if (code.code().empty()) return "is empty";
-  if (code.code().size() > limits.code_bytes) return fmt::format("claims {} bytes", code.code().size());
-  if (code.base() == 0 || code.base() >= kUserEnd || code.code().size() > kUserEnd - code.base()) {
-    return fmt::format("claims {} bytes at {:#x}, which is no range of user addresses", code.code().size(),
-                       code.base());
+  if (size == 0) return "is empty";
+  if (size > limits.code_bytes) return fmt::format("claims {} bytes", size);
+  if (!code.code().empty() && code.code().size() != size) {
+    return fmt::format("brings {} bytes for a range of {}", code.code().size(), size);
+  }
+  if (code.base() == 0 || code.base() >= kUserEnd || size > kUserEnd - code.base()) {
+    return fmt::format("claims {} bytes at {:#x}, which is no range of user addresses", size, code.base());
   }
   return {};
 }
@@ -73,7 +80,7 @@ Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, 
   if (problem.empty()) {
     state.id = code.id();
     state.base = code.base();
-    state.end = code.base() + code.code().size();
+    state.end = code.base() + size_of(code);
     if (plan != nullptr) {
       state.plan = plan->id;
       state.level = plan->lowest_level();

@@ -1,77 +1,56 @@
-// Takes what a CaptureReader reads, decodes and sorts it at once, and keeps the events.
+// A sink that keeps what it is given.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <utility>
 #include <vector>
 
-#include "daemon/capture/event_sorter.h"
-#include "daemon/capture/record_decoder.h"
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/store/sink.h"
 
 namespace tailor::test {
 
-// Used on the reader's thread; looked at after the reader has stopped.
-class CollectingSink : public capture::ChunkSink {
+class CollectingSink : public store::ProfileSink {
  public:
-  void on_ring(const capture::RingLayout& layout) override {
-    auto found = decoders_.find(layout.ring);
-    if (found != decoders_.end()) {
-      (void)found->second.update(layout);
-      return;
-    }
-    auto decoder = capture::RecordDecoder::create(layout);
-    if (decoder) decoders_.emplace(layout.ring, std::move(*decoder));
-  }
-  void on_chunk(capture::RingChunk&& chunk) override {
-    capture::Batch batch;
-    decoders_.at(chunk.ring).decode(chunk.bytes, batch);
-    sorter.add(batch, late);
-    bytes += chunk.bytes.size();
-  }
-  void on_round(TimeNs horizon) override {
-    sorter.advance(horizon, events);
-    ++rounds;
-  }
-  void on_ring_closed(capture::RingIndex) override { ++closed; }
+  store::RecordingInfo recording;
+  std::map<ProcessId, store::ProcessRecord> processes;
+  std::map<ProcessId, store::Accounting> accounting;
+  std::map<std::pair<ProcessId, ExecutionHandle>, store::ExecutionRecord> executions;
+  std::vector<store::SampleRecord> samples;
+  std::vector<store::ActivityRecord> activity;
+  std::vector<PlanId> plans;
+  std::vector<CodeId> codes, unloads;
+  std::map<std::pair<ProcessId, std::int32_t>, std::string> threads;
+  TimeNs watermark = kTimeMin;
 
-  // To be called once, after the last round.
-  void settle() { sorter.advance(kTimeMax, events); }
-
-  capture::DecodeCounts counts() const {
-    capture::DecodeCounts sum;
-    for (const auto& [ring, decoder] : decoders_) {
-      sum.samples += decoder.counts().samples;
-      sum.malformed += decoder.counts().malformed;
-      sum.unknown_type += decoder.counts().unknown_type;
-      sum.unknown_id += decoder.counts().unknown_id;
-      sum.cut_bytes += decoder.counts().cut_bytes;
-      sum.lost += decoder.counts().lost;
-    }
-    return sum;
+  // Of the process and, unless 0, the thread.
+  std::vector<store::SampleRecord> samples_of(ProcessId process, std::int32_t tid = 0) const {
+    std::vector<store::SampleRecord> found;
+    std::copy_if(samples.begin(), samples.end(), std::back_inserter(found), [&](const auto& sample) {
+      return sample.process == process && (tid == 0 || sample.tid == tid);
+    });
+    return found;
   }
 
-  std::map<std::int32_t, std::uint64_t> samples_by_thread() const {
-    std::map<std::int32_t, std::uint64_t> samples;
-    for (const capture::Event& event : events.events) {
-      if (event.kind == capture::Kind::kSample) ++samples[event.tid];
-    }
-    return samples;
+  void on_recording(const store::RecordingInfo& v) override { recording = v; }
+  void on_process(const store::ProcessRecord& v) override { processes[v.process] = v; }
+  void on_thread(ProcessId p, std::int32_t tid, const std::string& name) override {
+    threads[{p, tid}] = name;
   }
-
-  std::size_t count_of(capture::Kind kind) const {
-    std::size_t count = 0;
-    for (const capture::Event& event : events.events) count += event.kind == kind;
-    return count;
+  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
+  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
+  void on_plan(ProcessId, TimeNs, const v1::Plan& plan) override { plans.push_back(plan.id()); }
+  void on_code(ProcessId, TimeNs, const v1::CodeObject& code) override { codes.push_back(code.id()); }
+  void on_code_unload(ProcessId, TimeNs, CodeId code) override { unloads.push_back(code); }
+  void on_execution(const store::ExecutionRecord& v) override { executions[{v.process, v.handle}] = v; }
+  void on_samples(std::span<const store::SampleRecord> v) override {
+    samples.insert(samples.end(), v.begin(), v.end());
   }
-
-  capture::EventSorter sorter;
-  capture::Batch events, late;
-  std::uint64_t bytes = 0;
-  std::uint64_t rounds = 0, closed = 0;
-
- private:
-  std::map<capture::RingIndex, capture::RecordDecoder> decoders_;
+  void on_activity(std::span<const store::ActivityRecord> v) override {
+    activity.insert(activity.end(), v.begin(), v.end());
+  }
+  void on_accounting(const store::Accounting& v) override { accounting[v.process] = v; }
+  void on_watermark(TimeNs v) override { watermark = v; }
 };
 
 }  // namespace tailor::test

@@ -31,6 +31,16 @@ TEST(CheckCode, BytesBeforeTheFirstRowAreUnmapped) {
   EXPECT_EQ(code.row_at(0x1008).link, 2u);
 }
 
+TEST(CheckCode, ARangeNeedsNoBytes) {
+  PlanState plan = check_plan(small_plan(1), {}).value();
+  v1::CodeObject code = small_code(5, 1, 0x1000);
+  code.clear_code();
+  code.set_size(100);
+  Result<CodeState> checked = check_code(code, &plan, {});
+  ASSERT_TRUE(checked.ok()) << checked.error().message;
+  EXPECT_EQ(checked->end, 0x1064u);
+}
+
 struct Harm {
   std::string name;
   std::function<void(v1::CodeObject&)> change;
@@ -55,6 +65,12 @@ INSTANTIATE_TEST_SUITE_P(
         Harm{"NoId", [](v1::CodeObject& c) { c.set_id(0); }},
         Harm{"Empty", [](v1::CodeObject& c) { c.clear_code(); }},
         Harm{"TooLarge", [](v1::CodeObject& c) { c.set_code(std::string((1 << 20) + 1, 'x')); }},
+        Harm{"ClaimsTooMuch",
+             [](v1::CodeObject& c) {
+               c.clear_code();
+               c.set_size(UINT64_MAX);
+             }},
+        Harm{"BytesOfAnotherSize", [](v1::CodeObject& c) { c.set_size(65); }},
         Harm{"AtZero", [](v1::CodeObject& c) { c.set_base(0); }},
         Harm{"InTheKernel", [](v1::CodeObject& c) { c.set_base(0xffffffff81000000); }},
         Harm{"WrapsAround", [](v1::CodeObject& c) { c.set_base(UINT64_MAX - 8); }},

@@ -1,0 +1,53 @@
+// Everything that can happen to a pipeline, as calls: what the live session makes, what the journal keeps and
+// what a replay makes again. Nothing else reaches the pipeline: no clock, no file, no random number.
+#pragma once
+
+#include "daemon/capture/ring_chunk.h"
+#include "daemon/clock/conversion.h"
+#include "daemon/registration/events.h"
+#include "daemon/store/sink.h"
+#include "proto/base/ids.h"
+
+namespace tailor::session {
+
+// A process that is sampled, or was found to run, before it said anything itself.
+struct KnownProcess {
+  ProcessId process;
+  std::string comm;
+};
+
+// One thread. Times of events are those of their sources; `now` is CLOCK_MONOTONIC_RAW.
+class Input {
+ public:
+  virtual ~Input() = default;
+
+  // How the recording is made; given again when it changes (an event source was added).
+  virtual void on_recording(const store::RecordingInfo& info) = 0;
+  // A piece of the clock's timeline; `restarted`: what was before it no longer counts. The first one comes
+  // before anything that carries a TSC value.
+  virtual void on_clock(const clock::Conversion& piece, bool restarted) = 0;
+  virtual void on_known_process(const KnownProcess& process) = 0;
+
+  // As capture::ChunkSink.
+  virtual void on_ring(const capture::RingLayout& layout) = 0;
+  virtual void on_chunk(const capture::RingChunk& chunk) = 0;
+  virtual void on_round(TimeNs horizon) = 0;
+  virtual void on_ring_closed(capture::RingIndex ring) = 0;
+
+  // As registration::Sink.
+  virtual void on_connected(const registration::PeerConnected& event) = 0;
+  virtual void on_message(const registration::PeerMessage& event) = 0;
+  virtual void on_activity(const registration::ActivityRecords& event) = 0;
+  virtual void on_settled(const registration::Settled& event) = 0;
+  virtual void on_gone(const registration::PeerGone& event) = 0;
+
+  // The process has ended, and everything its rings held was handed over.
+  virtual void on_process_ended(ProcessId process) = 0;
+
+  // Time has passed: what is older than the watermark is attributed and given out.
+  virtual void advance(TimeNs now) = 0;
+  // The same up to `now` itself: the caller knows that nothing earlier is still on its way.
+  virtual void flush(TimeNs now) = 0;
+};
+
+}  // namespace tailor::session

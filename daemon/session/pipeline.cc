@@ -1,0 +1,280 @@
+#include "daemon/session/pipeline.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "daemon/attribute/attribute.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr std::size_t kSamplesAtOnce = 4096;
+
+}  // namespace
+
+Pipeline::Pipeline(store::ProfileSink& sink, PipelineOptions options)
+    : sink_(sink),
+      options_(options),
+      table_(options_.limits),
+      words_(table_, timeline_, options_.limits, sink_, problems_) {}
+
+void Pipeline::on_recording(const store::RecordingInfo& info) {
+  sink_.on_recording(info);
+}
+
+void Pipeline::on_clock(const clock::Conversion& piece, bool restarted) {
+  Status taken = restarted ? timeline_.restart(piece) : timeline_.append(piece);
+  if (!taken.ok()) problems_.add({}, taken.error().message);
+}
+
+void Pipeline::on_known_process(const KnownProcess& process) {
+  ProcessEntry& entry = table_.get(process.process, now_);
+  entry.record.comm = process.comm;
+  entry.record_changed = true;
+}
+
+void Pipeline::on_ring(const capture::RingLayout& layout) {
+  Status opened = rings_.open(layout);
+  if (!opened.ok()) {
+    ++stats_.refused_rings;
+    problems_.add({}, opened.error().message);
+    return;
+  }
+  cpu_wide_ = cpu_wide_ || layout.pid < 0;
+}
+
+void Pipeline::on_chunk(const capture::RingChunk& chunk) {
+  decoded_.clear();
+  late_.clear();
+  const capture::RingLayout* layout = rings_.decode(chunk, decoded_);
+  if (layout == nullptr) {
+    problems_.add({}, "bytes of a ring that is not open");
+    return;
+  }
+  adopt_nameless(*layout, decoded_);
+  count_losses(*layout, decoded_);
+  sorter_.add(decoded_, late_);
+  take_late(late_);
+}
+
+void Pipeline::on_round(TimeNs horizon) {
+  round_ = std::max(round_, horizon);
+}
+
+void Pipeline::on_ring_closed(capture::RingIndex ring) {
+  rings_.close(ring);
+}
+
+void Pipeline::on_process_ended(ProcessId process) {
+  if (ProcessEntry* entry = table_.find(process)) words_.ended(*entry, now_);
+}
+
+void Pipeline::advance(TimeNs now) {
+  now_ = std::max(now_, now);
+  TimeNs target = now_ - options_.delay;
+  if (!rings_.empty()) target = std::min(target, round_);
+  const TimeNs said = settled();
+  if (said < now_ - options_.max_lag && said < target) ++stats_.without_settlement;
+  move_watermark(std::max(std::min(target, said), now_ - options_.max_lag));
+}
+
+void Pipeline::flush(TimeNs now) {
+  now_ = std::max(now_, now);
+  move_watermark(now);
+}
+
+TimeNs Pipeline::settled() {
+  TimeNs least = kTimeMax;
+  table_.for_each([&](const ProcessEntry& entry) {
+    if (entry.connection != 0) least = std::min(least, entry.settled);
+  });
+  return least;
+}
+
+PipelineStats Pipeline::stats() const {
+  PipelineStats stats = stats_;
+  stats.watermark = sorter_.watermark();
+  stats.late = sorter_.counts().late;
+  stats.undecoded = rings_.undecoded();
+  stats.problems = problems_.count();
+  stats.processes = table_.size();
+  stats.pending = sorter_.pending();
+  return stats;
+}
+
+// The kernel no longer knows the number of a thread that is almost gone.
+void Pipeline::adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch) {
+  if (layout.pid <= 0) return;
+  for (capture::Event& event : batch.events) {
+    if (event.pid < 0) event.pid = layout.pid;
+  }
+}
+
+// Losses belong to the process whose ring it is, whoever ran when the kernel noticed.
+void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Batch& batch) {
+  ProcessEntry* entry = nullptr;
+  for (const capture::Event& event : batch.events) {
+    const bool loss = event.kind == capture::Kind::kLost || event.kind == capture::Kind::kLostSamples ||
+                      event.kind == capture::Kind::kThrottle || event.kind == capture::Kind::kGap;
+    if (!loss) continue;
+    if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
+    store::Accounting& totals = accounting(entry);
+    if (event.kind == capture::Kind::kLost) totals.lost_ring += event.weight;
+    if (event.kind == capture::Kind::kLostSamples) totals.lost_hardware += event.weight;
+    if (event.kind == capture::Kind::kThrottle) ++totals.throttled;
+    if (event.kind == capture::Kind::kGap) totals.gap_ns += event.weight;
+  }
+}
+
+// A late sample may have lost the code it ran in: it is counted, not guessed at. The rest is still of use.
+void Pipeline::take_late(const capture::Batch& late) {
+  for (const capture::Event& event : late.events) {
+    if (event.kind != capture::Kind::kSample) {
+      handle(late, event);
+      continue;
+    }
+    store::Accounting& totals = accounting(owner(event.pid, event.time));
+    ++totals.received;
+    ++totals.late;
+  }
+}
+
+void Pipeline::move_watermark(TimeNs watermark) {
+  if (watermark <= sorter_.watermark()) {
+    tell_changes();
+    return;
+  }
+  in_order_.clear();
+  sorter_.advance(watermark, in_order_);
+  for (const capture::Event& event : in_order_.events) handle(in_order_, event);
+  flush_samples();
+  tell_changes();
+  sink_.on_watermark(watermark);
+  table_.for_each([&](ProcessEntry& entry) { entry.state.trim(watermark); });
+  table_.trim(watermark);
+}
+
+void Pipeline::handle(const capture::Batch& batch, const capture::Event& event) {
+  switch (event.kind) {
+    case capture::Kind::kSample:
+      return sample(batch, event);
+    case capture::Kind::kComm:
+      return name_thread(batch, event);
+    case capture::Kind::kFork:
+      if (event.pid != event.parent_pid) process_started(event);
+      return;
+    case capture::Kind::kExit:
+      return thread_ended(event);
+    default:
+      return;
+  }
+}
+
+void Pipeline::sample(const capture::Batch& batch, const capture::Event& event) {
+  ProcessEntry* entry = owner(event.pid, event.time);
+  store::Accounting& totals = accounting(entry);
+  ++totals.received;
+  if (entry == nullptr) {
+    ++totals.filtered;
+    return;
+  }
+  if (entry->record.first_seen == 0) {
+    entry->record.first_seen = event.time;
+    entry->record_changed = true;
+  }
+  store::SampleRecord record;
+  record.time = event.time;
+  record.process = entry->id();
+  record.tid = event.tid;
+  record.cpu = event.cpu;
+  record.source = event.source;
+  record.mode = event.mode;
+  record.has_tag = event.has_tag;
+  record.weight = event.weight;
+  record.ip = event.ip;
+  record.user_ip = event.user_ip;
+  record.tag = event.tag;
+  record.address = event.has_address ? event.address : 0;
+  record.attribution = attribute::attribute(event, batch.chain(event), &entry->state);
+  const bool found = record.attribution.how != attribute::How::kUnattributed;
+  ++(found ? totals.attributed : totals.unattributed);
+  ++stats_.samples;
+  samples_.push_back(record);
+  if (samples_.size() >= kSamplesAtOnce) flush_samples();
+}
+
+void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {
+  ProcessEntry* entry = owner(event.pid, event.time);
+  if (entry == nullptr) return;
+  std::string name(batch.text_of(event));
+  if (event.pid == event.tid) {
+    entry->record.comm = name;
+    entry->record_changed = true;
+  }
+  sink_.on_thread(entry->id(), event.tid, name);
+}
+
+// The child may be known already: its agent speaks through a socket, which is faster than a ring.
+void Pipeline::process_started(const capture::Event& event) {
+  ProcessEntry* newest = table_.at(event.pid, kTimeMax);
+  if (newest != nullptr && !newest->was_there_before(event.time)) {
+    newest->since = std::min(newest->since, event.time);
+    return;
+  }
+  ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
+  const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+  if (child != nullptr && parent != nullptr) child->record.comm = parent->record.comm;
+}
+
+// Processes of which only the number is known have nobody else who says that they ended.
+void Pipeline::thread_ended(const capture::Event& event) {
+  ProcessEntry* entry = table_.at(event.pid, event.time);
+  const bool process = event.pid == event.tid;
+  if (process && entry != nullptr && entry->id().start == 0)
+    entry->ended = std::min(entry->ended, event.time);
+}
+
+ProcessEntry* Pipeline::owner(std::int32_t pid, TimeNs time) {
+  ProcessEntry* entry = table_.at(pid, time);
+  if (entry != nullptr || cpu_wide_) return entry;
+  return table_.add_unnamed(pid, kTimeMin);
+}
+
+store::Accounting& Pipeline::accounting(ProcessEntry* entry) {
+  if (entry == nullptr) {
+    nobodys_changed_ = true;
+    return nobodys_;
+  }
+  entry->accounting_changed = true;
+  return entry->accounting;
+}
+
+// A process is told before its samples.
+void Pipeline::flush_samples() {
+  if (samples_.empty()) return;
+  table_.for_each([&](ProcessEntry& entry) {
+    if (!entry.record_changed || entry.record.first_seen == 0) return;
+    sink_.on_process(entry.record);
+    entry.record_changed = false;
+  });
+  sink_.on_samples(samples_);
+  samples_.clear();
+}
+
+void Pipeline::tell_changes() {
+  table_.for_each([&](ProcessEntry& entry) {
+    if (entry.record_changed && entry.record.first_seen != 0) {
+      sink_.on_process(entry.record);
+      entry.record_changed = false;
+    }
+    if (!entry.accounting_changed) return;
+    sink_.on_accounting(entry.accounting);
+    entry.accounting_changed = false;
+  });
+  if (!nobodys_changed_) return;
+  sink_.on_accounting(nobodys_);
+  nobodys_changed_ = false;
+}
+
+}  // namespace tailor::session

@@ -1,0 +1,105 @@
+// From inputs to a profile: decodes, sorts, attributes behind the watermark, and hands on. Deterministic: the
+// same inputs give the same calls on the sink, so a journal replays to a byte-identical profile.
+//
+//   rings ----> decoders ----> sorter --+
+//                                       | watermark = the least of: now - delay, the readers' horizon, what
+//   agents ---> process table ----------+ each connected agent has settled; but never behind now - max_lag
+//                                       v
+//                                  attribute() ----> sink
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "daemon/capture/event_sorter.h"
+#include "daemon/clock/timeline.h"
+#include "daemon/process/limits.h"
+#include "daemon/session/agent_words.h"
+#include "daemon/session/input.h"
+#include "daemon/session/problems.h"
+#include "daemon/session/process_table.h"
+#include "daemon/session/ring_set.h"
+
+namespace tailor::session {
+
+struct PipelineOptions {
+  TimeNs delay = 200'000'000;      // how long samples wait for what is said about them
+  TimeNs max_lag = 2'000'000'000;  // but never longer than this
+  process::Limits limits;
+};
+
+struct PipelineStats {
+  TimeNs watermark = kTimeMin;
+  std::uint64_t samples = 0;    // given to the sink
+  std::uint64_t late = 0;       // events that came after the watermark had passed them
+  std::uint64_t undecoded = 0;  // records
+  std::uint64_t refused_rings = 0;
+  std::uint64_t without_settlement = 0;  // times the watermark went on though an agent had not settled
+  std::uint64_t problems = 0;
+  std::size_t processes = 0;
+  std::size_t pending = 0;  // events that wait for the watermark
+};
+
+// One thread; `sink` must outlive it.
+class Pipeline : public Input {
+ public:
+  Pipeline(store::ProfileSink& sink, PipelineOptions options = {});
+
+  void on_recording(const store::RecordingInfo& info) override;
+  void on_clock(const clock::Conversion& piece, bool restarted) override;
+  void on_known_process(const KnownProcess& process) override;
+  void on_ring(const capture::RingLayout& layout) override;
+  void on_chunk(const capture::RingChunk& chunk) override;
+  void on_round(TimeNs horizon) override;
+  void on_ring_closed(capture::RingIndex ring) override;
+  void on_connected(const registration::PeerConnected& event) override { words_.connected(event); }
+  void on_message(const registration::PeerMessage& event) override { words_.message(event); }
+  void on_activity(const registration::ActivityRecords& event) override { words_.activity(event); }
+  void on_settled(const registration::Settled& event) override { words_.settled(event); }
+  void on_gone(const registration::PeerGone& event) override { words_.gone(event, now_); }
+  void on_process_ended(ProcessId process) override;
+  void advance(TimeNs now) override;
+  void flush(TimeNs now) override;
+
+  PipelineStats stats() const;
+  // What every connected agent has settled, kTimeMax without one: for whoever waits before a flush.
+  TimeNs settled();
+  TimeNs horizon() const { return round_; }
+  std::vector<Problem> take_problems() { return problems_.take(); }
+  ProcessTable& processes() { return table_; }
+  const clock::Timeline& timeline() const { return timeline_; }
+
+ private:
+  static void adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch);
+  void count_losses(const capture::RingLayout& layout, const capture::Batch& batch);
+  void take_late(const capture::Batch& late);
+  void move_watermark(TimeNs watermark);
+  void handle(const capture::Batch& batch, const capture::Event& event);
+  void sample(const capture::Batch& batch, const capture::Event& event);
+  void name_thread(const capture::Batch& batch, const capture::Event& event);
+  void process_started(const capture::Event& event);
+  void thread_ended(const capture::Event& event);
+  ProcessEntry* owner(std::int32_t pid, TimeNs time);
+  store::Accounting& accounting(ProcessEntry* entry);
+  void flush_samples();
+  void tell_changes();
+
+  store::ProfileSink& sink_;
+  PipelineOptions options_;
+  Problems problems_;
+  clock::Timeline timeline_;
+  ProcessTable table_;
+  AgentWords words_;
+  RingSet rings_;
+  capture::EventSorter sorter_;
+  store::Accounting nobodys_;  // of no process
+  bool nobodys_changed_ = false;
+  bool cpu_wide_ = false;  // rings hold samples of processes nobody asked for
+  TimeNs now_ = kTimeMin;
+  TimeNs round_ = kTimeMin;
+  PipelineStats stats_;
+  capture::Batch decoded_, late_, in_order_;
+  std::vector<store::SampleRecord> samples_;
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,69 @@
+#include "daemon/session/process_table.h"
+
+#include <algorithm>
+
+namespace tailor::session {
+
+ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits)
+    : state(id, limits), since(from) {
+  record.process = id;
+  accounting.process = id;
+}
+
+ProcessEntry& ProcessTable::get(ProcessId id, TimeNs since) {
+  if (ProcessEntry* known = find(id)) return *known;
+  const auto found = by_pid_.find(id.pid);
+  if (found == by_pid_.end() || found->second.empty()) return insert(id, kTimeMin);
+  ProcessEntry& last = *found->second.back();
+  TimeNs from = since;
+  if (last.ended != kTimeMax) {
+    from = last.ended;
+  } else if (last.id().start == 0) {
+    from = last.since;
+    last.ended = last.since;  // what it was given so far stays with it
+  } else {
+    last.ended = since;
+  }
+  return insert(id, from);
+}
+
+ProcessEntry* ProcessTable::find(ProcessId id) {
+  const auto found = by_pid_.find(id.pid);
+  if (found == by_pid_.end()) return nullptr;
+  for (auto& entry : found->second) {
+    if (entry->id() == id && (id.start != 0 || entry->ended == kTimeMax)) return entry.get();
+  }
+  return nullptr;
+}
+
+ProcessEntry* ProcessTable::at(std::int32_t pid, TimeNs time) {
+  const auto found = by_pid_.find(pid);
+  if (found == by_pid_.end()) return nullptr;
+  for (auto entry = found->second.rbegin(); entry != found->second.rend(); ++entry) {
+    if ((*entry)->since <= time) return entry->get();
+  }
+  return found->second.front().get();
+}
+
+ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
+  if (size_ >= kMaxProcesses) return nullptr;
+  if (ProcessEntry* last = at(pid, kTimeMax); last != nullptr && last->ended == kTimeMax) last->ended = since;
+  return &insert({pid, 0}, since);
+}
+
+void ProcessTable::trim(TimeNs watermark) {
+  for (auto it = by_pid_.begin(); it != by_pid_.end();) {
+    size_ -= std::erase_if(it->second, [&](const auto& entry) {
+      return entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
+    });
+    it = it->second.empty() ? by_pid_.erase(it) : std::next(it);
+  }
+}
+
+ProcessEntry& ProcessTable::insert(ProcessId id, TimeNs since) {
+  Entries& entries = by_pid_[id.pid];
+  ++size_;
+  return *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_));
+}
+
+}  // namespace tailor::session

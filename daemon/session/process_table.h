@@ -1,0 +1,84 @@
+// The processes a pipeline has heard of, and which of them had a pid at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/process/process_state.h"
+#include "daemon/registration/events.h"
+#include "daemon/store/sink.h"
+#include "proto/base/ids.h"
+
+namespace tailor::session {
+
+struct ProcessEntry {
+  ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits);
+
+  ProcessId id() const { return state.id(); }
+  // It was sampled, or spoke, before `time`.
+  bool was_there_before(TimeNs time) const {
+    return (record.first_seen != 0 && record.first_seen < time) ||
+           (record.registered != kTimeMin && record.registered < time);
+  }
+
+  process::ProcessState state;
+  store::ProcessRecord record;
+  bool record_changed = true;
+  store::Accounting accounting;
+  bool accounting_changed = false;
+  TimeNs since;             // samples of its pid from here on are its
+  TimeNs ended = kTimeMax;  // nothing of it comes after
+
+  registration::ConnectionId connection = 0;  // 0: no agent is connected
+  std::string agent_session;                  // the agent's own number for itself
+  bool resync = false;                        // the agent is saying again what is live
+  TimeNs resync_since = 0;
+  TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
+  std::map<ExecutionHandle, store::ExecutionRecord> running;
+  std::set<ExecutionHandle> said_again;
+  std::set<std::uint32_t> region_kinds;
+};
+
+// One thread. Entries stay where they are until trim() removes them.
+class ProcessTable {
+ public:
+  explicit ProcessTable(const process::Limits& limits) : limits_(limits) {}
+
+  // The process of that identity; made if new. If its pid was so far known by number only (start 0), the new
+  // one takes over from there; else from `since`, or from the end of the process that had the pid before.
+  ProcessEntry& get(ProcessId id, TimeNs since);
+  ProcessEntry* find(ProcessId id);
+  // Who had `pid` at `time`: of those known, the newest that began by then, else the oldest. NULL if there is
+  // none.
+  ProcessEntry* at(std::int32_t pid, TimeNs time);
+  // A process of which only the number is known. NULL beyond the limit of processes.
+  ProcessEntry* add_unnamed(std::int32_t pid, TimeNs since);
+
+  // Forgets processes that ended before `watermark`.
+  void trim(TimeNs watermark);
+
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (auto& [pid, entries] : by_pid_) {
+      for (auto& entry : entries) visit(*entry);
+    }
+  }
+  std::size_t size() const { return size_; }
+
+ private:
+  using Entries = std::vector<std::unique_ptr<ProcessEntry>>;  // of one pid, by `since`
+  static constexpr std::size_t kMaxProcesses = 65536;
+
+  ProcessEntry& insert(ProcessId id, TimeNs since);
+
+  process::Limits limits_;
+  std::map<std::int32_t, Entries> by_pid_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,37 @@
+// The decoders of all rings, and what their bytes become.
+#pragma once
+
+#include <cstdint>
+#include <map>
+
+#include "daemon/capture/batch.h"
+#include "daemon/capture/record_decoder.h"
+#include "daemon/capture/ring_chunk.h"
+#include "proto/base/result.h"
+
+namespace tailor::session {
+
+// One thread.
+class RingSet {
+ public:
+  // A new ring, or a new layout of a known one. Fails for a layout that contradicts itself, and for one whose
+  // records are stamped by a clock that cannot be converted.
+  Status open(const capture::RingLayout& layout);
+  void close(capture::RingIndex ring);
+  // Appends the events of `chunk`; returns the ring's layout, NULL if there is no such ring.
+  const capture::RingLayout* decode(const capture::RingChunk& chunk, capture::Batch& out);
+
+  bool empty() const { return decoders_.empty(); }
+  // Records of all rings, closed ones included, that could not be decoded.
+  std::uint64_t undecoded() const;
+
+ private:
+  static std::uint64_t undecoded(const capture::DecodeCounts& counts) {
+    return counts.malformed + counts.unknown_id;
+  }
+
+  std::map<capture::RingIndex, capture::RecordDecoder> decoders_;
+  std::uint64_t undecoded_closed_ = 0;
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,146 @@
+// Speaks to a session::Input as a small host would: one ring, a clock of one tick a nanosecond, engines whose
+// words are given as protobuf messages.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/session/input.h"
+#include "tests/support/record_encoder.h"
+
+namespace tailor::test {
+
+inline constexpr std::uint64_t kScriptKey = 0x5eed;
+
+class ScriptedInput {
+ public:
+  explicit ScriptedInput(session::Input& input) : input_(input) {
+    format_.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+                          PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
+    format_.regs_user = (1u << 8) | (1u << 23);  // IP, R15
+    format_.tag_register = 23;
+    format_.period = 1000;
+  }
+
+  // The clock and the ring: before anything else.
+  void open(std::int32_t pid = -1) {
+    clock::Conversion piece;
+    piece.mult = 1;
+    input_.on_clock(piece, false);
+    capture::RingLayout layout;
+    layout.pid = pid;
+    layout.formats.push_back(format_);
+    input_.on_ring(layout);
+  }
+
+  void hello(ProcessId process, std::uint64_t connection, TimeNs time, const std::string& session = "s1") {
+    registration::PeerConnected event;
+    event.connection = connection;
+    event.process = process;
+    event.received_tsc = static_cast<std::uint64_t>(time);
+    event.hello.set_engine_name("engine");
+    event.hello.set_tag_key(kScriptKey);
+    event.hello.set_session(session);
+    input_.on_connected(event);
+    connection_of(process) = connection;
+  }
+
+  template <typename Fill>
+  void say(ProcessId process, TimeNs time, Fill fill) {
+    registration::PeerMessage event;
+    event.connection = connection_of(process);
+    event.process = process;
+    event.received_tsc = static_cast<std::uint64_t>(time) + 50;
+    event.message.set_tsc(static_cast<std::uint64_t>(time));
+    fill(event.message);
+    input_.on_message(event);
+  }
+  void load(ProcessId process, TimeNs time, const v1::Plan& plan) {
+    say(process, time, [&](v1::AgentMessage& m) { *m.mutable_plan_load() = plan; });
+  }
+  void load(ProcessId process, TimeNs time, const v1::CodeObject& code) {
+    say(process, time, [&](v1::AgentMessage& m) { *m.mutable_code_load() = code; });
+  }
+  void unload_code(ProcessId process, TimeNs time, CodeId id) {
+    say(process, time, [&](v1::AgentMessage& m) { m.mutable_code_unload()->set_code_id(id); });
+  }
+  void unload_plan(ProcessId process, TimeNs time, PlanId id) {
+    say(process, time, [&](v1::AgentMessage& m) { m.mutable_plan_unload()->set_plan_id(id); });
+  }
+  void begin(ProcessId process, TimeNs time, ExecutionHandle handle, PlanId plan) {
+    say(process, time, [&](v1::AgentMessage& m) {
+      m.mutable_execution_begin()->set_handle(handle);
+      m.mutable_execution_begin()->set_id(std::string(16, static_cast<char>(handle)));
+      m.mutable_execution_begin()->set_plan_id(plan);
+    });
+  }
+  void end(ProcessId process, TimeNs time, ExecutionHandle handle) {
+    say(process, time, [&](v1::AgentMessage& m) { m.mutable_execution_end()->set_handle(handle); });
+  }
+
+  // The thread works for the execution from `from` to `to`.
+  void work(ProcessId process, std::int32_t tid, TimeNs from, TimeNs to, ExecutionHandle handle,
+            PlanId plan) {
+    registration::ActivityRecords event;
+    event.process = process;
+    event.tid = tid;
+    tailor_log_record record{};
+    record.tsc = static_cast<std::uint64_t>(from);
+    record.kind = TAILOR_LOG_EXECUTION_BEGIN;
+    record.a = handle;
+    record.b = plan;
+    event.records.push_back(record);
+    record.tsc = static_cast<std::uint64_t>(to);
+    record.kind = TAILOR_LOG_EXECUTION_END;
+    event.records.push_back(record);
+    input_.on_activity(event);
+  }
+  void settle(ProcessId process, TimeNs time) {
+    input_.on_settled({process, static_cast<std::uint64_t>(time)});
+  }
+  void gone(ProcessId process, registration::GoneReason reason) {
+    input_.on_gone({connection_of(process), process, reason, ""});
+  }
+
+  // Samples wait in the ring until read().
+  void sample(std::int32_t pid, std::int32_t tid, TimeNs time, std::uint64_t ip, std::uint64_t r15 = 0) {
+    SampleFields fields;
+    fields.ip = ip;
+    fields.pid = pid;
+    fields.tid = tid;
+    fields.time = static_cast<std::uint64_t>(time);
+    fields.period = 1000;
+    fields.user_registers = {ip, r15};
+    append(chunk_.bytes, encode_sample(format_, fields));
+  }
+  void record(RecordBytes bytes, std::int32_t pid, TimeNs time) {
+    SampleFields fields;
+    fields.pid = fields.tid = pid;
+    fields.time = static_cast<std::uint64_t>(time);
+    append(chunk_.bytes, with_sample_id(std::move(bytes), format_, fields));
+  }
+  void read(TimeNs horizon = kTimeMax) {
+    input_.on_chunk(chunk_);
+    chunk_.bytes.clear();
+    input_.on_round(horizon);
+  }
+
+ private:
+  std::uint64_t& connection_of(ProcessId process) {
+    for (auto& [known, connection] : connections_) {
+      if (known == process) return connection;
+    }
+    return connections_.emplace_back(process, 0).second;
+  }
+
+  session::Input& input_;
+  capture::EventFormat format_;
+  capture::RingChunk chunk_;
+  std::vector<std::pair<ProcessId, std::uint64_t>> connections_;
+};
+
+}  // namespace tailor::test

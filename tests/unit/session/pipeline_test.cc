@@ -1,0 +1,185 @@
+// Watermark, accounting, and who has a pid.
+#include "daemon/session/pipeline.h"
+
+#include <gtest/gtest.h>
+
+#include "tailor/tag.h"
+#include "tests/unit/session/fixture.h"
+
+namespace tailor::session {
+namespace {
+
+using attribute::How;
+using attribute::Reason;
+
+TEST_F(PipelineTest, ASampleWaitsForTheDelayAndTheSettlement) {
+  start_engine();
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.read();
+  script.settle(kProcess, ms(11));
+  pipeline.advance(ms(209));
+  EXPECT_TRUE(sink.samples.empty());
+  pipeline.advance(ms(211));
+  ASSERT_EQ(sink.samples.size(), 1u);
+  EXPECT_EQ(sink.samples[0].attribution.how, How::kCode);
+  EXPECT_EQ(sink.samples[0].process, kProcess);
+  EXPECT_EQ(sink.samples[0].weight, 1000u);
+
+  script.sample(42, 42, ms(20), kCode + 16);
+  script.read();
+  pipeline.advance(ms(400));
+  EXPECT_EQ(sink.samples.size(), 1u) << "the agent has settled up to 11 ms only";
+  script.settle(kProcess, ms(21));
+  pipeline.advance(ms(400));
+  EXPECT_EQ(sink.samples.size(), 2u);
+}
+
+TEST_F(PipelineTest, ASampleWaitsForTheReadersHorizon) {
+  start_engine();
+  script.settle(kProcess, ms(500));
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.read(ms(9));
+  pipeline.advance(ms(300));
+  EXPECT_TRUE(sink.samples.empty());
+  pipeline.on_round(ms(11));
+  pipeline.advance(ms(300));
+  EXPECT_EQ(sink.samples.size(), 1u);
+}
+
+TEST_F(PipelineTest, AnAgentThatIsStuckHoldsTheOthersUpForTwoSecondsAtMost) {
+  start_engine();
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.read();
+  pipeline.advance(ms(2005));
+  EXPECT_TRUE(sink.samples.empty());
+  pipeline.advance(ms(2011));
+  EXPECT_EQ(sink.samples.size(), 1u);
+  EXPECT_GT(pipeline.stats().without_settlement, 0u);
+}
+
+TEST_F(PipelineTest, ADeadAgentHoldsNobodyUp) {
+  start_engine();
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.read();
+  script.gone(kProcess, registration::GoneReason::kHangup);
+  pipeline.advance(ms(211));
+  ASSERT_EQ(sink.samples.size(), 1u);
+  EXPECT_EQ(sink.samples[0].attribution.how, How::kCode) << "what it said still holds";
+}
+
+TEST_F(PipelineTest, AFlushGivesOutEverythingUpToNow) {
+  start_engine();
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.read();
+  pipeline.flush(ms(11));
+  EXPECT_EQ(sink.samples.size(), 1u);
+  EXPECT_EQ(sink.watermark, ms(11));
+}
+
+TEST_F(PipelineTest, TheAccountingAddsUp) {
+  start_engine();
+  script.settle(kProcess, ms(1000));
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.sample(42, 42, ms(11), 0x7f0000000000);
+  script.read();
+  pipeline.advance(ms(300));
+  script.sample(42, 42, ms(12), kCode + 16);  // late
+  script.sample(77, 77, ms(201), 0x400000);   // of a process that nobody asked for
+  script.record(test::RecordBytes(PERF_RECORD_LOST, 0).u64(0).u64(5), 42, ms(202));
+  script.read();
+  pipeline.advance(ms(600));
+  const store::Accounting& mine = sink.accounting.at(kProcess);
+  EXPECT_EQ(mine.received, 3u);
+  EXPECT_EQ(mine.attributed, 1u);
+  EXPECT_EQ(mine.unattributed, 1u);
+  EXPECT_EQ(mine.late, 1u);
+  EXPECT_EQ(mine.messages, 2u);
+  const store::Accounting& nobodys = sink.accounting.at(ProcessId{});
+  EXPECT_EQ(nobodys.received, 1u);
+  EXPECT_EQ(nobodys.filtered, 1u);
+  EXPECT_EQ(nobodys.lost_ring, 5u);
+  EXPECT_EQ(sink.samples.size(), 2u);
+}
+
+TEST_F(PipelineTest, BeforeTheHelloThereIsNoRegistration) {
+  pipeline.on_known_process({kProcess, "engine"});
+  script.sample(42, 42, ms(1), 0x400000);
+  script.read();
+  script.hello(kProcess, 1, ms(5));
+  script.sample(42, 42, ms(6), 0x400000);
+  script.read();
+  pipeline.flush(ms(10));
+  ASSERT_EQ(sink.samples.size(), 2u);
+  EXPECT_EQ(sink.samples[0].attribution.reason, Reason::kNotRegistered);
+  EXPECT_EQ(sink.samples[1].attribution.reason, Reason::kUnknownUserCode);
+  EXPECT_EQ(sink.samples[0].process, kProcess);
+  EXPECT_EQ(sink.processes.at(kProcess).comm, "engine");
+}
+
+TEST_F(PipelineTest, TagsOfSharedCodeAreRead) {
+  start_engine();
+  script.sample(42, 42, ms(1), 0x7f0000000000, tailor_tag_make(test::kScriptKey, 1, 1, 2, 3));
+  script.read();
+  pipeline.flush(ms(2));
+  EXPECT_EQ(sink.samples.at(0).attribution.how, How::kTag);
+}
+
+TEST_F(PipelineTest, AnotherProcessWithTheSamePidIsAnotherProcess) {
+  start_engine();
+  script.sample(42, 42, ms(1), kCode + 16);
+  script.read();
+  pipeline.advance(ms(2));
+  script.gone(kProcess, registration::GoneReason::kProcessExit);
+  const ProcessId next{42, 99};
+  script.hello(next, 2, ms(5), "s2");
+  script.sample(42, 42, ms(6), kCode + 16);
+  script.read();
+  pipeline.flush(ms(10));
+  ASSERT_EQ(sink.samples.size(), 2u);
+  EXPECT_EQ(sink.samples[0].process, kProcess);
+  EXPECT_EQ(sink.samples[0].attribution.how, How::kCode);
+  EXPECT_EQ(sink.samples[1].process, next);
+  EXPECT_EQ(sink.samples[1].attribution.how, How::kUnattributed);
+}
+
+TEST_F(PipelineTest, AForkedChildThatRegistersIsOneProcess) {
+  start_engine();
+  script.record(test::RecordBytes(PERF_RECORD_FORK, 0).u32(60).u32(42).u32(60).u32(42).u64(ms(3)), 42, ms(3));
+  script.sample(60, 60, ms(4), 0x400000);
+  script.read();
+  script.hello({60, 5}, 2, ms(5), "s2");
+  script.sample(60, 60, ms(6), 0x400000);
+  script.read();
+  pipeline.flush(ms(10));
+  EXPECT_EQ(sink.samples_of({60, 5}).size(), 2u);
+}
+
+TEST_F(PipelineTest, NamesOfThreadsAndProcesses) {
+  start_engine();
+  script.record(test::RecordBytes(PERF_RECORD_COMM, 0).u32(42).u32(42).text("weft"), 42, ms(1));
+  script.record(test::RecordBytes(PERF_RECORD_COMM, 0).u32(42).u32(44).text("worker"), 42, ms(1));
+  script.read();
+  pipeline.flush(ms(2));
+  EXPECT_EQ(sink.processes.at(kProcess).comm, "weft");
+  EXPECT_EQ((sink.threads.at({kProcess, 44})), "worker");
+}
+
+TEST_F(PipelineTest, GarbageIsCountedAndHarmless) {
+  start_engine();
+  capture::RingChunk garbage;
+  for (int i = 0; i < 4096; ++i) garbage.bytes.push_back(static_cast<std::byte>(i * 37));
+  pipeline.on_chunk(garbage);
+  garbage.ring = 9;
+  pipeline.on_chunk(garbage);
+  pipeline.on_ring({.ring = 3});
+  script.say(kOther, ms(1), [](v1::AgentMessage&) {});
+  script.say(kProcess, ms(1), [](v1::AgentMessage&) {});
+  script.load(kProcess, ms(1), v1::Plan());
+  pipeline.flush(ms(2));
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 2u);
+  EXPECT_EQ(pipeline.stats().refused_rings, 1u);
+  EXPECT_GE(pipeline.take_problems().size(), 4u);
+}
+
+}  // namespace
+}  // namespace tailor::session
