@@ -78,6 +78,8 @@ const EventFormat* RecordDecoder::format_of(const RecordView& record) {
   std::size_t needed = sample ? lookup_.position.from_start + 1 : lookup_.position.from_end;
   if (words < needed) return nullptr;
   std::uint64_t id = WordView(record.payload.data(), words)[sample ? needed - 1 : words - needed];
+  // perf itself writes records of what was there before the recording, without an id.
+  if (id == 0 && !sample) return &layout_.formats.front();
   if (id != last_.id || id == 0) {
     auto found = std::ranges::lower_bound(lookup_.ids, id, {}, &EventIdEntry::id);
     if (found == lookup_.ids.end() || found->id != id) return nullptr;

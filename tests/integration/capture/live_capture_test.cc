@@ -175,7 +175,8 @@ TEST(LiveLoss, AReaderThatStoppedReportsWhatItMissed) {
   DecodeCounts counts = sink.counts();
   EXPECT_GT(counts.lost, 1000u);
   EXPECT_EQ(counts.lost, (*session)->counts().lost);
-  double ticks = static_cast<double>(cpu_times.begin()->second) / static_cast<double>(options.events[0].period);
+  double ticks =
+      static_cast<double>(cpu_times.begin()->second) / static_cast<double>(options.events[0].period);
   double told = static_cast<double>(counts.samples + counts.lost);
   EXPECT_GT(told, 0.85 * ticks);
   EXPECT_LT(told, 1.1 * ticks);

@@ -1,0 +1,41 @@
+// Reads the records of a perf.data file (file and pipe mode;
+// tools/perf/Documentation/perf.data-file-format.txt in the kernel's source). Sans I/O: the caller gives the
+// bytes of the file, which are not trusted.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/capture/batch.h"
+#include "daemon/capture/record_decoder.h"
+#include "proto/base/result.h"
+
+namespace tailor::capture {
+
+// An event of the recording.
+struct PerfDataEvent {
+  perf_event_attr attr{};
+  std::vector<std::uint64_t> ids;
+  std::string name;  // as recorded, else made from the attribute
+};
+
+// What was read; times are those of the recording's clock, the order is that of the file.
+struct PerfData {
+  std::vector<PerfDataEvent> events;  // Event::source is an index into them
+  std::vector<Source> sources;
+  Batch batch;
+  DecodeCounts counts;
+  std::uint64_t tool_records = 0;  // of perf itself, not of the kernel: passed over
+};
+
+// Fails for what is no perf.data file, for a file of another byte order, for compressed recordings, and where
+// a section does not fit the file. Damaged records are counted, not fatal; records after a damaged header are
+// not found again (counts.cut_bytes).
+Result<PerfData> read_perf_data(std::span<const std::byte> file, std::uint8_t tag_register = kNoTagRegister);
+
+}  // namespace tailor::capture
