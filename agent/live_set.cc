@@ -29,7 +29,7 @@ LiveSet::Outcome LiveSet::Keep(const MessageView& message) {
   } else {
     End(head.kind, head.key);
   }
-  if (bytes_ + message.bytes.size() > kMaxBytes) return Outcome::kTooLarge;
+  if (bytes_ + message.bytes.size() > max_bytes_) return Outcome::kTooLarge;
   Entry entry{head, {message.bytes.begin(), message.bytes.end()}};
   Index& index = index_[head.kind];
   index.reserve(index.size() + 1);

@@ -13,8 +13,8 @@ namespace tailor::agent {
 
 class LiveSet {
  public:
-  // Above this nothing more is kept (it is still sent): a daemon that comes later will not know it.
-  static constexpr std::size_t kMaxBytes = std::size_t{256} * 1024 * 1024;
+  // Above `max_bytes` nothing more is kept (it is still sent): a daemon that comes later will not know it.
+  explicit LiveSet(std::size_t max_bytes = std::size_t{256} * 1024 * 1024) : max_bytes_(max_bytes) {}
 
   struct Entry {
     MessageHead head;
@@ -60,6 +60,7 @@ class LiveSet {
   std::map<Order, Entry> entries_;
   std::map<MessageKind, Index> index_;
   std::unordered_map<std::uint64_t, std::vector<Order>> owned_;
+  std::size_t max_bytes_;
   Order next_ = 0;
   std::size_t bytes_ = 0;
 };

@@ -35,8 +35,9 @@ class MessageQueue {
   // that live forever on the other side.
   enum class Urgency : std::uint8_t { kBegins, kEnds };
 
-  // Largest message that can ever be taken.
-  std::size_t MaxMessageBytes() const { return capacity_ / 2; }
+  // Larger messages are never taken; one of this size always gets into an empty queue, with the padding that it
+  // may need and without the room that is kept for ends.
+  std::size_t MaxMessageBytes() const { return capacity_ / 8 * 3; }
 
   // Space for one message. Any thread. Every reservation must be committed.
   class Reservation {
@@ -58,6 +59,7 @@ class MessageQueue {
   // Consumer only. The oldest message, valid until Pop; nothing when the queue is empty or when the oldest
   // reservation is not committed yet.
   std::optional<MessageView> Front() noexcept;
+  // Removes the message that Front has given.
   void Pop() noexcept;
 
   // In a forked child: gives the address space back and leaves the queue invalid.

@@ -105,7 +105,7 @@ struct tailor_plan_ids {
   uint32_t generation; /* for tags */
 };
 TAILOR_EXPORT struct tailor_plan_ids tailor_plan_new(void);
-/* 0, -ECANCELED (agent off), -EINVAL, -EMSGSIZE (more than half of the queue), or -ENOBUFS: dropped, counted. */
+/* 0, -ECANCELED (agent off), -EINVAL, -EMSGSIZE (over 3/8 of the queue's bytes), or -ENOBUFS: dropped, counted. */
 TAILOR_EXPORT int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size);
 /* Its slot is given again to another plan later, under the next generation. */
 TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
