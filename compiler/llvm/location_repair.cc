@@ -97,11 +97,15 @@ Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool 
   return link;
 }
 
-// Plain loads, stores and calls can be found again in the IR.
+// Plain loads, stores, calls and the ends of blocks can be found again in the IR.
 Link LocationRepair::FromIr(const llvm::MachineInstr& instruction) const {
+  const llvm::BasicBlock* block = instruction.getParent()->getBasicBlock();
   if (instruction.isCall()) {
     const llvm::Value* callee = Callee(instruction);
-    return callee == nullptr ? Link() : calls_.lookup({instruction.getParent()->getBasicBlock(), callee});
+    return callee == nullptr ? Link() : calls_.lookup({block, callee});
+  }
+  if (instruction.isTerminator() && block != nullptr) {
+    return LineageOf(block->getTerminator()->getDebugLoc()).link;
   }
   const bool plain_store = instruction.mayStore() && !instruction.mayLoad();
   return instruction.canFoldAsLoad() || plain_store ? AccessedMemory(instruction, false) : Link();

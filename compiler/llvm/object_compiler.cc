@@ -15,6 +15,7 @@
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 
+#include "compiler/llvm/fused_owners_pass.h"
 #include "compiler/llvm/line_code.h"
 #include "compiler/llvm/row_pass.h"
 #include "compiler/llvm/stopwatch.h"
@@ -83,6 +84,7 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
                          return TagOfInsertedCall(sealed, lineage.sets, call);
                        }));
   }
+  if (sealed.lineage) config->insertPass(&llvm::FinalizeISelID, CreateFusedOwnersPass(lineage));
   if (config->addISelPasses()) return Error{"this target has no instruction selection"};
   config->addMachinePasses();
   if (sealed.lineage) passes.add(CreateRowPass(lineage));
