@@ -1,0 +1,139 @@
+#include "daemon/query/costs.h"
+
+#include <tuple>
+
+#include "daemon/query/words.h"
+
+namespace tailor::query {
+namespace {
+
+constexpr NoOwner kDictionaryMissing = {"dictionary_missing", "query whose dictionary the profile lacks"};
+constexpr NoOwner kEngineCode = {"code_of_no_query", "generated code of no query"};
+constexpr NoOwner kPrologue = {"prologue", "set-up code of generated functions"};
+constexpr NoOwner kUnmapped = {"unmapped", "generated code of unknown origin"};
+constexpr NoOwner kNoOperator = {"no_operator", "generated code that no operator owns"};
+
+bool selected(const Selection& selection, const CellKey& key) {
+  return (!selection.process || key.process == *selection.process) &&
+         (!selection.execution || key.execution == *selection.execution);
+}
+
+NoOwner no_operator(attribute::Quality quality) {
+  if (quality == attribute::Quality::kPrologue) return kPrologue;
+  if (quality == attribute::Quality::kUnmapped) return kUnmapped;
+  return kNoOperator;
+}
+
+// Computes lineages once for all cells that share their link.
+class LineageCache {
+ public:
+  explicit LineageCache(const Profile& profile) : profile_(profile) {}
+
+  // Null where the sets that the link names are not in the profile.
+  const std::vector<Owners>* of(const PlanModel& plan, const CellKey& key) {
+    const auto id = std::make_tuple(key.process, key.plan, key.code, key.level, key.link);
+    const auto it = known_.find(id);
+    if (it != known_.end()) return &it->second;
+    static const LinkSets no_sets;
+    const LinkSets* sets = &no_sets;
+    if (key.code != 0) {
+      const CodeInfo* code = profile_.code(key.process, key.code);
+      if (code == nullptr && (key.link & 1) != 0) return nullptr;
+      if (code != nullptr) sets = &code->link_sets;
+    } else if (key.level < plan.level_count()) {
+      sets = &plan.plan().levels(static_cast<int>(key.level)).link_sets();
+    }
+    return &known_.emplace(id, plan.lineage(key.level, key.link, *sets)).first->second;
+  }
+
+ private:
+  const Profile& profile_;
+  std::map<std::tuple<ProcessId, PlanId, CodeId, LevelIndex, std::uint32_t>, std::vector<Owners>> known_;
+};
+
+void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
+  const CellKey& key = cost.key;
+  if (key.plan == 0) {
+    cost.reason = kEngineCode;
+    if (key.engine_component != 0) cost.what = Cost::Class::kComponent;
+    return;
+  }
+  cost.reason = kDictionaryMissing;
+  const PlanModel* plan = profile.plan(key.process, key.plan);
+  if (plan == nullptr) return;
+  const std::vector<Owners>* lineage = lineages.of(*plan, key);
+  if (lineage == nullptr || lineage->empty()) return;
+  cost.what = Cost::Class::kPlan;
+  cost.plan = plan;
+  cost.lineage = lineage;
+  cost.reason = no_operator(key.quality);
+}
+
+void classify(const Profile& profile, LineageCache& lineages, Cost& cost) {
+  switch (cost.key.how) {
+    case attribute::How::kUnattributed: {
+      const Word reason = word(cost.key.reason);
+      cost.reason = {reason.key, reason.text};
+      return;
+    }
+    case attribute::How::kComponentInterval:
+    case attribute::How::kComponentCode:
+      cost.what = Cost::Class::kComponent;
+      return;
+    default:
+      classify_plan(profile, lineages, cost);
+  }
+}
+
+}  // namespace
+
+void Amount::add(const Cell& cell, const CellKey& key, double part, bool is_shared) {
+  const double part_weight = cell.weight * part;
+  samples += static_cast<double>(cell.samples) * part;
+  weight += part_weight;
+  if (key.kernel) kernel += part_weight;
+  if (key.quality == attribute::Quality::kInferred) inferred += part_weight;
+  if (is_shared) shared += part_weight;
+}
+
+void Amount::add(const Amount& other) {
+  samples += other.samples;
+  weight += other.weight;
+  kernel += other.kernel;
+  inferred += other.inferred;
+  shared += other.shared;
+}
+
+void for_each_cost(const Profile& profile, const Selection& selection, std::uint16_t source,
+                   const std::function<void(const Cost&)>& use) {
+  LineageCache lineages(profile);
+  for (const auto& [key, cell] : profile.cells()) {
+    if (key.source != source || !selected(selection, key)) continue;
+    Cost cost{key, cell};
+    classify(profile, lineages, cost);
+    use(cost);
+  }
+}
+
+std::map<std::uint16_t, Cell> totals_by_source(const Profile& profile, const Selection& selection) {
+  std::map<std::uint16_t, Cell> totals;
+  for (const auto& [key, cell] : profile.cells()) {
+    if (!selected(selection, key)) continue;
+    Cell& total = totals[key.source];
+    total.samples += cell.samples;
+    total.weight += cell.weight;
+    total.weight_squares += cell.weight_squares;
+  }
+  return totals;
+}
+
+std::optional<std::uint16_t> default_source(const Profile& profile, const Selection& selection) {
+  const auto totals = totals_by_source(profile, selection);
+  if (totals.empty()) return std::nullopt;
+  for (const auto& [index, total] : totals) {
+    if (profile.source(index).unit == capture::Unit::kNsOnCpu) return index;
+  }
+  return totals.begin()->first;
+}
+
+}  // namespace tailor::query

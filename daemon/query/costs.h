@@ -1,0 +1,59 @@
+// The one place that decides to whom a sample's cost goes in a report.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/query/profile.h"
+
+namespace tailor::query {
+
+// What a report speaks of. Nothing set: everything in the profile.
+struct Selection {
+  std::optional<ProcessId> process;
+  std::optional<ExecutionHandle> execution;  // of `process`
+  std::optional<std::uint16_t> source;       // default: default_source()
+};
+
+// A sum of samples of one source. Fractions come from shared costs.
+struct Amount {
+  double samples = 0;
+  double weight = 0;    // in the unit of the source
+  double kernel = 0;    // weight of those in kernel mode
+  double inferred = 0;  // weight of those whose location was inferred
+  double shared = 0;    // weight of those split between several owners
+
+  void add(const Cell& cell, const CellKey& key, double part, bool is_shared);
+  void add(const Amount& other);
+};
+
+// Why a cost has no operator: a Reason, or one of those that only the dictionary can tell.
+struct NoOwner {
+  std::string_view key, text;
+};
+
+// One cell and what became of it.
+struct Cost {
+  const CellKey& key;
+  const Cell& cell;
+  enum class Class { kPlan, kComponent, kUnattributed } what = Class::kUnattributed;
+  const PlanModel* plan = nullptr;               // kPlan
+  const std::vector<Owners>* lineage = nullptr;  // kPlan: on every level from the top to the cell's own
+  NoOwner reason = {};                           // kUnattributed; kPlan: of the part that no operator owns
+};
+
+// Calls `use` for every cell of the selection's source. References are valid during the call.
+void for_each_cost(const Profile& profile, const Selection& selection, std::uint16_t source,
+                   const std::function<void(const Cost&)>& use);
+
+// The source a report shows unless told otherwise: of those that have samples in the selection, the first
+// that measures time on CPU, else the first. None if nothing was sampled.
+std::optional<std::uint16_t> default_source(const Profile& profile, const Selection& selection);
+
+// Samples per source, for the selection.
+std::map<std::uint16_t, Cell> totals_by_source(const Profile& profile, const Selection& selection);
+
+}  // namespace tailor::query

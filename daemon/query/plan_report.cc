@@ -1,0 +1,317 @@
+#include "daemon/query/plan_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+namespace tailor::query {
+namespace {
+
+using PlanKey = InProcess<PlanId>;
+
+// Sums per plan while the cells pass by.
+struct PlanSums {
+  const PlanModel* model = nullptr;
+  Amount all;
+  std::set<ExecutionHandle> executions;
+  std::map<ComponentId, Amount> operators;
+  std::map<std::uint32_t, std::map<ComponentId, Amount>> tasks;  // by pipeline
+};
+
+struct Sums {
+  Amount all, operators, components, unattributed;
+  std::map<PlanKey, PlanSums> plans;
+  std::map<InProcess<std::uint32_t>, Amount> component_rows;
+  std::map<std::string_view, std::pair<std::string_view, Amount>> unattributed_rows;  // key > text, sum
+};
+
+bool is_shared(const Owners& owners) {
+  return owners.size() > 1;
+}
+
+// The level that pipelines are made of: what the plan says, else the second-lowest.
+LevelIndex task_level(const PlanModel& model) {
+  if (model.plan().pipelines_size() > 0) return model.plan().pipelines(0).task_level();
+  return model.level_count() >= 2 ? model.level_count() - 2 : 0;
+}
+
+void add_tasks(const Cost& cost, PlanSums& plan) {
+  static const Owners unknown = {{kNoComponent, 1.0}};
+  const LevelIndex level = task_level(*cost.plan);
+  const Owners& tasks = level < cost.lineage->size() ? (*cost.lineage)[level] : unknown;
+  for (const Share& task : tasks) {
+    // A task that is part of one pipeline only says which; else the thread's log does.
+    const std::uint32_t own = task.id == kNoComponent ? 0 : cost.plan->pipeline_of(level, task.id);
+    plan.tasks[own != 0 ? own : cost.key.pipeline][task.id].add(cost.cell, cost.key, task.part,
+                                                                is_shared(tasks));
+  }
+}
+
+void add_unattributed(const Cost& cost, double part, Sums& sums) {
+  sums.unattributed.add(cost.cell, cost.key, part, false);
+  auto& row = sums.unattributed_rows[cost.reason.key];
+  row.first = cost.reason.text;
+  row.second.add(cost.cell, cost.key, part, false);
+}
+
+void add_plan_cost(const Cost& cost, Sums& sums) {
+  const Owners& operators = cost.lineage->front();
+  PlanSums& plan = sums.plans[{cost.key.process, cost.key.plan}];
+  plan.model = cost.plan;
+  plan.all.add(cost.cell, cost.key, 1, is_shared(operators));
+  if (cost.key.execution != 0) plan.executions.insert(cost.key.execution);
+  for (const Share& owner : operators) {
+    if (owner.id == kNoComponent) {
+      add_unattributed(cost, owner.part, sums);
+      continue;
+    }
+    plan.operators[owner.id].add(cost.cell, cost.key, owner.part, is_shared(operators));
+    sums.operators.add(cost.cell, cost.key, owner.part, is_shared(operators));
+  }
+  add_tasks(cost, plan);
+}
+
+Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source) {
+  Sums sums;
+  for_each_cost(profile, selection, source, [&](const Cost& cost) {
+    const bool shared = cost.what == Cost::Class::kPlan && is_shared(cost.lineage->front());
+    sums.all.add(cost.cell, cost.key, 1, shared);
+    switch (cost.what) {
+      case Cost::Class::kPlan:
+        add_plan_cost(cost, sums);
+        return;
+      case Cost::Class::kComponent:
+        sums.components.add(cost.cell, cost.key, 1, false);
+        sums.component_rows[{cost.key.process, cost.key.engine_component}].add(cost.cell, cost.key, 1, false);
+        return;
+      case Cost::Class::kUnattributed:
+        add_unattributed(cost, 1, sums);
+    }
+  });
+  return sums;
+}
+
+std::string attribute_text(const v1::Attribute& attribute) {
+  if (attribute.value_case() == v1::Attribute::kNumber) return fmt::format("{:.12g}", attribute.number());
+  return attribute.text();
+}
+
+ComponentRow component_row(const PlanModel& model, LevelIndex level, ComponentId id, const Share95& cost) {
+  ComponentRow row;
+  row.id = id;
+  row.cost = cost;
+  row.name = model.component_name(level, id);
+  if (const v1::Component* component = model.component(level, id)) {
+    row.kind = component->kind();
+    for (const v1::Attribute& attribute : component->attributes()) {
+      row.attributes.emplace_back(attribute.key(), attribute_text(attribute));
+    }
+  }
+  if (level == 0) return row;
+  for (const Share& owner : model.owners_of(level, id, 0)) {
+    if (owner.id != kNoComponent) row.operators.push_back(model.component_name(0, owner.id));
+  }
+  return row;
+}
+
+std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale) {
+  std::vector<OperatorRow> rows;
+  std::set<ComponentId> drawn;
+  auto add = [&](const PlanModel::TreeNode& node) {
+    const auto it = sums.operators.find(node.id);
+    const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
+    rows.push_back({component_row(*sums.model, 0, node.id, scale(amount)), node.depth, node.last});
+    drawn.insert(node.id);
+  };
+  for (const PlanModel::TreeNode& node : sums.model->tree()) add(node);
+  for (const auto& [id, amount] : sums.operators) {
+    if (!drawn.contains(id)) add({id, 0, true});
+  }
+  return rows;
+}
+
+PipelineRow pipeline_row(const PlanSums& sums, std::uint32_t id, const v1::Pipeline* description,
+                         const Scale& scale) {
+  PipelineRow row;
+  row.id = id;
+  std::map<ComponentId, Amount> rest;
+  if (const auto it = sums.tasks.find(id); it != sums.tasks.end()) rest = it->second;
+  Amount all;
+  for (const auto& [task, amount] : rest) all.add(amount);
+  row.cost = scale(all);
+  const LevelIndex level = task_level(*sums.model);
+  if (description != nullptr) {
+    row.name = description->name();
+    row.depends_on.assign(description->depends_on().begin(), description->depends_on().end());
+    for (std::uint32_t task : description->tasks()) {
+      auto found = rest.extract(task);
+      row.tasks.push_back(component_row(*sums.model, level, task, scale(found ? found.mapped() : Amount{})));
+    }
+  }
+  for (const auto& [task, amount] : rest) {
+    row.tasks.push_back(component_row(*sums.model, level, task, scale(amount)));
+    if (task == kNoComponent) row.tasks.back().name.clear();
+  }
+  return row;
+}
+
+std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale) {
+  std::vector<PipelineRow> rows;
+  std::set<std::uint32_t> described;
+  for (const v1::Pipeline& pipeline : sums.model->plan().pipelines()) {
+    if (pipeline.id() == 0 || !described.insert(pipeline.id()).second) continue;
+    rows.push_back(pipeline_row(sums, pipeline.id(), &pipeline, scale));
+  }
+  for (const auto& [id, tasks] : sums.tasks) {
+    if (!described.contains(id)) rows.push_back(pipeline_row(sums, id, nullptr, scale));
+  }
+  return rows;
+}
+
+void add_losses(const Profile& profile, PlanReport& report) {
+  std::uint64_t received = 0;
+  for (const auto& [process, a] : profile.accounting()) {
+    // The rings' own entry is the only one that knows what they lost.
+    const bool rings = process == ProcessId{};
+    report.lost_samples += a.lost_ring + a.lost_hardware;
+    report.late_samples += rings ? 0 : a.late;
+    report.log_records_lost += a.log_lost;
+    report.throttled += a.throttled;
+    report.gap_ns += a.gap_ns;
+    received += rings ? 0 : a.received;
+  }
+  if (received == 0) {
+    if (const auto it = profile.accounting().find(ProcessId{}); it != profile.accounting().end()) {
+      received = it->second.received;
+    }
+  }
+  report.unwritten_samples = profile.said_loss().samples + profile.read_report().missing_samples;
+  const double lost = static_cast<double>(report.lost_samples + report.unwritten_samples);
+  if (lost > 0) report.lost_share = lost / (static_cast<double>(received) + lost);
+}
+
+void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, PlanReport& report) {
+  for (const auto& [key, plan] : sums.plans) {
+    report.plans.push_back({key.first, key.second, plan.model->name(), plan.executions.size(),
+                            scale(plan.all), operator_rows(plan, scale), pipeline_rows(plan, scale)});
+  }
+  for (const auto& [key, amount] : sums.component_rows) {
+    const std::string name = profile.engine_component_name(key.first, key.second);
+    report.component_rows.push_back({key.first, name, name, scale(amount)});
+  }
+  for (const auto& [key, row] : sums.unattributed_rows) {
+    report.unattributed_rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second)});
+  }
+  most_expensive_first(report.plans);
+  most_expensive_first(report.component_rows);
+  most_expensive_first(report.unattributed_rows);
+}
+
+Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
+  const auto totals = totals_by_source(profile, selection);
+  if (selection.source) {
+    if (totals.contains(*selection.source)) return *selection.source;
+    return Error{
+        fmt::format("there is no sample of {} in this selection", profile.source(*selection.source).name)};
+  }
+  const auto source = default_source(profile, selection);
+  if (source) return *source;
+  return Error{profile.cells().empty()
+                   ? "the profile holds no sample"
+                   : "there is no sample in this selection; `tailor list` shows what there is"};
+}
+
+}  // namespace
+
+Scale::Scale(const Cell& total) : total_(total.weight) {
+  effective_ = total.weight_squares > 0 ? total.weight * total.weight / total.weight_squares : 0;
+}
+
+Share95 Scale::operator()(const Amount& amount) const {
+  const double share = total_ > 0 ? amount.weight / total_ : 0;
+  return {amount, share, wilson(share, effective_)};
+}
+
+Result<PlanReport> plan_report(const Profile& profile, const Selection& selection) {
+  const auto source = choose_source(profile, selection);
+  if (!source) return source.error();
+  const auto totals = totals_by_source(profile, selection);
+  PlanReport report;
+  report.source = profile.source(*source);
+  report.total = totals.at(*source);
+  const Sums sums = sum_up(profile, selection, *source);
+  const Scale scale(report.total);
+  report.effective_samples = scale.effective_samples();
+  report.operators = scale(sums.operators);
+  report.components = scale(sums.components);
+  report.unattributed = scale(sums.unattributed);
+  report.all = scale(sums.all);
+  add_rows(profile, sums, scale, report);
+  for (const auto& [index, total] : totals) {
+    if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
+  }
+  add_losses(profile, report);
+  return report;
+}
+
+namespace {
+
+std::optional<LevelIndex> level_named(const PlanModel& model, const std::string& name) {
+  for (LevelIndex level = 0; level < model.level_count(); ++level) {
+    if (model.level_name(level) == name) return level;
+  }
+  return std::nullopt;
+}
+
+Error no_such_level(const Profile& profile, const PlanReport& summary, const std::string& name) {
+  std::set<std::string> names;
+  for (const PlanPart& part : summary.plans) {
+    const PlanModel* model = profile.plan(part.process, part.plan);
+    for (LevelIndex level = 0; level < model->level_count(); ++level) names.insert(model->level_name(level));
+  }
+  return Error{fmt::format("no plan here has a level \"{}\"; there are: {}", name, fmt::join(names, ", "))};
+}
+
+}  // namespace
+
+Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
+                                 const std::string& name) {
+  auto summary = plan_report(profile, selection);
+  if (!summary) return summary.error();
+  LevelReport report{name, std::move(*summary), {}};
+  std::map<PlanKey, std::map<ComponentId, Amount>> sums;
+  for_each_cost(profile, selection, report.summary.source.index, [&](const Cost& cost) {
+    if (cost.what != Cost::Class::kPlan) return;
+    const auto level = level_named(*cost.plan, name);
+    if (!level) return;
+    auto& plan = sums[{cost.key.process, cost.key.plan}];
+    if (*level >= cost.lineage->size()) {
+      plan[kNoComponent].add(cost.cell, cost.key, 1, false);
+      return;
+    }
+    const Owners& owners = (*cost.lineage)[*level];
+    for (const Share& owner : owners) plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
+  });
+  if (sums.empty()) return no_such_level(profile, report.summary, name);
+  const Scale scale(report.summary.total);
+  for (const PlanPart& plan : report.summary.plans) {
+    const auto found = sums.find({plan.process, plan.plan});
+    if (found == sums.end()) continue;
+    const PlanModel& model = *profile.plan(plan.process, plan.plan);
+    const LevelIndex level = *level_named(model, name);
+    LevelReport::Part part{plan.process, plan.plan, plan.name, {}, scale(Amount{})};
+    for (const auto& [id, amount] : found->second) {
+      if (id == kNoComponent) {
+        part.unknown = scale(amount);
+      } else {
+        part.rows.push_back(component_row(model, level, id, scale(amount)));
+      }
+    }
+    most_expensive_first(part.rows);
+    report.plans.push_back(std::move(part));
+  }
+  return report;
+}
+
+}  // namespace tailor::query

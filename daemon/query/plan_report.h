@@ -1,0 +1,117 @@
+// Where the time of a selection went, in the words of the query plan.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "daemon/query/costs.h"
+#include "daemon/query/interval.h"
+#include "daemon/query/profile.h"
+#include "proto/base/result.h"
+
+namespace tailor::query {
+
+// A cost as a share of the whole report.
+struct Share95 {
+  Amount amount;
+  double share = 0;   // of the report's total weight, 0 to 1
+  Interval interval;  // 95 %, see wilson()
+};
+
+// Turns sums into shares of a whole.
+class Scale {
+ public:
+  explicit Scale(const Cell& total);
+  double effective_samples() const { return effective_; }
+  Share95 operator()(const Amount& amount) const;
+
+ private:
+  double total_, effective_;
+};
+
+template <typename Row>
+void most_expensive_first(std::vector<Row>& rows) {
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Row& a, const Row& b) { return a.cost.amount.weight > b.cost.amount.weight; });
+}
+
+struct ComponentRow {
+  ComponentId id = kNoComponent;
+  std::string name, kind;
+  std::vector<std::pair<std::string, std::string>> attributes;  // as text
+  std::vector<std::string> operators;  // the top-level owners' names; empty on the top level itself
+  Share95 cost;                        // of the component itself, not of its inputs
+};
+
+struct OperatorRow : ComponentRow {
+  std::uint32_t depth = 0;
+  bool last = true;  // of its siblings
+};
+
+struct PipelineRow {
+  std::uint32_t id = 0;  // 0: pipeline unknown
+  std::string name;
+  std::vector<std::uint32_t> depends_on;
+  Share95 cost;
+  std::vector<ComponentRow> tasks;  // in the order tuples pass them; id 0: no task known
+};
+
+struct PlanPart {
+  ProcessId process;
+  PlanId plan = 0;
+  std::string name;
+  std::uint64_t executions = 0;        // of this plan, with samples in the selection
+  Share95 cost;                        // all generated and tagged code of the plan, owned by operators or not
+  std::vector<OperatorRow> operators;  // in the order of the drawn tree
+  std::vector<PipelineRow> pipelines;
+};
+
+struct NamedRow {
+  ProcessId process;  // of an engine component; {} otherwise
+  std::string key;    // stable, for machines; of a component its name
+  std::string name;
+  Share95 cost;
+};
+
+// operators + components + unattributed = total, up to rounding.
+struct PlanReport {
+  capture::Source source;
+  Cell total;
+  double effective_samples = 0;  // what intervals are computed from
+  Share95 operators;
+  Share95 components;
+  Share95 unattributed;
+  Share95 all;                           // the whole: carries the kernel, inferred and shared share
+  std::vector<PlanPart> plans;           // most expensive first
+  std::vector<NamedRow> component_rows;  // most expensive first, as are the next
+  std::vector<NamedRow> unattributed_rows;
+  std::vector<std::pair<capture::Source, Cell>> other_sources;  // with samples, not in this report
+  // Of the whole recording: losses cannot be told apart by execution.
+  std::uint64_t lost_samples = 0, late_samples = 0, log_records_lost = 0, throttled = 0,
+                unwritten_samples = 0;
+  double lost_share = 0;  // lost / (received + lost)
+  std::uint64_t gap_ns = 0;
+};
+
+// Fails, saying so, if the selection has no samples of the source.
+Result<PlanReport> plan_report(const Profile& profile, const Selection& selection);
+
+// The components of one level that have costs, most expensive first. `level` is the name of a level. Fails if
+// no plan with samples has such a level (the message lists those there are).
+struct LevelReport {
+  std::string level;
+  PlanReport summary;
+  struct Part {
+    ProcessId process;
+    PlanId plan = 0;
+    std::string name;
+    std::vector<ComponentRow> rows;
+    Share95 unknown;  // costs of the plan that are known on higher levels only
+  };
+  std::vector<Part> plans;
+};
+Result<LevelReport> level_report(const Profile& profile, const Selection& selection,
+                                 const std::string& level);
+
+}  // namespace tailor::query

@@ -1,0 +1,163 @@
+#include "daemon/query/profile.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tailor::query {
+namespace {
+
+template <typename Map, typename Key>
+auto* find_or_null(const Map& map, const Key& key) {
+  const auto it = map.find(key);
+  return it == map.end() ? nullptr : &it->second;
+}
+
+CellKey key_of(const store::SampleRecord& s) {
+  const attribute::Attribution& a = s.attribution;
+  CellKey key;
+  key.process = s.process;
+  key.plan = a.plan;
+  key.code = a.code;
+  key.execution = a.execution;
+  key.level = a.level;
+  key.link = a.link;
+  key.engine_component = a.engine_component;
+  key.source = s.source;
+  key.pipeline = a.pipeline;
+  key.how = a.how;
+  key.reason = a.reason;
+  key.quality = a.quality;
+  key.kernel = a.kernel;
+  return key;
+}
+
+}  // namespace
+
+void ProfileLoader::on_recording(const store::RecordingInfo& info) {
+  data_->recording = info;
+}
+
+void ProfileLoader::on_process(const store::ProcessRecord& process) {
+  data_->processes[process.process] = process;
+}
+
+void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
+  data_->components[{process, id}] = name;
+}
+
+void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
+  v1::Plan kept = plan;
+  for (v1::Attachment& attachment : *kept.mutable_attachments()) {
+    // Kept in the plan only where it cannot be found again by its hash.
+    if (attachment.sha256().empty() || attachment.content().empty()) continue;
+    data_->attachments[{process, attachment.sha256()}] = std::move(*attachment.mutable_content());
+    attachment.clear_content();
+  }
+  const PlanId id = kept.id();
+  data_->plans.insert_or_assign({process, id}, PlanModel(std::move(kept)));
+}
+
+void ProfileLoader::on_code(ProcessId process, TimeNs /*loaded*/, const v1::CodeObject& code) {
+  for (const v1::Attachment& attachment : code.attachments()) {
+    if (attachment.sha256().empty() || attachment.content().empty()) continue;
+    data_->attachments[{process, attachment.sha256()}] = attachment.content();
+  }
+  CodeInfo info{code.plan_id(), code.name(),        code.tier(),
+                code.base(),    code.code().size(), code.rows().link_sets()};
+  data_->codes.insert_or_assign({process, code.id()}, std::move(info));
+}
+
+void ProfileLoader::on_execution(const store::ExecutionRecord& execution) {
+  const auto [it, added] =
+      data_->execution_index.try_emplace({execution.process, execution.handle}, data_->executions.size());
+  if (added) {
+    data_->executions.push_back(execution);
+  } else {
+    data_->executions[it->second] = execution;
+  }
+  data_->last_time = std::max(data_->last_time, execution.begin);
+}
+
+void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
+  for (const store::SampleRecord& sample : samples) {
+    if (sample.time < options_.from || sample.time > options_.to) continue;
+    Cell& cell = data_->cells[key_of(sample)];
+    const double weight = static_cast<double>(sample.weight);
+    ++cell.samples;
+    cell.weight += weight;
+    cell.weight_squares += weight * weight;
+    data_->last_time = std::max(data_->last_time, sample.time);
+  }
+}
+
+void ProfileLoader::on_accounting(const store::Accounting& accounting) {
+  data_->accounting[accounting.process] = accounting;
+}
+
+void ProfileLoader::on_watermark(TimeNs watermark) {
+  data_->last_time = std::max(data_->last_time, watermark);
+}
+
+Profile ProfileLoader::finish() {
+  std::stable_sort(data_->executions.begin(), data_->executions.end(),
+                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  for (std::size_t i = 0; i < data_->executions.size(); ++i) {
+    data_->execution_index[{data_->executions[i].process, data_->executions[i].handle}] = i;
+  }
+  return Profile(std::move(data_));
+}
+
+Result<Profile> Profile::load(store::Input& input, const LoadOptions& options) {
+  ProfileLoader loader(options);
+  if (auto ok = store::read_profile(input, loader, loader.read_report(), loader.said_loss()); !ok)
+    return ok.error();
+  return loader.finish();
+}
+
+Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& options) {
+  auto input = store::open_file(path);
+  if (!input) return input.error();
+  auto profile = load(**input, options);
+  if (!profile) return Error{fmt::format("{}: {}", path, profile.error().message), profile.error().code};
+  return profile;
+}
+
+const PlanModel* Profile::plan(ProcessId process, PlanId id) const {
+  return find_or_null(data_->plans, InProcess<PlanId>{process, id});
+}
+
+const CodeInfo* Profile::code(ProcessId process, CodeId id) const {
+  return find_or_null(data_->codes, InProcess<CodeId>{process, id});
+}
+
+const store::ExecutionRecord* Profile::execution(ProcessId process, ExecutionHandle handle) const {
+  const std::size_t* index =
+      find_or_null(data_->execution_index, InProcess<ExecutionHandle>{process, handle});
+  return index == nullptr ? nullptr : &data_->executions[*index];
+}
+
+const std::string* Profile::attachment(ProcessId process, PlanId id, std::string_view kind) const {
+  const PlanModel* model = plan(process, id);
+  if (model == nullptr) return nullptr;
+  for (const v1::Attachment& attachment : model->plan().attachments()) {
+    if (attachment.kind() != kind) continue;
+    if (!attachment.content().empty()) return &attachment.content();
+    return find_or_null(data_->attachments, InProcess<std::string>{process, attachment.sha256()});
+  }
+  return nullptr;
+}
+
+std::string Profile::engine_component_name(ProcessId process, std::uint32_t id) const {
+  const std::string* name = find_or_null(data_->components, InProcess<std::uint32_t>{process, id});
+  return name == nullptr ? fmt::format("component {}", id) : *name;
+}
+
+capture::Source Profile::source(std::uint16_t index) const {
+  for (const capture::Source& source : data_->recording.sources) {
+    if (source.index == index) return source;
+  }
+  return {index, fmt::format("source {}", index), capture::Unit::kEvents, 0, false};
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,141 @@
+// A profile in memory, ready to be asked: who was there, what they said, and the samples added up by
+// everything a report may ask for. The same for a file and for the store of a running daemon.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/query/plan_model.h"
+#include "daemon/store/file_io.h"
+#include "daemon/store/profile_reader.h"
+#include "daemon/store/sink.h"
+#include "proto/base/result.h"
+
+namespace tailor::query {
+
+// Samples that no report tells apart.
+struct CellKey {
+  ProcessId process;
+  PlanId plan = 0;
+  CodeId code = 0;
+  ExecutionHandle execution = 0;
+  LevelIndex level = 0;
+  std::uint32_t link = 0;
+  std::uint32_t engine_component = 0;
+  std::uint16_t source = 0;
+  std::uint16_t pipeline = 0;
+  attribute::How how = attribute::How::kUnattributed;
+  attribute::Reason reason = attribute::Reason::kNone;
+  attribute::Quality quality = attribute::Quality::kExact;
+  bool kernel = false;
+  auto operator<=>(const CellKey&) const = default;
+};
+
+struct Cell {
+  std::uint64_t samples = 0;
+  double weight = 0;
+  double weight_squares = 0;
+};
+
+struct CodeInfo {
+  PlanId plan = 0;
+  std::string name, tier;
+  std::uint64_t base = 0, size = 0;
+  LinkSets link_sets;
+};
+
+// Of a process: (process, id within it).
+template <typename Id>
+using InProcess = std::pair<ProcessId, Id>;
+
+struct LoadOptions {
+  TimeNs from = kTimeMin;  // samples in [from, to] count
+  TimeNs to = kTimeMax;
+};
+
+// Immutable once loaded; any number of threads may read it.
+class Profile {
+ public:
+  // Fails where store::read_profile does. Damage is in read_report().
+  static Result<Profile> load(store::Input& input, const LoadOptions& options = {});
+  static Result<Profile> load_file(const std::string& path, const LoadOptions& options = {});
+
+  const store::RecordingInfo& recording() const { return data_->recording; }
+  const std::map<ProcessId, store::ProcessRecord>& processes() const { return data_->processes; }
+  // By begin.
+  const std::vector<store::ExecutionRecord>& executions() const { return data_->executions; }
+  const std::map<CellKey, Cell>& cells() const { return data_->cells; }
+  // The one of process {} is that of the rings.
+  const std::map<ProcessId, store::Accounting>& accounting() const { return data_->accounting; }
+  const store::ReadReport& read_report() const { return data_->read; }
+  const store::SaidLoss& said_loss() const { return data_->loss; }
+  TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
+
+  // Null where the profile does not hold it.
+  const PlanModel* plan(ProcessId process, PlanId id) const;
+  const CodeInfo* code(ProcessId process, CodeId id) const;
+  const store::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;
+  // The content of the plan's attachment of that kind.
+  const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
+  std::string engine_component_name(ProcessId process, std::uint32_t id) const;
+  // The name of a source, its unit; "source <n>" where the recording does not say.
+  capture::Source source(std::uint16_t index) const;
+
+  struct Data {
+    store::RecordingInfo recording;
+    std::map<ProcessId, store::ProcessRecord> processes;
+    std::vector<store::ExecutionRecord> executions;
+    std::map<InProcess<ExecutionHandle>, std::size_t> execution_index;
+    std::map<InProcess<PlanId>, PlanModel> plans;
+    std::map<InProcess<CodeId>, CodeInfo> codes;
+    std::map<InProcess<std::uint32_t>, std::string> components;
+    std::map<InProcess<std::string>, std::string> attachments;  // by sha256
+    std::map<CellKey, Cell> cells;
+    std::map<ProcessId, store::Accounting> accounting;
+    store::ReadReport read;
+    store::SaidLoss loss;
+    TimeNs last_time = kTimeMin;
+  };
+
+ private:
+  explicit Profile(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  std::shared_ptr<const Data> data_;
+  friend class ProfileLoader;
+};
+
+// Collects a profile from any source of sink calls.
+class ProfileLoader : public store::ProfileSink {
+ public:
+  explicit ProfileLoader(const LoadOptions& options) : options_(options) {}
+
+  void on_recording(const store::RecordingInfo& info) override;
+  void on_process(const store::ProcessRecord& process) override;
+  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
+  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
+  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
+  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
+  void on_execution(const store::ExecutionRecord& execution) override;
+  void on_samples(std::span<const store::SampleRecord> samples) override;
+  void on_activity(std::span<const store::ActivityRecord>) override {}
+  void on_accounting(const store::Accounting& accounting) override;
+  void on_watermark(TimeNs watermark) override;
+
+  store::ReadReport& read_report() { return data_->read; }
+  store::SaidLoss& said_loss() { return data_->loss; }
+
+  // Ends the collection; call once.
+  Profile finish();
+
+ private:
+  LoadOptions options_;
+  std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();
+};
+
+}  // namespace tailor::query

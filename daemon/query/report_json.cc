@@ -1,0 +1,224 @@
+#include "daemon/query/report_json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/query/words.h"
+
+namespace tailor::query {
+namespace {
+
+// Keys in the order in which they are added.
+using Json = nlohmann::ordered_json;
+
+std::string dump(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json process_json(ProcessId process) {
+  return {{"pid", process.pid}, {"start", process.start}};
+}
+
+void add_cost(Json& out, const Share95& cost) {
+  out["share"] = cost.share;
+  out["share_low"] = cost.interval.low;
+  out["share_high"] = cost.interval.high;
+  out["samples"] = cost.amount.samples;
+  out["weight"] = cost.amount.weight;
+  out["kernel_weight"] = cost.amount.kernel;
+  out["inferred_weight"] = cost.amount.inferred;
+  out["shared_weight"] = cost.amount.shared;
+}
+
+Json cost_json(const Share95& cost) {
+  Json out;
+  add_cost(out, cost);
+  return out;
+}
+
+Json source_json(const capture::Source& source) {
+  return {{"name", source.name},
+          {"unit", word(source.unit).key},
+          {"period", source.period},
+          {"precise", source.precise}};
+}
+
+Json component_json(const ComponentRow& row) {
+  Json out = {{"id", row.id}, {"name", row.name}, {"kind", row.kind}};
+  if (!row.operators.empty()) out["operators"] = row.operators;
+  Json attributes = Json::array();
+  for (const auto& [key, value] : row.attributes) attributes.push_back({{"key", key}, {"value", value}});
+  if (!attributes.empty()) out["attributes"] = attributes;
+  add_cost(out, row.cost);
+  return out;
+}
+
+Json operator_json(const PlanModel* model, const OperatorRow& row) {
+  Json out = component_json(row);
+  const v1::Component* component = model == nullptr ? nullptr : model->component(0, row.id);
+  out["inputs"] = Json::array();
+  if (component != nullptr) {
+    for (std::uint32_t input : component->inputs()) out["inputs"].push_back(input);
+  }
+  out["depth"] = row.depth;
+  return out;
+}
+
+Json pipeline_json(const PipelineRow& row) {
+  Json out = {{"id", row.id}, {"name", row.name}, {"depends_on", row.depends_on}};
+  add_cost(out, row.cost);
+  out["tasks"] = Json::array();
+  for (const ComponentRow& task : row.tasks) out["tasks"].push_back(component_json(task));
+  return out;
+}
+
+Json plan_json(const Profile& profile, const PlanPart& part) {
+  Json out = {{"process", process_json(part.process)},
+              {"plan", part.plan},
+              {"name", part.name},
+              {"executions", part.executions}};
+  add_cost(out, part.cost);
+  const PlanModel* model = profile.plan(part.process, part.plan);
+  out["operators"] = Json::array();
+  for (const OperatorRow& row : part.operators) out["operators"].push_back(operator_json(model, row));
+  out["pipelines"] = Json::array();
+  for (const PipelineRow& row : part.pipelines) out["pipelines"].push_back(pipeline_json(row));
+  return out;
+}
+
+Json named_json(const NamedRow& row) {
+  Json out = {{"key", row.key}, {"name", row.name}};
+  if (row.process != ProcessId{}) out["process"] = process_json(row.process);
+  add_cost(out, row.cost);
+  return out;
+}
+
+Json damage_json(const Profile& profile) {
+  const store::ReadReport& read = profile.read_report();
+  return {{"finished", read.finished},
+          {"damaged_spots", read.damaged_spots},
+          {"missing_blocks", read.missing_blocks},
+          {"malformed_blocks", read.malformed_blocks},
+          {"missing_samples", read.missing_samples},
+          {"tail_bytes", read.tail_bytes},
+          {"first_problem", read.first_problem}};
+}
+
+Json recording_json(const Profile& profile) {
+  const store::RecordingInfo& info = profile.recording();
+  return {{"host", info.host},
+          {"kernel", info.kernel},
+          {"command", info.command},
+          {"daemon_version", info.daemon_version},
+          {"wall_clock_ns", info.wall_clock_ns},
+          {"capture", info.capture_row},
+          {"clock_source", info.clock_source},
+          {"clock_error_ns", info.clock_error_ns}};
+}
+
+Json summary_json(const Profile& profile, const PlanReport& report) {
+  Json out;
+  out["recording"] = recording_json(profile);
+  out["source"] = source_json(report.source);
+  out["samples"] = report.total.samples;
+  out["weight"] = report.total.weight;
+  out["effective_samples"] = report.effective_samples;
+  out["interval"] = "95 % Wilson score interval on effective_samples";
+  out["operators"] = cost_json(report.operators);
+  out["engine_components"] = cost_json(report.components);
+  out["unattributed"] = cost_json(report.unattributed);
+  out["all"] = cost_json(report.all);
+  out["component_rows"] = Json::array();
+  for (const NamedRow& row : report.component_rows) out["component_rows"].push_back(named_json(row));
+  out["unattributed_rows"] = Json::array();
+  for (const NamedRow& row : report.unattributed_rows) out["unattributed_rows"].push_back(named_json(row));
+  out["other_sources"] = Json::array();
+  for (const auto& [source, total] : report.other_sources) {
+    Json other = source_json(source);
+    other["samples"] = total.samples;
+    other["weight"] = total.weight;
+    out["other_sources"].push_back(other);
+  }
+  out["losses"] = {{"scope", "recording"},
+                   {"lost_samples", report.lost_samples},
+                   {"lost_share", report.lost_share},
+                   {"unwritten_samples", report.unwritten_samples},
+                   {"late_samples", report.late_samples},
+                   {"log_records_lost", report.log_records_lost},
+                   {"throttled", report.throttled},
+                   {"gap_ns", report.gap_ns}};
+  out["file"] = damage_json(profile);
+  return out;
+}
+
+std::string_view kind_key(AnnotatedLine::Kind kind) {
+  switch (kind) {
+    case AnnotatedLine::Kind::kFunction:
+      return "function";
+    case AnnotatedLine::Kind::kBlock:
+      return "block";
+    case AnnotatedLine::Kind::kInstruction:
+      return "instruction";
+    case AnnotatedLine::Kind::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+Json line_json(const AnnotatedLine& line) {
+  Json out = {{"line", line.number}, {"kind", kind_key(line.kind)}, {"text", line.text}};
+  add_cost(out, line.cost);
+  if (!line.operators.empty()) out["operators"] = line.operators;
+  if (!line.tasks.empty()) out["tasks"] = line.tasks;
+  for (const auto& [name, cost] : line.by_operator) {
+    Json part = {{"operator", name}};
+    add_cost(part, cost);
+    out["by_operator"].push_back(part);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string hex(const ExecutionId& id) {
+  std::string out;
+  for (std::uint8_t byte : id.bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+std::string to_json(const Profile& profile, const PlanReport& report) {
+  Json out = summary_json(profile, report);
+  out["plans"] = Json::array();
+  for (const PlanPart& part : report.plans) out["plans"].push_back(plan_json(profile, part));
+  return dump(out);
+}
+
+std::string to_json(const Profile& profile, const LevelReport& report) {
+  Json out = summary_json(profile, report.summary);
+  out["level"] = report.level;
+  out["plans"] = Json::array();
+  for (const LevelReport::Part& part : report.plans) {
+    Json plan = {{"process", process_json(part.process)}, {"plan", part.plan}, {"name", part.name}};
+    plan["components"] = Json::array();
+    for (const ComponentRow& row : part.rows) plan["components"].push_back(component_json(row));
+    plan["unknown"] = cost_json(part.unknown);
+    out["plans"].push_back(plan);
+  }
+  return dump(out);
+}
+
+std::string to_json(const Profile& profile, const AnnotateReport& report) {
+  Json out = summary_json(profile, report.summary);
+  out["process"] = process_json(report.process);
+  out["plan"] = report.plan;
+  out["name"] = report.name;
+  out["level"] = report.level;
+  out["lines"] = Json::array();
+  for (const AnnotatedLine& line : report.lines) out["lines"].push_back(line_json(line));
+  out["elsewhere"] = Json::array();
+  for (const NamedRow& row : report.elsewhere) out["elsewhere"].push_back(named_json(row));
+  return dump(out);
+}
+
+}  // namespace tailor::query

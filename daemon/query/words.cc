@@ -1,0 +1,59 @@
+#include "daemon/query/words.h"
+
+namespace tailor::query {
+
+Word word(attribute::Reason reason) {
+  switch (reason) {
+    case attribute::Reason::kNone:
+      return {"no_reason", "no reason given"};
+    case attribute::Reason::kNotRegistered:
+      return {"not_registered", "process that never registered"};
+    case attribute::Reason::kUnknownUserCode:
+      return {"unknown_user_code", "user code that is neither generated nor tagged"};
+    case attribute::Reason::kUnknownKernel:
+      return {"unknown_kernel", "kernel, on nobody's known behalf"};
+    case attribute::Reason::kTagCheckFailed:
+      return {"tag_check_failed", "register held no valid tag"};
+    case attribute::Reason::kTagPlanNotLive:
+      return {"tag_plan_not_live", "tag of a plan that was not loaded then"};
+    case attribute::Reason::kNoRegisters:
+      return {"no_registers", "sample without registers"};
+  }
+  return {"unknown", "unknown"};
+}
+
+Word word(attribute::How how) {
+  switch (how) {
+    case attribute::How::kUnattributed:
+      return {"unattributed", "unattributed"};
+    case attribute::How::kCode:
+      return {"code", "address in generated code"};
+    case attribute::How::kTag:
+      return {"tag", "tag, in shared code"};
+    case attribute::How::kKernelCode:
+      return {"kernel_code", "kernel, entered from generated code"};
+    case attribute::How::kKernelTag:
+      return {"kernel_tag", "kernel, by tag"};
+    case attribute::How::kCallchain:
+      return {"callchain", "call stack"};
+    case attribute::How::kComponentInterval:
+      return {"component_interval", "engine component, by interval"};
+    case attribute::How::kComponentCode:
+      return {"component_code", "engine component, by code range"};
+  }
+  return {"unknown", "unknown"};
+}
+
+Word word(capture::Unit unit) {
+  switch (unit) {
+    case capture::Unit::kNsOnCpu:
+      return {"ns_on_cpu", "CPU time"};
+    case capture::Unit::kNsOffCpu:
+      return {"ns_off_cpu", "time off CPU"};
+    case capture::Unit::kEvents:
+      return {"events", "events"};
+  }
+  return {"unknown", "unknown"};
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,163 @@
+#include "viewer/cli/render.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "tests/support/profile_bytes.h"
+#include "tests/support/sample_profile.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+Terminal plain(std::size_t width, bool ascii = false) {
+  Terminal terminal;
+  terminal.ascii = ascii;
+  terminal.width = width;
+  return terminal;
+}
+
+std::string rendered(const query::Profile& profile, const Terminal& terminal) {
+  auto report = query::plan_report(profile, {});
+  EXPECT_TRUE(report);
+  return render(profile, *report, terminal);
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+query::Profile sample(int rounds = 11) {
+  return test::make_profile([&](store::ProfileSink& sink) { test::give_profile(sink, rounds); });
+}
+
+TEST(RenderPlan, TheTreeWithItsCosts) {
+  const std::string text = rendered(sample(), plain(110));
+  EXPECT_THAT(text,
+              HasSubstr("figure-9 · weft 0.1.0 (pid 4242) · 1 execution · 143 ms CPU time in 143 samples"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "  25.0 %  19.2–31.9 %       44    0.0 %  ██▌         Group by             keys: l_orderkey\n"));
+  EXPECT_THAT(text, HasSubstr("└─ Hash join         o_orderkey = l_orderkey\n"));
+  EXPECT_THAT(text, HasSubstr("   ├─ Filter         o_orderdate < '1995-01-01'\n"));
+  EXPECT_THAT(text, HasSubstr("   │  └─ Table scan  orders, estimated_rows: 15000\n"));
+  EXPECT_THAT(text, HasSubstr("   └─ Table scan     lineitem\n"));
+  EXPECT_THAT(text, HasSubstr("pipeline 2 lineitem (after 1)\n"));
+  EXPECT_THAT(text,
+              HasSubstr("  68.8 %  operators\n  12.5 %  engine components  compile 6.2 %, schedule 6.2 %\n"));
+  EXPECT_THAT(text, HasSubstr("kernel, on nobody's known behalf 6.2 %"));
+  EXPECT_THAT(
+      text, HasSubstr("lost 0 samples (0.0 %); location inferred 0.0 %; shared by several\n"));
+}
+
+TEST(RenderPlan, AsciiFallback) {
+  const std::string text = rendered(sample(), plain(110, true));
+  for (char c : text) ASSERT_LT(static_cast<unsigned char>(c), 0x80);
+  EXPECT_THAT(text, HasSubstr("`- Hash join"));
+  EXPECT_THAT(text, HasSubstr("###"));
+}
+
+TEST(RenderPlan, NoLineIsWiderThanTheTerminal) {
+  const query::Profile profile = sample();
+  for (std::size_t width : {60, 80, 100, 200}) {
+    for (const std::string& line : lines_of(rendered(profile, plain(width)))) {
+      EXPECT_LE(columns(line), width) << line;
+      EXPECT_FALSE(line.ends_with(' ')) << '"' << line << '"';
+    }
+  }
+}
+
+TEST(RenderPlan, ColoursOnlyWhereAsked) {
+  EXPECT_THAT(rendered(sample(), plain(100)), Not(HasSubstr("\x1b")));
+  Terminal coloured = plain(100);
+  coloured.colour = true;
+  EXPECT_THAT(rendered(sample(), coloured), HasSubstr("\x1b[1m"));
+}
+
+TEST(RenderPlan, HostileNamesCannotWriteToTheTerminal) {
+  const query::Profile profile = test::make_profile([](store::ProfileSink& sink) {
+    const std::string evil = "\x1b]0;owned\x07\n\xE2\x80\xAEtxt";
+    test::give_profile(sink, 2);
+    store::ProcessRecord process;
+    process.process = test::kSampleProcess;
+    process.engine_name = process.engine_version = process.comm = evil;
+    sink.on_process(process);
+    sink.on_component(test::kSampleProcess, 1, evil);
+    v1::Plan plan = test::sample_plan();
+    plan.set_name(evil);
+    for (v1::Level& level : *plan.mutable_levels()) {
+      for (v1::Component& component : *level.mutable_components()) {
+        component.set_name(evil);
+        component.set_kind(evil);
+        for (v1::Attribute& attribute : *component.mutable_attributes()) attribute.set_key(evil);
+      }
+    }
+    for (v1::Pipeline& pipeline : *plan.mutable_pipelines()) pipeline.set_name(evil);
+    plan.mutable_attachments(0)->set_content(evil);
+    plan.mutable_attachments(0)->set_sha256(std::string(32, 'q'));
+    sink.on_plan(test::kSampleProcess, 0, plan);
+    store::RecordingInfo info;
+    info.sources.push_back({0, evil, capture::Unit::kNsOnCpu, 1'000'000, false});
+    info.clock_source = evil;
+    sink.on_recording(info);
+  });
+  auto plan = query::plan_report(profile, {});
+  auto tasks = query::level_report(profile, {}, "task");
+  ASSERT_TRUE(plan && tasks);
+  for (const std::string& text : {render(profile, *plan, plain(100)), render(profile, *tasks, plain(100))}) {
+    EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+    EXPECT_THAT(text, Not(HasSubstr("\x07")));
+    EXPECT_THAT(text, Not(HasSubstr("\xE2\x80\xAE")));
+    EXPECT_THAT(text, HasSubstr("\\x1b]0;owned"));
+  }
+}
+
+TEST(RenderPlan, DamageIsSaid) {
+  std::string bytes = test::profile_bytes([](store::ProfileSink& sink) { test::give_profile(sink, 50); });
+  bytes.resize(bytes.size() - 10);  // the END block is torn
+  EXPECT_THAT(rendered(test::load(bytes), plain(100)), HasSubstr("recording was not finished"));
+}
+
+TEST(RenderLevel, TasksWithTheirOperators) {
+  const query::Profile profile = sample();
+  auto report = query::level_report(profile, {}, "task");
+  ASSERT_TRUE(report);
+  const std::string text = render(profile, *report, plain(100));
+  EXPECT_THAT(text, HasSubstr("aggregate  (Group by)\n"));
+  EXPECT_THAT(text, HasSubstr("no task known\n"));
+}
+
+TEST(RenderAnnotate, LinesAndBlockSums) {
+  const query::Profile profile = test::make_profile([](store::ProfileSink& sink) {
+    test::give_context(sink);
+    v1::Plan plan = test::sample_plan();
+    v1::Attachment& ir = *plan.add_attachments();
+    ir.set_kind("ir");
+    ir.set_content(
+        "define void @main() {\nloop:  ; preds = %loop\n  %1 = load i64, ptr %0\n  %2 = add i64 %1, 1\n}\n"
+        "define void @cold() {\n  ret void\n}\n");
+    sink.on_plan(test::kSampleProcess, 0, plan);
+    sink.on_samples(std::vector{test::ir_sample(1, 3), test::ir_sample(1, 3), test::ir_sample(1, 3),
+                                test::ir_sample(1, 4)});
+  });
+  auto report = query::annotate_report(profile, {}, 0);
+  ASSERT_TRUE(report) << report.error().message;
+  const std::string text = render(profile, *report, plain(100), {});
+  EXPECT_THAT(text, HasSubstr("(Hash join 75.0 %, Table scan 25.0 %)"));
+  EXPECT_THAT(text, HasSubstr("   3  75.0 %    %1 = load i64, ptr %0"));
+  EXPECT_THAT(text, HasSubstr("Hash join · build"));
+  EXPECT_THAT(text, Not(HasSubstr("@cold"))) << "functions without cost are left out";
+  EXPECT_THAT(render(profile, *report, plain(100), {.all = true}), HasSubstr("@cold"));
+}
+
+}  // namespace
+}  // namespace tailor::cli

@@ -1,0 +1,97 @@
+#include "viewer/cli/text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+namespace {
+
+TEST(Escape, WhatMovesHidesOrReordersIsShown) {
+  EXPECT_EQ(escape("plain text", false), "plain text");
+  EXPECT_EQ(escape("\x1b[2J\x07", false), "\\x1b[2J\\x07");
+  EXPECT_EQ(escape("a\nb\tc\r", false), "a\\nb\\tc\\x0d");
+  EXPECT_EQ(escape("\xC2\x9B"
+                   "31m",
+                   false),
+            "\\x9b31m");                                        // C1: a one-character escape sequence
+  EXPECT_EQ(escape("\xE2\x80\xAE", false), "\\u{202e}");        // right-to-left override
+  EXPECT_EQ(escape("\xE2\x80\x8B", false), "\\u{200b}");        // zero width space
+  EXPECT_EQ(escape("\xF3\xA0\x81\x81", false), "\\u{e0041}");   // a tag character
+  EXPECT_EQ(escape("\xFF\xC0\x80", false), "\\xff\\xc0\\x80");  // not UTF-8
+  EXPECT_EQ(escape("\xED\xA0\x80", false), "\\xed\\xa0\\x80");  // a surrogate
+  EXPECT_EQ(escape("caf\xC3\xA9", false), "caf\xC3\xA9");
+  EXPECT_EQ(escape("caf\xC3\xA9", true), "caf\\xe9");
+  EXPECT_EQ(escape(std::string_view("\0", 1), false), "\\x00");
+}
+
+TEST(Escape, CombiningMarksDoNotPileUp) {
+  std::string pile = "a";
+  for (int i = 0; i < 50; ++i) pile += "\xCC\x81";
+  const std::string out = escape(pile, false);
+  EXPECT_THAT(out, testing::HasSubstr("\\u{301}"));
+}
+
+TEST(Escape, AnyBytesBecomeHarmless) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 3000; ++round) {
+    std::string bytes(random() % 40, '\0');
+    for (char& c : bytes) c = static_cast<char>(random());
+    for (bool ascii : {false, true}) {
+      const std::string out = escape(bytes, ascii);
+      for (char c : out) ASSERT_GE(static_cast<unsigned char>(c), 0x20);
+      ASSERT_EQ(escape(out, ascii), out);
+    }
+  }
+}
+
+TEST(EscapeLine, WhiteSpaceCollapses) {
+  EXPECT_EQ(escape_line("  select *\n\t from t ;\n", false), "select * from t ;");
+}
+
+TEST(Columns, AsSeen) {
+  EXPECT_EQ(columns("abc"), 3u);
+  EXPECT_EQ(columns("caf\xC3\xA9"), 4u);
+  EXPECT_EQ(columns("\xE6\x97\xA5\xE6\x9C\xAC"), 4u);  // two wide characters
+  EXPECT_EQ(columns("e\xCC\x81"), 1u);                 // a combining accent
+}
+
+TEST(Cut, NeverWiderThanAsked) {
+  EXPECT_EQ(cut("hello world", 8, true), "hello...");
+  EXPECT_EQ(cut("hello world", 8, false), "hello w\xE2\x80\xA6");
+  EXPECT_EQ(cut("hello", 5, true), "hello");
+  for (std::size_t width = 0; width < 12; ++width) {
+    EXPECT_LE(columns(cut("\xE6\x97\xA5\xE6\x9C\xAC\xE6\x97\xA5\xE6\x9C\xAC", width, false)), width);
+    EXPECT_LE(columns(cut("hello world", width, true)), width);
+  }
+}
+
+TEST(Wrap, LinesFit) {
+  EXPECT_EQ(wrap("one two three", 9, 2), "  one two\n  three");
+  EXPECT_EQ(wrap("aaa 6.2 %, b", 9, 0), "aaa\n6.2 %, b");
+}
+
+TEST(Numbers, InWords) {
+  EXPECT_EQ(duration(812), "812 ns");
+  EXPECT_EQ(duration(1'500'000), "1.50 ms");
+  EXPECT_EQ(duration(12.34e9), "12.3 s");
+  EXPECT_EQ(percent(0.1234), "12.3 %");
+  EXPECT_EQ(percent(0), "0.0 %");
+  EXPECT_EQ(percent(0.0001), "<0.1 %");
+  EXPECT_EQ(grouped(1234567), "1,234,567");
+  EXPECT_EQ(grouped(999), "999");
+}
+
+TEST(Bar, FillsItsColumns) {
+  Terminal ascii;
+  EXPECT_EQ(ascii.bar(0.5, 10), "#####     ");
+  Terminal unicode;
+  unicode.ascii = false;
+  for (double share : {-1.0, 0.0, 0.03, 0.5, 0.99, 1.0, 7.0}) EXPECT_EQ(columns(unicode.bar(share, 10)), 10u);
+}
+
+}  // namespace
+}  // namespace tailor::cli

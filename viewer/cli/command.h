@@ -1,0 +1,30 @@
+// What the subcommands of `tailor` share.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+// Exit codes, documented in docs/cli.md. `tailor record` gives that of the recorded command instead of kOk.
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,   // could not be done; standard error says why
+  kUsage = 2,    // the command line is wrong
+  kNothing = 3,  // done, but there is nothing to show
+};
+
+// Prints "tailor: <message>" to standard error, with hostile characters escaped, and returns `code`.
+int complain(const std::string& message, int code = kFailed);
+
+// Set by the callback of the chosen subcommand.
+using Action = std::function<int()>;
+
+void add_report(CLI::App& app, Action& action);
+void add_annotate(CLI::App& app, Action& action);
+void add_list(CLI::App& app, Action& action);
+
+}  // namespace tailor::cli

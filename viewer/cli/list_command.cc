@@ -1,0 +1,143 @@
+#include <fmt/format.h>
+
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "daemon/query/report_json.h"
+#include "viewer/cli/choose.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+// An execution and what was sampled in it.
+struct Row {
+  const store::ExecutionRecord* execution = nullptr;
+  std::string plan_name;
+  std::uint64_t samples = 0;
+  double cpu_ns = 0;
+  std::uint64_t wall_begin_ns = 0;  // CLOCK_REALTIME, 0 unknown
+};
+
+std::string label(const store::ExecutionRecord& execution, std::string_view key) {
+  for (const auto& [name, value] : execution.labels) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+std::vector<Row> newest_first(const query::Profile& profile) {
+  std::map<std::pair<ProcessId, ExecutionHandle>, std::pair<std::uint64_t, double>> sums;
+  for (const auto& [key, cell] : profile.cells()) {
+    if (profile.source(key.source).unit != capture::Unit::kNsOnCpu) continue;
+    auto& [samples, weight] = sums[{key.process, key.execution}];
+    samples += cell.samples;
+    weight += cell.weight;
+  }
+  std::vector<Row> rows;
+  const store::RecordingInfo& info = profile.recording();
+  for (auto it = profile.executions().rbegin(); it != profile.executions().rend(); ++it) {
+    Row row;
+    row.execution = &*it;
+    if (const query::PlanModel* plan = profile.plan(it->process, it->plan)) row.plan_name = plan->name();
+    if (const auto sum = sums.find({it->process, it->handle}); sum != sums.end()) {
+      std::tie(row.samples, row.cpu_ns) = sum->second;
+    }
+    if (info.wall_clock_ns != 0)
+      row.wall_begin_ns = info.wall_clock_ns + static_cast<std::uint64_t>(it->begin - info.start);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+std::string wall_text(std::uint64_t ns) {
+  if (ns == 0) return "?";
+  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
+  std::tm parts{};
+  char text[32];
+  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
+  if (std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) == 0) return "?";
+  return text;
+}
+
+std::string elapsed_text(const store::ExecutionRecord& e) {
+  if (e.end == kTimeMax) return "running";
+  return e.end < e.begin ? "?" : duration(static_cast<double>(e.end - e.begin));
+}
+
+std::string who_text(const store::ExecutionRecord& e, bool ascii) {
+  std::string out;
+  for (const char* key : {"user", "database", "application"}) {
+    const std::string value = label(e, key);
+    if (!value.empty()) out += (out.empty() ? "" : "/") + escape_line(value, ascii);
+  }
+  return out;
+}
+
+std::string render_rows(const std::vector<Row>& rows, const Terminal& terminal) {
+  std::string out =
+      terminal.dim(fmt::format("{:<19}  {:<12}  {:>9}  {:>9}  {:>8}  {:>10}  {:<12}  {}", "began",
+                               "execution", "elapsed", "CPU", "samples", "rows", "who", "query")) +
+      "\n";
+  for (const Row& row : rows) {
+    const store::ExecutionRecord& e = *row.execution;
+    std::string query = escape_line(row.plan_name, terminal.ascii);
+    const std::string text = escape_line(label(e, "query"), terminal.ascii);
+    if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
+    if (!e.error.empty()) query = "failed: " + escape_line(e.error, terminal.ascii) + "; " + query;
+    std::string line = fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
+                                   query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
+                                   pad_left(duration(row.cpu_ns), 9), grouped(row.samples), grouped(e.rows),
+                                   pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
+    const std::size_t used = columns(line);
+    line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
+    while (line.ends_with(' ')) line.pop_back();
+    out += line + "\n";
+  }
+  return out;
+}
+
+std::string rows_json(const std::vector<Row>& rows) {
+  using Json = nlohmann::ordered_json;
+  Json out = Json::array();
+  for (const Row& row : rows) {
+    const store::ExecutionRecord& e = *row.execution;
+    Json labels = Json::object();
+    for (const auto& [key, value] : e.labels) labels[key] = value;
+    Json item = {{"id", query::hex(e.id)},           {"pid", e.process.pid},
+                 {"process_start", e.process.start}, {"plan", e.plan},
+                 {"plan_name", row.plan_name},       {"began_wall_ns", row.wall_begin_ns},
+                 {"running", e.end == kTimeMax}};
+    if (e.end != kTimeMax) item["elapsed_ns"] = e.end - e.begin;
+    item["cpu_ns"] = row.cpu_ns;
+    item["samples"] = row.samples;
+    item["rows"] = e.rows;
+    item["error"] = e.error;
+    item["labels"] = labels;
+    out.push_back(item);
+  }
+  return Json{{"executions", out}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+int run(const Choice& choice) {
+  auto chosen = choose(choice);
+  if (!chosen) return complain(chosen.error().message);
+  const std::vector<Row> rows = newest_first(chosen->profile);
+  Terminal terminal = Terminal::detect();
+  terminal.ascii = terminal.ascii || choice.ascii;
+  if (!choice.json && rows.empty()) return complain("no execution was recorded", kNothing);
+  fmt::print("{}", choice.json ? rows_json(rows) : render_rows(rows, terminal));
+  return kOk;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("list", "The executions that were recorded, newest first");
+  auto choice = std::make_shared<Choice>();
+  add_choice(command, *choice);
+  command.callback([choice, &action] { action = [choice] { return run(*choice); }; });
+}
+
+}  // namespace tailor::cli

@@ -1,0 +1,22 @@
+// Reports as text for people. Every string from a profile is escaped here and nowhere else.
+#pragma once
+
+#include <string>
+
+#include "daemon/query/annotate_report.h"
+#include "daemon/query/plan_report.h"
+#include "daemon/query/profile.h"
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+std::string render(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal);
+std::string render(const query::Profile& profile, const query::LevelReport& report, const Terminal& terminal);
+
+struct AnnotateOptions {
+  bool all = false;  // functions without any cost too
+};
+std::string render(const query::Profile& profile, const query::AnnotateReport& report,
+                   const Terminal& terminal, const AnnotateOptions& options);
+
+}  // namespace tailor::cli

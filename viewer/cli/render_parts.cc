@@ -1,0 +1,166 @@
+#include "viewer/cli/render_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "daemon/query/words.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+// The rows of a class in one line: "compile 2.1 %, schedule 1.0 %".
+std::string rows_text(const std::vector<query::NamedRow>& rows, const Terminal& terminal) {
+  constexpr std::size_t kMost = 6;
+  std::string out;
+  for (std::size_t i = 0; i < rows.size() && i < kMost; ++i) {
+    if (i > 0) out += ", ";
+    out += fmt::format("{} {}", escape(rows[i].name, terminal.ascii), percent(rows[i].cost.share));
+  }
+  if (rows.size() > kMost) out += fmt::format(", {} more (--json)", rows.size() - kMost);
+  return out;
+}
+
+std::string sum_line(const query::Share95& cost, std::string_view what, const std::string& rows,
+                     const Terminal& terminal) {
+  constexpr std::size_t kWhatWidth = 19;
+  constexpr std::size_t kIndent = kShareWidth + 2 + kWhatWidth;
+  const std::string head = share_cell(cost, terminal) + "  ";
+  if (rows.empty()) return head + std::string(what) + "\n";
+  const std::string wrapped = wrap(rows, std::max(terminal.width, kIndent + 20), kIndent);
+  return head + pad(what, kWhatWidth) + wrapped.substr(kIndent) + "\n";
+}
+
+std::string damage_text(const query::Profile& profile) {
+  const store::ReadReport& read = profile.read_report();
+  std::string out;
+  if (read.damaged_spots + read.malformed_blocks + read.missing_blocks > 0) {
+    out += fmt::format(
+        "The profile is damaged: {} block{} missing, {} spot{} unreadable, {} block{} malformed; first {}.\n",
+        read.missing_blocks, read.missing_blocks == 1 ? " is" : "s are", read.damaged_spots,
+        read.damaged_spots == 1 ? " is" : "s are", read.malformed_blocks,
+        read.malformed_blocks == 1 ? " is" : "s are", read.first_problem);
+  }
+  if (!read.finished) {
+    out += fmt::format(
+        "The recording was not finished: it still runs, or its writer was killed ({} bytes of an "
+        "incomplete block at the end).\n",
+        read.tail_bytes);
+  }
+  const store::SaidLoss& loss = profile.said_loss();
+  if (loss.blocks > 0) {
+    out += fmt::format("While recording, {} blocks with {} samples could not be written: {}\n", loss.blocks,
+                       loss.samples, loss.reason);
+  }
+  return out;
+}
+
+std::string plural(std::uint64_t n, std::string_view one, std::string_view many) {
+  return fmt::format("{} {}", grouped(n), n == 1 ? one : many);
+}
+
+}  // namespace
+
+std::string share_cell(const query::Share95& cost, const Terminal& terminal) {
+  const std::string cell = pad_left(percent(cost.share), kShareWidth);
+  if (cost.share >= 0.1) return terminal.bold(cell);
+  return cost.share < 0.005 ? terminal.dim(cell) : cell;
+}
+
+std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
+  const std::string range =
+      fmt::format("{:.1f}{}{:.1f} %", 100 * cost.interval.low, terminal.dash(), 100 * cost.interval.high);
+  return terminal.dim(pad_left(range, kRangeWidth));
+}
+
+std::string weight_text(double weight, const capture::Source& source) {
+  if (source.unit == capture::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
+  return fmt::format("{} {}", duration(weight), query::word(source.unit).text);
+}
+
+std::string source_text(const capture::Source& source, const Terminal& terminal) {
+  const std::string name = escape(source.name, terminal.ascii);
+  if (source.period == 0) return name;
+  if (source.unit == capture::Unit::kEvents)
+    return fmt::format("{}, one sample per {} events", name, grouped(source.period));
+  return fmt::format("{}, one sample per {}", name, duration(static_cast<double>(source.period)));
+}
+
+std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,
+                         PlanId plan, const std::string& name, const Terminal& terminal) {
+  std::string engine = fmt::format("pid {}", process.pid);
+  if (const auto it = profile.processes().find(process); it != profile.processes().end()) {
+    const store::ProcessRecord& p = it->second;
+    engine =
+        fmt::format("{} {} (pid {})", escape(p.engine_name.empty() ? p.comm : p.engine_name, terminal.ascii),
+                    escape(p.engine_version, terminal.ascii), process.pid);
+  }
+  const query::PlanPart* part = nullptr;
+  for (const query::PlanPart& candidate : report.plans) {
+    if (candidate.process == process && candidate.plan == plan) part = &candidate;
+  }
+  const std::string title = escape_line(name.empty() ? "unnamed query" : name, terminal.ascii);
+  std::string out = fmt::format("{} {} {}", title, terminal.dot(), engine);
+  if (part != nullptr) {
+    out += fmt::format(
+        " {} {} {} {} in {}", terminal.dot(), plural(part->executions, "execution", "executions"),
+        terminal.dot(), weight_text(part->cost.amount.weight, report.source),
+        plural(static_cast<std::uint64_t>(std::llround(part->cost.amount.samples)), "sample", "samples"));
+  }
+  out = wrap(out, terminal.width, 0) + "\n";
+  if (out.starts_with(title)) out = terminal.bold(title) + out.substr(title.size());
+  if (const std::string* sql = profile.attachment(process, plan, "sql")) {
+    out += terminal.dim(cut(escape_line(*sql, terminal.ascii), terminal.width, terminal.ascii)) + "\n";
+  }
+  return out;
+}
+
+std::string sum_section(const query::PlanReport& report, const Terminal& terminal) {
+  std::string out = terminal.bold("Everything") + "\n";
+  out += sum_line(report.operators, "operators", "", terminal);
+  out +=
+      sum_line(report.components, "engine components", rows_text(report.component_rows, terminal), terminal);
+  out +=
+      sum_line(report.unattributed, "unattributed", rows_text(report.unattributed_rows, terminal), terminal);
+  const double kernel = report.total.weight > 0 ? report.all.amount.kernel / report.total.weight : 0;
+  const std::string whole =
+      fmt::format("= {} in {}, of which in the kernel {}", weight_text(report.total.weight, report.source),
+                  plural(report.total.samples, "sample", "samples"), percent(kernel));
+  out += pad_left(percent(1), kShareWidth) +
+         wrap(whole, terminal.width, kShareWidth + 2).substr(kShareWidth) + "\n";
+  return out;
+}
+
+std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
+                            const Terminal& terminal) {
+  const double total = report.total.weight > 0 ? report.total.weight : 1;
+  std::string facts = fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
+                                  source_text(report.source, terminal),
+                                  plural(report.lost_samples + report.unwritten_samples, "sample", "samples"),
+                                  percent(report.lost_share), percent(report.all.amount.inferred / total),
+                                  percent(report.all.amount.shared / total));
+  if (report.throttled > 0)
+    facts += fmt::format(" The kernel throttled sampling {} times.", grouped(report.throttled));
+  if (report.gap_ns > 0)
+    facts += fmt::format(" Nothing was recorded for {}.", duration(static_cast<double>(report.gap_ns)));
+  if (report.log_records_lost > 0) {
+    facts += fmt::format(" {} activity records were lost.", grouped(report.log_records_lost));
+  }
+  const store::RecordingInfo& info = profile.recording();
+  if (!info.clock_source.empty()) {
+    facts += fmt::format(" Clock: {} {}{}.", escape_line(info.clock_source, terminal.ascii),
+                         terminal.plus_minus(), duration(static_cast<double>(info.clock_error_ns)));
+  }
+  for (const auto& [source, cell] : report.other_sources) {
+    facts += fmt::format(" Also recorded: {} samples of {} (--source).", grouped(cell.samples),
+                         escape(source.name, terminal.ascii));
+  }
+  std::string out = terminal.bold("Measured") + "\n" + wrap(facts, terminal.width, 2) + "\n";
+  const std::string damage = damage_text(profile);
+  if (!damage.empty()) out += terminal.warn(damage);
+  return out;
+}
+
+}  // namespace tailor::cli

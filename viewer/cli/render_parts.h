@@ -1,0 +1,34 @@
+// What all reports have in common: headings, the sum up to 100 %, the quality of the data.
+#pragma once
+
+#include <string>
+
+#include "daemon/query/plan_report.h"
+#include "daemon/query/profile.h"
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+inline constexpr std::size_t kShareWidth = 8;
+inline constexpr std::size_t kRangeWidth = 13;
+
+// "12.3 %" right-aligned in kShareWidth columns, bold if large, dim if next to nothing.
+std::string share_cell(const query::Share95& cost, const Terminal& terminal);
+// "11.0–13.7 %" right-aligned in kRangeWidth columns.
+std::string range_cell(const query::Share95& cost, const Terminal& terminal);
+// A weight in words: time as a duration, events as a number.
+std::string weight_text(double weight, const capture::Source& source);
+
+// Whose plan, how often it ran, how much was sampled: the line above a plan.
+std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,
+                         PlanId plan, const std::string& name, const Terminal& terminal);
+// Operators + engine components + unattributed = 100 %.
+std::string sum_section(const query::PlanReport& report, const Terminal& terminal);
+// How far the figures can be trusted: lost, inferred and shared share, clock, damage of the file.
+std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
+                            const Terminal& terminal);
+
+// One line that says what `source` means: "a sample every 1.00 ms of CPU time".
+std::string source_text(const capture::Source& source, const Terminal& terminal);
+
+}  // namespace tailor::cli

@@ -1,0 +1,191 @@
+#include "viewer/cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace tailor::cli {
+namespace {
+
+struct Character {
+  std::uint32_t code = 0;
+  std::size_t size = 1;
+  bool valid = false;
+};
+
+// The character at the start of `text`, which is not empty.
+Character decode(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
+  const std::uint8_t lead = byte(0);
+  if (lead < 0x80) return {lead, 1, true};
+  const std::size_t size = lead >= 0xC2 && lead < 0xE0   ? 2
+                           : (lead & 0xF0) == 0xE0       ? 3
+                           : lead >= 0xF0 && lead < 0xF5 ? 4
+                                                         : 0;
+  if (size == 0 || size > text.size()) return {lead, 1, false};
+  std::uint32_t code = lead & (0xFFu >> (size + 1));
+  for (std::size_t i = 1; i < size; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return {lead, 1, false};
+    code = code << 6 | (byte(i) & 0x3Fu);
+  }
+  const bool overlong = (size == 3 && code < 0x800) || (size == 4 && code < 0x10000);
+  if (overlong || (code >= 0xD800 && code < 0xE000) || code > 0x10FFFF) return {lead, 1, false};
+  return {code, size, true};
+}
+
+struct Range {
+  std::uint32_t first, last;
+};
+
+template <std::size_t n>
+bool in(const Range (&ranges)[n], std::uint32_t code) {
+  return std::any_of(std::begin(ranges), std::end(ranges),
+                     [code](const Range& r) { return code >= r.first && code <= r.last; });
+}
+
+// Not to be shown as they are: controls, marks that change direction, what is invisible, private use and
+// tags.
+constexpr Range kHarmful[] = {{0x00, 0x1F},       {0x7F, 0x9F},     {0xAD, 0xAD},     {0x061C, 0x061C},
+                              {0x180E, 0x180E},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
+                              {0xE000, 0xF8FF},   {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB},
+                              {0xE0000, 0x10FFFF}};
+constexpr Range kCombining[] = {
+    {0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE20, 0xFE2F}};
+constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},  {0x3041, 0xA4CF}, {0xAC00, 0xD7A3},
+                           {0xF900, 0xFAFF},   {0xFE30, 0xFE6F},  {0xFF00, 0xFF60}, {0xFFE0, 0xFFE6},
+                           {0x1F300, 0x1FAFF}, {0x20000, 0x3FFFD}};
+
+std::size_t width_of(std::uint32_t code) {
+  if (in(kCombining, code)) return 0;
+  return in(kWide, code) ? 2 : 1;
+}
+
+}  // namespace
+
+std::string escape(std::string_view text, bool ascii) {
+  std::string out;
+  // A long row of combining marks would climb over the lines above.
+  int combining = 0;
+  while (!text.empty()) {
+    const Character c = decode(text);
+    combining = c.valid && in(kCombining, c.code) ? combining + 1 : 0;
+    if (!c.valid) {
+      out += fmt::format("\\x{:02x}", c.code);
+    } else if (c.code == '\n') {
+      out += "\\n";
+    } else if (c.code == '\t') {
+      out += "\\t";
+    } else if (in(kHarmful, c.code) || combining > 4 || (ascii && c.code > 0x7E)) {
+      out += c.code < 0x100 ? fmt::format("\\x{:02x}", c.code) : fmt::format("\\u{{{:x}}}", c.code);
+    } else {
+      out.append(text.substr(0, c.size));
+    }
+    text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string escape_line(std::string_view text, bool ascii) {
+  std::string flat;
+  for (char c : text) {
+    const bool space = c == ' ' || c == '\n' || c == '\t' || c == '\r' || c == '\f' || c == '\v';
+    if (!space) {
+      flat += c;
+    } else if (!flat.empty() && flat.back() != ' ') {
+      flat += ' ';
+    }
+  }
+  while (!flat.empty() && flat.back() == ' ') flat.pop_back();
+  return escape(flat, ascii);
+}
+
+std::size_t columns(std::string_view text) {
+  std::size_t width = 0;
+  while (!text.empty()) {
+    const Character c = decode(text);
+    width += width_of(c.code);
+    text.remove_prefix(c.size);
+  }
+  return width;
+}
+
+std::string cut(std::string_view text, std::size_t width, bool ascii) {
+  if (columns(text) <= width) return std::string(text);
+  const std::string_view mark = ascii ? "..." : "…";
+  const std::size_t mark_width = ascii ? 3 : 1;
+  if (width <= mark_width) return std::string(width, '.');
+  std::string out;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const Character c = decode(text);
+    used += width_of(c.code);
+    if (used > width - mark_width) break;
+    out.append(text.substr(0, c.size));
+    text.remove_prefix(c.size);
+  }
+  return out.append(mark);
+}
+
+std::string pad(std::string_view text, std::size_t width) {
+  const std::size_t have = columns(text);
+  return std::string(text).append(have < width ? width - have : 0, ' ');
+}
+
+std::string pad_left(std::string_view text, std::size_t width) {
+  const std::size_t have = columns(text);
+  return std::string(have < width ? width - have : 0, ' ').append(text);
+}
+
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string out;
+  std::size_t used = 0;  // columns of the line so far
+  while (!text.empty()) {
+    std::size_t end = std::min(text.find(' '), text.size());
+    // A per cent sign stays with its number.
+    if (text.substr(end).starts_with(" %")) end = std::min(text.find(' ', end + 1), text.size());
+    const std::string_view word = text.substr(0, end);
+    const std::size_t word_width = columns(word);
+    if (used > 0 && indent + used + 1 + word_width > width) {
+      out += '\n';
+      used = 0;
+    }
+    if (used > 0) {
+      out += ' ';
+      ++used;
+    } else {
+      out.append(indent, ' ');
+    }
+    out.append(word);
+    used += word_width;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string duration(double ns) {
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  const auto [scale, unit] = ns < 1e6   ? std::pair(1e3, "us")
+                             : ns < 1e9 ? std::pair(1e6, "ms")
+                                        : std::pair(1e9, "s");
+  const double value = ns / scale;
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+}
+
+std::string percent(double share) {
+  const double value = share * 100;
+  if (value > 0 && value < 0.05) return "<0.1 %";
+  return fmt::format("{:.1f} %", value);
+}
+
+std::string grouped(std::uint64_t number) {
+  const std::string digits = std::to_string(number);
+  std::string out;
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    if (i > 0 && (digits.size() - i) % 3 == 0) out += ',';
+    out += digits[i];
+  }
+  return out;
+}
+
+}  // namespace tailor::cli

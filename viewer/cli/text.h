@@ -1,0 +1,38 @@
+// Text for terminals: what comes from outside is made harmless, and columns are counted as they are seen.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tailor::cli {
+
+// `text` with everything escaped that could move the cursor, hide or reorder what is shown: control
+// characters, bidirectional overrides, invisible characters, bytes that are not UTF-8. With `ascii` every
+// other character than printable ASCII too. Line breaks and tabs are escaped as well.
+std::string escape(std::string_view text, bool ascii);
+
+// For query texts: runs of white space become one space, then as escape().
+std::string escape_line(std::string_view text, bool ascii);
+
+// How many columns `text`, which must be the result of escape(), takes.
+std::size_t columns(std::string_view text);
+
+// At most `width` columns of it; what is cut is marked by an ellipsis.
+std::string cut(std::string_view text, std::size_t width, bool ascii);
+
+// Filled up with spaces to `width` columns.
+std::string pad(std::string_view text, std::size_t width);
+std::string pad_left(std::string_view text, std::size_t width);
+
+// Breaks at spaces into lines of at most `width` columns, each indented by `indent` spaces.
+std::string wrap(std::string_view text, std::size_t width, std::size_t indent);
+
+// "1.23 s", "45.0 ms", "812 ns".
+std::string duration(double ns);
+// "12 %", "9.8 %", "0.04 %" are given to one decimal, "< 0.1 %" where that would be 0.0 but is not.
+std::string percent(double share);
+// "12,345".
+std::string grouped(std::uint64_t number);
+
+}  // namespace tailor::cli
