@@ -9,7 +9,9 @@
 #include <cstdlib>
 
 namespace {
-long long nanoseconds(const timeval& t) { return t.tv_sec * 1'000'000'000LL + t.tv_usec * 1000LL; }
+long long nanoseconds(const timeval& t) {
+  return t.tv_sec * 1'000'000'000LL + t.tv_usec * 1000LL;
+}
 }  // namespace
 
 int main(int argc, char** argv) {

@@ -3,9 +3,9 @@
  * libtailor_agent: what an engine links, or opens with dlopen, to be profiled by Tailor.
  *
  * What every function here promises to its host:
- *  - It never blocks, aborts, throws, or writes to the host's standard streams; it installs no signal handler.
- *    Work that may wait is done by one background thread, reached through a bounded lock-free queue. When the
- *    queue is full, the daemon is gone or memory is short, the message is dropped and counted
+ *  - It never blocks, aborts, throws, or writes to the host's standard streams; it installs no signal
+ * handler. Work that may wait is done by one background thread, reached through a bounded lock-free queue.
+ * When the queue is full, the daemon is gone or memory is short, the message is dropped and counted
  *    (tailor_agent_get_counters).
  *  - Without a daemon the cost is one failed connect now and then, made by the background thread.
  *  - What is passed in is copied before the function returns; the caller keeps ownership of its memory.
@@ -87,7 +87,8 @@ TAILOR_EXPORT void tailor_agent_get_counters(struct tailor_agent_counters* out);
 
 /* Registers the calling thread: gives it a slot and an activity log. Idempotent and cheap when repeated;
  * undone when the thread ends. `name` may be NULL. Returns 0 or a negative errno. A thread that was not
- * registered is still sampled; it only has no log. Functions marked [log] register their thread themselves. */
+ * registered is still sampled; it only has no log. Functions marked [log] register their thread themselves.
+ */
 TAILOR_EXPORT int tailor_thread_register(const char* name);
 
 /* The calling thread's tag slot: write the tag there with a plain 8-byte store (LLVM: atomic monotonic) where
@@ -105,12 +106,14 @@ struct tailor_plan_ids {
   uint32_t generation; /* for tags */
 };
 TAILOR_EXPORT struct tailor_plan_ids tailor_plan_new(void);
-/* 0, -ECANCELED (agent off), -EINVAL, -EMSGSIZE (over 3/8 of the queue's bytes), or -ENOBUFS: dropped, counted. */
+/* 0, -ECANCELED (agent off), -EINVAL, -EMSGSIZE (over 3/8 of the queue's bytes), or -ENOBUFS: dropped,
+ * counted. */
 TAILOR_EXPORT int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size);
 /* Its slot is given again to another plan later, under the next generation. */
 TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
 
-/* The tag of components (upper, lower) of a plan, ready to be written (see tailor/tag.h); 0 without an agent. */
+/* The tag of components (upper, lower) of a plan, ready to be written (see tailor/tag.h); 0 without an agent.
+ */
 TAILOR_EXPORT uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower);
 
 /* A code object, as a serialised tailor.v1.CodeObject whose `id` is from tailor_code_new. Load it before its
@@ -123,19 +126,22 @@ TAILOR_EXPORT void tailor_code_unload(uint64_t code_id);
 /* ---- Executions ---------------------------------------------------------------------------------------- */
 
 struct tailor_label {
-  const char* key; /* "user", "database", "application", "trace_id", "query" (its text), or the engine's own */
+  const char*
+      key; /* "user", "database", "application", "trace_id", "query" (its text), or the engine's own */
   const char* value;
 };
 
-/* A run of `plan_id` begins. Returns its handle for the log, 0 without an agent. Labels beyond the 64th are left
- * out, keys are cut to 4 KiB and values to 1 MiB. Texts need not be UTF-8: other bytes arrive as '?'. */
-TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels, size_t count);
+/* A run of `plan_id` begins. Returns its handle for the log, 0 without an agent. Labels beyond the 64th are
+ * left out, keys are cut to 4 KiB and values to 1 MiB. Texts need not be UTF-8: other bytes arrive as '?'. */
+TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels,
+                                              size_t count);
 /* It ended; `rows` were returned; `error` NULL if it succeeded. */
 TAILOR_EXPORT void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error);
 /* The 128-bit identity of an execution. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);
 
-/* ---- Activity of the calling thread [log]: a record with rdtsc each, ~20 ns, wait-free ------------------- */
+/* ---- Activity of the calling thread [log]: a record with rdtsc each, ~20 ns, wait-free -------------------
+ */
 
 TAILOR_EXPORT void tailor_mark_execution_begin(uint64_t execution, uint64_t plan_id);
 TAILOR_EXPORT void tailor_mark_execution_end(uint64_t execution);
@@ -147,7 +153,8 @@ TAILOR_EXPORT void tailor_mark_component_begin(uint32_t component);
 TAILOR_EXPORT void tailor_mark_component_end(uint32_t component);
 TAILOR_EXPORT void tailor_mark_iteration(uint32_t component, uint64_t number);
 
-/* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) -------- */
+/* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) --------
+ */
 
 /* Declares one; returns its number (from 1) for the marks, 0 without an agent. Declaring a name again gives
  * the same number. At most 1024; then 0. */
@@ -155,7 +162,8 @@ TAILOR_EXPORT uint32_t tailor_component_declare(const char* name);
 /* Says that code in [begin, end) belongs to the component wherever nothing better is known. */
 TAILOR_EXPORT void tailor_component_code(uint32_t component, const void* begin, const void* end);
 
-/* ---- Memory regions -------------------------------------------------------------------------------------- */
+/* ---- Memory regions --------------------------------------------------------------------------------------
+ */
 
 enum tailor_region_role {
   TAILOR_REGION_OTHER = 0,

@@ -51,9 +51,17 @@ static inline int tailor_tag_fits(uint64_t key, uint64_t tag) {
   return check != 0 && tailor_tag_check(key, tag & UINT64_C(0xFFFFFFFFFFFF)) == check;
 }
 
-static inline uint32_t tailor_tag_plan_slot(uint64_t tag) { return (uint32_t)(tag >> 32) & 0xFFFF; }
-static inline uint32_t tailor_tag_generation(uint64_t tag) { return (uint32_t)(tag >> 28) & 0xF; }
-static inline uint32_t tailor_tag_upper(uint64_t tag) { return (uint32_t)(tag >> 14) & TAILOR_TAG_COMPONENT_MAX; }
-static inline uint32_t tailor_tag_lower(uint64_t tag) { return (uint32_t)tag & TAILOR_TAG_COMPONENT_MAX; }
+static inline uint32_t tailor_tag_plan_slot(uint64_t tag) {
+  return (uint32_t)(tag >> 32) & 0xFFFF;
+}
+static inline uint32_t tailor_tag_generation(uint64_t tag) {
+  return (uint32_t)(tag >> 28) & 0xF;
+}
+static inline uint32_t tailor_tag_upper(uint64_t tag) {
+  return (uint32_t)(tag >> 14) & TAILOR_TAG_COMPONENT_MAX;
+}
+static inline uint32_t tailor_tag_lower(uint64_t tag) {
+  return (uint32_t)tag & TAILOR_TAG_COMPONENT_MAX;
+}
 
 #endif

@@ -33,7 +33,8 @@ struct tailor_arena_header {
    * date `settled` is 0. Both only grow otherwise. */
   uint64_t messages_queued;
   uint64_t messages_settled;
-  uint64_t messages_dropped; /* never reached a daemon: queue full, memory short, or over before one was there */
+  uint64_t
+      messages_dropped; /* never reached a daemon: queue full, memory short, or over before one was there */
   uint8_t reserved[4096 - 48];
 };
 
@@ -44,7 +45,8 @@ enum tailor_area_state {
                              another thread takes the area: `head` never goes back */
 };
 
-/* One per thread. `tag` is the tag where the strategy is "memory slot", and may be kept as a copy elsewhere. */
+/* One per thread. `tag` is the tag where the strategy is "memory slot", and may be kept as a copy elsewhere.
+ */
 struct tailor_slot {
   uint64_t tag;
   uint32_t state; /* enum tailor_area_state */
@@ -72,8 +74,8 @@ enum tailor_log_kind {
   TAILOR_LOG_REGION_ADD = 9,     /* id = region kind declared over the socket, a = base address, b = bytes */
   TAILOR_LOG_REGION_REMOVE = 10, /* a = base address */
   TAILOR_LOG_ITERATION = 11,     /* id = component, a = number of the iteration that starts */
-  TAILOR_LOG_THREAD_BEGIN = 12,  /* id = tid in the engine's pid namespace, a = slot.use: what follows is of this
-                                    thread. First record of every thread. */
+  TAILOR_LOG_THREAD_BEGIN = 12,  /* id = tid in the engine's pid namespace, a = slot.use: what follows is of
+                                    this  thread. First record of every thread. */
 };
 
 struct tailor_log_record {
