@@ -136,8 +136,12 @@ void ValueTracker::Replaced(llvm::Instruction& before, llvm::Value* value) {
   if (known == handles_.end()) {
     // A new instruction that this pass made in its place.
     Handle& handle = Track(*after);
-    if (handle.link.none()) handle.link = link;
-    handle.link = lineage_.sets.Union(handle.link, FusedParts(before, *after));
+    const Link parts = FusedParts(before, *after);
+    // Where the paths into a block had done the same work, it is now done once behind them. Choosing between
+    // their results, which is all that the phi did, is no work.
+    const bool merged = llvm::isa<llvm::PHINode>(before) && !llvm::isa<llvm::PHINode>(after) && !parts.none();
+    if (merged || handle.link.none()) handle.link = merged ? parts : link;
+    handle.link = lineage_.sets.Union(handle.link, parts);
     return;
   }
   if (ComputedFrom(before, after, kSimplifyDepth)) return;

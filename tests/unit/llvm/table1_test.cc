@@ -1,0 +1,383 @@
+// The optimisations of Table 1 of Tailored Profiling (EuroSys 2021, section 4.2.7), one test for each row
+// that a code generator meets. Every test builds IR in which the optimisation really fires, and says who must
+// own the result. The same check must fail on two twins that are broken on purpose: a plan whose tasks have
+// changed places, and, where the optimisation makes one instruction do the work of two, a compilation in
+// which nobody listens to replacements.
+#include <gmock/gmock.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "compiler/llvm/line_code.h"
+#include "compiler/llvm/optimizer.h"
+#include "compiler/llvm/target_pool.h"
+#include "tests/unit/llvm/query_fixture.h"
+
+namespace tailor::jit {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+using Tasks = std::set<ComponentId>;
+using Build = std::function<void(QueryModule&)>;
+
+constexpr ComponentId kRead = 1, kProbe = 2, kBuild = 3, kSum = 4;
+
+// An optimised module and what is known of its instructions.
+class Optimised {
+ public:
+  enum class Twin { kNone, kTasksSwapped, kReplacementsIgnored };
+
+  Optimised(const Build& build, Twin twin, OptLevel level = OptLevel::kO2) {
+    for (int i = 0; i < 4; ++i) plan_.Add(0, {.name = "op"});
+    for (ComponentId i = 1; i <= 4; ++i) plan_.Add(1, {.name = "task"}, {&i, 1});
+    QueryModule module(plan_, {.name = "table1"});
+    build(module);
+    auto sealed = module.Seal();
+    if (!sealed) throw std::runtime_error(sealed.error().message);
+    sealed_ = std::make_unique<SealedModule>(std::move(*sealed));
+    swapped_ = twin == Twin::kTasksSwapped;
+    // Without lineage nobody listens, and LLVM's own care for locations is all there is.
+    sealed_->state().lineage = twin != Twin::kReplacementsIgnored;
+    auto pool = std::move(*TargetPool::Create());
+    auto target = std::move(*pool->Take(level));
+    sealed_->state().module->setDataLayout(pool->layout());
+    sealed_->state().module->setTargetTriple(target->getTargetTriple().str());
+    Optimise(sealed_->state(), *target, level, lineage_);
+  }
+
+  std::vector<const llvm::Instruction*> All(unsigned opcode) const {
+    std::vector<const llvm::Instruction*> out;
+    for (const llvm::Function& function : *sealed_->state().module) {
+      for (const llvm::Instruction& i : llvm::instructions(function)) {
+        if (i.getOpcode() == opcode) out.push_back(&i);
+      }
+    }
+    return out;
+  }
+
+  Tasks TasksOf(const llvm::Instruction& instruction) const {
+    std::vector<ComponentId> ids;
+    lineage_.sets.Expand(LineageOf(instruction.getDebugLoc()).link, ids);
+    Tasks tasks;
+    for (ComponentId id : ids) {
+      for (ComponentId task : plan_.Owners(2, id)) tasks.insert(swapped_ ? 1 + task % 4 : task);
+    }
+    return tasks;
+  }
+
+  // Whether there are instructions of `opcode`, `count` of them unless 0, and all belong to `tasks`.
+  bool AllBelongTo(unsigned opcode, std::size_t count, const Tasks& tasks) const {
+    auto all = All(opcode);
+    return !all.empty() && (count == 0 || all.size() == count) &&
+           std::all_of(all.begin(), all.end(), [&](const auto* i) { return TasksOf(*i) == tasks; });
+  }
+  Tasks TasksWithCode() const {
+    Tasks tasks;
+    for (const llvm::Function& function : *sealed_->state().module) {
+      for (const llvm::Instruction& i : llvm::instructions(function)) tasks.merge(TasksOf(i));
+    }
+    return tasks;
+  }
+  std::string Text() const {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    sealed_->state().module->print(stream, nullptr);
+    return stream.str();
+  }
+
+ private:
+  tagging::DictionaryBuilder plan_{"table1", {"operator", "task", "ir"}};
+  std::unique_ptr<SealedModule> sealed_;
+  ModuleLineage lineage_;
+  bool swapped_ = false;
+};
+
+using Check = std::function<bool(const Optimised&)>;
+using Twin = Optimised::Twin;
+
+// `check` holds for what `build` makes, and for neither twin.
+void ExpectTracked(const Build& build, const Check& check, bool merges) {
+  Optimised real(build, Twin::kNone);
+  EXPECT_TRUE(check(real)) << real.Text();
+  EXPECT_FALSE(check(Optimised(build, Twin::kTasksSwapped))) << "the check would not notice swapped owners";
+  if (merges) {
+    EXPECT_FALSE(check(Optimised(build, Twin::kReplacementsIgnored)))
+        << "the check would not notice replacements that nobody follows";
+  }
+}
+
+llvm::Function* Begin(QueryModule& module, std::vector<llvm::Type*> arguments, llvm::Type* result = nullptr) {
+  auto* type =
+      llvm::FunctionType::get(result != nullptr ? result : module.builder().getInt64Ty(), arguments, false);
+  return module.BeginFunction("f", type);
+}
+
+// Calls `body(i)` to generate the body of a loop from 0 to `n`, whose control belongs to the active task.
+void Loop(QueryModule& module, llvm::Value* n, const std::function<void(llvm::Value*)>& body) {
+  TrackedBuilder& b = module.builder();
+  llvm::Function* f = b.GetInsertBlock()->getParent();
+  auto* before = b.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(module.context(), "loop", f);
+  auto* done = llvm::BasicBlock::Create(module.context(), "done", f);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  auto* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
+  body(i);
+  auto* next = b.CreateAdd(i, b.getInt64(1), "next", true, true);
+  b.CreateCondBr(b.CreateICmpULT(next, n), loop, done);
+  i->addIncoming(b.getInt64(0), before);
+  i->addIncoming(next, b.GetInsertBlock());
+  b.SetInsertPoint(done);
+}
+
+llvm::Value* ElementOf(TrackedBuilder& b, llvm::Type* type, llvm::Value* base, llvm::Value* i) {
+  return b.CreateInBoundsGEP(type, base, {i});
+}
+
+// Line `id` of the plan's listing.
+std::string LineOf(const tagging::DictionaryBuilder& plan, ComponentId id) {
+  std::istringstream listing(plan.Build({}).attachments(0).content());
+  std::string line;
+  for (ComponentId i = 0; i < id; ++i) std::getline(listing, line);
+  return line;
+}
+
+// Three operators fused into one loop stay apart in it.
+TEST(Table1, OperatorFusion) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* f = Begin(m, {b.getPtrTy(), b.getPtrTy(), i64}, b.getVoidTy());
+    auto read = m.tasks().Enter(kRead);
+    Loop(m, f->getArg(2), [&](llvm::Value* i) {
+      llvm::Value* value = b.CreateLoad(i64, ElementOf(b, i64, f->getArg(0), i));
+      auto probe = m.tasks().Enter(kProbe);
+      llvm::Value* quotient = b.CreateUDiv(b.getInt64(1'000'000), value);
+      auto sum = m.tasks().Enter(kSum);
+      llvm::Value* place = ElementOf(b, i64, f->getArg(1), b.CreateURem(quotient, b.getInt64(1000)));
+      b.CreateStore(quotient, place);
+    });
+    b.CreateRetVoid();
+  };
+  auto check = [](const Optimised& o) {
+    return o.AllBelongTo(llvm::Instruction::Load, 0, {kRead}) &&
+           o.AllBelongTo(llvm::Instruction::UDiv, 0, {kProbe}) &&
+           o.AllBelongTo(llvm::Instruction::Store, 0, {kSum}) &&
+           o.AllBelongTo(llvm::Instruction::URem, 0, {kSum});
+  };
+  ExpectTracked(build, check, /*merges=*/false);
+}
+
+// A shift left by probe and a shift right by sum become one mask.
+TEST(Table1, InstructionFusing) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    llvm::Function* f = Begin(m, {b.getInt64Ty()});
+    auto probe = m.tasks().Enter(kProbe);
+    llvm::Value* left = b.CreateShl(f->getArg(0), 8);
+    auto sum = m.tasks().Enter(kSum);
+    b.CreateRet(b.CreateLShr(left, 8));
+  };
+  auto check = [](const Optimised& o) {
+    return o.All(llvm::Instruction::Shl).empty() && o.All(llvm::Instruction::LShr).empty() &&
+           o.AllBelongTo(llvm::Instruction::And, 1, {kProbe, kSum});
+  };
+  ExpectTracked(build, check, /*merges=*/true);
+}
+
+// What sum computes turns out to be what read had loaded: sum's instructions vanish, and the load stays with
+// read alone.
+TEST(Table1, CodeElimination) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* f = Begin(m, {b.getPtrTy(), i64});
+    auto read = m.tasks().Enter(kRead);
+    llvm::Value* value = b.CreateLoad(i64, f->getArg(0));
+    {
+      auto sum = m.tasks().Enter(kSum);
+      llvm::Value* mixed = b.CreateXor(value, f->getArg(1));
+      value = b.CreateXor(mixed, f->getArg(1));
+    }
+    b.CreateRet(b.CreateMul(value, b.getInt64(7)));
+  };
+  auto check = [](const Optimised& o) {
+    return o.All(llvm::Instruction::Xor).empty() && o.AllBelongTo(llvm::Instruction::Load, 1, {kRead}) &&
+           o.TasksWithCode() == Tasks{kRead};
+  };
+  ExpectTracked(build, check, /*merges=*/false);
+}
+
+// Sum's operands become constants only during optimisation; nothing is left of its computation.
+TEST(Table1, ConstantFolding) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* f = Begin(m, {b.getPtrTy()});
+    auto read = m.tasks().Enter(kRead);
+    llvm::Value* cell = m.CreateEntryAlloca(i64);
+    b.CreateStore(b.getInt64(6), cell);
+    {
+      auto sum = m.tasks().Enter(kSum);
+      b.CreateStore(b.CreateMul(b.CreateLoad(i64, cell), b.getInt64(7)), cell);
+    }
+    b.CreateRet(b.CreateAdd(b.CreateLoad(i64, f->getArg(0)), b.CreateLoad(i64, cell)));
+  };
+  auto check = [](const Optimised& o) {
+    return o.All(llvm::Instruction::Mul).empty() && o.AllBelongTo(llvm::Instruction::Add, 1, {kRead}) &&
+           o.TasksWithCode() == Tasks{kRead};
+  };
+  ExpectTracked(build, check, /*merges=*/false);
+}
+
+// Probe and sum hash the same key: one multiplication is left, and it is shared.
+TEST(Table1, CommonSubexpression) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* f = Begin(m, {i64, b.getPtrTy()});
+    auto hash = [&] { return b.CreateMul(f->getArg(0), b.getInt64(0x9E3779B97F4A7C15)); };
+    {
+      auto probe = m.tasks().Enter(kProbe);
+      b.CreateStore(hash(), f->getArg(1));
+    }
+    auto sum = m.tasks().Enter(kSum);
+    b.CreateRet(b.CreateLShr(hash(), 5));
+  };
+  auto check = [](const Optimised& o) {
+    return o.AllBelongTo(llvm::Instruction::Mul, 1, {kProbe, kSum}) &&
+           o.AllBelongTo(llvm::Instruction::Store, 1, {kProbe}) &&
+           o.AllBelongTo(llvm::Instruction::LShr, 1, {kSum});
+  };
+  ExpectTracked(build, check, /*merges=*/true);
+}
+
+// Both sides of a branch end in the same division, which is moved behind them.
+TEST(Table1, CommonCodeOfTwoBranches) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* f = Begin(m, {i64, i64, b.getPtrTy()});
+    auto read = m.tasks().Enter(kRead);
+    auto* left = llvm::BasicBlock::Create(m.context(), "left", f);
+    auto* right = llvm::BasicBlock::Create(m.context(), "right", f);
+    auto* end = llvm::BasicBlock::Create(m.context(), "end", f);
+    b.CreateCondBr(b.CreateICmpEQ(f->getArg(0), b.getInt64(3)), left, right);
+    auto side = [&](llvm::BasicBlock* block, ComponentId task) {
+      b.SetInsertPoint(block);
+      auto scope = m.tasks().Enter(task);
+      llvm::Value* quotient = b.CreateUDiv(f->getArg(0), f->getArg(1));
+      b.CreateBr(end);
+      return quotient;
+    };
+    llvm::Value* a = side(left, kProbe);
+    llvm::Value* c = side(right, kSum);
+    b.SetInsertPoint(end);
+    auto* phi = b.CreatePHI(i64, 2);
+    phi->addIncoming(a, left);
+    phi->addIncoming(c, right);
+    b.CreateRet(phi);
+  };
+  auto check = [](const Optimised& o) { return o.AllBelongTo(llvm::Instruction::UDiv, 1, {kProbe, kSum}); };
+  ExpectTracked(build, check, /*merges=*/true);
+}
+
+// A loop of four rounds becomes straight code; each copy belongs to the task of the original.
+TEST(Table1, LoopUnrolling) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* f = Begin(m, {b.getPtrTy(), b.getPtrTy()}, b.getVoidTy());
+    auto read = m.tasks().Enter(kRead);
+    Loop(m, b.getInt64(4), [&](llvm::Value* i) {
+      llvm::Value* value = b.CreateLoad(i64, ElementOf(b, i64, f->getArg(0), i));
+      auto probe = m.tasks().Enter(kProbe);
+      llvm::Value* quotient = b.CreateUDiv(b.getInt64(1'000'000), value);
+      auto sum = m.tasks().Enter(kSum);
+      b.CreateStore(quotient, ElementOf(b, i64, f->getArg(1), i));
+    });
+    b.CreateRetVoid();
+  };
+  auto check = [](const Optimised& o) {
+    return o.All(llvm::Instruction::PHI).empty() && o.AllBelongTo(llvm::Instruction::Load, 4, {kRead}) &&
+           o.AllBelongTo(llvm::Instruction::UDiv, 4, {kProbe}) &&
+           o.AllBelongTo(llvm::Instruction::Store, 4, {kSum});
+  };
+  ExpectTracked(build, check, /*merges=*/false);
+}
+
+// Column-at-a-time work on floating point numbers: the loop is vectorised and interleaved, with a remainder.
+TEST(Table1, VectorisedAndInterleavedLoop) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* f64 = b.getDoubleTy();
+    llvm::Function* f = Begin(m, {b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, b.getVoidTy());
+    for (unsigned argument : {0u, 1u}) f->addParamAttr(argument, llvm::Attribute::NoAlias);
+    auto read = m.tasks().Enter(kRead);
+    Loop(m, f->getArg(2), [&](llvm::Value* i) {
+      llvm::Value* value = b.CreateLoad(f64, ElementOf(b, f64, f->getArg(0), i));
+      auto probe = m.tasks().Enter(kProbe);
+      llvm::Value* product = b.CreateFMul(value, llvm::ConstantFP::get(f64, 1.5));
+      auto sum = m.tasks().Enter(kSum);
+      b.CreateStore(b.CreateFAdd(product, llvm::ConstantFP::get(f64, 0.25)),
+                    ElementOf(b, f64, f->getArg(1), i));
+    });
+    b.CreateRetVoid();
+  };
+  auto check = [](const Optimised& o) {
+    auto products = o.All(llvm::Instruction::FMul);
+    auto vectors = std::count_if(products.begin(), products.end(),
+                                 [](const auto* i) { return i->getType()->isVectorTy(); });
+    // Several vector copies (interleaved) and at least one scalar copy (the remainder).
+    return vectors > 1 && vectors < static_cast<std::ptrdiff_t>(products.size()) &&
+           o.AllBelongTo(llvm::Instruction::FMul, products.size(), {kProbe}) &&
+           o.AllBelongTo(llvm::Instruction::FAdd, products.size(), {kSum}) &&
+           o.AllBelongTo(llvm::Instruction::Load, products.size(), {kRead}) &&
+           o.AllBelongTo(llvm::Instruction::Store, products.size(), {kSum});
+  };
+  ExpectTracked(build, check, /*merges=*/false);
+}
+
+// Section 5.4: a groupjoin does the work of a join and of a group-by. Its sections keep their operators, down
+// to the machine code.
+TEST(Table1, DataflowGraphOperatorFusion) {
+  tagging::DictionaryBuilder plan("groupjoin", {"operator", "task", "ir"});
+  const ComponentId join = plan.Add(0, {.name = "Join"});
+  const ComponentId group = plan.Add(0, {.name = "Group by"});
+  const ComponentId join_part = plan.Add(1, {.name = "Groupjoin: probe"}, {&join, 1});
+  const ComponentId group_part = plan.Add(1, {.name = "Groupjoin: aggregate"}, {&group, 1});
+  QueryModule m(plan, {.name = "groupjoin"});
+  auto& b = m.builder();
+  auto* i64 = b.getInt64Ty();
+  llvm::Function* f = Begin(m, {b.getPtrTy(), i64, i64});
+  {
+    auto scope = m.tasks().Enter(join_part);
+    llvm::Value* entry = ElementOf(b, i64, f->getArg(0), b.CreateURem(f->getArg(1), f->getArg(2)));
+    auto aggregate = m.tasks().Enter(group_part);
+    llvm::Value* total = b.CreateSDiv(b.CreateLoad(i64, entry), f->getArg(2));
+    b.CreateStore(total, entry);
+    b.CreateRet(total);
+  }
+  auto jit = std::move(*Jit::Create());
+  auto code = jit->Compile(std::move(*m.Seal()), {.level = OptLevel::kO2});
+  ASSERT_TRUE(code.ok());
+  std::map<std::vector<ComponentId>, std::set<std::string>> lines;  // by operators
+  for (const tagging::Row& row : (*code)->rows().rows()) {
+    std::vector<ComponentId> ids;
+    (*code)->rows().pool().Expand(row.link, ids);
+    for (ComponentId id : ids) lines[plan.OwnersAt(2, id, 0)].insert(LineOf(plan, id));
+  }
+  EXPECT_THAT(lines[{join}], Contains(HasSubstr("urem")));
+  EXPECT_THAT(lines[{group}], Contains(HasSubstr("sdiv")));
+  EXPECT_THAT(lines[{join}], Not(Contains(HasSubstr("sdiv"))));
+  EXPECT_THAT(lines[{group}], Not(Contains(HasSubstr("urem"))));
+}
+
+}  // namespace
+}  // namespace tailor::jit
