@@ -1,6 +1,7 @@
 // Keeps what the server hands out, and answers as a daemon that samples everybody would.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -103,8 +104,16 @@ class TestServer {
   }
   // Polls until `done` or some seconds have passed.
   bool Until(const std::function<bool()>& done) {
-    for (int i = 0; i < 1000 && !done(); ++i) server_->Poll(5);
-    return done();
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!done()) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+      server_->Poll(5);
+    }
+    return true;
+  }
+  void PollFor(std::chrono::milliseconds duration) {
+    auto deadline = std::chrono::steady_clock::now() + duration;
+    while (std::chrono::steady_clock::now() < deadline) server_->Poll(1);
   }
   void Poll(int times = 3) {
     for (int i = 0; i < times; ++i) server_->Poll(0);

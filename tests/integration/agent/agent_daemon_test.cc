@@ -1,0 +1,245 @@
+// Real agents against the real server: kills on both sides, forks, churn, overflow.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <tailor/agent.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+
+#include "tests/integration/agent/subprocess.h"
+#include "tests/unit/registration/recording_sink.h"
+
+namespace tailor::registration::testing {
+namespace {
+
+using Body = v1::AgentMessage;
+
+std::string Engine() {
+  return TAILOR_TEST_ENGINE;
+}
+
+class AgentDaemonTest : public ::testing::Test {
+ protected:
+  RecordingSink& sink() { return server_.sink; }
+  bool UntilEnded(Subprocess& process) {
+    return server_.Until([&] { return process.Ended(); });
+  }
+  int OpenDescriptors() {
+    server_.sink.arenas.clear();
+    return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
+  }
+  TestServer server_;
+};
+
+TEST_F(AgentDaemonTest, AQueryArrivesWhole) {
+  Subprocess engine({Engine(), server_.path(), "once"});
+  ASSERT_TRUE(UntilEnded(engine));
+  EXPECT_EQ(engine.ExitCode(), 0);
+  ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
+  EXPECT_EQ(sink().gone[0].reason, GoneReason::kGoodbye);
+  EXPECT_EQ(sink().connected[0].process.pid, engine.pid());
+  EXPECT_EQ(sink().connected[0].hello.engine_name(),
+            "test \x1b]0;engine\x07");  // hostile, and none of our business
+  std::vector<Body::BodyCase> kinds;
+  for (const PeerMessage& m : sink().messages) kinds.push_back(m.message.body_case());
+  EXPECT_THAT(kinds, ::testing::IsSupersetOf({Body::kPlanLoad, Body::kCodeLoad, Body::kExecutionBegin,
+                                              Body::kExecutionEnd, Body::kCodeUnload, Body::kPlanUnload}));
+  EXPECT_EQ(sink().Records(TAILOR_LOG_MORSEL_BEGIN), 50u);
+  EXPECT_EQ(sink().Lost(), 0u);
+  for (const ActivityRecords& run : sink().activity) EXPECT_EQ(run.tid, engine.pid());
+}
+
+// What settles has come: no message is older than the last time settled before it.
+TEST_F(AgentDaemonTest, SettledTimesHold) {
+  struct Checker : RecordingSink {
+    void OnMessage(PeerMessage event) override {
+      late += !settled.empty() && event.message.tsc() < settled.back().tsc;
+      RecordingSink::OnMessage(std::move(event));
+    }
+    void OnActivity(ActivityRecords event) override {
+      for (const auto& record : event.records) late += !settled.empty() && record.tsc < settled.back().tsc;
+      RecordingSink::OnActivity(std::move(event));
+    }
+    int late = 0;
+  } checker;
+  ServerOptions options;
+  options.socket_path = server_.path() + ".2";
+  auto server = Server::Listen(options, checker);
+  ASSERT_TRUE(server.ok());
+  checker.server = server->get();
+  Subprocess engine({Engine(), options.socket_path, "busy"});
+  for (int i = 0; i < 50'000 && checker.Count(Body::kExecutionEnd) < 300; ++i) (*server)->Poll(1);
+  EXPECT_GE(checker.Count(Body::kExecutionEnd), 300u);
+  EXPECT_GT(checker.settled.size(), 1u);
+  // A thread can be interrupted between its time stamp and its store; then a call that has not returned is
+  // late, which the contract allows. It is rare.
+  EXPECT_LE(checker.late, 5);
+}
+
+TEST_F(AgentDaemonTest, EnginesKilledAtAnyMoment) {
+  int before = OpenDescriptors();
+  std::size_t killed = 0;
+  for (int i = 0; i < 25; ++i) {
+    Subprocess engine({Engine(), server_.path(), "busy"});
+    server_.PollFor(std::chrono::milliseconds(3 * i));
+    engine.Kill();
+    ++killed;
+  }
+  server_.Until([&] { return server_->connection_count() == 0; });
+  server_.Poll(20);
+  EXPECT_EQ(server_->connection_count(), 0u);
+  EXPECT_EQ(sink().gone.size(), sink().connected.size());
+  EXPECT_GT(sink().connected.size(), killed / 2);
+  EXPECT_TRUE(sink().rejected.empty());
+  EXPECT_EQ(server_->counters().protocol_errors, 0u);
+  EXPECT_EQ(server_->counters().log_malformed, 0u);
+  EXPECT_EQ(OpenDescriptors(), before);
+}
+
+TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
+  server_.Stop();
+  auto daemon = [&] {
+    pid_t pid = ::fork();
+    if (pid == 0) {
+      server_.Start();
+      while (true) server_->Poll(5);
+    }
+    return pid;
+  };
+  pid_t first = daemon();
+  tailor_agent_options options{};
+  options.size = sizeof(options);
+  options.engine_name = "survivor";
+  options.socket_path = server_.path().c_str();
+  ASSERT_EQ(tailor_agent_start(&options), 0);
+  ASSERT_TRUE(tailor_agent_barrier(5000));
+  std::uint64_t execution = tailor_execution_begin(1, nullptr, 0);
+  tailor_mark_execution_begin(execution, 1);
+  std::uint32_t component = tailor_component_declare("parse");
+  ASSERT_TRUE(tailor_agent_barrier(5000));
+  ::kill(first, SIGKILL);
+  ::waitpid(first, nullptr, 0);
+  for (unsigned i = 0; i < 100; ++i) tailor_mark_iteration(component, i);
+  tailor_execution_end(tailor_execution_begin(2, nullptr, 0), 0, nullptr);
+
+  server_.Start();  // over the socket file that the killed one left
+  ASSERT_TRUE(server_.Until([&] { return sink().Records(TAILOR_LOG_ITERATION) == 100; }));
+  ASSERT_TRUE(server_.Until([&] { return sink().Count(Body::kComponentDeclare) == 1; }));
+  ASSERT_EQ(sink().Count(Body::kExecutionBegin), 1u);
+  for (const PeerMessage& m : sink().messages) {
+    if (m.message.has_execution_begin()) {
+      EXPECT_EQ(m.message.execution_begin().handle(), execution);
+    }
+  }
+  tailor_agent_counters counters{};
+  tailor_agent_get_counters(&counters);
+  EXPECT_EQ(counters.disconnects, 1u);
+  EXPECT_GE(counters.connects, 2u);
+  EXPECT_GE(counters.messages_dropped, 1u);  // the execution that nobody saw
+  tailor_agent_stop(1000);
+}
+
+TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
+  tailor_agent_options options{};
+  options.size = sizeof(options);
+  options.socket_path = server_.path().c_str();
+  options.queue_bytes = 256 * 1024;
+  // The agent of this process may have been started by an earlier test, with its larger queue; this test has
+  // a process of its own.
+  pid_t child = ::fork();
+  if (child == 0) {
+    if (tailor_agent_start(&options) != 0) ::_exit(1);
+    std::string name(60'000, 'n');
+    const tailor_label label{"query", name.c_str()};
+    std::vector<std::uint64_t> executions;
+    for (int i = 0; i < 200; ++i) executions.push_back(tailor_execution_begin(1, &label, 1));
+    tailor_agent_counters counters{};
+    tailor_agent_get_counters(&counters);
+    std::uint64_t dropped = counters.messages_dropped;
+    for (std::uint64_t execution : executions) tailor_execution_end(execution, 0, nullptr);
+    tailor_agent_get_counters(&counters);
+    bool counted = dropped > 100 && counters.messages_dropped == dropped;
+    bool reached = tailor_agent_barrier(8000);
+    tailor_agent_stop(1000);
+    ::_exit(counted && reached ? 0 : counted ? 3 : 2);
+  }
+  ::usleep(300'000);  // the daemon is slow: the socket and the queue fill up
+  int status = -1;
+  ASSERT_TRUE(server_.Until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_EQ(sink().Count(Body::kExecutionEnd), 200u);
+  EXPECT_LT(sink().Count(Body::kExecutionBegin), 100u);
+}
+
+TEST_F(AgentDaemonTest, ForkedChildrenAreTheirOwnProcesses) {
+  Subprocess engine({Engine(), server_.path(), "fork"});
+  ASSERT_TRUE(UntilEnded(engine));
+  EXPECT_EQ(engine.ExitCode(), 0);
+  ASSERT_TRUE(server_.Until([&] { return sink().gone.size() == 2; }));
+  std::map<pid_t, int> executions;
+  std::set<std::string> sessions;
+  for (const PeerConnected& peer : sink().connected) sessions.insert(peer.hello.session());
+  for (const PeerMessage& m : sink().messages) executions[m.process.pid] += m.message.has_execution_begin();
+  EXPECT_EQ(sessions.size(), 2u);
+  ASSERT_EQ(executions.size(), 2u);
+  EXPECT_EQ(executions[engine.pid()], 2);
+  EXPECT_EQ(server_->counters().foreign_packets, 0u);
+  for (const ActivityRecords& run : sink().activity) EXPECT_EQ(run.tid, run.process.pid);
+}
+
+TEST_F(AgentDaemonTest, ThreadChurnLosesNothingUncounted) {
+  Subprocess engine({Engine(), server_.path(), "threads", "2000"});
+  ASSERT_TRUE(UntilEnded(engine));
+  EXPECT_EQ(engine.ExitCode(), 0);
+  ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
+  std::set<std::int32_t> tids;
+  std::map<std::uint32_t, std::size_t> marks;
+  for (const ActivityRecords& run : sink().activity) {
+    tids.insert(run.tid);
+    for (const auto& record : run.records) ++marks[record.id];
+  }
+  EXPECT_EQ(sink().Lost(), 0u);
+  for (std::uint32_t k = 1; k <= 5; ++k) EXPECT_EQ(marks[k], 2000u);
+  EXPECT_GT(tids.size(), 1900u);  // tids are reused now and then
+  EXPECT_EQ(sink().Count(Body::kThreadAdd), 2000u);
+  EXPECT_EQ(sink().Count(Body::kThreadRemove), 2000u);
+  EXPECT_LE(sink().arenas.size(), 3u);  // 100 threads at a time, 64 areas in an arena
+  EXPECT_GE(std::stoull(engine.Output()), 2000u * 6u);
+}
+
+TEST_F(AgentDaemonTest, OpenedWithDlopenAndClosedUnderItsThreads) {
+  Subprocess engine({TAILOR_TEST_DLOPEN_ENGINE, TAILOR_TEST_AGENT_LIBRARY, server_.path()});
+  ASSERT_TRUE(UntilEnded(engine));
+  EXPECT_EQ(engine.ExitCode(), 0);
+  ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
+  EXPECT_EQ(sink().Records(TAILOR_LOG_PIPELINE_BEGIN), 1u);
+  EXPECT_EQ(sink().Count(Body::kThreadRemove), 1u);
+}
+
+TEST_F(AgentDaemonTest, ThreadsOfAnotherPidNamespace) {
+  Subprocess engine({"unshare", "--pid", "--fork", "--kill-child", Engine(), server_.path(), "busy"});
+  bool ended = false;
+  server_.Until([&] {
+    ended = engine.Ended();
+    return ended || sink().Count(Body::kExecutionEnd) > 5;
+  });
+  if (ended) GTEST_SKIP() << "unshare --pid is not allowed here";
+  const ProcessId process = sink().connected.at(0).process;
+  EXPECT_NE(process.pid, engine.pid());  // the child of unshare
+  EXPECT_EQ(sink().connected[0].hello.pid(), 1u);
+  std::set<std::int32_t> tids;
+  for (const ActivityRecords& run : sink().activity) tids.insert(run.tid);
+  EXPECT_TRUE(tids.contains(process.pid));
+  EXPECT_EQ(tids.size(), 2u);
+  for (std::int32_t tid : tids) {
+    EXPECT_TRUE(
+        std::filesystem::exists("/proc/" + std::to_string(process.pid) + "/task/" + std::to_string(tid)));
+  }
+  EXPECT_EQ(server_->counters().untranslated_tids, 0u);
+}
+
+}  // namespace
+}  // namespace tailor::registration::testing
