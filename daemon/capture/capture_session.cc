@@ -35,9 +35,14 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(os::Os& os, pid_t p
 }
 
 Status CaptureSession::open_events() {
+  // The first event in our own clock carries what else is recorded of tasks and mappings.
+  auto in_our_clock = [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; };
+  auto carrier = std::ranges::find_if(options_.events, in_our_clock);
+  auto carries = static_cast<std::size_t>(carrier - options_.events.begin());
+  if (carrier == options_.events.end()) options_.events.push_back(sideband_only());
   for (std::size_t i = 0; i < options_.events.size(); ++i) {
     const EventSpec& spec = options_.events[i];
-    attrs_.push_back(make_attr(spec, i, options_, pid_ != kAllProcesses));
+    attrs_.push_back(make_attr(spec, i == carries, options_, pid_ != kAllProcesses));
     sources_.push_back(
         {static_cast<std::uint16_t>(i), spec.name, spec.unit, spec.period, spec.precise_ip > 0});
   }

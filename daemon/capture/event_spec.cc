@@ -64,6 +64,15 @@ std::uint64_t prime_at_most(std::uint64_t n) {
   return n;
 }
 
+EventSpec sideband_only() {
+  EventSpec spec;
+  spec.name = "sideband";
+  spec.mechanism = Mechanism::kSoftware;
+  spec.unit = Unit::kEvents;
+  spec.config = PERF_COUNT_SW_DUMMY;
+  return spec;
+}
+
 EventSpec cpu_clock(std::uint64_t hz) {
   EventSpec spec;
   spec.name = "cpu-clock";
@@ -72,8 +81,7 @@ EventSpec cpu_clock(std::uint64_t hz) {
   return spec;
 }
 
-perf_event_attr make_attr(const EventSpec& spec, std::size_t index, const CaptureOptions& options,
-                          bool process) {
+perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOptions& options, bool process) {
   perf_event_attr attr{};
   attr.size = sizeof attr;
   attr.type = spec.type;
@@ -83,20 +91,24 @@ perf_event_attr make_attr(const EventSpec& spec, std::size_t index, const Captur
   attr.sample_period = spec.period;
   attr.precise_ip = spec.precise_ip & 3;
   set_sample_fields(spec, options, attr);
-  if (index == 0) set_sideband(options, attr);
+  if (sideband) set_sideband(options, attr);
   attr.read_format = PERF_FORMAT_LOST;
   attr.sample_id_all = 1;
   attr.exclude_hv = 1;
   attr.exclude_idle = 1;
   // Large PEBS fills its buffer in user mode only; IBS refuses the filter.
   attr.exclude_kernel = spec.mechanism == Mechanism::kPebs || options.exclude_kernel;
-  if (spec.mechanism == Mechanism::kIbs) attr.exclude_kernel = attr.exclude_hv = attr.exclude_idle = 0;
+  if (spec.mechanism == Mechanism::kIbs) {
+    attr.exclude_kernel = options.exclude_kernel && spec.config2 != 0;  // config2: the kernel's own filter
+    attr.exclude_hv = attr.exclude_idle = 0;
+  }
   attr.inherit = process;
   attr.inherit_thread = process && !options.follow_children;
   attr.disabled = options.enable_on_exec;
   attr.enable_on_exec = options.enable_on_exec;
-  attr.watermark = 1;
-  attr.wakeup_watermark = static_cast<std::uint32_t>(options.ring_bytes / 4);
+  bool one_by_one = spec.mechanism == Mechanism::kPebs && !options.large_pebs;
+  attr.watermark = !one_by_one;
+  attr.wakeup_watermark = one_by_one ? 1 : static_cast<std::uint32_t>(options.ring_bytes / 4);
   // PEBS takes its time from the record only under perf's own clock.
   if (spec.mechanism != Mechanism::kPebs) {
     attr.use_clockid = 1;

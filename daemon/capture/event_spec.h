@@ -43,22 +43,28 @@ EventSpec cpu_clock(std::uint64_t hz);
 std::uint64_t prime_at_most(std::uint64_t n);
 
 struct CaptureOptions {
-  std::vector<EventSpec> events;  // at least one; those after the first carry no task and mapping records
+  std::vector<EventSpec> events;  // at least one
   bool enable_on_exec = false;    // nothing is recorded before the process executes a program
   bool follow_children = false;   // forked processes too, not only threads
   bool callchain = false;         // user call chains by frame pointers
   std::uint16_t max_stack = 32;
   bool context_switches = false;
   bool exclude_kernel = false;
+  bool large_pebs =
+      true;  // false: an interrupt per sample, for kernels whose PEBS times are those of the drain
   bool all_registers = false;  // for operand decoding; else the IP and the two possible tag registers
   std::uint8_t tag_register = kNoTagRegister;
   std::size_t ring_bytes = std::size_t{512} << 10;  // per CPU; a power of two, at least a page
 };
 
-// The attributes of the event for `spec`, the `index`th of the recording. `process`: for one process
-// (inherited by its threads), else for a CPU.
-perf_event_attr make_attr(const EventSpec& spec, std::size_t index, const CaptureOptions& options,
-                          bool process);
+// Counts nothing: an event that only carries the records of tasks and mappings, in our own clock, for
+// recordings whose samples are stamped by another.
+EventSpec sideband_only();
+
+// The attributes of the event for `spec`. `sideband`: it also carries the records of tasks, mappings and
+// switches; one event of a recording does. `process`: for one process (inherited by its threads), else for a
+// CPU.
+perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOptions& options, bool process);
 
 // What decoding needs to know of an opened event.
 EventFormat format_of(const perf_event_attr& attr, const EventSpec& spec, std::uint16_t source,

@@ -9,13 +9,13 @@
 #include "daemon/os/host_files.h"
 #include "daemon/os/launched_command.h"
 #include "tests/support/child_process.h"
-#include "tests/support/collecting_sink.h"
+#include "tests/support/chunk_collector.h"
 
 namespace tailor::capture {
 namespace {
 
 using test::ChildProcess;
-using test::CollectingSink;
+using test::ChunkCollector;
 
 std::string target(const std::string& name) {
   return std::string(TAILOR_TARGETS) + "/" + name;
@@ -76,7 +76,7 @@ class LiveCapture : public testing::Test {
     }
   }
 
-  CollectingSink sink_;
+  ChunkCollector sink_;
   CaptureCounts ended_;
   int endings_ = 0;
   std::string denied_;
@@ -165,7 +165,7 @@ TEST(LiveLoss, AReaderThatStoppedReportsWhatItMissed) {
   options.ring_bytes = 16 << 10;
   auto session = CaptureSession::open(os::real(), child.pid(), options);
   if (!session) GTEST_SKIP() << session.error().message;
-  CollectingSink sink;
+  ChunkCollector sink;
   (*session)->number_rings(0);
   child.send("\n");
   auto cpu_times = parse_cpu_times(child.read_all());

@@ -6,7 +6,7 @@
 #include <cerrno>
 
 #include "daemon/capture/record_decoder.h"
-#include "tests/support/collecting_sink.h"
+#include "tests/support/chunk_collector.h"
 #include "tests/support/fake_os.h"
 #include "tests/support/record_encoder.h"
 
@@ -82,7 +82,7 @@ TEST(CaptureSession, ThreadsThatAppearAreNeitherMissedNorCountedTwice) {
   EXPECT_EQ(std::ranges::count(tids, 11), 0);
   EXPECT_EQ(std::ranges::count(tids, 12), 2);
   // What was read while attaching is not lost.
-  test::CollectingSink sink;
+  test::ChunkCollector sink;
   (*session)->drain(sink);
   sink.settle();
   EXPECT_EQ(sink.count_of(Kind::kFork), 1u);
@@ -139,7 +139,7 @@ TEST(CaptureSession, EventsOfSeveralSourcesAreNamedInTheLayout) {
   options.events.push_back(faults);
   auto session = CaptureSession::open(os, 10, options);
   ASSERT_TRUE(session.ok());
-  struct : test::CollectingSink {
+  struct : test::ChunkCollector {
     void on_ring(const RingLayout& layout) override { layouts.push_back(layout); }
     std::vector<RingLayout> layouts;
   } sink;
@@ -159,7 +159,7 @@ TEST(CaptureSession, LossesAddUpToTheRecord) {
   os.add_threads(10, {10});
   auto session = CaptureSession::open(os, 10, clock_options());
   ASSERT_TRUE(session.ok());
-  test::CollectingSink sink;
+  test::ChunkCollector sink;
   (*session)->number_rings(0);
   (*session)->drain(sink);
   auto& event = os.opened()[0];
@@ -192,7 +192,7 @@ TEST(CaptureSession, RepeatedCyclesLeaveNothingOpen) {
     os.opened().clear();
     auto session = CaptureSession::open(os, 10, clock_options());
     ASSERT_TRUE(session.ok());
-    test::CollectingSink sink;
+    test::ChunkCollector sink;
     (*session)->finish(sink);
   }
   EXPECT_EQ(descriptors(), before);
