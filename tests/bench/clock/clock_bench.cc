@@ -1,0 +1,68 @@
+// What one conversion costs: the difference of the rows to BM_Rdtsc is the cost beyond rdtsc itself.
+#include <benchmark/benchmark.h>
+#include <tailor/clock_page.h>
+#include <x86intrin.h>
+
+#include "daemon/clock/host_clock.h"
+#include "daemon/clock/model.h"
+
+namespace tailor::clock {
+namespace {
+
+// A page as the module writes it; nobody updates it here (the kernel does so 250 times a second).
+tailor_clock_page page() {
+  tailor_clock_page p{};
+  p.flags = TAILOR_CLOCK_VALID;
+  p.raw = {
+      .cycle_last = __rdtsc(), .base_ns = 1'000'000'000, .remainder = 12345, .mult = 5'785'139, .shift = 24};
+  p.mono = p.raw;
+  return p;
+}
+
+// A timeline as long as a day's.
+Timeline timeline(std::size_t pieces) {
+  Timeline t;
+  const std::uint64_t now = __rdtsc();
+  for (std::size_t i = 0; i < pieces; ++i) {
+    (void)t.append({.from_tsc = now - (pieces - i) * 1'000'000,
+                    .base_ns = static_cast<TimeNs>(i) * 1'000'000,
+                    .mult = 5'785'139,
+                    .shift = 24});
+  }
+  return t;
+}
+
+void BM_Rdtsc(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(__rdtsc());
+}
+BENCHMARK(BM_Rdtsc);
+
+void BM_RdtscThroughPage(benchmark::State& state) {
+  tailor_clock_page p = page();
+  benchmark::DoNotOptimize(&p);
+  __u64 ns = 0;
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(tailor_clock_tsc_to_ns(&p, TAILOR_CLOCK_RAW, __rdtsc(), &ns));
+    benchmark::DoNotOptimize(ns);
+  }
+}
+BENCHMARK(BM_RdtscThroughPage);
+
+void BM_RdtscThroughTimeline(benchmark::State& state) {
+  const Timeline t = timeline(static_cast<std::size_t>(state.range(0)));
+  for (auto _ : state) benchmark::DoNotOptimize(t.to_ns(__rdtsc()));
+}
+BENCHMARK(BM_RdtscThroughTimeline)->Arg(1)->Arg(Timeline::kKept);
+
+void BM_ClockGettimeRaw(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(read_raw_ns());
+}
+BENCHMARK(BM_ClockGettimeRaw);
+
+void BM_ReadPair(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(read_pair(16));
+}
+BENCHMARK(BM_ReadPair);
+
+}  // namespace
+}  // namespace tailor::clock
