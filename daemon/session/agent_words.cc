@@ -76,6 +76,13 @@ void AgentWords::settled(const registration::Settled& event) {
   if (entry->resync) end_resync(*entry);
 }
 
+void AgentWords::rejected(const registration::PeerRejected& event) {
+  ProcessEntry* entry = table_.find(event.process);
+  if (entry == nullptr) return;
+  ++entry->accounting.messages;
+  refuse(*entry, Error{event.what});
+}
+
 void AgentWords::gone(const registration::PeerGone& event, TimeNs now) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr || entry->connection != event.connection) return;

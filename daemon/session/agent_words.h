@@ -21,6 +21,8 @@ class AgentWords {
   void message(const registration::PeerMessage& event);
   void activity(const registration::ActivityRecords& event);
   void settled(const registration::Settled& event);
+  // Registration itself dropped a message.
+  void rejected(const registration::PeerRejected& event);
   // `now`: nothing the process did came after.
   void gone(const registration::PeerGone& event, TimeNs now);
   void ended(ProcessEntry& entry, TimeNs now);

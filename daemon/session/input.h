@@ -39,6 +39,7 @@ class Input {
   virtual void on_message(const registration::PeerMessage& event) = 0;
   virtual void on_activity(const registration::ActivityRecords& event) = 0;
   virtual void on_settled(const registration::Settled& event) = 0;
+  virtual void on_rejected(const registration::PeerRejected& event) = 0;
   virtual void on_gone(const registration::PeerGone& event) = 0;
 
   // The process has ended, and everything its rings held was handed over.

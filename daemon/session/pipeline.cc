@@ -1,15 +1,31 @@
 #include "daemon/session/pipeline.h"
 
+#include <asm/perf_regs.h>
+
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "daemon/attribute/attribute.h"
+#include "daemon/session/totals.h"
 
 namespace tailor::session {
 namespace {
 
 constexpr std::size_t kSamplesAtOnce = 4096;
+
+// The tag is where the agent said it keeps it, whatever register the recording was opened for.
+capture::Event with_tag(const ProcessEntry& entry, const capture::Batch& batch, const capture::Event& event) {
+  capture::Event tagged = event;
+  if (entry.record.registered == kTimeMin) return tagged;
+  std::optional<std::uint64_t> tag;
+  if (entry.record.tag_strategy == v1::TAGS_R15) tag = batch.reg(event, PERF_REG_X86_R15);
+  if (entry.record.tag_strategy == v1::TAGS_SWIFTSELF) tag = batch.reg(event, PERF_REG_X86_R13);
+  tagged.has_tag = tag.has_value();
+  tagged.tag = tag.value_or(0);
+  return tagged;
+}
 
 }  // namespace
 
@@ -111,6 +127,13 @@ void Pipeline::adopt_nameless(const capture::RingLayout& layout, capture::Batch&
   }
 }
 
+store::Accounting Pipeline::total() {
+  store::Accounting total = nobodys_;
+  add(total, table_.forgotten());
+  table_.for_each([&](const ProcessEntry& entry) { add(total, entry.accounting); });
+  return total;
+}
+
 // Losses belong to the process whose ring it is, whoever ran when the kernel noticed.
 void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Batch& batch) {
   ProcessEntry* entry = nullptr;
@@ -183,6 +206,7 @@ void Pipeline::sample(const capture::Batch& batch, const capture::Event& event) 
     entry->record.first_seen = event.time;
     entry->record_changed = true;
   }
+  const capture::Event evidence = with_tag(*entry, batch, event);
   store::SampleRecord record;
   record.time = event.time;
   record.process = entry->id();
@@ -190,13 +214,13 @@ void Pipeline::sample(const capture::Batch& batch, const capture::Event& event) 
   record.cpu = event.cpu;
   record.source = event.source;
   record.mode = event.mode;
-  record.has_tag = event.has_tag;
+  record.has_tag = evidence.has_tag;
   record.weight = event.weight;
   record.ip = event.ip;
   record.user_ip = event.user_ip;
-  record.tag = event.tag;
+  record.tag = evidence.tag;
   record.address = event.has_address ? event.address : 0;
-  record.attribution = attribute::attribute(event, batch.chain(event), &entry->state);
+  record.attribution = attribute::attribute(evidence, batch.chain(event), &entry->state);
   const bool found = record.attribution.how != attribute::How::kUnattributed;
   ++(found ? totals.attributed : totals.unattributed);
   ++stats_.samples;

@@ -56,12 +56,15 @@ class Pipeline : public Input {
   void on_message(const registration::PeerMessage& event) override { words_.message(event); }
   void on_activity(const registration::ActivityRecords& event) override { words_.activity(event); }
   void on_settled(const registration::Settled& event) override { words_.settled(event); }
+  void on_rejected(const registration::PeerRejected& event) override { words_.rejected(event); }
   void on_gone(const registration::PeerGone& event) override { words_.gone(event, now_); }
   void on_process_ended(ProcessId process) override;
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;
 
   PipelineStats stats() const;
+  // Of all processes, and of what belongs to none.
+  store::Accounting total();
   // What every connected agent has settled, kTimeMax without one: for whoever waits before a flush.
   TimeNs settled();
   TimeNs horizon() const { return round_; }

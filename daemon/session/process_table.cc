@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/session/totals.h"
+
 namespace tailor::session {
 
 ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits)
@@ -54,7 +56,9 @@ ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
 void ProcessTable::trim(TimeNs watermark) {
   for (auto it = by_pid_.begin(); it != by_pid_.end();) {
     size_ -= std::erase_if(it->second, [&](const auto& entry) {
-      return entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
+      const bool over = entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
+      if (over) add(forgotten_, entry->accounting);
+      return over;
     });
     it = it->second.empty() ? by_pid_.erase(it) : std::next(it);
   }

@@ -69,6 +69,8 @@ class ProcessTable {
     }
   }
   std::size_t size() const { return size_; }
+  // What the forgotten ones had counted.
+  const store::Accounting& forgotten() const { return forgotten_; }
 
  private:
   using Entries = std::vector<std::unique_ptr<ProcessEntry>>;  // of one pid, by `since`
@@ -79,6 +81,7 @@ class ProcessTable {
   process::Limits limits_;
   std::map<std::int32_t, Entries> by_pid_;
   std::size_t size_ = 0;
+  store::Accounting forgotten_;
 };
 
 }  // namespace tailor::session

@@ -39,7 +39,8 @@ class FileOutput : public Output {
   }
 
   Status sync() override {
-    if (::fdatasync(fd_.get()) != 0) return system_error("cannot sync", path_, errno);
+    // A device such as /dev/null has nothing to sync and says EINVAL.
+    if (::fdatasync(fd_.get()) != 0 && errno != EINVAL) return system_error("cannot sync", path_, errno);
     return Ok{};
   }
 
@@ -90,8 +91,15 @@ Status sync_directory(const std::string& directory) {
 }
 
 Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing) {
-  if (existing == Existing::kReplace && ::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return system_error("cannot replace", path, errno);
+  if (existing == Existing::kReplace) {
+    struct stat info{};
+    const bool there = ::lstat(path.c_str(), &info) == 0;
+    if (there && S_ISCHR(info.st_mode)) {
+      UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+      if (!device) return system_error("cannot open", path, errno);
+      return std::unique_ptr<Output>(std::make_unique<FileOutput>(std::move(device), path));
+    }
+    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error("cannot replace", path, errno);
   }
   UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
   if (!fd) return system_error("cannot create", path, errno);

@@ -33,7 +33,8 @@ class Input {
 enum class Existing { kRefuse, kReplace };
 
 // Creates `path` (mode 0640: profiles hold query texts). With kReplace a file of that name is unlinked first,
-// so that whoever reads the old one keeps it. The directory entry is synced.
+// so that whoever reads the old one keeps it; a character device (/dev/null) is written to instead. The
+// directory entry is synced.
 Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing);
 
 // Opens a regular file; refuses others.

@@ -44,6 +44,7 @@ class ScriptedInput {
     event.received_tsc = static_cast<std::uint64_t>(time);
     event.hello.set_engine_name("engine");
     event.hello.set_tag_key(kScriptKey);
+    event.hello.set_tag_strategy(v1::TAGS_R15);
     event.hello.set_session(session);
     input_.on_connected(event);
     connection_of(process) = connection;

@@ -1,0 +1,67 @@
+// From the thread that reads rings to the control thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "daemon/capture/capture_reader.h"
+#include "daemon/capture/ring_chunk.h"
+#include "proto/base/ids.h"
+
+namespace tailor::session {
+
+struct RoundRead {
+  TimeNs horizon;
+};
+struct RingClosed {
+  capture::RingIndex ring;
+};
+struct SessionEnded {
+  capture::SessionId session;
+};
+using CaptureWord =
+    std::variant<capture::RingLayout, capture::RingChunk, RoundRead, RingClosed, SessionEnded>;
+
+// Bounded: when the control thread does not keep up, the reader waits, the rings fill, and the kernel counts
+// what is lost. Any threads.
+class CaptureQueue : public capture::ChunkSink {
+ public:
+  explicit CaptureQueue(std::size_t max_bytes = std::size_t{64} << 20) : max_bytes_(max_bytes) {}
+
+  void on_ring(const capture::RingLayout& layout) override { push(layout, 0); }
+  void on_chunk(capture::RingChunk&& chunk) override {
+    const std::size_t bytes = chunk.bytes.size();
+    push(std::move(chunk), bytes);
+  }
+  void on_round(TimeNs horizon) override { push(RoundRead{horizon}, 0); }
+  void on_ring_closed(capture::RingIndex ring) override { push(RingClosed{ring}, 0); }
+  void on_session_ended(capture::SessionId session) { push(SessionEnded{session}, 0); }
+
+  // Everything there is, in order.
+  std::vector<CaptureWord> take() {
+    std::lock_guard lock(mutex_);
+    bytes_ = 0;
+    room_.notify_all();
+    return std::exchange(words_, {});
+  }
+
+ private:
+  void push(CaptureWord word, std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    room_.wait(lock, [&] { return bytes == 0 || bytes_ == 0 || bytes_ + bytes <= max_bytes_; });
+    bytes_ += bytes;
+    words_.push_back(std::move(word));
+  }
+
+  const std::size_t max_bytes_;
+  std::mutex mutex_;
+  std::condition_variable room_;
+  std::vector<CaptureWord> words_;
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tailor::session

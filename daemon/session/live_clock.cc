@@ -1,0 +1,30 @@
+#include "daemon/session/live_clock.h"
+
+#include <chrono>
+#include <thread>
+
+namespace tailor::session {
+
+void LiveClock::start(Input& input) {
+  observe(input);
+  while (!model_.ready()) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(model_.next_observation_ns()));
+    observe(input);
+  }
+}
+
+void LiveClock::tick(TimeNs now, Input& input) {
+  if (now < next_) return;
+  observe(input);
+  next_ = now + static_cast<TimeNs>(model_.next_observation_ns());
+}
+
+void LiveClock::observe(Input& input) {
+  bool first = true;
+  for (const clock::Conversion& piece : model_.observe(host_.observe())) {
+    input.on_clock(piece, first && model_.restarted());
+    first = false;
+  }
+}
+
+}  // namespace tailor::session

@@ -1,0 +1,31 @@
+// Keeps the clock model fed from the host, and passes on what it appends to its timeline.
+#pragma once
+
+#include "daemon/clock/host_clock.h"
+#include "daemon/clock/model.h"
+#include "daemon/os/os.h"
+#include "daemon/session/input.h"
+
+namespace tailor::session {
+
+// Control thread only.
+class LiveClock {
+ public:
+  explicit LiveClock(os::Os& os) : host_(os) {}
+
+  // Observes until there is a conversion: some milliseconds.
+  void start(Input& input);
+  // Observes again if it is time to.
+  void tick(TimeNs now, Input& input);
+
+  const clock::Model& model() const { return model_; }
+
+ private:
+  void observe(Input& input);
+
+  clock::HostClock host_;
+  clock::Model model_;
+  TimeNs next_ = kTimeMin;
+};
+
+}  // namespace tailor::session

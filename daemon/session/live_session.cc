@@ -1,0 +1,249 @@
+#include "daemon/session/live_session.h"
+
+#include <algorithm>
+#include <future>
+#include <utility>
+
+#include "daemon/session/host_info.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr int kPollMs = 20;
+constexpr TimeNs kFlushPatience = 2'000'000'000;
+
+std::vector<Input*> listeners(Input* journal, Pipeline& pipeline) {
+  if (journal == nullptr) return {&pipeline};
+  return {journal, &pipeline};
+}
+
+}  // namespace
+
+LiveSession::LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& sink, OnProblem on_problem)
+    : os_(os),
+      options_(std::move(options)),
+      on_problem_(std::move(on_problem)),
+      pipeline_(sink, options_.pipeline),
+      input_(listeners(options_.journal, pipeline_)),
+      clock_(os) {}
+
+Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions options,
+                                                        store::ProfileSink& sink, OnProblem on_problem) {
+  std::unique_ptr<LiveSession> session(new LiveSession(os, std::move(options), sink, std::move(on_problem)));
+  session->clock_.start(session->input_);
+  session->recording_ = host_info(os);
+  session->recording_.command = session->options_.command;
+  session->recording_.start = os.now();
+  session->recording_.clock_source = clock::name(session->clock_.model().source());
+  session->recording_.clock_error_ns = session->clock_.model().error_bound_ns();
+  session->input_.on_recording(session->recording_);
+
+  CaptureQueue& queue = session->queue_;
+  session->reader_ = std::make_unique<capture::CaptureReader>(
+      os, queue,
+      [&queue](capture::SessionId id, const capture::CaptureCounts&) { queue.on_session_ended(id); });
+  Status reading = session->reader_->start();
+  if (!reading.ok()) return reading.error();
+  registration::ServerOptions where;
+  where.socket_path = session->options_.agent_socket;
+  where.socket_mode = session->options_.agent_socket_mode;
+  auto server = registration::Server::Listen(std::move(where), *session);
+  if (!server.ok()) return server.error();
+  session->server_ = std::move(*server);
+  session->thread_ = std::thread([raw = session.get()] { raw->control(); });
+  return session;
+}
+
+LiveSession::~LiveSession() {
+  stop();
+}
+
+Status LiveSession::attach(const KnownProcess& process, const capture::CaptureOptions& options) {
+  Status result = Ok{};
+  run([&] { result = sample(process, options); });
+  return result;
+}
+
+void LiveSession::flush() {
+  std::promise<void> done;
+  {
+    std::lock_guard lock(mutex_);
+    requests_.push_back([this, &done] {
+      const TimeNs now = os_.now();
+      flushes_.push_back({now, now + kFlushPatience, [&done] { done.set_value(); }});
+    });
+  }
+  done.get_future().wait();
+}
+
+void LiveSession::run(std::function<void()> work) {
+  if (!thread_.joinable()) return work();
+  std::promise<void> done;
+  {
+    std::lock_guard lock(mutex_);
+    requests_.push_back([&] {
+      work();
+      done.set_value();
+    });
+  }
+  done.get_future().wait();
+}
+
+LiveStatus LiveSession::status() {
+  LiveStatus status;
+  run([&] {
+    status.pipeline = pipeline_.stats();
+    status.total = pipeline_.total();
+    status.capture_row = recording_.capture_row;
+    status.registration = server_->counters();
+    status.clock_source = clock::name(clock_.model().source());
+    status.clock_error_ns = clock_.model().error_bound_ns();
+    pipeline_.processes().for_each([&](const ProcessEntry& entry) {
+      if (entry.ended != kTimeMax) return;
+      LiveProcess process{entry.record, entry.accounting, false, {}};
+      process.sampled = std::any_of(sampled_.begin(), sampled_.end(),
+                                    [&](const Sampled& each) { return each.process == entry.id(); });
+      const auto why = not_sampled_.find(entry.id());
+      if (why != not_sampled_.end()) process.not_sampled_because = why->second;
+      status.processes.push_back(std::move(process));
+    });
+  });
+  return status;
+}
+
+void LiveSession::stop() {
+  if (!thread_.joinable()) return;
+  reader_->stop();  // the control thread still takes what it reads last
+  flush();
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  thread_.join();
+}
+
+void LiveSession::OnConnected(const registration::PeerConnected& event) {
+  input_.on_connected(event);
+  v1::DaemonMessage answer;
+  std::string denied = options_.sample_registered ? sample_registered(event) : std::string();
+  answer.mutable_hello_ack()->set_daemon_version(kVersion);
+  answer.mutable_hello_ack()->set_sampling(denied.empty());
+  answer.mutable_hello_ack()->set_reason(denied);
+  server_->Reply(event.connection, answer);
+}
+
+void LiveSession::OnMessage(registration::PeerMessage event) {
+  input_.on_message(event);
+  if (!event.message.has_barrier()) return;
+  v1::DaemonMessage answer;
+  answer.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
+  server_->Reply(event.connection, answer);
+}
+
+void LiveSession::OnGone(const registration::PeerGone& event) {
+  input_.advance(os_.now());  // what the process did is over by then
+  input_.on_gone(event);
+  not_sampled_.erase(event.process);
+}
+
+void LiveSession::control() {
+  while (true) {
+    bool last;
+    {
+      std::lock_guard lock(mutex_);
+      last = stopping_;
+    }
+    server_->Poll(last ? 0 : kPollMs);
+    clock_.tick(os_.now(), input_);
+    take_captured();
+    input_.advance(os_.now());
+    do_requests();
+    finish_flushes();
+    tell_problems();
+    if (last) return;
+  }
+}
+
+void LiveSession::take_captured() {
+  for (CaptureWord& word : queue_.take()) take(word);
+}
+
+void LiveSession::take(CaptureWord& word) {
+  if (const auto* layout = std::get_if<capture::RingLayout>(&word)) {
+    input_.on_ring(*layout);
+  } else if (const auto* chunk = std::get_if<capture::RingChunk>(&word)) {
+    input_.on_chunk(*chunk);
+  } else if (const auto* round = std::get_if<RoundRead>(&word)) {
+    input_.on_round(round->horizon);
+  } else if (const auto* closed = std::get_if<RingClosed>(&word)) {
+    input_.on_ring_closed(closed->ring);
+  } else if (const auto* ended = std::get_if<SessionEnded>(&word)) {
+    const auto known = std::find_if(sampled_.begin(), sampled_.end(),
+                                    [&](const Sampled& each) { return each.session == ended->session; });
+    if (known == sampled_.end()) return;
+    input_.advance(os_.now());
+    input_.on_process_ended(known->process);
+    sampled_.erase(known);
+  }
+}
+
+void LiveSession::do_requests() {
+  std::vector<std::function<void()>> requests;
+  {
+    std::lock_guard lock(mutex_);
+    requests.swap(requests_);
+  }
+  for (auto& request : requests) request();
+}
+
+void LiveSession::finish_flushes() {
+  const TimeNs now = os_.now();
+  std::erase_if(flushes_, [&](Flush& flush) {
+    if (!arrived(flush.until) && now < flush.deadline) return false;
+    input_.flush(flush.until);
+    flush.done();
+    return true;
+  });
+}
+
+// Whether everything up to `time` was read and said.
+bool LiveSession::arrived(TimeNs time) {
+  return pipeline_.settled() >= time && (sampled_.empty() || pipeline_.horizon() >= time);
+}
+
+void LiveSession::tell_problems() {
+  for (const Problem& problem : pipeline_.take_problems()) on_problem_(problem);
+}
+
+Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {
+  auto attached = reader_->attach(process.process.pid, options);
+  if (!attached.ok()) return attached.error();
+  input_.on_known_process(process);
+  tell_recording(*attached);
+  sampled_.push_back({process.process, attached->id});
+  return Ok{};
+}
+
+// "" if the process is sampled, else why not.
+std::string LiveSession::sample_registered(const registration::PeerConnected& event) {
+  const bool already = std::any_of(sampled_.begin(), sampled_.end(),
+                                   [&](const Sampled& each) { return each.process == event.process; });
+  if (already) return {};
+  Status sampled = sample({event.process, comm_of(os_, event.process.pid)}, options_.capture);
+  if (sampled.ok()) return {};
+  not_sampled_[event.process] = sampled.error().message;
+  on_problem_({event.process, sampled.error().message});
+  return sampled.error().message;
+}
+
+void LiveSession::tell_recording(const capture::Attached& attached) {
+  std::string notes;
+  for (const std::string& note : attached.notes) notes += (notes.empty() ? "" : "; ") + note;
+  const bool known = recording_.sources.size() == attached.sources.size() && recording_.capture_row == notes;
+  if (known) return;
+  recording_.sources = attached.sources;
+  recording_.capture_row = std::move(notes);
+  input_.on_recording(recording_);
+}
+
+}  // namespace tailor::session

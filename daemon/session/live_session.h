@@ -1,0 +1,137 @@
+// A running recording: the agent socket, the readers of the rings, the clock, and the one control thread that
+// owns the pipeline. Two users: tailord (every process that registers, into the store) and `tailor record`
+// (one command or process, a private socket, into a file).
+//
+//   start() ---> [attach() ... flush() ...] ---> stop()
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/capture/capture_reader.h"
+#include "daemon/os/os.h"
+#include "daemon/registration/server.h"
+#include "daemon/session/capture_queue.h"
+#include "daemon/session/live_clock.h"
+#include "daemon/session/pipeline.h"
+#include "daemon/session/tee.h"
+#include "proto/base/result.h"
+
+namespace tailor::session {
+
+struct LiveOptions {
+  std::string agent_socket;
+  mode_t agent_socket_mode = 0660;
+  PipelineOptions pipeline;
+  capture::CaptureOptions capture;  // of every process that is sampled
+  bool sample_registered = false;   // attach to each process that registers and is not sampled yet
+  std::string command;              // for the profile: what was asked for
+  Input* journal = nullptr;         // hears every input first; must outlive the session
+};
+
+// A process that is sampled or registered, for the status.
+struct LiveProcess {
+  store::ProcessRecord record;
+  store::Accounting accounting;
+  bool sampled = false;
+  std::string not_sampled_because;
+};
+
+struct LiveStatus {
+  PipelineStats pipeline;
+  store::Accounting total;  // of all processes
+  std::string capture_row;  // what could not be sampled, and why
+  registration::Counters registration;
+  std::string clock_source;
+  std::uint64_t clock_error_ns = 0;
+  std::vector<LiveProcess> processes;
+};
+
+class LiveSession : private registration::Sink {
+ public:
+  // On the control thread; may log.
+  using OnProblem = std::function<void(const Problem&)>;
+
+  // Listens and samples nothing yet. `sink` is called on the control thread only; it and `os` must outlive
+  // the session.
+  static Result<std::unique_ptr<LiveSession>> start(os::Os& os, LiveOptions options, store::ProfileSink& sink,
+                                                    OnProblem on_problem);
+  ~LiveSession() override;
+
+  // Any thread. Samples a process that has not registered (yet). Fails with the blocker and the remedy.
+  Status attach(const KnownProcess& process, const capture::CaptureOptions& options);
+
+  // Any thread. Waits until everything that happened before the call is attributed and was given to the sink,
+  // two seconds at most.
+  void flush();
+  // Any thread but the control thread. Runs `work` there, between two inputs, and waits; after stop(), here.
+  void run(std::function<void()> work);
+  LiveStatus status();
+
+  // Stops reading, flushes and joins. Not while another call runs; afterwards only status() may be called.
+  // The destructor does it if nobody did.
+  void stop();
+
+ private:
+  struct Sampled {
+    ProcessId process;
+    capture::SessionId session;
+  };
+
+  LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& sink, OnProblem on_problem);
+
+  // registration::Sink
+  void OnConnected(const registration::PeerConnected& event) override;
+  void OnMessage(registration::PeerMessage event) override;
+  void OnArena(const registration::ArenaMapped&) override {}
+  void OnActivity(registration::ActivityRecords event) override { input_.on_activity(event); }
+  void OnSettled(const registration::Settled& event) override { input_.on_settled(event); }
+  void OnRejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
+  void OnGone(const registration::PeerGone& event) override;
+
+  // Control thread.
+  void control();
+  void take_captured();
+  void take(CaptureWord& word);
+  void do_requests();
+  void finish_flushes();
+  bool arrived(TimeNs time);
+  void tell_problems();
+  Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
+  std::string sample_registered(const registration::PeerConnected& event);
+  void tell_recording(const capture::Attached& attached);
+
+  os::Os& os_;
+  LiveOptions options_;
+  OnProblem on_problem_;
+  Pipeline pipeline_;
+  Tee input_;
+  LiveClock clock_;
+  store::RecordingInfo recording_;
+  CaptureQueue queue_;
+  std::unique_ptr<capture::CaptureReader> reader_;
+  std::unique_ptr<registration::Server> server_;
+  std::vector<Sampled> sampled_;                  // control thread
+  std::map<ProcessId, std::string> not_sampled_;  // why; control thread
+
+  struct Flush {
+    TimeNs until;     // everything up to here
+    TimeNs deadline;  // then without it
+    std::function<void()> done;
+  };
+  std::vector<Flush> flushes_;  // control thread
+
+  std::mutex mutex_;  // guards the two below
+  std::vector<std::function<void()>> requests_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,173 @@
+#include "daemon/session/record.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "daemon/journal/journal_writer.h"
+#include "daemon/os/launched_command.h"
+#include "daemon/session/host_info.h"
+#include "daemon/session/live_session.h"
+#include "daemon/store/file_writer.h"
+#include "proto/base/unique_fd.h"
+
+namespace tailor::session {
+namespace {
+
+// A directory for the private socket.
+class TemporaryDirectory {
+ public:
+  static Result<TemporaryDirectory> make() {
+    const char* base = std::getenv("TMPDIR");
+    std::string name = std::string(base != nullptr ? base : "/tmp") + "/tailor-XXXXXX";
+    if (::mkdtemp(name.data()) == nullptr) return Error{fmt::format("cannot create {}", name), errno};
+    return TemporaryDirectory(std::move(name));
+  }
+  TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  TemporaryDirectory& operator=(TemporaryDirectory&&) = delete;
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit TemporaryDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+// Takes the signals that would end us, from construction to destruction.
+class SignalsForTheCommand {
+ public:
+  SignalsForTheCommand() {
+    ::sigemptyset(&set_);
+    for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) ::sigaddset(&set_, signal);
+    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+    fd_.reset(::signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~SignalsForTheCommand() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsForTheCommand(const SignalsForTheCommand&) = delete;
+  SignalsForTheCommand& operator=(const SignalsForTheCommand&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // What a terminal sends goes to the whole group: the command has it already.
+  void pass_on(pid_t command) {
+    signalfd_siginfo info{};
+    while (::read(fd_.get(), &info, sizeof info) == sizeof info) {
+      if (info.ssi_code != SI_KERNEL) ::kill(command, static_cast<int>(info.ssi_signo));
+    }
+  }
+
+ private:
+  sigset_t set_{}, before_{};
+  UniqueFd fd_;
+};
+
+int wait_for(pid_t command, const UniqueFd& pidfd, SignalsForTheCommand& signals) {
+  while (true) {
+    std::array<pollfd, 2> waiting = {pollfd{pidfd.get(), POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
+    if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) break;
+    signals.pass_on(command);
+    if (waiting[0].revents != 0) break;
+  }
+  int status = 0;
+  while (::waitpid(command, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+capture::CaptureOptions capture_options(const RecordOptions& options) {
+  capture::CaptureOptions capture;
+  capture.events = {capture::cpu_clock(options.frequency)};
+  capture.enable_on_exec = true;
+  capture.follow_children = true;
+  capture.callchain = options.callchain;
+  return capture;
+}
+
+std::string joined(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& word : words) line += (line.empty() ? "" : " ") + word;
+  return line;
+}
+
+Result<UniqueFd> open_pidfd(os::Os& os, pid_t pid) {
+  auto pidfd = os.pidfd_open(pid);
+  if (!pidfd.ok()) return Error{"cannot watch the command: " + pidfd.error().message, pidfd.error().code};
+  return pidfd;
+}
+
+RecordOutcome outcome_of(int exit_code, LiveSession& session, const store::FileWriter& file) {
+  RecordOutcome outcome;
+  outcome.exit_code = exit_code;
+  LiveStatus status = session.status();
+  outcome.total = status.total;
+  outcome.pipeline = status.pipeline;
+  outcome.capture_row = status.capture_row;
+  outcome.samples_written = file.stats().samples;
+  outcome.bytes_written = file.stats().bytes;
+  return outcome;
+}
+
+}  // namespace
+
+Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
+  auto directory = TemporaryDirectory::make();
+  if (!directory.ok()) return directory.error();
+  LiveOptions live;
+  live.agent_socket = directory->path() + "/agent.sock";
+  live.agent_socket_mode = 0600;
+  live.capture = capture_options(options);
+  live.command = joined(options.command);
+
+  auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});
+  if (!command.ok()) return command.error();
+  auto process = identify(os, command->pid());
+  if (!process.ok()) return process.error();
+  auto pidfd = open_pidfd(os, command->pid());
+  if (!pidfd.ok()) return pidfd.error();
+  SignalsForTheCommand signals;
+
+  std::unique_ptr<journal::JournalWriter> journal;
+  if (!options.journal.empty()) {
+    auto created = journal::JournalWriter::create(options.journal, live.pipeline);
+    if (!created.ok()) return created.error();
+    journal = std::move(*created);
+    live.journal = journal.get();
+  }
+  auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
+  if (!file.ok()) return file.error();
+  std::vector<Problem> problems;
+  auto session = LiveSession::start(os, live, **file, [&](const Problem& problem) {
+    if (problems.size() < 64) problems.push_back(problem);
+  });
+  if (!session.ok()) return session.error();
+  Status attached = (*session)->attach({*process, comm_of(os, command->pid())}, live.capture);
+  if (!attached.ok()) return attached.error();
+  Status started = command->start();
+  if (!started.ok()) return started.error();
+
+  const int exit_code = wait_for(command->pid(), *pidfd, signals);
+  (*session)->stop();
+  Status finished = (*file)->finish();
+  if (!finished.ok()) return finished.error();
+  RecordOutcome outcome = outcome_of(exit_code, **session, **file);
+  outcome.problems = std::move(problems);
+  if (journal != nullptr) {
+    Status kept = journal->finish();
+    if (!kept.ok()) return kept.error();
+  }
+  return outcome;
+}
+
+}  // namespace tailor::session

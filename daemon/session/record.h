@@ -1,0 +1,40 @@
+// `tailor record`: one command, its threads and children, sampled from its first instruction into one file.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/capture/event_spec.h"
+#include "daemon/os/os.h"
+#include "daemon/session/pipeline.h"
+#include "daemon/store/sink.h"
+#include "proto/base/result.h"
+
+namespace tailor::session {
+
+struct RecordOptions {
+  std::vector<std::string> command;
+  std::string output = "profile.tailor";  // replaced if it exists
+  std::string journal;                    // every input is kept there too; empty: none
+  std::uint64_t frequency = 1000;         // samples a second of CPU time
+  bool callchain = false;                 // for engines that give no tags
+};
+
+struct RecordOutcome {
+  int exit_code = 0;        // of the command; 128 + n if signal n ended it
+  store::Accounting total;  // of all processes
+  PipelineStats pipeline;
+  std::string capture_row;  // what could not be sampled, and why; empty: everything asked for
+  std::uint64_t samples_written = 0;
+  std::uint64_t bytes_written = 0;
+  std::vector<Problem> problems;  // the first ones
+};
+
+// Runs the command to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that arrive meanwhile are passed on to it.
+// Fails, before the command has run, if it does not exist, the output cannot be written, or sampling is
+// denied (the error names the blocker and the remedy); and afterwards if the profile could not be completed.
+// Call it from the main thread of a program without other threads: it forks.
+Result<RecordOutcome> record(os::Os& os, const RecordOptions& options);
+
+}  // namespace tailor::session

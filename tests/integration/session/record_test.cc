@@ -1,0 +1,131 @@
+// The whole way on this host: an engine of a known shape is launched, registers, is sampled and attributed.
+#include "daemon/session/record.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include "daemon/journal/replay.h"
+#include "daemon/store/profile_reader.h"
+#include "tests/support/collecting_sink.h"
+
+namespace tailor::session {
+namespace {
+
+class RecordTest : public testing::Test {
+ protected:
+  RecordTest() {
+    std::string name = testing::TempDir() + "tailor-record-XXXXXX";
+    directory = ::mkdtemp(name.data());
+  }
+  ~RecordTest() override { std::filesystem::remove_all(directory); }
+
+  // Records the command; skips the test where sampling is denied.
+  RecordOutcome run(std::vector<std::string> command, const std::string& journal = {}) {
+    RecordOptions options;
+    options.command = std::move(command);
+    options.output = directory + "/profile.tailor";
+    options.journal = journal;
+    options.frequency = 2000;
+    auto outcome = record(os::real(), options);
+    if (!outcome.ok()) {
+      skipped = outcome.error().message;
+      return {};
+    }
+    read(options.output);
+    return *outcome;
+  }
+  void read(const std::string& path) {
+    auto file = store::open_file(path);
+    ASSERT_TRUE(file.ok());
+    store::ReadReport report;
+    store::SaidLoss loss;
+    ASSERT_TRUE(store::read_profile(**file, profile, report, loss).ok());
+  }
+  static std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  std::string directory, skipped;
+  test::CollectingSink profile;
+};
+
+// The task of a sample: 1, 2, 3, or 0.
+int task_of(const store::SampleRecord& sample) {
+  const attribute::Attribution& word = sample.attribution;
+  if (word.plan == 0) return 0;
+  const auto id = static_cast<int>(word.link >> 1);
+  return word.level == 2 ? (id + 1) / 2 : id;
+}
+
+TEST_F(RecordTest, FindsTheKnownShares) {
+  const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  EXPECT_EQ(outcome.exit_code, 0);
+  std::map<int, double> weight;
+  double inside = 0;
+  std::map<ExecutionHandle, std::set<std::int32_t>> threads;
+  for (const auto& sample : profile.samples) {
+    if (sample.attribution.execution == 0) continue;
+    weight[task_of(sample)] += static_cast<double>(sample.weight);
+    inside += static_cast<double>(sample.weight);
+    threads[sample.attribution.execution].insert(sample.tid);
+  }
+  ASSERT_GT(profile.samples.size(), 500u);
+  EXPECT_NEAR(weight[1] / inside, 1.0 / 8, 0.03);
+  EXPECT_NEAR(weight[2] / inside, 3.0 / 8, 0.03);
+  EXPECT_NEAR(weight[3] / inside, 4.0 / 8, 0.03);
+  EXPECT_GE((weight[1] + weight[2] + weight[3]) / inside, 0.98);
+  EXPECT_EQ(threads.size(), 20u);
+  for (const auto& [execution, tids] : threads) EXPECT_EQ(tids.size(), 1u) << execution;
+  EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +
+                                        outcome.total.filtered + outcome.total.late);
+  EXPECT_EQ(outcome.samples_written, profile.samples.size());
+  EXPECT_EQ(outcome.total.messages_rejected, 0u);
+  EXPECT_EQ(profile.executions.size(), 20u);
+  EXPECT_EQ(profile.recording.sources.size(), 1u);
+}
+
+TEST_F(RecordTest, ReplaysToTheSameBytes) {
+  run({std::string(TARGETS) + "/known_shares", "2", "3", "10"}, directory + "/journal");
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  auto report = journal::replay_file(directory + "/journal", directory + "/again.tailor");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(report->complete);
+  EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+}
+
+TEST_F(RecordTest, GivesTheExitCodeOfTheCommand) {
+  EXPECT_EQ(run({"sh", "-c", "exit 7"}).exit_code, skipped.empty() ? 7 : 0);
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  EXPECT_EQ(run({"sh", "-c", "kill -TERM $$"}).exit_code, 128 + 15);
+}
+
+TEST_F(RecordTest, ACommandThatDoesNotExistIsNamed) {
+  RecordOptions options;
+  options.command = {"/nonexistent/engine"};
+  options.output = directory + "/profile.tailor";
+  auto outcome = record(os::real(), options);
+  ASSERT_FALSE(outcome.ok());
+}
+
+TEST_F(RecordTest, AProcessThatNeverRegistersIsSampledAndSaysSo) {
+  const RecordOutcome outcome = run({"sh", "-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  EXPECT_GT(profile.samples.size(), 10u);
+  EXPECT_EQ(outcome.total.attributed, 0u);
+  for (const auto& sample : profile.samples) {
+    EXPECT_EQ(sample.attribution.reason, attribute::Reason::kNotRegistered);
+  }
+}
+
+}  // namespace
+}  // namespace tailor::session
