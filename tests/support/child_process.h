@@ -50,6 +50,13 @@ class ChildProcess {
     if (::write(input_.get(), text.data(), text.size()) < 0) std::abort();
   }
 
+  // The next line it prints, without its end.
+  std::string read_line() {
+    std::string line;
+    for (char c; ::read(output_.get(), &c, 1) == 1 && c != '\n';) line += c;
+    return line;
+  }
+
   // Everything it still prints until it closes its output.
   std::string read_all() {
     std::string text;

@@ -22,6 +22,7 @@ class ChunkCollector : public capture::ChunkSink {
     }
     auto decoder = capture::RecordDecoder::create(layout);
     if (decoder) decoders_.emplace(layout.ring, std::move(*decoder));
+    ++opened;
   }
   void on_chunk(capture::RingChunk&& chunk) override {
     capture::Batch batch;
@@ -68,7 +69,7 @@ class ChunkCollector : public capture::ChunkSink {
   capture::EventSorter sorter;
   capture::Batch events, late;
   std::uint64_t bytes = 0;
-  std::uint64_t rounds = 0, closed = 0;
+  std::uint64_t rounds = 0, opened = 0, closed = 0;
 
  private:
   std::map<capture::RingIndex, capture::RecordDecoder> decoders_;

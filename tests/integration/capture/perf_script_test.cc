@@ -25,8 +25,8 @@ struct Line {
 
 std::string show(const Line& line) {
   std::ostringstream out;
-  out << line.pid << '/' << line.tid << ' ' << line.time << ' ' << line.period << ' ' << line.event << ' ' << std::hex
-      << line.ip;
+  out << line.pid << '/' << line.tid << ' ' << line.time << ' ' << line.period << ' ' << line.event << ' '
+      << std::hex << line.ip;
   return out.str();
 }
 
