@@ -60,6 +60,7 @@ std::array<std::uint8_t, kFileHeaderSize> encode(const FileHeader& header) {
   put(out, 10, header.version_minor);
   put(out, 12, static_cast<std::uint16_t>(header.kind));
   put(out, 16, header.number);
+  put(out, 24, header.recording);
   put(out, 28, crc32c(std::span(out).first(28)));
   return out;
 }
@@ -83,6 +84,7 @@ Result<FileHeader> decode_file_header(std::span<const std::uint8_t> bytes) {
   header.version_minor = get<std::uint16_t>(bytes, 10);
   header.kind = static_cast<FileKind>(get<std::uint16_t>(bytes, 12));
   header.number = get<std::uint64_t>(bytes, 16);
+  header.recording = get<std::uint32_t>(bytes, 24);
   return header;
 }
 

@@ -39,7 +39,8 @@ enum class BlockType : std::uint8_t {
 struct FileHeader {
   FileKind kind = FileKind::kProfile;
   std::uint16_t version_minor = kVersionMinor;
-  std::uint64_t number = 0;  // of a segment, 0 for a profile
+  std::uint64_t number = 0;     // of a segment, 0 for a profile
+  std::uint32_t recording = 0;  // how many segments before this one its recording began
 };
 
 std::array<std::uint8_t, kFileHeaderSize> encode(const FileHeader& header);

@@ -1,0 +1,104 @@
+// The catalogue of a store: an SQLite file that says which executions there are and in which segments to
+// look. It is derived from the segments and can be made again from them (catalogue_segments()).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/store/block.h"
+#include "daemon/store/sink.h"
+#include "proto/base/result.h"
+
+struct sqlite3;
+
+namespace tailor::store {
+
+// One run of a daemon: times of different recordings must not be compared (the clock starts anew with the
+// host). Its number is that of its first segment.
+using RecordingNumber = std::uint64_t;
+
+struct SegmentRow {
+  std::uint64_t number = 0;
+  FileKind kind = FileKind::kDataSegment;
+  RecordingNumber recording = 0;
+  TimeNs first = kTimeMax, last = kTimeMin;  // of its samples and activity
+  std::uint64_t bytes = 0, samples = 0;
+  std::uint64_t wall_ns = 0;  // CLOCK_REALTIME of its creation
+  bool sealed = false;        // finished
+};
+
+// Samples of sources that measure time on CPU.
+struct ExecutionCost {
+  std::uint64_t samples = 0;
+  double cpu_ns = 0;
+};
+
+struct ExecutionRow {
+  RecordingNumber recording = 0;
+  ExecutionRecord record;
+  std::uint64_t wall_begin_ns = 0;  // 0 unknown
+  std::string plan_name;
+  ExecutionCost cost;
+};
+
+enum class EntryKind : int { kProcess = 1, kPlan = 2, kCode = 3 };
+
+struct EntryKey {
+  ProcessId process;
+  EntryKind kind = EntryKind::kProcess;
+  std::uint64_t id = 0;  // of the plan or code object
+  auto operator<=>(const EntryKey&) const = default;
+};
+
+// One thread. Errors carry SQLite's message. Several processes may have it open; one writes.
+class Catalogue {
+ public:
+  enum class Mode { kWrite, kRead };
+  // kWrite creates it where it is missing. Fails on another schema version too; then it is to be rebuilt.
+  static Result<Catalogue> open(const std::string& path, Mode mode);
+  Catalogue(Catalogue&&) noexcept;
+  Catalogue& operator=(Catalogue&&) noexcept;
+  ~Catalogue();
+
+  // What is written between these is there after a crash as a whole or not at all.
+  Status begin();
+  Status commit();
+
+  Status put_segment(const SegmentRow& row);
+  Status put_execution(RecordingNumber recording, const ExecutionRecord& record, std::uint64_t wall_begin_ns);
+  // Adds to what data segment `data` holds of the execution.
+  Status add_cost(std::uint64_t data, RecordingNumber recording, ProcessId process, ExecutionHandle handle,
+                  const ExecutionCost& cost);
+  // `segment`, a dictionary segment, holds what `key` names; for a plan, its name.
+  Status put_entry(RecordingNumber recording, const EntryKey& key, std::uint64_t segment,
+                   const std::string& name);
+  // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.
+  Status put_use(std::uint64_t data, std::uint64_t dictionary);
+  // Forgets what was said of the segment's contents, not the segment: they are about to be said again.
+  Status forget_contents(std::uint64_t number);
+  // Forgets the segment, and the executions of its recording that have no segment left.
+  Status drop_segment(std::uint64_t number);
+
+  Result<std::vector<SegmentRow>> segments() const;
+  // Newest first, at most `limit`.
+  Result<std::vector<ExecutionRow>> executions(std::size_t limit) const;
+  // Those whose id begins with the hexadecimal digits `prefix`; at most two are returned.
+  Result<std::vector<ExecutionRow>> find_executions(const std::string& prefix) const;
+  // All dictionary segments that hold something under `key`.
+  Result<std::vector<std::uint64_t>> segments_of(RecordingNumber recording, const EntryKey& key) const;
+  Result<std::vector<std::uint64_t>> used_dictionaries(std::uint64_t data) const;
+  // Sealed dictionary segments that no data segment uses.
+  Result<std::vector<std::uint64_t>> unused_dictionaries() const;
+
+ private:
+  explicit Catalogue(sqlite3* db) : db_(db) {}
+  Result<std::vector<ExecutionRow>> read_executions(const std::string& where, const std::string& argument,
+                                                    std::size_t limit) const;
+  sqlite3* db_ = nullptr;
+};
+
+}  // namespace tailor::store

@@ -1,0 +1,78 @@
+#include "daemon/store/catalogue_notes.h"
+
+namespace tailor::store {
+
+void CatalogueNotes::recording(const RecordingInfo& info) {
+  info_ = info;
+  cpu_sources_.clear();
+  for (const capture::Source& source : info.sources) {
+    if (source.unit == capture::Unit::kNsOnCpu) cpu_sources_.insert(source.index);
+  }
+}
+
+void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
+  entries_[key] = name;
+  // It may lie in another dictionary segment than what was known under this key before.
+  if (known_uses_.erase(key) != 0) use(key);
+}
+
+void CatalogueNotes::use(const EntryKey& key) {
+  if (known_uses_.insert(key).second) new_uses_.insert(key);
+}
+
+void CatalogueNotes::execution(const ExecutionRecord& execution) {
+  executions_[{execution.process, execution.handle}] = execution;
+  use({execution.process, EntryKind::kProcess, 0});
+  use({execution.process, EntryKind::kPlan, execution.plan});
+}
+
+void CatalogueNotes::samples(std::span<const SampleRecord> samples) {
+  const SampleRecord* before = nullptr;
+  for (const SampleRecord& s : samples) {
+    const attribute::Attribution& a = s.attribution;
+    if (a.execution != 0 && cpu_sources_.contains(s.source)) {
+      ExecutionCost& cost = costs_[{s.process, a.execution}];
+      ++cost.samples;
+      cost.cpu_ns += static_cast<double>(s.weight);
+    }
+    // Neighbours mostly name the same things.
+    const bool same = before != nullptr && before->process == s.process &&
+                      before->attribution.plan == a.plan && before->attribution.code == a.code;
+    before = &s;
+    if (same) continue;
+    use({s.process, EntryKind::kProcess, 0});
+    if (a.plan != 0) use({s.process, EntryKind::kPlan, a.plan});
+    if (a.code != 0) use({s.process, EntryKind::kCode, a.code});
+  }
+}
+
+Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) {
+  for (const auto& [key, name] : entries_) {
+    if (auto ok = catalogue.put_entry(place.recording, key, place.dictionary, name); !ok) return ok;
+  }
+  for (const auto& [key, execution] : executions_) {
+    const std::uint64_t wall =
+        info_.wall_clock_ns == 0
+            ? 0
+            : info_.wall_clock_ns + static_cast<std::uint64_t>(execution.begin - info_.start);
+    if (auto ok = catalogue.put_execution(place.recording, execution, wall); !ok) return ok;
+  }
+  for (const auto& [key, cost] : costs_) {
+    if (auto ok = catalogue.add_cost(place.data, place.recording, key.first, key.second, cost); !ok)
+      return ok;
+  }
+  for (const EntryKey& key : new_uses_) {
+    auto segments = catalogue.segments_of(place.recording, key);
+    if (!segments) return segments.error();
+    for (std::uint64_t segment : *segments) {
+      if (auto ok = catalogue.put_use(place.data, segment); !ok) return ok;
+    }
+  }
+  entries_.clear();
+  executions_.clear();
+  costs_.clear();
+  new_uses_.clear();
+  return Ok{};
+}
+
+}  // namespace tailor::store

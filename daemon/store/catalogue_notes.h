@@ -1,0 +1,50 @@
+// What the catalogue is to learn from the calls of a sink: the same for a writer at work and for segments
+// that are catalogued after the fact.
+#pragma once
+
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "daemon/store/catalogue.h"
+#include "daemon/store/sink.h"
+
+namespace tailor::store {
+
+using ExecutionKey = std::pair<ProcessId, ExecutionHandle>;
+
+// Where what was noted is to be entered.
+struct NotePlace {
+  RecordingNumber recording = 0;
+  std::uint64_t data = 0;        // the data segment, 0 none
+  std::uint64_t dictionary = 0;  // the dictionary segment, 0 none
+};
+
+// One thread.
+class CatalogueNotes {
+ public:
+  void recording(const RecordingInfo& info);
+  void entry(const EntryKey& key, const std::string& name);
+  void execution(const ExecutionRecord& execution);
+  void samples(std::span<const SampleRecord> samples);
+
+  // Enters everything noted since the last time. Call within a transaction.
+  Status write(Catalogue& catalogue, const NotePlace& place);
+  // What follows is of another data segment.
+  void next_data_segment() { known_uses_.clear(); }
+
+ private:
+  void use(const EntryKey& key);
+
+  RecordingInfo info_;
+  std::set<std::uint16_t> cpu_sources_;
+  std::map<ExecutionKey, ExecutionRecord> executions_;
+  std::map<ExecutionKey, ExecutionCost> costs_;
+  std::map<EntryKey, std::string> entries_;
+  std::set<EntryKey> new_uses_;
+  std::set<EntryKey> known_uses_;  // of this data segment
+};
+
+}  // namespace tailor::store

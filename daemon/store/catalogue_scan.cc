@@ -1,0 +1,103 @@
+#include "daemon/store/catalogue_scan.h"
+
+#include <algorithm>
+#include <map>
+
+#include "daemon/store/catalogue_notes.h"
+#include "daemon/store/profile_reader.h"
+#include "daemon/store/store_directory.h"
+
+namespace tailor::store {
+namespace {
+
+class ScanSink : public ProfileSink {
+ public:
+  void on_recording(const RecordingInfo& info) override {
+    notes.recording(info);
+    if (wall_ns == 0) wall_ns = info.wall_clock_ns;
+  }
+  void on_process(const ProcessRecord& v) override { process_entry(v.process); }
+  void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }
+  void on_component(ProcessId p, std::uint32_t, const std::string&) override { process_entry(p); }
+  void on_region_kind(ProcessId p, const v1::RegionKind&) override { process_entry(p); }
+  void on_code_unload(ProcessId p, TimeNs, CodeId) override { process_entry(p); }
+  void on_plan(ProcessId p, TimeNs, const v1::Plan& plan) override {
+    notes.entry({p, EntryKind::kPlan, plan.id()}, plan.name());
+  }
+  void on_code(ProcessId p, TimeNs, const v1::CodeObject& code) override {
+    notes.entry({p, EntryKind::kCode, code.id()}, code.name());
+  }
+  void on_execution(const ExecutionRecord& v) override { notes.execution(v); }
+  void on_samples(std::span<const SampleRecord> all) override {
+    notes.samples(all);
+    for (const SampleRecord& s : all) cover(s.time);
+    samples += all.size();
+  }
+  void on_activity(std::span<const ActivityRecord> all) override {
+    for (const ActivityRecord& r : all) cover(r.time);
+  }
+  void on_accounting(const Accounting&) override {}
+  void on_watermark(TimeNs) override {}
+
+  CatalogueNotes notes;
+  TimeNs first = kTimeMax, last = kTimeMin;
+  std::uint64_t samples = 0, wall_ns = 0;
+
+ private:
+  void process_entry(ProcessId process) { notes.entry({process, EntryKind::kProcess, 0}, ""); }
+  void cover(TimeNs time) {
+    first = std::min(first, time);
+    last = std::max(last, time);
+  }
+};
+
+Status scan(const std::string& directory, const SegmentFile& file, Catalogue& catalogue) {
+  auto input = open_file(segment_path(directory, file.number, file.kind));
+  if (!input) return input.error();
+  std::array<std::uint8_t, kFileHeaderSize> head{};
+  auto got = (*input)->read_at(0, head);
+  if (!got) return got.error();
+  const auto header = decode_file_header(std::span(head).first(*got));
+  if (!header || header->recording >= file.number) return Ok{};  // never got its header, or is none of ours
+  ScanSink sink;
+  ReadReport report;
+  SaidLoss loss;
+  if (auto ok = read_profile(**input, sink, report, loss); !ok) return ok;
+  const RecordingNumber recording = file.number - header->recording;
+  const bool data = file.kind == FileKind::kDataSegment;
+  if (auto ok = catalogue.forget_contents(file.number); !ok) return ok;
+  if (auto ok = catalogue.put_segment({file.number, file.kind, recording, sink.first, sink.last, file.bytes,
+                                       sink.samples, sink.wall_ns, true});
+      !ok) {
+    return ok;
+  }
+  return sink.notes.write(catalogue, {recording, data ? file.number : 0, data ? 0 : file.number});
+}
+
+}  // namespace
+
+Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
+  auto files = list_segments(directory);
+  if (!files) return files.error();
+  auto rows = catalogue.segments();
+  if (!rows) return rows.error();
+  std::map<std::uint64_t, bool> sealed;
+  for (const SegmentRow& row : *rows) sealed[row.number] = row.sealed;
+  if (auto ok = catalogue.begin(); !ok) return ok;
+  for (const SegmentRow& row : *rows) {
+    const bool there =
+        std::any_of(files->begin(), files->end(), [&](const auto& f) { return f.number == row.number; });
+    if (there) continue;
+    if (auto ok = catalogue.drop_segment(row.number); !ok) return ok;
+  }
+  // Dictionaries first: data segments are entered with the dictionaries that they use.
+  for (FileKind kind : {FileKind::kDictionarySegment, FileKind::kDataSegment}) {
+    for (const SegmentFile& file : *files) {
+      if (file.kind != kind || sealed[file.number]) continue;
+      if (auto ok = scan(directory, file, catalogue); !ok) return ok;
+    }
+  }
+  return catalogue.commit();
+}
+
+}  // namespace tailor::store

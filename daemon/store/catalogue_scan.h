@@ -1,0 +1,16 @@
+// Brings a catalogue up to date with the segments that lie in the store.
+#pragma once
+
+#include <string>
+
+#include "daemon/store/catalogue.h"
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+// Reads every segment that the catalogue does not know or knows as unfinished, and forgets those whose file
+// is gone. For use before anything is written: an unfinished segment is taken for one whose writer was
+// killed. A segment that is no profile stays where it is and is not entered.
+Status catalogue_segments(const std::string& directory, Catalogue& catalogue);
+
+}  // namespace tailor::store

@@ -1,0 +1,71 @@
+// A prepared SQLite statement with its arguments; for the catalogue only.
+#pragma once
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <bit>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+// Unsigned 64-bit values are stored as the signed ones of the same bits.
+class Statement {
+ public:
+  Statement(sqlite3* db, const char* sql) : db_(db) {
+    code_ = sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr);
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& operator<<(std::int64_t value) { return bound(sqlite3_bind_int64(statement_, ++at_, value)); }
+  Statement& operator<<(std::uint64_t value) { return *this << std::bit_cast<std::int64_t>(value); }
+  Statement& operator<<(int value) { return *this << static_cast<std::int64_t>(value); }
+  Statement& operator<<(double value) { return bound(sqlite3_bind_double(statement_, ++at_, value)); }
+  Statement& operator<<(std::string_view text) {
+    return bound(
+        sqlite3_bind_text(statement_, ++at_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
+  }
+
+  // For statements without rows.
+  Status run() {
+    if (code_ == SQLITE_OK) code_ = sqlite3_step(statement_);
+    if (code_ == SQLITE_DONE || code_ == SQLITE_ROW) return Ok{};
+    return error();
+  }
+  // True while there is another row.
+  Result<bool> next() {
+    if (code_ == SQLITE_OK || code_ == SQLITE_ROW) code_ = sqlite3_step(statement_);
+    if (code_ == SQLITE_ROW) return true;
+    if (code_ == SQLITE_DONE) return false;
+    return error();
+  }
+  std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
+  std::uint64_t number(int column) const { return std::bit_cast<std::uint64_t>(integer(column)); }
+  double real(int column) const { return sqlite3_column_double(statement_, column); }
+  std::string text(int column) const {
+    const auto* bytes = static_cast<const char*>(sqlite3_column_blob(statement_, column));
+    return bytes == nullptr
+               ? ""
+               : std::string(bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+
+ private:
+  Statement& bound(int code) {
+    if (code_ == SQLITE_OK) code_ = code;
+    return *this;
+  }
+  Error error() const { return Error{fmt::format("catalogue: {}", sqlite3_errmsg(db_))}; }
+
+  sqlite3* db_;
+  sqlite3_stmt* statement_ = nullptr;
+  int code_ = SQLITE_OK;
+  int at_ = 0;
+};
+
+}  // namespace tailor::store

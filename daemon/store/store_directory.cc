@@ -1,0 +1,73 @@
+#include "daemon/store/store_directory.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <charconv>
+#include <filesystem>
+
+#include "daemon/store/file_io.h"
+
+namespace tailor::store {
+namespace {
+
+constexpr std::string_view kDataSuffix = ".data";
+constexpr std::string_view kDictionarySuffix = ".dictionary";
+
+// "000000000012.data"
+bool parse_name(std::string_view name, SegmentFile& out) {
+  if (name.ends_with(kDataSuffix)) {
+    out.kind = FileKind::kDataSegment;
+    name.remove_suffix(kDataSuffix.size());
+  } else if (name.ends_with(kDictionarySuffix)) {
+    out.kind = FileKind::kDictionarySegment;
+    name.remove_suffix(kDictionarySuffix.size());
+  } else {
+    return false;
+  }
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), out.number);
+  return error == std::errc() && end == name.data() + name.size() && out.number > 0;
+}
+
+}  // namespace
+
+std::string segment_path(const std::string& directory, std::uint64_t number, FileKind kind) {
+  const std::string_view suffix = kind == FileKind::kDataSegment ? kDataSuffix : kDictionarySuffix;
+  return fmt::format("{}/{:012}{}", directory, number, suffix);
+}
+
+std::string catalogue_path(const std::string& directory) {
+  return directory + "/catalogue.sqlite";
+}
+
+Result<std::vector<SegmentFile>> list_segments(const std::string& directory) {
+  std::error_code error;
+  std::vector<SegmentFile> files;
+  std::filesystem::directory_iterator it(directory, error);
+  if (error)
+    return Error{fmt::format("cannot read the store {}: {}", directory, error.message()), error.value()};
+  for (; it != std::filesystem::directory_iterator(); it.increment(error)) {
+    if (error) break;
+    SegmentFile file;
+    if (!parse_name(it->path().filename().native(), file)) continue;
+    file.bytes = it->file_size(error);
+    if (!error) files.push_back(file);  // else removed meanwhile
+  }
+  std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.number < b.number; });
+  return files;
+}
+
+Status make_store_directory(const std::string& directory) {
+  std::error_code error;
+  const bool created = std::filesystem::create_directories(directory, error);
+  if (error)
+    return Error{fmt::format("cannot create the store {}: {}", directory, error.message()), error.value()};
+  if (!created) return Ok{};
+  if (::chmod(directory.c_str(), 0750) != 0)
+    return Error{fmt::format("cannot set the mode of {}", directory), errno};
+  const std::string parent = std::filesystem::path(directory).parent_path();
+  return sync_directory(parent.empty() ? std::string(".") : parent);
+}
+
+}  // namespace tailor::store

@@ -1,0 +1,95 @@
+#include "daemon/store/store_reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/store/file_io.h"
+#include "daemon/store/store_directory.h"
+
+namespace tailor::store {
+namespace {
+
+// A segment that is being written has no END, and that is no damage.
+void merge(const ReadReport& one, bool sealed, ReadReport& all) {
+  all.blocks += one.blocks;
+  all.bytes += one.bytes;
+  all.samples += one.samples;
+  all.activity += one.activity;
+  all.damaged_spots += one.damaged_spots;
+  all.skipped_bytes += one.skipped_bytes;
+  all.missing_blocks += one.missing_blocks;
+  all.malformed_blocks += one.malformed_blocks;
+  all.unknown_blocks += one.unknown_blocks;
+  all.missing_samples += one.missing_samples;
+  if (sealed) all.tail_bytes += one.tail_bytes;
+  if (all.first_problem.empty()) all.first_problem = one.first_problem;
+}
+
+Status read_segment(const std::string& directory, std::uint64_t number, FileKind kind, bool sealed,
+                    ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+  const std::string path = segment_path(directory, number, kind);
+  auto input = open_file(path);
+  if (!input && input.error().code == ENOENT) {
+    ++report.missing_blocks;
+    return Ok{};
+  }
+  if (!input) return input.error();
+  ReadReport one;
+  SaidLoss said;
+  if (auto ok = read_profile(**input, sink, one, said); !ok) {
+    // Created, but its header has not been written yet.
+    std::uint8_t byte = 0;
+    auto got = (*input)->read_at(0, std::span(&byte, 1));
+    if (got && *got == 0) return Ok{};
+    return Error{fmt::format("{}: {}", path, ok.error().message), ok.error().code};
+  }
+  if (!one.first_problem.empty()) one.first_problem = fmt::format("{} {}", path, one.first_problem);
+  merge(one, sealed, report);
+  loss.samples += said.samples;
+  loss.activity += said.activity;
+  loss.blocks += said.blocks;
+  if (loss.reason.empty()) loss.reason = said.reason;
+  return Ok{};
+}
+
+bool overlaps(const SegmentRow& row, const StoreSelection& selection) {
+  // Of a segment at work the catalogue knows only a part; one without samples may hold records all the same.
+  if (!row.sealed || row.first > row.last) return true;
+  return row.last >= selection.from && row.first <= selection.to;
+}
+
+}  // namespace
+
+Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
+                  ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+  auto rows = catalogue.segments();
+  if (!rows) return rows.error();
+  std::vector<SegmentRow> data;
+  std::set<std::uint64_t> dictionaries;
+  for (const SegmentRow& row : *rows) {
+    if (row.recording != selection.recording) continue;
+    // What is being written may be used already without the catalogue saying so.
+    if (row.kind == FileKind::kDictionarySegment && !row.sealed) dictionaries.insert(row.number);
+    if (row.kind != FileKind::kDataSegment || !overlaps(row, selection)) continue;
+    data.push_back(row);
+    auto used = catalogue.used_dictionaries(row.number);
+    if (!used) return used.error();
+    dictionaries.insert(used->begin(), used->end());
+  }
+  for (std::uint64_t number : dictionaries) {
+    if (auto ok = read_segment(directory, number, FileKind::kDictionarySegment, true, sink, report, loss);
+        !ok) {
+      return ok;
+    }
+  }
+  for (const SegmentRow& row : data) {
+    if (auto ok = read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss); !ok)
+      return ok;
+  }
+  report.finished = true;
+  return Ok{};
+}
+
+}  // namespace tailor::store

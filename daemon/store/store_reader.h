@@ -1,0 +1,27 @@
+// Reads a part of a store as the calls that made it; the writer may be at work meanwhile.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "daemon/store/catalogue.h"
+#include "daemon/store/profile_reader.h"
+#include "daemon/store/sink.h"
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+// One recording, or the part of it that can hold samples of [from, to].
+struct StoreSelection {
+  RecordingNumber recording = 0;
+  TimeNs from = kTimeMin;
+  TimeNs to = kTimeMax;
+};
+
+// Gives `sink` the dictionaries that the selected segments use, then what those segments hold (all of it: the
+// sink leaves out what it does not want). A segment that retention removed meanwhile is counted as missing,
+// not an error.
+Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
+                  ProfileSink& sink, ReadReport& report, SaidLoss& loss);
+
+}  // namespace tailor::store

@@ -1,0 +1,343 @@
+#include "daemon/store/store_writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+#include "daemon/store/catalogue_scan.h"
+#include "daemon/store/meta_codec.h"
+#include "daemon/store/store_directory.h"
+
+namespace tailor::store {
+namespace {
+
+Result<UniqueFd> lock_store(const std::string& directory) {
+  const std::string path = directory + "/lock";
+  UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
+  if (!fd) return Error{fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    return Error{fmt::format("the store {} is being written by another process", directory), errno};
+  }
+  return fd;
+}
+
+// A catalogue that cannot be used is put aside; the segments hold all that it held.
+Result<Catalogue> open_catalogue(const std::string& directory) {
+  const std::string path = catalogue_path(directory);
+  auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
+  if (catalogue && catalogue_segments(directory, *catalogue)) return catalogue;
+  std::error_code ignored;
+  std::filesystem::rename(path, path + ".bad", ignored);
+  std::filesystem::remove(path + "-journal", ignored);
+  auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);
+  if (!fresh) return fresh.error();
+  if (auto ok = catalogue_segments(directory, *fresh); !ok) return ok.error();
+  return fresh;
+}
+
+EncoderOptions without_clock(EncoderOptions options) {
+  // The store says when to flush.
+  options.flush_interval = std::numeric_limits<TimeNs>::max();
+  return options;
+}
+
+void add(WriteStats& sum, const WriteStats& more) {
+  sum.blocks += more.blocks;
+  sum.bytes += more.bytes;
+  sum.samples += more.samples;
+  sum.activity += more.activity;
+  sum.lost_blocks += more.lost_blocks;
+  sum.lost_samples += more.lost_samples;
+  sum.lost_activity += more.lost_activity;
+  if (sum.loss_reason.empty()) sum.loss_reason = more.loss_reason;
+}
+
+}  // namespace
+
+class StoreWriter::Segment : public BlockSink {
+ public:
+  Segment(std::unique_ptr<Output> output, const FileHeader& header, const SegmentRow& start,
+          EncoderOptions options)
+      : writer(std::move(output), header), encoder(*this, without_clock(options)), row_(start) {}
+
+  void block(BlockType type, std::string_view raw, const BlockContent& content) override {
+    writer.write(type, raw, content);
+    row_.first = std::min(row_.first, content.first);
+    row_.last = std::max(row_.last, content.last);
+  }
+  SegmentRow row(bool sealed) const {
+    SegmentRow row = row_;
+    row.bytes = writer.stats().bytes;
+    row.samples = writer.stats().samples;
+    row.sealed = sealed;
+    return row;
+  }
+
+  BlockWriter writer;
+  ProfileEncoder encoder;
+
+ private:
+  SegmentRow row_;
+};
+
+StoreWriter::StoreWriter(std::string directory, const StoreOptions& options, Catalogue catalogue,
+                         UniqueFd lock)
+    : directory_(std::move(directory)),
+      options_(options),
+      catalogue_(std::move(catalogue)),
+      lock_(std::move(lock)) {}
+
+StoreWriter::~StoreWriter() = default;
+
+Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& directory,
+                                                       const StoreOptions& options,
+                                                       std::uint64_t wall_clock_ns) {
+  if (auto ok = make_store_directory(directory); !ok) return ok.error();
+  auto lock = lock_store(directory);
+  if (!lock) return lock.error();
+  auto catalogue = open_catalogue(directory);
+  if (!catalogue) return catalogue.error();
+  auto files = list_segments(directory);
+  if (!files) return files.error();
+  std::unique_ptr<StoreWriter> writer(
+      new StoreWriter(directory, options, std::move(*catalogue), std::move(*lock)));
+  writer->next_number_ = files->empty() ? 1 : files->back().number + 1;
+  writer->recording_ = writer->next_number_;
+  writer->wall_clock_ns_ = wall_clock_ns;
+  for (auto* segment : {&writer->dictionary_, &writer->data_}) {
+    auto created = writer->create_segment(segment == &writer->data_ ? FileKind::kDataSegment
+                                                                    : FileKind::kDictionarySegment);
+    if (!created) return created.error();
+    *segment = std::move(*created);
+  }
+  writer->apply_retention();
+  return writer;
+}
+
+Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKind kind) {
+  const std::uint64_t number = next_number_;
+  auto output = create_file(segment_path(directory_, number, kind), Existing::kRefuse);
+  if (!output) return output.error();
+  ++next_number_;
+  SegmentRow row;
+  row.number = number;
+  row.kind = kind;
+  row.recording = recording_;
+  row.wall_ns = wall_clock_ns_;
+  if (watermark_ != kTimeMin) row.wall_ns += static_cast<std::uint64_t>(watermark_ - first_watermark_);
+  const FileHeader header{kind, kVersionMinor, number, static_cast<std::uint32_t>(number - recording_)};
+  auto segment = std::make_unique<Segment>(std::move(*output), header, row, options_.encoder);
+  if (auto ok = catalogue_.put_segment(segment->row(false)); !ok) return ok.error();
+  return segment;
+}
+
+void StoreWriter::complain(const Status& status) {
+  if (!status) problem_ = status.error().message;
+}
+
+ProfileSink& StoreWriter::data() {
+  return data_->encoder;
+}
+ProfileSink& StoreWriter::dictionary() {
+  return dictionary_->encoder;
+}
+
+void StoreWriter::on_recording(const RecordingInfo& info) {
+  info_ = info;
+  notes_.recording(info);
+  data().on_recording(info);
+}
+
+void StoreWriter::on_process(const ProcessRecord& process) {
+  notes_.entry({process.process, EntryKind::kProcess, 0}, "");
+  dictionary().on_process(process);
+}
+
+void StoreWriter::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
+  notes_.entry({process, EntryKind::kProcess, 0}, "");
+  dictionary().on_thread(process, tid, name);
+}
+
+void StoreWriter::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
+  notes_.entry({process, EntryKind::kProcess, 0}, "");
+  dictionary().on_component(process, id, name);
+}
+
+void StoreWriter::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
+  notes_.entry({process, EntryKind::kProcess, 0}, "");
+  dictionary().on_region_kind(process, kind);
+}
+
+void StoreWriter::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
+  notes_.entry({process, EntryKind::kPlan, plan.id()}, to_utf8(plan.name()));
+  dictionary().on_plan(process, loaded, plan);
+}
+
+void StoreWriter::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  notes_.entry({process, EntryKind::kCode, code.id()}, "");
+  dictionary().on_code(process, loaded, code);
+}
+
+void StoreWriter::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
+  notes_.entry({process, EntryKind::kProcess, 0}, "");
+  dictionary().on_code_unload(process, time, code);
+}
+
+void StoreWriter::on_execution(const ExecutionRecord& execution) {
+  notes_.execution(execution);
+  if (execution.end == kTimeMax) {
+    live_executions_[{execution.process, execution.handle}] = execution;
+  } else {
+    live_executions_.erase({execution.process, execution.handle});
+  }
+  data().on_execution(execution);
+}
+
+void StoreWriter::on_samples(std::span<const SampleRecord> samples) {
+  notes_.samples(samples);
+  data().on_samples(samples);
+}
+
+void StoreWriter::on_activity(std::span<const ActivityRecord> records) {
+  data().on_activity(records);
+}
+
+void StoreWriter::on_accounting(const Accounting& accounting) {
+  accounting_[accounting.process] = accounting;
+  data().on_accounting(accounting);
+}
+
+void StoreWriter::on_watermark(TimeNs watermark) {
+  watermark_ = watermark;
+  data().on_watermark(watermark);
+  if (first_watermark_ == kTimeMin) {
+    first_watermark_ = entered_ = synced_ = segment_began_ = watermark;
+    return;
+  }
+  if (watermark - entered_ < options_.encoder.flush_interval) return;
+  enter_in_catalogue();
+  if (watermark - synced_ >= options_.sync_interval) {
+    complain(dictionary_->writer.sync());
+    complain(data_->writer.sync());
+    synced_ = watermark;
+  }
+  roll_where_due();
+}
+
+// Dictionaries reach their file before the samples that need them, and both before the catalogue speaks of
+// them.
+void StoreWriter::enter_in_catalogue() {
+  dictionary_->encoder.flush();
+  data_->encoder.flush();
+  entered_ = watermark_;
+  complain(write_catalogue());
+}
+
+Status StoreWriter::write_catalogue() {
+  if (auto ok = catalogue_.begin(); !ok) return ok;
+  Status written =
+      notes_.write(catalogue_, {recording_, data_->row(false).number, dictionary_->row(false).number});
+  if (written) written = catalogue_.put_segment(data_->row(false));
+  if (written) written = catalogue_.put_segment(dictionary_->row(false));
+  // What was entered stays, so that a later attempt enters only what is missing.
+  if (auto ok = catalogue_.commit(); !ok) return ok;
+  return written;
+}
+
+Status StoreWriter::flush() {
+  problem_.clear();
+  enter_in_catalogue();
+  if (!problem_.empty()) return Error{problem_};
+  return Ok{};
+}
+
+void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
+  auto next = create_segment(kind);
+  if (!next) {
+    complain(next.error());  // the old one goes on growing until there is room for another
+    return;
+  }
+  complain(segment->writer.finish());
+  complain(catalogue_.put_segment(segment->row(true)));
+  add(sealed_stats_, segment->writer.stats());
+  segment = std::move(*next);
+  if (kind == FileKind::kDataSegment) begin_data_segment();
+}
+
+void StoreWriter::begin_data_segment() {
+  notes_.next_data_segment();
+  segment_began_ = watermark_;
+  data().on_recording(info_);
+  for (const auto& [key, execution] : live_executions_) {
+    data().on_execution(execution);
+    notes_.execution(execution);
+  }
+  for (const auto& [process, accounting] : accounting_) data().on_accounting(accounting);
+}
+
+void StoreWriter::roll_where_due() {
+  if (dictionary_->writer.stats().bytes >= options_.dictionary_bytes) {
+    roll(dictionary_, FileKind::kDictionarySegment);
+  }
+  const bool long_enough =
+      watermark_ - segment_began_ >= options_.segment_time && data_->writer.stats().samples > 0;
+  if (data_->writer.stats().bytes >= options_.segment_bytes || long_enough) {
+    roll(data_, FileKind::kDataSegment);
+    apply_retention();
+  }
+}
+
+Status StoreWriter::remove_segment(std::uint64_t number, FileKind kind) {
+  if (auto ok = catalogue_.drop_segment(number); !ok) return ok;
+  const std::string path = segment_path(directory_, number, kind);
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    return Error{fmt::format("cannot remove {}: {}", path, std::strerror(errno)), errno};
+  }
+  return Ok{};
+}
+
+void StoreWriter::apply_retention() {
+  auto rows = catalogue_.segments();
+  if (!rows) return complain(rows.error());
+  std::uint64_t bytes = 0;
+  for (const SegmentRow& row : *rows) bytes += row.bytes;
+  const std::uint64_t now = data_->row(false).wall_ns;
+  for (const SegmentRow& row : *rows) {
+    if (row.kind != FileKind::kDataSegment || !row.sealed) continue;
+    const bool too_old = options_.keep_ns != 0 && row.wall_ns + options_.keep_ns < now;
+    const bool too_much = options_.keep_bytes != 0 && bytes > options_.keep_bytes;
+    if (!too_old && !too_much) break;
+    if (auto ok = remove_segment(row.number, row.kind); !ok) return complain(ok);
+    bytes -= std::min(bytes, row.bytes);
+  }
+  auto unused = catalogue_.unused_dictionaries();
+  if (!unused) return complain(unused.error());
+  for (std::uint64_t number : *unused) complain(remove_segment(number, FileKind::kDictionarySegment));
+}
+
+WriteStats StoreWriter::stats() const {
+  WriteStats sum = sealed_stats_;
+  add(sum, data_->writer.stats());
+  add(sum, dictionary_->writer.stats());
+  return sum;
+}
+
+Status StoreWriter::finish() {
+  if (auto ok = flush(); !ok) return ok;
+  for (Segment* segment : {dictionary_.get(), data_.get()}) {
+    if (auto ok = segment->writer.finish(); !ok) return ok;
+    if (auto ok = catalogue_.put_segment(segment->row(true)); !ok) return ok;
+  }
+  const WriteStats total = stats();
+  if (total.lost_blocks == 0) return Ok{};
+  return Error{fmt::format("{} blocks with {} samples could not be written ({})", total.lost_blocks,
+                           total.lost_samples, total.loss_reason)};
+}
+
+}  // namespace tailor::store

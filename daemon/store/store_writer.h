@@ -1,0 +1,102 @@
+// The store of a daemon as a ProfileSink: a directory of segments and their catalogue.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "daemon/store/block_writer.h"
+#include "daemon/store/catalogue.h"
+#include "daemon/store/catalogue_notes.h"
+#include "daemon/store/encoder.h"
+#include "daemon/store/sink.h"
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+struct StoreOptions {
+  std::uint64_t segment_bytes = 64u << 20;                // a data segment ends at this size
+  TimeNs segment_time = 600'000'000'000;                  // or when it covers this much time
+  std::uint64_t dictionary_bytes = 64u << 20;             // a dictionary segment ends at this size
+  std::uint64_t keep_bytes = 4ull << 30;                  // retention: of all segments together, 0 for ever
+  std::uint64_t keep_ns = 7ull * 86'400 * 1'000'000'000;  // and by age, 0 for ever
+  TimeNs sync_interval = 10'000'000'000;                  // what a power failure may cost at most
+  EncoderOptions encoder;
+};
+
+// Data segments hold samples, activity and executions; dictionary segments hold what they name: processes,
+// threads, components, plans, code. A dictionary segment stays as long as a data segment uses it. One thread;
+// a second writer of the same directory is refused. Write errors do not surface from the sink calls: see
+// stats().
+class StoreWriter : public ProfileSink {
+ public:
+  // Creates what is missing, makes the catalogue anew where it is damaged, and brings up to date what a
+  // writer that was killed left behind. `wall_clock_ns` is CLOCK_REALTIME now, for retention.
+  static Result<std::unique_ptr<StoreWriter>> open(const std::string& directory, const StoreOptions& options,
+                                                   std::uint64_t wall_clock_ns);
+  ~StoreWriter() override;
+
+  void on_recording(const RecordingInfo& info) override;
+  void on_process(const ProcessRecord& process) override;
+  void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
+  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
+  void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
+  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
+  void on_execution(const ExecutionRecord& execution) override;
+  void on_samples(std::span<const SampleRecord> samples) override;
+  void on_activity(std::span<const ActivityRecord> records) override;
+  void on_accounting(const Accounting& accounting) override;
+  // Flushes, rolls segments and applies retention when their time has come.
+  void on_watermark(TimeNs watermark) override;
+
+  // Everything given so far can be read, and is in the catalogue, once this returns.
+  Status flush();
+  // Seals the segments. Nothing may be given afterwards. Fails if anything, now or before, was lost.
+  Status finish();
+
+  // Written and lost since open(), over all segments.
+  WriteStats stats() const;
+  // The last thing that went wrong with catalogue, rolling or retention; empty: nothing.
+  const std::string& last_problem() const { return problem_; }
+  RecordingNumber recording() const { return recording_; }
+
+ private:
+  class Segment;
+
+  StoreWriter(std::string directory, const StoreOptions& options, Catalogue catalogue, UniqueFd lock);
+  Result<std::unique_ptr<Segment>> create_segment(FileKind kind);
+  ProfileSink& data();
+  ProfileSink& dictionary();
+  void enter_in_catalogue();
+  Status write_catalogue();
+  void roll_where_due();
+  void roll(std::unique_ptr<Segment>& segment, FileKind kind);
+  void begin_data_segment();
+  void apply_retention();
+  Status remove_segment(std::uint64_t number, FileKind kind);
+  void complain(const Status& status);
+
+  std::string directory_;
+  StoreOptions options_;
+  Catalogue catalogue_;
+  UniqueFd lock_;
+  CatalogueNotes notes_;
+  RecordingNumber recording_ = 0;
+  std::uint64_t next_number_ = 1;
+  std::unique_ptr<Segment> data_, dictionary_;
+  WriteStats sealed_stats_;
+
+  // Given again when a data segment begins.
+  RecordingInfo info_;
+  std::map<ExecutionKey, ExecutionRecord> live_executions_;
+  std::map<ProcessId, Accounting> accounting_;
+
+  std::uint64_t wall_clock_ns_ = 0;  // at first_watermark_
+  TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin;
+  TimeNs segment_began_ = kTimeMin;
+  std::string problem_;
+};
+
+}  // namespace tailor::store
