@@ -72,8 +72,7 @@ Result<v1::AgentMessage> Parse(std::string_view bytes) {
   if (!budget) return budget.error();
   v1::AgentMessage message;
   if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return Error{fmt::format("message of {} bytes is not an AgentMessage, or holds text that is not UTF-8",
-                             bytes.size())};
+    return Error{fmt::format("message of {} bytes is not an AgentMessage", bytes.size())};
   }
   return message;
 }

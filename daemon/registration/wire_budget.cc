@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "proto/base/utf8.h"
+
 namespace tailor::registration {
 
 namespace {
@@ -55,8 +57,10 @@ class Walker {
     if (left_-- == 0) return Fail("has too many parts");
     std::string_view content = bytes.substr(0, *length);
     bytes.remove_prefix(*length);
-    bool message = field && field->type() == FieldDescriptor::TYPE_MESSAGE;
-    return message ? Walk(content, *field->message_type(), depth + 1) : true;
+    if (!field) return true;
+    if (field->type() == FieldDescriptor::TYPE_STRING && !IsUtf8(content))
+      return Fail("holds text that is not UTF-8");
+    return field->type() != FieldDescriptor::TYPE_MESSAGE || Walk(content, *field->message_type(), depth + 1);
   }
 
   bool Skip(std::string_view& bytes, std::size_t size) {

@@ -1,5 +1,6 @@
-// Bounds the memory that decoding a message may take, before it is decoded: two bytes on the wire can become
-// a sub-message of a hundred. Walks the wire format along the message's descriptor; allocates nothing.
+// Looks at a message before it is decoded; allocates nothing. Two bytes on the wire can become a sub-message
+// of a hundred, so their number is bounded; and the protobuf library would complain of text that is not UTF-8
+// on standard error, as often as a peer likes.
 #pragma once
 
 #include <google/protobuf/descriptor.h>

@@ -88,6 +88,17 @@ TEST(Parse, RefusesGarbage) {
   EXPECT_THAT(Why(v1::AgentMessage()), HasSubstr("without a body"));
 }
 
+TEST(Parse, RefusesTextThatIsNotUtf8Quietly) {
+  v1::AgentMessage message = GoodPlan();
+  std::string bytes = message.SerializeAsString();
+  bytes[bytes.find("scan")] = '\xFF';
+  ::testing::internal::CaptureStderr();
+  auto parsed = Parse(bytes);
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_THAT(parsed.error().message, HasSubstr("not UTF-8"));
+}
+
 TEST(Parse, BoundsTheMemoryThatBytesBecome) {
   // Two bytes an empty component: a hundred times that in memory.
   std::string components;
