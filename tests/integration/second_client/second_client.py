@@ -8,7 +8,7 @@ import pathlib
 import subprocess
 import tempfile
 
-from tailor_env import BIN, BUILD, ROOT, check, run, sampling_denied, skip
+from tailor_env import BIN, BUILD, ROOT, check, operators, run, sampling_denied, skip
 
 with tempfile.TemporaryDirectory() as folder:
     base = pathlib.Path(folder)
@@ -33,13 +33,13 @@ with tempfile.TemporaryDirectory() as folder:
         run(BIN / "tailor", "record", "-F", "5000", "-o", profile, "--", program, backend, "100000", "4000000",
             env={"LD_LIBRARY_PATH": str(library)})
         report = json.loads(run(BIN / "tailor", "report", profile, "--json"))
-        share = {op["name"]: op["samples"] / report["windows"]["samples"] for op in report["operators"]}
+        share = {op["name"]: op["samples"] / report["windows"]["samples"] for op in operators(report)}
         print(backend, {name: f"{value:.1%}" for name, value in share.items()})
         check(report["windows"]["samples"] > 200, f"{backend}: enough samples")
         check(share["Scatter"] == max(share.values()), f"{backend}: scattering costs the most")
         check(share["Gather ranks"] > 0 and share["Read edges"] > 0, f"{backend}: so do its inputs cost something")
         check(sum(share.values()) > 0.95, f"{backend}: nodes have {sum(share.values()):.1%} of the samples")
         # flow_add is one function with two owners; only the tag can tell them apart.
-        tagged = {op["name"]: op["by"]["tag"] for op in report["operators"] if op["by"].get("tag")}
+        tagged = {op["name"]: op["by"]["tag"] for op in operators(report) if op["by"].get("tag")}
         check({"Scatter", "Delta"} <= set(tagged), f"{backend}: the shared helper's samples went to both owners: {tagged}")
         check(tagged["Scatter"] > 3 * tagged["Delta"], f"{backend}: in proportion to their calls")
