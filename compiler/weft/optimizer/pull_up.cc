@@ -1,0 +1,110 @@
+#include "compiler/weft/optimizer/pull_up.h"
+
+#include <algorithm>
+
+namespace tailor::weft {
+namespace {
+
+bool uses(const Expr& e, const IuSet& outer) {
+  return intersects(ius_of(e), outer);
+}
+
+// The inner unit of "inner = expression over outer units", else null.
+const Iu* equated_inner(const Expr& e, const IuSet& outer) {
+  if (e.kind() != ExprKind::kCompare || as<CompareExpr>(e).op != CompareOp::kEqual) return nullptr;
+  for (int side = 0; side < 2; ++side) {
+    const Expr& inner = *e.children[side];
+    bool is_inner = inner.kind() == ExprKind::kIu && !outer.contains(as<IuExpr>(inner).iu);
+    if (is_inner && is_subset(ius_of(*e.children[1 - side]), outer)) return as<IuExpr>(inner).iu;
+  }
+  return nullptr;
+}
+
+struct Way {
+  bool below_group = false;    // only equalities can pass
+  bool strict = true;          // what is computed above is null when the subquery's values are
+  bool empty_is_null = false;  // the join treats a missing row as it treats a row of nulls
+};
+
+bool is_count(const LogicalAggregate& a) {
+  return a.function == AggregateFunction::kCount || a.function == AggregateFunction::kCountRows;
+}
+
+bool can_pass(const Logical& node, const IuSet& outer, Way way) {
+  if (!intersects(free_units(node), outer)) return true;
+  auto passes = [&](const ExprPtr& e) {
+    return !uses(*e, outer) || !way.below_group || equated_inner(*e, outer) != nullptr;
+  };
+  switch (node.kind) {
+    case LogicalKind::kGet:
+      return true;
+    case LogicalKind::kSelect:
+      return std::all_of(node.conjuncts.begin(), node.conjuncts.end(), passes) &&
+             can_pass(node.input(), outer, way);
+    case LogicalKind::kMap: {
+      IuSet below = available(node.input());
+      for (const auto& c : node.computations) {
+        if (uses(*c.expr, outer)) return false;
+        way.strict &= null_if_null(*c.expr, below);
+      }
+      return can_pass(node.input(), outer, way);
+    }
+    case LogicalKind::kGroup: {
+      for (const auto& a : node.aggregates) {
+        if (a.argument && uses(*a.argument, outer)) return false;
+        // Without keys the group exists even for no rows; pulled up, it does not.
+        if (node.keys.empty() && (is_count(a) || !way.strict || !way.empty_is_null)) return false;
+      }
+      if (node.keys.empty() && way.below_group) return false;
+      way.below_group = true;
+      return can_pass(node.input(), outer, way);
+    }
+    case LogicalKind::kSort:
+      return !node.limit && can_pass(node.input(), outer, way);
+    case LogicalKind::kJoin:
+      break;
+  }
+  if (node.join == JoinKind::kInner) {
+    return std::all_of(node.conjuncts.begin(), node.conjuncts.end(), passes) &&
+           can_pass(*node.inputs[0], outer, way) && can_pass(*node.inputs[1], outer, way);
+  }
+  bool own = std::any_of(node.conjuncts.begin(), node.conjuncts.end(),
+                         [&](const ExprPtr& e) { return uses(*e, outer); });
+  return !own && !intersects(free_units(*node.inputs[1]), outer) && can_pass(*node.inputs[0], outer, way);
+}
+
+void take(std::vector<ExprPtr>* from, const IuSet& outer, std::vector<ExprPtr>* to) {
+  auto correlated =
+      std::stable_partition(from->begin(), from->end(), [&](const ExprPtr& e) { return !uses(*e, outer); });
+  std::move(correlated, from->end(), std::back_inserter(*to));
+  from->erase(correlated, from->end());
+}
+
+}  // namespace
+
+bool can_pull_up(const Logical& right, const IuSet& outer, JoinKind kind, bool has_condition) {
+  Way way;
+  way.empty_is_null = kind == JoinKind::kSingle || (kind == JoinKind::kSemi && has_condition);
+  return can_pass(right, outer, way);
+}
+
+void pull_up(LogicalPtr* node, const IuSet& outer, std::vector<ExprPtr>* conjuncts) {
+  if (!intersects(free_units(**node), outer)) return;
+  std::vector<ExprPtr> own;
+  bool inner = (*node)->kind == LogicalKind::kJoin && (*node)->join == JoinKind::kInner;
+  if (inner || (*node)->kind == LogicalKind::kSelect) take(&(*node)->conjuncts, outer, &own);
+  std::size_t inputs = (*node)->kind == LogicalKind::kJoin && !inner ? 1 : (*node)->inputs.size();
+  for (std::size_t i = 0; i < inputs; ++i) pull_up(&(*node)->inputs[i], outer, &own);
+  if ((*node)->kind == LogicalKind::kGroup) {
+    auto& keys = (*node)->keys;
+    for (const ExprPtr& e : own) {
+      const Iu* unit = equated_inner(*e, outer);
+      if (std::find(keys.begin(), keys.end(), unit) == keys.end()) keys.push_back(unit);
+    }
+  }
+  if ((*node)->kind == LogicalKind::kSelect && (*node)->conjuncts.empty())
+    *node = std::move((*node)->inputs[0]);
+  std::move(own.begin(), own.end(), std::back_inserter(*conjuncts));
+}
+
+}  // namespace tailor::weft
