@@ -18,6 +18,8 @@ double estimate(const Logical& node);
 double join_selectivity(const std::vector<const Expr*>& conjuncts, const Logical& left, const Logical& right);
 // Share of left rows that have a match among `right_rows` rows.
 double match_share(const Logical& join, double right_rows);
+// Fills in the number of values of computed units.
+void estimate_distinct(const Logical& node);
 // Groups among `rows` rows.
 double estimate_groups(const std::vector<const Iu*>& keys, double rows);
 

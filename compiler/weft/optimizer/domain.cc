@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/weft/optimizer/cardinality.h"
+#include "compiler/weft/plan/bounds.h"
 #include "compiler/weft/plan/make.h"
 
 namespace tailor::weft {
@@ -12,6 +14,8 @@ namespace {
 LogicalPtr copy_providing(const Logical& node, const IuSet& wanted, IuPool* ius, IuMapping* mapping) {
   switch (node.kind) {
     case LogicalKind::kJoin:
+      // A semi join over one table is worth repeating: it makes the set smaller.
+      if (node.join == JoinKind::kSemi && region_of(*node.inputs[0]).leaves.size() == 1) break;
       for (const auto& input : node.inputs) {
         if (is_subset(wanted, available(*input))) return copy_providing(*input, wanted, ius, mapping);
       }
@@ -44,11 +48,17 @@ bool is_count(const LogicalAggregate& a) {
 
 }  // namespace
 
+double Domain::estimated_rows() const {
+  IuMapping mapping;
+  return estimate(*instance(&mapping));
+}
+
 LogicalPtr Domain::instance(IuMapping* mapping) const {
   IuMapping all;
   LogicalPtr copy = copy_providing(left_, outer_, &ius_, &all);
   auto distinct = std::make_unique<Logical>(LogicalKind::kGroup);
   for (const Iu* iu : outer_) distinct->keys.push_back((*mapping)[iu] = all.at(iu));
+  if (is_unique(*copy, IuSet(distinct->keys.begin(), distinct->keys.end()))) return copy;
   distinct->inputs.push_back(std::move(copy));
   return distinct;
 }
@@ -109,7 +119,7 @@ Status Domain::push_into_group(LogicalPtr* node, IuMapping* mapping) {
   if (Status pushed = push_into(&n.inputs[0], mapping); !pushed) return pushed;
   for_each_expr(n, [&](ExprPtr& e) { replace_ius(&e, *mapping); });
   for (const Iu* iu : outer_) n.keys.push_back(mapping->at(iu));
-  if (!one_group) return Ok{};
+  if (!one_group || !keeps_empty_groups_) return Ok{};
   // Without keys there is a group for every binding, also for one without rows: counts are 0 there.
   std::vector<Map::Computation> zeros;
   for (auto& a : n.aggregates) {

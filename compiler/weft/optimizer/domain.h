@@ -10,7 +10,12 @@ namespace tailor::weft {
 // renamed copy of the smallest part of it that provides them.
 class Domain {
  public:
-  Domain(const Logical& left, IuSet outer, IuPool* ius) : left_(left), outer_(std::move(outer)), ius_(*ius) {}
+  // `keeps_empty_groups`: a grouping without keys has to yield its row also for bindings without rows.
+  Domain(const Logical& left, IuSet outer, bool keeps_empty_groups, IuPool* ius)
+      : left_(left), outer_(std::move(outer)), keeps_empty_groups_(keeps_empty_groups), ius_(*ius) {}
+
+  // Rows of one set, estimated.
+  double estimated_rows() const;
 
   // Removes the outer references from `node`, which afterwards provides a copy of each: `mapping` tells
   // which.
@@ -25,6 +30,7 @@ class Domain {
 
   const Logical& left_;
   IuSet outer_;
+  bool keeps_empty_groups_;
   IuPool& ius_;
 };
 

@@ -8,8 +8,33 @@
 
 namespace tailor::weft {
 
+namespace {
+
+std::string table_name(const Logical& node) {
+  if (node.kind == LogicalKind::kSelect || node.kind == LogicalKind::kMap) return table_name(node.input());
+  if (node.kind != LogicalKind::kGet) return {};
+  return node.alias.empty() ? node.table->name : node.alias;
+}
+
+}  // namespace
+
 JoinGraph::JoinGraph(LogicalPtr root) {
   flatten(std::move(root));
+  for (Member& member : members) member.name = table_name(*member.node);
+}
+
+std::optional<MemberSet> JoinGraph::named(const JoinTree& tree) const {
+  MemberSet set = 0;
+  for (const JoinTree& input : tree.inputs) {
+    std::optional<MemberSet> part = named(input);
+    if (!part || (*part & set) != 0) return {};
+    set |= *part;
+  }
+  if (!tree.inputs.empty()) return set;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (members[i].name == tree.table) return MemberSet(1) << i;
+  }
+  return {};
 }
 
 void JoinGraph::flatten(LogicalPtr node) {

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
+#include "compiler/weft/optimizer/options.h"
 #include "compiler/weft/plan/logical.h"
 
 namespace tailor::weft {
@@ -14,6 +16,7 @@ class JoinGraph {
  public:
   struct Member {
     LogicalPtr node;
+    std::string name;  // of the table it reads, as the query names it; empty if it is more than a table
     JoinKind join = JoinKind::kInner;  // how it is joined; not kInner: as right input, alone
     std::vector<ExprPtr> condition;    // of a join that is not inner
     const Iu* mark = nullptr;
@@ -33,6 +36,9 @@ class JoinGraph {
 
   // Takes the region rooted at `root` apart. Members' own subtrees are left as they are.
   explicit JoinGraph(LogicalPtr root);
+
+  // The set of the members that a tree names; nothing if one of them is not here.
+  std::optional<MemberSet> named(const JoinTree& tree) const;
 
   // Call after the members' subtrees have been optimized: computes needs, rows, factors and edges.
   void finish();

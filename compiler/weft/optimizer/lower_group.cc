@@ -5,6 +5,7 @@
 #include "compiler/weft/optimizer/lowering.h"
 #include "compiler/weft/plan/bounds.h"
 #include "compiler/weft/plan/make.h"
+#include "compiler/weft/plan/print.h"
 
 namespace tailor::weft {
 
@@ -23,7 +24,7 @@ std::vector<Aggregate> Lowering::lower_aggregates(Logical* node, const IuSet& re
       auto same =
           std::find_if(known.begin(), known.end(), [&](const auto& k) { return k.first == identity; });
       if (same == known.end()) {
-        Iu* unit = ius_.make("argument", a.argument->type, a.argument->range);
+        Iu* unit = ius_.make(to_string(*a.argument), a.argument->type, a.argument->range);
         computations.push_back({unit, std::move(a.argument)});
         same = known.insert(known.end(), {identity, unit});
       }

@@ -3,6 +3,7 @@
 #include "compiler/weft/optimizer/cardinality.h"
 #include "compiler/weft/optimizer/lowering.h"
 #include "compiler/weft/plan/bounds.h"
+#include "compiler/weft/plan/print.h"
 
 namespace tailor::weft {
 namespace {
@@ -16,7 +17,7 @@ bool is_over(const Expr& e, const IuSet& ius) {
 
 const Iu* Lowering::key_unit(ExprPtr side, LogicalPtr* input) {
   if (side->kind() == ExprKind::kIu) return as<IuExpr>(*side).iu;
-  Iu* unit = ius_.make("key", side->type, side->range);
+  Iu* unit = ius_.make(to_string(*side), side->type, side->range);
   if (side->kind() == ExprKind::kCast && side->children[0]->kind() == ExprKind::kIu) {
     unit->distinct = as<IuExpr>(*side->children[0]).iu->distinct;
   }
@@ -69,6 +70,8 @@ OperatorPtr Lowering::lower_join(Logical* node, const IuSet& required) {
   describe(join.get(), *node, required);
   Condition condition = split_condition(node);
   bool build_left = builds_left(*node, !condition.keys.empty());
+  bool is_free = node->join != JoinKind::kMark && node->join != JoinKind::kSingle;
+  if (node->build_left && is_free) build_left = *node->build_left;
   join->join = node->join;
   join->mark = node->mark;
   join->preserved = build_left ? JoinSide::kBuild : JoinSide::kProbe;

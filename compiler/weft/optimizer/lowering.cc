@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/weft/optimizer/cardinality.h"
+#include "compiler/weft/optimizer/common_subexpressions.h"
 #include "compiler/weft/plan/bounds.h"
 
 namespace tailor::weft {
@@ -102,6 +103,7 @@ OperatorPtr Lowering::lower_map(Logical* node, const IuSet& required) {
   std::reverse(map->computations.begin(), map->computations.end());
   OperatorPtr input = lower(std::move(node->inputs[0]), needed);
   if (map->computations.empty()) return input;
+  share_common(&map->computations, &ius_);
   map->inputs.push_back(std::move(input));
   return map;
 }

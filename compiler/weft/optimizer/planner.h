@@ -10,7 +10,8 @@
 
 namespace tailor::weft {
 
-// The catalog's tables must outlive the plan. Errors name line and column where they have one. Thread-safe.
+// Hints in the text (see options.h) go over `options`. The catalog's tables must outlive the plan. Errors
+// name line and column where they have one. Thread-safe.
 Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options = {});
 
 }  // namespace tailor::weft

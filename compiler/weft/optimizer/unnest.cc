@@ -6,6 +6,8 @@
 namespace tailor::weft {
 namespace {
 
+constexpr double kDomainAdvantage = 4;
+
 Status remove_dependence(Logical* join, IuPool* ius) {
   IuSet outer;
   IuSet left = available(*join->inputs[0]);
@@ -13,12 +15,16 @@ Status remove_dependence(Logical* join, IuPool* ius) {
     if (left.contains(iu)) outer.insert(iu);
   }
   if (outer.empty()) return Ok{};
-  if (can_pull_up(*join->inputs[1], outer, join->join, !join->conjuncts.empty())) {
+  bool keeps_empty_groups = join->join != JoinKind::kSingle || !is_null_of_no_rows(*join->inputs[1]);
+  Domain domain(*join->inputs[0], outer, keeps_empty_groups, ius);
+  bool can_pull = can_pull_up(*join->inputs[1], outer, join->join, !join->conjuncts.empty());
+  double groups = groups_when_pulled_up(*join->inputs[1], outer);
+  // Grouping all of the inner relation is a waste when few bindings ask for it.
+  if (can_pull && (groups == 0 || groups < kDomainAdvantage * domain.estimated_rows())) {
     pull_up(&join->inputs[1], outer, &join->conjuncts);
     return Ok{};
   }
   IuMapping mapping;
-  Domain domain(*join->inputs[0], outer, ius);
   if (Status pushed = domain.push_into(&join->inputs[1], &mapping); !pushed) return pushed;
   for (const Iu* iu : outer) {
     const Iu* copy = mapping.at(iu);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+
 #include "compiler/weft/plan/print.h"
 
 namespace tailor::weft {
@@ -56,6 +58,10 @@ LogicalPtr make_select(LogicalPtr input, std::vector<ExprPtr> conjuncts) {
 
 LogicalPtr make_map(LogicalPtr input, std::vector<Map::Computation> computations) {
   if (computations.empty()) return input;
+  if (input->kind == LogicalKind::kMap) {
+    std::move(computations.begin(), computations.end(), std::back_inserter(input->computations));
+    return input;
+  }
   auto node = std::make_unique<Logical>(LogicalKind::kMap);
   node->computations = std::move(computations);
   node->inputs.push_back(std::move(input));
@@ -121,6 +127,7 @@ LogicalPtr clone_renamed(const Logical& node, IuPool* pool, IuMapping* mapping) 
   copy->alias = node.alias;
   copy->join = node.join;
   copy->limit = node.limit;
+  copy->build_left = node.build_left;
   for (const auto& column : node.columns)
     copy->columns.push_back({column.index, renew(column.iu, pool, mapping)});
   for (const ExprPtr& e : node.conjuncts) copy->conjuncts.push_back(renamed(*e, *mapping));

@@ -40,6 +40,7 @@ struct Logical {
   std::vector<Map::Computation> computations;  // kMap: each may use those before it
   JoinKind join = JoinKind::kInner;            // kJoin; rows of the first input survive as JoinKind says
   const Iu* mark = nullptr;                    // kJoin with kMark
+  std::optional<bool> build_left;              // kJoin: which input has to be built, if that was asked for
   std::vector<const Iu*> keys;                 // kGroup
   std::vector<LogicalAggregate> aggregates;    // kGroup
   std::vector<Sort::Key> order;                // kSort; empty for a mere limit
@@ -58,6 +59,7 @@ struct Query {
 
 LogicalPtr make_select(LogicalPtr input,
                        std::vector<ExprPtr> conjuncts);  // the input itself if there are none
+// Joins a map below instead of making a second one.
 LogicalPtr make_map(LogicalPtr input, std::vector<Map::Computation> computations);
 LogicalPtr make_join(JoinKind kind, LogicalPtr left, LogicalPtr right, std::vector<ExprPtr> condition);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/weft/plan/bounds.h"
+#include "compiler/weft/plan/print.h"
 #include "compiler/weft/sql/statement_binder.h"
 
 namespace tailor::weft {
@@ -14,6 +15,12 @@ const char* const kAggregateNames[] = {"count", "sum", "avg", "min", "max"};
 RangeResult sum_range(const Range& range, std::uint64_t rows) {
   Range count{1, std::max<Int128>(rows, 1)};
   return multiply(range, count);
+}
+
+std::string name_of(AggregateFunction function, const Expr* argument) {
+  if (argument == nullptr) return "count(*)";
+  const char* names[] = {"count", "count", "sum", "min", "max", "any"};
+  return fmt::format("{}({})", names[static_cast<int>(function)], to_string(*argument));
 }
 
 }  // namespace
@@ -63,7 +70,7 @@ void StatementBinder::bind_group_keys(const ast::Select& select, const Context& 
     if (key->kind() == ExprKind::kIu) {
       unit = as<IuExpr>(*key).iu;
     } else {
-      unit = ius_.make(source->kind == ast::Kind::kCall ? source->text : "key", key->type, key->range);
+      unit = ius_.make(to_string(*key), key->type, key->range);
       grouping->computations.push_back({unit, std::move(key)});
     }
     grouping->keys[identity] = unit;
@@ -119,26 +126,25 @@ const Iu* StatementBinder::aggregate_unit(AggregateFunction function, bool disti
   bool has_value = argument == nullptr || (!argument->type.nullable && !no_group_is_possible);
   LogicalAggregate aggregate{function, argument == nullptr ? nullptr : argument->clone(), nullptr, distinct};
   Iu* result = nullptr;
+  std::string name = name_of(function, argument);
   // A count is at least 1 where every group has a row and the argument is never null.
   Range counts{has_value && !no_group_is_possible ? 1 : 0, static_cast<Int128>(grouping->input_rows)};
   switch (function) {
     case AggregateFunction::kCountRows:
-      result = ius_.make("count(*)", Type::int64(), counts);
+      result = ius_.make(name, Type::int64(), counts);
       break;
     case AggregateFunction::kCount:
-      result = ius_.make("count", Type::int64(), counts);
+      result = ius_.make(name, Type::int64(), counts);
       break;
     case AggregateFunction::kSum: {
       RangeResult sum = sum_range(argument->range, grouping->input_rows);
       if (sum.may_overflow) fail(location, "this sum could need more than 128 bits");
       bool integer = argument->type.id != TypeId::kDecimal;
-      result =
-          ius_.make("sum", numeric_type(sum.range, argument->type.scale, integer, !has_value), sum.range);
+      result = ius_.make(name, numeric_type(sum.range, argument->type.scale, integer, !has_value), sum.range);
       break;
     }
     default:
-      result = ius_.make(function == AggregateFunction::kMin ? "min" : "max",
-                         argument->type.with_null(!has_value), argument->range);
+      result = ius_.make(name, argument->type.with_null(!has_value), argument->range);
       break;
   }
   if (!result->range.fits(kRange64) && result->type.id == TypeId::kInt64) result->range = {0, INT64_MAX};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/weft/plan/print.h"
 #include "compiler/weft/sql/statement_binder.h"
 
 namespace tailor::weft {
@@ -96,14 +97,9 @@ LogicalPtr StatementBinder::filter(LogicalPtr plan, const ast::Expr& predicate, 
 const Iu* StatementBinder::unit_of(ExprPtr e, const std::string& name, LogicalPtr* plan) {
   if (e->kind() == ExprKind::kIu) return as<IuExpr>(*e).iu;
   Iu* unit = ius_.make(name, e->type, e->range);
-  if ((*plan)->kind != LogicalKind::kMap)
-    *plan = make_map(std::move(*plan), [&] {
-      std::vector<Map::Computation> first;
-      first.push_back({unit, std::move(e)});
-      return first;
-    }());
-  else
-    (*plan)->computations.push_back({unit, std::move(e)});
+  std::vector<Map::Computation> computation;
+  computation.push_back({unit, std::move(e)});
+  *plan = make_map(std::move(*plan), std::move(computation));
   return unit;
 }
 
@@ -123,6 +119,7 @@ void StatementBinder::bind_targets(const ast::Select& select, Scope* scope, Logi
     ExprPtr e = expr(*target.expr, context);
     e = after_grouping(std::move(e), target.expr->location, *scope, *grouping);
     std::string name = name_of(target);
+    if (name.empty()) name = to_string(*e);
     bound->columns.push_back({name, unit_of(std::move(e), name, plan)});
   }
   if (!select.distinct) return;
@@ -151,7 +148,7 @@ const Iu* StatementBinder::order_unit(const ast::Expr& key, const ast::Select& s
   }
   Context context{.scope = scope, .plan = plan, .aggregates = &grouping->results};
   ExprPtr e = after_grouping(expr(key, context), key.location, *scope, *grouping);
-  if (!select.distinct) return unit_of(std::move(e), "order", plan);
+  if (!select.distinct) return unit_of(std::move(e), "sort key", plan);
   bool selected = e->kind() == ExprKind::kIu &&
                   std::any_of(bound.columns.begin(), bound.columns.end(),
                               [&](const NamedColumn& column) { return column.iu == as<IuExpr>(*e).iu; });
