@@ -1,5 +1,7 @@
 #include "daemon/session/live_session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <future>
 #include <utility>
@@ -11,6 +13,14 @@ namespace {
 
 constexpr int kPollMs = 20;
 constexpr TimeNs kFlushPatience = 2'000'000'000;
+
+std::string how_to_register(const KnownProcess& process, const std::string& socket) {
+  return fmt::format(
+      "process {} ({}) has not registered: its samples have no operators. An engine registers through "
+      "libtailor_agent (tailor_agent_start, docs/integrate-your-engine.md) with TAILOR_SOCKET={} in its "
+      "environment",
+      process.process.pid, process.comm, socket);
+}
 
 std::vector<Input*> listeners(Input* journal, Pipeline& pipeline) {
   if (journal == nullptr) return {&pipeline};
@@ -64,6 +74,31 @@ Status LiveSession::attach(const KnownProcess& process, const capture::CaptureOp
   return result;
 }
 
+Result<LiveSession::SampledProcess> LiveSession::sample_process(const KnownProcess& process,
+                                                                const capture::CaptureOptions& options) {
+  SampledProcess known;
+  Status result = Ok{};
+  run([&] {
+    known.registered = is_registered(process.process);
+    if (is_sampled(process.process)) return;
+    result = sample(process, options);
+    if (result.ok()) sampled_.back().on_request = true;
+  });
+  if (!result.ok()) return result.error();
+  if (!known.registered) known.note = how_to_register(process, options_.agent_socket);
+  return known;
+}
+
+void LiveSession::detach(ProcessId process) {
+  run([&] {
+    for (Sampled& each : sampled_) {
+      if (each.process != process || !each.on_request || is_registered(process)) continue;
+      each.detached = true;
+      reader_->remove(each.session);
+    }
+  });
+}
+
 void LiveSession::flush() {
   std::promise<void> done;
   {
@@ -101,8 +136,7 @@ LiveStatus LiveSession::status() {
     pipeline_.processes().for_each([&](const ProcessEntry& entry) {
       if (entry.ended != kTimeMax) return;
       LiveProcess process{entry.record, entry.accounting, false, {}};
-      process.sampled = std::any_of(sampled_.begin(), sampled_.end(),
-                                    [&](const Sampled& each) { return each.process == entry.id(); });
+      process.sampled = is_sampled(entry.id());
       const auto why = not_sampled_.find(entry.id());
       if (why != not_sampled_.end()) process.not_sampled_because = why->second;
       status.processes.push_back(std::move(process));
@@ -181,8 +215,10 @@ void LiveSession::take(CaptureWord& word) {
     const auto known = std::find_if(sampled_.begin(), sampled_.end(),
                                     [&](const Sampled& each) { return each.session == ended->session; });
     if (known == sampled_.end()) return;
-    input_.advance(os_.now());
-    input_.on_process_ended(known->process);
+    if (!known->detached) {
+      input_.advance(os_.now());
+      input_.on_process_ended(known->process);
+    }
     sampled_.erase(known);
   }
 }
@@ -224,11 +260,19 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
   return Ok{};
 }
 
+bool LiveSession::is_sampled(ProcessId process) const {
+  return std::any_of(sampled_.begin(), sampled_.end(),
+                     [&](const Sampled& each) { return each.process == process; });
+}
+
+bool LiveSession::is_registered(ProcessId process) {
+  const ProcessEntry* entry = pipeline_.processes().find(process);
+  return entry != nullptr && entry->connection != 0;
+}
+
 // "" if the process is sampled, else why not.
 std::string LiveSession::sample_registered(const registration::PeerConnected& event) {
-  const bool already = std::any_of(sampled_.begin(), sampled_.end(),
-                                   [&](const Sampled& each) { return each.process == event.process; });
-  if (already) return {};
+  if (is_sampled(event.process)) return {};
   Status sampled = sample({event.process, comm_of(os_, event.process.pid)}, options_.capture);
   if (sampled.ok()) return {};
   not_sampled_[event.process] = sampled.error().message;

@@ -68,6 +68,15 @@ class LiveSession : private registration::Sink {
   // Any thread. Samples a process that has not registered (yet). Fails with the blocker and the remedy.
   Status attach(const KnownProcess& process, const capture::CaptureOptions& options);
 
+  // Any thread. Samples a process on request, unless it is sampled already.
+  struct SampledProcess {
+    bool registered = false;
+    std::string note;  // of one that has not registered: how it could
+  };
+  Result<SampledProcess> sample_process(const KnownProcess& process, const capture::CaptureOptions& options);
+  // Any thread. What sample_process() began is over; a registered process stays.
+  void detach(ProcessId process);
+
   // Any thread. Waits until everything that happened before the call is attributed and was given to the sink,
   // two seconds at most.
   void flush();
@@ -83,6 +92,8 @@ class LiveSession : private registration::Sink {
   struct Sampled {
     ProcessId process;
     capture::SessionId session;
+    bool on_request = false;
+    bool detached = false;  // the process goes on
   };
 
   LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& sink, OnProblem on_problem);
@@ -105,6 +116,8 @@ class LiveSession : private registration::Sink {
   bool arrived(TimeNs time);
   void tell_problems();
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
+  bool is_sampled(ProcessId process) const;
+  bool is_registered(ProcessId process);
   std::string sample_registered(const registration::PeerConnected& event);
   void tell_recording(const capture::Attached& attached);
 

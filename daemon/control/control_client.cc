@@ -1,0 +1,38 @@
+#include "daemon/control/control_client.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "daemon/control/control_socket.h"
+
+namespace tailor::control {
+
+Result<ControlClient> ControlClient::connect(const std::string& path) {
+  auto address = socket_address(path);
+  if (!address.ok()) return address.error();
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return Error{fmt::format("socket: {}", std::strerror(errno)), errno};
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
+    const int code = errno;
+    const char* remedy = code == EACCES ? "you may not use it: ask for the daemon's group"
+                                        : "is tailord running? TAILOR_CONTROL names another socket";
+    return Error{fmt::format("no daemon at {}: {} ({})", path, std::strerror(code), remedy), code};
+  }
+  return ControlClient(std::move(socket));
+}
+
+Result<v1::ControlReply> ControlClient::ask(const v1::ControlRequest& request, int timeout_ms) {
+  Status sent = send_message(socket_.get(), request);
+  if (!sent.ok()) return sent.error();
+  v1::ControlReply reply;
+  auto got = receive_message(socket_.get(), reply, timeout_ms);
+  if (!got.ok()) return got.error();
+  if (!*got) return Error{"the daemon closed the connection", ECONNRESET};
+  if (!reply.error().empty()) return Error{reply.error()};
+  return reply;
+}
+
+}  // namespace tailor::control

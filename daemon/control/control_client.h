@@ -1,0 +1,26 @@
+// The command line's end of the control socket.
+#pragma once
+
+#include <string>
+
+#include "proto/base/result.h"
+#include "proto/base/unique_fd.h"
+#include "tailor/v1/control.pb.h"
+
+namespace tailor::control {
+
+// One thread.
+class ControlClient {
+ public:
+  // Fails, saying what to do, where no daemon listens.
+  static Result<ControlClient> connect(const std::string& path);
+
+  // Asks and waits for the reply. What the daemon refuses is an error with its words.
+  Result<v1::ControlReply> ask(const v1::ControlRequest& request, int timeout_ms = 10'000);
+
+ private:
+  explicit ControlClient(UniqueFd socket) : socket_(std::move(socket)) {}
+  UniqueFd socket_;
+};
+
+}  // namespace tailor::control

@@ -1,0 +1,15 @@
+// Where daemon and command line meet unless they are told otherwise.
+#pragma once
+
+#include <string>
+
+namespace tailor::control {
+
+// TAILOR_SOCKET, TAILOR_CONTROL and TAILOR_STORE come first. Without them: of root under /run/tailor and
+// /var/lib/tailor; of others under $XDG_RUNTIME_DIR/tailor and $XDG_STATE_HOME/tailor (or where these default
+// to), so that a daemon can be run without privileges. Agents look at TAILOR_SOCKET and /run/tailor only.
+std::string agent_socket_path();
+std::string control_socket_path();
+std::string store_path();
+
+}  // namespace tailor::control

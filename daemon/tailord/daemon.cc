@@ -1,0 +1,189 @@
+#include "daemon/tailord/daemon.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <utility>
+
+#include "daemon/session/host_info.h"
+#include "daemon/store/meta_codec.h"
+#include "daemon/store/store_directory.h"
+
+namespace tailor::tailord {
+namespace {
+
+std::uint64_t wall_clock_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+Status make_parent(const std::string& path) {
+  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
+  std::error_code problem;
+  if (!parent.empty()) std::filesystem::create_directories(parent, problem);
+  if (problem) return Error{fmt::format("cannot create {}: {}", parent.string(), problem.message())};
+  return Ok{};
+}
+
+store::StoreOptions store_options(const Options& options) {
+  store::StoreOptions store;
+  store.keep_bytes = options.keep_megabytes << 20;
+  store.keep_ns = options.keep_days * 86'400 * 1'000'000'000;
+  return store;
+}
+
+session::LiveOptions live_options(const Options& options, session::Input* journal) {
+  session::LiveOptions live;
+  live.agent_socket = options.agent_socket;
+  live.capture.events = {capture::cpu_clock(options.frequency)};
+  live.capture.callchain = options.callchain;
+  live.sample_registered = true;
+  live.command = "tailord";
+  live.journal = journal;
+  return live;
+}
+
+void log_problem(const session::Problem& problem) {
+  // What an engine says may hold anything, line breaks and escape sequences too.
+  std::string text = problem.text;
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  if (problem.process.pid != 0) {
+    spdlog::warn("process {}: {}", problem.process.pid, text);
+  } else {
+    spdlog::warn("{}", text);
+  }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options) {
+  std::unique_ptr<Daemon> daemon(new Daemon(os, options));
+  daemon->started_ = os.now();
+  for (const std::string& path : {options.agent_socket, options.control_socket, options.store}) {
+    Status made = make_parent(path);
+    if (!made.ok()) return made.error();
+  }
+  auto store = store::StoreWriter::open(options.store, store_options(options), wall_clock_ns());
+  if (!store.ok()) return store.error();
+  daemon->store_ = std::move(*store);
+  if (!options.journal.empty()) {
+    auto journal = journal::JournalWriter::create(options.journal, {});
+    if (!journal.ok()) return journal.error();
+    daemon->journal_ = std::move(*journal);
+  }
+  auto session = session::LiveSession::start(os, live_options(options, daemon->journal_.get()),
+                                             *daemon->store_, log_problem);
+  if (!session.ok()) return session.error();
+  daemon->session_ = std::move(*session);
+  auto control = control::ControlServer::listen(
+      options.control_socket,
+      [raw = daemon.get()](const v1::ControlRequest& request) { return raw->answer(request); });
+  if (!control.ok()) return control.error();
+  daemon->control_ = std::move(*control);
+  return daemon;
+}
+
+void Daemon::serve(int stop_fd) {
+  while (!control_->poll(stop_fd, -1)) {
+  }
+}
+
+Status Daemon::stop() {
+  control_.reset();
+  session_->stop();
+  Status finished = store_->finish();
+  if (journal_ != nullptr) {
+    Status kept = journal_->finish();
+    if (finished.ok()) finished = kept;
+  }
+  return finished;
+}
+
+v1::ControlReply Daemon::answer(const v1::ControlRequest& request) {
+  v1::ControlReply reply;
+  Status done = Ok{};
+  switch (request.request_case()) {
+    case v1::ControlRequest::kStatus:
+      status(*reply.mutable_status());
+      break;
+    case v1::ControlRequest::kFlush:
+      done = flush(*reply.mutable_flush());
+      break;
+    case v1::ControlRequest::kSample:
+      done = sample(request.sample().pid(), *reply.mutable_sample());
+      break;
+    case v1::ControlRequest::kUnsample:
+      session_->detach(store::get_process(request.unsample().process()));
+      reply.mutable_unsample();
+      break;
+    default:
+      done = Error{"this daemon does not know the request: is the command line newer?"};
+  }
+  if (!done.ok()) reply.set_error(done.error().message);
+  return reply;
+}
+
+void Daemon::status(v1::DaemonStatus& out) {
+  const session::LiveStatus now = session_->status();
+  out.set_daemon_version(session::kVersion);
+  out.set_pid(::getpid());
+  out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));
+  out.set_agent_socket(options_.agent_socket);
+  out.set_store(options_.store);
+  out.set_clock_source(now.clock_source);
+  out.set_clock_error_ns(now.clock_error_ns);
+  out.set_capture_row(now.capture_row);
+  out.set_watermark(now.pipeline.watermark);
+  store::encode(now.total, *out.mutable_total());
+  out.set_samples_pending(now.pipeline.pending);
+  out.set_samples_undecoded(now.pipeline.undecoded);
+  out.set_agents_refused(now.registration.refused);
+  out.set_problems(now.pipeline.problems);
+  out.set_late_words(now.pipeline.without_settlement);
+  for (const session::LiveProcess& process : now.processes) {
+    v1::ProcessStatus& to = *out.add_processes();
+    store::encode(process.record, *to.mutable_info());
+    store::encode(process.accounting, *to.mutable_accounting());
+    to.set_sampled(process.sampled);
+    to.set_not_sampled_because(store::to_utf8(process.not_sampled_because));
+  }
+  session_->run([&] {
+    const store::WriteStats written = store_->stats();
+    out.mutable_store_loss()->set_samples(written.lost_samples);
+    out.mutable_store_loss()->set_activity(written.lost_activity);
+    out.mutable_store_loss()->set_blocks(written.lost_blocks);
+    out.mutable_store_loss()->set_reason(written.loss_reason);
+    out.set_store_problem(store_->last_problem());
+  });
+}
+
+Status Daemon::flush(v1::FlushReply& out) {
+  out.set_time(os_.now());
+  session_->flush();
+  Status flushed = Ok{};
+  session_->run([&] { flushed = store_->flush(); });
+  return flushed;
+}
+
+Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
+  auto process = session::identify(os_, pid);
+  if (!process.ok()) return process.error();
+  out.set_time(os_.now());
+  out.set_store(options_.store);
+  capture::CaptureOptions capture;
+  capture.events = {capture::cpu_clock(options_.frequency)};
+  capture.callchain = options_.callchain;
+  auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture);
+  if (!known.ok()) return known.error();
+  store::set_process(*out.mutable_process(), *process);
+  out.set_registered(known->registered);
+  out.set_note(store::to_utf8(known->note));
+  return Ok{};
+}
+
+}  // namespace tailor::tailord

@@ -1,0 +1,46 @@
+// The daemon: a live session that samples every process that registers, into the store; and the control
+// socket.
+#pragma once
+
+#include <memory>
+
+#include "daemon/control/control_server.h"
+#include "daemon/journal/journal_writer.h"
+#include "daemon/os/os.h"
+#include "daemon/session/live_session.h"
+#include "daemon/store/store_writer.h"
+#include "daemon/tailord/options.h"
+#include "proto/base/result.h"
+
+namespace tailor::tailord {
+
+// Main thread only.
+class Daemon {
+ public:
+  // Creates directories that are missing, opens the store, listens. Fails with the reason; nothing stays.
+  static Result<std::unique_ptr<Daemon>> start(os::Os& os, const Options& options);
+
+  // Serves the control socket until `stop_fd` becomes readable.
+  void serve(int stop_fd);
+
+  // Attributes and writes everything up to now, and closes the store.
+  Status stop();
+
+ private:
+  Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
+
+  v1::ControlReply answer(const v1::ControlRequest& request);
+  void status(v1::DaemonStatus& out);
+  Status flush(v1::FlushReply& out);
+  Status sample(std::int32_t pid, v1::SampleReply& out);
+
+  os::Os& os_;
+  Options options_;
+  TimeNs started_ = 0;
+  std::unique_ptr<store::StoreWriter> store_;  // written on the session's control thread
+  std::unique_ptr<journal::JournalWriter> journal_;
+  std::unique_ptr<session::LiveSession> session_;
+  std::unique_ptr<control::ControlServer> control_;
+};
+
+}  // namespace tailor::tailord

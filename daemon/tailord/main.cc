@@ -1,0 +1,59 @@
+// tailord: the daemon.
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/signalfd.h>
+
+#include "daemon/os/os.h"
+#include "daemon/session/host_info.h"
+#include "daemon/tailord/daemon.h"
+#include "daemon/tailord/notify.h"
+#include "daemon/tailord/options.h"
+#include "proto/base/unique_fd.h"
+
+namespace tailor::tailord {
+namespace {
+
+void start_logging(const Options& options) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("tailord"));
+  spdlog::set_level(spdlog::level::from_str(options.log_level));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z tailord %l: %v");
+}
+
+// Blocked before the first thread starts, so that every thread leaves them to this descriptor.
+UniqueFd termination_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set, signal);
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC));
+}
+
+int run(int argc, char** argv) {
+  const Parsed parsed = parse(argc, argv);
+  if (parsed.finished) return parsed.exit_code;
+  start_logging(parsed.options);
+  const UniqueFd stop = termination_signals();
+  auto daemon = Daemon::start(os::real(), parsed.options);
+  if (!daemon.ok()) {
+    spdlog::error("{}", daemon.error().message);
+    return 1;
+  }
+  spdlog::info("tailord {}: engines register at {}, profiles go to {}", session::kVersion,
+               parsed.options.agent_socket, parsed.options.store);
+  notify("READY=1");
+  (*daemon)->serve(stop.get());
+  notify("STOPPING=1");
+  spdlog::info("stopping");
+  Status stopped = (*daemon)->stop();
+  if (stopped.ok()) return 0;
+  spdlog::error("{}", stopped.error().message);
+  return 1;
+}
+
+}  // namespace
+}  // namespace tailor::tailord
+
+int main(int argc, char** argv) {
+  return tailor::tailord::run(argc, argv);
+}

@@ -1,0 +1,45 @@
+#include "daemon/tailord/options.h"
+
+#include <CLI/CLI.hpp>
+
+#include "daemon/control/paths.h"
+#include "daemon/session/host_info.h"
+
+namespace tailor::tailord {
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  Options& o = parsed.options;
+  o.agent_socket = control::agent_socket_path();
+  o.control_socket = control::control_socket_path();
+  o.store = control::store_path();
+  CLI::App app{
+      "tailord: samples the query engines of this host that have registered, and keeps what it finds."};
+  app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
+  app.set_config("--config", "", "Options as TOML: frequency = 1000");
+  app.add_option("--socket", o.agent_socket, "Where engines register (default: TAILOR_SOCKET, else by user)");
+  app.add_option("--control", o.control_socket,
+                 "Where `tailor` asks (default: TAILOR_CONTROL, else by user)");
+  app.add_option("--store", o.store, "Directory of the profiles (default: TAILOR_STORE, else by user)");
+  app.add_option("--frequency", o.frequency, "Samples a second of CPU time")
+      ->check(CLI::Range(1, 50'000))
+      ->capture_default_str();
+  app.add_flag("--callchain", o.callchain,
+               "Also record user call chains, for engines without tags (costs more)");
+  app.add_option("--journal", o.journal, "Keep every input in this file, for `tailor replay`");
+  app.add_option("--keep-megabytes", o.keep_megabytes, "Oldest profiles go beyond this size, 0: never")
+      ->capture_default_str();
+  app.add_option("--keep-days", o.keep_days, "Older profiles go, 0: never")->capture_default_str();
+  app.add_option("--log-level", o.log_level, "What is logged to standard error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
+      ->capture_default_str();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    parsed.finished = true;
+    parsed.exit_code = app.exit(error) == 0 ? 0 : 2;
+  }
+  return parsed;
+}
+
+}  // namespace tailor::tailord

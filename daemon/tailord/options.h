@@ -1,0 +1,29 @@
+// The daemon's options: command line, then configuration file, then defaults.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "proto/base/result.h"
+
+namespace tailor::tailord {
+
+struct Options {
+  std::string agent_socket, control_socket, store;
+  std::uint64_t frequency = 1000;  // samples a second of CPU time
+  bool callchain = false;
+  std::string journal;  // empty: none
+  std::string log_level = "info";
+  std::uint64_t keep_megabytes = 4096;
+  std::uint64_t keep_days = 7;
+};
+
+struct Parsed {
+  Options options;
+  bool finished = false;  // --help or --version was answered
+  int exit_code = 0;      // then, and after a wrong command line
+};
+
+Parsed parse(int argc, char** argv);
+
+}  // namespace tailor::tailord

@@ -1,0 +1,138 @@
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "daemon/control/control_client.h"
+#include "daemon/control/control_server.h"
+#include "daemon/control/control_socket.h"
+
+namespace tailor::control {
+namespace {
+
+v1::ControlReply answer(const v1::ControlRequest& request) {
+  v1::ControlReply reply;
+  if (request.has_status()) {
+    reply.mutable_status()->set_pid(42);
+  } else {
+    reply.set_error("not now");
+  }
+  return reply;
+}
+
+class ControlTest : public testing::Test {
+ protected:
+  ControlTest() {
+    std::string name = testing::TempDir() + "tailor-control-XXXXXX";
+    directory = ::mkdtemp(name.data());
+    path = directory + "/control.sock";
+    end.reset(::eventfd(0, EFD_CLOEXEC));
+  }
+  ~ControlTest() override {
+    stop();
+    std::filesystem::remove_all(directory);
+  }
+  void start() {
+    auto listening = ControlServer::listen(path, answer);
+    ASSERT_TRUE(listening.ok()) << listening.error().message;
+    server = std::move(*listening);
+    thread = std::thread([this] {
+      while (!server->poll(end.get(), -1)) {
+      }
+    });
+  }
+  void stop() {
+    if (!thread.joinable()) return;
+    const std::uint64_t one = 1;
+    ASSERT_EQ(::write(end.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
+    thread.join();
+    server.reset();
+  }
+
+  std::string directory, path;
+  UniqueFd end;
+  std::unique_ptr<ControlServer> server;
+  std::thread thread;
+};
+
+TEST_F(ControlTest, AnswersManyRequestsOfManyClients) {
+  start();
+  auto one = ControlClient::connect(path), two = ControlClient::connect(path);
+  ASSERT_TRUE(one.ok() && two.ok());
+  v1::ControlRequest request;
+  request.mutable_status();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(one->ask(request)->status().pid(), 42);
+    EXPECT_EQ(two->ask(request)->status().pid(), 42);
+  }
+  request.mutable_flush();
+  auto refused = one->ask(request);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message, "not now");
+}
+
+TEST_F(ControlTest, GarbageGetsAnErrorAndTheServerGoesOn) {
+  start();
+  auto address = socket_address(path);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  ASSERT_GT(::send(socket.get(), "\xff\xff\xff", 3, 0), 0);
+  v1::ControlReply reply;
+  ASSERT_TRUE(receive_message(socket.get(), reply, 5000).ok());
+  EXPECT_NE(reply.error(), "");
+  socket.reset();
+  v1::ControlRequest request;
+  request.mutable_status();
+  EXPECT_TRUE(ControlClient::connect(path)->ask(request).ok());
+}
+
+TEST_F(ControlTest, ManyClientsThatSayNothingDoNotLockOthersOut) {
+  start();
+  std::vector<ControlClient> idle;
+  for (int i = 0; i < 100; ++i) {
+    auto client = ControlClient::connect(path);
+    if (client.ok()) idle.push_back(std::move(*client));
+  }
+  v1::ControlRequest request;
+  request.mutable_status();
+  EXPECT_TRUE(ControlClient::connect(path)->ask(request).ok());
+}
+
+TEST_F(ControlTest, WithoutADaemonTheErrorSaysWhatToDo) {
+  auto client = ControlClient::connect(path);
+  ASSERT_FALSE(client.ok());
+  EXPECT_NE(client.error().message.find("tailord"), std::string::npos);
+}
+
+TEST_F(ControlTest, ASecondDaemonIsRefusedAndADeadOneReplaced) {
+  start();
+  EXPECT_FALSE(ControlServer::listen(path, answer).ok());
+  stop();
+  UniqueFd dead(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  auto address = socket_address(path);
+  ASSERT_EQ(::bind(dead.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  dead.reset();
+  start();
+  struct stat info{};
+  ASSERT_EQ(::stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0660u);
+}
+
+TEST_F(ControlTest, AFileIsNotReplaced) {
+  std::ofstream(path) << "precious";
+  EXPECT_FALSE(ControlServer::listen(path, answer).ok());
+  EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+TEST_F(ControlTest, APathThatDoesNotFitIsAnError) {
+  EXPECT_FALSE(ControlServer::listen(std::string(200, 'x'), answer).ok());
+  EXPECT_FALSE(ControlClient::connect("").ok());
+}
+
+}  // namespace
+}  // namespace tailor::control
