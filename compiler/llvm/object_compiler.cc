@@ -79,10 +79,11 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
   passes.add(config);
   passes.add(machine_info);
   if (HasTagRegister(sealed.tags)) {
-    config->insertPass(&llvm::FinalizeISelID,
-                       CreateTagRegisterPass(sealed.tags, [&](const llvm::MachineInstr& call) {
-                         return TagOfInsertedCall(sealed, lineage.sets, call);
-                       }));
+    config->insertPass(
+        &llvm::FinalizeISelID,
+        CreateTagRegisterPass(sealed.tags, sealed.tag_sections, [&](const llvm::MachineInstr& call) {
+          return TagOfInsertedCall(sealed, lineage.sets, call);
+        }));
   }
   if (sealed.lineage) config->insertPass(&llvm::FinalizeISelID, CreateFusedOwnersPass(lineage));
   if (config->addISelPasses()) return Error{"this target has no instruction selection"};

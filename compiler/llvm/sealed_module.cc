@@ -32,6 +32,7 @@ SealedModule SealedModule::Clone() const {
   copy->count = state_->count;
   copy->adopted = state_->adopted;
   copy->tags = state_->tags;
+  copy->tag_sections = state_->tag_sections;
   copy->lineage = state_->lineage;
   copy->component_tags = state_->component_tags;
   return SealedModule(std::move(copy));

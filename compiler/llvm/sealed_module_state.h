@@ -19,6 +19,7 @@ struct SealedModule::State {
   std::uint32_t count = 0;
   std::uint32_t adopted = 0;
   TagStrategy tags = TagStrategy::kNone;
+  bool tag_sections = false;
   bool lineage = true;
   // Of IR component first + i, for the calls that LLVM inserts itself. Empty without tags.
   std::vector<std::uint64_t> component_tags;

@@ -153,6 +153,7 @@ Result<SealedModule> SealModule(const SealerInput& input, std::unique_ptr<llvm::
 
   auto state = std::make_unique<SealedModule::State>();
   state->tags = input.options.tags;
+  state->tag_sections = TagsSections(input.options);
   state->lineage = input.options.lineage;
   if (input.options.lineage) WriteLineage(input, *module, *state);
   state->context = std::move(context);

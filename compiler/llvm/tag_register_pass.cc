@@ -40,8 +40,12 @@ struct TargetNames {
 
 class TagRegisterPass final : public llvm::MachineFunctionPass {
  public:
-  TagRegisterPass(TagStrategy strategy, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of)
-      : MachineFunctionPass(id_), strategy_(strategy), tag_of_(std::move(tag_of)) {}
+  TagRegisterPass(TagStrategy strategy, bool always_live,
+                  std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of)
+      : MachineFunctionPass(id_),
+        strategy_(strategy),
+        always_live_(always_live),
+        tag_of_(std::move(tag_of)) {}
 
   llvm::StringRef getPassName() const override { return "Tailor tag register"; }
 
@@ -51,15 +55,20 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
       if (strategy_ == TagStrategy::kR15) block.addLiveIn(names.tag_register);
       for (llvm::MachineInstr& instruction : llvm::make_early_inc_range(block)) {
         if (instruction.isCall()) TagInsertedCall(function, instruction, names);
-        if (strategy_ == TagStrategy::kR15 && (instruction.isCall() || instruction.isTerminator())) {
+        if (strategy_ == TagStrategy::kR15 && MustSeeTag(instruction, names))
           Use(function, instruction, names);
-        }
       }
     }
     return true;
   }
 
  private:
+  bool MustSeeTag(const llvm::MachineInstr& instruction, const TargetNames& names) const {
+    if (instruction.isCall() || instruction.isTerminator()) return true;
+    return always_live_ && !instruction.isPHI() && !instruction.isMetaInstruction() &&
+           !instruction.modifiesRegister(names.tag_register, nullptr);
+  }
+
   static void Use(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
                   const TargetNames& names) {
     instruction.addOperand(function, llvm::MachineOperand::CreateReg(names.tag_register, /*isDef=*/false,
@@ -93,6 +102,7 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
 
   static char id_;
   TagStrategy strategy_;
+  bool always_live_;
   std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of_;
 };
 
@@ -101,8 +111,8 @@ char TagRegisterPass::id_ = 0;
 }  // namespace
 
 llvm::MachineFunctionPass* CreateTagRegisterPass(
-    TagStrategy strategy, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of) {
-  return new TagRegisterPass(strategy, std::move(tag_of));
+    TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of) {
+  return new TagRegisterPass(strategy, always_live, std::move(tag_of));
 }
 
 }  // namespace tailor::jit

@@ -20,9 +20,12 @@ namespace tailor::jit {
 // Instruction selection turns memcpy, 128-bit division and the like into calls of shared functions; around
 // them the pass sets the tag that `tag_of` gives for the call (0: none is set) and restores the one before.
 //
+// A tag that no call or block end sees is dropped by code generation, and the register is scratch until the
+// next write. With `always_live` every instruction sees the register, so that it holds the tag everywhere.
+//
 // Must be inserted after FinalizeISel, before the selection passes are added to the pass manager; later it is
 // silently ignored. The pass manager owns it.
 llvm::MachineFunctionPass* CreateTagRegisterPass(
-    TagStrategy strategy, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of);
+    TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of);
 
 }  // namespace tailor::jit

@@ -175,4 +175,23 @@ void BuildSyntheticQuery(QueryModule& module, const std::string& name, unsigned 
   Generator(module, seed).Run(name);
 }
 
+SyntheticData::SyntheticData(std::size_t tuples) {
+  std::mt19937_64 random(tuples);
+  std::uniform_int_distribution<std::int64_t> value(0, 1200);
+  for (auto& column : columns_) {
+    column.resize(tuples);
+    for (auto& element : column) element = value(random);
+  }
+  entries_.reserve(600);
+  for (std::int64_t key = 0; key < 1200; key += 2) {
+    std::uint64_t hash = static_cast<std::uint64_t>(key) * 0x9E3779B97F4A7C15;
+    hash ^= hash >> 32;
+    entries_.push_back({directory_[hash & 1023], key, value(random)});
+    directory_[hash & 1023] = &entries_.back();
+  }
+  for (int i = 0; i < 6; ++i) context_[i] = columns_[i].data();
+  context_[6] = directory_;
+  context_[7] = groups_;
+}
+
 }  // namespace tailor::jit

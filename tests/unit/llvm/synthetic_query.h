@@ -2,6 +2,9 @@
 // and aggregation fused into one loop. The shape of the expressions follows from a seed.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "compiler/llvm/query_module.h"
 
 namespace tailor::jit {
@@ -16,5 +19,28 @@ void AddSyntheticPlan(tagging::DictionaryBuilder& plan);
 // numbers, a hash directory of 1024 chains of {next, key, value}, and a table for synthetic_group. Calls the
 // shared functions `ptr synthetic_group(ptr table, i64 key)` and `void synthetic_emit(i64, i64)`.
 void BuildSyntheticQuery(QueryModule& module, const std::string& name, unsigned seed);
+
+// Data on which such a pipeline runs: about half of the tuples find join partners.
+class SyntheticData {
+ public:
+  explicit SyntheticData(std::size_t tuples);
+  SyntheticData(const SyntheticData&) = delete;
+  SyntheticData& operator=(const SyntheticData&) = delete;
+
+  const void* const* context() const { return context_; }
+  std::int64_t tuples() const { return static_cast<std::int64_t>(columns_[0].size()); }
+
+ private:
+  struct Entry {
+    const Entry* next;
+    std::int64_t key, value;
+  };
+
+  std::vector<std::int64_t> columns_[6];
+  std::vector<Entry> entries_;
+  const Entry* directory_[1024] = {};
+  std::int64_t groups_[256 * 4] = {};
+  const void* context_[8] = {};
+};
 
 }  // namespace tailor::jit

@@ -1,0 +1,165 @@
+// Ground truth without a PMU: every executed instruction of a pipeline is compared with the tag.
+//
+// The tags are written at every section entry and come from the tracker, before any optimisation; the row
+// table is the other end of the lineage. They are independent of each other, so where they agree, both are
+// right. Where they do not, LLVM has moved an instruction across a tag write:
+//   agree        the tag's task is one of the row's owners
+//   moved        the row is recorded (exact or shared): the instruction is IR of another task, run here
+//   at a border  the row is inferred, and the tag changes to or from its task next in time
+//   serving      the row is inferred, and the instruction loads a constant or moves a value between a
+//   register and
+//                the stack: it has no IR of its own and belongs to whoever reads the value
+//   unexplained  none of these
+#include "tests/support/single_step.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/llvm/jit.h"
+#include "tailor/tag.h"
+#include "tests/support/synthetic_query.h"
+
+namespace tailor::jit {
+namespace {
+
+extern "C" void* SingleStepGroup(void* table, std::int64_t key) {
+  return static_cast<std::int64_t*>(table) + 4 * key;
+}
+extern "C" void SingleStepEmit(std::int64_t, std::int64_t) {}
+
+constexpr std::uint64_t kKey = 77;
+
+struct Classes {
+  std::size_t agree = 0, moved = 0, border = 0, serving = 0, unexplained = 0, prologue = 0;
+  std::size_t total() const { return agree + moved + border + serving + unexplained; }
+  double Share(std::size_t part) const { return static_cast<double>(part) / static_cast<double>(total()); }
+};
+
+// mov between registers or between one and the frame, mov of an immediate, xor of a register with itself.
+bool ServesItsReader(const std::uint8_t* code) {
+  if ((code[0] & 0xF0) == 0x40) ++code;  // REX
+  const std::uint8_t opcode = code[0], modrm = code[1];
+  if ((opcode & 0xF8) == 0xB8) return true;
+  if (opcode == 0x31) return (modrm >> 6) == 3 && ((modrm >> 3) & 7) == (modrm & 7);
+  if (opcode != 0x8B && opcode != 0x89) return false;
+  const int mod = modrm >> 6, base = modrm & 7;
+  return mod == 3 || ((mod == 1 || mod == 2) && (base == 5 || (base == 4 && (code[2] & 7) == 4)));
+}
+
+class SingleStepTest : public ::testing::TestWithParam<OptLevel> {
+ protected:
+  SingleStepTest() : jit_(std::move(*Jit::Create())) {
+    EXPECT_TRUE(jit_->Define("synthetic_group", reinterpret_cast<void*>(&SingleStepGroup)).ok());
+    EXPECT_TRUE(jit_->Define("synthetic_emit", reinterpret_cast<void*>(&SingleStepEmit)).ok());
+    AddSyntheticPlan(plan_);
+  }
+
+  void Compile(unsigned seed) {
+    QueryModule module(
+        plan_, {.name = "synthetic",
+                .tags = TagStrategy::kR15,
+                .make_tag = [](ComponentId upper,
+                               ComponentId lower) { return tailor_tag_make(kKey, 1, 1, upper, lower); },
+                .tag_sections = true});
+    BuildSyntheticQuery(module, "pipeline", seed);
+    code_ = std::move(*jit_->Compile(std::move(*module.Seal()), {.level = GetParam()}));
+  }
+
+  std::vector<Step> Run() {
+    auto* pipeline = code_->Function<void(const void* const*, std::int64_t, std::int64_t)>("pipeline");
+    return SingleStep(code_->base(), code_->base() + code_->code().size(), 1'000'000,
+                      [&] { pipeline(data_.context(), 0, data_.tuples()); });
+  }
+
+  const tagging::Row& RowAt(std::uint64_t ip) const {
+    const auto& rows = code_->rows().rows();
+    auto after =
+        std::upper_bound(rows.begin(), rows.end(), ip - code_->base(),
+                         [](std::uint64_t offset, const tagging::Row& row) { return offset < row.offset; });
+    return *std::prev(after);
+  }
+
+  // `shift` breaks the row table: every task is taken for another one.
+  bool Owns(const tagging::Row& row, ComponentId task, ComponentId shift) const {
+    std::vector<ComponentId> ids;
+    code_->rows().pool().Expand(row.link, ids);
+    return std::any_of(ids.begin(), ids.end(), [&](ComponentId id) {
+      auto owners = plan_.Owners(2, id);
+      return std::any_of(owners.begin(), owners.end(),
+                         [&](ComponentId owner) { return (owner + shift - 1) % 7 + 1 == task; });
+    });
+  }
+
+  void Classify(const std::vector<Step>& steps, ComponentId shift, Classes& out) const {
+    // The task of the tag at each step, 0 before the first tag and after the last.
+    std::vector<ComponentId> tags;
+    for (const Step& step : steps) {
+      tags.push_back(tailor_tag_fits(kKey, step.r15) ? tailor_tag_lower(step.r15) : kNoComponent);
+    }
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const tagging::Row& row = RowAt(steps[i].ip);
+      if (row.flag == tagging::RowFlag::kPrologue || tags[i] == kNoComponent) {
+        ++out.prologue;
+      } else if (Owns(row, tags[i], shift) || (i + 1 < tags.size() && Owns(row, Written(tags, i), shift))) {
+        ++out.agree;
+      } else if (row.flag == tagging::RowFlag::kExact || row.flag == tagging::RowFlag::kShared) {
+        ++out.moved;
+      } else if (Owns(row, Neighbour(tags, i, -1), shift) || Owns(row, Neighbour(tags, i, +1), shift)) {
+        ++out.border;
+      } else if (ServesItsReader(reinterpret_cast<const std::uint8_t*>(steps[i].ip))) {
+        ++out.serving;
+      } else {
+        ++out.unexplained;
+      }
+    }
+  }
+
+  // The instruction that writes a tag still runs under the one before.
+  static ComponentId Written(const std::vector<ComponentId>& tags, std::size_t at) {
+    return tags[at + 1] != tags[at] ? tags[at + 1] : kNoComponent;
+  }
+
+  // The next tag in time, in the direction, that differs.
+  static ComponentId Neighbour(const std::vector<ComponentId>& tags, std::size_t at, int direction) {
+    for (std::size_t i = at; i < tags.size(); i += static_cast<std::size_t>(direction)) {
+      if (tags[i] != tags[at]) return tags[i];
+    }
+    return kNoComponent;
+  }
+
+  std::unique_ptr<Jit> jit_;
+  tagging::DictionaryBuilder plan_{"synthetic", {"operator", "task", "ir"}};
+  std::unique_ptr<CompiledModule> code_;
+  SyntheticData data_{60};
+};
+
+TEST_P(SingleStepTest, RowTableAndTagAgreeOnEveryInstruction) {
+  Classes real, broken;
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    Compile(seed);
+    auto steps = Run();
+    Classify(steps, 0, real);
+    Classify(steps, 1, broken);
+  }
+  std::printf(
+      "%zu instructions: agree %.4f moved %.4f border %.4f serving %.4f unexplained %.4f; frame code %zu\n",
+      real.total(), real.Share(real.agree), real.Share(real.moved), real.Share(real.border),
+      real.Share(real.serving), real.Share(real.unexplained), real.prologue);
+  ASSERT_GT(real.total(), 10'000u);
+  EXPECT_EQ(real.unexplained, 0u);
+  EXPECT_LT(real.Share(real.moved), GetParam() == OptLevel::kO0 ? 1e-9 : 0.05);
+  EXPECT_GT(real.Share(real.agree), 0.85);
+  // The twin whose owners are shifted by one must not pass.
+  EXPECT_LT(broken.Share(broken.agree), 0.4);
+  EXPECT_GT(broken.Share(broken.moved), 0.3);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, SingleStepTest,
+                         ::testing::Values(OptLevel::kO0, OptLevel::kO2, OptLevel::kO3),
+                         [](const auto& level) {
+                           return "O" + std::to_string(static_cast<int>(level.param));
+                         });
+
+}  // namespace
+}  // namespace tailor::jit
