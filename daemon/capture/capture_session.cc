@@ -35,6 +35,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(os::Os& os, pid_t p
 }
 
 Status CaptureSession::open_events() {
+  notes_ = options_.reasons;
   // The first event in our own clock carries what else is recorded of tasks and mappings.
   auto in_our_clock = [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; };
   auto carrier = std::ranges::find_if(options_.events, in_our_clock);

@@ -45,7 +45,8 @@ class CaptureSession {
 
   pid_t pid() const { return pid_; }
   const std::vector<Source>& sources() const { return sources_; }
-  // What had to be given up to be allowed at all ("without kernel samples: ..."), for the profile.
+  // Why these events, then what had to be given up to be allowed at all ("without kernel samples: ..."), for
+  // the profile.
   const std::vector<std::string>& notes() const { return notes_; }
   std::size_t ring_count() const { return rings_.size(); }
   std::size_t event_count() const { return events_.size(); }

@@ -43,10 +43,11 @@ EventSpec cpu_clock(std::uint64_t hz);
 std::uint64_t prime_at_most(std::uint64_t n);
 
 struct CaptureOptions {
-  std::vector<EventSpec> events;  // at least one
-  bool enable_on_exec = false;    // nothing is recorded before the process executes a program
-  bool follow_children = false;   // forked processes too, not only threads
-  bool callchain = false;         // user call chains by frame pointers
+  std::vector<EventSpec> events;     // at least one
+  std::vector<std::string> reasons;  // why these events: they become the first notes of the session
+  bool enable_on_exec = false;       // nothing is recorded before the process executes a program
+  bool follow_children = false;      // forked processes too, not only threads
+  bool callchain = false;            // user call chains by frame pointers
   std::uint16_t max_stack = 32;
   bool context_switches = false;
   bool exclude_kernel = false;

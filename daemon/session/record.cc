@@ -14,6 +14,8 @@
 #include <memory>
 #include <utility>
 
+#include "daemon/capture/event_selection.h"
+#include "daemon/capture/host_pmu.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/os/launched_command.h"
 #include "daemon/session/host_info.h"
@@ -86,9 +88,13 @@ int wait_for(pid_t command, const UniqueFd& pidfd, SignalsForTheCommand& signals
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-capture::CaptureOptions capture_options(const RecordOptions& options) {
+Result<capture::CaptureOptions> capture_options(const os::Os& os, const RecordOptions& options) {
+  auto selection = capture::select_events(options.events, options.frequency, capture::probe_pmu(os));
+  if (!selection.ok()) return selection.error();
   capture::CaptureOptions capture;
-  capture.events = {capture::cpu_clock(options.frequency)};
+  capture.events = std::move(selection->events);
+  capture.context_switches = selection->context_switches;
+  capture.reasons = std::move(selection->reasons);
   capture.enable_on_exec = true;
   capture.follow_children = true;
   capture.callchain = options.callchain;
@@ -122,12 +128,14 @@ RecordOutcome outcome_of(int exit_code, LiveSession& session, const store::FileW
 }  // namespace
 
 Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
+  auto capture = capture_options(os, options);
+  if (!capture.ok()) return capture.error();
   auto directory = TemporaryDirectory::make();
   if (!directory.ok()) return directory.error();
   LiveOptions live;
   live.agent_socket = directory->path() + "/agent.sock";
   live.agent_socket_mode = 0600;
-  live.capture = capture_options(options);
+  live.capture = std::move(*capture);
   live.command = joined(options.command);
 
   auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});

@@ -15,10 +15,11 @@ namespace tailor::session {
 
 struct RecordOptions {
   std::vector<std::string> command;
-  std::string output = "profile.tailor";  // replaced if it exists
-  std::string journal;                    // every input is kept there too; empty: none
-  std::uint64_t frequency = 1000;         // samples a second of CPU time
-  bool callchain = false;                 // for engines that give no tags
+  std::string output = "profile.tailor";            // replaced if it exists
+  std::string journal;                              // every input is kept there too; empty: none
+  std::uint64_t frequency = 1000;                   // samples a second of CPU time
+  std::vector<std::string> events = {"cpu-clock"};  // presets and names: daemon/capture/event_selection.h
+  bool callchain = false;                           // for engines that give no tags
 };
 
 struct RecordOutcome {

@@ -32,6 +32,7 @@ class RecordTest : public testing::Test {
     options.output = directory + "/profile.tailor";
     options.journal = journal;
     options.frequency = 2000;
+    options.events = events;
     auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
       skipped = outcome.error().message;
@@ -55,6 +56,7 @@ class RecordTest : public testing::Test {
   }
 
   std::string directory, skipped;
+  std::vector<std::string> events = {"cpu-clock"};
   test::CollectingSink profile;
 };
 
@@ -101,6 +103,24 @@ TEST_F(RecordTest, ReplaysToTheSameBytes) {
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->complete);
   EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+}
+
+TEST_F(RecordTest, RecordsSeveralEvents) {
+  events = {"cpu-clock", "page-faults"};
+  const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "3", "10"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  ASSERT_EQ(profile.recording.sources.size(), 2u);
+  std::map<int, std::size_t> samples;
+  for (const auto& sample : profile.samples) ++samples[sample.source];
+  EXPECT_GT(samples[0], 0u);
+  EXPECT_GT(samples[1], 0u);
+  EXPECT_NE(outcome.capture_row.find("page-faults"), std::string::npos);
+}
+
+TEST_F(RecordTest, AnEventThatDoesNotExistIsNamed) {
+  events = {"no-such-event"};
+  run({"true"});
+  EXPECT_NE(skipped.find("no-such-event"), std::string::npos);
 }
 
 TEST_F(RecordTest, GivesTheExitCodeOfTheCommand) {
