@@ -114,6 +114,10 @@ void Arena::MakePrivateAfterFork() noexcept {
   ::close(fd_);
 }
 
+ArenaSet::~ArenaSet() {
+  for (auto& arena : arenas_) delete arena.load();
+}
+
 ThreadArea* ArenaSet::Claim(std::uint32_t tid) noexcept {
   for (std::uint32_t i = 0; i < kMaxArenas; ++i) {
     Arena* arena = at(i);

@@ -67,6 +67,9 @@ class ArenaSet {
   static constexpr std::uint32_t kMaxArenas = 256;
 
   explicit ArenaSet(std::uint32_t log_capacity) : log_capacity_(log_capacity) {}
+  ~ArenaSet();
+  ArenaSet(const ArenaSet&) = delete;
+  ArenaSet& operator=(const ArenaSet&) = delete;
 
   // Makes the first arena. False: see Arena::Create.
   bool Start() noexcept { return Grow(0) != nullptr; }

@@ -4,37 +4,33 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/ConstantFolder.h>
 #include <llvm/IR/IRBuilder.h>
-#include <llvm/IR/ValueHandle.h>
-
-#include <deque>
 
 #include "compiler/tagging/abstraction_tracker.h"
 #include "compiler/tagging/link_pool.h"
 
 namespace tailor::jit {
 
+using OwnerMap = llvm::DenseMap<const llvm::Instruction*, tagging::Link>;
+
 // Remembers the owners of instructions that have no number yet: numbers follow the order of the finished
-// module, so that they are the lines of its listing. Instructions may be erased again at any time.
+// module, so that they are the lines of its listing. Erased instructions leave stale entries, which nobody
+// looks up: whoever inserts at the same address through a tracked builder replaces them.
 // Not thread-safe.
 class InstructionLog {
  public:
   explicit InstructionLog(const tagging::AbstractionTracker& tracker) : tracker_(tracker) {}
 
   // `instruction` belongs to what is active now.
-  void Record(llvm::Instruction* instruction);
+  void Record(const llvm::Instruction* instruction) {
+    owners_[instruction] = pool_.Intern(tracker_.active());
+  }
 
-  // The owners of every recorded instruction that still exists.
-  llvm::DenseMap<const llvm::Instruction*, tagging::Link> Live() const;
+  const OwnerMap& owners() const { return owners_; }
   const tagging::LinkPool& pool() const { return pool_; }
 
  private:
-  struct Entry {
-    llvm::WeakVH instruction;
-    tagging::Link owners;
-  };
-
   const tagging::AbstractionTracker& tracker_;
-  std::deque<Entry> entries_;  // a deque: moving a value handle is dear
+  OwnerMap owners_;
   tagging::LinkPool pool_;
 };
 

@@ -7,6 +7,7 @@
 
 #include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DebugLoc.h>
+#include <llvm/IR/Module.h>
 
 #include "compiler/tagging/link.h"
 
@@ -32,6 +33,13 @@ inline llvm::DebugLoc LocationOf(Lineage lineage, llvm::DILocalScope* scope, llv
   unsigned line = lineage.link.index() + (lineage.link.is_set() ? kFirstSetLine : 0);
   return llvm::DILocation::get(scope->getContext(), line, lineage.repaired ? kRepairedColumn : 0, scope,
                                inlined_at);
+}
+
+// The scope of all locations of a sealed module.
+inline constexpr const char* kScopeMetadata = "tailor.scope";
+
+inline llvm::DILocalScope* ScopeOf(const llvm::Module& module) {
+  return llvm::cast<llvm::DILocalScope>(module.getNamedMetadata(kScopeMetadata)->getOperand(0));
 }
 
 }  // namespace tailor::jit

@@ -36,14 +36,15 @@ tagging::Link FromNeighbour(const llvm::Instruction& instruction) {
   return {};
 }
 
-bool Round(llvm::Function& function, tagging::Link (*infer)(const llvm::Instruction&)) {
+bool Round(llvm::Function& function, llvm::DILocalScope* scope,
+           tagging::Link (*infer)(const llvm::Instruction&)) {
   bool changed = false;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
       if (!LinkOf(instruction).none()) continue;
       tagging::Link link = infer(instruction);
       if (link.none()) continue;
-      instruction.setDebugLoc(LocationOf({link, true}, function.getSubprogram(), nullptr));
+      instruction.setDebugLoc(LocationOf({link, true}, scope, nullptr));
       changed = true;
     }
   }
@@ -52,11 +53,10 @@ bool Round(llvm::Function& function, tagging::Link (*infer)(const llvm::Instruct
 
 }  // namespace
 
-void InferLocations(llvm::Function& function) {
-  if (function.getSubprogram() == nullptr) return;
-  while (Round(function, FromUserOrOperand)) {
+void InferLocations(llvm::Function& function, llvm::DILocalScope* scope) {
+  while (Round(function, scope, FromUserOrOperand)) {
   }
-  while (Round(function, FromNeighbour)) {
+  while (Round(function, scope, FromNeighbour)) {
   }
 }
 

@@ -1,11 +1,12 @@
 // Gives IR instructions that lost their location one that is marked as repaired.
 #pragma once
 
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/Function.h>
 
 namespace tailor::jit {
 
 // In this order: the first user, an operand, the neighbours in the block, the end of the block before.
-void InferLocations(llvm::Function& function);
+void InferLocations(llvm::Function& function, llvm::DILocalScope* scope);
 
 }  // namespace tailor::jit

@@ -6,12 +6,11 @@
 
 #include <functional>
 
+#include "compiler/llvm/instruction_log.h"
 #include "compiler/llvm/tag_strategy.h"
 #include "compiler/tagging/link.h"
 
 namespace tailor::jit {
-
-using OwnerMap = llvm::DenseMap<const llvm::Instruction*, tagging::Link>;
 
 struct SectionTagging {
   TagStrategy strategy = TagStrategy::kR15;

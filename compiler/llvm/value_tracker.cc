@@ -45,21 +45,10 @@ bool ComputedFrom(const llvm::Instruction& instruction, const llvm::Value* value
   return false;
 }
 
-void SetLink(llvm::Instruction& instruction, Link link) {
-  llvm::DISubprogram* scope = instruction.getFunction()->getSubprogram();
-  const llvm::DebugLoc& old = instruction.getDebugLoc();
-  if (old) {
-    instruction.setDebugLoc(
-        LocationOf({link, false}, llvm::cast<llvm::DILocalScope>(old.getScope()), old.getInlinedAt()));
-  } else if (scope != nullptr) {
-    instruction.setDebugLoc(LocationOf({link, false}, scope, nullptr));
-  }
-}
-
 }  // namespace
 
 ValueTracker::ValueTracker(llvm::Module& module, ModuleLineage& lineage)
-    : module_(module), lineage_(lineage) {
+    : module_(module), lineage_(lineage), scope_(ScopeOf(module)) {
   StopwatchAdd time(lineage_.milliseconds);
   for (llvm::Function& function : module_) Sync(function);
 }
@@ -85,7 +74,7 @@ void ValueTracker::Finish() {
   StopwatchAdd time(lineage_.milliseconds);
   for (llvm::Function& function : module_) Sync(function);
   handles_.clear();
-  for (llvm::Function& function : module_) InferLocations(function);
+  for (llvm::Function& function : module_) InferLocations(function, scope_);
 }
 
 void ValueTracker::Deleted(const llvm::Instruction* instruction) {
@@ -106,7 +95,10 @@ void ValueTracker::SyncInstruction(llvm::Instruction& instruction) {
     return;
   }
   // LLVM drops or blurs the location of what it moves between blocks; the owner has not changed by that.
-  if (it->second->link != located && !it->second->link.none()) SetLink(instruction, it->second->link);
+  const Link link = it->second->link;
+  if (link == located || link.none()) return;
+  const llvm::DebugLoc& old = instruction.getDebugLoc();
+  instruction.setDebugLoc(LocationOf({link, false}, scope_, old ? old.getInlinedAt() : nullptr));
 }
 
 ValueTracker::Handle& ValueTracker::Track(llvm::Instruction& instruction) {

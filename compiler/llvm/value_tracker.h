@@ -45,6 +45,7 @@ class ValueTracker {
 
   llvm::Module& module_;
   ModuleLineage& lineage_;
+  llvm::DILocalScope* scope_;
   llvm::DenseMap<const llvm::Instruction*, std::unique_ptr<Handle>> handles_;
 };
 

@@ -5,6 +5,7 @@
 namespace tailor::tagging {
 
 Link LinkPool::Intern(std::span<const ComponentId> ids) {
+  if (ids.size() == 1) return Link::One(ids.front());
   std::vector<ComponentId> set(ids.begin(), ids.end());
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());

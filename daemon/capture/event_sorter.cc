@@ -1,11 +1,13 @@
 #include "daemon/capture/event_sorter.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tailor::capture {
 
 void EventSorter::add(const Batch& batch, Batch& late) {
   counts_.received += batch.events.size();
+  Offsets shift = pending_.take_parts(batch);
   for (const Event& event : batch.events) {
     if (event.time < watermark_) {
       ++counts_.late;
@@ -13,7 +15,7 @@ void EventSorter::add(const Batch& batch, Batch& late) {
       continue;
     }
     keys_.push_back({event.time, static_cast<std::uint32_t>(pending_.events.size())});
-    pending_.append(batch, event);
+    pending_.append_shifted(event, shift);
   }
 }
 
@@ -41,18 +43,21 @@ void EventSorter::sort_keys() {
   }
 }
 
-// The first `count` keys leave; what stays is copied together, so that its memory does not grow for ever.
+// The first `count` keys leave with all that events refer to; what stays is copied together, so that words
+// and text of what has left do not pile up.
 void EventSorter::emit(std::size_t count, Batch& in_order) {
-  for (std::size_t i = 0; i < count; ++i) in_order.append(pending_, pending_.events[keys_[i].index]);
-  counts_.emitted += count;
-  Batch rest;
-  std::vector<Key> rest_keys;
+  rest_.clear();
+  scratch_.clear();
   for (std::size_t i = count; i < keys_.size(); ++i) {
-    rest_keys.push_back({keys_[i].time, static_cast<std::uint32_t>(rest.events.size())});
-    rest.append(pending_, pending_.events[keys_[i].index]);
+    scratch_.push_back({keys_[i].time, static_cast<std::uint32_t>(rest_.events.size())});
+    rest_.append(pending_, pending_.events[keys_[i].index]);
   }
-  pending_ = std::move(rest);
-  keys_ = std::move(rest_keys);
+  Offsets shift = in_order.take_parts(pending_);
+  in_order.events.reserve(in_order.events.size() + count);
+  for (std::size_t i = 0; i < count; ++i) in_order.append_shifted(pending_.events[keys_[i].index], shift);
+  counts_.emitted += count;
+  std::swap(pending_, rest_);
+  keys_.swap(scratch_);
 }
 
 void EventSorter::advance(TimeNs horizon, Batch& in_order) {

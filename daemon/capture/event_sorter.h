@@ -52,7 +52,7 @@ class EventSorter {
 
   std::size_t max_pending_;
   TimeNs watermark_ = kTimeMin;
-  Batch pending_;
+  Batch pending_, rest_;
   std::vector<Key> keys_, scratch_;
   SorterCounts counts_;
 };

@@ -9,16 +9,9 @@ namespace tailor::capture {
 namespace {
 
 // In the order of enum perf_hw_id and enum perf_sw_ids.
-constexpr std::array kHardware = {"cycles",
-                                  "instructions",
-                                  "cache-references",
-                                  "cache-misses",
-                                  "branches",
-                                  "branch-misses",
-                                  "bus-cycles",
-                                  "stalled-cycles-frontend",
-                                  "stalled-cycles-backend",
-                                  "ref-cycles"};
+constexpr std::array kHardware = {
+    "cycles",        "instructions", "cache-references",        "cache-misses",           "branches",
+    "branch-misses", "bus-cycles",   "stalled-cycles-frontend", "stalled-cycles-backend", "ref-cycles"};
 constexpr std::array kSoftware = {"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
                                   "cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
                                   "emulation-faults", "dummy",        "bpf-output",   "cgroup-switches"};

@@ -36,6 +36,7 @@ Result<RecordDecoder::Lookup> RecordDecoder::index(const RingLayout& layout) {
     }
   }
   Lookup lookup;
+  for (const EventFormat& format : layout.formats) lookup.fixed.push_back(FixedSample::of(format));
   if (layout.formats.size() == 1) return lookup;
   for (const EventFormat& format : layout.formats) {
     auto position = id_position(format);
@@ -71,21 +72,21 @@ Status RecordDecoder::update(RingLayout layout) {
   return Ok{};
 }
 
-const EventFormat* RecordDecoder::format_of(const RecordView& record) {
-  if (layout_.formats.size() == 1) return &layout_.formats.front();
+std::optional<std::size_t> RecordDecoder::format_of(const RecordView& record) {
+  if (layout_.formats.size() == 1) return 0;
   std::size_t words = record.payload.size() / kWord;
   bool sample = record.type == PERF_RECORD_SAMPLE;
   std::size_t needed = sample ? lookup_.position.from_start + 1 : lookup_.position.from_end;
-  if (words < needed) return nullptr;
+  if (words < needed) return std::nullopt;
   std::uint64_t id = WordView(record.payload.data(), words)[sample ? needed - 1 : words - needed];
   // perf itself writes records of what was there before the recording, without an id.
-  if (id == 0 && !sample) return &layout_.formats.front();
+  if (id == 0 && !sample) return 0;
   if (id != last_.id || id == 0) {
     auto found = std::ranges::lower_bound(lookup_.ids, id, {}, &EventIdEntry::id);
-    if (found == lookup_.ids.end() || found->id != id) return nullptr;
+    if (found == lookup_.ids.end() || found->id != id) return std::nullopt;
     last_ = *found;
   }
-  return &layout_.formats[last_.format];
+  return last_.format;
 }
 
 void RecordDecoder::count_losses(const Event& event) {
@@ -94,14 +95,23 @@ void RecordDecoder::count_losses(const Event& event) {
   if (event.kind == Kind::kLostSamples) counts_.lost_samples += event.weight;
 }
 
+RecordOutcome RecordDecoder::decode_by(std::size_t number, const RecordView& record, Batch& out) {
+  const EventFormat& format = layout_.formats[number];
+  if (record.type != PERF_RECORD_SAMPLE) return decode_sideband(format, layout_.cpu, record, out);
+  const auto& fixed = lookup_.fixed[number];
+  if (!fixed || !fixed->parse(record.payload, sample_))
+    return decode_sample(format, layout_.cpu, record, out);
+  append_sample(format, layout_.cpu, record.misc, sample_, out);
+  return RecordOutcome::kDecoded;
+}
+
 void RecordDecoder::decode_record(const RecordView& record, Batch& out) {
-  const EventFormat* format = format_of(record);
-  if (format == nullptr) {
+  auto format = format_of(record);
+  if (!format) {
     ++counts_.unknown_id;
     return;
   }
-  auto decode_one = record.type == PERF_RECORD_SAMPLE ? decode_sample : decode_sideband;
-  switch (decode_one(*format, layout_.cpu, record, out)) {
+  switch (decode_by(*format, record, out)) {
     case RecordOutcome::kDecoded:
       ++counts_.decoded;
       count_losses(out.events.back());

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "daemon/capture/batch.h"
+#include "daemon/capture/fixed_sample.h"
 #include "daemon/capture/record_events.h"
 #include "daemon/capture/ring_chunk.h"
 #include "proto/base/result.h"
@@ -57,17 +59,21 @@ class RecordDecoder {
   struct Lookup {
     std::vector<EventIdEntry> ids;  // by id; empty: one format for all
     IdPosition position;
+    std::vector<std::optional<FixedSample>> fixed;  // by format
   };
 
   RecordDecoder(RingLayout layout, Lookup lookup) : layout_(std::move(layout)), lookup_(std::move(lookup)) {}
   static Result<Lookup> index(const RingLayout& layout);
   static Result<IdPosition> id_position(const EventFormat& format);
-  const EventFormat* format_of(const RecordView& record);
+  // The format of a record, by its number.
+  std::optional<std::size_t> format_of(const RecordView& record);
+  RecordOutcome decode_by(std::size_t format, const RecordView& record, Batch& out);
   void decode_record(const RecordView& record, Batch& out);
   void count_losses(const Event& event);
 
   RingLayout layout_;
   Lookup lookup_;
+  SampleView sample_;  // of the short way, kept from sample to sample
   EventIdEntry last_;  // most records belong to the event of the record before
   DecodeCounts counts_;
 };

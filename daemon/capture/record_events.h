@@ -8,6 +8,7 @@
 
 #include "daemon/capture/batch.h"
 #include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/sample_view.h"
 
 namespace tailor::capture {
 
@@ -22,7 +23,11 @@ enum class RecordOutcome : std::uint8_t { kDecoded, kMalformed, kUnknownType };
 
 Mode mode_of(std::uint16_t misc);
 
-// Appends one event for a PERF_RECORD_SAMPLE. On kMalformed `out` is as before.
+// Appends one event for the fields of a PERF_RECORD_SAMPLE.
+void append_sample(const EventFormat& format, std::uint32_t ring_cpu, std::uint16_t misc,
+                   const SampleView& sample, Batch& out);
+
+// Parses a PERF_RECORD_SAMPLE and appends its event. On kMalformed `out` is as before.
 RecordOutcome decode_sample(const EventFormat& format, std::uint32_t ring_cpu, const RecordView& record,
                             Batch& out);
 

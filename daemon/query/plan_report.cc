@@ -251,6 +251,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
   }
+  report.evidence = gather_evidence(profile, selection, *source);
   add_losses(profile, report);
   return report;
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "daemon/query/costs.h"
+#include "daemon/query/evidence.h"
 #include "daemon/query/interval.h"
 #include "daemon/query/profile.h"
 #include "proto/base/result.h"
@@ -86,6 +87,7 @@ struct PlanReport {
   std::vector<PlanPart> plans;           // most expensive first
   std::vector<NamedRow> component_rows;  // most expensive first, as are the next
   std::vector<NamedRow> unattributed_rows;
+  Evidence evidence;
   std::vector<std::pair<capture::Source, Cell>> other_sources;  // with samples, not in this report
   // Of the whole recording: losses cannot be told apart by execution.
   std::uint64_t lost_samples = 0, late_samples = 0, log_records_lost = 0, throttled = 0,

@@ -73,7 +73,14 @@ Json pipeline_json(const PipelineRow& row) {
   return out;
 }
 
-Json plan_json(const Profile& profile, const PlanPart& part) {
+// Samples by the rule that attributed them.
+Json by_rule_json(const ByRule& rules) {
+  Json out = Json::object();
+  for (const auto& [how, samples] : rules) out[std::string(word(how).key)] = samples;
+  return out;
+}
+
+Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart& part) {
   Json out = {{"process", process_json(part.process)},
               {"plan", part.plan},
               {"name", part.name},
@@ -81,7 +88,14 @@ Json plan_json(const Profile& profile, const PlanPart& part) {
   add_cost(out, part.cost);
   const PlanModel* model = profile.plan(part.process, part.plan);
   out["operators"] = Json::array();
-  for (const OperatorRow& row : part.operators) out["operators"].push_back(operator_json(model, row));
+  const auto rules = report.evidence.operators.find({part.process, part.plan});
+  for (const OperatorRow& row : part.operators) {
+    Json& json = out["operators"].emplace_back(operator_json(model, row));
+    json["by"] = Json::object();
+    if (rules == report.evidence.operators.end()) continue;
+    if (const auto by = rules->second.find(row.id); by != rules->second.end())
+      json["by"] = by_rule_json(by->second);
+  }
   out["pipelines"] = Json::array();
   for (const PipelineRow& row : part.pipelines) out["pipelines"].push_back(pipeline_json(row));
   return out;
@@ -140,6 +154,12 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
     other["weight"] = total.weight;
     out["other_sources"].push_back(other);
   }
+  const Evidence::Window& windows = report.evidence.windows;
+  out["by"] = by_rule_json(report.evidence.all);
+  out["windows"] = {{"samples", windows.samples},
+                    {"in_operators", windows.in_operators},
+                    {"in_components", windows.in_components},
+                    {"unattributed", windows.unattributed}};
   out["losses"] = {{"scope", "recording"},
                    {"lost_samples", report.lost_samples},
                    {"lost_share", report.lost_share},
@@ -190,7 +210,7 @@ std::string hex(const ExecutionId& id) {
 std::string to_json(const Profile& profile, const PlanReport& report) {
   Json out = summary_json(profile, report);
   out["plans"] = Json::array();
-  for (const PlanPart& part : report.plans) out["plans"].push_back(plan_json(profile, part));
+  for (const PlanPart& part : report.plans) out["plans"].push_back(plan_json(profile, report, part));
   return dump(out);
 }
 

@@ -23,7 +23,7 @@ import sys
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
 import paired
-from tailor_env import Daemon
+from tailor_env import Daemon, operators
 
 QUERY = """
 select ({group}) , avg(l_extendedprice), sum(l_quantity), avg(l_discount)
@@ -61,7 +61,7 @@ class Runner:
 def by_operator(report):
     """Operator -> ns on CPU, over everything the report covers. Operators are told apart by kind and place."""
     result = {}
-    for op in report["operators"]:
+    for op in operators(report):
         result[(op["id"], op["kind"])] = op["weight"]
     return result
 

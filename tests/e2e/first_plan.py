@@ -1,7 +1,7 @@
 """The walking skeleton: weft runs a query under tailord, and `tailor report --last` prints its plan."""
 import json
 
-from tailor_env import Daemon, check, sampling_denied, skip
+from tailor_env import Daemon, operators, check, sampling_denied, skip
 
 if reason := sampling_denied():
     skip(reason)
@@ -14,7 +14,7 @@ with Daemon(frequency=2000) as daemon:
     check("\x1b" not in text, "no colours where there is no terminal")
     report = json.loads(daemon.tailor("report", "--last", "--json"))
     check(report["samples"] > 20, "the JSON report has samples")
-    kinds = {op["kind"] for op in report["operators"]}
+    kinds = {op["kind"] for op in operators(report)}
     check({"scan", "hash_join", "group_by"} <= kinds, f"the plan has scans, joins and a grouping: {sorted(kinds)}")
     annotated = daemon.tailor("annotate", "--last")
     check("%" in annotated and "load" in annotated, "annotate shows IR with percentages")

@@ -48,6 +48,11 @@ def sampling_denied():
     return None if probe.returncode == 0 else probe.stderr.strip()
 
 
+def operators(report):
+    """The operators of all plans in a report."""
+    return [op for plan in report["plans"] for op in plan["operators"]]
+
+
 class Daemon:
     """A private tailord. Use as a context manager; `env` makes weft and tailor talk to it."""
 

@@ -14,9 +14,9 @@ namespace tailor::weft {
 struct Iu {
   std::uint32_t id = 0;  // dense from 0 within a plan
   std::string name;      // for people; not unique
-  Type type;
-  Range range;  // proven: integers, decimals and dates
-  double distinct = 1;
+  Type type;             // nullable if it can be null anywhere in the plan (outer joins make it so)
+  Range range;           // proven: integers, decimals and dates
+  double distinct = 0;   // estimated number of values; 0: not known
 
   Width width() const { return width_of(type, range); }
 };
@@ -25,7 +25,7 @@ struct Iu {
 class IuPool {
  public:
   Iu* make(std::string name, Type type, Range range) {
-    ius_.push_back({static_cast<std::uint32_t>(ius_.size()), std::move(name), type, range, 1});
+    ius_.push_back({static_cast<std::uint32_t>(ius_.size()), std::move(name), type, range, 0});
     return &ius_.back();
   }
   std::size_t size() const { return ius_.size(); }

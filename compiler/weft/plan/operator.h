@@ -130,7 +130,7 @@ enum class AggregateFunction : std::uint8_t {
   kSum,        // null without a row that is not null; a decimal or int64 whose range covers max_rows
   kMin,
   kMax,
-  kAny,  // the value of any row: columns that depend on the keys
+  kAny,  // the value of any row, for columns that depend on the keys; result and argument are one unit
 };
 
 // avg(x) is planned as sum and count with a division above, count(distinct x) as a grouping of a grouping.

@@ -13,33 +13,11 @@ void append(std::string* text, const std::string& part, const char* separator = 
   *text += part;
 }
 
-std::string aggregate_text(const Aggregate& aggregate) {
-  const char* name = "";
-  switch (aggregate.function) {
-    case AggregateFunction::kCountRows:
-      return "count(*)";
-    case AggregateFunction::kCount:
-      name = "count";
-      break;
-    case AggregateFunction::kSum:
-      name = "sum";
-      break;
-    case AggregateFunction::kMin:
-      name = "min";
-      break;
-    case AggregateFunction::kMax:
-      name = "max";
-      break;
-    case AggregateFunction::kAny:
-      name = "any";
-      break;
-  }
-  return fmt::format("{}({})", name, aggregate.argument->name);
-}
-
 std::string aggregates_text(const std::vector<Aggregate>& aggregates) {
   std::string text;
-  for (const Aggregate& aggregate : aggregates) append(&text, aggregate_text(aggregate));
+  for (const Aggregate& aggregate : aggregates)
+    append(&text, aggregate.result == aggregate.argument ? fmt::format("any({})", aggregate.result->name)
+                                                         : aggregate.result->name);
   return text;
 }
 

@@ -76,23 +76,26 @@ TEST_F(AgentDaemonTest, SettledTimesHold) {
   EXPECT_GT(checker.settled.size(), 1u);
   // A thread can be interrupted between its time stamp and its store; then a call that has not returned is
   // late, which the contract allows. It is rare.
-  EXPECT_LE(checker.late, 5);
+  EXPECT_LT(static_cast<std::size_t>(checker.late), checker.messages.size() / 100);
 }
 
 TEST_F(AgentDaemonTest, EnginesKilledAtAnyMoment) {
   int before = OpenDescriptors();
-  std::size_t killed = 0;
   for (int i = 0; i < 25; ++i) {
     Subprocess engine({Engine(), server_.path(), "busy"});
-    server_.PollFor(std::chrono::milliseconds(3 * i));
+    // Some before they are known, the others ever later.
+    std::size_t known = sink().connected.size();
+    if (i >= 5) {
+      ASSERT_TRUE(server_.Until([&] { return sink().connected.size() > known; }));
+    }
+    server_.PollFor(std::chrono::milliseconds(2 * (i % 10)));
     engine.Kill();
-    ++killed;
   }
   server_.Until([&] { return server_->connection_count() == 0; });
   server_.Poll(20);
   EXPECT_EQ(server_->connection_count(), 0u);
   EXPECT_EQ(sink().gone.size(), sink().connected.size());
-  EXPECT_GT(sink().connected.size(), killed / 2);
+  EXPECT_GE(sink().connected.size(), 20u);
   EXPECT_TRUE(sink().rejected.empty());
   EXPECT_EQ(server_->counters().protocol_errors, 0u);
   EXPECT_EQ(server_->counters().log_malformed, 0u);

@@ -94,7 +94,8 @@ void check_accuracy(const AccuracyPlan& plan) {
   if (plan.expect_rate_change) {
     // A slow host loads the module after the kernel has refined its rate: the host then tries again.
     const auto crossed = page->changes - changes;
-    std::printf("%s recalibration: %llu changes of the rate were crossed\n", crossed ? "ok" : "missed", crossed);
+    std::printf("%s recalibration: %llu changes of the rate were crossed\n", crossed ? "ok" : "missed",
+                crossed);
   }
   munmap(const_cast<tailor_clock_page*>(page), TAILOR_CLOCK_PAGE_BYTES);
 }

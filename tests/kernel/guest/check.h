@@ -43,5 +43,6 @@ void check_removal();
 void check_churn(int cycles);
 void check_torn_reads(unsigned long reads);
 void check_clocksource_switch();
+void check_model();
 
 }  // namespace tailor::guest

@@ -24,6 +24,11 @@ void settled() {
   check_clocksource_switch();
 }
 
+void model() {
+  sleep(3);
+  check_model();
+}
+
 void smp() {
   sleep(3);
   check_accuracy({.seconds = 3});
@@ -49,8 +54,8 @@ int main(int argc, char** argv) {
   const struct {
     const char* name;
     void (*run)();
-  } scenarios[] = {
-      {"early", early}, {"settled", settled}, {"smp", smp}, {"unstable", unstable}, {"torn", torn}};
+  } scenarios[] = {{"early", early}, {"settled", settled},   {"model", model},
+                   {"smp", smp},     {"unstable", unstable}, {"torn", torn}};
   bool found = false;
   for (const auto& s : scenarios) {
     if (std::strcmp(s.name, scenario) != 0) continue;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <random>
 
+#include "daemon/capture/fixed_sample.h"
 #include "daemon/capture/sample_view.h"
 #include "tests/support/record_encoder.h"
 
@@ -167,6 +168,43 @@ TEST(SampleProperty, OtherLengthsAreRefused) {
     bytes.resize(bytes.size() + 8);
     EXPECT_FALSE(parse_sample(format, std::span(bytes).subspan(8), view));
   }
+}
+
+// The short way gives what the long way gives, also right after a sample of another format.
+TEST(SampleProperty, FixedPlacesAgreeWithTheLongWay) {
+  constexpr std::uint64_t kVariable =
+      PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_BRANCH_STACK |
+      PERF_SAMPLE_STACK_USER | PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_AUX |
+      PERF_SAMPLE_CGROUP | PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE;
+  Random random(99);
+  SampleView kept;
+  int short_ways = 0;
+  for (int round = 0; round < 5000 && !testing::Test::HasFailure(); ++round) {
+    EventFormat format = random_format(random);
+    EXPECT_EQ(FixedSample::of(format).has_value(), (format.sample_type & kVariable) == 0);
+    format.sample_type &= ~kVariable;
+    auto bytes = test::encode_sample(format, random_fields(format, random));
+    auto payload = std::span(bytes).subspan(8);
+    SampleView view;
+    ASSERT_TRUE(parse_sample(format, payload, view));
+    if (!FixedSample::of(format)->parse(payload, kept)) continue;
+    ++short_ways;
+    EXPECT_EQ(kept.ip, view.ip);
+    EXPECT_EQ(kept.pid, view.pid);
+    EXPECT_EQ(kept.tid, view.tid);
+    EXPECT_EQ(kept.time, view.time);
+    EXPECT_EQ(kept.address, view.address);
+    EXPECT_EQ(kept.cpu, view.cpu);
+    EXPECT_EQ(kept.period, view.period);
+    EXPECT_EQ(kept.weight, view.weight);
+    EXPECT_EQ(kept.data_source, view.data_source);
+    EXPECT_EQ(kept.user_registers.abi, view.user_registers.abi);
+    EXPECT_EQ(kept.user_registers.mask, view.user_registers.mask);
+    EXPECT_EQ(copy(kept.user_registers.values), copy(view.user_registers.values));
+    EXPECT_EQ(kept.interrupt_registers.mask, view.interrupt_registers.mask);
+    EXPECT_EQ(copy(kept.interrupt_registers.values), copy(view.interrupt_registers.values));
+  }
+  EXPECT_GT(short_ways, 1000);
 }
 
 // The kernel leaves out the hardware index where a sample has no branch stack at all.

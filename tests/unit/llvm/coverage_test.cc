@@ -5,7 +5,7 @@
 #include <set>
 
 #include "compiler/llvm/jit.h"
-#include "tests/unit/llvm/synthetic_query.h"
+#include "tests/support/synthetic_query.h"
 
 namespace tailor::jit {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/unit/llvm/synthetic_query.h"
+#include "tests/support/synthetic_query.h"
 
 #include <random>
 

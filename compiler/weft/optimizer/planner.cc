@@ -1,0 +1,31 @@
+#include "compiler/weft/optimizer/planner.h"
+
+#include "compiler/weft/optimizer/cardinality.h"
+#include "compiler/weft/optimizer/distinct_aggregates.h"
+#include "compiler/weft/optimizer/join_order.h"
+#include "compiler/weft/optimizer/lower.h"
+#include "compiler/weft/optimizer/push_down.h"
+#include "compiler/weft/optimizer/unnest.h"
+#include "compiler/weft/sql/binder.h"
+#include "compiler/weft/sql/parser.h"
+
+namespace tailor::weft {
+
+Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options) {
+  auto tree = parse_select(sql);
+  if (!tree) return tree.error();
+  auto hinted = read_hints(sql, options);
+  if (!hinted) return hinted.error();
+  auto query = bind_select(**tree, sql, catalog);
+  if (!query) return query.error();
+  estimate_distinct(*query->root);
+  if (Status done = unnest(&query->root, &query->ius); !done) return done.error();
+  query->root = push_down(std::move(query->root));
+  if (Status done = split_distinct(&query->root, &query->ius); !done) return done.error();
+  auto ordered = order_joins(std::move(query->root), hinted->leading);
+  if (!ordered) return ordered.error();
+  query->root = *std::move(ordered);
+  return lower(*std::move(query), *hinted);
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,38 @@
+// Small accessors for libpg-query's JSON, in which members with default values are left out.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace tailor::weft {
+
+inline const nlohmann::json& member(const nlohmann::json& node, const char* name) {
+  static const nlohmann::json kNothing;
+  auto found = node.find(name);
+  return found == node.end() ? kNothing : *found;
+}
+
+inline std::string text_of(const nlohmann::json& node, const char* name) {
+  const nlohmann::json& value = member(node, name);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+inline bool flag_of(const nlohmann::json& node, const char* name) {
+  return member(node, name) == true;
+}
+
+inline int location_of(const nlohmann::json& body) {
+  return body.value("location", -1);
+}
+
+// The texts of a list of String nodes: names of columns, functions, types, operators.
+inline std::vector<std::string> strings_of(const nlohmann::json& list) {
+  std::vector<std::string> texts;
+  for (const auto& item : list) {
+    if (item.contains("String")) texts.push_back(text_of(item["String"], "sval"));
+  }
+  return texts;
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Capture alone beside `perf record`: same event, rate and fields, both writing what they read to a file.
+
+Printed per rate: the CPU time of the target under each against the target alone, the ratio of the two, with
+95 % intervals over interleaved runs, and the CPU time of the profilers themselves.
+"""
+import argparse
+import os
+import pathlib
+import resource
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import paired
+
+TARGETS = paired.BUILD / "targets"
+
+
+def with_profiler_cpu(prefix, command):
+    """CPU of the target, and of everything that ran around it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    target, _ = paired.metered(prefix, command)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    total = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return target, max(total - target, 0.0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=20)
+    parser.add_argument("--millions", default="150", help="rounds of work of each of the two threads")
+    parser.add_argument("--frequencies", type=int, nargs="+", default=(1000, 5000, 10000, 25000))
+    options = parser.parse_args()
+    perf = shutil.which("perf")
+    if not perf:
+        raise SystemExit("perf is not installed (Debian package linux-perf)")
+    command = [TARGETS / "fixed_work", "2", options.millions]
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        data = os.path.join(folder, "out")
+        for hz in options.frequencies:
+            ours = [TARGETS / "record_command", hz, data]
+            theirs = [perf, "record", "-q", "-e", "cpu-clock", "-c", 10**9 // hz, "--user-regs=ip,r13,r15", "-o", data, "--"]
+            runs = [(paired.metered([], command)[0], with_profiler_cpu(ours, command), with_profiler_cpu(theirs, command))
+                    for _ in range(options.pairs)]
+            results = {"capture": paired.ratio_interval([(o[0], a) for a, o, _ in runs]),
+                       "perf record": paired.ratio_interval([(p[0], a) for a, _, p in runs]),
+                       "capture / perf record": paired.ratio_interval([(o[0], p[0]) for _, o, p in runs])}
+            own = paired.Interval([o[1] for _, o, _ in runs]), paired.Interval([p[1] for _, _, p in runs])
+            for name, value in results.items():
+                print(f"{hz:6} Hz  {name:22} {value.mean:6.3f}  [{value.low:.3f}, {value.high:.3f}]", flush=True)
+                rows.append({"frequency": hz, "what": name, "ratio": value.mean, "low": value.low, "high": value.high})
+            print(f"{hz:6} Hz  profilers' own CPU     {own[0].mean:.4f} s, perf record {own[1].mean:.4f} s", flush=True)
+            rows.append({"frequency": hz, "what": "own CPU seconds", "capture": own[0].mean, "perf": own[1].mean})
+    paired.report("capture", f"{' '.join(map(str, command))}, {options.pairs} runs each, on {paired.machine()}",
+                  {"rows": rows, "options": vars(options)})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,96 @@
+// What lineage costs of a query's compilation: the same four pipelines are generated, sealed and compiled
+// with lineage on and off, in turn; the share is that of the CPU time of each pair. Counters: share (mean of
+// the pairs, per cent), upper95 (upper bound of its 95 % interval), off_ms and on_ms (mean), wire_bytes (of
+// the IR level for one component).
+#include <benchmark/benchmark.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/llvm/jit.h"
+#include "tests/support/synthetic_query.h"
+
+namespace tailor::jit {
+namespace {
+
+extern "C" void* ShareBenchGroup(void* table, std::int64_t) {
+  return table;
+}
+extern "C" void ShareBenchEmit(std::int64_t, std::int64_t) {}
+
+double CpuMilliseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
+}
+
+struct Run {
+  double milliseconds = 0;
+  double wire_bytes = 0;
+};
+
+Run CompileOnce(Jit& jit, OptLevel level, bool lineage, unsigned seed) {
+  Run run;
+  double begin = CpuMilliseconds();
+  tagging::DictionaryBuilder plan("bench", {"operator", "task", "ir"});
+  AddSyntheticPlan(plan);
+  QueryModule module(plan,
+                     {.name = "bench",
+                      .tags = TagStrategy::kR15,
+                      .make_tag = [](ComponentId upper, ComponentId lower) { return upper << 16 | lower; },
+                      .lineage = lineage});
+  for (unsigned i = 0; i < 4; ++i) BuildSyntheticQuery(module, "pipeline" + std::to_string(i), seed + i);
+  auto sealed = module.Seal();
+  auto code = jit.Compile(std::move(*sealed), {.level = level});
+  benchmark::DoNotOptimize(code);
+  run.milliseconds = CpuMilliseconds() - begin;
+  if (lineage) {
+    tailor::v1::Plan wire = plan.Build({});
+    run.wire_bytes = static_cast<double>(wire.levels(2).ByteSizeLong()) / wire.levels(2).component_count();
+  }
+  return run;
+}
+
+void LineageShare(benchmark::State& state) {
+  const auto level = static_cast<OptLevel>(state.range(0));
+  auto jit = std::move(*Jit::Create());
+  if (!jit->Define("synthetic_group", reinterpret_cast<void*>(&ShareBenchGroup)).ok() ||
+      !jit->Define("synthetic_emit", reinterpret_cast<void*>(&ShareBenchEmit)).ok()) {
+    state.SkipWithError("cannot define the runtime");
+    return;
+  }
+  CompileOnce(*jit, level, true, 1);
+  std::vector<double> shares;
+  double off = 0, on = 0;
+  Run last;
+  unsigned seed = 0;
+  for (auto _ : state) {
+    ++seed;
+    Run with, without;
+    for (int turn = 0; turn < 2; ++turn) {
+      if ((turn == 0) == (seed % 2 == 0)) {
+        with = CompileOnce(*jit, level, true, seed);
+      } else {
+        without = CompileOnce(*jit, level, false, seed);
+      }
+    }
+    shares.push_back((with.milliseconds - without.milliseconds) / with.milliseconds);
+    on += with.milliseconds;
+    off += without.milliseconds;
+    last = with;
+  }
+  const double n = static_cast<double>(shares.size());
+  double mean = 0, square = 0;
+  for (double share : shares) mean += share / n;
+  for (double share : shares) square += (share - mean) * (share - mean);
+  state.counters["share"] = 100 * mean;
+  state.counters["upper95"] = 100 * (mean + 2.1 * std::sqrt(square / (n - 1) / n));
+  state.counters["off_ms"] = off / n;
+  state.counters["on_ms"] = on / n;
+  state.counters["wire_bytes"] = last.wire_bytes;
+}
+BENCHMARK(LineageShare)->DenseRange(0, 3)->ArgName("O")->Iterations(30)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace tailor::jit
