@@ -109,8 +109,9 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   bool one_by_one = spec.mechanism == Mechanism::kPebs && !options.large_pebs;
   attr.watermark = !one_by_one;
   attr.wakeup_watermark = one_by_one ? 1 : static_cast<std::uint32_t>(options.ring_bytes / 4);
-  // PEBS takes its time from the record only under perf's own clock.
-  if (spec.mechanism != Mechanism::kPebs) {
+  // A PEBS record keeps its time only under perf's own clock; an interrupt per record has the time of the
+  // interrupt under any.
+  if (spec.mechanism != Mechanism::kPebs || one_by_one) {
     attr.use_clockid = 1;
     attr.clockid = CLOCK_MONOTONIC_RAW;
   }

@@ -1,6 +1,7 @@
 #include "daemon/clock/drain_times.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace tailor::clock {
 namespace {
@@ -9,24 +10,26 @@ constexpr std::uint64_t kCyclesPerNs = 7;
 
 }  // namespace
 
-std::uint64_t shortest_period_ns(std::uint64_t period, std::uint32_t per_cycle) {
-  return period / kCyclesPerNs / std::max(per_cycle, 1u);
+std::uint64_t shortest_period_ns(std::uint64_t cycles) {
+  return cycles / kCyclesPerNs;
 }
 
 void DrainTimeDetector::add(std::span<const TimeNs> times) {
-  if (times.size() < kMinRecords || shortest_ns_ < kMinPeriodNs) return;
-  const auto [first, last] = std::minmax_element(times.begin(), times.end());
-  const auto span = static_cast<unsigned __int128>(static_cast<__int128>(*last) - *first);
-  // Half of what is possible leaves room for records that the PEBS assist delayed.
-  const auto needed = static_cast<unsigned __int128>(times.size() - 1) * shortest_ns_ / 2;
-  ++(span < needed ? impossible_ : possible_);
+  if (shortest_ns_ < kMinPeriodNs) return;
+  std::vector<TimeNs> sorted(times.begin(), times.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (std::size_t i = 1; i < sorted.size(); ++i) {
+    const auto gap = static_cast<std::uint64_t>(sorted[i]) - static_cast<std::uint64_t>(sorted[i - 1]);
+    // Half of what is possible leaves room for a record that was written late.
+    ++(gap < shortest_ns_ / 2 ? impossible_ : possible_);
+  }
 }
 
 RecordTimes DrainTimeDetector::verdict() const {
-  const std::uint64_t batches = possible_ + impossible_;
-  if (batches < kMinBatches) return RecordTimes::kUnknown;
-  if (impossible_ >= batches - batches / 10) return RecordTimes::kDrain;
-  if (possible_ >= batches - batches / 10) return RecordTimes::kOwn;
+  const std::uint64_t gaps = possible_ + impossible_;
+  if (gaps < kMinGaps) return RecordTimes::kUnknown;
+  if (impossible_ >= gaps - gaps / 10) return RecordTimes::kDrain;
+  if (possible_ >= gaps - gaps / 10) return RecordTimes::kOwn;
   return RecordTimes::kUnknown;
 }
 

@@ -2,10 +2,9 @@
 // the buffer was drained (before Linux 6.1, and later where use_clockid or a sched_clock other than the TSC
 // makes the kernel skip the record's TSC).
 //
-// PEBS records of a fixed period are written one period apart. Stamped at the drain, the records of one drain
-// lie closer together than the hardware could have counted a period: that is what is looked for. A drain's
-// own pace of some 100 ns a record bounds what can be told: the period must take longer than that (cycles:
-// 5000 do; loads: 1000 do not).
+// PEBS records of a fixed period are written one period apart. Stamped at the drain, most records lie as
+// close together as the kernel walks through its buffer, some 100 ns each: closer than the hardware can have
+// counted a period, if the period is chosen long enough.
 #pragma once
 
 #include <cstdint>
@@ -21,26 +20,24 @@ enum class RecordTimes : std::uint8_t {
   kDrain = 2,  // all records of a drain have the drain's: turn large PEBS off, take the time of the interrupt
 };
 
-// The shortest time in ns in which a CPU can count `period` of an event of which it counts at most
-// `per_cycle` in a cycle (cycles: 1), at 7 GHz. Pure.
-std::uint64_t shortest_period_ns(std::uint64_t period, std::uint32_t per_cycle);
+// The shortest time in ns in which a CPU can count `cycles` cycles: at 7 GHz. Pure.
+std::uint64_t shortest_period_ns(std::uint64_t cycles);
 
-// Collects evidence batch by batch; pure, no clock. One per event and recording.
+// Collects evidence; pure, no clock. One per event.
 class DrainTimeDetector {
  public:
-  // Fewer records in a batch say nothing; fewer batches give no verdict.
-  static constexpr std::size_t kMinRecords = 8;
-  static constexpr std::uint64_t kMinBatches = 20;
-  // Below this a drain's own pace cannot be told from the event's.
-  static constexpr std::uint64_t kMinPeriodNs = 300;
+  // Fewer neighbours give no verdict.
+  static constexpr std::uint64_t kMinGaps = 200;
+  // A period that passes faster cannot be told from a drain's own pace: no verdict.
+  static constexpr std::uint64_t kMinPeriodNs = 600;
 
-  // `shortest_ns`: shortest_period_ns of the event.
+  // `shortest_ns`: the least time between two records, shortest_period_ns of the period.
   explicit DrainTimeDetector(std::uint64_t shortest_ns) : shortest_ns_(shortest_ns) {}
 
-  // The times of the records of one drain of one CPU (read between two wakeups of one ring), in any order.
+  // The times of records of one CPU, in any order.
   void add(std::span<const TimeNs> times);
 
-  // 90 % of the batches have to agree.
+  // 90 % of the neighbours have to agree.
   RecordTimes verdict() const;
 
  private:

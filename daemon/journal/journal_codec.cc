@@ -180,6 +180,9 @@ Status deliver(const v1::JournalRecord& record, session::Input& input) {
     case v1::JournalRecord::kClock:
       input.on_clock(decode(record.clock()), record.clock().restarted());
       return Ok{};
+    case v1::JournalRecord::kPerfClock:
+      input.on_perf_clock(decode(record.perf_clock()));
+      return Ok{};
     case v1::JournalRecord::kKnownProcess:
       input.on_known_process({get_process(record.known_process().process()), record.known_process().comm()});
       return Ok{};

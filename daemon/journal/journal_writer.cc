@@ -49,6 +49,11 @@ void JournalWriter::on_clock(const clock::Conversion& piece, bool restarted) {
   write();
 }
 
+void JournalWriter::on_perf_clock(const clock::Conversion& line) {
+  encode(line, false, *next().mutable_perf_clock());
+  write();
+}
+
 void JournalWriter::on_known_process(const session::KnownProcess& process) {
   v1::KnownProcess& out = *next().mutable_known_process();
   store::set_process(*out.mutable_process(), process.process);

@@ -26,6 +26,9 @@ class Input {
   // A piece of the clock's timeline; `restarted`: what was before it no longer counts. The first one comes
   // before anything that carries a TSC value.
   virtual void on_clock(const clock::Conversion& piece, bool restarted) = 0;
+  // perf's own clock by the TSC (clock/perf_time.h), before a ring that is stamped by it and whenever it
+  // changes.
+  virtual void on_perf_clock(const clock::Conversion& line) = 0;
   virtual void on_known_process(const KnownProcess& process) = 0;
 
   // As capture::ChunkSink.

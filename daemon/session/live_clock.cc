@@ -25,6 +25,10 @@ void LiveClock::observe(Input& input) {
     input.on_clock(piece, first && model_.restarted());
     first = false;
   }
+  if (model_.perf_line() && model_.perf_line() != told_perf_line_) {
+    told_perf_line_ = model_.perf_line();
+    input.on_perf_clock(*told_perf_line_);
+  }
 }
 
 }  // namespace tailor::session

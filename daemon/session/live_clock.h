@@ -1,6 +1,8 @@
 // Keeps the clock model fed from the host, and passes on what it appends to its timeline.
 #pragma once
 
+#include <optional>
+
 #include "daemon/clock/host_clock.h"
 #include "daemon/clock/model.h"
 #include "daemon/os/os.h"
@@ -25,6 +27,7 @@ class LiveClock {
 
   clock::HostClock host_;
   clock::Model model_;
+  std::optional<clock::Conversion> told_perf_line_;
   TimeNs next_ = kTimeMin;
 };
 

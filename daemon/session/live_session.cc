@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/session/host_info.h"
+#include "daemon/session/pebs_probe.h"
 
 namespace tailor::session {
 namespace {
@@ -252,8 +253,14 @@ void LiveSession::tell_problems() {
 }
 
 Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {
-  auto attached = reader_->attach(process.process.pid, options);
+  capture::CaptureOptions settled = options;
+  const std::string fallback = settle_large_pebs(settled, clock_.model().perf_line().has_value(), [this] {
+    if (!pebs_times_) pebs_times_ = probe_pebs_times(os_);
+    return *pebs_times_;
+  });
+  auto attached = reader_->attach(process.process.pid, settled);
   if (!attached.ok()) return attached.error();
+  if (!fallback.empty()) attached->notes.push_back(fallback);
   input_.on_known_process(process);
   tell_recording(*attached);
   sampled_.push_back({process.process, attached->id});

@@ -11,11 +11,13 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "daemon/capture/capture_reader.h"
+#include "daemon/clock/drain_times.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/server.h"
 #include "daemon/session/capture_queue.h"
@@ -131,8 +133,9 @@ class LiveSession : private registration::Sink {
   CaptureQueue queue_;
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
-  std::vector<Sampled> sampled_;                  // control thread
-  std::map<ProcessId, std::string> not_sampled_;  // why; control thread
+  std::vector<Sampled> sampled_;                          // control thread
+  std::optional<Result<clock::RecordTimes>> pebs_times_;  // of the trial, once it was made; control thread
+  std::map<ProcessId, std::string> not_sampled_;          // why; control thread
 
   struct Flush {
     TimeNs until;     // everything up to here

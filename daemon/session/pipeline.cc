@@ -44,6 +44,11 @@ void Pipeline::on_clock(const clock::Conversion& piece, bool restarted) {
   if (!taken.ok()) problems_.add({}, taken.error().message);
 }
 
+void Pipeline::on_perf_clock(const clock::Conversion& line) {
+  Status taken = rings_.set_perf_clock(line);
+  if (!taken.ok()) problems_.add({}, taken.error().message);
+}
+
 void Pipeline::on_known_process(const KnownProcess& process) {
   ProcessEntry& entry = table_.get(process.process, now_);
   entry.record.comm = process.comm;
@@ -63,7 +68,7 @@ void Pipeline::on_ring(const capture::RingLayout& layout) {
 void Pipeline::on_chunk(const capture::RingChunk& chunk) {
   decoded_.clear();
   late_.clear();
-  const capture::RingLayout* layout = rings_.decode(chunk, decoded_);
+  const capture::RingLayout* layout = rings_.decode(chunk, timeline_, decoded_);
   if (layout == nullptr) {
     problems_.add({}, "bytes of a ring that is not open");
     return;

@@ -47,6 +47,7 @@ class Pipeline : public Input {
 
   void on_recording(const store::RecordingInfo& info) override;
   void on_clock(const clock::Conversion& piece, bool restarted) override;
+  void on_perf_clock(const clock::Conversion& line) override;
   void on_known_process(const KnownProcess& process) override;
   void on_ring(const capture::RingLayout& layout) override;
   void on_chunk(const capture::RingChunk& chunk) override;

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <span>
 #include <utility>
+
+#include "daemon/clock/perf_time.h"
 
 namespace tailor::session {
 
 Status RingSet::open(const capture::RingLayout& layout) {
-  if (layout.clock != capture::RecordClock::kMonotonicRaw) {
+  if (layout.clock != capture::RecordClock::kMonotonicRaw && !perf_clock_) {
     return Error{fmt::format("ring {}: its records are stamped by perf's own clock, which is not known here",
                              layout.ring)};
   }
@@ -19,6 +22,12 @@ Status RingSet::open(const capture::RingLayout& layout) {
   return Ok{};
 }
 
+Status RingSet::set_perf_clock(const clock::Conversion& line) {
+  if (line.mult == 0 || line.shift > 63) return Error{"perf's own clock: a line without a rate"};
+  perf_clock_ = line;
+  return Ok{};
+}
+
 void RingSet::close(capture::RingIndex ring) {
   const auto known = decoders_.find(ring);
   if (known == decoders_.end()) return;
@@ -26,10 +35,20 @@ void RingSet::close(capture::RingIndex ring) {
   decoders_.erase(known);
 }
 
-const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, capture::Batch& out) {
+const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
+                                           capture::Batch& out) {
   const auto known = decoders_.find(chunk.ring);
   if (known == decoders_.end()) return nullptr;
+  const std::size_t before = out.events.size();
   known->second.decode(chunk.bytes, out);
+  if (known->second.layout().clock == capture::RecordClock::kPerf) {
+    for (capture::Event& event : std::span(out.events).subspan(before)) {
+      // 0: the record carries no time.
+      if (event.time != 0) {
+        event.time = clock::perf_to_ns(*perf_clock_, timeline, static_cast<std::uint64_t>(event.time));
+      }
+    }
+  }
   return &known->second.layout();
 }
 

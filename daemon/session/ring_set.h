@@ -3,10 +3,13 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "daemon/capture/batch.h"
 #include "daemon/capture/record_decoder.h"
 #include "daemon/capture/ring_chunk.h"
+#include "daemon/clock/conversion.h"
+#include "daemon/clock/timeline.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -18,8 +21,13 @@ class RingSet {
   // records are stamped by a clock that cannot be converted.
   Status open(const capture::RingLayout& layout);
   void close(capture::RingIndex ring);
-  // Appends the events of `chunk`; returns the ring's layout, NULL if there is no such ring.
-  const capture::RingLayout* decode(const capture::RingChunk& chunk, capture::Batch& out);
+  // How times of perf's own clock are converted from now on. Fails, and changes nothing, for a line that
+  // makes no sense.
+  Status set_perf_clock(const clock::Conversion& line);
+  // Appends the events of `chunk`, their times on `timeline`; returns the ring's layout, NULL if there is no
+  // such ring.
+  const capture::RingLayout* decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
+                                    capture::Batch& out);
 
   bool empty() const { return decoders_.empty(); }
   // Records of all rings, closed ones included, that could not be decoded.
@@ -31,6 +39,7 @@ class RingSet {
   }
 
   std::map<capture::RingIndex, capture::RecordDecoder> decoders_;
+  std::optional<clock::Conversion> perf_clock_;
   std::uint64_t undecoded_closed_ = 0;
 };
 

@@ -14,6 +14,7 @@ class Tee : public Input {
 
   void on_recording(const store::RecordingInfo& v) override { all(&Input::on_recording, v); }
   void on_clock(const clock::Conversion& v, bool restarted) override { all(&Input::on_clock, v, restarted); }
+  void on_perf_clock(const clock::Conversion& v) override { all(&Input::on_perf_clock, v); }
   void on_known_process(const KnownProcess& v) override { all(&Input::on_known_process, v); }
   void on_ring(const capture::RingLayout& v) override { all(&Input::on_ring, v); }
   void on_chunk(const capture::RingChunk& v) override { all(&Input::on_chunk, v); }

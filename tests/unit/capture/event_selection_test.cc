@@ -208,8 +208,11 @@ TEST(LargePebs, EachReasonThatTurnsItOff) {
   EXPECT_TRUE(off([](auto& a) { a.sample_type |= PERF_SAMPLE_REGS_USER, a.exclude_kernel = 0; }));
   CaptureOptions options;
   options.large_pebs = false;
-  EXPECT_FALSE(
-      keeps_large_pebs(attr_of(select("cost", host_of({"", 0x6A, 6, "icx", 0}))->events[0], options)));
+  const perf_event_attr one_by_one =
+      attr_of(select("cost", host_of({"", 0x6A, 6, "icx", 0}))->events[0], options);
+  EXPECT_FALSE(keeps_large_pebs(one_by_one));
+  EXPECT_TRUE(one_by_one.use_clockid)
+      << "the time is the interrupt's under any clock: ours needs no conversion";
 }
 
 TEST(ProbePmu, ReadsProcAndSys) {

@@ -26,7 +26,10 @@ void act(session::Input& input, int turns = 300) {
   info.host = "host";
   info.sources.push_back({0, "cpu-clock", capture::Unit::kNsOnCpu, 1000, false});
   input.on_recording(info);
-  script.open();
+  clock::Conversion perf_clock;
+  perf_clock.mult = 1;
+  input.on_perf_clock(perf_clock);
+  script.open(-1, capture::RecordClock::kPerf);
   const ProcessId process{42, 7};
   input.on_known_process({process, "engine"});
   script.hello(process, 1, ms(1));

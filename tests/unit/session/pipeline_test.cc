@@ -164,6 +164,32 @@ TEST_F(PipelineTest, NamesOfThreadsAndProcesses) {
   EXPECT_EQ((sink.threads.at({kProcess, 44})), "worker");
 }
 
+TEST_F(PipelineTest, TimesOfPerfsOwnClockGoThroughTheTsc) {
+  start_engine();
+  script.open(-1, capture::RecordClock::kPerf);
+  EXPECT_EQ(pipeline.stats().refused_rings, 1u) << "perf's clock is not known yet";
+  clock::Conversion behind;  // perf's clock is 3 ms behind the TSC's zero
+  behind.mult = 1;
+  behind.base_ns = -ms(3);
+  pipeline.on_perf_clock(behind);
+  script.open(-1, capture::RecordClock::kPerf);
+  EXPECT_EQ(pipeline.stats().refused_rings, 1u);
+  script.sample(42, 42, ms(7), kCode + 16);
+  script.read();
+  pipeline.flush(ms(20));
+  ASSERT_EQ(sink.samples.size(), 1u);
+  EXPECT_EQ(sink.samples[0].time, ms(10));
+}
+
+TEST_F(PipelineTest, ASenselessPerfClockIsRefused) {
+  clock::Conversion senseless;
+  pipeline.on_perf_clock(senseless);
+  senseless.mult = 1;
+  senseless.shift = 64;
+  pipeline.on_perf_clock(senseless);
+  EXPECT_EQ(pipeline.take_problems().size(), 2u);
+}
+
 TEST_F(PipelineTest, GarbageIsCountedAndHarmless) {
   start_engine();
   capture::RingChunk garbage;
