@@ -32,7 +32,7 @@ Result<std::unique_ptr<ast::Select>> parse_select(const std::string& sql) {
   if (statements.size() != 1) return Error{"one statement is expected"};
   const nlohmann::json& statement = member(statements[0], "stmt");
   if (!statement.contains("SelectStmt")) return Error{"weft runs select statements only"};
-  TreeReader reader;
+  TreeReader reader(sql);
   auto select = reader.select(statement["SelectStmt"]);
   if (reader.failed()) return sql_error(sql, reader.location(), reader.message());
   return select;

@@ -1,5 +1,7 @@
 #include "compiler/weft/sql/tree_reader.h"
 
+#include <charconv>
+
 #include "compiler/weft/sql/json_access.h"
 
 namespace tailor::weft {
@@ -76,7 +78,11 @@ void TreeReader::read_limit(const Json& node, ast::Select* into) {
   ast::ExprPtr count = expr(node["limitCount"]);
   if (count->kind == ast::Kind::kNull) return;  // "limit all"
   if (count->kind != ast::Kind::kInteger) return fail(count->location, "a limit has to be a whole number");
-  into->limit = std::stoull(count->text);
+  std::uint64_t rows = 0;
+  const char* end = count->text.data() + count->text.size();
+  auto [stop, error] = std::from_chars(count->text.data(), end, rows);
+  if (error != std::errc() || stop != end) return fail(count->location, "a limit has to be a whole number");
+  into->limit = rows;
 }
 
 ast::Table TreeReader::table(const Json& node) {

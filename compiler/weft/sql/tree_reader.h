@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "compiler/weft/sql/ast.h"
 
@@ -11,6 +12,9 @@ namespace tailor::weft {
 
 class TreeReader {
  public:
+  // `sql` is the text the tree was made from; it must outlive the reader.
+  explicit TreeReader(std::string_view sql) : sql_(sql) {}
+
   // After a failure the result is of no use; see failed().
   std::unique_ptr<ast::Select> select(const nlohmann::json& node);
 
@@ -34,6 +38,7 @@ class TreeReader {
 
   // tree_reader_expr.cc: expressions. A node is an object of one member, whose name is its kind.
   ast::ExprPtr expr(const Json& node);
+  ast::ExprPtr expr_of_kind(const std::string& kind, const Json& body);
   ast::ExprPtr column(const Json& body);
   ast::ExprPtr constant(const Json& body);
   ast::ExprPtr operation(const Json& body);
@@ -46,6 +51,11 @@ class TreeReader {
   ast::ExprPtr null_test(const Json& body);
   void add_args(const Json& list, ast::Expr* into);
 
+  // A whole number as the tree has it, but for negative ones, which the tree shows like 0: see the text.
+  std::string whole_number(const Json& body) const;
+
+  std::string_view sql_;
+  int depth_ = 0;  // of nested expressions and statements
   std::string message_;
   int location_ = -1;
 };

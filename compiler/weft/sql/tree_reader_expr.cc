@@ -1,8 +1,12 @@
+#include <algorithm>
+
 #include "compiler/weft/sql/json_access.h"
 #include "compiler/weft/sql/tree_reader.h"
 
 namespace tailor::weft {
 namespace {
+
+constexpr int kMaxDepth = 500;
 
 ast::ExprPtr make(ast::Kind kind, int location, std::string text = {}) {
   auto e = std::make_unique<ast::Expr>();
@@ -32,8 +36,15 @@ const char* interval_unit(const nlohmann::json& type_name) {
 
 ast::ExprPtr TreeReader::expr(const Json& node) {
   if (!node.is_object() || node.empty()) return unsupported(Json::object(), "this expression");
-  const std::string& kind = node.begin().key();
-  const Json& body = node.begin().value();
+  // Deep nesting would exhaust the stack of every recursive step that follows.
+  if (depth_ > kMaxDepth) return unsupported(Json::object(), "expressions nested this deeply");
+  ++depth_;
+  ast::ExprPtr result = expr_of_kind(node.begin().key(), node.begin().value());
+  --depth_;
+  return result;
+}
+
+ast::ExprPtr TreeReader::expr_of_kind(const std::string& kind, const Json& body) {
   if (kind == "ColumnRef") return column(body);
   if (kind == "A_Const") return constant(body);
   if (kind == "A_Expr") return operation(body);
@@ -69,11 +80,22 @@ ast::ExprPtr TreeReader::column(const Json& body) {
   return e;
 }
 
+std::string TreeReader::whole_number(const Json& body) const {
+  const Json& value = body["ival"];
+  if (value.contains("ival")) return std::to_string(value.value("ival", 0));
+  auto at = static_cast<std::size_t>(std::max(location_of(body), 0));
+  if (at >= sql_.size() || sql_[at] != '-') return "0";
+  at = sql_.find_first_not_of(" \t\r\n", at + 1);
+  if (at == std::string_view::npos) return "0";
+  std::size_t end = sql_.find_first_not_of("0123456789", at);
+  return "-" + std::string(sql_.substr(at, end == std::string_view::npos ? end : end - at));
+}
+
 ast::ExprPtr TreeReader::constant(const Json& body) {
   int location = location_of(body);
   if (flag_of(body, "isnull")) return make(ast::Kind::kNull, location);
   if (body.contains("ival")) {
-    return make(ast::Kind::kInteger, location, std::to_string(body["ival"].value("ival", 0)));
+    return make(ast::Kind::kInteger, location, whole_number(body));
   }
   if (body.contains("fval")) {
     std::string digits = text_of(body["fval"], "fval");
