@@ -1,0 +1,57 @@
+#include "compiler/weft/runtime/memory.h"
+
+#include <fmt/format.h>
+#include <tailor/agent.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "compiler/weft/runtime/query_error.h"
+
+namespace tailor::weft {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kRegionBytes = 4096;  // smaller areas are not worth a record
+
+}  // namespace
+
+void MemoryAccount::Charge(std::size_t bytes) {
+  std::uint64_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  if (used > limit_) {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    Fail(fmt::format("memory limit of {} MiB exceeded: {} MiB in use and {} more bytes wanted", limit_ >> 20,
+                     (used - bytes) >> 20, bytes));
+  }
+  std::uint64_t peak = peak_.load(std::memory_order_relaxed);
+  while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
+  }
+}
+
+void* MemoryAccount::Allocate(std::size_t bytes, RegionKind kind) {
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  Charge(bytes);
+  void* memory = std::aligned_alloc(kAlignment, bytes);
+  if (memory == nullptr) {
+    used_.fetch_sub(bytes, std::memory_order_relaxed);
+    Fail(fmt::format("the system has no {} bytes of memory left", bytes));
+  }
+  if (kind != 0 && bytes >= kRegionBytes) tailor_region_add(kind, memory, bytes);
+  return memory;
+}
+
+void* MemoryAccount::AllocateZeroed(std::size_t bytes, RegionKind kind) {
+  void* memory = Allocate(bytes, kind);
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+
+void MemoryAccount::Free(void* memory, std::size_t bytes) noexcept {
+  if (memory == nullptr) return;
+  bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  if (bytes >= kRegionBytes) tailor_region_remove(memory);
+  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  std::free(memory);
+}
+
+}  // namespace tailor::weft

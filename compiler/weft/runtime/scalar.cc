@@ -1,0 +1,90 @@
+#include "compiler/weft/runtime/scalar.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "compiler/weft/plan/expression.h"
+#include "compiler/weft/runtime/query_error.h"
+
+namespace {
+
+using Int128 = __int128;
+
+Int128 Join(std::uint64_t low, std::uint64_t high) {
+  return static_cast<Int128>(static_cast<unsigned __int128>(high) << 64 | low);
+}
+
+void Split(Int128 value, std::uint64_t* result) {
+  result[0] = static_cast<std::uint64_t>(value);
+  result[1] = static_cast<std::uint64_t>(static_cast<unsigned __int128>(value) >> 64);
+}
+
+std::uint64_t Mix(std::uint64_t x) {
+  x *= UINT64_C(0x9E3779B97F4A7C15);
+  return x ^ (x >> 32);
+}
+
+}  // namespace
+
+std::int32_t weft_rt_text_compare(const char* a, std::uint64_t a_bytes, const char* b,
+                                  std::uint64_t b_bytes) {
+  int order = std::memcmp(a, b, std::min(a_bytes, b_bytes));
+  if (order != 0) return order;
+  return a_bytes < b_bytes ? -1 : a_bytes > b_bytes;
+}
+
+bool weft_rt_text_equal(const char* a, const char* b, std::uint64_t bytes) {
+  return std::memcmp(a, b, bytes) == 0;
+}
+
+std::uint64_t weft_rt_text_hash(const char* text, std::uint64_t bytes) {
+  std::uint64_t hash = bytes * UINT64_C(0xD6E8FEB86659FD93);
+  for (; bytes >= 8; text += 8, bytes -= 8) {
+    std::uint64_t word;
+    std::memcpy(&word, text, 8);
+    hash = Mix(hash ^ word) + UINT64_C(0xA0761D6478BD642F);
+  }
+  std::uint64_t tail = 0;
+  std::memcpy(&tail, text, bytes);
+  return Mix(Mix(hash ^ tail));
+}
+
+bool weft_rt_like(const void* pattern, const char* text, std::uint64_t bytes) {
+  return static_cast<const tailor::weft::LikePattern*>(pattern)->matches(std::string_view(text, bytes));
+}
+
+void weft_rt_divide128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t b_low, std::uint64_t b_high,
+                       std::uint64_t* result) {
+  Int128 a = Join(a_low, a_high);
+  Int128 b = Join(b_low, b_high);
+  bool negative = (a < 0) != (b < 0);
+  auto magnitude = [](Int128 x) {
+    return x < 0 ? -static_cast<unsigned __int128>(x) : static_cast<unsigned __int128>(x);
+  };
+  unsigned __int128 divisor = magnitude(b);
+  unsigned __int128 quotient = magnitude(a) / divisor;
+  unsigned __int128 rest = magnitude(a) % divisor;
+  if (rest >= divisor - rest) ++quotient;
+  Split(negative ? -static_cast<Int128>(quotient) : static_cast<Int128>(quotient), result);
+}
+
+void weft_rt_multiply128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t b_low, std::uint64_t b_high,
+                         std::uint64_t* result) {
+  Int128 product;
+  if (__builtin_mul_overflow(Join(a_low, a_high), Join(b_low, b_high), &product)) weft_rt_fail_overflow();
+  Split(product, result);
+}
+
+std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds) {
+  // A chain of dependent multiplications by one, which the compiler cannot see through.
+  std::uint64_t x = value;
+  for (std::uint64_t i = 0; i < rounds; ++i) {
+    asm volatile("imul $1, %0, %0" : "+r"(x));
+  }
+  return x;
+}
+
+void weft_rt_fail_overflow() {
+  tailor::weft::Fail("numeric overflow");
+}

@@ -1,0 +1,14 @@
+// The runtime's functions by name, for the linker of generated code.
+#pragma once
+
+#include <span>
+
+namespace tailor::weft {
+
+struct RuntimeSymbol {
+  const char* name;
+  const void* address;
+};
+std::span<const RuntimeSymbol> RuntimeSymbols();
+
+}  // namespace tailor::weft
