@@ -1,0 +1,46 @@
+#include <llvm/IR/InlineAsm.h>
+
+#include "compiler/weft/codegen/expression_code.h"
+#include "compiler/weft/codegen/flow.h"
+#include "compiler/weft/codegen/scalar_code.h"
+
+namespace tailor::weft {
+namespace {
+
+// Multiplies by one, `rounds` times, where neither LLVM nor the processor can skip a step: known cost inside
+// the operator's own code.
+llvm::Value* BurnInline(Compilation& c, llvm::Value* word, std::uint64_t rounds) {
+  jit::TrackedBuilder& ir = c.ir();
+  llvm::AllocaInst* x = c.module().CreateEntryAlloca(ir.getInt64Ty(), "burned");
+  ir.CreateStore(word, x);
+  auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
+  auto* step = llvm::InlineAsm::get(type, "imulq $$1, $0, $0", "=r,0,~{flags}", true);
+  EmitFor(c, ir.getInt64(0), ir.getInt64(rounds), [&](llvm::Value*) {
+    ir.CreateStore(ir.CreateCall(type, step, {ir.CreateLoad(ir.getInt64Ty(), x)}), x);
+  });
+  return ir.CreateLoad(ir.getInt64Ty(), x);
+}
+
+}  // namespace
+
+SqlValue EmitBurn(Compilation& c, const BurnExpr& expr) {
+  jit::TrackedBuilder& ir = c.ir();
+  SqlValue value = EmitExpression(c, *expr.children[0]);
+  // A text's length and a wide integer's low word carry the dependence.
+  llvm::Value* carrier = value.length != nullptr ? value.length : value.data;
+  llvm::Type* type = carrier->getType();
+  llvm::Value* word = ir.CreateZExtOrTrunc(carrier, ir.getInt64Ty());
+  llvm::Value* burned = expr.call ? c.Call("weft_rt_burn", ir.getInt64Ty(), {word, ir.getInt64(expr.rounds)})
+                                  : BurnInline(c, word, expr.rounds);
+  if (type->getIntegerBitWidth() > 64) {
+    // What was burned equals the low word: their difference, zero, keeps the steps alive.
+    llvm::Value* nothing = ir.CreateZExt(ir.CreateXor(burned, word), type);
+    carrier = ir.CreateXor(carrier, nothing);
+  } else {
+    carrier = ir.CreateTrunc(burned, type);
+  }
+  (value.length != nullptr ? value.length : value.data) = carrier;
+  return value;
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,243 @@
+#include "compiler/weft/codegen/compilation.h"
+
+#include <fmt/format.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+
+#include <algorithm>
+
+#include "compiler/weft/codegen/translator.h"
+#include "compiler/weft/plan/print.h"
+
+namespace tailor::weft {
+namespace {
+
+constexpr LevelIndex kOperatorLevel = 0;
+constexpr LevelIndex kTaskLevel = 1;
+
+}  // namespace
+
+Compilation::Compilation(const Plan& plan, tagging::DictionaryBuilder& dictionary, jit::QueryModule& module,
+                         Options options)
+    : plan_(plan),
+      dictionary_(dictionary),
+      module_(module),
+      options_(std::move(options)),
+      to_tasks_(dictionary, kOperatorLevel, kTaskLevel) {
+  program_.shared.AddBytes(16);  // locals, workers
+  program_.instrumented = options_.instrument;
+}
+
+Compilation::~Compilation() = default;
+
+Program Compilation::Run() {
+  DescribeOperators();
+  std::unique_ptr<Translator> root = MakeTranslator(*plan_.root, nullptr, 0);
+  if (options_.instrument) {
+    // Tasks are not known yet: an operator has at most four in each of its pipelines.
+    program_.cycles_offset = program_.local.AddBytes((std::size_t{plan_.operator_count} * 4 + 2) * 8);
+  }
+  ValueScopes::Scope scope(values_);
+  translators_.push_back(std::move(root));
+  Produce(*translators_.back());
+  program_.task_count = dictionary_.component_count(kTaskLevel);
+  return std::move(program_);
+}
+
+void Compilation::DescribeOperators() {
+  std::vector<const Operator*> operators(plan_.operator_count + 1, nullptr);
+  auto visit = [&](auto& self, const Operator& op) -> void {
+    operators[op.id] = &op;
+    for (const OperatorPtr& input : op.inputs) self(self, *input);
+  };
+  visit(visit, *plan_.root);
+  for (std::uint32_t id = 1; id <= plan_.operator_count; ++id) {
+    const Operator* op = operators[id];
+    if (op == nullptr) {
+      dictionary_.Add(kOperatorLevel, {.name = "unused", .kind = "unused"});
+      continue;
+    }
+    tagging::ComponentSpec spec{.name = title(*op), .kind = kind_name(op->kind())};
+    for (const OperatorPtr& input : op->inputs) spec.inputs.push_back(input->id);
+    spec.attributes.push_back({"estimated_rows", op->estimated_rows});
+    if (op->kind() == OperatorKind::kScan) spec.attributes.push_back({"table", as<Scan>(*op).table->name});
+    if (std::string text = details(*op); !text.empty())
+      spec.attributes.push_back({"details", std::move(text)});
+    dictionary_.Add(kOperatorLevel, std::move(spec));
+  }
+}
+
+std::unique_ptr<Translator> Compilation::MakeTranslator(const Operator& op, Translator* parent,
+                                                        std::uint32_t parent_input) {
+  using Make = std::unique_ptr<Translator> (*)(Compilation&, const Operator&, Translator*, std::uint32_t);
+  Make make = nullptr;
+  switch (op.kind()) {
+    case OperatorKind::kScan:
+      make = MakeScan;
+      break;
+    case OperatorKind::kFilter:
+      make = MakeFilter;
+      break;
+    case OperatorKind::kMap:
+      make = MakeMap;
+      break;
+    case OperatorKind::kHashJoin:
+      make = MakeHashJoin;
+      break;
+    case OperatorKind::kGroupBy:
+      make = as<GroupBy>(op).keys.empty() ? MakeGlobalAggregate : MakeGroupBy;
+      break;
+    case OperatorKind::kGroupJoin:
+      make = MakeGroupJoin;
+      break;
+    case OperatorKind::kSort:
+      make = MakeSort;
+      break;
+    case OperatorKind::kLimit:
+      make = MakeLimit;
+      break;
+    case OperatorKind::kOutput:
+      make = MakeOutput;
+      break;
+  }
+  std::unique_ptr<Translator> translator = make(*this, op, parent, parent_input);
+  for (std::uint32_t i = 0; i < op.inputs.size(); ++i) {
+    std::unique_ptr<Translator> input = MakeTranslator(*op.inputs[i], translator.get(), i);
+    translator->AddInput(*input);
+    translators_.push_back(std::move(input));
+  }
+  return translator;
+}
+
+void Compilation::Produce(Translator& translator) {
+  auto active = to_tasks_.tracker().Enter(translator.op().id);
+  translator.Produce();
+}
+
+void Compilation::Consume(Translator& from) {
+  Translator& consumer = *from.parent();
+  auto active = to_tasks_.tracker().Enter(consumer.op().id);
+  ValueScopes::Scope scope(values_);
+  RunTask(consumer.TaskOf(from.parent_input()), [&] { consumer.Consume(from.parent_input()); });
+}
+
+ComponentId Compilation::AddTask(std::string name, std::string kind) {
+  return to_tasks_.Emit({.name = std::move(name), .kind = std::move(kind)});
+}
+
+void Compilation::RunTask(ComponentId task, const std::function<void()>& generate) {
+  if (current_pipeline_ != 0 && std::ranges::find(current_tasks_, task) == current_tasks_.end()) {
+    current_tasks_.push_back(task);
+    dictionary_.AppendTask(current_pipeline_, task);
+  }
+  if (!task_stack_.empty()) ChargeTime(task_stack_.back());
+  task_stack_.push_back(task);
+  {
+    auto active = module_.tasks().Enter(task);
+    generate();
+    ChargeTime(task);
+  }
+  task_stack_.pop_back();
+}
+
+void Compilation::BeginPipeline(std::string name) {
+  open_.push_back({std::move(name), {}, {}, {}, 0});
+}
+
+void Compilation::EndPipeline(std::vector<FinishStep> finish) {
+  OpenPipeline ended = std::move(open_.back());
+  open_.pop_back();
+  PipelineProgram& last = program_.pipelines[ended.last_program - 1];
+  std::move(finish.begin(), finish.end(), std::back_inserter(last.finish));
+  if (!open_.empty()) open_.back().depends_on.push_back(last.id);
+}
+
+void Compilation::GenerateSource(ComponentId task, std::function<std::uint64_t(const Frame&)> tuples,
+                                 std::uint64_t morsel, bool sequential,
+                                 const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+  OpenPipeline& pipeline = open_.back();
+  PipelineProgram out;
+  out.name = pipeline.name;
+  out.id = dictionary_.AddPipeline(out.name, kTaskLevel, {}, pipeline.depends_on);
+  out.function = fmt::format("pipeline_{}", out.id);
+  out.tuples = std::move(tuples);
+  out.morsel = morsel;
+  out.sequential = sequential;
+  pipeline.depends_on.push_back(out.id);
+
+  current_pipeline_ = out.id;
+  current_tasks_.clear();
+  jit::TrackedBuilder& ir = module_.builder();
+  auto* type = llvm::FunctionType::get(
+      ir.getVoidTy(), {ir.getPtrTy(), ir.getPtrTy(), ir.getInt64Ty(), ir.getInt64Ty()}, false);
+  llvm::Function* function = module_.BeginFunction(out.function, type);
+  const char* names[] = {"shared", "local", "begin", "end"};
+  for (unsigned i = 0; i < 4; ++i) function->getArg(i)->setName(names[i]);
+  shared_argument_ = function->getArg(0);
+  local_argument_ = function->getArg(1);
+  shared_argument_ = function->getArg(0);
+  function->addParamAttr(0, llvm::Attribute::NoAlias);
+  function->addParamAttr(1, llvm::Attribute::NoAlias);
+  RunTask(task, [&] {
+    if (options_.instrument) {
+      last_cycles_ = module_.CreateEntryAlloca(ir.getInt64Ty(), "last_cycles");
+      ir.CreateStore(ir.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}), last_cycles_);
+    }
+    RunHooks(pipeline.begin);
+    body(function->getArg(2), function->getArg(3));
+    RunHooks(open_.back().end);
+  });
+  {
+    auto active = module_.tasks().Enter(task);
+    ir.CreateRetVoid();
+  }
+  last_cycles_ = nullptr;
+  current_pipeline_ = 0;
+  program_.pipelines.push_back(std::move(out));
+  open_.back().last_program = program_.pipelines.size();
+}
+
+void Compilation::RunHooks(const std::vector<Hook>& hooks) {
+  for (const Hook& hook : hooks) RunTask(hook.task, hook.generate);
+}
+
+void Compilation::AtFunctionBegin(ComponentId task, std::function<void()> generate) {
+  open_.back().begin.push_back({task, std::move(generate)});
+}
+
+void Compilation::AtFunctionEnd(ComponentId task, std::function<void()> generate) {
+  open_.back().end.push_back({task, std::move(generate)});
+}
+
+void Compilation::ChargeTime(ComponentId task) {
+  if (last_cycles_ == nullptr) return;
+  jit::TrackedBuilder& ir = module_.builder();
+  llvm::Value* now = ir.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
+  llvm::Value* passed = ir.CreateSub(now, ir.CreateLoad(ir.getInt64Ty(), last_cycles_));
+  llvm::Value* place = LocalPointer(program_.cycles_offset + task * 8);
+  ir.CreateStore(ir.CreateAdd(ir.CreateLoad(ir.getInt64Ty(), place), passed), place);
+  ir.CreateStore(now, last_cycles_);
+}
+
+llvm::Value* Compilation::SharedPointer(std::size_t offset) {
+  return ir().CreateConstInBoundsGEP1_64(ir().getInt8Ty(), shared_argument_, offset);
+}
+
+llvm::Value* Compilation::LocalPointer(std::size_t offset) {
+  return ir().CreateConstInBoundsGEP1_64(ir().getInt8Ty(), local_argument_, offset);
+}
+
+llvm::CallInst* Compilation::Call(const std::string& name, llvm::Type* result,
+                                  llvm::ArrayRef<llvm::Value*> arguments) {
+  std::vector<llvm::Type*> types;
+  for (llvm::Value* argument : arguments) types.push_back(argument->getType());
+  auto* type = llvm::FunctionType::get(result, types, false);
+  return module_.CallShared(module_.DeclareShared(name, type), arguments);
+}
+
+RegionKind Compilation::Region(const std::string& name, std::uint32_t role, ComponentId operator_id,
+                               std::uint32_t element_bytes) {
+  return options_.declare_region ? options_.declare_region(name, role, operator_id, element_bytes) : 0;
+}
+
+}  // namespace tailor::weft

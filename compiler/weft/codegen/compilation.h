@@ -1,0 +1,128 @@
+// Code generation for one plan: the two lowering steps of Tailored Profiling (section 5.1), operators to
+// pipelines of tasks and tasks to LLVM IR, in one pass of produce and consume (Neumann, "Efficiently
+// compiling efficient query plans for modern hardware", VLDB 2011).
+//
+// This class is the single place through which produce, consume and tasks are entered, so it is the only one
+// that moves the abstraction trackers. Operators (one Translator each) generate code through it and do not
+// know that they are profiled.
+//
+// Lifecycle: construct, Run once, take the program. The module is sealed and compiled by the caller.
+#pragma once
+
+#include <llvm/IR/Function.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/llvm/query_module.h"
+#include "compiler/tagging/lowering_step.h"
+#include "compiler/weft/codegen/program.h"
+#include "compiler/weft/codegen/row_layout.h"
+#include "compiler/weft/codegen/value_scopes.h"
+#include "compiler/weft/storage/database.h"
+
+namespace tailor::weft {
+
+class Translator;
+
+// Names memory for the profiler: gives the kind of region that an operator's memory is.
+using DeclareRegion = std::function<RegionKind(const std::string& name, std::uint32_t role,
+                                               ComponentId operator_id, std::uint32_t element_bytes)>;
+
+class Compilation {
+ public:
+  struct Options {
+    const Database* database = nullptr;  // where the plan's tables are stored
+    bool instrument = false;
+    DeclareRegion declare_region;
+  };
+
+  // `dictionary` has the levels operator, task, ir and no components yet. All must outlive the compilation.
+  Compilation(const Plan& plan, tagging::DictionaryBuilder& dictionary, jit::QueryModule& module,
+              Options options);
+  ~Compilation();
+
+  // Generates everything.
+  Program Run();
+
+  // ---- for translators -----------------------------------------------------------------------------------
+
+  jit::QueryModule& module() { return module_; }
+  jit::TrackedBuilder& ir() { return module_.builder(); }
+  ValueScopes& values() { return values_; }
+  const Database& database() const { return *options_.database; }
+  StateLayout& shared() { return program_.shared; }
+  StateLayout& local() { return program_.local; }
+  Program& program() { return program_; }
+
+  // Asks an input for its tuples.
+  void Produce(Translator& translator);
+  // Hands the tuple whose values are bound to the consumer of `from`.
+  void Consume(Translator& from);
+  // Registers a task of the active operator.
+  ComponentId AddTask(std::string name, std::string kind);
+  // Generates code on behalf of a task.
+  void RunTask(ComponentId task, const std::function<void()>& generate);
+
+  // A pipeline is open from BeginPipeline until EndPipeline; the one that was open before is suspended.
+  void BeginPipeline(std::string name);
+  // Called by the operator in which it ends. What `finish` describes runs after the pipeline.
+  void EndPipeline(std::vector<FinishStep> finish);
+  // Called by the operator that is the pipeline's source: makes its function and generates `body(begin, end)`
+  // in it. A pipeline with a second source (an outer join's rows without a match) becomes two.
+  void GenerateSource(ComponentId task, std::function<std::uint64_t(const Frame&)> tuples,
+                      std::uint64_t morsel, bool sequential,
+                      const std::function<void(llvm::Value* begin, llvm::Value* end)>& body);
+  // Code at the start or end of every function of the open pipeline, on behalf of a task.
+  void AtFunctionBegin(ComponentId task, std::function<void()> generate);
+  void AtFunctionEnd(ComponentId task, std::function<void()> generate);
+  FinishStep Finish(ComponentId operator_id, ComponentId task) { return {operator_id, task, {}, {}, {}}; }
+
+  // Pointers to objects of the state, in the function being generated.
+  llvm::Value* SharedPointer(std::size_t offset);
+  llvm::Value* LocalPointer(std::size_t offset);
+
+  // A call of a runtime function on behalf of the active task.
+  llvm::CallInst* Call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+
+  RegionKind Region(const std::string& name, std::uint32_t role, ComponentId operator_id,
+                    std::uint32_t element_bytes);
+
+ private:
+  struct Hook {
+    ComponentId task;
+    std::function<void()> generate;
+  };
+  struct OpenPipeline {
+    std::string name;
+    std::vector<Hook> begin;
+    std::vector<Hook> end;
+    std::vector<std::uint32_t> depends_on;
+    std::size_t last_program = 0;  // index + 1 of the pipeline program made last
+  };
+
+  void DescribeOperators();
+  std::unique_ptr<Translator> MakeTranslator(const Operator& op, Translator* parent, std::uint32_t input);
+  void RunHooks(const std::vector<Hook>& hooks);
+  // Instrumented code: charges the time since the last call to `task`.
+  void ChargeTime(ComponentId task);
+
+  const Plan& plan_;
+  tagging::DictionaryBuilder& dictionary_;
+  jit::QueryModule& module_;
+  Options options_;
+  tagging::LoweringStep to_tasks_;
+  ValueScopes values_;
+  Program program_;
+  std::vector<std::unique_ptr<Translator>> translators_;
+  std::vector<OpenPipeline> open_;
+  std::uint32_t current_pipeline_ = 0;      // id of the one whose function is being generated
+  std::vector<ComponentId> current_tasks_;  // that it has already
+  std::vector<ComponentId> task_stack_;
+  llvm::Value* shared_argument_ = nullptr;
+  llvm::Value* local_argument_ = nullptr;
+  llvm::AllocaInst* last_cycles_ = nullptr;
+};
+
+}  // namespace tailor::weft

@@ -1,0 +1,125 @@
+// Groupjoin: join and aggregation in one hash table. Its tasks keep the two origins apart: "join part" builds
+// and probes, "group part" aggregates.
+#include "compiler/weft/codegen/aggregate_code.h"
+#include "compiler/weft/codegen/flow.h"
+#include "compiler/weft/codegen/join_code.h"
+#include "compiler/weft/codegen/translator.h"
+#include "compiler/weft/runtime/hash_row.h"
+
+namespace tailor::weft {
+namespace {
+
+class GroupJoinTranslator final : public Translator {
+ public:
+  GroupJoinTranslator(Compilation& c, const Operator& operation, Translator* consumer, std::uint32_t place)
+      : Translator(c, operation, consumer, place),
+        join_(as<GroupJoin>(operation)),
+        layout_(kHashRowBytes),
+        build_(c, operation.id, join_.keys, layout_),
+        lock_(layout_.AddBytes(1, 1)),
+        hit_(layout_.AddBytes(1, 1)),
+        aggregates_begin_(layout_.AddBytes(0, 8)),
+        state_(join_.aggregates, true, layout_),
+        aggregates_end_(layout_.AddBytes(0, 8)) {
+    for (const HashJoin::Key& key : join_.keys) layout_.Add(key.build);
+    for (const Iu* iu : operation.inputs[0]->outputs) layout_.Add(iu);
+  }
+
+  void Produce() override {
+    scan_task_ = c_.AddTask("Scan groups (group part)", "group_scan");
+    group_task_ = c_.AddTask("Aggregate (group part)", "group_aggregate");
+    probe_task_ = c_.AddTask("Probe (join part)", "hash_probe");
+    build_task_ = c_.AddTask("Build (join part)", "hash_build");
+    build_.ReserveState();
+    c_.BeginPipeline("groupjoin build");
+    c_.Produce(input(0));
+    c_.EndPipeline({build_.Finish(build_task_)});
+    c_.BeginPipeline("groupjoin aggregate");
+    c_.Produce(input(1));
+    c_.EndPipeline({});
+    build_.GenerateScan(scan_task_, [&](llvm::Value* row) { EmitGroup(row); });
+  }
+
+  void Consume(std::uint32_t input) override {
+    if (input == 0) return build_.EmitInsert(join_.outer, [&](llvm::Value* row) { EmitInitialise(row); });
+    JoinBuild::Probe probe = build_.EmitProbeHash();
+    llvm::Value* chain = build_.EmitChain(probe);
+    llvm::Value* row =
+        build_.EmitSearch(chain, [&](llvm::Value* r) { return build_.EmitMatches(r, probe.hash); });
+    EmitIf(c_, c_.ir().CreateIsNotNull(row), [&] { c_.RunTask(group_task_, [&] { EmitAggregate(row); }); });
+  }
+
+  ComponentId TaskOf(std::uint32_t input) const override { return input == 0 ? build_task_ : probe_task_; }
+
+ private:
+  void EmitInitialise(llvm::Value* row) {
+    jit::TrackedBuilder& ir = c_.ir();
+    ir.CreateStore(ir.getInt8(0), FieldPointer(c_, row, lock_));
+    ir.CreateStore(ir.getInt8(0), FieldPointer(c_, row, hit_));
+    for (std::uint32_t offset = aggregates_begin_; offset < aggregates_end_; offset += 8) {
+      ir.CreateStore(ir.getInt64(0), FieldPointer(c_, row, offset));
+    }
+  }
+
+  // Workers may reach one group at the same time: its byte is a lock held for a few instructions.
+  void EmitAggregate(llvm::Value* row) {
+    jit::TrackedBuilder& ir = c_.ir();
+    // Values are computed before the lock is taken.
+    for (const Aggregate& aggregate : join_.aggregates) {
+      if (aggregate.argument != nullptr) (void)c_.values().Get(aggregate.argument);
+    }
+    llvm::Value* lock = FieldPointer(c_, row, lock_);
+    EmitWhile(
+        c_,
+        [&] {
+          llvm::Value* before = ir.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, lock, ir.getInt8(1),
+                                                   llvm::MaybeAlign(1), llvm::AtomicOrdering::Acquire);
+          return ir.CreateICmpNE(before, ir.getInt8(0));
+        },
+        [] {});
+    state_.EmitUpdate(c_, row);
+    ir.CreateStore(ir.getInt8(1), FieldPointer(c_, row, hit_));
+    llvm::StoreInst* unlock = ir.CreateStore(ir.getInt8(0), lock);
+    unlock->setAtomic(llvm::AtomicOrdering::Release);
+  }
+
+  void EmitGroup(llvm::Value* row) {
+    jit::TrackedBuilder& ir = c_.ir();
+    auto pass = [&] {
+      BindRow(c_, scan_task_, layout_, row);
+      state_.BindResults(c_, scan_task_, row);
+      // Keys are also known by the names they have on the probe side.
+      for (const HashJoin::Key& key : join_.keys) {
+        if (key.probe != key.build)
+          c_.values().BindLazy(key.probe, [this, &key] { return c_.values().Get(key.build); });
+      }
+      c_.Consume(*this);
+    };
+    if (join_.outer) return pass();
+    llvm::Value* hit =
+        ir.CreateICmpNE(ir.CreateLoad(ir.getInt8Ty(), FieldPointer(c_, row, hit_)), ir.getInt8(0));
+    EmitIf(c_, hit, pass);
+  }
+
+  const GroupJoin& join_;
+  RowLayout layout_;
+  JoinBuild build_;
+  std::uint32_t lock_;
+  std::uint32_t hit_;
+  std::uint32_t aggregates_begin_;
+  AggregateState state_;
+  std::uint32_t aggregates_end_;
+  ComponentId scan_task_ = 0;
+  ComponentId group_task_ = 0;
+  ComponentId probe_task_ = 0;
+  ComponentId build_task_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Translator> MakeGroupJoin(Compilation& c, const Operator& op, Translator* parent,
+                                          std::uint32_t input) {
+  return std::make_unique<GroupJoinTranslator>(c, op, parent, input);
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,52 @@
+// Output: rows for the client, materialised by every worker for itself.
+#include <tailor/agent.h>
+
+#include "compiler/weft/codegen/scalar_code.h"
+#include "compiler/weft/codegen/translator.h"
+#include "compiler/weft/runtime/tuple_buffer.h"
+
+namespace tailor::weft {
+namespace {
+
+class OutputTranslator final : public Translator {
+ public:
+  using Translator::Translator;
+
+  void Produce() override {
+    task_ = c_.AddTask("Output", "output");
+    RowLayout layout(0);
+    for (const Iu* iu : op().outputs) layout.Add(iu);
+    // A result without columns would have rows of no size.
+    row_bytes_ = std::max(layout.size(), 8u);
+    for (const Iu* iu : op().outputs) c_.program().result_fields.push_back(*layout.Find(iu));
+    layout_ = std::make_unique<RowLayout>(std::move(layout));
+    RegionKind kind = c_.Region("result", TAILOR_REGION_OUTPUT, op().id, row_bytes_);
+    buffer_ = c_.local().AddObject<TupleBuffer>([kind, bytes = row_bytes_](std::byte* place, Frame& frame) {
+      new (place) TupleBuffer(*frame.account, kind, bytes);
+    });
+    c_.program().result_offset = buffer_;
+    c_.BeginPipeline("output");
+    c_.Produce(input(0));
+    c_.EndPipeline({});
+  }
+  void Consume(std::uint32_t) override {
+    llvm::Value* row = EmitAppend(c_, c_.LocalPointer(buffer_), row_bytes_);
+    for (const RowField& field : layout_->fields()) StoreField(c_, row, field, c_.values().Get(field.iu));
+  }
+  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+
+ private:
+  ComponentId task_ = 0;
+  std::uint32_t row_bytes_ = 0;
+  std::unique_ptr<RowLayout> layout_;
+  std::size_t buffer_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Translator> MakeOutput(Compilation& c, const Operator& op, Translator* parent,
+                                       std::uint32_t input) {
+  return std::make_unique<OutputTranslator>(c, op, parent, input);
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,118 @@
+// Scan: a loop over the rows of a morsel; columns are loaded where they are first needed.
+#include <llvm/IR/MDBuilder.h>
+
+#include "compiler/weft/codegen/expression_code.h"
+#include "compiler/weft/codegen/flow.h"
+#include "compiler/weft/codegen/scalar_code.h"
+#include "compiler/weft/codegen/translator.h"
+
+namespace tailor::weft {
+namespace {
+
+constexpr std::uint64_t kMorselRows = 16384;
+
+class ScanTranslator final : public Translator {
+ public:
+  using Translator::Translator;
+
+  void Produce() override {
+    const Scan& scan = as<Scan>(op());
+    task_ = c_.AddTask("Scan " + scan.table->name, "scan");
+    const Table* table = c_.database().Find(scan.table->name);
+    std::vector<Source> sources;
+    for (const Scan::Column& column : scan.columns) {
+      std::size_t offset = c_.shared().AddBytes(3 * sizeof(void*));
+      c_.program().columns.push_back({offset, scan.table, column.index});
+      sources.push_back({&table->columns[column.index], column.iu, offset, nullptr, nullptr, nullptr});
+    }
+    std::uint64_t rows = table->rows;
+    c_.GenerateSource(
+        task_, [rows](const Frame&) { return rows; }, kMorselRows, false,
+        [&](llvm::Value* begin, llvm::Value* end) {
+          for (Source& source : sources) LoadPointers(source);
+          EmitFor(c_, begin, end, [&](llvm::Value* row) { EmitRow(scan, sources, row); });
+        });
+  }
+
+  void Consume(std::uint32_t) override {}
+  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+
+ private:
+  struct Source {
+    const Column* column;
+    const Iu* iu;
+    std::size_t offset;
+    llvm::Value* values;
+    llvm::Value* heap;
+    llvm::Value* nulls;
+  };
+
+  // Tables do not change while a query runs.
+  llvm::Value* LoadConstant(llvm::Type* type, llvm::Value* place, const llvm::Twine& name = "") {
+    llvm::LoadInst* load = c_.ir().CreateLoad(type, place, name);
+    load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(c_.module().context(), {}));
+    return load;
+  }
+
+  void LoadPointers(Source& source) {
+    llvm::Type* pointer = c_.ir().getPtrTy();
+    source.values = LoadConstant(pointer, c_.SharedPointer(source.offset), source.column->name);
+    if (IsString(source.column->storage)) {
+      source.heap = LoadConstant(pointer, c_.SharedPointer(source.offset + 8), source.column->name + ".heap");
+    }
+    if (source.column->nulls != nullptr) {
+      source.nulls =
+          LoadConstant(pointer, c_.SharedPointer(source.offset + 16), source.column->name + ".nulls");
+    }
+  }
+
+  void EmitRow(const Scan& scan, const std::vector<Source>& sources, llvm::Value* row) {
+    for (const Source& source : sources) {
+      c_.values().BindLazy(source.iu, [this, source, row] {
+        SqlValue value;
+        c_.RunTask(task_, [&] { value = LoadColumn(source, row); });
+        return value;
+      });
+    }
+    EmitConjuncts(c_, scan.conjuncts, [&] { c_.Consume(*this); });
+  }
+
+  SqlValue LoadColumn(const Source& source, llvm::Value* row) {
+    jit::TrackedBuilder& ir = c_.ir();
+    const std::string& name = source.column->name;
+    StorageKind storage = source.column->storage;
+    llvm::Type* element = ir.getIntNTy(static_cast<unsigned>(ElementSize(storage) * 8));
+    SqlValue value;
+    llvm::Value* loaded = LoadConstant(element, ir.CreateInBoundsGEP(element, source.values, row), name);
+    if (IsString(storage)) {
+      llvm::Value* next = ir.CreateNUWAdd(row, ir.getInt64(1));
+      llvm::Value* end = LoadConstant(element, ir.CreateInBoundsGEP(element, source.values, next));
+      llvm::Value* begin = ir.CreateZExt(loaded, ir.getInt64Ty());
+      value.data = ir.CreateInBoundsGEP(ir.getInt8Ty(), source.heap, begin);
+      value.length = ir.CreateZExt(ir.CreateSub(end, loaded), ir.getInt64Ty());
+    } else if (source.iu->width() == Width::k1) {
+      value.data = ir.CreateICmpNE(loaded, llvm::ConstantInt::get(element, 0));
+    } else if (storage == StorageKind::kChar) {
+      value.data = loaded;
+    } else {
+      value.data = ToWidth(c_, loaded, source.iu->width());
+    }
+    if (source.nulls != nullptr) {
+      llvm::Value* flag =
+          LoadConstant(ir.getInt8Ty(), ir.CreateInBoundsGEP(ir.getInt8Ty(), source.nulls, row));
+      value.null = ir.CreateICmpNE(flag, ir.getInt8(0));
+    }
+    return value;
+  }
+
+  ComponentId task_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Translator> MakeScan(Compilation& c, const Operator& op, Translator* parent,
+                                     std::uint32_t input) {
+  return std::make_unique<ScanTranslator>(c, op, parent, input);
+}
+
+}  // namespace tailor::weft
