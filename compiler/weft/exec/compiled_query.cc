@@ -1,0 +1,101 @@
+#include "compiler/weft/exec/compiled_query.h"
+
+#include <chrono>
+
+#include "compiler/llvm/query_module.h"
+#include "compiler/tagging/dictionary_builder.h"
+#include "compiler/weft/codegen/compilation.h"
+#include "compiler/weft/exec/components.h"
+#include "compiler/weft/optimizer/planner.h"
+
+namespace tailor::weft {
+namespace {
+
+constexpr LevelIndex kOperatorLevel = 0;
+constexpr LevelIndex kTaskLevel = 1;
+
+// Adds the time it lives to `total`, in milliseconds.
+class Timer {
+ public:
+  explicit Timer(double& total) : total_(total) {}
+  ~Timer() { total_ += std::chrono::duration<double, std::milli>(Clock::now() - begin_).count(); }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  double& total_;
+  Clock::time_point begin_ = Clock::now();
+};
+
+}  // namespace
+
+Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sql, const Database& database,
+                                                           jit::Jit& jit, const CompileSettings& settings) {
+  std::unique_ptr<CompiledQuery> query(new CompiledQuery(sql, database, settings));
+  {
+    Timer timer(query->times_.plan);
+    WorkScope work(EngineWork::kPlan);
+    Result<Plan> plan = plan_query(sql, database.catalog());
+    if (!plan.ok()) return std::move(plan).error();
+    query->plan_ = std::move(*plan);
+  }
+  if (Status status = query->Generate(jit); !status.ok()) return std::move(status).error();
+  return query;
+}
+
+Status CompiledQuery::Generate(jit::Jit& jit) {
+  ids_ = tailor_plan_new();
+  tagging::DictionaryBuilder dictionary(settings_.name, {"operator", "task", "ir"});
+  jit::QueryModuleOptions options;
+  options.name = settings_.name;
+  options.tags = settings_.tags;
+  options.lineage = settings_.lineage;
+  options.make_tag = [this](ComponentId upper, ComponentId lower) { return tailor_tag(&ids_, upper, lower); };
+  auto declare = [this](const std::string& name, std::uint32_t role, ComponentId op, std::uint32_t element) {
+    tailor_region_kind kind{name.c_str(), role, ids_.id, kOperatorLevel, op, element};
+    return tailor_region_kind_declare(&kind);
+  };
+  std::unique_ptr<jit::QueryModule> module = std::make_unique<jit::QueryModule>(dictionary, options);
+  Result<jit::SealedModule> sealed = [&] {
+    Timer timer(times_.generate);
+    WorkScope work(EngineWork::kGenerate);
+    Compilation compilation(plan_, dictionary, *module, {&database_, settings_.instrument, declare});
+    program_ = compilation.Run();
+    return module->Seal();
+  }();
+  if (!sealed.ok()) return std::move(sealed).error();
+  module.reset();
+  task_operators_.assign(program_.task_count + 1, kNoComponent);
+  for (ComponentId task = 1; task <= program_.task_count; ++task) {
+    std::vector<ComponentId> owners = dictionary.Owners(kTaskLevel, task);
+    if (!owners.empty()) task_operators_[task] = owners.front();
+  }
+  {
+    Timer timer(times_.compile);
+    WorkScope work(EngineWork::kCompile);
+    auto compiled = jit.Compile(std::move(*sealed), {.level = settings_.level});
+    if (!compiled.ok()) return std::move(compiled).error();
+    code_ = std::move(*compiled);
+  }
+  if (ids_.id == 0) return Ok{};
+  Timer timer(times_.ship);
+  WorkScope work(EngineWork::kRegister);
+  dictionary.Attach("sql", sql_);
+  std::string plan = dictionary.Serialise({ids_.id, ids_.slot, ids_.generation});
+  tailor_plan_load(ids_.id, plan.data(), plan.size());
+  code_id_ = tailor_code_new();
+  std::string code = code_->CodeObject(code_id_, ids_.id);
+  tailor_code_load(code_id_, code.data(), code.size());
+  return Ok{};
+}
+
+std::uint64_t CompiledQuery::Tag(const FinishStep& step) const {
+  if (settings_.tags != jit::TagStrategy::kR15) return 0;
+  return tailor_tag(&ids_, step.operator_id, step.task);
+}
+
+CompiledQuery::~CompiledQuery() {
+  tailor_code_unload(code_id_);
+  tailor_plan_unload(ids_.id);
+}
+
+}  // namespace tailor::weft

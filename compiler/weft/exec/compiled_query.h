@@ -1,0 +1,72 @@
+// A query from text to machine code, ready to be executed any number of times, also at once.
+#pragma once
+
+#include <tailor/agent.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/llvm/jit.h"
+#include "compiler/llvm/tag_strategy.h"
+#include "compiler/weft/codegen/program.h"
+#include "compiler/weft/plan/operator.h"
+#include "compiler/weft/storage/database.h"
+#include "proto/base/result.h"
+
+namespace tailor::weft {
+
+struct CompileSettings {
+  std::string name = "query";
+  jit::OptLevel level = jit::OptLevel::kO2;
+  jit::TagStrategy tags = jit::TagStrategy::kR15;
+  bool instrument = false;  // count cycles per operator
+  bool lineage = true;
+};
+
+// Milliseconds.
+struct PrepareTimes {
+  double plan = 0, generate = 0, compile = 0, ship = 0;
+};
+
+// Immutable once made, so any thread may execute it. Its end unloads code and plan: no execution may run
+// then.
+class CompiledQuery {
+ public:
+  // `jit` and `database` outlive the query. Errors: the text's, with a position, or the compiler's.
+  static Result<std::unique_ptr<CompiledQuery>> Make(const std::string& sql, const Database& database,
+                                                     jit::Jit& jit, const CompileSettings& settings);
+  ~CompiledQuery();
+  CompiledQuery(const CompiledQuery&) = delete;
+  CompiledQuery& operator=(const CompiledQuery&) = delete;
+
+  const std::string& sql() const { return sql_; }
+  const CompileSettings& settings() const { return settings_; }
+  const Plan& plan() const { return plan_; }
+  const Program& program() const { return program_; }
+  const jit::CompiledModule& code() const { return *code_; }
+  const Database& database() const { return database_; }
+  const tailor_plan_ids& ids() const { return ids_; }
+  const PrepareTimes& times() const { return times_; }
+  // The operator a task belongs to.
+  ComponentId OperatorOf(ComponentId task) const { return task_operators_[task]; }
+  std::uint64_t Tag(const FinishStep& step) const;
+
+ private:
+  CompiledQuery(std::string sql, const Database& database, const CompileSettings& settings)
+      : sql_(std::move(sql)), settings_(settings), database_(database) {}
+  Status Generate(jit::Jit& jit);
+
+  std::string sql_;
+  CompileSettings settings_;
+  const Database& database_;
+  Plan plan_;
+  Program program_;
+  std::unique_ptr<jit::CompiledModule> code_;
+  tailor_plan_ids ids_{};
+  std::uint64_t code_id_ = 0;
+  std::vector<ComponentId> task_operators_;
+  PrepareTimes times_;
+};
+
+}  // namespace tailor::weft

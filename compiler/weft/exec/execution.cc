@@ -1,0 +1,284 @@
+#include "compiler/weft/exec/execution.h"
+
+#include <x86intrin.h>
+
+#include <cstring>
+#include <ctime>
+#include <mutex>
+#include <optional>
+
+#include "compiler/weft/codegen/row_layout.h"
+#include "compiler/weft/exec/components.h"
+#include "compiler/weft/exec/tag_register.h"
+#include "compiler/weft/runtime/query_error.h"
+#include "compiler/weft/runtime/tuple_buffer.h"
+
+namespace tailor::weft {
+namespace {
+
+std::int64_t Now(clockid_t clock) {
+  timespec time;
+  ::clock_gettime(clock, &time);
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
+// A block of state with its objects, made and destroyed in order.
+class StateBlock {
+ public:
+  StateBlock(const StateLayout& layout, Frame& frame) : layout_(layout), frame_(frame) {}
+  ~StateBlock() {
+    for (std::size_t i = made_; i-- > 0;) layout_.objects()[i].destroy(memory_ + layout_.objects()[i].offset);
+    frame_.account->Free(memory_, layout_.size());
+  }
+  StateBlock(const StateBlock&) = delete;
+  StateBlock& operator=(const StateBlock&) = delete;
+
+  // Throws QueryError. The memory is zeroed but for the objects.
+  std::byte* Make() {
+    memory_ = static_cast<std::byte*>(frame_.account->AllocateZeroed(layout_.size(), 0));
+    for (const StateLayout::Object& object : layout_.objects()) {
+      object.make(memory_ + object.offset, frame_);
+      ++made_;
+    }
+    return memory_;
+  }
+
+ private:
+  const StateLayout& layout_;
+  Frame& frame_;
+  std::byte* memory_ = nullptr;
+  std::size_t made_ = 0;
+};
+
+class Execution {
+ public:
+  Execution(const CompiledQuery& query, WorkerPool& pool, const ExecuteOptions& options)
+      : query_(query),
+        program_(query.program()),
+        pool_(pool),
+        options_(options),
+        account_(options.memory_limit),
+        shared_(program_.shared, frame_),
+        cpu_ns_(pool.workers(), 0) {
+    frame_.account = &account_;
+    frame_.function = [&query](const std::string& name) { return query.code().Address(name); };
+  }
+
+  Result<ExecutionOutcome> Run() {
+    std::vector<tailor_label> labels{{"query", query_.sql().c_str()}};
+    for (const auto& [key, value] : options_.labels) labels.push_back({key.c_str(), value.c_str()});
+    handle_ = tailor_execution_begin(query_.ids().id, labels.data(), labels.size());
+    ExecutionOutcome outcome;
+    std::int64_t begin = Now(CLOCK_MONOTONIC);
+    OnWorker(0, [&] {
+      WorkScope work(EngineWork::kMemory);
+      MakeState();
+    });
+    for (const PipelineProgram& pipeline : program_.pipelines) {
+      if (failure_) break;
+      RunPipeline(pipeline);
+    }
+    if (!failure_) {
+      OnWorker(0, [&] {
+        WorkScope work(EngineWork::kOutput);
+        ReadResult(outcome.result);
+      });
+    }
+    outcome.peak_memory = account_.peak();
+    if (program_.instrumented && !failure_) outcome.operator_cycles = OperatorCycles();
+    OnWorker(0, [&] {
+      WorkScope work(EngineWork::kMemory);
+      locals_.clear();
+    });
+    outcome.wall_ns = Now(CLOCK_MONOTONIC) - begin;
+    for (std::int64_t ns : cpu_ns_) outcome.cpu_ns += ns;
+    tailor_execution_end(handle_, outcome.result.rows.size(), failure_ ? failure_->message.c_str() : nullptr);
+    if (failure_) return *std::move(failure_);
+    return outcome;
+  }
+
+ private:
+  // Does work for this execution on the calling worker, and accounts for its time and errors.
+  template <typename Work>
+  void OnWorker(unsigned worker, const Work& work) {
+    std::int64_t begin = Now(CLOCK_THREAD_CPUTIME_ID);
+    tailor_mark_execution_begin(handle_, query_.ids().id);
+    try {
+      TagScope none(0);
+      work();
+    } catch (const QueryError& error) {
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = Error{error.message};
+      stop_.store(true, std::memory_order_relaxed);
+    } catch (const std::bad_alloc&) {
+      std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = Error{"the system has no memory left"};
+      stop_.store(true, std::memory_order_relaxed);
+    }
+    tailor_mark_execution_end(handle_);
+    cpu_ns_[worker] += Now(CLOCK_THREAD_CPUTIME_ID) - begin;
+  }
+
+  // On as many workers as there is work for.
+  template <typename Work>
+  void OnWorkers(std::uint64_t pieces, const Work& work) {
+    auto job = [&](unsigned worker) {
+      OnWorker(worker, [&] {
+        WorkScope scheduling(EngineWork::kSchedule);
+        work(worker);
+      });
+    };
+    if (pieces <= 1 || pool_.workers() == 1) return job(0);
+    pool_.Run(job);
+  }
+
+  void MakeState() {
+    frame_.shared = shared_.Make();
+    for (unsigned worker = 0; worker < pool_.workers(); ++worker) {
+      locals_.push_back(std::make_unique<StateBlock>(program_.local, frame_));
+      frame_.locals.push_back(locals_.back()->Make());
+    }
+    std::byte** locals = frame_.locals.data();
+    std::uint64_t workers = frame_.locals.size();
+    std::memcpy(frame_.shared + kSharedLocalsOffset, &locals, sizeof(locals));
+    std::memcpy(frame_.shared + kSharedWorkersOffset, &workers, sizeof(workers));
+    for (const ColumnBinding& binding : program_.columns) {
+      const Column& column = query_.database().Find(binding.table->name)->columns[binding.column];
+      const void* pointers[3] = {column.values, column.heap, column.nulls};
+      std::memcpy(frame_.shared + binding.offset, pointers, sizeof(pointers));
+    }
+  }
+
+  bool Stopped() {
+    if (stop_.load(std::memory_order_relaxed)) return true;
+    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) Fail("cancelled");
+    return false;
+  }
+
+  void RunPipeline(const PipelineProgram& pipeline) {
+    std::uint64_t tuples = pipeline.tuples(frame_);
+    std::uint64_t morsels = (tuples + pipeline.morsel - 1) / pipeline.morsel;
+    auto* function = query_.code().Function<PipelineFunction>(pipeline.function);
+    std::atomic<std::uint64_t> next{0};
+    OnWorkers(pipeline.sequential ? 1 : morsels, [&](unsigned worker) {
+      tailor_mark_pipeline_begin(pipeline.id);
+      std::uint64_t morsel;
+      while (!Stopped() && (morsel = next.fetch_add(1, std::memory_order_relaxed)) < morsels) {
+        std::uint64_t begin = morsel * pipeline.morsel;
+        std::uint64_t end = std::min(begin + pipeline.morsel, tuples);
+        tailor_mark_morsel_begin(pipeline.id, begin, end - begin);
+        function(frame_.shared, frame_.locals[worker], begin, end);
+        tailor_mark_morsel_end(pipeline.id);
+      }
+      tailor_mark_pipeline_end(pipeline.id);
+    });
+    for (const FinishStep& step : pipeline.finish) {
+      if (failure_) return;
+      RunFinishStep(step);
+    }
+  }
+
+  void RunFinishStep(const FinishStep& step) {
+    std::uint64_t tag = query_.Tag(step);
+    std::size_t pieces = 0;
+    OnWorker(0, [&] { UnderTag(step, tag, 0, [&] { pieces = step.open(frame_); }); });
+    if (step.run && pieces > 0 && !failure_) {
+      std::atomic<std::size_t> next{0};
+      OnWorkers(pieces, [&](unsigned worker) {
+        UnderTag(step, tag, worker, [&] {
+          for (std::size_t piece; !Stopped() && (piece = next.fetch_add(1)) < pieces;)
+            step.run(frame_, piece);
+        });
+      });
+    }
+    if (step.close && !failure_) OnWorker(0, [&] { UnderTag(step, tag, 0, [&] { step.close(frame_); }); });
+  }
+
+  // Runtime code called by the scheduler on behalf of a task.
+  template <typename Work>
+  void UnderTag(const FinishStep& step, std::uint64_t tag, unsigned worker, const Work& work) {
+    std::uint64_t begin = program_.instrumented ? __rdtsc() : 0;
+    {
+      TagScope scope(tag);
+      work();
+    }
+    if (program_.instrumented) Cycles(worker)[step.task] += __rdtsc() - begin;
+  }
+
+  std::uint64_t* Cycles(unsigned worker) {
+    return reinterpret_cast<std::uint64_t*>(frame_.locals[worker] + program_.cycles_offset);
+  }
+
+  std::vector<std::uint64_t> OperatorCycles() {
+    std::vector<std::uint64_t> cycles(query_.plan().operator_count + 1, 0);
+    for (unsigned worker = 0; worker < frame_.locals.size(); ++worker) {
+      for (ComponentId task = 1; task <= program_.task_count; ++task) {
+        cycles[query_.OperatorOf(task)] += Cycles(worker)[task];
+      }
+    }
+    return cycles;
+  }
+
+  void ReadResult(ResultSet& result) {
+    result.names = query_.plan().root->names;
+    for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset)) {
+      buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
+        for (std::byte* row = begin; row != end; row += buffer->row_bytes()) {
+          std::vector<Value>& values = result.rows.emplace_back();
+          values.reserve(program_.result_fields.size());
+          for (const RowField& field : program_.result_fields) values.push_back(ReadField(row, field));
+        }
+      });
+    }
+  }
+
+  static Value ReadField(const std::byte* row, const RowField& field) {
+    const Type& type = field.iu->type;
+    if (field.null_offset != 0 && row[field.null_offset] != std::byte{0}) return Value::null_of(type);
+    const std::byte* at = row + field.offset;
+    switch (field.iu->width()) {
+      case Width::k1:
+      case Width::k8:
+        return Value::of(type, static_cast<std::uint8_t>(*at));
+      case Width::k32:
+        return Value::of(type, Load<std::int32_t>(at));
+      case Width::k64:
+        return Value::of(type, Load<std::int64_t>(at));
+      case Width::k128:
+        return Value::of(type, Load<Int128>(at));
+      case Width::kString:
+        break;
+    }
+    return Value::string(std::string(Load<const char*>(at), Load<std::uint64_t>(at + 8)));
+  }
+
+  template <typename T>
+  static T Load(const std::byte* at) {
+    T value;
+    std::memcpy(&value, at, sizeof(T));
+    return value;
+  }
+
+  const CompiledQuery& query_;
+  const Program& program_;
+  WorkerPool& pool_;
+  const ExecuteOptions& options_;
+  MemoryAccount account_;
+  Frame frame_;
+  StateBlock shared_;
+  std::vector<std::unique_ptr<StateBlock>> locals_;
+  std::vector<std::int64_t> cpu_ns_;
+  std::uint64_t handle_ = 0;
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace
+
+Result<ExecutionOutcome> Execute(const CompiledQuery& query, WorkerPool& pool,
+                                 const ExecuteOptions& options) {
+  return Execution(query, pool, options).Run();
+}
+
+}  // namespace tailor::weft

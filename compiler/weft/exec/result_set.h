@@ -1,0 +1,24 @@
+// The answer of a query, for the client.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "compiler/weft/types/value.h"
+
+namespace tailor::weft {
+
+struct ResultSet {
+  std::vector<std::string> names;
+  std::vector<std::vector<Value>> rows;
+};
+
+enum class ResultFormat { kPipes, kCsv, kJson };
+
+// With a header; JSON is an array of objects, numbers unquoted.
+void Print(std::ostream& out, const ResultSet& result, ResultFormat format);
+// As Print writes a value with kPipes: texts bare, null as "null".
+std::string PlainText(const Value& value);
+
+}  // namespace tailor::weft

@@ -1,0 +1,52 @@
+#include "compiler/weft/exec/worker_pool.h"
+
+#include <fmt/format.h>
+#include <tailor/agent.h>
+
+namespace tailor::weft {
+
+WorkerPool::WorkerPool(unsigned workers) {
+  for (unsigned worker = 1; worker < workers; ++worker)
+    threads_.emplace_back([this, worker] { Work(worker); });
+}
+
+WorkerPool::~WorkerPool() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void WorkerPool::Run(const std::function<void(unsigned)>& job) {
+  {
+    std::lock_guard lock(mutex_);
+    job_ = &job;
+    ++round_;
+    running_ = static_cast<unsigned>(threads_.size());
+  }
+  wake_.notify_all();
+  job(0);
+  std::unique_lock lock(mutex_);
+  done_.wait(lock, [this] { return running_ == 0; });
+  job_ = nullptr;
+}
+
+void WorkerPool::Work(unsigned worker) {
+  tailor_thread_register(fmt::format("weft worker {}", worker).c_str());
+  std::uint64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return stop_ || round_ != seen; });
+    if (stop_) return;
+    seen = round_;
+    const std::function<void(unsigned)>& job = *job_;
+    lock.unlock();
+    job(worker);
+    lock.lock();
+    if (--running_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,37 @@
+// The threads that one client's queries run on.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace tailor::weft {
+
+// Owned and used by one thread, which is worker 0 of every job.
+class WorkerPool {
+ public:
+  explicit WorkerPool(unsigned workers);
+  ~WorkerPool();
+  WorkerPool(const WorkerPool&) = delete;
+  WorkerPool& operator=(const WorkerPool&) = delete;
+
+  unsigned workers() const { return static_cast<unsigned>(threads_.size()) + 1; }
+  // Calls job(worker) on every worker and returns when all are done. `job` must not throw.
+  void Run(const std::function<void(unsigned)>& job);
+
+ private:
+  void Work(unsigned worker);
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable done_;
+  const std::function<void(unsigned)>* job_ = nullptr;
+  std::uint64_t round_ = 0;
+  unsigned running_ = 0;
+  bool stop_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tailor::weft

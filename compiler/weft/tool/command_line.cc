@@ -1,0 +1,141 @@
+#include "compiler/weft/tool/command_line.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "compiler/weft/storage/tpch_loader.h"
+#include "compiler/weft/tool/query_library.h"
+
+namespace tailor::weft {
+namespace {
+
+struct RawOptions {
+  std::string text;
+  std::string file;
+  std::vector<int> tpch;
+  std::vector<std::string> names;
+  std::vector<std::string> labels;
+  int level = 2;
+  std::uint64_t memory_mib = 8192;
+  bool json = false;
+  bool csv = false;
+  bool no_tags = false;
+  bool no_lineage = false;
+};
+
+void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
+  out.threads = std::max(1u, std::thread::hardware_concurrency());
+  app.add_option("-c,--command", raw.text, "run this query");
+  app.add_option("-f,--file", raw.file, "run the query in this file");
+  app.add_option("--tpch", raw.tpch, "run a query of TPC-H")->check(CLI::Range(1, 22));
+  app.add_option("--query", raw.names,
+                 "run a query that comes with weft: tpch-1 ... tpch-22, figure-9, sfja");
+  app.add_option("--data", out.data,
+                 "folder of table files (default: TPC-H tables in " + DefaultDataDirectory() + ")");
+  app.add_option("--sf", out.scale_factor, "scale factor of the TPC-H tables")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--threads", out.threads, "threads a query runs on")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--repeat", out.repeat, "executions of each query")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--concurrent", out.concurrent, "sessions that execute at once")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  app.add_option("--opt", raw.level, "optimisation level of generated code")
+      ->check(CLI::Range(0, 3))
+      ->capture_default_str();
+  app.add_option("--memory-limit", raw.memory_mib, "MiB a query may use")->capture_default_str();
+  app.add_option("--label", raw.labels,
+                 "label of the executions, key=value (user, database, application, trace_id ...)");
+  app.add_flag("--instrument", out.instrument,
+               "count cycles per operator in generated code; with --timing-json");
+  app.add_flag("--no-tags", raw.no_tags, "keep no tag around shared code");
+  app.add_flag("--no-lineage", raw.no_lineage, "generate code without lineage");
+  app.add_flag("--json", raw.json, "rows as JSON");
+  app.add_flag("--csv", raw.csv, "rows as CSV");
+  app.add_flag("-q,--quiet", out.quiet, "no rows");
+  app.add_flag("--timing", out.timing, "print times to the error stream");
+  app.add_option("--timing-json", out.timing_json,
+                 "write times as JSON to this file (- for standard output)");
+}
+
+Result<std::string> ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  std::ostringstream text;
+  if (!in || !(text << in.rdbuf())) return Error{fmt::format("cannot read {}", path)};
+  return text.str();
+}
+
+// The name of a text given by the user: its first words.
+std::string ShortName(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }, ' ');
+  std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
+  return text.substr(begin, 40);
+}
+
+Status CollectQueries(const RawOptions& raw, CommandLine& out) {
+  if (!raw.text.empty()) out.queries.emplace_back(ShortName(raw.text), raw.text);
+  if (!raw.file.empty()) {
+    Result<std::string> text = ReadFile(raw.file);
+    if (!text.ok()) return std::move(text).error();
+    out.queries.emplace_back(raw.file.substr(raw.file.rfind('/') + 1), *text);
+  }
+  std::vector<std::string> names = raw.names;
+  for (int number : raw.tpch) names.push_back(fmt::format("tpch-{}", number));
+  for (const std::string& name : names) {
+    const NamedQuery* query = FindQuery(name);
+    if (query == nullptr) return Error{fmt::format("there is no query named {}", name)};
+    out.queries.emplace_back(query->name, query->sql);
+  }
+  return Ok{};
+}
+
+}  // namespace
+
+Result<CommandLine> ParseCommandLine(int argc, char** argv) {
+  CommandLine out;
+  RawOptions raw;
+  CLI::App app(
+      "weft, the reference engine of Tailor: compiles SQL to machine code and says what every instruction is "
+      "for.",
+      "weft");
+  app.fallthrough();
+  AddOptions(app, out, raw);
+  CLI::App* load = app.add_subcommand("load-tpch", "generate and store the TPC-H tables of a scale factor");
+  CLI::App* explain = app.add_subcommand("explain", "print the plan instead of running the query");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  out.level = static_cast<jit::OptLevel>(raw.level);
+  out.memory_limit = raw.memory_mib << 20;
+  out.tags = !raw.no_tags;
+  out.lineage = !raw.no_lineage;
+  if (raw.json) out.format = ResultFormat::kJson;
+  if (raw.csv) out.format = ResultFormat::kCsv;
+  for (const std::string& label : raw.labels) {
+    std::size_t equals = label.find('=');
+    if (equals == std::string::npos)
+      return Error{fmt::format("label '{}' is not of the form key=value", label)};
+    out.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
+  }
+  if (Status status = CollectQueries(raw, out); !status.ok()) return std::move(status).error();
+  if (load->parsed()) {
+    out.command = CommandLine::Command::kLoad;
+  } else if (explain->parsed()) {
+    out.command = CommandLine::Command::kExplain;
+  } else if (!out.queries.empty()) {
+    out.command = CommandLine::Command::kRun;
+  }
+  return out;
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,42 @@
+// What the user asked weft for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "compiler/llvm/jit.h"
+#include "compiler/weft/exec/result_set.h"
+#include "proto/base/result.h"
+
+namespace tailor::weft {
+
+struct CommandLine {
+  enum class Command { kRun, kExplain, kLoad, kShell };
+  Command command = Command::kShell;
+  std::vector<std::pair<std::string, std::string>> queries;  // name, text
+
+  std::string data;  // directory with table files; empty: the TPC-H tables of `scale_factor`
+  double scale_factor = 1;
+  unsigned threads = 1;
+  unsigned repeat = 1;
+  unsigned concurrent = 1;
+  jit::OptLevel level = jit::OptLevel::kO2;
+  bool tags = true;
+  bool lineage = true;
+  bool instrument = false;
+  std::uint64_t memory_limit = 0;  // bytes
+  std::vector<std::pair<std::string, std::string>> labels;
+
+  ResultFormat format = ResultFormat::kPipes;
+  bool quiet = false;       // no rows
+  bool timing = false;      // times on the error stream
+  std::string timing_json;  // file, "-": standard output
+};
+
+// Parses the arguments; prints help and the like itself and then ends the process, as it does on wrong usage.
+// Errors: unreadable files, unknown query names.
+Result<CommandLine> ParseCommandLine(int argc, char** argv);
+
+}  // namespace tailor::weft

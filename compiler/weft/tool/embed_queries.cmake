@@ -1,0 +1,11 @@
+# Writes OUTPUT: an initialiser {name, text} for every FOLDER/*.sql.
+file(GLOB files ${FOLDER}/*.sql)
+set(text "")
+foreach(file ${files})
+  get_filename_component(stem ${file} NAME_WE)
+  string(REGEX REPLACE "^q([0-9]+)$" "tpch-\\1" name ${stem})
+  string(REGEX REPLACE "^figure([0-9]+)$" "figure-\\1" name ${name})
+  file(READ ${file} sql)
+  string(APPEND text "{\"${name}\", R\"WEFTSQL(${sql})WEFTSQL\"},\n")
+endforeach()
+file(WRITE ${OUTPUT} "${text}")

@@ -1,0 +1,111 @@
+// weft, the reference engine.
+#include <fmt/format.h>
+#include <malloc.h>
+#include <tailor/agent.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <csignal>
+#include <cstdlib>
+#include <iostream>
+
+#include "compiler/weft/exec/columns.h"
+#include "compiler/weft/runtime/symbols.h"
+#include "compiler/weft/tool/command_line.h"
+#include "compiler/weft/tool/load.h"
+#include "compiler/weft/tool/run.h"
+
+namespace {
+
+using tailor::Error;
+using tailor::Result;
+using tailor::Status;
+using namespace tailor::weft;
+
+std::atomic<bool> cancelled{false};
+
+extern "C" void CancelQuery(int) {
+  cancelled.store(true, std::memory_order_relaxed);
+}
+
+int Report(const Error& error) {
+  fmt::print(stderr, "weft: {}\n", error.message);
+  return 1;
+}
+
+// Starts the profiling agent. With a daemon in reach, waits until it samples this process, so that short
+// queries are seen whole.
+void StartAgent(bool tags) {
+  tailor_agent_options options{};
+  options.size = sizeof(options);
+  options.engine_name = "weft";
+  options.engine_version = "0.1.0";
+  options.tag_strategy = tags ? TAILOR_TAGS_R15 : TAILOR_TAGS_NONE;
+  if (tailor_agent_start(&options) != 0) return;
+  tailor_thread_register("weft");
+  const char* named = std::getenv("TAILOR_SOCKET");
+  if (::access(named != nullptr ? named : "/run/tailor/agent.sock", F_OK) == 0) tailor_agent_barrier(2000);
+}
+
+// Reads queries that end with a semicolon until the input ends.
+int RunShell(const CommandLine& command, const Database& database, tailor::jit::Jit& jit) {
+  bool prompt = ::isatty(STDIN_FILENO) != 0;
+  std::string text;
+  std::string line;
+  Timings timings;
+  while (true) {
+    if (prompt) std::cout << (text.empty() ? "weft> " : "  ... ") << std::flush;
+    if (!std::getline(std::cin, line)) return 0;
+    text += line + "\n";
+    std::size_t end = text.find_last_not_of(" \t\n");
+    if (end == std::string::npos) text.clear();
+    if (text.empty() || text[end] != ';') continue;
+    cancelled = false;
+    Status status = RunQuery(command, "shell", text, database, jit, cancelled, timings);
+    if (!status.ok()) Report(status.error());
+    text.clear();
+  }
+}
+
+Result<std::unique_ptr<tailor::jit::Jit>> MakeJit() {
+  auto jit = tailor::jit::Jit::Create();
+  if (!jit.ok()) return jit;
+  for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
+    if (Status status = (*jit)->Define(symbol.name, symbol.address); !status.ok())
+      return std::move(status).error();
+  }
+  return jit;
+}
+
+int Run(const CommandLine& command) {
+  auto database = OpenTables(command);
+  if (!database.ok()) return Report(database.error());
+  RegisterColumns(**database);
+  if (command.command == CommandLine::Command::kLoad) return 0;
+  auto jit = MakeJit();
+  if (!jit.ok()) return Report(jit.error());
+  if (command.command == CommandLine::Command::kShell) return RunShell(command, **database, **jit);
+  Timings timings;
+  for (const auto& [name, sql] : command.queries) {
+    Status status = RunQuery(command, name, sql, **database, **jit, cancelled, timings);
+    if (!status.ok()) return Report(status.error());
+  }
+  if (command.timing_json.empty()) return 0;
+  Status written = WriteTimings(command.timing_json, timings);
+  return written.ok() ? 0 : Report(written.error());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Result<CommandLine> command = ParseCommandLine(argc, argv);
+  if (!command.ok()) return Report(command.error());
+  // Memory of one query serves the next one: returning it to the system costs page faults.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  std::signal(SIGINT, CancelQuery);
+  StartAgent(command->tags);
+  int code = Run(*command);
+  tailor_agent_stop(1000);
+  return code;
+}

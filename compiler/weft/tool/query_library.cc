@@ -1,0 +1,24 @@
+#include "compiler/weft/tool/query_library.h"
+
+namespace tailor::weft {
+namespace {
+
+const NamedQuery kQueries[] = {
+// One line a file of compiler/weft/queries, written by the build.
+#include "weft_queries.inc"
+};
+
+}  // namespace
+
+std::span<const NamedQuery> QueryLibrary() {
+  return kQueries;
+}
+
+const NamedQuery* FindQuery(std::string_view name) {
+  for (const NamedQuery& query : kQueries) {
+    if (query.name == name) return &query;
+  }
+  return nullptr;
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,176 @@
+#include "compiler/weft/tool/run.h"
+
+#include <fmt/format.h>
+#include <x86intrin.h>
+
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "compiler/weft/exec/components.h"
+#include "compiler/weft/plan/print.h"
+
+namespace tailor::weft {
+namespace {
+
+// Cycles of the time stamp counter per nanosecond, from two readings of both clocks.
+class CycleRate {
+ public:
+  double PerNanosecond() const {
+    double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - time_).count();
+    return static_cast<double>(__rdtsc() - cycles_) / ns;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point time_ = std::chrono::steady_clock::now();
+  std::uint64_t cycles_ = __rdtsc();
+};
+
+// Executions of one query, by several sessions at once if so asked.
+class Runner {
+ public:
+  Runner(const CommandLine& command, const CompiledQuery& query, const std::atomic<bool>& cancel,
+         Timings& timings)
+      : command_(command), query_(query), timings_(timings) {
+    options_.memory_limit = command.memory_limit;
+    options_.cancel = &cancel;
+    options_.labels = command.labels;
+  }
+
+  Status Run() {
+    {
+      std::vector<std::jthread> sessions;
+      for (unsigned i = 1; i < command_.concurrent; ++i) {
+        sessions.emplace_back([this, i] {
+          tailor_thread_register(fmt::format("weft session {}", i).c_str());
+          RunSession();
+        });
+      }
+      RunSession();
+    }
+    if (failure_) return *failure_;
+    ReportOperators();
+    return Ok{};
+  }
+
+ private:
+  void RunSession() {
+    WorkerPool pool(command_.threads);
+    while (started_.fetch_add(1) < command_.repeat) {
+      Result<ExecutionOutcome> outcome = Execute(query_, pool, options_);
+      std::lock_guard lock(mutex_);
+      if (!outcome.ok()) {
+        failure_ = outcome.error();
+        return;
+      }
+      Record(*outcome);
+    }
+  }
+
+  void Record(const ExecutionOutcome& outcome) {
+    if (timings_.runs.size() == first_run_ && !command_.quiet) {
+      WorkScope work(EngineWork::kOutput);
+      Print(std::cout, outcome.result, command_.format);
+      std::cout.flush();
+    }
+    timings_.runs.push_back({query_.settings().name, outcome.wall_ns, outcome.cpu_ns,
+                             outcome.result.rows.size(), outcome.peak_memory});
+    cycles_.resize(outcome.operator_cycles.size());
+    for (std::size_t i = 0; i < cycles_.size(); ++i) cycles_[i] += outcome.operator_cycles[i];
+  }
+
+  void ReportOperators() {
+    if (cycles_.empty()) return;
+    double rate = rate_.PerNanosecond();
+    auto visit = [&](auto& self, const Operator& op) -> void {
+      timings_.operators.push_back({query_.settings().name, title(op), kind_name(op.kind()), op.id,
+                                    static_cast<double>(cycles_[op.id]) / rate});
+      for (const OperatorPtr& input : op.inputs) self(self, *input);
+    };
+    visit(visit, *query_.plan().root);
+  }
+
+  const CommandLine& command_;
+  const CompiledQuery& query_;
+  Timings& timings_;
+  ExecuteOptions options_;
+  CycleRate rate_;
+  std::atomic<unsigned> started_{0};
+  std::mutex mutex_;
+  std::optional<Error> failure_;
+  std::size_t first_run_ = timings_.runs.size();
+  std::vector<std::uint64_t> cycles_;
+};
+
+void PrintTimes(const CompiledQuery& query, const Timings& timings, std::size_t first_run) {
+  const PrepareTimes& times = query.times();
+  fmt::print(stderr, "{}: plan {:.2f} ms, generate {:.2f} ms, compile {:.2f} ms, register {:.2f} ms\n",
+             query.settings().name, times.plan, times.generate, times.compile, times.ship);
+  for (std::size_t i = first_run; i < timings.runs.size(); ++i) {
+    const Timings::Run& run = timings.runs[i];
+    fmt::print(stderr, "  run {}: {:.2f} ms, CPU {:.2f} ms, {} rows, {:.1f} MiB\n", i - first_run + 1,
+               static_cast<double>(run.wall_ns) / 1e6, static_cast<double>(run.cpu_ns) / 1e6, run.rows,
+               static_cast<double>(run.peak_memory) / 1048576);
+  }
+}
+
+}  // namespace
+
+Status RunQuery(const CommandLine& command, const std::string& name, const std::string& sql,
+                const Database& database, jit::Jit& jit, const std::atomic<bool>& cancel, Timings& timings) {
+  CompileSettings settings;
+  settings.name = name;
+  settings.level = command.level;
+  settings.tags = command.tags ? jit::TagStrategy::kR15 : jit::TagStrategy::kNone;
+  settings.lineage = command.lineage;
+  settings.instrument = command.instrument;
+  Result<std::unique_ptr<CompiledQuery>> query = CompiledQuery::Make(sql, database, jit, settings);
+  if (!query.ok()) return std::move(query).error();
+  if (command.command == CommandLine::Command::kExplain) {
+    std::cout << to_string((*query)->plan());
+    return Ok{};
+  }
+  std::size_t first_run = timings.runs.size();
+  timings.prepared.emplace_back(name, (*query)->times());
+  Status status = Runner(command, **query, cancel, timings).Run();
+  if (status.ok() && command.timing) PrintTimes(**query, timings, first_run);
+  return status;
+}
+
+Status WriteTimings(const std::string& path, const Timings& timings) {
+  nlohmann::json out;
+  out["executions"] = nlohmann::json::array();
+  out["operators"] = nlohmann::json::array();
+  out["queries"] = nlohmann::json::array();
+  for (const Timings::Run& run : timings.runs) {
+    out["executions"].push_back({{"query", run.query},
+                                 {"wall_ns", run.wall_ns},
+                                 {"cpu_ns", run.cpu_ns},
+                                 {"rows", run.rows},
+                                 {"peak_memory", run.peak_memory}});
+  }
+  for (const Timings::OperatorTime& op : timings.operators) {
+    out["operators"].push_back(
+        {{"query", op.query}, {"id", op.id}, {"name", op.name}, {"kind", op.kind}, {"ns", op.ns}});
+  }
+  for (const auto& [name, times] : timings.prepared) {
+    out["queries"].push_back({{"name", name},
+                              {"plan_ms", times.plan},
+                              {"generate_ms", times.generate},
+                              {"compile_ms", times.compile},
+                              {"register_ms", times.ship}});
+  }
+  std::string text = out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (path == "-") {
+    std::cout << text << "\n";
+    return Ok{};
+  }
+  std::ofstream file(path);
+  if (!(file << text << "\n")) return Error{fmt::format("cannot write {}", path)};
+  return Ok{};
+}
+
+}  // namespace tailor::weft
