@@ -29,6 +29,26 @@ std::int64_t NowMs() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
+// A word that others wait for (futex).
+void Publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
+  word = value;
+  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+}
+
+// Waits until done(word) holds, at most so long. Returns whether it does.
+template <typename Done>
+bool AwaitWord(std::atomic<std::uint32_t>& word, std::uint32_t timeout_ms, Done done) {
+  std::int64_t deadline = NowMs() + timeout_ms;
+  while (true) {
+    std::uint32_t seen = word.load();
+    if (done(seen)) return true;
+    std::int64_t left = deadline - NowMs();
+    if (left <= 0) return false;
+    timespec wait{left / 1000, (left % 1000) * 1'000'000};
+    ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, &wait, nullptr, 0);
+  }
+}
+
 void Add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
 }
@@ -49,6 +69,7 @@ bool Sender::Start(const Identity& identity) noexcept {
   if (event_fd_ < 0) return false;
   stop_ = false;
   give_up_ = false;
+  finished_ = 0;
   pthread_attr_t attributes;
   if (::pthread_attr_init(&attributes) != 0) return false;
   ::pthread_attr_setstacksize(&attributes, kStackBytes);
@@ -62,25 +83,23 @@ bool Sender::Start(const Identity& identity) noexcept {
 }
 
 bool Sender::Stop(std::uint32_t timeout_ms) noexcept {
-  timespec deadline{};
-  ::clock_gettime(CLOCK_MONOTONIC, &deadline);
-  deadline.tv_sec += timeout_ms / 1000;
-  deadline.tv_nsec += static_cast<long>(timeout_ms % 1000) * 1'000'000;
-  if (deadline.tv_nsec >= 1'000'000'000) {
-    deadline.tv_sec += 1;
-    deadline.tv_nsec -= 1'000'000'000;
-  }
   stop_ = true;
   Ring();
-  if (::pthread_clockjoin_np(thread_, nullptr, CLOCK_MONOTONIC, &deadline) == 0) return true;
-  give_up_ = true;
-  ::pthread_detach(thread_);
-  return false;
+  bool ended = AwaitWord(finished_, timeout_ms, [](std::uint32_t word) { return word != 0; });
+  if (ended) {
+    ::pthread_join(thread_, nullptr);
+  } else {
+    give_up_ = true;
+    ::pthread_detach(thread_);
+  }
+  return ended;
 }
 
 void* Sender::ThreadMain(void* self) noexcept {
   ::pthread_setname_np(::pthread_self(), "tailor-agent");
-  static_cast<Sender*>(self)->Run();
+  auto* sender = static_cast<Sender*>(self);
+  sender->Run();
+  Publish(sender->finished_, 1);
   return nullptr;
 }
 
@@ -164,8 +183,7 @@ void Sender::Listen() noexcept {
         break;
       case DaemonWord::Kind::kBarrier:
         live_.EndBarrier(word.sequence);
-        acknowledged_ = static_cast<std::uint32_t>(word.sequence);
-        ::syscall(SYS_futex, &acknowledged_, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+        Publish(acknowledged_, static_cast<std::uint32_t>(word.sequence));
         break;
       case DaemonWord::Kind::kRefused:
       case DaemonWord::Kind::kClosed:
@@ -176,15 +194,9 @@ void Sender::Listen() noexcept {
 }
 
 bool Sender::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
-  std::int64_t deadline = NowMs() + timeout_ms;
-  while (true) {
-    std::uint32_t seen = acknowledged_.load();
-    if (static_cast<std::int32_t>(seen - sequence) >= 0) return true;
-    std::int64_t left = deadline - NowMs();
-    if (left <= 0) return false;
-    timespec wait{left / 1000, (left % 1000) * 1'000'000};
-    ::syscall(SYS_futex, &acknowledged_, FUTEX_WAIT_PRIVATE, seen, &wait, nullptr, 0);
-  }
+  return AwaitWord(acknowledged_, timeout_ms, [sequence](std::uint32_t word) {
+    return static_cast<std::int32_t>(word - sequence) >= 0;
+  });
 }
 
 void Sender::TryConnect() noexcept {

@@ -87,7 +87,8 @@ class Sender {
   std::atomic<bool> stop_{false};
   std::atomic<bool> give_up_{false};
   std::atomic<bool> accepted_{false};
-  std::atomic<std::uint32_t> acknowledged_{0};  // a futex word
+  std::atomic<std::uint32_t> acknowledged_{0};  // last barrier; a futex word
+  std::atomic<std::uint32_t> finished_{0};      // 1 once the thread is through; a futex word
 
   // The thread's own.
   Connection connection_;

@@ -79,7 +79,7 @@ tailor_log_record ArenaView::ReadRecord(std::uint32_t area, std::uint64_t positi
   const std::byte* at =
       Area(area) + TAILOR_AREA_LOG_OFFSET + (position & (log_capacity_ - 1)) * TAILOR_LOG_RECORD_SIZE;
   std::uint64_t words[4];
-  for (int i = 0; i < 4; ++i) words[i] = Load(reinterpret_cast<const std::uint64_t*>(at)[i]);
+  for (int i = 0; i < 4; ++i) words[i] = Acquire(reinterpret_cast<const std::uint64_t*>(at)[i]);
   static_assert(sizeof(words) == sizeof(tailor_log_record));
   return std::bit_cast<tailor_log_record>(words);
 }

@@ -35,7 +35,8 @@ class ArenaView {
   const std::uint64_t* TagAddress(std::uint32_t area) const;
   // Records ever written, as the engine claims.
   std::uint64_t LogHead(std::uint32_t area) const;
-  // Copies record number `position` (modulo the capacity). It may be torn: see LogReader.
+  // Copies record number `position` (modulo the capacity). It may be torn: see LogReader. A head that is read
+  // afterwards is not older than the record.
   tailor_log_record ReadRecord(std::uint32_t area, std::uint64_t position) const;
 
   // Agent-wide counters; those of the first arena count.

@@ -1,7 +1,6 @@
 #include "daemon/registration/log_reader.h"
 
 #include <algorithm>
-#include <atomic>
 
 namespace tailor::registration {
 
@@ -35,7 +34,6 @@ LogReader::Window LogReader::Copy(const ArenaView& arena, std::uint32_t area, st
   Window window;
   window.records.reserve(head - first);
   for (std::uint64_t i = first; i != head; ++i) window.records.push_back(arena.ReadRecord(area, i));
-  std::atomic_thread_fence(std::memory_order_acquire);
   std::uint64_t after = arena.LogHead(area);
   std::uint64_t whole = after >= capacity ? after - capacity + 1 : 0;
   if (whole > first) {

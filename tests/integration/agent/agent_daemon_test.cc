@@ -10,6 +10,7 @@
 #include <set>
 
 #include "tests/integration/agent/subprocess.h"
+#include "tests/support/sanitizers.h"
 #include "tests/unit/registration/recording_sink.h"
 
 namespace tailor::registration::testing {
@@ -103,6 +104,7 @@ TEST_F(AgentDaemonTest, EnginesKilledAtAnyMoment) {
 }
 
 TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
   server_.Stop();
   auto daemon = [&] {
     pid_t pid = ::fork();
@@ -146,6 +148,7 @@ TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
 }
 
 TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.socket_path = server_.path().c_str();
@@ -178,6 +181,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
 }
 
 TEST_F(AgentDaemonTest, ForkedChildrenAreTheirOwnProcesses) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
   Subprocess engine({Engine(), server_.path(), "fork"});
   ASSERT_TRUE(UntilEnded(engine));
   EXPECT_EQ(engine.ExitCode(), 0);

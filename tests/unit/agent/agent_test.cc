@@ -11,6 +11,7 @@
 
 #include <thread>
 
+#include "tests/support/sanitizers.h"
 #include "tests/unit/agent/fake_daemon.h"
 
 namespace tailor::agent::testing {
@@ -236,6 +237,7 @@ TEST_F(AgentTest, BarrierWaitsForTheDaemon) {
 }
 
 TEST_F(AgentTest, ForkedChildHasNoAgentAndLeavesTheParentsAlone) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
   Start();
   daemon_.Accept();
   tailor_thread_register("main");

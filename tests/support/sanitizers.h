@@ -1,0 +1,11 @@
+// What tests must know about sanitizers.
+#pragma once
+
+#include <gtest/gtest.h>
+
+// The thread sanitizer does not follow a process with several threads through fork.
+#if defined(__SANITIZE_THREAD__)
+#define TAILOR_SKIP_FORK_UNDER_TSAN() GTEST_SKIP() << "the thread sanitizer does not follow forks"
+#else
+#define TAILOR_SKIP_FORK_UNDER_TSAN() static_cast<void>(0)
+#endif
