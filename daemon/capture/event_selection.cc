@@ -157,7 +157,10 @@ class Selector {
 
   Status add_off_cpu() {
     selection.context_switches = true;
-    return push(cpu_clock(hz_), "cpu-clock with a record of every context switch");
+    auto on_cpu = push(cpu_clock(hz_), "cpu-clock for the time on CPU");
+    if (!on_cpu) return on_cpu;
+    return push(off_cpu(),
+                "every context switch for the time off CPU: owners by call chain (frame pointers)");
   }
 
   // A precise event of Intel's tables.

@@ -34,7 +34,7 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
   // The user IP tells where a sample in kernel mode came from.
   attr.sample_type |= PERF_SAMPLE_REGS_USER;
   attr.sample_regs_user = registers | bit(PERF_REG_X86_IP);
-  if (options.callchain) {
+  if (options.callchain || spec.callchain) {
     attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     attr.exclude_callchain_kernel = 1;
     attr.sample_max_stack = options.max_stack;
@@ -62,6 +62,17 @@ std::uint64_t prime_at_most(std::uint64_t n) {
   n = std::max<std::uint64_t>(n, 2);
   while (!is_prime(n)) --n;
   return n;
+}
+
+EventSpec off_cpu() {
+  EventSpec spec;
+  spec.name = "off-cpu";
+  spec.mechanism = Mechanism::kSoftware;
+  spec.unit = Unit::kNsOffCpu;
+  spec.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+  spec.period = 1;
+  spec.callchain = true;
+  return spec;
 }
 
 EventSpec sideband_only() {

@@ -31,9 +31,13 @@ struct EventSpec {
   std::uint32_t type = PERF_TYPE_SOFTWARE;
   std::uint64_t config = 0, config1 = 0, config2 = 0;
   unsigned precise_ip = 0;
-  bool address = false;  // data address, source and latency of the access
+  bool address = false;    // data address, source and latency of the access
+  bool callchain = false;  // needs the user call chain, whatever the options say
   bool operator==(const EventSpec&) const = default;
 };
+
+// Every switch away from the CPU with the user call chain; OffCpuTracker makes times of them.
+EventSpec off_cpu();
 
 // Samples of time on CPU, about `hz` a second: the period is the prime next to it, so that it does not beat
 // with loops of the target.

@@ -36,6 +36,7 @@ Pipeline::Pipeline(store::ProfileSink& sink, PipelineOptions options)
       words_(table_, timeline_, options_.limits, sink_, problems_) {}
 
 void Pipeline::on_recording(const store::RecordingInfo& info) {
+  off_cpu_.set_sources(info.sources);
   sink_.on_recording(info);
 }
 
@@ -186,13 +187,18 @@ void Pipeline::move_watermark(TimeNs watermark) {
 void Pipeline::handle(const capture::Batch& batch, const capture::Event& event) {
   switch (event.kind) {
     case capture::Kind::kSample:
-      return sample(batch, event);
+      if (!off_cpu_.absorb(batch, event)) sample(batch, event);
+      return;
+    case capture::Kind::kSwitchIn:
+      if (const capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
+      return;
     case capture::Kind::kComm:
       return name_thread(batch, event);
     case capture::Kind::kFork:
       if (event.pid != event.parent_pid) process_started(event);
       return;
     case capture::Kind::kExit:
+      off_cpu_.ended(event);
       return thread_ended(event);
     default:
       return;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/capture/event_sorter.h"
+#include "daemon/capture/off_cpu.h"
 #include "daemon/clock/timeline.h"
 #include "daemon/process/limits.h"
 #include "daemon/session/agent_words.h"
@@ -96,6 +97,7 @@ class Pipeline : public Input {
   AgentWords words_;
   RingSet rings_;
   capture::EventSorter sorter_;
+  capture::OffCpuTracker off_cpu_;
   store::Accounting nobodys_;  // of no process
   bool nobodys_changed_ = false;
   bool cpu_wide_ = false;  // rings hold samples of processes nobody asked for

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "daemon/capture/capture_reader.h"
+#include "daemon/capture/off_cpu.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/launched_command.h"
 #include "tests/support/child_process.h"
@@ -180,6 +181,39 @@ TEST(LiveLoss, AReaderThatStoppedReportsWhatItMissed) {
   double told = static_cast<double>(counts.samples + counts.lost);
   EXPECT_GT(told, 0.85 * ticks);
   EXPECT_LT(told, 1.1 * ticks);
+}
+
+// The sum of the waits is the time the program says it slept.
+TEST_F(LiveCapture, TimeOffCpuIsThatOfTheSleeps) {
+  auto command = os::LaunchedCommand::launch({target("naps"), "50", "4000"});
+  ASSERT_TRUE(command.ok());
+  start();
+  CaptureOptions options = options_at(1000);
+  options.events.push_back(off_cpu());
+  options.context_switches = true;
+  options.enable_on_exec = true;
+  if (!attach(command->pid(), options)) GTEST_SKIP() << denied_;
+  ASSERT_TRUE(command->start().ok());
+  ::waitpid(command->pid(), nullptr, 0);
+  finish();
+  expect_consistent();
+  OffCpuTracker tracker;
+  tracker.set_sources(
+      {{0, "cpu-clock", Unit::kNsOnCpu, 1, false}, {1, "off-cpu", Unit::kNsOffCpu, 1, false}});
+  std::uint64_t away = 0, naps = 0, with_user_ip = 0;
+  for (const Event& event : sink_.events.events) {
+    if (tracker.absorb(sink_.events, event) || event.kind != Kind::kSwitchIn) continue;
+    const Batch* wait = tracker.returned(event);
+    if (wait == nullptr) continue;
+    const Event& sample = wait->events.front();
+    away += sample.weight;
+    naps += sample.weight > 3'500'000;
+    with_user_ip += sample.weight > 3'500'000 && sample.user_ip != 0 && !wait->chain(sample).empty();
+  }
+  EXPECT_GE(naps, 50u);
+  EXPECT_EQ(with_user_ip, naps);
+  // Besides its sleeps a program is preempted and waits for the CPU.
+  EXPECT_GT(away, 50u * 4'000'000);
 }
 
 TEST_F(LiveCapture, AProcessThatDoesNotExistIsSaidSo) {

@@ -166,10 +166,12 @@ TEST(Selection, SeveralNamesAndPeriods) {
   std::vector<std::string> names = {"cpu-clock@250007", "faults", "off-cpu"};
   auto selection = select_events(names, 1000, HostPmu{});
   ASSERT_TRUE(selection.ok());
-  ASSERT_EQ(selection->events.size(), 3u);
+  ASSERT_EQ(selection->events.size(), 4u);
   EXPECT_EQ(selection->events[0].period, 250'007u);
   EXPECT_EQ(selection->events[1].unit, Unit::kEvents);
   EXPECT_TRUE(selection->context_switches);
+  EXPECT_EQ(selection->events[3].unit, Unit::kNsOffCpu);
+  EXPECT_TRUE(attr_of(selection->events[3]).sample_type & PERF_SAMPLE_CALLCHAIN);
   for (const char* wrong : {"cpu-clock@", "cpu-clock@x", "cpu-clock@0", "no-such-event", ""}) {
     EXPECT_FALSE(select(wrong, HostPmu{}).ok()) << wrong;
   }

@@ -1,0 +1,51 @@
+// Time off the CPU: joins the sample that the kernel takes when a thread is switched away with the record of
+// its return.
+//
+// A switch record carries no registers, and the kernel has not saved the tag registers at a switch; the
+// sample of the context-switches event at the same moment has the user IP and the user call chain. So the
+// sample waits until its thread comes back, and leaves then with the time it was away as its weight. It keeps
+// where the thread was and gets the time of the return: the thread returns to the same place, and the order
+// of events stays that of time.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/capture/batch.h"
+
+namespace tailor::capture {
+
+struct OffCpuCounts {
+  std::uint64_t returned = 0;   // waits that became samples
+  std::uint64_t abandoned = 0;  // the thread ended, or left again, without a record of its return
+};
+
+// Fed with events in their order of time. Not thread-safe; deterministic.
+class OffCpuTracker {
+ public:
+  // Which sources' samples are those of a switch: the ones whose unit is time off CPU.
+  void set_sources(const std::vector<Source>& sources);
+
+  // True: the event is the sample of a switch and is kept here for now.
+  bool absorb(const Batch& batch, const Event& event);
+
+  // For a switch-in: the wait that ended, a batch of one sample, valid until the next call. NULL if the
+  // thread was not seen leaving.
+  const Batch* returned(const Event& switch_in);
+
+  // For an exit record: forgets the thread.
+  void ended(const Event& exit);
+
+  std::size_t waiting() const { return waits_.size(); }
+  const OffCpuCounts& counts() const { return counts_; }
+
+ private:
+  std::vector<bool> is_switch_;                    // by source
+  std::unordered_map<std::int32_t, Batch> waits_;  // by thread
+  Batch last_;
+  OffCpuCounts counts_;
+};
+
+}  // namespace tailor::capture
