@@ -15,7 +15,7 @@ constexpr NoOwner kNoOperator = {"no_operator", "generated code that no operator
 
 bool selected(const Selection& selection, const CellKey& key) {
   return (!selection.process || key.process == *selection.process) &&
-         (!selection.execution || key.execution == *selection.execution);
+         (selection.executions.empty() || selection.executions.contains({key.process, key.execution}));
 }
 
 NoOwner no_operator(attribute::Quality quality) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +15,8 @@ namespace tailor::query {
 // What a report speaks of. Nothing set: everything in the profile.
 struct Selection {
   std::optional<ProcessId> process;
-  std::optional<ExecutionHandle> execution;  // of `process`
-  std::optional<std::uint16_t> source;       // default: default_source()
+  std::set<InProcess<ExecutionHandle>> executions;  // empty: all, and what was outside of any
+  std::optional<std::uint16_t> source;              // default: default_source()
 };
 
 // A sum of samples of one source. Fractions come from shared costs.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "daemon/store/store_reader.h"
+
 namespace tailor::query {
 namespace {
 
@@ -121,6 +123,16 @@ Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& o
   auto profile = load(**input, options);
   if (!profile) return Error{fmt::format("{}: {}", path, profile.error().message), profile.error().code};
   return profile;
+}
+
+Result<Profile> Profile::load_store(const std::string& directory, const store::Catalogue& catalogue,
+                                    store::RecordingNumber recording, const LoadOptions& options) {
+  ProfileLoader loader(options);
+  const store::StoreSelection selection{recording, options.from, options.to};
+  auto ok =
+      store::read_store(directory, catalogue, selection, loader, loader.read_report(), loader.said_loss());
+  if (!ok) return ok.error();
+  return loader.finish();
 }
 
 const PlanModel* Profile::plan(ProcessId process, PlanId id) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/query/plan_model.h"
+#include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/profile_reader.h"
 #include "daemon/store/sink.h"
@@ -64,6 +65,9 @@ class Profile {
   // Fails where store::read_profile does. Damage is in read_report().
   static Result<Profile> load(store::Input& input, const LoadOptions& options = {});
   static Result<Profile> load_file(const std::string& path, const LoadOptions& options = {});
+  // One recording of a store, or the part of it that `options` says.
+  static Result<Profile> load_store(const std::string& directory, const store::Catalogue& catalogue,
+                                    store::RecordingNumber recording, const LoadOptions& options = {});
 
   const store::RecordingInfo& recording() const { return data_->recording; }
   const std::map<ProcessId, store::ProcessRecord>& processes() const { return data_->processes; }

@@ -4,27 +4,140 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 
 #include "daemon/query/report_json.h"
+#include "daemon/store/store_directory.h"
+#include "viewer/cli/daemon.h"
 
 namespace tailor::cli {
 namespace {
 
-Status select_execution(const Choice& choice, const std::string& prefix, Chosen& chosen) {
-  const store::ExecutionRecord* execution = nullptr;
-  if (!prefix.empty()) {
-    auto found = find_execution(chosen.profile, prefix);
-    if (!found) return found.error();
-    execution = *found;
-  } else if (choice.last) {
-    if (chosen.profile.executions().empty()) return Error{"the profile holds no execution"};
-    execution = &chosen.profile.executions().back();
-  }
-  if (execution == nullptr) return Ok{};
-  chosen.selection.process = execution->process;
-  chosen.selection.execution = execution->handle;
+template <typename Number>
+bool parse_number(const std::string& text, Number& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+// "--last FILE" is a flag and a file: the option takes its argument only where it is a number.
+Status settle_last(Choice& choice, std::size_t& count) {
+  count = choice.has_last ? 1 : 0;
+  if (choice.last.empty() || choice.last.front().empty()) return Ok{};
+  if (parse_number(choice.last.front(), count) && count > 0) return Ok{};
+  if (!choice.what.empty())
+    return Error{fmt::format("--last takes a number, not \"{}\"", choice.last.front())};
+  choice.what = choice.last.front();
+  count = 1;
   return Ok{};
 }
+
+bool is_file(const std::string& what) {
+  return what.find('/') != std::string::npos || what.ends_with(".tailor") || std::filesystem::exists(what);
+}
+
+std::string lower(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+Error unknown_execution(const std::string& prefix) {
+  return Error{
+      fmt::format("no execution begins with \"{}\", and there is no such file; `tailor list` shows the "
+                  "executions there are",
+                  prefix)};
+}
+
+Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other) {
+  return Error{
+      fmt::format("\"{}\" is the start of several executions, {} and {} among them: give more digits", prefix,
+                  query::hex(one), query::hex(other))};
+}
+
+// ---- files
+
+Result<const store::ExecutionRecord*> find_execution(const query::Profile& profile,
+                                                     const std::string& prefix) {
+  const store::ExecutionRecord* found = nullptr;
+  for (const store::ExecutionRecord& execution : profile.executions()) {
+    if (!query::hex(execution.id).starts_with(lower(prefix))) continue;
+    if (found != nullptr) return ambiguous(prefix, found->id, execution.id);
+    found = &execution;
+  }
+  if (found == nullptr) return unknown_execution(prefix);
+  return found;
+}
+
+Result<Chosen> choose_in_file(const Choice& choice, std::size_t last) {
+  auto profile = query::Profile::load_file(choice.what);
+  if (!profile) return profile.error();
+  Chosen chosen{std::move(*profile), {}};
+  const auto& executions = chosen.profile.executions();
+  if (!choice.execution.empty()) {
+    auto found = find_execution(chosen.profile, choice.execution);
+    if (!found) return found.error();
+    chosen.selection.executions.insert({(*found)->process, (*found)->handle});
+  } else if (last > 0) {
+    if (executions.empty()) return Error{fmt::format("{} holds no execution", choice.what)};
+    for (std::size_t i = executions.size() - std::min(last, executions.size()); i < executions.size(); ++i) {
+      chosen.selection.executions.insert({executions[i].process, executions[i].handle});
+    }
+  }
+  return chosen;
+}
+
+// ---- the store
+
+Result<store::Catalogue> open_store(const Choice& choice) {
+  if (choice.store.empty()) flush_daemon();
+  const std::string directory = store_directory(choice.store);
+  if (!std::filesystem::exists(store::catalogue_path(directory))) {
+    return Error{
+        fmt::format("there is no store in {}: name a .tailor file, start tailord, or say where the store is "
+                    "(--store, TAILOR_STORE)",
+                    directory)};
+  }
+  return store::Catalogue::open(store::catalogue_path(directory), store::Catalogue::Mode::kRead);
+}
+
+Result<std::vector<store::ExecutionRow>> executions_in_store(const store::Catalogue& catalogue,
+                                                             const std::string& prefix, std::size_t last) {
+  auto rows = prefix.empty() ? catalogue.executions(last) : catalogue.find_executions(lower(prefix));
+  if (!rows) return rows.error();
+  if (!prefix.empty() && rows->empty()) return unknown_execution(prefix);
+  if (!prefix.empty() && rows->size() > 1)
+    return ambiguous(prefix, (*rows)[0].record.id, (*rows)[1].record.id);
+  if (rows->empty()) return Error{"the store holds no execution yet"};
+  // Clocks of different recordings cannot be compared: the newest one's count.
+  const store::RecordingNumber recording = rows->front().recording;
+  std::erase_if(*rows, [&](const auto& row) { return row.recording != recording; });
+  return rows;
+}
+
+Result<Chosen> choose_in_store(const Choice& choice, std::size_t last) {
+  auto catalogue = open_store(choice);
+  if (!catalogue) return catalogue.error();
+  const std::string prefix = choice.execution.empty() ? choice.what : choice.execution;
+  auto rows = executions_in_store(*catalogue, prefix, last == 0 ? 1 : last);
+  if (!rows) return rows.error();
+  // A process is shown as a whole, an execution by what lies between its begin and its end.
+  const bool whole = !choice.process.empty() && prefix.empty() && last == 0;
+  query::LoadOptions range;
+  query::Selection selection;
+  if (!whole) {
+    range = {kTimeMax, kTimeMin};
+    for (const store::ExecutionRow& row : *rows) {
+      range.from = std::min(range.from, row.record.begin);
+      range.to = std::max(range.to, row.record.end);
+      selection.executions.insert({row.record.process, row.record.handle});
+    }
+  }
+  auto profile =
+      query::Profile::load_store(store_directory(choice.store), *catalogue, rows->front().recording, range);
+  if (!profile) return profile.error();
+  return Chosen{std::move(*profile), std::move(selection)};
+}
+
+// ---- both
 
 Status select_source(const std::string& name, Chosen& chosen) {
   if (name.empty()) return Ok{};
@@ -42,9 +155,7 @@ Status select_source(const std::string& name, Chosen& chosen) {
 Status select_process(const std::string& pid, Chosen& chosen) {
   if (pid.empty()) return Ok{};
   std::int32_t wanted = 0;
-  const auto [end, error] = std::from_chars(pid.data(), pid.data() + pid.size(), wanted);
-  if (error != std::errc() || end != pid.data() + pid.size())
-    return Error{fmt::format("\"{}\" is no pid", pid)};
+  if (!parse_number(pid, wanted)) return Error{fmt::format("\"{}\" is no pid", pid)};
   // A pid may have been used twice: the last process of that number counts.
   for (const auto& [process, record] : chosen.profile.processes()) {
     if (process.pid == wanted) chosen.selection.process = process;
@@ -53,48 +164,70 @@ Status select_process(const std::string& pid, Chosen& chosen) {
   return Ok{};
 }
 
+std::vector<store::ExecutionRow> executions_of(const query::Profile& profile, std::size_t limit) {
+  std::map<query::InProcess<ExecutionHandle>, store::ExecutionCost> costs;
+  for (const auto& [key, cell] : profile.cells()) {
+    if (profile.source(key.source).unit != capture::Unit::kNsOnCpu) continue;
+    store::ExecutionCost& cost = costs[{key.process, key.execution}];
+    cost.samples += cell.samples;
+    cost.cpu_ns += cell.weight;
+  }
+  const store::RecordingInfo& info = profile.recording();
+  std::vector<store::ExecutionRow> rows;
+  for (auto it = profile.executions().rbegin(); it != profile.executions().rend() && rows.size() < limit;
+       ++it) {
+    store::ExecutionRow row;
+    row.record = *it;
+    if (info.wall_clock_ns != 0) {
+      row.wall_begin_ns = info.wall_clock_ns + static_cast<std::uint64_t>(it->begin - info.start);
+    }
+    if (const query::PlanModel* plan = profile.plan(it->process, it->plan)) row.plan_name = plan->name();
+    if (const auto cost = costs.find({it->process, it->handle}); cost != costs.end()) row.cost = cost->second;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 }  // namespace
 
 void add_choice(CLI::App& command, Choice& choice) {
-  command.add_option("what", choice.what, "A profile (.tailor file)");
-  command.add_option("-e,--execution", choice.execution, "Only this execution: its id, or the start of it");
-  command.add_flag("--last", choice.last, "Only the execution that began last");
+  command.add_option("what", choice.what,
+                     "A profile (.tailor file), or an execution in the daemon's store: the start of its id");
+  command.add_option("-e,--execution", choice.execution, "Only this execution: the start of its id");
+  command
+      .add_option("--last", choice.last,
+                  "Only the execution that began last, or the last N (default for the store: 1)")
+      ->expected(0, 1)
+      ->type_name("[N]")
+      ->each([&choice](const std::string&) { choice.has_last = true; });
   command.add_option("-p,--pid", choice.process, "Only this process");
   command.add_option("--source", choice.source, "The event source to show, where several were recorded");
+  command.add_option("--store", choice.store,
+                     "The directory of the store (default: that of the daemon, TAILOR_STORE)");
   command.add_flag("--json", choice.json, "JSON instead of text (docs/report-json.md)");
   command.add_flag("--ascii", choice.ascii, "No characters outside ASCII");
 }
 
-Result<const store::ExecutionRecord*> find_execution(const query::Profile& profile,
-                                                     const std::string& prefix) {
-  std::string wanted = prefix;
-  std::transform(wanted.begin(), wanted.end(), wanted.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  const store::ExecutionRecord* found = nullptr;
-  for (const store::ExecutionRecord& execution : profile.executions()) {
-    if (!query::hex(execution.id).starts_with(wanted)) continue;
-    if (found != nullptr) {
-      return Error{
-          fmt::format("\"{}\" is the start of several executions, {} and {} among them: give more digits",
-                      prefix, query::hex(found->id), query::hex(execution.id))};
-    }
-    found = &execution;
-  }
-  if (found == nullptr) {
-    return Error{fmt::format("no execution begins with \"{}\"; `tailor list` shows those there are", prefix)};
-  }
-  return found;
+Result<Chosen> choose(Choice choice) {
+  std::size_t last = 0;
+  if (auto ok = settle_last(choice, last); !ok) return ok.error();
+  const bool file = !choice.what.empty() && is_file(choice.what);
+  auto chosen = file ? choose_in_file(choice, last) : choose_in_store(choice, last);
+  if (!chosen) return chosen;
+  if (auto ok = select_process(choice.process, *chosen); !ok) return ok.error();
+  if (auto ok = select_source(choice.source, *chosen); !ok) return ok.error();
+  return chosen;
 }
 
-Result<Chosen> choose(const Choice& choice) {
-  if (choice.what.empty()) return Error{"which profile? Give a .tailor file"};
-  auto profile = query::Profile::load_file(choice.what);
-  if (!profile) return profile.error();
-  Chosen chosen{std::move(*profile), {}};
-  if (auto ok = select_process(choice.process, chosen); !ok) return ok.error();
-  if (auto ok = select_execution(choice, choice.execution, chosen); !ok) return ok.error();
-  if (auto ok = select_source(choice.source, chosen); !ok) return ok.error();
-  return chosen;
+Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::size_t limit) {
+  if (!choice.what.empty()) {
+    auto profile = query::Profile::load_file(choice.what);
+    if (!profile) return profile.error();
+    return executions_of(*profile, limit);
+  }
+  auto catalogue = open_store(choice);
+  if (!catalogue) return catalogue.error();
+  return catalogue->executions(limit);
 }
 
 }  // namespace tailor::cli

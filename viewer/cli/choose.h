@@ -4,22 +4,33 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/query/costs.h"
 #include "daemon/query/profile.h"
+#include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
+#include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
 
 // Options of the commands that show a profile.
 struct Choice {
-  std::string what;       // a file or an execution
-  std::string execution;  // its id or the start of it
-  bool last = false;
+  std::string what;               // a file or an execution
+  std::string execution;          // its id or the start of it
+  std::vector<std::string> last;  // "--last [N]": empty if not given
+  bool has_last = false;
   std::string source;
   std::string process;  // a pid
+  std::string store;    // directory
   bool json = false;
   bool ascii = false;
+
+  Terminal terminal() const {
+    Terminal out = Terminal::detect();
+    out.ascii = out.ascii || ascii;
+    return out;
+  }
 };
 
 // Adds them to `command`. `choice` must outlive the parsing.
@@ -30,11 +41,11 @@ struct Chosen {
   query::Selection selection;
 };
 
-// Opens the profile. Errors say what was looked for, where, and what to do.
-Result<Chosen> choose(const Choice& choice);
+// Opens the profile: a file, or what the store holds of the chosen executions (a running daemon is asked to
+// write down everything so far first). Errors say what was looked for, where, and what to do.
+Result<Chosen> choose(Choice choice);
 
-// The execution whose id begins with `prefix` (hexadecimal), or an error that names the candidates.
-Result<const store::ExecutionRecord*> find_execution(const query::Profile& profile,
-                                                     const std::string& prefix);
+// The executions to list, newest first, at most `limit`: of the file, or of the store.
+Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::size_t limit);
 
 }  // namespace tailor::cli

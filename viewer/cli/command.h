@@ -26,5 +26,8 @@ using Action = std::function<int()>;
 void add_report(CLI::App& app, Action& action);
 void add_annotate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
+void add_record(CLI::App& app, Action& action);
+void add_replay(CLI::App& app, Action& action);
+void add_status(CLI::App& app, Action& action);
 
 }  // namespace tailor::cli

@@ -11,44 +11,11 @@
 namespace tailor::cli {
 namespace {
 
-// An execution and what was sampled in it.
-struct Row {
-  const store::ExecutionRecord* execution = nullptr;
-  std::string plan_name;
-  std::uint64_t samples = 0;
-  double cpu_ns = 0;
-  std::uint64_t wall_begin_ns = 0;  // CLOCK_REALTIME, 0 unknown
-};
-
 std::string label(const store::ExecutionRecord& execution, std::string_view key) {
   for (const auto& [name, value] : execution.labels) {
     if (name == key) return value;
   }
   return {};
-}
-
-std::vector<Row> newest_first(const query::Profile& profile) {
-  std::map<std::pair<ProcessId, ExecutionHandle>, std::pair<std::uint64_t, double>> sums;
-  for (const auto& [key, cell] : profile.cells()) {
-    if (profile.source(key.source).unit != capture::Unit::kNsOnCpu) continue;
-    auto& [samples, weight] = sums[{key.process, key.execution}];
-    samples += cell.samples;
-    weight += cell.weight;
-  }
-  std::vector<Row> rows;
-  const store::RecordingInfo& info = profile.recording();
-  for (auto it = profile.executions().rbegin(); it != profile.executions().rend(); ++it) {
-    Row row;
-    row.execution = &*it;
-    if (const query::PlanModel* plan = profile.plan(it->process, it->plan)) row.plan_name = plan->name();
-    if (const auto sum = sums.find({it->process, it->handle}); sum != sums.end()) {
-      std::tie(row.samples, row.cpu_ns) = sum->second;
-    }
-    if (info.wall_clock_ns != 0)
-      row.wall_begin_ns = info.wall_clock_ns + static_cast<std::uint64_t>(it->begin - info.start);
-    rows.push_back(row);
-  }
-  return rows;
 }
 
 std::string wall_text(std::uint64_t ns) {
@@ -75,21 +42,22 @@ std::string who_text(const store::ExecutionRecord& e, bool ascii) {
   return out;
 }
 
-std::string render_rows(const std::vector<Row>& rows, const Terminal& terminal) {
+std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Terminal& terminal) {
   std::string out =
       terminal.dim(fmt::format("{:<19}  {:<12}  {:>9}  {:>9}  {:>8}  {:>10}  {:<12}  {}", "began",
                                "execution", "elapsed", "CPU", "samples", "rows", "who", "query")) +
       "\n";
-  for (const Row& row : rows) {
-    const store::ExecutionRecord& e = *row.execution;
+  for (const store::ExecutionRow& row : rows) {
+    const store::ExecutionRecord& e = row.record;
     std::string query = escape_line(row.plan_name, terminal.ascii);
     const std::string text = escape_line(label(e, "query"), terminal.ascii);
     if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
     if (!e.error.empty()) query = "failed: " + escape_line(e.error, terminal.ascii) + "; " + query;
-    std::string line = fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
-                                   query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
-                                   pad_left(duration(row.cpu_ns), 9), grouped(row.samples), grouped(e.rows),
-                                   pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
+    std::string line =
+        fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
+                    query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
+                    pad_left(duration(row.cost.cpu_ns), 9), grouped(row.cost.samples), grouped(e.rows),
+                    pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
     const std::size_t used = columns(line);
     line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
     while (line.ends_with(' ')) line.pop_back();
@@ -98,11 +66,11 @@ std::string render_rows(const std::vector<Row>& rows, const Terminal& terminal) 
   return out;
 }
 
-std::string rows_json(const std::vector<Row>& rows) {
+std::string rows_json(const std::vector<store::ExecutionRow>& rows) {
   using Json = nlohmann::ordered_json;
   Json out = Json::array();
-  for (const Row& row : rows) {
-    const store::ExecutionRecord& e = *row.execution;
+  for (const store::ExecutionRow& row : rows) {
+    const store::ExecutionRecord& e = row.record;
     Json labels = Json::object();
     for (const auto& [key, value] : e.labels) labels[key] = value;
     Json item = {{"id", query::hex(e.id)},           {"pid", e.process.pid},
@@ -110,8 +78,8 @@ std::string rows_json(const std::vector<Row>& rows) {
                  {"plan_name", row.plan_name},       {"began_wall_ns", row.wall_begin_ns},
                  {"running", e.end == kTimeMax}};
     if (e.end != kTimeMax) item["elapsed_ns"] = e.end - e.begin;
-    item["cpu_ns"] = row.cpu_ns;
-    item["samples"] = row.samples;
+    item["cpu_ns"] = row.cost.cpu_ns;
+    item["samples"] = row.cost.samples;
     item["rows"] = e.rows;
     item["error"] = e.error;
     item["labels"] = labels;
@@ -120,14 +88,16 @@ std::string rows_json(const std::vector<Row>& rows) {
   return Json{{"executions", out}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-int run(const Choice& choice) {
-  auto chosen = choose(choice);
-  if (!chosen) return complain(chosen.error().message);
-  const std::vector<Row> rows = newest_first(chosen->profile);
-  Terminal terminal = Terminal::detect();
-  terminal.ascii = terminal.ascii || choice.ascii;
-  if (!choice.json && rows.empty()) return complain("no execution was recorded", kNothing);
-  fmt::print("{}", choice.json ? rows_json(rows) : render_rows(rows, terminal));
+struct Options {
+  Choice choice;
+  std::size_t limit = 50;
+};
+
+int run(const Options& options) {
+  const auto rows = choose_executions(options.choice, options.limit);
+  if (!rows) return complain(rows.error().message);
+  if (!options.choice.json && rows->empty()) return complain("no execution was recorded", kNothing);
+  fmt::print("{}", options.choice.json ? rows_json(*rows) : render_rows(*rows, options.choice.terminal()));
   return kOk;
 }
 
@@ -135,9 +105,13 @@ int run(const Choice& choice) {
 
 void add_list(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("list", "The executions that were recorded, newest first");
-  auto choice = std::make_shared<Choice>();
-  add_choice(command, *choice);
-  command.callback([choice, &action] { action = [choice] { return run(*choice); }; });
+  auto options = std::make_shared<Options>();
+  command.add_option("file", options->choice.what, "A profile (.tailor file; default: the daemon's store)");
+  command.add_option("-n,--limit", options->limit, "How many at most")->capture_default_str();
+  command.add_option("--store", options->choice.store, "The directory of the store");
+  command.add_flag("--json", options->choice.json, "JSON instead of text (docs/report-json.md)");
+  command.add_flag("--ascii", options->choice.ascii, "No characters outside ASCII");
+  command.callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -22,9 +22,12 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing to show.");
   Action action;
+  add_record(app, action);
   add_report(app, action);
   add_annotate(app, action);
   add_list(app, action);
+  add_replay(app, action);
+  add_status(app, action);
   app.add_subcommand("version", "Prints the version")->callback([&action] {
     action = [] {
       fmt::print("tailor {}\n", TAILOR_VERSION);

@@ -16,16 +16,10 @@ struct Options {
   std::string level;
 };
 
-Terminal terminal_for(const Choice& choice) {
-  Terminal terminal = Terminal::detect();
-  if (choice.ascii) terminal.ascii = true;
-  return terminal;
-}
-
 template <typename Report>
 int show(const query::Profile& profile, const Report& report, const Choice& choice) {
   fmt::print("{}",
-             choice.json ? query::to_json(profile, report) : render(profile, report, terminal_for(choice)));
+             choice.json ? query::to_json(profile, report) : render(profile, report, choice.terminal()));
   return kOk;
 }
 
@@ -56,7 +50,7 @@ int run_annotate(const AnnotateCommand& command) {
   if (!report) return complain(report.error().message, kNothing);
   fmt::print("{}", command.choice.json
                        ? query::to_json(chosen->profile, *report)
-                       : render(chosen->profile, *report, terminal_for(command.choice), command.options));
+                       : render(chosen->profile, *report, command.choice.terminal(), command.options));
   return kOk;
 }
 

@@ -187,7 +187,7 @@ TEST(PlanReport, UnitsAreNeverAdded) {
   EXPECT_EQ(time.total.samples, 5u);
   ASSERT_EQ(time.other_sources.size(), 1u);
   EXPECT_EQ(time.other_sources[0].second.samples, 3u);
-  const PlanReport faults = report_of(profile, {.process = {}, .execution = {}, .source = 1});
+  const PlanReport faults = report_of(profile, {.process = {}, .executions = {}, .source = 1});
   EXPECT_EQ(faults.total.samples, 3u);
   EXPECT_DOUBLE_EQ(faults.total.weight, 3);
 }
@@ -200,10 +200,10 @@ TEST(PlanReport, ExecutionsDoNotMix) {
     samples.back().attribution.execution = 99;
     sink.on_samples(samples);
   });
-  const PlanReport one = report_of(profile, {test::kSampleProcess, test::kSampleExecution, {}});
+  const PlanReport one = report_of(profile, {.executions = {{test::kSampleProcess, test::kSampleExecution}}});
   EXPECT_EQ(one.total.samples, 4u);
   EXPECT_DOUBLE_EQ(share_of(one, 1), 0);
-  EXPECT_FALSE(plan_report(profile, {test::kSampleProcess, ExecutionHandle{12345}, {}}));
+  EXPECT_FALSE(plan_report(profile, {.executions = {{test::kSampleProcess, 12345}}}));
 }
 
 TEST(PlanReport, MissingDictionaryIsAReasonNotACrash) {

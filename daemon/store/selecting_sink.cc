@@ -1,0 +1,64 @@
+#include "daemon/store/selecting_sink.h"
+
+#include <algorithm>
+#include <iterator>
+
+namespace tailor::store {
+
+void SelectingSink::on_recording(const RecordingInfo& info) { out_.on_recording(info); }
+
+void SelectingSink::on_process(const ProcessRecord& process) {
+  if (process.process == process_) out_.on_process(process);
+}
+
+void SelectingSink::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
+  if (process == process_) out_.on_thread(process, tid, name);
+}
+
+void SelectingSink::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
+  if (process == process_) out_.on_component(process, id, name);
+}
+
+void SelectingSink::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
+  if (process == process_) out_.on_region_kind(process, kind);
+}
+
+void SelectingSink::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
+  if (process == process_) out_.on_plan(process, loaded, plan);
+}
+
+void SelectingSink::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  if (process == process_) out_.on_code(process, loaded, code);
+}
+
+void SelectingSink::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
+  if (process == process_) out_.on_code_unload(process, time, code);
+}
+
+void SelectingSink::on_execution(const ExecutionRecord& execution) {
+  const bool overlaps = execution.begin <= to_ && execution.end >= from_;
+  if (execution.process == process_ && overlaps) out_.on_execution(execution);
+}
+
+void SelectingSink::on_samples(std::span<const SampleRecord> samples) {
+  std::vector<SampleRecord> kept;
+  std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept),
+               [this](const SampleRecord& s) { return inside(s.process, s.time); });
+  out_.on_samples(kept);
+}
+
+void SelectingSink::on_activity(std::span<const ActivityRecord> records) {
+  std::vector<ActivityRecord> kept;
+  std::copy_if(records.begin(), records.end(), std::back_inserter(kept),
+               [this](const ActivityRecord& r) { return inside(r.process, r.time); });
+  out_.on_activity(kept);
+}
+
+void SelectingSink::on_accounting(const Accounting& accounting) {
+  // The rings' own account has the losses, which belong to everybody.
+  if (accounting.process == process_ || accounting.process == ProcessId{}) out_.on_accounting(accounting);
+}
+
+void SelectingSink::on_watermark(TimeNs watermark) { out_.on_watermark(std::min(watermark, to_)); }
+
+}  // namespace tailor::store

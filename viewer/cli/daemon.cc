@@ -1,0 +1,21 @@
+#include "viewer/cli/daemon.h"
+
+#include "daemon/control/control_client.h"
+#include "daemon/control/paths.h"
+
+namespace tailor::cli {
+
+std::string store_directory(const std::string& given) {
+  return given.empty() ? control::store_path() : given;
+}
+
+void flush_daemon() {
+  auto client = control::ControlClient::connect(control::control_socket_path());
+  if (!client) return;
+  v1::ControlRequest request;
+  request.mutable_flush();
+  // A daemon that does not answer in time leaves the store as of a second ago.
+  if (!client->ask(request, 5000)) return;
+}
+
+}  // namespace tailor::cli

@@ -1,0 +1,17 @@
+// The running daemon as the command line sees it.
+#pragma once
+
+#include <string>
+
+#include "proto/base/result.h"
+#include "tailor/v1/control.pb.h"
+
+namespace tailor::cli {
+
+// `given`, else TAILOR_STORE, else the default.
+std::string store_directory(const std::string& given);
+
+// Asks the daemon, if one runs, to write down everything so far. Where none runs the store is read as it is.
+void flush_daemon();
+
+}  // namespace tailor::cli

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
+
+#include "daemon/control/control_client.h"
+#include "daemon/control/paths.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+std::string accounting_text(const v1::ProcessAccounting& a) {
+  const std::uint64_t lost = a.lost_ring() + a.lost_hardware();
+  const double known = static_cast<double>(a.attributed() + a.unattributed());
+  return fmt::format("{} samples, {} attributed, {} lost", grouped(a.received()),
+                     percent(known > 0 ? static_cast<double>(a.attributed()) / known : 0), grouped(lost));
+}
+
+std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
+  const auto text = [&](const std::string& value) { return escape_line(value, terminal.ascii); };
+  std::string out = fmt::format("tailord {} (pid {}), up {}\n", text(s.daemon_version()), s.pid(),
+                                duration(static_cast<double>(s.uptime_ns())));
+  out += fmt::format("  engines register at  {}\n  profiles are kept in {}\n", text(s.agent_socket()),
+                     text(s.store()));
+  out += fmt::format("  clock                {} {}{}\n", text(s.clock_source()), terminal.plus_minus(),
+                     duration(static_cast<double>(s.clock_error_ns())));
+  if (!s.capture_row().empty()) out += fmt::format("  sampling             {}\n", text(s.capture_row()));
+  out += fmt::format("  all processes        {}\n", accounting_text(s.total()));
+  if (s.store_loss().blocks() > 0) {
+    out += terminal.warn(fmt::format("  not written          {} blocks with {} samples: {}\n",
+                                     s.store_loss().blocks(), grouped(s.store_loss().samples()),
+                                     text(s.store_loss().reason())));
+  }
+  if (!s.store_problem().empty())
+    out += terminal.warn("  store                " + text(s.store_problem()) + "\n");
+  if (s.agents_refused() + s.problems() > 0) {
+    out += fmt::format("  refused agents       {}, problems {} (see the daemon's log)\n", s.agents_refused(),
+                       s.problems());
+  }
+  out += s.processes().empty() ? "No engine has registered.\n" : "Engines:\n";
+  for (const v1::ProcessStatus& p : s.processes()) {
+    const v1::ProcessInfo& info = p.info();
+    const std::string name = info.engine_name().empty() ? info.comm() + " (not registered)"
+                                                        : info.engine_name() + " " + info.engine_version();
+    out +=
+        fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), accounting_text(p.accounting()));
+    if (!p.sampled())
+      out += terminal.warn(fmt::format("            not sampled: {}\n", text(p.not_sampled_because())));
+  }
+  return out;
+}
+
+int run(bool json, bool ascii) {
+  auto client = control::ControlClient::connect(control::control_socket_path());
+  if (!client) return complain(client.error().message);
+  v1::ControlRequest request;
+  request.mutable_status();
+  auto reply = client->ask(request);
+  if (!reply) return complain(reply.error().message);
+  if (json) {
+    google::protobuf::util::JsonPrintOptions options;
+    options.add_whitespace = true;
+    options.always_print_primitive_fields = true;
+    options.preserve_proto_field_names = true;
+    std::string out;
+    const auto status = google::protobuf::util::MessageToJsonString(reply->status(), &out, options);
+    if (!status.ok()) return complain("cannot print the status: " + std::string(status.message()));
+    fmt::print("{}\n", out);
+    return kOk;
+  }
+  Terminal terminal = Terminal::detect();
+  terminal.ascii = terminal.ascii || ascii;
+  fmt::print("{}", render_status(reply->status(), terminal));
+  return kOk;
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("status", "What the daemon is doing; fails where none runs");
+  auto flags = std::make_shared<std::pair<bool, bool>>(false, false);
+  command.add_flag("--json", flags->first, "JSON instead of text: DaemonStatus of tailor/v1/control.proto");
+  command.add_flag("--ascii", flags->second, "No characters outside ASCII");
+  command.callback([flags, &action] { action = [flags] { return run(flags->first, flags->second); }; });
+}
+
+}  // namespace tailor::cli
