@@ -22,7 +22,7 @@ constexpr std::size_t kDefaultQueueBytes = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t kMaxQueueBytes = std::size_t{1} << 32;
 constexpr std::uint32_t kDefaultLogRecords = 4096;
 constexpr std::uint32_t kMinLogRecords = 64;
-constexpr std::uint32_t kMaxLogRecords = 1u << 20;
+constexpr std::uint32_t kMaxLogRecords = 1u << 16;
 
 enum class State : int { kOff, kChanging, kRunning };
 

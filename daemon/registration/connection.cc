@@ -17,6 +17,7 @@ namespace {
 // A fair share of one connection before others get their turn.
 constexpr std::size_t kPacketsAStep = 256;
 constexpr std::size_t kBytesAStep = 16 * 1024 * 1024;
+constexpr std::size_t kRecordsAStep = 1'000'000;
 
 }  // namespace
 
@@ -44,26 +45,25 @@ void Connection::Step() {
     mark_ = Mark{tsc, first->MessagesQueued()};
   }
   bool settled = mark_ && logs_.first_arena()->MessagesSettled() >= mark_->queued;
-  bool read_empty = ReadSome(kPacketsAStep, kBytesAStep);
+  bool read_empty = ReadSome();
   TrySettle(settled && read_empty);
 }
 
 void Connection::ReadToEnd() {
-  while (!end_ && !ReadSome(kPacketsAStep, kBytesAStep)) {
+  while (!end_ && !ReadSome()) {
   }
 }
 
 // True if the socket is empty now.
-bool Connection::ReadSome(std::size_t max_packets, std::size_t max_bytes) {
-  std::size_t bytes = 0;
-  for (std::size_t i = 0; i < max_packets && bytes < max_bytes && !end_; ++i) {
+bool Connection::ReadSome() {
+  step_bytes_ = 0;
+  for (std::size_t i = 0; i < kPacketsAStep && step_bytes_ < kBytesAStep && !end_; ++i) {
     Packet packet = ReceivePacket(socket_.get());
     if (packet.state == Packet::State::kNothing) return true;
     if (packet.state == Packet::State::kEnd) {
       Finish(GoneReason::kHangup, "");
       return true;
     }
-    bytes += packet.bytes.size();
     received_tsc_ = OrderedTsc();
     Handle(std::move(packet));
   }
@@ -71,6 +71,7 @@ bool Connection::ReadSome(std::size_t max_packets, std::size_t max_bytes) {
 }
 
 void Connection::Handle(Packet packet) {
+  step_bytes_ += packet.bytes.size();
   if (packet.sender != process_.id().pid) {
     ++counters_.foreign_packets;
     return;
@@ -81,6 +82,7 @@ void Connection::Handle(Packet packet) {
   if (IsEnvelope(*message)) {
     auto payload = ReadPayload(packet.attached.get(), message->payload_bytes());
     if (!payload) return Reject(payload.error().message);
+    step_bytes_ += payload->size();
     message = Parse(*payload);
     if (!message) return Reject(message.error().message);
   }
@@ -174,15 +176,15 @@ void Connection::Reply(const v1::DaemonMessage& message) {
 }
 
 void Connection::TrySettle(bool everything_came) {
-  logs_.Drain(sink_);
-  if (!everything_came || end_) return;
+  bool drained = logs_.Drain(sink_, kRecordsAStep);
+  if (!everything_came || !drained || end_) return;
   sink_.OnSettled({process_.id(), mark_->tsc});
   mark_.reset();
 }
 
 LogPositions Connection::Close() {
   if (socket_ && greeted()) {
-    logs_.Drain(sink_);
+    logs_.Drain(sink_, SIZE_MAX);
     sink_.OnGone({id_, process_.id(), end_->reason, end_->detail});
   }
   socket_.reset();

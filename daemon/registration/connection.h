@@ -52,7 +52,7 @@ class Connection {
   LogPositions Close();
 
  private:
-  bool ReadSome(std::size_t max_packets, std::size_t max_bytes);
+  bool ReadSome();
   void Handle(Packet packet);
   void HandleMessage(v1::AgentMessage message, const Packet& packet);
   void HandleHello(const v1::Hello& hello);
@@ -60,7 +60,7 @@ class Connection {
   void Deliver(v1::AgentMessage message);
   void Reject(std::string what);
   void ProtocolError(std::string what);
-  void TrySettle(bool read_empty);
+  void TrySettle(bool everything_came);
 
   ConnectionId id_;
   UniqueFd socket_;
@@ -74,6 +74,7 @@ class Connection {
   std::optional<End> end_;
   std::uint64_t received_tsc_ = 0;
   std::uint64_t arena_bytes_ = 0;
+  std::size_t step_bytes_ = 0;  // taken in this step, memfds included
   std::size_t rejections_ = 0;
 
   // What is to be settled: everything said before `tsc`, known once `queued` messages have come.

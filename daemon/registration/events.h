@@ -83,8 +83,8 @@ enum class GoneReason : std::uint8_t {
   kRefused,      // the daemon closed it; `detail` has the reason given
 };
 
-// The connection is over; its logs were drained once more. Last event of the connection: what this process said
-// until now is complete, whatever Settled has told so far.
+// The connection is over; its logs were drained once more. Last event of the connection: what this process
+// said until now is complete, whatever Settled has told so far.
 struct PeerGone {
   ConnectionId connection = 0;
   ProcessId process;

@@ -21,9 +21,9 @@ inline constexpr std::uint32_t kMaxPipelines = 1u << 16;
 inline constexpr std::uint32_t kMaxArenas = 256;  // of one connection
 inline constexpr std::uint32_t kMaxAreas = 4096;  // of one arena
 inline constexpr std::uint32_t kMinLogRecords = 16;
-inline constexpr std::uint32_t kMaxLogRecords = 1u << 20;
-inline constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{4} << 30;         // address space, not memory
-inline constexpr std::uint64_t kMaxConnectionArenas = std::uint64_t{64} << 30;  // bytes of all of them
+inline constexpr std::uint32_t kMaxLogRecords = 1u << 16;
+inline constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{256} << 20;      // address space, not memory
+inline constexpr std::uint64_t kMaxConnectionArenas = std::uint64_t{3} << 30;  // bytes of all of them
 
 inline constexpr std::size_t kMaxConnections = 1024;
 inline constexpr std::size_t kMaxConnectionsOfUser = 128;

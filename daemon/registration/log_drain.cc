@@ -15,17 +15,32 @@ const ArenaView* LogDrain::first_arena() const {
   return first == arenas_.end() ? nullptr : first->second.view.get();
 }
 
-void LogDrain::Drain(Sink& sink) {
-  for (auto& [index, arena] : arenas_) {
-    for (std::uint32_t area = 0; area < arena.view->area_count(); ++area) DrainArea(index, arena, area, sink);
+bool LogDrain::Drain(Sink& sink, std::size_t max_records) {
+  std::size_t total = 0;
+  for (const auto& [index, arena] : arenas_) total += arena.view->area_count();
+  std::size_t first = total == 0 ? 0 : next_area_ % total;
+  std::size_t records = 0;
+  // Two rounds over all areas: from where the last call stopped to the end, then those before.
+  for (int round = 0; round < 2; ++round) {
+    std::size_t position = 0;
+    for (auto& [index, arena] : arenas_) {
+      for (std::uint32_t area = 0; area < arena.view->area_count(); ++area, ++position) {
+        if ((position < first) != (round == 1)) continue;
+        next_area_ = position;
+        if (records >= max_records) return false;
+        records += DrainArea(index, arena, area, sink);
+      }
+    }
   }
+  return true;
 }
 
-void LogDrain::DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink) {
+std::size_t LogDrain::DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink) {
   LogReader& reader = arena.readers[area];
   std::uint64_t malformed = reader.malformed();
+  std::size_t records = 0;
   for (LogRun& run : reader.Drain(*arena.view, area)) {
-    counters_.log_records += run.records.size();
+    records += run.records.size();
     counters_.log_lost += run.lost;
     ActivityRecords event;
     event.process = process_.id();
@@ -34,7 +49,10 @@ void LogDrain::DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, 
     event.lost = run.lost;
     sink.OnActivity(std::move(event));
   }
-  counters_.log_malformed += reader.malformed() - malformed;
+  malformed = reader.malformed() - malformed;
+  counters_.log_records += records;
+  counters_.log_malformed += malformed;
+  return records + malformed;
 }
 
 std::int32_t LogDrain::Tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use,

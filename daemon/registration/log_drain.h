@@ -25,8 +25,10 @@ class LogDrain {
   bool HasArena(std::uint32_t index) const { return arenas_.contains(index); }
   const ArenaView* first_arena() const;
 
-  // Hands everything new to the sink.
-  void Drain(Sink& sink);
+  // Hands everything new to the sink. Stops after about `max_records`, and goes on from there the next time;
+  // a log's head costs its writer nothing, so one process must not be able to keep the daemon reading. True
+  // if every log was read.
+  bool Drain(Sink& sink, std::size_t max_records);
 
   // The thread behind this use of an area, in the daemon's pid namespace; 0 unknown. Threads of other pid
   // namespaces can be found only while they live, so ask early.
@@ -44,11 +46,13 @@ class LogDrain {
     std::uint32_t inner_tid = 0;
     std::int32_t tid = 0;
   };
-  void DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink);
+  // Returns how many records were read, good or not.
+  std::size_t DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink);
 
   const PeerProcess& process_;
   Counters& counters_;
   std::map<std::uint32_t, Arena> arenas_;
+  std::size_t next_area_ = 0;  // to be read first, counted over all arenas
   std::map<std::pair<std::uint32_t, std::uint32_t>, Thread> threads_;  // last one of (arena, area)
 };
 

@@ -123,6 +123,29 @@ TEST_F(ServerTest, ArenasThatCouldHurtAreRefused) {
   EXPECT_EQ(sink().arenas.size(), 1u);
 }
 
+// Heads cost their writer nothing: one that claims full logs all the time gets its turn, and no more than
+// that.
+TEST_F(ServerTest, LogsThatAreAlwaysFullHoldNobodyUp) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  constexpr std::uint32_t kAreas = 100, kRecords = 1u << 15;
+  FakeArena arena(kAreas, kRecords);
+  for (std::uint32_t area = 0; area < kAreas; ++area) {
+    arena.BeginThread(area + 1, area);
+    arena.head(area) = kRecords;
+  }
+  UniqueFd file = ArenaFile(arena);
+  agent.Arena(file, arena.bytes());
+  std::size_t most = 0, before = 0;
+  ASSERT_TRUE(server_.Until([&] {
+    std::size_t now = counters().log_malformed;  // the records are zeroes: none has a known kind
+    most = std::max(most, now - before);
+    before = now;
+    return now >= std::size_t{kAreas} * (kRecords - 2);
+  }));
+  EXPECT_LT(most, 2'000'000u);
+}
+
 TEST_F(ServerTest, NothingSettlesBeforeEverythingQueuedHasCome) {
   RawAgent agent(server_.path());
   ASSERT_TRUE(Open(agent));
