@@ -12,6 +12,7 @@
 
 #include "daemon/capture/denial.h"
 #include "daemon/capture/lost_record.h"
+#include "daemon/capture/placement.h"
 #include "daemon/os/host_files.h"
 
 namespace tailor::capture {
@@ -36,21 +37,62 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(os::Os& os, pid_t p
 
 Status CaptureSession::open_events() {
   notes_ = options_.reasons;
-  // The first event in our own clock carries what else is recorded of tasks and mappings.
-  auto in_our_clock = [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; };
-  auto carrier = std::ranges::find_if(options_.events, in_our_clock);
-  auto carries = static_cast<std::size_t>(carrier - options_.events.begin());
-  if (carrier == options_.events.end()) options_.events.push_back(sideband_only());
+  bool in_our_clock = std::ranges::any_of(
+      options_.events, [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; });
+  if (!in_our_clock) options_.events.push_back(sideband_only());
   for (std::size_t i = 0; i < options_.events.size(); ++i) {
     const EventSpec& spec = options_.events[i];
-    attrs_.push_back(make_attr(spec, i == carries, options_, pid_ != kAllProcesses));
     sources_.push_back(
         {static_cast<std::uint16_t>(i), spec.name, spec.unit, spec.period, spec.precise_ip > 0});
   }
   auto cpus = os::online_cpus(os_);
   if (!cpus) return cpus.error();
   cpus_ = std::move(*cpus);
-  return pid_ == kAllProcesses ? open_thread(kAllProcesses) : attach_process();
+  if (pid_ != kAllProcesses) return open_for_process();
+  make_attrs(false);
+  return open_thread(kAllProcesses);
+}
+
+// The first event in our own clock carries what else is recorded of tasks and mappings.
+void CaptureSession::make_attrs(bool process) {
+  attrs_.clear();
+  bool carried = false;
+  for (const EventSpec& spec : options_.events) {
+    bool carries = !carried && spec.mechanism != Mechanism::kPebs;
+    carried |= carries;
+    attrs_.push_back(make_attr(spec, carries, options_, process));
+  }
+}
+
+Status CaptureSession::open_for_process() {
+  PlacementChoice choice{options_.placement == Placement::kPerCpu, "one event per CPU, as asked for"};
+  if (options_.placement == Placement::kAuto && !options_.enable_on_exec) {
+    choice = choose_placement(observe_target(os_, pid_, cpus_.size(), options_.events.size()));
+  }
+  if (choice.per_cpu) {
+    auto opened = open_per_cpu(choice.reason);
+    bool denied = !opened && (opened.error().code == EACCES || opened.error().code == EPERM);
+    if (!denied || options_.placement == Placement::kPerCpu) return opened;
+    close_all();
+    notes_.push_back("not " + choice.reason + ", because " + opened.error().message);
+  }
+  make_attrs(true);
+  return attach_process();
+}
+
+Status CaptureSession::open_per_cpu(const std::string& reason) {
+  make_attrs(false);
+  auto opened = open_thread(kAllProcesses);
+  if (!opened) return opened;
+  notes_.push_back(reason);
+  filter_.emplace(pid_, options_.follow_children);
+  return Ok{};
+}
+
+void CaptureSession::close_all() {
+  rings_.clear();
+  events_.clear();
+  ring_by_key_.clear();
 }
 
 // Threads that were there get events of their own; threads made by those inherit them. A thread that appears
@@ -115,6 +157,11 @@ Result<UniqueFd> CaptureSession::open_event(std::size_t spec, pid_t tid, int cpu
     auto fd = os_.perf_event_open(attrs_[spec], tid, cpu, -1, 0);
     if (fd) return fd;
     if (fd.error().code == ESRCH && tid != pid_) return fd.error();
+    // For a process there is another way, so kernel mode is not given up for this one.
+    bool denied = fd.error().code == EACCES || fd.error().code == EPERM;
+    if (denied && tid == kAllProcesses && pid_ != kAllProcesses) {
+      return explain_open(os_, fd.error(), attrs_[spec], tid);
+    }
     if (!events_.empty() || !relax(spec, fd.error())) return explain_open(os_, fd.error(), attrs_[spec], tid);
   }
 }
@@ -202,12 +249,17 @@ void CaptureSession::read_early() {
 }
 
 void CaptureSession::drain(ChunkSink& sink) {
+  std::vector<RingChunk> chunks;
   for (RingSlot& slot : rings_) {
     if (std::exchange(slot.layout_changed, false)) sink.on_ring(slot.layout);
-    RingChunk chunk{slot.layout.ring, std::exchange(slot.early, {})};
+    RingChunk& chunk = chunks.emplace_back(slot.layout.ring, std::exchange(slot.early, {}));
     read_ring(slot, chunk.bytes);
     slot.scan.forked.clear();
-    if (!chunk.bytes.empty()) sink.on_chunk(std::move(chunk));
+    if (filter_) filter_->learn(chunk.bytes);
+  }
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (filter_) filter_->apply(rings_[i].layout, chunks[i].bytes);
+    if (!chunks[i].bytes.empty()) sink.on_chunk(std::move(chunks[i]));
   }
 }
 
@@ -261,6 +313,7 @@ int CaptureSession::next_poll_fd(std::size_t index) {
 CaptureCounts CaptureSession::counts() {
   CaptureCounts counts;
   counts.bytes = bytes_;
+  counts.filtered = filter_ ? filter_->removed() : 0;
   for (const RingSlot& slot : rings_) {
     counts.lost += std::max(kernel_losses(slot), slot.scan.lost);
     counts.lost_said += slot.scan.lost;

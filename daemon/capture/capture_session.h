@@ -12,12 +12,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "daemon/capture/event_spec.h"
+#include "daemon/capture/pid_filter.h"
 #include "daemon/capture/record_scan.h"
 #include "daemon/capture/ring.h"
 #include "daemon/capture/ring_chunk.h"
@@ -33,6 +35,7 @@ struct CaptureCounts {
   std::uint64_t bytes = 0;
   std::uint64_t lost = 0;          // for lack of room in a ring, as the kernel counts per event
   std::uint64_t lost_said = 0;     // of these, already told by LOST records in the rings
+  std::uint64_t filtered = 0;      // of other processes, removed
   std::uint64_t broken_rings = 0;  // see Ring::broken
 };
 
@@ -94,6 +97,8 @@ class CaptureSession {
       : os_(os), pid_(pid), options_(std::move(options)) {}
 
   Status open_events();
+  Status open_for_process();
+  Status open_per_cpu(const std::string& reason);
   Status attach_process();
   Status open_thread(pid_t tid);
   Status open_on_cpu(pid_t tid, int cpu);
@@ -102,6 +107,8 @@ class CaptureSession {
   Status join_ring(std::size_t event, int cpu, const perf_event_attr& attr);
   Status map_ring(RingSlot& slot, int fd);
   bool was_inherited(pid_t tid);
+  void make_attrs(bool process);
+  void close_all();
   void read_early();
   void read_ring(RingSlot& slot, std::vector<std::byte>& bytes);
   void tell_untold_losses(RingSlot& slot, ChunkSink& sink);
@@ -114,6 +121,7 @@ class CaptureSession {
   std::vector<perf_event_attr> attrs_;  // per spec, as the kernel accepted them
   std::vector<std::string> notes_;
   std::vector<int> cpus_;
+  std::optional<PidFilter> filter_;  // one event per CPU, for one process
   std::set<pid_t> opened_;
   std::vector<OpenEvent> events_;
   std::vector<RingSlot> rings_;

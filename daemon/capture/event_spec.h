@@ -46,12 +46,19 @@ EventSpec cpu_clock(std::uint64_t hz);
 // The greatest prime not above `n`, at least 2.
 std::uint64_t prime_at_most(std::uint64_t n);
 
+enum class Placement : std::uint8_t {
+  kAuto,  // as choose_placement() says; per thread where a CPU's events are denied
+  kPerThread,
+  kPerCpu,
+};
+
 struct CaptureOptions {
-  std::vector<EventSpec> events;     // at least one
-  std::vector<std::string> reasons;  // why these events: they become the first notes of the session
-  bool enable_on_exec = false;       // nothing is recorded before the process executes a program
-  bool follow_children = false;      // forked processes too, not only threads
-  bool callchain = false;            // user call chains by frame pointers
+  Placement placement = Placement::kAuto;  // of the events of a process
+  std::vector<EventSpec> events;           // at least one
+  std::vector<std::string> reasons;        // why these events: they become the first notes of the session
+  bool enable_on_exec = false;             // nothing is recorded before the process executes a program
+  bool follow_children = false;            // forked processes too, not only threads
+  bool callchain = false;                  // user call chains by frame pointers
   std::uint16_t max_stack = 32;
   bool context_switches = false;
   bool exclude_kernel = false;

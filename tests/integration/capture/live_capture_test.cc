@@ -216,6 +216,28 @@ TEST_F(LiveCapture, TimeOffCpuIsThatOfTheSleeps) {
   EXPECT_GT(away, 50u * 4'000'000);
 }
 
+// Another process computes on the same CPUs: none of it is left.
+TEST_F(LiveCapture, OneEventPerCpuShowsTheProcessAlone) {
+  ChildProcess child({target("busy_threads"), "2", "300", "wait"});
+  ChildProcess other({target("busy_threads"), "1", "300", "wait"});
+  start();
+  CaptureOptions options = options_at(2000);
+  options.placement = Placement::kPerCpu;
+  if (!attach(child.pid(), options)) GTEST_SKIP() << denied_;
+  other.send("\n");
+  child.send("\n");
+  auto cpu_times = parse_cpu_times(child.read_all());
+  auto pid = child.pid();
+  child.wait();
+  finish();
+  expect_consistent();
+  expect_time_covered(cpu_times, options.events[0].period);
+  EXPECT_GT(ended_.filtered, 0u);
+  for (const Event& event : sink_.events.events) {
+    EXPECT_TRUE(event.kind != Kind::kSample || event.pid == pid) << event.pid;
+  }
+}
+
 TEST_F(LiveCapture, AProcessThatDoesNotExistIsSaidSo) {
   start();
   EXPECT_FALSE(attach(0x3FFFFF, options_at(100)));

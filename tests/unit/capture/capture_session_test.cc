@@ -1,10 +1,12 @@
 #include "daemon/capture/capture_session.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "daemon/capture/placement.h"
 #include "daemon/capture/record_decoder.h"
 #include "tests/support/chunk_collector.h"
 #include "tests/support/fake_os.h"
@@ -20,6 +22,7 @@ CaptureOptions clock_options() {
   CaptureOptions options;
   options.events = {cpu_clock(1000)};
   options.ring_bytes = 16 * 4096;
+  options.placement = Placement::kPerThread;
   return options;
 }
 
@@ -178,6 +181,94 @@ TEST(CaptureSession, LossesAddUpToTheRecord) {
   EXPECT_GT(sink.counts().lost, 0u);
   EXPECT_EQ(sink.counts().samples + sink.counts().lost, written);
   EXPECT_EQ((*session)->counts().lost, sink.counts().lost);
+}
+
+// Process 10 and its child 12 stay, 99 is removed, in whichever ring its records are.
+TEST(CaptureSession, OneEventPerCpuKeepsTheRecordsOfTheProcess) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  CaptureOptions options = clock_options();
+  options.placement = Placement::kPerCpu;
+  options.follow_children = true;
+  auto session = CaptureSession::open(os, 10, options);
+  ASSERT_TRUE(session.ok());
+  ASSERT_EQ(os.opened().size(), 2u);
+  EXPECT_EQ(os.opened()[0].pid, -1);
+  EXPECT_FALSE(os.opened()[0].attr.inherit);
+  EventFormat format = format_of(os.opened()[0].attr, options.events[0], 0, kNoTagRegister);
+  auto write = [&](std::size_t cpu, std::int32_t pid) {
+    test::SampleFields fields;
+    fields.pid = fields.tid = pid;
+    fields.user_registers = {1, 2, 3};
+    os.write_record(os.opened()[cpu].fd, test::encode_sample(format, fields));
+  };
+  write(0, 10);
+  write(0, 99);
+  write(0, 12);
+  test::SampleFields parent;
+  parent.pid = parent.tid = 10;
+  os.write_record(
+      os.opened()[1].fd,
+      test::with_sample_id(RecordBytes(PERF_RECORD_FORK, 0).u32(12).u32(10).u32(12).u32(10).u64(1), format,
+                           parent));
+  write(1, 99);
+  write(1, 10);
+  test::ChunkCollector sink;
+  (*session)->number_rings(0);
+  (*session)->drain(sink);
+  sink.settle();
+  auto samples = sink.samples_by_thread();
+  EXPECT_EQ(samples[10], 2u);
+  EXPECT_EQ(samples[12], 1u);
+  EXPECT_EQ(samples.count(99), 0u);
+  EXPECT_EQ((*session)->counts().filtered, 2u);
+  EXPECT_EQ(sink.counts().malformed, 0u);
+}
+
+TEST(CaptureSession, APlacementThatIsDeniedIsSaidSo) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  os.fail_open = [](const perf_event_attr&, pid_t pid, int) { return pid == -1 ? EACCES : 0; };
+  CaptureOptions options = clock_options();
+  options.placement = Placement::kPerCpu;
+  auto refused = CaptureSession::open(os, 10, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("whole CPU"), std::string::npos);
+}
+
+TEST(CaptureSession, TheUsualPlacementIsTakenWhereACpuIsDenied) {
+  FakeOs os;
+  os.proc_files().write("sys/kernel/perf_event_paranoid", "2\n");
+  std::vector<pid_t> threads;
+  for (pid_t tid = 10; tid < 40; ++tid) threads.push_back(tid);
+  os.add_threads(10, threads);
+  os.fail_open = [](const perf_event_attr&, pid_t pid, int) { return pid == -1 ? EACCES : 0; };
+  CaptureOptions options = clock_options();
+  options.placement = Placement::kAuto;
+  rlimit before{};
+  ::getrlimit(RLIMIT_NOFILE, &before);
+  rlimit tight{100, before.rlim_max};  // 60 events are more than half of it
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
+  auto session = CaptureSession::open(os, 10, options);
+  ::setrlimit(RLIMIT_NOFILE, &before);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  EXPECT_EQ((*session)->event_count(), 60u);
+  ASSERT_EQ((*session)->notes().size(), 1u);
+  EXPECT_NE((*session)->notes()[0].find("perf_event_paranoid"), std::string::npos);
+}
+
+TEST(Placement, ByDescriptorsAndSwitches) {
+  EXPECT_FALSE(choose_placement({100, 1000, 100}).per_cpu);
+  EXPECT_TRUE(choose_placement({600, 1000, 0}).per_cpu);
+  EXPECT_TRUE(choose_placement({10, 1000, 50'000}).per_cpu);
+  EXPECT_NE(choose_placement({10, 1000, 50'000}).reason.find("50000 context switches"), std::string::npos);
+}
+
+TEST(Placement, SwitchesAreThoseOfAllThreads) {
+  FakeOs os;
+  os.add_threads(10, {10, 11});
+  EXPECT_EQ(observe_target(os, 10, 4, 2).events_needed, 16u);
+  EXPECT_EQ(observe_target(os, 99, 4, 2).events_needed, 0u);
 }
 
 TEST(CaptureSession, RepeatedCyclesLeaveNothingOpen) {
