@@ -69,22 +69,36 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     std::vector<ComponentId> owners = dictionary.Owners(kTaskLevel, task);
     if (!owners.empty()) task_operators_[task] = owners.front();
   }
-  {
-    Timer timer(times_.compile);
-    WorkScope work(EngineWork::kCompile);
-    auto compiled = jit.Compile(std::move(*sealed), {.level = settings_.level});
-    if (!compiled.ok()) return std::move(compiled).error();
-    code_ = std::move(*compiled);
+  if (ids_.id != 0) {
+    Timer timer(times_.ship);
+    WorkScope work(EngineWork::kRegister);
+    dictionary.Attach("sql", sql_);
+    std::string plan = dictionary.Serialise({ids_.id, ids_.slot, ids_.generation});
+    tailor_plan_load(ids_.id, plan.data(), plan.size());
   }
-  if (ids_.id == 0) return Ok{};
-  Timer timer(times_.ship);
-  WorkScope work(EngineWork::kRegister);
-  dictionary.Attach("sql", sql_);
-  std::string plan = dictionary.Serialise({ids_.id, ids_.slot, ids_.generation});
-  tailor_plan_load(ids_.id, plan.data(), plan.size());
-  code_id_ = tailor_code_new();
-  std::string code = code_->CodeObject(code_id_, ids_.id);
-  tailor_code_load(code_id_, code.data(), code.size());
+  Timer timer(times_.compile);
+  if (!settings_.tiered || settings_.level == jit::OptLevel::kO0)
+    return AddCode(jit, std::move(*sealed), settings_.level);
+  jit::SealedModule later = sealed->Clone();
+  if (Status status = AddCode(jit, std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
+  compiling_ = std::jthread([this, &jit, module = std::move(later)]() mutable {
+    tailor_thread_register("weft compiler");
+    // On failure the unoptimised code goes on being used.
+    (void)AddCode(jit, std::move(module), settings_.level);
+  });
+  return Ok{};
+}
+
+Status CompiledQuery::AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level) {
+  WorkScope work(EngineWork::kCompile);
+  auto compiled = jit.Compile(std::move(module), {.level = level});
+  if (!compiled.ok()) return std::move(compiled).error();
+  Code& code = tiers_.emplace_back(Code{std::move(*compiled), tailor_code_new()});
+  if (code.id != 0) {
+    std::string object = code.module->CodeObject(code.id, ids_.id);
+    tailor_code_load(code.id, object.data(), object.size());
+  }
+  best_.store(code.module.get(), std::memory_order_release);
   return Ok{};
 }
 
@@ -94,7 +108,8 @@ std::uint64_t CompiledQuery::Tag(const FinishStep& step) const {
 }
 
 CompiledQuery::~CompiledQuery() {
-  tailor_code_unload(code_id_);
+  if (compiling_.joinable()) compiling_.join();
+  for (const Code& code : tiers_) tailor_code_unload(code.id);
   tailor_plan_unload(ids_.id);
 }
 

@@ -3,8 +3,10 @@
 
 #include <tailor/agent.h>
 
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "compiler/llvm/jit.h"
@@ -21,6 +23,9 @@ struct CompileSettings {
   jit::OptLevel level = jit::OptLevel::kO2;
   jit::TagStrategy tags = jit::TagStrategy::kR15;
   bool instrument = false;  // count cycles per operator
+  // Compile without optimisation first, so that the query can run at once, and at `level` in the background;
+  // running executions change over at their next morsel.
+  bool tiered = false;
   bool lineage = true;
 };
 
@@ -44,7 +49,8 @@ class CompiledQuery {
   const CompileSettings& settings() const { return settings_; }
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
-  const jit::CompiledModule& code() const { return *code_; }
+  // The best code there is now; it stays loaded as long as the query.
+  const jit::CompiledModule& code() const { return *best_.load(std::memory_order_acquire); }
   const Database& database() const { return database_; }
   const tailor_plan_ids& ids() const { return ids_; }
   const PrepareTimes& times() const { return times_; }
@@ -56,17 +62,24 @@ class CompiledQuery {
   CompiledQuery(std::string sql, const Database& database, const CompileSettings& settings)
       : sql_(std::move(sql)), settings_(settings), database_(database) {}
   Status Generate(jit::Jit& jit);
+  // Compiles, announces and publishes a tier.
+  Status AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level);
 
   std::string sql_;
   CompileSettings settings_;
   const Database& database_;
   Plan plan_;
   Program program_;
-  std::unique_ptr<jit::CompiledModule> code_;
+  struct Code {
+    std::unique_ptr<jit::CompiledModule> module;
+    std::uint64_t id;
+  };
+  std::vector<Code> tiers_;  // written by the maker, then by the compiling thread
+  std::atomic<const jit::CompiledModule*> best_{nullptr};
   tailor_plan_ids ids_{};
-  std::uint64_t code_id_ = 0;
   std::vector<ComponentId> task_operators_;
   PrepareTimes times_;
+  std::jthread compiling_;  // the last member: it uses the others
 };
 
 }  // namespace tailor::weft

@@ -158,7 +158,6 @@ class Execution {
   void RunPipeline(const PipelineProgram& pipeline) {
     std::uint64_t tuples = pipeline.tuples(frame_);
     std::uint64_t morsels = (tuples + pipeline.morsel - 1) / pipeline.morsel;
-    auto* function = query_.code().Function<PipelineFunction>(pipeline.function);
     std::atomic<std::uint64_t> next{0};
     OnWorkers(pipeline.sequential ? 1 : morsels, [&](unsigned worker) {
       tailor_mark_pipeline_begin(pipeline.id);
@@ -167,6 +166,8 @@ class Execution {
         std::uint64_t begin = morsel * pipeline.morsel;
         std::uint64_t end = std::min(begin + pipeline.morsel, tuples);
         tailor_mark_morsel_begin(pipeline.id, begin, end - begin);
+        // Looked up anew: better code may have become ready.
+        auto* function = query_.code().Function<PipelineFunction>(pipeline.function);
         function(frame_.shared, frame_.locals[worker], begin, end);
         tailor_mark_morsel_end(pipeline.id);
       }

@@ -63,67 +63,119 @@ double WorkShare(const std::string& table) {
   return 0.001;
 }
 
+// A folder for the generator's text, removed at the end.
+class TemporaryFolder {
+ public:
+  explicit TemporaryFolder(fs::path path) : path_(std::move(path)) { fs::create_directories(path_, error_); }
+  TemporaryFolder(const TemporaryFolder&) = delete;
+  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+  ~TemporaryFolder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  Status Check() const {
+    if (!error_) return Ok{};
+    return Error{fmt::format("cannot make {}: {}", path_.string(), error_.message()), error_.value()};
+  }
+  const fs::path& path() const { return path_; }
+
+ private:
+  fs::path path_;
+  std::error_code error_;
+};
+
 class Loader {
  public:
   Loader(const TpchLoadOptions& options, std::string generator)
       : options_(options), generator_(std::move(generator)) {}
 
-  Status Load(const TableDefinition& table) {
-    std::string path = fmt::format("{}/{}.weft", options_.directory, table.name);
-    if (OpenTableFile(path).ok()) {
-      Advance(table.name, WorkShare(table.name));
-      return Ok{};
+  // Small databases are generated at once, since starting the generator costs more than its work; large ones
+  // table by table and in pieces of about a scale factor's worth of text, which bounds the temporary space.
+  Status Load(const std::vector<const TableDefinition*>& tables) {
+    if (options_.scale_factor <= 1) return LoadWhole(tables);
+    for (const TableDefinition* table : tables) {
+      if (Status status = LoadInParts(*table); !status.ok()) return status;
     }
-    // A piece holds at most about a scale factor's worth of text, which bounds the temporary space.
-    unsigned parts = table.name == "nation" || table.name == "region"
-                         ? 1
-                         : std::max(1u, static_cast<unsigned>(std::ceil(options_.scale_factor)));
-    std::vector<RowGroup> groups;
-    for (unsigned part = 1; part <= parts; ++part) {
-      if (Status status = LoadPart(table, part, parts, groups); !status.ok()) return status;
-    }
-    return WriteTableFile(path, table, groups, options_.threads);
+    return Ok{};
   }
 
  private:
-  Status LoadPart(const TableDefinition& table, unsigned part, unsigned parts,
-                  std::vector<RowGroup>& groups) {
-    fs::path folder = fs::path(options_.directory) / fmt::format("generate.{}", ::getpid());
-    std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) return Error{fmt::format("cannot make {}: {}", folder.string(), code.message()), code.value()};
-    Status status = LoadPartIn(folder, table, part, parts, groups);
-    fs::remove_all(folder, code);
-    return status;
+  Status LoadWhole(const std::vector<const TableDefinition*>& tables) {
+    TemporaryFolder folder(FolderPath());
+    std::string names;
+    double share = 0;
+    for (const TableDefinition* table : tables) {
+      names += (names.empty() ? "" : ",") + table->name;
+      share += WorkShare(table->name);
+    }
+    if (Status status = Generate(folder, names, {}); !status.ok()) return status;
+    Advance("text", share / 2);
+    for (const TableDefinition* table : tables) {
+      std::vector<RowGroup> groups;
+      if (Status status = Parse(folder, *table, WorkShare(table->name) / 2, groups); !status.ok())
+        return status;
+      if (Status status = WriteTableFile(Path(*table), *table, groups, options_.threads); !status.ok())
+        return status;
+    }
+    return Ok{};
   }
 
-  Status LoadPartIn(const fs::path& folder, const TableDefinition& table, unsigned part, unsigned parts,
-                    std::vector<RowGroup>& groups) {
+  Status LoadInParts(const TableDefinition& table) {
+    bool fixed = table.name == "nation" || table.name == "region";
+    unsigned parts = fixed ? 1 : static_cast<unsigned>(std::ceil(options_.scale_factor));
+    double share = WorkShare(table.name) / parts / 2;
+    std::vector<RowGroup> groups;
+    for (unsigned part = 1; part <= parts; ++part) {
+      TemporaryFolder folder(FolderPath());
+      std::vector<std::string> which;
+      if (parts > 1) which = {"--parts", std::to_string(parts), "--part", std::to_string(part)};
+      if (Status status = Generate(folder, table.name, which); !status.ok()) return status;
+      Advance(table.name, share);
+      if (Status status = Parse(folder, table, share, groups); !status.ok()) return status;
+    }
+    return WriteTableFile(Path(table), table, groups, options_.threads);
+  }
+
+  fs::path FolderPath() const {
+    return fs::path(options_.directory) / fmt::format("generate.{}", ::getpid());
+  }
+  std::string Path(const TableDefinition& table) const {
+    return fmt::format("{}/{}.weft", options_.directory, table.name);
+  }
+
+  Status Generate(const TemporaryFolder& folder, const std::string& tables,
+                  const std::vector<std::string>& which) {
+    if (Status status = folder.Check(); !status.ok()) return status;
     std::vector<std::string> command = {generator_,     "tbl",
                                         "-s",           fmt::format("{}", options_.scale_factor),
-                                        "-T",           table.name,
-                                        "--output-dir", folder.string(),
+                                        "-T",           tables,
+                                        "--output-dir", folder.path().string(),
                                         "-n",           std::to_string(options_.threads),
                                         "-q",           "--no-progress"};
-    if (parts > 1) {
-      command.insert(command.end(), {"--parts", std::to_string(parts), "--part", std::to_string(part)});
+    command.insert(command.end(), which.begin(), which.end());
+    return Run(command, (folder.path() / "errors.txt").string());
+  }
+
+  // Text of a table: "lineitem.tbl", or in parts "lineitem/lineitem.3.tbl".
+  static fs::path FindText(const TemporaryFolder& folder, const std::string& table) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder.path())) {
+      std::string stem = entry.path().stem().string();
+      if (entry.path().extension() == ".tbl" && stem.substr(0, stem.find('.')) == table) return entry.path();
     }
-    double share = WorkShare(table.name) / parts;
-    Status ran = Run(command, (folder / "errors.txt").string());
-    if (!ran.ok()) return ran;
-    Advance(table.name, share / 2);
-    fs::path text_path;
-    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
-      if (entry.path().extension() == ".tbl") text_path = entry.path();
-    }
-    if (text_path.empty()) return Error{fmt::format("{} wrote no table {}", generator_, table.name)};
-    Result<MappedFile> text = MappedFile::Open(text_path.string());
+    return {};
+  }
+
+  Status Parse(const TemporaryFolder& folder, const TableDefinition& table, double share,
+               std::vector<RowGroup>& groups) {
+    fs::path path = FindText(folder, table.name);
+    if (path.empty()) return Error{fmt::format("{} wrote no table {}", generator_, table.name)};
+    Result<MappedFile> text = MappedFile::Open(path.string());
     if (!text.ok()) return std::move(text).error();
     std::string_view bytes(reinterpret_cast<const char*>(text->bytes().data()), text->bytes().size());
     double total = static_cast<double>(std::max<std::size_t>(bytes.size(), 1));
     Result<std::vector<RowGroup>> parsed = ParseDelimited(
-        bytes, text_path.string(), table.columns, DelimitedFormat{}, options_.threads,
-        [&](std::size_t done) { Advance(table.name, share / 2 * static_cast<double>(done) / total); });
+        bytes, path.string(), table.columns, DelimitedFormat{}, options_.threads,
+        [&](std::size_t done) { Advance(table.name, share * static_cast<double>(done) / total); });
     if (!parsed.ok()) return std::move(parsed).error();
     std::move(parsed->begin(), parsed->end(), std::back_inserter(groups));
     return Ok{};
@@ -178,17 +230,15 @@ Status LoadTpch(const TpchLoadOptions& options) {
   std::error_code code;
   fs::create_directories(options.directory, code);
   if (code) return Error{fmt::format("cannot make {}: {}", options.directory, code.message()), code.value()};
-  bool complete = std::ranges::all_of(TpchTables(), [&](const TableDefinition& table) {
-    return OpenTableFile(fmt::format("{}/{}.weft", options.directory, table.name)).ok();
-  });
-  if (complete) return Ok{};
+  std::vector<const TableDefinition*> missing;
+  for (const TableDefinition& table : TpchTables()) {
+    if (!OpenTableFile(fmt::format("{}/{}.weft", options.directory, table.name)).ok())
+      missing.push_back(&table);
+  }
+  if (missing.empty()) return Ok{};
   Result<std::string> generator = FindTpchGenerator();
   if (!generator.ok()) return std::move(generator).error();
-  Loader loader(options, *generator);
-  for (const TableDefinition& table : TpchTables()) {
-    if (Status status = loader.Load(table); !status.ok()) return status;
-  }
-  return Ok{};
+  return Loader(options, *generator).Load(missing);
 }
 
 }  // namespace tailor::weft

@@ -56,6 +56,7 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
                  "label of the executions, key=value (user, database, application, trace_id ...)");
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
+  app.add_flag("--tiered", out.tiered, "run unoptimised code until the optimised is ready");
   app.add_flag("--no-tags", raw.no_tags, "keep no tag around shared code");
   app.add_flag("--no-lineage", raw.no_lineage, "generate code without lineage");
   app.add_flag("--json", raw.json, "rows as JSON");
@@ -109,6 +110,11 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   app.fallthrough();
   AddOptions(app, out, raw);
   CLI::App* load = app.add_subcommand("load-tpch", "generate and store the TPC-H tables of a scale factor");
+  CLI::App* csv = app.add_subcommand("load-csv", "store a CSV file as a table of the folder given by --data");
+  csv->add_option("file", out.csv.path, "the CSV file")->required();
+  csv->add_option("--table", out.csv.table, "name of the table (default: that of the file)");
+  csv->add_option("--delimiter", out.csv.delimiter, "between two fields")->capture_default_str();
+  csv->add_flag("!--no-header", out.csv.header, "the first line is a row already");
   CLI::App* explain = app.add_subcommand("explain", "print the plan instead of running the query");
   try {
     app.parse(argc, argv);
@@ -129,7 +135,12 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   }
   if (Status status = CollectQueries(raw, out); !status.ok()) return std::move(status).error();
   if (load->parsed()) {
-    out.command = CommandLine::Command::kLoad;
+    out.command = CommandLine::Command::kLoadTpch;
+  } else if (csv->parsed()) {
+    out.command = CommandLine::Command::kLoadCsv;
+    out.csv.threads = out.threads;
+    out.csv.directory = out.data;
+    if (out.data.empty()) return Error{"load-csv needs --data FOLDER, where the table goes"};
   } else if (explain->parsed()) {
     out.command = CommandLine::Command::kExplain;
   } else if (!out.queries.empty()) {

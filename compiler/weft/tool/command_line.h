@@ -8,21 +8,24 @@
 
 #include "compiler/llvm/jit.h"
 #include "compiler/weft/exec/result_set.h"
+#include "compiler/weft/storage/csv_import.h"
 #include "proto/base/result.h"
 
 namespace tailor::weft {
 
 struct CommandLine {
-  enum class Command { kRun, kExplain, kLoad, kShell };
+  enum class Command { kRun, kExplain, kLoadTpch, kLoadCsv, kShell };
   Command command = Command::kShell;
   std::vector<std::pair<std::string, std::string>> queries;  // name, text
 
   std::string data;  // directory with table files; empty: the TPC-H tables of `scale_factor`
   double scale_factor = 1;
+  CsvOptions csv;  // load-csv
   unsigned threads = 1;
   unsigned repeat = 1;
   unsigned concurrent = 1;
   jit::OptLevel level = jit::OptLevel::kO2;
+  bool tiered = false;
   bool tags = true;
   bool lineage = true;
   bool instrument = false;

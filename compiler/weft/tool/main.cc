@@ -78,10 +78,14 @@ Result<std::unique_ptr<tailor::jit::Jit>> MakeJit() {
 }
 
 int Run(const CommandLine& command) {
+  if (command.command == CommandLine::Command::kLoadCsv) {
+    Status imported = ImportCsv(command.csv);
+    return imported.ok() ? 0 : Report(imported.error());
+  }
   auto database = OpenTables(command);
   if (!database.ok()) return Report(database.error());
   RegisterColumns(**database);
-  if (command.command == CommandLine::Command::kLoad) return 0;
+  if (command.command == CommandLine::Command::kLoadTpch) return 0;
   auto jit = MakeJit();
   if (!jit.ok()) return Report(jit.error());
   if (command.command == CommandLine::Command::kShell) return RunShell(command, **database, **jit);

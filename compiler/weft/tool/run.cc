@@ -124,6 +124,7 @@ Status RunQuery(const CommandLine& command, const std::string& name, const std::
   CompileSettings settings;
   settings.name = name;
   settings.level = command.level;
+  settings.tiered = command.tiered;
   settings.tags = command.tags ? jit::TagStrategy::kR15 : jit::TagStrategy::kNone;
   settings.lineage = command.lineage;
   settings.instrument = command.instrument;

@@ -1,0 +1,189 @@
+// Small queries from text to answer: every kind of operator, errors, and executions at once.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "compiler/weft/exec/execution.h"
+#include "compiler/weft/runtime/symbols.h"
+#include "compiler/weft/storage/table_file.h"
+
+namespace tailor::weft {
+namespace {
+
+using testing::HasSubstr;
+
+// r(k, v, s): keys 0 .. 2999 thrice, k null in every 10th row; u(k, name): even keys below 100.
+class WeftExec : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    folder_ = std::filesystem::path(testing::TempDir()) / ("weft_exec." + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder_);
+    ColumnType key{.kind = ColumnKind::kInt64, .nullable = true};
+    ColumnType money{.kind = ColumnKind::kDecimal, .precision = 12, .scale = 2};
+    ColumnType text{.kind = ColumnKind::kVarchar, .nullable = true};
+    std::ostringstream r, u;
+    for (int i = 0; i < 9000; ++i) {
+      r << (i % 10 == 9 ? "" : std::to_string(i % 3000)) << "|" << i % 7 << ".25|"
+        << (i % 2 == 0 ? "even" : "odd") << "|\n";
+    }
+    for (int i = 0; i < 100; i += 2) u << i << "|name " << i << "|\n";
+    Write({"r", {{"k", key}, {"v", money}, {"s", text}}, 0}, r.str());
+    Write({"u", {{"k", {.kind = ColumnKind::kInt64}}, {"name", text}}, 1}, u.str());
+    database_ = std::move(*Database::Open(folder_.string())).release();
+    jit_ = std::move(*jit::Jit::Create()).release();
+    for (const RuntimeSymbol& symbol : RuntimeSymbols())
+      ASSERT_TRUE(jit_->Define(symbol.name, symbol.address).ok());
+  }
+  static void TearDownTestSuite() {
+    delete jit_;
+    delete database_;
+    std::filesystem::remove_all(folder_);
+  }
+  static void Write(const TableDefinition& definition, const std::string& text) {
+    auto groups = ParseDelimited(text, "text", definition.columns, {}, 1, {});
+    ASSERT_TRUE(groups.ok()) << groups.error().message;
+    ASSERT_TRUE(
+        WriteTableFile((folder_ / (definition.name + ".weft")).string(), definition, *groups, 1).ok());
+  }
+
+  std::unique_ptr<CompiledQuery> Compile(const std::string& sql, CompileSettings settings = {}) {
+    auto query = CompiledQuery::Make(sql, *database_, *jit_, settings);
+    EXPECT_TRUE(query.ok()) << query.error().message;
+    return query.ok() ? std::move(*query) : nullptr;
+  }
+  // The answer as text, on one and on three workers, unoptimised and optimised: all the same.
+  std::string Answer(const std::string& sql) {
+    std::string answer;
+    for (jit::OptLevel level : {jit::OptLevel::kO0, jit::OptLevel::kO2}) {
+      auto query = Compile(sql, {.level = level});
+      if (query == nullptr) return "";
+      for (unsigned workers : {1u, 3u}) {
+        WorkerPool pool(workers);
+        auto outcome = Execute(*query, pool, {});
+        if (!outcome.ok()) return outcome.error().message;
+        std::ostringstream out;
+        Print(out, outcome->result, ResultFormat::kPipes);
+        std::string rows = out.str().substr(out.str().find('\n') + 1);
+        if (answer.empty()) answer = rows;
+        EXPECT_EQ(rows, answer) << sql << " on " << workers << " workers";
+      }
+    }
+    return answer;
+  }
+
+  static inline std::filesystem::path folder_;
+  static inline Database* database_ = nullptr;
+  static inline jit::Jit* jit_ = nullptr;
+};
+
+TEST_F(WeftExec, AggregatesNullsAndNothing) {
+  EXPECT_EQ(Answer("select count(*), count(k), min(k), max(k), sum(v) from r"),
+            "9000|8100|0|2998|29245.00\n");
+  EXPECT_EQ(Answer("select count(*), sum(v), max(s) from r where v < 0"), "0|null|null\n");
+}
+
+TEST_F(WeftExec, GroupsWithNullKeys) {
+  EXPECT_EQ(Answer("select k, count(*) from r where k is null or k < 2 group by k order by k nulls first"),
+            "null|900\n0|3\n1|3\n");
+  EXPECT_EQ(Answer("select s, count(*), sum(v) from r group by s order by s"),
+            "even|4500|14623.00\nodd|4500|14622.00\n");
+}
+
+TEST_F(WeftExec, JoinsOfAllKinds) {
+  EXPECT_EQ(Answer("select count(*), min(name) from r, u where r.k = u.k"), "150|name 0\n");
+  EXPECT_EQ(Answer("select count(*), count(name) from r left join u on r.k = u.k"), "9000|150\n");
+  EXPECT_EQ(Answer("select count(*), count(r.k) from u left join r on r.k = u.k and r.v > 6"), "50|21\n")
+      << "the join condition leaves a row for every name";
+  EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k)"), "150\n");
+  EXPECT_EQ(Answer("select count(*) from r where not exists (select * from u where u.k = r.k)"), "8850\n");
+  EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k) or v > 6"), "1414\n");
+}
+
+TEST_F(WeftExec, SortsAndLimits) {
+  EXPECT_EQ(Answer("select k, name from u order by k desc limit 3"), "98|name 98\n96|name 96\n94|name 94\n");
+  EXPECT_EQ(Answer("select name from u where name like '%8' order by name"),
+            "name 18\nname 28\nname 38\nname 48\nname 58\nname 68\nname 78\nname 8\nname 88\nname 98\n");
+}
+
+TEST_F(WeftExec, BurnedCostIsTheIdentity) {
+  EXPECT_EQ(Answer("select sum(weft_burn_inline(v, 5)), sum(weft_burn_call(k, 5)) from r"),
+            Answer("select sum(v), sum(k) from r"));
+}
+
+TEST_F(WeftExec, MemoryLimitAndCancelAreErrors) {
+  auto query = Compile("select k, count(*) from r group by k");
+  ASSERT_NE(query, nullptr);
+  WorkerPool pool(2);
+  ExecuteOptions little;
+  little.memory_limit = 100'000;
+  auto refused = Execute(*query, pool, little);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("memory limit"));
+  std::atomic<bool> cancel{true};
+  ExecuteOptions cancelled;
+  cancelled.cancel = &cancel;
+  auto stopped = Execute(*query, pool, cancelled);
+  ASSERT_FALSE(stopped.ok());
+  EXPECT_EQ(stopped.error().message, "cancelled");
+  EXPECT_TRUE(Execute(*query, pool, {}).ok()) << "the query is as good as before";
+}
+
+TEST_F(WeftExec, ExecutionsOfOneQueryAtOnce) {
+  auto query = Compile("select s, count(*) from r, u where r.k = u.k group by s order by s");
+  ASSERT_NE(query, nullptr);
+  std::vector<std::jthread> sessions;
+  for (int i = 0; i < 4; ++i) {
+    sessions.emplace_back([&] {
+      WorkerPool pool(2);
+      for (int run = 0; run < 20; ++run) {
+        auto outcome = Execute(*query, pool, {});
+        ASSERT_TRUE(outcome.ok());
+        ASSERT_EQ(outcome->result.rows.size(), 1u);
+        EXPECT_EQ(PlainText(outcome->result.rows[0][1]), "150");
+      }
+    });
+  }
+}
+
+TEST_F(WeftExec, TiersGiveOneAnswer) {
+  auto query = Compile("select sum(v), count(*) from r where k < 1000", {.tiered = true});
+  ASSERT_NE(query, nullptr);
+  WorkerPool pool(2);
+  std::set<std::string> answers;
+  for (int run = 0; run < 2000 && (run < 20 || query->code().level() == jit::OptLevel::kO0); ++run) {
+    auto outcome = Execute(*query, pool, {});
+    ASSERT_TRUE(outcome.ok());
+    answers.insert(PlainText(outcome->result.rows[0][0]));
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_EQ(query->code().level(), jit::OptLevel::kO2);
+  EXPECT_EQ(answers.size(), 1u);
+}
+
+TEST_F(WeftExec, InstrumentedCodeChargesTheOperatorThatWorks) {
+  auto query = Compile("select sum(weft_burn_call(v, 200)) from r", {.instrument = true});
+  ASSERT_NE(query, nullptr);
+  WorkerPool pool(1);
+  auto outcome = Execute(*query, pool, {});
+  ASSERT_TRUE(outcome.ok());
+  std::uint64_t all = 0, most = 0;
+  ComponentId bearer = 0;
+  for (ComponentId id = 1; id < outcome->operator_cycles.size(); ++id) {
+    all += outcome->operator_cycles[id];
+    if (outcome->operator_cycles[id] > most) {
+      most = outcome->operator_cycles[id];
+      bearer = id;
+    }
+  }
+  EXPECT_GT(most, all / 2);
+  const Operator* op = query->plan().root.get();
+  while (op->id != bearer) op = op->inputs[0].get();
+  EXPECT_EQ(op->kind(), OperatorKind::kMap);
+}
+
+}  // namespace
+}  // namespace tailor::weft
