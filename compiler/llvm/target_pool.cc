@@ -24,6 +24,8 @@ llvm::CodeGenOptLevel LlvmLevel(OptLevel level) {
 Result<std::unique_ptr<TargetPool>> TargetPool::Create() {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  // For the inline assembly that engines may generate.
+  llvm::InitializeNativeTargetAsmParser();
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
   if (!builder) return Error{"LLVM does not know this host: " + llvm::toString(builder.takeError())};
   if (!builder->getTargetTriple().isOSBinFormatELF() ||
