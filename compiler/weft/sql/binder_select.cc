@@ -61,7 +61,7 @@ StatementBinder::Bound StatementBinder::select(const ast::Select& select, const 
   } else if (!failed_) {
     if (select.where) plan = filter(std::move(plan), *select.where, {.scope = &scope}, nullptr);
     group(select, &scope, &plan, &grouping);
-    Context context{.scope = &scope, .aggregates = &grouping.results};
+    Context context{.scope = &scope, .aggregates = &grouping.results, .grouping = &grouping};
     if (select.having) plan = filter(std::move(plan), *select.having, context, &grouping);
     bind_targets(select, &scope, &plan, &grouping, &bound);
     if (!failed_) bind_order(select, &scope, &plan, &grouping, &bound);
@@ -105,7 +105,7 @@ const Iu* StatementBinder::unit_of(ExprPtr e, const std::string& name, LogicalPt
 
 void StatementBinder::bind_targets(const ast::Select& select, Scope* scope, LogicalPtr* plan,
                                    Grouping* grouping, Bound* bound) {
-  Context context{.scope = scope, .plan = plan, .aggregates = &grouping->results};
+  Context context{.scope = scope, .plan = plan, .aggregates = &grouping->results, .grouping = grouping};
   for (const auto& target : select.targets) {
     if (target.expr->kind == ast::Kind::kStar) {
       if (grouping->active) fail(target.expr->location, "* does not go with group by");
@@ -146,7 +146,7 @@ const Iu* StatementBinder::order_unit(const ast::Expr& key, const ast::Select& s
       if (column.name == key.text) return column.iu;
     }
   }
-  Context context{.scope = scope, .plan = plan, .aggregates = &grouping->results};
+  Context context{.scope = scope, .plan = plan, .aggregates = &grouping->results, .grouping = grouping};
   ExprPtr e = after_grouping(expr(key, context), key.location, *scope, *grouping);
   if (!select.distinct) return unit_of(std::move(e), "sort key", plan);
   bool selected = e->kind() == ExprKind::kIu &&

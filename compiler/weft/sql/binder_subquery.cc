@@ -16,6 +16,19 @@ void StatementBinder::make_nullable(const Logical& node) {
   for (const Iu* iu : available(node)) const_cast<Iu*>(iu)->type.nullable = true;
 }
 
+// Above a grouping a subquery may refer to group keys only.
+void StatementBinder::check_visible(const Logical& subquery, int location, const Context& context) {
+  if (failed_ || context.grouping == nullptr || !context.grouping->active) return;
+  IuSet visible = available(**context.plan);
+  IuSet used = free_units(subquery);
+  for (const Relation& relation : context.scope->relations) {
+    for (const NamedColumn& column : relation.columns) {
+      if (!used.contains(column.iu) || visible.contains(column.iu)) continue;
+      fail(location, fmt::format("{} has to be in group by to be used in this subquery", column.name));
+    }
+  }
+}
+
 // The condition under which a row of the subquery counts. For "not in" a row whose comparison is null counts
 // too: one such row makes "not in" not true.
 std::vector<ExprPtr> StatementBinder::membership(const ast::Expr& e, const Bound& bound, bool negated,
@@ -28,6 +41,9 @@ std::vector<ExprPtr> StatementBinder::membership(const ast::Expr& e, const Bound
   }
   for (std::size_t i = 0; i < e.args.size(); ++i) {
     ExprPtr left = expr(*e.args[i], context);
+    if (context.grouping != nullptr) {
+      left = after_grouping(std::move(left), e.args[i]->location, *context.scope, *context.grouping);
+    }
     ExprPtr right = make_iu(bound.columns[i].iu);
     ExprPtr equal = checked(e.location, make_compare(CompareOp::kEqual, left->clone(), right->clone()));
     if (negated && equal->type.nullable) {
@@ -47,6 +63,7 @@ bool StatementBinder::join_conjunct(const ast::Expr& e, bool negated, const Cont
   if (e.kind != ast::Kind::kExists && e.kind != ast::Kind::kInSubquery) return false;
   bool anti = negated != e.negated;
   Bound bound = select(*e.subquery, context.scope);
+  check_visible(*bound.root, e.location, context);
   if (failed_) return true;
   std::vector<ExprPtr> condition = membership(e, bound, anti, context);
   attach(anti ? JoinKind::kAnti : JoinKind::kSemi, context.plan, std::move(bound.root), std::move(condition));
@@ -56,6 +73,7 @@ bool StatementBinder::join_conjunct(const ast::Expr& e, bool negated, const Cont
 ExprPtr StatementBinder::mark_subquery(const ast::Expr& e, const Context& context) {
   if (context.plan == nullptr) return fail(e.location, "a subquery is not possible here");
   Bound bound = select(*e.subquery, context.scope);
+  check_visible(*bound.root, e.location, context);
   if (failed_) return make_constant(Value::boolean(false));
   std::vector<ExprPtr> condition = membership(e, bound, e.negated, context);
   // Inside a larger expression the difference between false and null could matter.
@@ -74,6 +92,7 @@ ExprPtr StatementBinder::mark_subquery(const ast::Expr& e, const Context& contex
 ExprPtr StatementBinder::scalar_subquery(const ast::Expr& e, const Context& context) {
   if (context.plan == nullptr) return fail(e.location, "a subquery is not possible here");
   Bound bound = select(*e.subquery, context.scope);
+  check_visible(*bound.root, e.location, context);
   if (failed_) return make_constant(Value::boolean(false));
   if (bound.columns.size() != 1) return fail(e.location, "this subquery has to have one column");
   const Iu* value = bound.columns[0].iu;

@@ -22,8 +22,14 @@ inline bool flag_of(const nlohmann::json& node, const char* name) {
   return member(node, name) == true;
 }
 
+// 0 where the member is missing: that is what leaving out a default means.
+inline int integer_of(const nlohmann::json& node, const char* name) {
+  const nlohmann::json& value = member(node, name);
+  return value.is_number_integer() ? value.get<int>() : 0;
+}
+
 inline int location_of(const nlohmann::json& body) {
-  return body.value("location", -1);
+  return member(body, "location").is_number_integer() ? integer_of(body, "location") : -1;
 }
 
 // The texts of a list of String nodes: names of columns, functions, types, operators.

@@ -30,13 +30,6 @@ class StatementBinder {
   int location() const { return location_; }
 
  private:
-  // Where an expression is bound: what names mean, and the algebra below it, on which subqueries are joined.
-  struct Context {
-    const Scope* scope = nullptr;
-    LogicalPtr* plan = nullptr;  // null where subqueries are not allowed
-    // Results of the aggregates of this statement by their place in the tree; null where there are none.
-    const std::unordered_map<const ast::Expr*, ExprPtr>* aggregates = nullptr;
-  };
   // The state of grouping one statement.
   struct Grouping {
     std::unordered_map<const ast::Expr*, ExprPtr> results;
@@ -47,6 +40,14 @@ class StatementBinder {
     std::vector<LogicalAggregate> aggregates;
     std::uint64_t input_rows = 0;
     bool active = false;
+  };
+  // Where an expression is bound: what names mean, and the algebra below it, on which subqueries are joined.
+  struct Context {
+    const Scope* scope = nullptr;
+    LogicalPtr* plan = nullptr;  // null where subqueries are not allowed
+    // Results of the aggregates of this statement by their place in the tree; null where there are none.
+    const std::unordered_map<const ast::Expr*, ExprPtr>* aggregates = nullptr;
+    const Grouping* grouping = nullptr;  // what names stand for above the grouping; null below it
   };
 
   ExprPtr fail(int location, const std::string& message);
@@ -102,6 +103,7 @@ class StatementBinder {
   ExprPtr mark_subquery(const ast::Expr& e, const Context& context);
   std::vector<ExprPtr> membership(const ast::Expr& e, const Bound& bound, bool negated,
                                   const Context& context);
+  void check_visible(const Logical& subquery, int location, const Context& context);
   void make_nullable(const Logical& node);
 
   const Catalog& catalog_;

@@ -28,9 +28,9 @@ std::unique_ptr<ast::Select> TreeReader::select(const Json& node) {
   read_with(node, result.get());
   read_targets(node, result.get());
   for (const Json& item : member(node, "fromClause")) result->from.push_back(table(item));
-  if (node.contains("whereClause")) result->where = expr(node["whereClause"]);
+  if (node.contains("whereClause")) result->where = expr(member(node, "whereClause"));
   for (const Json& item : member(node, "groupClause")) result->group_by.push_back(expr(item));
-  if (node.contains("havingClause")) result->having = expr(node["havingClause"]);
+  if (node.contains("havingClause")) result->having = expr(member(node, "havingClause"));
   read_order(node, result.get());
   read_limit(node, result.get());
   return result;
@@ -38,14 +38,14 @@ std::unique_ptr<ast::Select> TreeReader::select(const Json& node) {
 
 void TreeReader::read_with(const Json& node, ast::Select* into) {
   if (!node.contains("withClause")) return;
-  const Json& with = node["withClause"];
+  const Json& with = member(node, "withClause");
   if (flag_of(with, "recursive")) fail(location_of(with), "weft does not have recursive queries");
   for (const Json& item : member(with, "ctes")) {
-    const Json& body = item["CommonTableExpr"];
+    const Json& body = member(item, "CommonTableExpr");
     const Json& query = member(body, "ctequery");
     if (!query.contains("SelectStmt")) return fail(location_of(body), "only a select can be named by with");
-    into->with.push_back(
-        {text_of(body, "ctename"), strings_of(member(body, "aliascolnames")), select(query["SelectStmt"])});
+    into->with.push_back({text_of(body, "ctename"), strings_of(member(body, "aliascolnames")),
+                          select(member(query, "SelectStmt"))});
   }
 }
 
@@ -54,14 +54,14 @@ void TreeReader::read_targets(const Json& node, ast::Select* into) {
   into->distinct = !distinct.empty();
   if (into->distinct && !distinct[0].empty()) fail(-1, "weft does not have distinct on");
   for (const Json& item : member(node, "targetList")) {
-    const Json& body = item["ResTarget"];
+    const Json& body = member(item, "ResTarget");
     into->targets.push_back({expr(member(body, "val")), text_of(body, "name")});
   }
 }
 
 void TreeReader::read_order(const Json& node, ast::Select* into) {
   for (const Json& item : member(node, "sortClause")) {
-    const Json& body = item["SortBy"];
+    const Json& body = member(item, "SortBy");
     ast::OrderKey key;
     key.expr = expr(member(body, "node"));
     key.descending = text_of(body, "sortby_dir") == "SORTBY_DESC";
@@ -75,7 +75,7 @@ void TreeReader::read_order(const Json& node, ast::Select* into) {
 void TreeReader::read_limit(const Json& node, ast::Select* into) {
   if (node.contains("limitOffset")) fail(-1, "weft does not have offset");
   if (!node.contains("limitCount")) return;
-  ast::ExprPtr count = expr(node["limitCount"]);
+  ast::ExprPtr count = expr(member(node, "limitCount"));
   if (count->kind == ast::Kind::kNull) return;  // "limit all"
   if (count->kind != ast::Kind::kInteger) return fail(count->location, "a limit has to be a whole number");
   std::uint64_t rows = 0;
@@ -88,7 +88,7 @@ void TreeReader::read_limit(const Json& node, ast::Select* into) {
 ast::Table TreeReader::table(const Json& node) {
   ast::Table result;
   if (node.contains("RangeVar")) {
-    const Json& body = node["RangeVar"];
+    const Json& body = member(node, "RangeVar");
     result.name = text_of(body, "relname");
     result.location = location_of(body);
     result.alias = text_of(member(body, "alias"), "aliasname");
@@ -96,7 +96,7 @@ ast::Table TreeReader::table(const Json& node) {
     return result;
   }
   if (node.contains("RangeSubselect")) {
-    const Json& body = node["RangeSubselect"];
+    const Json& body = member(node, "RangeSubselect");
     result.kind = ast::TableKind::kSubquery;
     result.alias = text_of(member(body, "alias"), "aliasname");
     result.column_aliases = strings_of(member(member(body, "alias"), "colnames"));
@@ -104,7 +104,7 @@ ast::Table TreeReader::table(const Json& node) {
     if (flag_of(body, "lateral")) fail(-1, "weft does not have lateral");
     return result;
   }
-  if (node.contains("JoinExpr")) return join(node["JoinExpr"]);
+  if (node.contains("JoinExpr")) return join(member(node, "JoinExpr"));
   fail(-1, "weft does not have this kind of table in from");
   return result;
 }
@@ -120,7 +120,7 @@ ast::Table TreeReader::join(const Json& body) {
     fail(-1, "join with on: weft does not have natural or using");
   result.left = std::make_unique<ast::Table>(table(member(body, "larg")));
   result.right = std::make_unique<ast::Table>(table(member(body, "rarg")));
-  if (body.contains("quals")) result.condition = expr(body["quals"]);
+  if (body.contains("quals")) result.condition = expr(member(body, "quals"));
   return result;
 }
 

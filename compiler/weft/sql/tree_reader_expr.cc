@@ -20,7 +20,7 @@ ast::ExprPtr make(ast::Kind kind, int location, std::string text = {}) {
 const char* interval_unit(const nlohmann::json& type_name) {
   const nlohmann::json& modifiers = member(type_name, "typmods");
   if (modifiers.empty()) return "";
-  switch (member(member(modifiers[0], "A_Const"), "ival").value("ival", 0)) {
+  switch (integer_of(member(member(modifiers[0], "A_Const"), "ival"), "ival")) {
     case 1 << 1:
       return " month";
     case 1 << 2:
@@ -81,8 +81,8 @@ ast::ExprPtr TreeReader::column(const Json& body) {
 }
 
 std::string TreeReader::whole_number(const Json& body) const {
-  const Json& value = body["ival"];
-  if (value.contains("ival")) return std::to_string(value.value("ival", 0));
+  const Json& value = member(body, "ival");
+  if (value.contains("ival")) return std::to_string(integer_of(value, "ival"));
   auto at = static_cast<std::size_t>(std::max(location_of(body), 0));
   if (at >= sql_.size() || sql_[at] != '-') return "0";
   at = sql_.find_first_not_of(" \t\r\n", at + 1);
@@ -98,15 +98,15 @@ ast::ExprPtr TreeReader::constant(const Json& body) {
     return make(ast::Kind::kInteger, location, whole_number(body));
   }
   if (body.contains("fval")) {
-    std::string digits = text_of(body["fval"], "fval");
+    std::string digits = text_of(member(body, "fval"), "fval");
     if (digits.find_first_of("eE") != std::string::npos) return unsupported(body, "numbers with an exponent");
     bool integer = digits.find('.') == std::string::npos;
     return make(integer ? ast::Kind::kInteger : ast::Kind::kDecimal, location, std::move(digits));
   }
   if (body.contains("boolval")) {
-    return make(ast::Kind::kBool, location, flag_of(body["boolval"], "boolval") ? "true" : "false");
+    return make(ast::Kind::kBool, location, flag_of(member(body, "boolval"), "boolval") ? "true" : "false");
   }
-  if (body.contains("sval")) return make(ast::Kind::kString, location, text_of(body["sval"], "sval"));
+  if (body.contains("sval")) return make(ast::Kind::kString, location, text_of(member(body, "sval"), "sval"));
   return unsupported(body, "this constant");
 }
 
@@ -149,7 +149,7 @@ ast::ExprPtr TreeReader::plain_operator(const Json& body) {
   bool unary = !body.contains("lexpr");
   auto e = make(unary ? ast::Kind::kUnary : ast::Kind::kBinary, location_of(body),
                 name.empty() ? "" : name.back());
-  if (!unary) e->args.push_back(expr(body["lexpr"]));
+  if (!unary) e->args.push_back(expr(member(body, "lexpr")));
   e->args.push_back(expr(member(body, "rexpr")));
   return e;
 }
@@ -178,11 +178,11 @@ ast::ExprPtr TreeReader::call(const Json& body) {
 ast::ExprPtr TreeReader::case_expr(const Json& body) {
   auto e = make(ast::Kind::kCase, location_of(body));
   for (const Json& item : member(body, "args")) {
-    const Json& when = item["CaseWhen"];
+    const Json& when = member(item, "CaseWhen");
     ast::ExprPtr condition = expr(member(when, "expr"));
     if (body.contains("arg")) {  // "case x when 1": the condition is x = 1
       auto equal = make(ast::Kind::kBinary, condition->location, "=");
-      equal->args.push_back(expr(body["arg"]));
+      equal->args.push_back(expr(member(body, "arg")));
       equal->args.push_back(std::move(condition));
       condition = std::move(equal);
     }
@@ -191,7 +191,7 @@ ast::ExprPtr TreeReader::case_expr(const Json& body) {
   }
   if (body.contains("defresult")) {
     e->has_else = true;
-    e->args.push_back(expr(body["defresult"]));
+    e->args.push_back(expr(member(body, "defresult")));
   }
   return e;
 }
@@ -208,7 +208,7 @@ ast::ExprPtr TreeReader::cast(const Json& body) {
   auto e = make(ast::Kind::kCast, location, std::move(name));
   e->args.push_back(expr(member(body, "arg")));
   for (const Json& modifier : member(type, "typmods")) {
-    e->modifiers.push_back(member(member(modifier, "A_Const"), "ival").value("ival", 0));
+    e->modifiers.push_back(integer_of(member(member(modifier, "A_Const"), "ival"), "ival"));
   }
   return e;
 }
@@ -230,9 +230,9 @@ ast::ExprPtr TreeReader::sublink(const Json& body) {
     return unsupported(body, "any and all with this operator");
   }
   if (body.contains("testexpr")) {
-    const Json& test = body["testexpr"];
+    const Json& test = member(body, "testexpr");
     if (test.contains("RowExpr")) {
-      add_args(member(test["RowExpr"], "args"), e.get());
+      add_args(member(member(test, "RowExpr"), "args"), e.get());
     } else {
       e->args.push_back(expr(test));
     }
