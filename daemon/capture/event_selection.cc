@@ -106,9 +106,10 @@ class Selector {
   using Function = Status (Selector::*)();
   static const std::pair<std::string_view, Function> kFunctions[8];
 
+  // Without a reason: the user named it.
   Status push(EventSpec spec, std::string reason) {
     selection.events.push_back(std::move(spec));
-    selection.reasons.push_back(std::move(reason));
+    if (!reason.empty()) selection.reasons.push_back(std::move(reason));
     return Ok{};
   }
 
@@ -194,18 +195,18 @@ class Selector {
       EventSpec spec = cpu_clock(hz_);
       // Below, the kernel rounds up to its own minimum.
       if (period != 0) spec.period = std::max<std::uint64_t>(period, 10'000);
-      return push(std::move(spec), "cpu-clock, as asked for");
+      return push(std::move(spec), "");
     }
     if (name == "page-faults") {
-      return push(software(name, PERF_COUNT_SW_PAGE_FAULTS, std::max<std::uint64_t>(period, 1), true), name);
+      return push(software(name, PERF_COUNT_SW_PAGE_FAULTS, std::max<std::uint64_t>(period, 1), true), "");
     }
     if (name == "context-switches") {
       return push(software(name, PERF_COUNT_SW_CONTEXT_SWITCHES, std::max<std::uint64_t>(period, 1), false),
-                  name);
+                  "");
     }
     if (name == "ibs_op") {
       if (!pmu_.ibs) return Error{fmt::format("ibs_op: this host ({}) has no IBS; take auto", pmu_.cpu)};
-      return push(ibs_op(*pmu_.ibs, true, period != 0 ? period : kLoadPeriod, true), name);
+      return push(ibs_op(*pmu_.ibs, true, period != 0 ? period : kLoadPeriod, true), "");
     }
     return add_counter(name, period);
   }
@@ -224,7 +225,7 @@ class Selector {
     if (!pmu_.counters) return Error{fmt::format("event '{}': {}; take cpu-clock", name, lack_of(pmu_))};
     spec->name = name;
     spec->address = spec->mechanism == Mechanism::kPebs && name.find("MEM_") != std::string::npos;
-    return push(std::move(*spec), name + ", as asked for");
+    return push(std::move(*spec), "");
   }
 
   std::uint64_t hz_;

@@ -22,7 +22,7 @@ namespace tailor::capture {
 struct Selection {
   std::vector<EventSpec> events;
   bool context_switches = false;
-  std::vector<std::string> reasons;  // why these, one sentence a choice; for the profile
+  std::vector<std::string> reasons;  // why these, one sentence a choice of ours; for the profile
 };
 
 struct Preset {

@@ -28,6 +28,7 @@ void add_annotate(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);
+void add_events(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 
 }  // namespace tailor::cli

@@ -27,6 +27,7 @@ int run(int argc, char** argv) {
   add_annotate(app, action);
   add_list(app, action);
   add_replay(app, action);
+  add_events(app, action);
   add_status(app, action);
   app.add_subcommand("version", "Prints the version")->callback([&action] {
     action = [] {

@@ -60,6 +60,12 @@ void add_record(CLI::App& app, Action& action) {
   command.add_option("-F,--frequency", options->record.frequency, "Samples a second of CPU time")
       ->check(CLI::Range(1, 50'000))
       ->capture_default_str();
+  command
+      .add_option("-e,--event", options->record.events,
+                  "Presets and events, `tailor events` lists them; NAME@PERIOD sets a period")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->capture_default_str();
   command.add_flag("--callchain", options->record.callchain,
                    "Call stacks too, for engines without tags (costs more)");
   command.add_option("--journal", options->record.journal,

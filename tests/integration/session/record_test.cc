@@ -106,7 +106,7 @@ TEST_F(RecordTest, ReplaysToTheSameBytes) {
 }
 
 TEST_F(RecordTest, RecordsSeveralEvents) {
-  events = {"cpu-clock", "page-faults"};
+  events = {"cpu-clock", "faults"};
   const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "3", "10"});
   if (!skipped.empty()) GTEST_SKIP() << skipped;
   ASSERT_EQ(profile.recording.sources.size(), 2u);
@@ -114,7 +114,21 @@ TEST_F(RecordTest, RecordsSeveralEvents) {
   for (const auto& sample : profile.samples) ++samples[sample.source];
   EXPECT_GT(samples[0], 0u);
   EXPECT_GT(samples[1], 0u);
-  EXPECT_NE(outcome.capture_row.find("page-faults"), std::string::npos);
+  EXPECT_NE(outcome.capture_row.find("every page fault"), std::string::npos);
+}
+
+TEST_F(RecordTest, TimeOffCpuIsALaneOfItsOwn) {
+  events = {"off-cpu"};
+  run({std::string(TARGETS) + "/naps", "50", "2000"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  std::uint64_t away = 0, naps = 0;
+  for (const auto& sample : profile.samples) {
+    if (profile.recording.sources.at(sample.source).unit != capture::Unit::kNsOffCpu) continue;
+    away += sample.weight;
+    ++naps;
+  }
+  EXPECT_GE(naps, 50u);
+  EXPECT_GE(away, 50u * 2'000'000);
 }
 
 TEST_F(RecordTest, AnEventThatDoesNotExistIsNamed) {
