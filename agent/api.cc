@@ -23,13 +23,18 @@ void PostEnd(MessageKind kind, std::uint64_t key) {
               [&](Encoder&, Encoder::Writer& body) { body.add_uint64(1, key); });
 }
 
-// The 128-bit identity of an execution: the session's random number plus the handle in its second half.
+// The 128-bit identity of an execution: the session's random number plus the handle, mixed by a bijection so
+// that the first digits tell the executions of a session apart, then the rest of the session's random number.
 void ExecutionIdentity(const Agent& agent, std::uint64_t execution, std::uint8_t out[16]) {
-  std::memcpy(out, agent.session().data(), 16);
-  std::uint64_t low = 0;
-  std::memcpy(&low, out + 8, 8);
-  low += execution;
-  std::memcpy(out + 8, &low, 8);
+  const std::uint8_t* session = agent.session().data();
+  std::uint64_t mixed = 0;
+  std::memcpy(&mixed, session + 8, 8);
+  mixed += execution;
+  mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
+  mixed ^= mixed >> 31;
+  std::memcpy(out, &mixed, 8);
+  std::memcpy(out + 8, session, 8);
 }
 
 int LoadResult(const Agent& agent, bool posted, std::size_t size) {

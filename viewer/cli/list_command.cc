@@ -50,7 +50,7 @@ std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Term
   for (const store::ExecutionRow& row : rows) {
     const store::ExecutionRecord& e = row.record;
     std::string query = escape_line(row.plan_name, terminal.ascii);
-    const std::string text = escape_line(label(e, "query"), terminal.ascii);
+    const std::string text = sql_line(label(e, "query"), terminal.ascii);
     if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
     if (!e.error.empty()) query = "failed: " + escape_line(e.error, terminal.ascii) + "; " + query;
     std::string line =

@@ -28,7 +28,7 @@ std::string group_text(const AnnotatedLine& line, const Terminal& terminal) {
 std::string owner_text(const AnnotatedLine& line, const Terminal& terminal) {
   std::string out = joined(line.operators, terminal);
   const std::string tasks = joined(line.tasks, terminal);
-  if (!tasks.empty()) out += fmt::format(" {} {}", terminal.dot(), tasks);
+  if (!tasks.empty() && tasks != out) out += fmt::format(" {} {}", terminal.dot(), tasks);
   return out;
 }
 

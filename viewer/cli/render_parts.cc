@@ -112,7 +112,7 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
   out = wrap(out, terminal.width, 0) + "\n";
   if (out.starts_with(title)) out = terminal.bold(title) + out.substr(title.size());
   if (const std::string* sql = profile.attachment(process, plan, "sql")) {
-    out += terminal.dim(cut(escape_line(*sql, terminal.ascii), terminal.width, terminal.ascii)) + "\n";
+    out += terminal.dim(cut(sql_line(*sql, terminal.ascii), terminal.width, terminal.ascii)) + "\n";
   }
   return out;
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include "viewer/cli/render.h"
@@ -14,16 +16,31 @@ constexpr std::size_t kBarWidth = 10;
 constexpr std::size_t kNarrow = 90;     // below it bars and the kernel column go
 constexpr std::size_t kMaxNested = 40;  // a plan deeper than this is drawn flat from there on
 
+bool parse_double(const std::string& text, double& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc() && end == text.data() + text.size() && std::isfinite(out);
+}
+
+// What the operator does first, then the rest with its labels; the estimate of its rows last.
 std::string attributes_text(const query::ComponentRow& row, const Terminal& terminal) {
-  std::string out;
+  std::string plain, labelled, estimate;
   for (const auto& [key, value] : row.attributes) {
-    if (!out.empty()) out += ", ";
-    // What a scan reads and what a condition says needs no label.
-    const bool plain = key == "table" || key == "predicate" || key == "condition";
-    if (!plain) out += escape_line(key, terminal.ascii) + ": ";
-    out += escape_line(value, terminal.ascii);
+    const std::string text = escape_line(value, terminal.ascii);
+    double rows = 0;
+    if (key == "estimated_rows" && parse_double(value, rows)) {
+      estimate = fmt::format("~{} rows", grouped(static_cast<std::uint64_t>(std::clamp(rows, 0.0, 1e18))));
+    } else if (key == "table" || key == "predicate" || key == "condition" || key == "details") {
+      // "Scan orders" needs no "orders".
+      if (row.name.find(value) == std::string::npos) plain += (plain.empty() ? "" : ", ") + text;
+    } else {
+      labelled +=
+          fmt::format("{}{}: {}", labelled.empty() ? "" : ", ", escape_line(key, terminal.ascii), text);
+    }
   }
-  return out;
+  for (const std::string& part : {labelled, estimate}) {
+    if (!part.empty()) plain += (plain.empty() ? "" : "; ") + part;
+  }
+  return plain;
 }
 
 // The lines that lead to a node: "│  └─ ".

@@ -100,6 +100,19 @@ std::string escape_line(std::string_view text, bool ascii) {
   return escape(flat, ascii);
 }
 
+std::string sql_line(std::string_view sql, bool ascii) {
+  std::string without_comments;
+  while (!sql.empty()) {
+    const std::size_t end = std::min(sql.find('\n'), sql.size());
+    const std::string_view line = sql.substr(0, end);
+    const std::size_t first = line.find_first_not_of(" \t");
+    const bool comment = first != std::string_view::npos && line.substr(first).starts_with("--");
+    if (!comment) without_comments.append(line).append(" ");
+    sql.remove_prefix(std::min(end + 1, sql.size()));
+  }
+  return escape_line(without_comments, ascii);
+}
+
 std::size_t columns(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
@@ -164,12 +177,13 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
 }
 
 std::string duration(double ns) {
-  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
-  const auto [scale, unit] = ns < 1e6   ? std::pair(1e3, "us")
-                             : ns < 1e9 ? std::pair(1e6, "ms")
-                                        : std::pair(1e9, "s");
+  // What would be rounded to 1000 is given in the next unit.
+  if (ns < 999.5) return fmt::format("{:.0f} ns", ns);
+  const auto [scale, unit] = ns < 999.5e3   ? std::pair(1e3, "us")
+                             : ns < 999.5e6 ? std::pair(1e6, "ms")
+                                            : std::pair(1e9, "s");
   const double value = ns / scale;
-  return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+  return fmt::format("{:.{}f} {}", value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0, unit);
 }
 
 std::string percent(double share) {

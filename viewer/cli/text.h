@@ -15,6 +15,9 @@ std::string escape(std::string_view text, bool ascii);
 // For query texts: runs of white space become one space, then as escape().
 std::string escape_line(std::string_view text, bool ascii);
 
+// As escape_line(), without the lines that are comments as a whole.
+std::string sql_line(std::string_view sql, bool ascii);
+
 // How many columns `text`, which must be the result of escape(), takes.
 std::size_t columns(std::string_view text);
 

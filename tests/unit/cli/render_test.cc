@@ -49,14 +49,13 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
           "  25.0 %  19.2–31.9 %       44    0.0 %  ██▌         Group by             keys: l_orderkey\n"));
   EXPECT_THAT(text, HasSubstr("└─ Hash join         o_orderkey = l_orderkey\n"));
   EXPECT_THAT(text, HasSubstr("   ├─ Filter         o_orderdate < '1995-01-01'\n"));
-  EXPECT_THAT(text, HasSubstr("   │  └─ Table scan  orders, estimated_rows: 15000\n"));
+  EXPECT_THAT(text, HasSubstr("   │  └─ Table scan  orders; ~15,000 rows\n"));
   EXPECT_THAT(text, HasSubstr("   └─ Table scan     lineitem\n"));
   EXPECT_THAT(text, HasSubstr("pipeline 2 lineitem (after 1)\n"));
   EXPECT_THAT(text,
               HasSubstr("  68.8 %  operators\n  12.5 %  engine components  compile 6.2 %, schedule 6.2 %\n"));
   EXPECT_THAT(text, HasSubstr("kernel, on nobody's known behalf 6.2 %"));
-  EXPECT_THAT(
-      text, HasSubstr("lost 0 samples (0.0 %); location inferred 0.0 %; shared by several\n"));
+  EXPECT_THAT(text, HasSubstr("lost 0 samples (0.0 %); location inferred 0.0 %; shared by several\n"));
 }
 
 TEST(RenderPlan, AsciiFallback) {

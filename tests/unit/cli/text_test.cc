@@ -52,6 +52,10 @@ TEST(EscapeLine, WhiteSpaceCollapses) {
   EXPECT_EQ(escape_line("  select *\n\t from t ;\n", false), "select * from t ;");
 }
 
+TEST(SqlLine, CommentsAreLeftOut) {
+  EXPECT_EQ(sql_line("-- why\nselect 1 -- kept\n  -- gone\nfrom t", false), "select 1 -- kept from t");
+}
+
 TEST(Columns, AsSeen) {
   EXPECT_EQ(columns("abc"), 3u);
   EXPECT_EQ(columns("caf\xC3\xA9"), 4u);
@@ -78,6 +82,8 @@ TEST(Numbers, InWords) {
   EXPECT_EQ(duration(812), "812 ns");
   EXPECT_EQ(duration(1'500'000), "1.50 ms");
   EXPECT_EQ(duration(12.34e9), "12.3 s");
+  EXPECT_EQ(duration(999'999), "1.00 ms");
+  EXPECT_EQ(duration(999.7), "1.00 us");
   EXPECT_EQ(percent(0.1234), "12.3 %");
   EXPECT_EQ(percent(0), "0.0 %");
   EXPECT_EQ(percent(0.0001), "<0.1 %");

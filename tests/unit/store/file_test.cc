@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -131,6 +132,21 @@ TEST(ProfileFile, OnDisk) {
   SaidLoss loss;
   ASSERT_TRUE(read_profile(**input, sink, report, loss));
   EXPECT_EQ(report.samples, 160u);
+}
+
+// The worked example of docs/profile-format.md: whoever changes the format sees it here.
+TEST(ProfileFile, WorkedExample) {
+  std::string bytes;
+  auto writer = FileWriter::on(std::make_unique<test::MemoryOutput>(bytes));
+  writer->on_component({7, 9}, 1, "compile");
+  ASSERT_TRUE(writer->finish());
+  std::string hex;
+  for (char c : bytes) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  EXPECT_EQ(hex,
+            "895441494c4f520a01000000010000000000000000000000000000008ddee5f7b754426b010000001500000015000000"
+            "000000000000000034521f1d9b2ed05f0a1322110a04080710091001"
+            "1a07636f6d70696c65"
+            "b754426b060000000200000002000000010000000000000069371e9e60e53bf70801");
 }
 
 TEST(ProfileFile, OtherFilesAreRefused) {
