@@ -7,7 +7,6 @@ namespace tailor::agent {
 namespace {
 
 constexpr std::uint32_t kProtocol = 1;
-constexpr char kAgentVersion[] = "0.1.0";
 // Field header and length of a string, twice, and of the message around them.
 constexpr std::size_t kLabelOverhead = 32;
 
@@ -23,7 +22,7 @@ void EncodeHello(Encoder& encoder, Encoder::Writer& body, const HelloFields& fie
   body.add_uint32(1, kProtocol);
   encoder.Text(body, 2, fields.engine_name);
   encoder.Text(body, 3, fields.engine_version);
-  body.add_string(4, kAgentVersion);
+  body.add_string(4, TAILOR_VERSION);
   body.add_uint32(5, fields.pid);
   body.add_uint64(6, fields.tag_key);
   body.add_enum(7, static_cast<std::int32_t>(fields.tag_strategy));
