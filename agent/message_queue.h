@@ -35,8 +35,8 @@ class MessageQueue {
   // that live forever on the other side.
   enum class Urgency : std::uint8_t { kBegins, kEnds };
 
-  // Larger messages are never taken; one of this size always gets into an empty queue, with the padding that it
-  // may need and without the room that is kept for ends.
+  // Larger messages are never taken; one of this size always gets into an empty queue, with the padding that
+  // it may need and without the room that is kept for ends.
   std::size_t MaxMessageBytes() const { return capacity_ / 8 * 3; }
 
   // Space for one message. Any thread. Every reservation must be committed.

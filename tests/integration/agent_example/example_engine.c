@@ -9,8 +9,9 @@
 #include <tailor/agent.h>
 #include <tailor/tag.h>
 
-/* A tailor.v1.Plan with one level, "operator", of two components: "scan" and "sum", which consumes it. An engine
- * would use a protobuf library, or compiler/tagging's DictionaryBuilder. */
+/* A tailor.v1.Plan with one level, "operator", of two components: "scan" and "sum", which consumes it. An
+ * engine would use a protobuf library, or compiler/tagging's DictionaryBuilder. */
+/* clang-format off */
 static const unsigned char kPlan[] = {
     0x2A, 0x25,                                                 /* levels, 37 bytes */
     0x0A, 0x08, 'o', 'p', 'e', 'r', 'a', 't', 'o', 'r',         /*   name */
@@ -19,6 +20,7 @@ static const unsigned char kPlan[] = {
     0x1A, 0x0D, 0x08, 0x02, 0x12, 0x03, 's', 'u', 'm',          /*   components: id 2, name */
     0x1A, 0x01, 0x61, 0x22, 0x01, 0x01,                         /*     kind "a", inputs 1 */
 };
+/* clang-format on */
 
 /* Stands for generated code that calls shared code: the tag says on whose behalf. */
 static unsigned long Run(const struct tailor_plan_ids* plan, const unsigned* column, size_t count) {
