@@ -183,6 +183,10 @@ Status deliver(const v1::JournalRecord& record, session::Input& input) {
     case v1::JournalRecord::kPerfClock:
       input.on_perf_clock(decode(record.perf_clock()));
       return Ok{};
+    case v1::JournalRecord::kAgentDropped:
+      input.on_agent_dropped(get_process(record.agent_dropped().process()),
+                             record.agent_dropped().messages());
+      return Ok{};
     case v1::JournalRecord::kKnownProcess:
       input.on_known_process({get_process(record.known_process().process()), record.known_process().comm()});
       return Ok{};

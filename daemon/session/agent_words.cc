@@ -98,6 +98,12 @@ void AgentWords::ended(ProcessEntry& entry, TimeNs now) {
   entry.ended = std::min(entry.ended, now);
 }
 
+void AgentWords::executed(ProcessEntry& entry, TimeNs time) {
+  const bool said_before = entry.record.registered != kTimeMin && entry.record.registered < time;
+  if (said_before && entry.state.registered_at(time))
+    stop_agent(entry, time, "the process executed another program");
+}
+
 Status AgentWords::take(const Said& said, const v1::AgentMessage& message) {
   process::ProcessState& state = said.entry.state;
   switch (message.body_case()) {

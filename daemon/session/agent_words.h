@@ -26,6 +26,8 @@ class AgentWords {
   // `now`: nothing the process did came after.
   void gone(const registration::PeerGone& event, TimeNs now);
   void ended(ProcessEntry& entry, TimeNs now);
+  // It executed another program at `time`: what the agent said before is of memory that is no more.
+  void executed(ProcessEntry& entry, TimeNs time);
 
  private:
   struct Said {

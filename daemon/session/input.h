@@ -43,6 +43,8 @@ class Input {
   virtual void on_activity(const registration::ActivityRecords& event) = 0;
   virtual void on_settled(const registration::Settled& event) = 0;
   virtual void on_rejected(const registration::PeerRejected& event) = 0;
+  // Messages that the agent itself dropped, since it started.
+  virtual void on_agent_dropped(ProcessId process, std::uint64_t messages) = 0;
   virtual void on_gone(const registration::PeerGone& event) = 0;
 
   // The process has ended, and everything its rings held was handed over.

@@ -6,6 +6,7 @@
 #include <future>
 #include <utility>
 
+#include "daemon/registration/arena_view.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/pebs_probe.h"
 
@@ -14,6 +15,7 @@ namespace {
 
 constexpr int kPollMs = 20;
 constexpr TimeNs kFlushPatience = 2'000'000'000;
+constexpr TimeNs kSweepInterval = 5'000'000'000;
 
 std::string how_to_register(const KnownProcess& process, const std::string& socket) {
   return fmt::format(
@@ -175,9 +177,15 @@ void LiveSession::OnMessage(registration::PeerMessage event) {
   server_->Reply(event.connection, answer);
 }
 
+void LiveSession::OnArena(const registration::ArenaMapped& event) {
+  if (event.index == 0) arenas_[event.process] = event.arena;
+}
+
 void LiveSession::OnGone(const registration::PeerGone& event) {
   input_.advance(os_.now());  // what the process did is over by then
+  tell_dropped(event.process);
   input_.on_gone(event);
+  arenas_.erase(event.process);
   not_sampled_.erase(event.process);
 }
 
@@ -195,6 +203,7 @@ void LiveSession::control() {
     do_requests();
     finish_flushes();
     tell_problems();
+    if (os_.now() >= next_sweep_) sweep();
     if (last) return;
   }
 }
@@ -250,6 +259,29 @@ bool LiveSession::arrived(TimeNs time) {
 
 void LiveSession::tell_problems() {
   for (const Problem& problem : pipeline_.take_problems()) on_problem_(problem);
+}
+
+// The counter lies in the agent's memory: a claim, shown as such.
+void LiveSession::tell_dropped(ProcessId process) {
+  const auto arena = arenas_.find(process);
+  if (arena == arenas_.end()) return;
+  const std::uint64_t dropped = arena->second->MessagesDropped();
+  const ProcessEntry* entry = pipeline_.processes().find(process);
+  if (entry == nullptr || entry->accounting.agent_dropped == dropped) return;
+  input_.on_agent_dropped(process, dropped);
+}
+
+// Processes whose end nobody tells: they are not sampled, and their agents are gone.
+void LiveSession::sweep() {
+  next_sweep_ = os_.now() + kSweepInterval;
+  for (const auto& [process, arena] : arenas_) tell_dropped(process);
+  std::vector<ProcessId> ended;
+  pipeline_.processes().for_each([&](const ProcessEntry& entry) {
+    if (entry.connection != 0 || entry.ended != kTimeMax || is_sampled(entry.id())) return;
+    auto now = identify(os_, entry.id().pid);
+    if (!now.ok() || (entry.id().start != 0 && now->start != entry.id().start)) ended.push_back(entry.id());
+  });
+  for (ProcessId process : ended) input_.on_process_ended(process);
 }
 
 Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {

@@ -103,7 +103,7 @@ class LiveSession : private registration::Sink {
   // registration::Sink
   void OnConnected(const registration::PeerConnected& event) override;
   void OnMessage(registration::PeerMessage event) override;
-  void OnArena(const registration::ArenaMapped&) override {}
+  void OnArena(const registration::ArenaMapped& event) override;
   void OnActivity(registration::ActivityRecords event) override { input_.on_activity(event); }
   void OnSettled(const registration::Settled& event) override { input_.on_settled(event); }
   void OnRejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
@@ -117,6 +117,8 @@ class LiveSession : private registration::Sink {
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_problems();
+  void tell_dropped(ProcessId process);
+  void sweep();
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
   bool is_sampled(ProcessId process) const;
   bool is_registered(ProcessId process);
@@ -136,6 +138,8 @@ class LiveSession : private registration::Sink {
   std::vector<Sampled> sampled_;                          // control thread
   std::optional<Result<clock::RecordTimes>> pebs_times_;  // of the trial, once it was made; control thread
   std::map<ProcessId, std::string> not_sampled_;          // why; control thread
+  std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
+  TimeNs next_sweep_ = kTimeMin;
 
   struct Flush {
     TimeNs until;     // everything up to here

@@ -80,6 +80,13 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
   take_late(late_);
 }
 
+void Pipeline::on_agent_dropped(ProcessId process, std::uint64_t messages) {
+  ProcessEntry* entry = table_.find(process);
+  if (entry == nullptr) return;
+  entry->accounting.agent_dropped = messages;
+  entry->accounting_changed = true;
+}
+
 void Pipeline::on_round(TimeNs horizon) {
   round_ = std::max(round_, horizon);
 }
@@ -242,6 +249,7 @@ void Pipeline::sample(const capture::Batch& batch, const capture::Event& event) 
 void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {
   ProcessEntry* entry = owner(event.pid, event.time);
   if (entry == nullptr) return;
+  if (event.flag_exec) words_.executed(*entry, event.time);
   std::string name(batch.text_of(event));
   if (event.pid == event.tid) {
     entry->record.comm = name;

@@ -59,6 +59,7 @@ class Pipeline : public Input {
   void on_activity(const registration::ActivityRecords& event) override { words_.activity(event); }
   void on_settled(const registration::Settled& event) override { words_.settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { words_.rejected(event); }
+  void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
   void on_gone(const registration::PeerGone& event) override { words_.gone(event, now_); }
   void on_process_ended(ProcessId process) override;
   void advance(TimeNs now) override;

@@ -125,6 +125,8 @@ class ScriptedInput {
     fields.time = static_cast<std::uint64_t>(time);
     append(chunk_.bytes, with_sample_id(std::move(bytes), format_, fields));
   }
+  // What waits in the ring, for whoever gives it to the input later.
+  capture::RingChunk take() { return std::exchange(chunk_, {}); }
   void read(TimeNs horizon = kTimeMax) {
     input_.on_chunk(chunk_);
     chunk_.bytes.clear();

@@ -47,6 +47,7 @@ void act(session::Input& input, int turns = 300) {
     script.settle(process, time);
     input.advance(time);
   }
+  input.on_agent_dropped(process, 17);
   input.on_rejected({1, process, "nonsense \xff"});
   script.unload_code(process, ms(304), 11);
   script.gone(process, registration::GoneReason::kHangup);

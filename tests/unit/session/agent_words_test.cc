@@ -63,6 +63,20 @@ TEST_F(PipelineTest, AnotherAgentInTheSameProcessStartsAnew) {
   EXPECT_EQ(sink.samples.at(1).attribution.how, attribute::How::kUnattributed);
 }
 
+TEST_F(PipelineTest, AfterAnExecTheOldCodeIsGone) {
+  start_engine();
+  script.begin(kProcess, ms(1), 5, 1);
+  script.sample(42, 42, ms(2), kCode + 16);
+  script.record(test::RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC).u32(42).u32(42).text("other"),
+                42, ms(3));
+  script.sample(42, 42, ms(4), kCode + 16);
+  script.read();
+  pipeline.flush(ms(10));
+  EXPECT_EQ(sink.samples.at(0).attribution.how, attribute::How::kCode);
+  EXPECT_EQ(sink.samples.at(1).attribution.reason, attribute::Reason::kNotRegistered);
+  EXPECT_EQ((sink.executions.at({kProcess, 5}).end), ms(3));
+}
+
 TEST_F(PipelineTest, AMessageCannotComeFromTheFuture) {
   start_engine();
   registration::PeerMessage forged;
