@@ -238,6 +238,32 @@ TEST_F(LiveCapture, OneEventPerCpuShowsTheProcessAlone) {
   }
 }
 
+// A program that believes to be process 1 is recorded under the numbers we know it by.
+TEST_F(LiveCapture, AnotherPidNamespaceIsSeenInOurNumbers) {
+  ChildProcess outer(
+      {"/usr/bin/unshare", "--fork", "--pid", "--kill-child", target("busy_threads"), "2", "100", "wait"});
+  pid_t inner = 0;
+  auto children =
+      os::real().proc() / std::to_string(outer.pid()) / "task" / std::to_string(outer.pid()) / "children";
+  for (int i = 0; i < 100 && inner == 0; ++i) {
+    auto text = os::read_text(children);
+    if (text && !text->empty()) inner = std::atoi(text->c_str());
+    ::usleep(10'000);
+  }
+  if (inner == 0) GTEST_SKIP() << "no new pid namespace can be made here";
+  start();
+  if (!attach(inner, options_at(2000))) GTEST_SKIP() << denied_;
+  outer.send("\n");
+  outer.read_all();
+  outer.wait();
+  finish();
+  expect_consistent();
+  EXPECT_EQ(sink_.samples_by_thread().size(), 2u);
+  for (const Event& event : sink_.events.events) {
+    EXPECT_TRUE(event.kind != Kind::kSample || event.pid == inner) << event.pid;
+  }
+}
+
 TEST_F(LiveCapture, AProcessThatDoesNotExistIsSaidSo) {
   start();
   EXPECT_FALSE(attach(0x3FFFFF, options_at(100)));
