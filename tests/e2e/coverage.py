@@ -18,7 +18,7 @@ with Daemon(frequency=1000) as daemon:
         report = daemon.report("--last", "20")
         window = report["windows"]
         inside += window["samples"]
-        operators += window["in_operators"]
+        owned += window["in_operators"]
         print(f"{query:9} {window['in_operators']:6} of {window['samples']:6} samples inside executions are in operators")
         sampled = {op["id"] for op in operators(report) if op["samples"] > 0}
         timed = json.loads(daemon.weft(*common, "--repeat", "20", "--instrument", "--timing-json", "-"))
