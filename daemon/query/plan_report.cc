@@ -217,9 +217,9 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   }
   const auto source = default_source(profile, selection);
   if (source) return *source;
-  return Error{profile.cells().empty()
-                   ? "the profile holds no sample"
-                   : "there is no sample in this selection; `tailor list` shows what there is"};
+  return Error{
+      "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
+      "is, --last N takes several executions together"};
 }
 
 }  // namespace

@@ -66,8 +66,10 @@ Status write_span(const Span& span, const std::string& output) {
   const store::StoreSelection selection{*recording, span.from, span.to};
   if (auto ok = store::read_store(span.store, *catalogue, selection, sink, report, loss); !ok) return ok;
   if (auto ok = (*writer)->finish(); !ok) return ok;
-  fmt::print(stderr, "tailor: {} samples in {}\ntailor: next: tailor report {}\n",
-             grouped((*writer)->stats().samples), escape(output, false), escape(output, false));
+  const std::string name = escape(output, false);
+  const std::uint64_t samples = (*writer)->stats().samples;
+  fmt::print(stderr, "tailor: {} samples in {}\n", grouped(samples), name);
+  if (samples > 0) fmt::print(stderr, "tailor: next: tailor report {}\n", name);
   return Ok{};
 }
 

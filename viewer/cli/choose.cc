@@ -113,12 +113,22 @@ Result<std::vector<store::ExecutionRow>> executions_in_store(const store::Catalo
   return rows;
 }
 
+// The newest may have just begun, or been too short for a sample.
+void keep_last_with_samples(std::vector<store::ExecutionRow>& rows) {
+  const auto sampled =
+      std::find_if(rows.begin(), rows.end(), [](const auto& row) { return row.cost.samples > 0; });
+  const store::ExecutionRow chosen = sampled == rows.end() ? rows.front() : *sampled;
+  rows = {chosen};
+}
+
 Result<Chosen> choose_in_store(const Choice& choice, std::size_t last) {
   auto catalogue = open_store(choice);
   if (!catalogue) return catalogue.error();
   const std::string prefix = choice.execution.empty() ? choice.what : choice.execution;
-  auto rows = executions_in_store(*catalogue, prefix, last == 0 ? 1 : last);
+  constexpr std::size_t kRecent = 100;
+  auto rows = executions_in_store(*catalogue, prefix, last == 0 ? kRecent : last);
   if (!rows) return rows.error();
+  if (last == 0 && prefix.empty()) keep_last_with_samples(*rows);
   // A process is shown as a whole, an execution by what lies between its begin and its end.
   const bool whole = !choice.process.empty() && prefix.empty() && last == 0;
   query::LoadOptions range;
@@ -195,8 +205,9 @@ void add_choice(CLI::App& command, Choice& choice) {
                      "A profile (.tailor file), or an execution in the daemon's store: the start of its id");
   command.add_option("-e,--execution", choice.execution, "Only this execution: the start of its id");
   command
-      .add_option("--last", choice.last,
-                  "Only the execution that began last, or the last N (default for the store: 1)")
+      .add_option(
+          "--last", choice.last,
+          "Only the execution that began last, or the last N (default for the store: the last with samples)")
       ->expected(0, 1)
       ->type_name("[N]")
       ->each([&choice](const std::string&) { choice.has_last = true; });

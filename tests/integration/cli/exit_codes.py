@@ -1,0 +1,52 @@
+"""The exit codes and messages of `tailor` that docs/cli.md promises."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+TAILOR, CORPUS = sys.argv[1], pathlib.Path(sys.argv[2])
+failures = []
+
+
+def check(arguments, code, says="", out=""):
+    done = subprocess.run([TAILOR, *map(str, arguments)], capture_output=True, text=True, env=ENV, timeout=30)
+    good = done.returncode == code and says in done.stderr and out in done.stdout
+    if not good:
+        failures.append(f"tailor {' '.join(map(str, arguments))}: {done.returncode}, not {code}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    ENV = {**os.environ, "TAILOR_STORE": str(folder / "store"), "TAILOR_CONTROL": str(folder / "control.sock"),
+           "LC_ALL": "C", "COLUMNS": "100"}
+    empty, torn = CORPUS / "worked_example", CORPUS / "torn"
+    text = folder / "text.tailor"
+    text.write_text("this is no profile, and long enough to be mistaken for one")
+
+    check(["--version"], 0, out="tailor ")
+    check([], 2)
+    check(["frobnicate"], 2)
+    check(["report", "--no-such-option"], 2)
+    check(["record"], 2, says="command after --")
+    check(["report", folder / "missing.tailor"], 1, says="No such file")
+    check(["report", folder], 1)
+    check(["report", text], 1, says="not a Tailor profile")
+    check(["report"], 1, says="there is no store in")
+    check(["status"], 1, says="no daemon at")
+    check(["report", empty], 3, says="no sample")
+    check(["annotate", empty], 3, says="no sample")
+    check(["list", empty], 3, says="no execution")
+    check(["replay", folder / "missing.journal", "-o", folder / "out.tailor"], 1)
+    # Damaged files are shown as far as they go, and say so.
+    check(["report", torn, "--execution", "ffff"], 1, says="no execution begins with")
+    listed = json.loads(check(["list", torn, "--json"], 0))
+    if [e["plan_name"] for e in listed["executions"]] != ["figure-9"]:
+        failures.append(f"list --json of a torn file: {listed}")
+    # Hostile file names do not reach the terminal.
+    check(["report", str(folder / "a\x1b[2Jb.tailor")], 1, says="\\x1b[2J")
+
+print("\n".join(failures) or "exit codes hold")
+sys.exit(1 if failures else 0)
