@@ -1,3 +1,4 @@
+#include <cstring>
 #include <string_view>
 
 #include "compiler/weft/plan/expression.h"
@@ -62,6 +63,12 @@ bool LikePattern::matches(std::string_view input) const {
   // The parts in between match leftmost first: taking an earlier place never hurts a later part.
   for (; first < last; ++first) {
     const Part& part = parts[first];
+    if (!part.has_wild) {
+      const void* found = ::memmem(input.data() + begin, end - begin, part.bytes.data(), part.bytes.size());
+      if (found == nullptr) return false;
+      begin = static_cast<std::size_t>(static_cast<const char*>(found) - input.data()) + part.bytes.size();
+      continue;
+    }
     while (begin + part.bytes.size() <= end && !part_matches_at(part, input, begin)) ++begin;
     if (begin + part.bytes.size() > end) return false;
     begin += part.bytes.size();
