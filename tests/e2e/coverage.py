@@ -14,8 +14,8 @@ inside = owned = 0
 with Daemon(frequency=1000) as daemon:
     for query in QUERIES:
         common = ["--sf", "0.1", "--threads", "2", "--quiet", "--query", query]
-        daemon.weft(*common, "--repeat", "20")
-        report = daemon.report("--last", "20")
+        daemon.weft(*common, "--repeat", "300")
+        report = daemon.report("--last", "300")
         window = report["windows"]
         inside += window["samples"]
         owned += window["in_operators"]

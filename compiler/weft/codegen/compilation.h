@@ -105,7 +105,8 @@ class Compilation {
   void DescribeOperators();
   std::unique_ptr<Translator> MakeTranslator(const Operator& op, Translator* parent, std::uint32_t input);
   void RunHooks(const std::vector<Hook>& hooks);
-  // Instrumented code: charges the time since the last call to `task`.
+  // Instrumented code: charges the time since the last call to `task`, less what a reading of the counter
+  // costs.
   void ChargeTime(ComponentId task);
 
   const Plan& plan_;
@@ -123,6 +124,7 @@ class Compilation {
   llvm::Value* shared_argument_ = nullptr;
   llvm::Value* local_argument_ = nullptr;
   llvm::AllocaInst* last_cycles_ = nullptr;
+  std::uint64_t cost_of_reading_ = 0;
 };
 
 }  // namespace tailor::weft

@@ -214,7 +214,9 @@ class Execution {
     std::vector<std::uint64_t> cycles(query_.plan().operator_count + 1, 0);
     for (unsigned worker = 0; worker < frame_.locals.size(); ++worker) {
       for (ComponentId task = 1; task <= program_.task_count; ++task) {
-        cycles[query_.OperatorOf(task)] += Cycles(worker)[task];
+        // Sections shorter than a reading of the counter may come out below zero.
+        auto signed_cycles = static_cast<std::int64_t>(Cycles(worker)[task]);
+        if (signed_cycles > 0) cycles[query_.OperatorOf(task)] += static_cast<std::uint64_t>(signed_cycles);
       }
     }
     return cycles;
