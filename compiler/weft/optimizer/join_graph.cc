@@ -108,12 +108,18 @@ void JoinGraph::finish() {
     member.condition = std::move(join.conjuncts);
     member.node = std::move(join.inputs[1]);
   }
+  derive_equalities();
   add_edges();
 }
 
 void JoinGraph::add_edges() {
   std::map<MemberSet, std::vector<const Expr*>> by_members;
-  for (const auto& predicate : predicates) by_members[predicate.members].push_back(predicate.expr.get());
+  std::map<MemberSet, double> of_equalities;
+  for (const auto& predicate : predicates) {
+    by_members[predicate.members].push_back(predicate.expr.get());
+    double& accounted = of_equalities.try_emplace(predicate.members, 1).first->second;
+    if (predicate.equality >= 0) accounted *= selectivity(*predicate.expr);
+  }
   for (const auto& [set, exprs] : by_members) {
     Edge edge{set, 1};
     if (std::popcount(set) == 2) {
@@ -122,6 +128,7 @@ void JoinGraph::add_edges() {
     } else {
       for (const Expr* e : exprs) edge.selectivity *= selectivity(*e);
     }
+    edge.selectivity /= of_equalities[set];
     edges.push_back(edge);
   }
 }
@@ -135,6 +142,7 @@ double JoinGraph::rows(MemberSet set) const {
   for (const Edge& edge : edges) {
     if ((edge.members & set) == edge.members) rows *= edge.selectivity;
   }
+  for (const Equality& equality : equalities) rows *= equality_selectivity(equality, set);
   return std::max(rows, 1.0);
 }
 

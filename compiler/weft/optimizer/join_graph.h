@@ -28,10 +28,15 @@ class JoinGraph {
   struct Predicate {
     ExprPtr expr;
     MemberSet members = 0;
+    int equality = -1;  // the class of equal units that it belongs to, if any
+  };
+  // Units of different members that the predicates make equal: a = b and b = c give {a, b, c}.
+  struct Equality {
+    std::vector<std::pair<std::size_t, const Iu*>> units;  // member, unit
   };
   struct Edge {  // all predicates over the same two members or set of members
     MemberSet members = 0;
-    double selectivity = 1;
+    double selectivity = 1;  // but for what their classes of equal units account for
   };
 
   // Takes the region rooted at `root` apart. Members' own subtrees are left as they are.
@@ -53,9 +58,13 @@ class JoinGraph {
   std::vector<Member> members;
   std::vector<Predicate> predicates;
   std::vector<Edge> edges;
+  std::vector<Equality> equalities;
 
  private:
   void flatten(LogicalPtr node);
+  // Finds the classes and adds the equalities that follow from others (join_equalities.cc).
+  void derive_equalities();
+  double equality_selectivity(const Equality& equality, MemberSet set) const;
   void add_edges();
 };
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <set>
 
 #include "compiler/weft/optimizer/join_graph.h"
 
@@ -111,9 +112,12 @@ class TreeBuilder {
   LogicalPtr join(MemberSet left_set, LogicalPtr left, MemberSet right_set, LogicalPtr right) {
     MemberSet set = left_set | right_set;
     std::vector<ExprPtr> now;
+    // Of a class of equal units one equality is enough: on either side they are equal already.
+    std::set<int> settled;
     for (auto& predicate : graph_.predicates) {
-      bool applies = predicate.expr != nullptr && (predicate.members & ~set) == 0;
-      if (applies) now.push_back(std::move(predicate.expr));
+      if ((predicate.members & ~set) != 0) continue;
+      ExprPtr expr = std::move(predicate.expr);
+      if (predicate.equality < 0 || settled.insert(predicate.equality).second) now.push_back(std::move(expr));
     }
     std::erase_if(graph_.predicates, [](const auto& p) { return p.expr == nullptr; });
     std::optional<bool> build_left;

@@ -193,6 +193,23 @@ TEST_F(Optimizer, SamplesDecideWhereFormulasCannot) {
   EXPECT_NEAR(estimate(*query.root), 910, 1);
 }
 
+TEST_F(Optimizer, EqualitiesThatFollowOpenJoinOrders) {
+  // Only c_nationkey = s_nationkey = n_nationkey is said; nation and customer can be joined all the same.
+  std::string text = plan(
+      "select /*+ leading(supplier (nation customer)) */ count(*) from customer, supplier, nation"
+      " where c_nationkey = s_nationkey and s_nationkey = n_nationkey");
+  EXPECT_NE(text.find("n_nationkey = c_nationkey"), std::string::npos) << text;
+  EXPECT_EQ(text.find("Cross product"), std::string::npos) << text;
+}
+
+TEST_F(Optimizer, EqualUnitsOfOneTableStayTested) {
+  // Both equalities have to be tested: together they say that two columns of one table are equal.
+  std::string text =
+      plan("select count(*) from lineitem, part where l_partkey = p_partkey and l_suppkey = p_partkey");
+  EXPECT_NE(text.find("p_partkey = l_partkey"), std::string::npos) << text;
+  EXPECT_NE(text.find("p_partkey = l_suppkey"), std::string::npos) << text;
+}
+
 TEST_F(Optimizer, ManyTablesAreOrderedGreedily) {
   std::string sql = "select count(*) from region r0";
   for (int i = 1; i < 16; ++i) sql += ", region r" + std::to_string(i);
