@@ -59,6 +59,13 @@ ExprPtr StatementBinder::expr(const ast::Expr& e, const Context& context) {
     auto found = context.aggregates->find(&e);
     if (found != context.aggregates->end()) return found->second->clone();
   }
+  bool passes_truth_on =
+      e.kind == ast::Kind::kAnd || e.kind == ast::Kind::kOr || e.kind == ast::Kind::kInSubquery;
+  if (context.is_condition && !passes_truth_on) {
+    Context value = context;
+    value.is_condition = false;
+    return expr(e, value);
+  }
   switch (e.kind) {
     case ast::Kind::kColumn:
       return column(e, context);

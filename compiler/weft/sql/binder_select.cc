@@ -79,6 +79,7 @@ LogicalPtr StatementBinder::filter(LogicalPtr plan, const ast::Expr& predicate, 
   std::stable_partition(conjuncts.begin(), conjuncts.end(),
                         [](const ast::Expr* e) { return !has_subquery(*e); });
   context.plan = &plan;
+  context.is_condition = true;
   std::vector<ExprPtr> bound;
   for (const ast::Expr* conjunct : conjuncts) {
     if (has_subquery(*conjunct)) {

@@ -76,10 +76,11 @@ ExprPtr StatementBinder::mark_subquery(const ast::Expr& e, const Context& contex
   check_visible(*bound.root, e.location, context);
   if (failed_) return make_constant(Value::boolean(false));
   std::vector<ExprPtr> condition = membership(e, bound, e.negated, context);
-  // Inside a larger expression the difference between false and null could matter.
+  // Where the value itself is used, false and null would have to be told apart.
   for (const ExprPtr& conjunct : condition) {
-    if (conjunct->type.nullable || conjunct->kind() == ExprKind::kOr) {
-      return fail(e.location, "in with values that can be null has to be a condition of its own");
+    if (!context.is_condition && (conjunct->type.nullable || conjunct->kind() == ExprKind::kOr)) {
+      return fail(e.location,
+                  "in with values that can be null is possible in conditions only, not below not");
     }
   }
   attach(JoinKind::kMark, context.plan, std::move(bound.root), std::move(condition));

@@ -47,6 +47,7 @@ class StatementBinder {
     LogicalPtr* plan = nullptr;  // null where subqueries are not allowed
     // Results of the aggregates of this statement by their place in the tree; null where there are none.
     const std::unordered_map<const ast::Expr*, ExprPtr>* aggregates = nullptr;
+    bool is_condition = false;           // only whether it is true matters: null is as good as false
     const Grouping* grouping = nullptr;  // what names stand for above the grouping; null below it
   };
 

@@ -210,6 +210,21 @@ TEST_F(Optimizer, EqualUnitsOfOneTableStayTested) {
   EXPECT_NE(text.find("p_partkey = l_suppkey"), std::string::npos) << text;
 }
 
+TEST_F(Optimizer, MembershipWithNullsIsATestButNotAValue) {
+  const std::string in =
+      "n_regionkey in (select r_regionkey from region left join supplier on r_regionkey = s_suppkey"
+      " where s_nationkey = n_nationkey)";
+  const std::string nullable = "s_suppkey in (select r_regionkey from region)";
+  const std::string from = " from nation left join supplier on n_nationkey = s_nationkey ";
+  EXPECT_NE(plan("select n_name" + from + "where " + nullable + " or n_name = 'X'").find("(mark)"),
+            std::string::npos);
+  EXPECT_NE(
+      plan("select n_name" + from + "where not (" + nullable + " or n_name = 'X')").find("not below not"),
+      std::string::npos);
+  EXPECT_NE(plan("select n_name from nation where " + in + " or n_name = 'X'").find("(mark)"),
+            std::string::npos);
+}
+
 TEST_F(Optimizer, ManyTablesAreOrderedGreedily) {
   std::string sql = "select count(*) from region r0";
   for (int i = 1; i < 16; ++i) sql += ", region r" + std::to_string(i);
