@@ -212,7 +212,7 @@ class Generator:
         if self.chance(0.4):
             where.append(self.subquery(tables))
             if self.chance(0.25):
-                where[-1] = f"({where[-1]} or {self.predicate(tables)})" if " not in " not in where[-1] else where[-1]
+                where[-1] = f"({where[-1]} or {self.predicate(tables)})"
         where_text = f" where {' and '.join(where)}" if where else ""
         form = self.random.random()
         if form < 0.5:
