@@ -92,8 +92,9 @@ class Group {
       line.by_operator.emplace_back(id == kNoComponent ? "no operator" : model.component_name(0, id),
                                     scale(amount));
     }
-    std::stable_sort(line.by_operator.begin(), line.by_operator.end(), [](const auto& a, const auto& b) {
-      return a.second.amount.weight > b.second.amount.weight;
+    std::sort(line.by_operator.begin(), line.by_operator.end(), [](const auto& x, const auto& y) {
+      const double left = x.second.amount.weight, right = y.second.amount.weight;
+      return left != right ? left > right : x.first < y.first;
     });
     heading_.reset();
   }

@@ -31,10 +31,13 @@ class Scale {
   double total_, effective_;
 };
 
+// Rows of equal cost by name.
 template <typename Row>
 void most_expensive_first(std::vector<Row>& rows) {
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const Row& a, const Row& b) { return a.cost.amount.weight > b.cost.amount.weight; });
+  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) {
+    const double left = a.cost.amount.weight, right = b.cost.amount.weight;
+    return left != right ? left > right : a.name < b.name;
+  });
 }
 
 struct ComponentRow {

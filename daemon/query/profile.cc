@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "daemon/store/store_reader.h"
 
@@ -102,8 +103,9 @@ void ProfileLoader::on_watermark(TimeNs watermark) {
 }
 
 Profile ProfileLoader::finish() {
-  std::stable_sort(data_->executions.begin(), data_->executions.end(),
-                   [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  std::sort(data_->executions.begin(), data_->executions.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.begin, a.process, a.handle) < std::tie(b.begin, b.process, b.handle);
+  });
   for (std::size_t i = 0; i < data_->executions.size(); ++i) {
     data_->execution_index[{data_->executions[i].process, data_->executions[i].handle}] = i;
   }

@@ -5,7 +5,9 @@
 
 namespace tailor::store {
 
-void SelectingSink::on_recording(const RecordingInfo& info) { out_.on_recording(info); }
+void SelectingSink::on_recording(const RecordingInfo& info) {
+  out_.on_recording(info);
+}
 
 void SelectingSink::on_process(const ProcessRecord& process) {
   if (process.process == process_) out_.on_process(process);
@@ -59,6 +61,8 @@ void SelectingSink::on_accounting(const Accounting& accounting) {
   if (accounting.process == process_ || accounting.process == ProcessId{}) out_.on_accounting(accounting);
 }
 
-void SelectingSink::on_watermark(TimeNs watermark) { out_.on_watermark(std::min(watermark, to_)); }
+void SelectingSink::on_watermark(TimeNs watermark) {
+  out_.on_watermark(std::min(watermark, to_));
+}
 
 }  // namespace tailor::store
