@@ -126,6 +126,8 @@ std::unique_ptr<Translator> Compilation::MakeTranslator(const Operator& op, Tran
 
 void Compilation::Produce(Translator& translator) {
   auto active = to_tasks_.tracker().Enter(translator.op().id);
+  program_.shared.SetOwner(translator.op().id);
+  program_.local.SetOwner(translator.op().id);
   translator.Produce();
 }
 

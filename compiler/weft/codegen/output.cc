@@ -25,6 +25,8 @@ class OutputTranslator final : public Translator {
       new (place) TupleBuffer(*frame.account, kind, bytes);
     });
     c_.program().result_offset = buffer_;
+    c_.program().result_operator = op().id;
+    c_.program().result_task = task_;
     c_.BeginPipeline("output");
     c_.Produce(input(0));
     c_.EndPipeline({});

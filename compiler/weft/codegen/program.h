@@ -44,9 +44,13 @@ class StateLayout {
  public:
   struct Object {
     std::size_t offset;
+    ComponentId owner;  // the operator whose object it is
     std::function<void(std::byte* place, Frame& frame)> make;
     void (*destroy)(std::byte* place);
   };
+
+  // Objects added from now on belong to this operator.
+  void SetOwner(ComponentId operator_id) { owner_ = operator_id; }
 
   std::size_t AddBytes(std::size_t bytes) {
     std::size_t offset = size_;
@@ -57,7 +61,7 @@ class StateLayout {
   template <typename T, typename Make>
   std::size_t AddObject(Make make) {
     std::size_t offset = AddBytes(sizeof(T));
-    objects_.push_back({offset, make, [](std::byte* place) { reinterpret_cast<T*>(place)->~T(); }});
+    objects_.push_back({offset, owner_, make, [](std::byte* place) { reinterpret_cast<T*>(place)->~T(); }});
     return offset;
   }
 
@@ -66,6 +70,7 @@ class StateLayout {
 
  private:
   std::size_t size_ = 0;
+  ComponentId owner_ = kNoComponent;
   std::vector<Object> objects_;
 };
 
@@ -112,6 +117,9 @@ struct Program {
   // Result rows: a TupleBuffer at this local offset, fields in the order of the output's columns.
   std::size_t result_offset = 0;
   std::vector<RowField> result_fields;
+  // On whose behalf result rows are handed over to the client.
+  ComponentId result_operator = kNoComponent;
+  ComponentId result_task = kNoComponent;
   // Instrumented code: at this local offset, cycles per task id (index 0 unused), `task_count` + 1 words.
   bool instrumented = false;
   std::size_t cycles_offset = 0;

@@ -102,9 +102,9 @@ Status CompiledQuery::AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptL
   return Ok{};
 }
 
-std::uint64_t CompiledQuery::Tag(const FinishStep& step) const {
+std::uint64_t CompiledQuery::Tag(ComponentId operator_id, ComponentId task) const {
   if (settings_.tags != jit::TagStrategy::kR15) return 0;
-  return tailor_tag(&ids_, step.operator_id, step.task);
+  return tailor_tag(&ids_, operator_id, task);
 }
 
 CompiledQuery::~CompiledQuery() {

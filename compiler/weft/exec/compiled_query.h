@@ -56,7 +56,8 @@ class CompiledQuery {
   const PrepareTimes& times() const { return times_; }
   // The operator a task belongs to.
   ComponentId OperatorOf(ComponentId task) const { return task_operators_[task]; }
-  std::uint64_t Tag(const FinishStep& step) const;
+  // 0 where tags are not kept in r15. A task of 0 names the operator alone.
+  std::uint64_t Tag(ComponentId operator_id, ComponentId task) const;
 
  private:
   CompiledQuery(std::string sql, const Database& database, const CompileSettings& settings)

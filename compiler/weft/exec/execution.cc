@@ -25,9 +25,14 @@ std::int64_t Now(clockid_t clock) {
 // A block of state with its objects, made and destroyed in order.
 class StateBlock {
  public:
-  StateBlock(const StateLayout& layout, Frame& frame) : layout_(layout), frame_(frame) {}
+  StateBlock(const CompiledQuery& query, const StateLayout& layout, Frame& frame)
+      : query_(query), layout_(layout), frame_(frame) {}
   ~StateBlock() {
-    for (std::size_t i = made_; i-- > 0;) layout_.objects()[i].destroy(memory_ + layout_.objects()[i].offset);
+    for (std::size_t i = made_; i-- > 0;) {
+      const StateLayout::Object& object = layout_.objects()[i];
+      TagScope scope(query_.Tag(object.owner, 0));
+      object.destroy(memory_ + object.offset);
+    }
     frame_.account->Free(memory_, layout_.size());
   }
   StateBlock(const StateBlock&) = delete;
@@ -37,6 +42,7 @@ class StateBlock {
   std::byte* Make() {
     memory_ = static_cast<std::byte*>(frame_.account->AllocateZeroed(layout_.size(), 0));
     for (const StateLayout::Object& object : layout_.objects()) {
+      TagScope scope(query_.Tag(object.owner, 0));
       object.make(memory_ + object.offset, frame_);
       ++made_;
     }
@@ -44,6 +50,7 @@ class StateBlock {
   }
 
  private:
+  const CompiledQuery& query_;
   const StateLayout& layout_;
   Frame& frame_;
   std::byte* memory_ = nullptr;
@@ -58,7 +65,7 @@ class Execution {
         pool_(pool),
         options_(options),
         account_(options.memory_limit),
-        shared_(program_.shared, frame_),
+        shared_(query, program_.shared, frame_),
         cpu_ns_(pool.workers(), 0) {
     frame_.account = &account_;
     frame_.function = [&query](const std::string& name) { return query.code().Address(name); };
@@ -80,7 +87,10 @@ class Execution {
     }
     if (!failure_) {
       OnWorker(0, [&] {
+        // The output operator's work; where a library has the tag register in use it is at least known as
+        // output.
         WorkScope work(EngineWork::kOutput);
+        TagScope scope(query_.Tag(program_.result_operator, program_.result_task));
         ReadResult(outcome.result);
       });
     }
@@ -135,7 +145,7 @@ class Execution {
   void MakeState() {
     frame_.shared = shared_.Make();
     for (unsigned worker = 0; worker < pool_.workers(); ++worker) {
-      locals_.push_back(std::make_unique<StateBlock>(program_.local, frame_));
+      locals_.push_back(std::make_unique<StateBlock>(query_, program_.local, frame_));
       frame_.locals.push_back(locals_.back()->Make());
     }
     std::byte** locals = frame_.locals.data();
@@ -180,7 +190,7 @@ class Execution {
   }
 
   void RunFinishStep(const FinishStep& step) {
-    std::uint64_t tag = query_.Tag(step);
+    std::uint64_t tag = query_.Tag(step.operator_id, step.task);
     std::size_t pieces = 0;
     OnWorker(0, [&] { UnderTag(step, tag, 0, [&] { pieces = step.open(frame_); }); });
     if (step.run && pieces > 0 && !failure_) {
@@ -224,6 +234,10 @@ class Execution {
 
   void ReadResult(ResultSet& result) {
     result.names = query_.plan().root->names;
+    std::uint64_t rows = 0;
+    for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset))
+      rows += buffer->Rows();
+    result.rows.reserve(rows);
     for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset)) {
       buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
         for (std::byte* row = begin; row != end; row += buffer->row_bytes()) {
