@@ -85,10 +85,11 @@ Result<LiveSession::SampledProcess> LiveSession::sample_process(const KnownProce
     known.registered = is_registered(process.process);
     if (is_sampled(process.process)) return;
     result = sample(process, options);
-    if (result.ok()) sampled_.back().on_request = true;
+    if (!result.ok()) return;
+    sampled_.back().on_request = true;
+    if (!known.registered) known.note = speak_for(process);
   });
   if (!result.ok()) return result.error();
-  if (!known.registered) known.note = how_to_register(process, options_.agent_socket);
   return known;
 }
 
@@ -97,6 +98,7 @@ void LiveSession::detach(ProcessId process) {
     for (Sampled& each : sampled_) {
       if (each.process != process || !each.on_request || is_registered(process)) continue;
       each.detached = true;
+      not_sampled_[process] = "it was sampled on request, which is over";
       reader_->remove(each.session);
     }
   });
@@ -271,17 +273,33 @@ void LiveSession::tell_dropped(ProcessId process) {
   input_.on_agent_dropped(process, dropped);
 }
 
+// Says what is known of a process without an agent; returns what the user is told about it.
+std::string LiveSession::speak_for(const KnownProcess& process) {
+  ForeignProcess foreign(os_, process.process);
+  const std::size_t functions = foreign.tell(input_, clock::read_tsc());
+  std::string note = how_to_register(process, options_.agent_socket);
+  if (functions > 0) note += fmt::format("; {} functions are named by {}", functions, foreign.path());
+  foreign_.emplace(process.process, std::move(foreign));
+  return note;
+}
+
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.
 void LiveSession::sweep() {
   next_sweep_ = os_.now() + kSweepInterval;
   for (const auto& [process, arena] : arenas_) tell_dropped(process);
+  std::erase_if(foreign_,
+                [this](const auto& each) { return !is_sampled(each.first) || is_registered(each.first); });
+  for (auto& [process, foreign] : foreign_) foreign.tell(input_, clock::read_tsc());
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const ProcessEntry& entry) {
     if (entry.connection != 0 || entry.ended != kTimeMax || is_sampled(entry.id())) return;
     auto now = identify(os_, entry.id().pid);
     if (!now.ok() || (entry.id().start != 0 && now->start != entry.id().start)) ended.push_back(entry.id());
   });
-  for (ProcessId process : ended) input_.on_process_ended(process);
+  for (ProcessId process : ended) {
+    input_.on_process_ended(process);
+    not_sampled_.erase(process);
+  }
 }
 
 Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {

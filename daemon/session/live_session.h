@@ -21,6 +21,7 @@
 #include "daemon/os/os.h"
 #include "daemon/registration/server.h"
 #include "daemon/session/capture_queue.h"
+#include "daemon/session/foreign_process.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/pipeline.h"
 #include "daemon/session/tee.h"
@@ -118,6 +119,7 @@ class LiveSession : private registration::Sink {
   bool arrived(TimeNs time);
   void tell_problems();
   void tell_dropped(ProcessId process);
+  std::string speak_for(const KnownProcess& process);
   void sweep();
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
   bool is_sampled(ProcessId process) const;
@@ -139,6 +141,7 @@ class LiveSession : private registration::Sink {
   std::optional<Result<clock::RecordTimes>> pebs_times_;  // of the trial, once it was made; control thread
   std::map<ProcessId, std::string> not_sampled_;          // why; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
+  std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   TimeNs next_sweep_ = kTimeMin;
 
   struct Flush {

@@ -59,17 +59,14 @@ void attributed(benchmark::State& bench) {
 BENCHMARK(attributed)->Unit(benchmark::kMillisecond);
 
 void written(benchmark::State& bench) {
-  std::size_t bytes = 0;
   for (auto _ : bench) {
     std::string profile;
     auto file = store::FileWriter::on(std::make_unique<test::MemoryOutput>(profile));
     Pipeline pipeline(*file);
     feed(pipeline, bench);
     (void)file->finish();
-    bytes = profile.size();
   }
   bench.SetItemsProcessed(bench.iterations() * kSamples);
-  bench.counters["bytes_a_sample"] = static_cast<double>(bytes) / kSamples;
 }
 BENCHMARK(written)->Unit(benchmark::kMillisecond);
 
