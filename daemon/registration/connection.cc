@@ -1,6 +1,8 @@
 #include "daemon/registration/connection.h"
 
 #include <fmt/format.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <x86intrin.h>
 
@@ -40,13 +42,24 @@ Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Si
 
 void Connection::Step() {
   if (end_) return;
-  if (const ArenaView* first = logs_.first_arena(); first && !mark_) {
+  AdvanceMark();
+  ReadSome();
+  TrySettle();
+}
+
+// A busy agent's socket may never be empty, so what lies in it at the right moment is measured instead.
+void Connection::AdvanceMark() {
+  const ArenaView* first = logs_.first_arena();
+  if (!first) return;
+  if (!mark_) {
     std::uint64_t tsc = OrderedTsc();
-    mark_ = Mark{tsc, first->MessagesQueued()};
+    mark_ = Mark{tsc, first->MessagesQueued(), std::nullopt};
   }
-  bool settled = mark_ && logs_.first_arena()->MessagesSettled() >= mark_->queued;
-  bool read_empty = ReadSome();
-  TrySettle(settled && read_empty);
+  if (mark_->read_until || first->MessagesSettled() < mark_->queued) return;
+  int waiting = 0;
+  if (::ioctl(socket_.get(), SIOCINQ, &waiting) == 0) {
+    mark_->read_until = bytes_read_ + static_cast<std::uint64_t>(waiting);
+  }
 }
 
 void Connection::ReadToEnd() {
@@ -65,6 +78,7 @@ bool Connection::ReadSome() {
       return true;
     }
     received_tsc_ = OrderedTsc();
+    bytes_read_ += packet.bytes.size();
     Handle(std::move(packet));
   }
   return end_.has_value();
@@ -175,9 +189,10 @@ void Connection::Reply(const v1::DaemonMessage& message) {
   Finish(GoneReason::kHangup, "");
 }
 
-void Connection::TrySettle(bool everything_came) {
+void Connection::TrySettle() {
   bool drained = logs_.Drain(sink_, kRecordsAStep);
-  if (!everything_came || !drained || end_) return;
+  bool read = mark_ && mark_->read_until && bytes_read_ >= *mark_->read_until;
+  if (!read || !drained || end_) return;
   sink_.OnSettled({process_.id(), mark_->tsc});
   mark_.reset();
 }

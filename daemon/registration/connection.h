@@ -60,7 +60,8 @@ class Connection {
   void Deliver(v1::AgentMessage message);
   void Reject(std::string what);
   void ProtocolError(std::string what);
-  void TrySettle(bool everything_came);
+  void AdvanceMark();
+  void TrySettle();
 
   ConnectionId id_;
   UniqueFd socket_;
@@ -74,13 +75,17 @@ class Connection {
   std::optional<End> end_;
   std::uint64_t received_tsc_ = 0;
   std::uint64_t arena_bytes_ = 0;
-  std::size_t step_bytes_ = 0;  // taken in this step, memfds included
+  std::uint64_t bytes_read_ = 0;  // from the socket, ever
+  std::size_t step_bytes_ = 0;    // taken in this step, memfds included
   std::size_t rejections_ = 0;
 
-  // What is to be settled: everything said before `tsc`, known once `queued` messages have come.
+  // What is to be settled: everything said before `tsc`. Once the agent has put `queued` messages into the
+  // socket, what lies in there is known to include them: it has been read when `bytes_read_` reaches
+  // `read_until`.
   struct Mark {
     std::uint64_t tsc = 0;
     std::uint64_t queued = 0;
+    std::optional<std::uint64_t> read_until;
   };
   std::optional<Mark> mark_;
 };
