@@ -29,12 +29,11 @@ struct tailor_arena_header {
   /* Agent-wide state, meaningful in the first arena (index 0) only. A call that sends something counts it in
    * `queued` before it returns; the agent counts it in `settled` once it lies in the socket (or needs no
    * sending). So: read rdtsc T, then `queued`; once `settled` has reached that number and what lies in the
-   * socket then was read, everything said in calls that returned before T is known. While a new connection is brought up to
-   * date `settled` is 0. Both only grow otherwise. */
+   * socket then was read, everything said in calls that returned before T is known. While a new connection is
+   * brought up to date `settled` is 0. Both only grow otherwise. */
   uint64_t messages_queued;
   uint64_t messages_settled;
-  uint64_t
-      messages_dropped; /* never reached a daemon: queue full, memory short, or over before one was there */
+  uint64_t messages_dropped; /* never reached a daemon: queue full, memory short, over before one was there */
   uint8_t reserved[4096 - 48];
 };
 
