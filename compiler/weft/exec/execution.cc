@@ -102,7 +102,7 @@ class Execution {
     });
     outcome.wall_ns = Now(CLOCK_MONOTONIC) - begin;
     for (std::int64_t ns : cpu_ns_) outcome.cpu_ns += ns;
-    tailor_execution_end(handle_, outcome.result.rows.size(), failure_ ? failure_->message.c_str() : nullptr);
+    tailor_execution_end(handle_, outcome.result.rows, failure_ ? failure_->message.c_str() : nullptr);
     if (failure_) return *std::move(failure_);
     return outcome;
   }
@@ -234,16 +234,13 @@ class Execution {
 
   void ReadResult(ResultSet& result) {
     result.names = query_.plan().root->names;
-    std::uint64_t rows = 0;
     for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset))
-      rows += buffer->Rows();
-    result.rows.reserve(rows);
+      result.rows += buffer->Rows();
+    result.values.reserve(result.rows * program_.result_fields.size());
     for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset)) {
       buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
         for (std::byte* row = begin; row != end; row += buffer->row_bytes()) {
-          std::vector<Value>& values = result.rows.emplace_back();
-          values.reserve(program_.result_fields.size());
-          for (const RowField& field : program_.result_fields) values.push_back(ReadField(row, field));
+          for (const RowField& field : program_.result_fields) result.values.push_back(ReadField(row, field));
         }
       });
     }

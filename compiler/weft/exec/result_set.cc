@@ -23,11 +23,11 @@ std::string JsonText(const Value& value) {
 
 void PrintJson(std::ostream& out, const ResultSet& result) {
   out << "[";
-  for (std::size_t row = 0; row < result.rows.size(); ++row) {
+  for (std::size_t row = 0; row < result.rows; ++row) {
     out << (row == 0 ? "\n {" : ",\n {");
     for (std::size_t i = 0; i < result.names.size(); ++i) {
       if (i > 0) out << ", ";
-      out << nlohmann::json(result.names[i]).dump() << ": " << JsonText(result.rows[row][i]);
+      out << nlohmann::json(result.names[i]).dump() << ": " << JsonText(result.At(row, i));
     }
     out << "}";
   }
@@ -57,10 +57,10 @@ void Print(std::ostream& out, const ResultSet& result, ResultFormat format) {
   const char* separator = format == ResultFormat::kCsv ? "," : "|";
   for (std::size_t i = 0; i < result.names.size(); ++i) out << (i == 0 ? "" : separator) << result.names[i];
   out << "\n";
-  for (const std::vector<Value>& row : result.rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
+  for (std::uint64_t row = 0; row < result.rows; ++row) {
+    for (std::size_t i = 0; i < result.names.size(); ++i) {
       out << (i == 0 ? "" : separator)
-          << (format == ResultFormat::kCsv ? CsvText(row[i]) : PlainText(row[i]));
+          << (format == ResultFormat::kCsv ? CsvText(result.At(row, i)) : PlainText(result.At(row, i)));
     }
     out << "\n";
   }

@@ -11,7 +11,10 @@ namespace tailor::weft {
 
 struct ResultSet {
   std::vector<std::string> names;
-  std::vector<std::vector<Value>> rows;
+  std::vector<Value> values;  // row by row: one allocation for all
+  std::uint64_t rows = 0;
+
+  const Value& At(std::uint64_t row, std::size_t column) const { return values[row * names.size() + column]; }
 };
 
 enum class ResultFormat { kPipes, kCsv, kJson };

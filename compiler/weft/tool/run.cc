@@ -76,8 +76,8 @@ class Runner {
       Print(std::cout, outcome.result, command_.format);
       std::cout.flush();
     }
-    timings_.runs.push_back({query_.settings().name, outcome.wall_ns, outcome.cpu_ns,
-                             outcome.result.rows.size(), outcome.peak_memory});
+    timings_.runs.push_back(
+        {query_.settings().name, outcome.wall_ns, outcome.cpu_ns, outcome.result.rows, outcome.peak_memory});
     cycles_.resize(outcome.operator_cycles.size());
     for (std::size_t i = 0; i < cycles_.size(); ++i) cycles_[i] += outcome.operator_cycles[i];
   }

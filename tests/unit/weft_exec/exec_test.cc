@@ -100,7 +100,8 @@ TEST_F(WeftExec, JoinsOfAllKinds) {
       << "the join condition leaves a row for every name";
   EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k)"), "150\n");
   EXPECT_EQ(Answer("select count(*) from r where not exists (select * from u where u.k = r.k)"), "8850\n");
-  EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k) or v > 6"), "1414\n");
+  EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k) or v > 6"),
+            "1414\n");
 }
 
 TEST_F(WeftExec, SortsAndLimits) {
@@ -142,8 +143,8 @@ TEST_F(WeftExec, ExecutionsOfOneQueryAtOnce) {
       for (int run = 0; run < 20; ++run) {
         auto outcome = Execute(*query, pool, {});
         ASSERT_TRUE(outcome.ok());
-        ASSERT_EQ(outcome->result.rows.size(), 1u);
-        EXPECT_EQ(PlainText(outcome->result.rows[0][1]), "150");
+        ASSERT_EQ(outcome->result.rows, 1u);
+        EXPECT_EQ(PlainText(outcome->result.At(0, 1)), "150");
       }
     });
   }
@@ -157,7 +158,7 @@ TEST_F(WeftExec, TiersGiveOneAnswer) {
   for (int run = 0; run < 2000 && (run < 20 || query->code().level() == jit::OptLevel::kO0); ++run) {
     auto outcome = Execute(*query, pool, {});
     ASSERT_TRUE(outcome.ok());
-    answers.insert(PlainText(outcome->result.rows[0][0]));
+    answers.insert(PlainText(outcome->result.At(0, 0)));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(query->code().level(), jit::OptLevel::kO2);
