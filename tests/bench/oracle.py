@@ -32,17 +32,16 @@ where {filter} > date '1995-01-01'
 group by ({group})
 """
 PLAIN = {"group": "l_suppkey * 100 + s_nationkey", "join": "l_suppkey", "filter": "l_commitdate"}
-# Where the cost is injected -> the kind of the operator that must be found to bear it. A key that is an
-# expression is computed by a map below the join or the grouping: that is the operator that works.
-BEARER = {"filter": "scan", "join": "map", "group": "map"}
+# Where the cost is injected -> the operator that evaluates the expression, and so must be found to bear it: the
+# scan that filters, and the maps that compute keys for the join and for the grouping.
+BEARER = {"filter": "scan lineitem < hash_join", "join": "map < hash_join", "group": "map < group_by"}
 
 
 def query(where=None, variant="inline", rounds=0):
-    """The SFJA query with a cost of `rounds` at one place. Without one it burns no rounds at all three places, so
-    that both queries have the same plan."""
-    parts = {place: f"weft_burn_inline({text}, 0)" for place, text in PLAIN.items()}
+    """The SFJA query with a cost of `rounds` at one place. The plain query has none."""
+    parts = dict(PLAIN)
     if where:
-        parts[where] = f"weft_burn_{variant}({PLAIN[where]}, {rounds})"
+        parts[where] = f"weft_burn_{variant}({parts[where]}, {rounds})"
     return " ".join(QUERY.format(**parts).split())
 
 
@@ -61,10 +60,16 @@ class Runner:
 
 
 def by_operator(report):
-    """Operator -> ns on CPU, over everything the report covers. Operators are told apart by kind and place."""
-    result = {}
+    """Operator -> ns on CPU. Plans differ by a map, so operators are told apart by what they are and what
+    consumes them (of the scan of lineitem and its filter: whatever comes above the map)."""
+    result, path = {}, []
     for op in operators(report):
-        result[(op["id"], op["kind"])] = op["weight"]
+        del path[op["depth"]:]
+        consumer = next((kind for kind in reversed(path) if kind != "map" or op["kind"] == "map"), "")
+        name = op["name"].lower() if op["kind"] == "scan" else op["kind"]
+        path.append(op["kind"])
+        key = f"{name} < {consumer}"
+        result[key] = result.get(key, 0) + op["weight"]
     return result
 
 
@@ -100,19 +105,18 @@ def experiment(runner, where, variant, share, margin, least, most):
         altered, plain = runs[altered_sql], runs[plain_sql]
         true.append(altered["cpu"] - plain["cpu"])
         bearer = BEARER[where]
-        pick = lambda run: sum(v for (_, kind), v in run["operators"].items() if kind == bearer)
-        observed.append(pick(altered) - pick(plain))
+        observed.append(altered["operators"].get(bearer, 0) - plain["operators"].get(bearer, 0))
         for key in set(altered["operators"]) | set(plain["operators"]):
-            if key[1] != bearer:
+            if key != bearer:
                 others.setdefault(key, []).append(altered["operators"].get(key, 0) - plain["operators"].get(key, 0))
         if len(true) >= least and interval(observed, true)[3] < 0.6 * margin:
             break
     bias, low, high, half = interval(observed, true)
     side = {}
-    for (identity, kind), change in others.items():
+    for name, change in others.items():
         change += [0] * (len(true) - len(change))
         value, lowest, highest, _ = interval(change, true)
-        side[f"{kind}#{identity}"] = {"change": value + 1, "low": lowest + 1, "high": highest + 1}
+        side[name] = {"change": value + 1, "low": lowest + 1, "high": highest + 1}
     unmoved = all(max(abs(s["low"]), abs(s["high"])) <= margin for s in side.values())
     return {"where": where, "variant": variant, "share": share, "rounds": rounds, "pairs": len(true), "bias": bias,
             "low": low, "high": high, "others": side, "others_unchanged": unmoved,
