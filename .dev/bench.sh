@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 dev_bench() {
   need build data test
   need_venv

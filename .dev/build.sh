@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 dev_build() {
   local preset=release targets=()
   while [ $# -gt 0 ]; do

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034,SC2178,SC2128
 # What all commands of ./dev share.
 
 TAILOR_YES=${TAILOR_YES:-}

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Installs what is missing, builds, and shows what Tailor is for, on TPC-H data.
 dev_demo() {
   local scale=1 start

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 dev_fetch() {
   need build data test kernel lint
   need_venv

@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Every check prints what it looked at; the first that fails does not hide the others.
 dev_lint() {
   local failed=0 files

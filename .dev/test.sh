@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Runs the tests group by group, so that a slow group shows. A test that cannot run here skips with its reason.
 dev_test() {
   local full='' only='' filter=() group start failed=0 ran=0 skipped=0 bad=0 log
@@ -14,6 +15,9 @@ dev_test() {
   need_venv
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi
   start=$SECONDS
+  # The cross-checks need what the virtual environment holds.
+  cmake --preset release -DPython3_EXECUTABLE="$VENV/bin/python3" >"$CACHE/configure-release.log" 2>&1 ||
+    { tail -n 20 "$CACHE/configure-release.log" >&2; die 1 "cmake failed: see $CACHE/configure-release.log"; }
   build release
   say "build: $((SECONDS - start)) s"
   for group in unit fuzz integration e2e kernel ${full:+full}; do
@@ -24,7 +28,7 @@ dev_test() {
     ctest --test-dir build -L "^$group\$" ${filter[@]+"${filter[@]}"} --verbose --no-tests=ignore \
       -j "$([ "$group" = unit ] && nproc || echo 1)" >"$log" 2>&1 || failed=1
     # Skips with their reasons, and failures, are what a reader wants to see; the rest is in the log.
-    grep -hE '\*\*\*|SKIP|Skipped|Failure$|\[  FAILED' "$log" | sort -u | head -60 || true
+    grep -hE 'SKIP: |\[  (SKIPPED|FAILED ) \].*ms\)|\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" | sort -u | head -60 || true
     if grep -qE '\*\*\*(Failed|Timeout|Exception)' "$log"; then tail -n 150 "$log"; fi
     ran=$((ran + $(grep -cE ' Passed ' "$log" || true)))
     skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log" || true)))

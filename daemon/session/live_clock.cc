@@ -1,5 +1,6 @@
 #include "daemon/session/live_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -29,6 +30,14 @@ void LiveClock::observe(Input& input) {
     told_perf_line_ = model_.perf_line();
     input.on_perf_clock(*told_perf_line_);
   }
+  if (!model_.ready()) return;
+  worst_source_ = std::max(worst_source_, model_.source());
+  always_trusted_ = always_trusted_ && model_.trusted();
+  worst_error_ns_ = std::max(worst_error_ns_, model_.error_bound_ns());
+}
+
+std::string LiveClock::worst_source() const {
+  return std::string(clock::name(worst_source_)) + (always_trusted_ ? "" : ", not trusted");
 }
 
 }  // namespace tailor::session

@@ -47,8 +47,8 @@ Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions 
   session->recording_ = host_info(os);
   session->recording_.command = session->options_.command;
   session->recording_.start = os.now();
-  session->recording_.clock_source = clock::name(session->clock_.model().source());
-  session->recording_.clock_error_ns = session->clock_.model().error_bound_ns();
+  session->recording_.clock_source = session->clock_.worst_source();
+  session->recording_.clock_error_ns = session->clock_.worst_error_ns();
   session->input_.on_recording(session->recording_);
 
   CaptureQueue& queue = session->queue_;
@@ -200,6 +200,7 @@ void LiveSession::control() {
     }
     server_->Poll(last ? 0 : kPollMs);
     clock_.tick(os_.now(), input_);
+    tell_clock();
     take_captured();
     input_.advance(os_.now());
     do_requests();
@@ -335,6 +336,15 @@ std::string LiveSession::sample_registered(const registration::PeerConnected& ev
   not_sampled_[event.process] = sampled.error().message;
   on_problem_({event.process, sampled.error().message});
   return sampled.error().message;
+}
+
+void LiveSession::tell_clock() {
+  if (clock_.worst_source() == recording_.clock_source &&
+      clock_.worst_error_ns() <= recording_.clock_error_ns)
+    return;
+  recording_.clock_source = clock_.worst_source();
+  recording_.clock_error_ns = clock_.worst_error_ns();
+  input_.on_recording(recording_);
 }
 
 void LiveSession::tell_recording(const capture::Attached& attached) {

@@ -121,6 +121,7 @@ class LiveSession : private registration::Sink {
   void tell_dropped(ProcessId process);
   std::string speak_for(const KnownProcess& process);
   void sweep();
+  void tell_clock();
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
   bool is_sampled(ProcessId process) const;
   bool is_registered(ProcessId process);
