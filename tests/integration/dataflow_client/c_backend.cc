@@ -42,6 +42,7 @@ class Listing {
 };
 
 std::string write_program(Program& p) {
+  p.plan.SetTagLevels(1, 2);  // the step, and the line that calls
   Listing c(p);
   c.line(0, "register unsigned long tailor_tag __asm__(\"r15\");");
   c.line(0,

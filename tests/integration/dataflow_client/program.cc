@@ -33,7 +33,6 @@ Program::Program(const std::string& lowest) : plan("pagerank", {"node", "step", 
   plan.AddPipeline("edges", 1, {read_step, gather_step, scatter_step});
   plan.AddPipeline("vertices", 1, {control_step, damp_step, delta_step}, {1});
   plan.AddPipeline("result", 1, {top_step}, {2});
-  plan.SetTagLevels(1, 2);
   ids = tailor_plan_new();
 }
 

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
         skip(reason)
     for backend in ("llvm", "c"):
         profile = base / f"{backend}.tailor"
-        run(BIN / "tailor", "record", "-F", "5000", "-o", profile, "--", program, backend, "100000", "4000000",
+        run(BIN / "tailor", "record", "-F", "5000", "-o", profile, "--", program, backend, "600000", "1800000",
             env={"LD_LIBRARY_PATH": str(library)})
         report = json.loads(run(BIN / "tailor", "report", profile, "--json"))
         share = {op["name"]: op["samples"] / report["windows"]["samples"] for op in operators(report)}
@@ -42,4 +42,4 @@ with tempfile.TemporaryDirectory() as folder:
         # flow_add is one function with two owners; only the tag can tell them apart.
         tagged = {op["name"]: op["by"]["tag"] for op in operators(report) if op["by"].get("tag")}
         check({"Scatter", "Delta"} <= set(tagged), f"{backend}: the shared helper's samples went to both owners: {tagged}")
-        check(tagged["Scatter"] > 3 * tagged["Delta"], f"{backend}: in proportion to their calls")
+        check(tagged["Scatter"] > tagged["Delta"], f"{backend}: more to the one that calls it more often")
