@@ -22,7 +22,7 @@ dev_demo() {
   demo_first_plan
   demo_six_queries "$scale"
   demo_perf_alone "$scale"
-  demo_next
+  demo_next "$scale"
 }
 
 demo_end() {
@@ -78,10 +78,11 @@ demo_perf_alone() {
   TAILOR_DISABLE=1 "$perf" record -q -e cpu-clock -F 1000 -o "$DEMO/perf.data" -- \
     weft --sf "$1" --threads 2 --repeat 3 --quiet --query figure-9 >/dev/null 2>"$DEMO/perf.log" ||
     { say "perf record failed: $(tail -n 1 "$DEMO/perf.log")"; return; }
-  "$perf" report -i "$DEMO/perf.data" --stdio --sort dso,symbol 2>/dev/null | grep -vE '^#|^$' | head -n 12
+  "$perf" report -i "$DEMO/perf.data" --stdio --sort dso,symbol 2>/dev/null | sed -nE '/^(#|$)/d; s/ +(- +)*$//; p' | sed -n '1,12p'
 }
 
 demo_next() {
+  local scale=$1
   say "Every execution was recorded:"
   show tailor list
   cat <<TXT
