@@ -11,19 +11,21 @@ dev_lint() {
   say "folder rules"
   python3 .dev/check_folders.py || failed=1
   say "shellcheck"
-  git ls-files | while read -r f; do head -c 30 "$f" | grep -aqE '^#!.*(bash|/sh)' && echo "$f"; done |
+  git ls-files | while read -r f; do if head -c 30 "$f" | grep -aqE '^#!.*(bash|/sh)'; then echo "$f"; fi; done |
     xargs -r shellcheck -x -S warning .dev/*.sh || failed=1
-  say "clang-tidy"
-  dev_lint_tidy "$@" || failed=1
+  if [ $# -gt 0 ]; then
+    say "clang-tidy"
+    dev_lint_tidy "$@" || failed=1
+  fi
   [ $failed = 0 ] && say "lint: clean"
   return $failed
 }
 
-# A source takes seconds, one with LLVM's headers a minute: without --all, only what reads bytes from outside is
-# analysed, and what runs inside engines.
+# A source takes seconds, one with LLVM's headers a minute: --tidy analyses what reads bytes
+# from outside and what runs inside engines, --tidy-all everything.
 dev_lint_tidy() {
   local sources=(agent/*.cc daemon/{capture,registration,store,foreign,journal,process,attribute}/*.cc)
-  [ "${1:-}" = --all ] && mapfile -t sources < <(git ls-files '*.cc' ':!tests/integration')
+  [ "${1:-}" = --tidy-all ] && mapfile -t sources < <(git ls-files '*.cc' ':!tests/integration')
   [ -f build/compile_commands.json ] || cmake --preset release >"$CACHE/configure-release.log"
   ninja -C build tailor_proto >/dev/null
   echo "${#sources[@]} files"
