@@ -2,24 +2,40 @@
 // a process without an agent is attributed like every other: its levels are function, or function > line.
 #pragma once
 
-#include <functional>
+#include <cstddef>
+#include <map>
 #include <string>
-#include <vector>
+#include <tuple>
+#include <unordered_map>
 
 #include "daemon/foreign/jit_symbol.h"
+#include "proto/base/ids.h"
 #include "tailor/v1/dictionary.pb.h"
 
 namespace tailor::foreign {
 
-struct ForeignPlan {
-  v1::Plan plan;
-  // load_tsc is `tsc_of` of the symbol's time stamp, 0 (from the beginning) where it has none.
-  std::vector<v1::CodeObject> code;
-};
+// Grows with the symbols. One thread.
+class ForeignPlan {
+ public:
+  // `with_lines`: the plan has a level for source lines; else lines of symbols are passed over.
+  ForeignPlan(PlanId id, const std::string& name, bool with_lines);
 
-// `name` is the plan's. The line level is there if any symbol has source lines. Component ids follow the
-// order of `symbols`; functions of one name are one component. Owns copies of everything.
-ForeignPlan make_foreign_plan(const std::vector<JitSymbol>& symbols, const std::string& name,
-                              const std::function<std::uint64_t(std::uint64_t timestamp_ns)>& tsc_of);
+  // The code of one more symbol, whose components are in the plan from then on: functions of one name are one
+  // component, numbered as they come. load_tsc 0: the moment at which it is said.
+  v1::CodeObject add(const JitSymbol& symbol, CodeId id, std::uint64_t load_tsc);
+
+  const v1::Plan& plan() const { return plan_; }
+  std::size_t functions() const { return functions_.size(); }
+
+ private:
+  ComponentId function_of(const std::string& name);
+  ComponentId line_of(ComponentId function, const std::string& file, std::uint32_t line);
+  void describe(int level, ComponentId id, const std::string& name, const char* kind);
+
+  bool with_lines_;
+  v1::Plan plan_;
+  std::unordered_map<std::string, ComponentId> functions_;
+  std::map<std::tuple<ComponentId, std::string, std::uint32_t>, ComponentId> lines_;
+};
 
 }  // namespace tailor::foreign

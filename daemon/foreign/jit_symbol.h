@@ -24,11 +24,11 @@ struct JitSymbol {
   std::vector<SourceLine> lines;   // ordered by offset
 };
 
-// What a file held. Every line or record is counted once.
+// What a perf map held. Every line is counted once.
 struct JitSymbols {
   std::vector<JitSymbol> symbols;
   std::uint64_t malformed = 0;  // left out: sizes or addresses that cannot be
-  bool cut = false;             // the file ended inside a record, as it does while it is being written
+  bool cut = false;             // the file ended inside a line, as it does while it is being written
 };
 
 }  // namespace tailor::foreign

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
-#include <unordered_map>
+#include <utility>
 
 #include "daemon/foreign/perf_map.h"
 
@@ -15,9 +15,11 @@ constexpr std::uint32_t kMagic = 0x4A695444;  // "JiTD" in the writer's byte ord
 constexpr std::uint32_t kMagicSwapped = 0x4454694A;
 constexpr std::uint64_t kFlagTscTimestamps = 1;
 constexpr std::uint32_t kRecordLoad = 0, kRecordMove = 1, kRecordDebugInfo = 2;
-constexpr std::size_t kHeaderSize = 40, kPrefixSize = 16;
+constexpr std::size_t kHeaderSize = 40, kMaxHeader = 4096, kPrefixSize = 16;
 // A debug entry names every line of a function; no function has more.
 constexpr std::uint64_t kMaxDebugEntries = 1u << 20;
+// Nothing we read is larger; what claims to be is passed over.
+constexpr std::uint64_t kMaxRecord = kMaxJitCode + (std::uint64_t{1} << 20);
 
 // Takes fields off the front of bytes that are not trusted.
 class Cursor {
@@ -52,138 +54,168 @@ bool plausible(std::uint64_t address, std::uint64_t size) {
   return size != 0 && size <= kMaxJitCode && address <= UINT64_MAX - size;
 }
 
-// Reads the records of one dump.
-class Reader {
- public:
-  explicit Reader(JitSymbols& out) : out_(out) {}
-
-  void record(std::uint32_t id, std::uint64_t timestamp, std::span<const std::byte> body) {
-    bool good = true;
-    if (id == kRecordLoad) good = load(timestamp, Cursor(body));
-    if (id == kRecordMove) good = move(timestamp, Cursor(body));
-    if (id == kRecordDebugInfo) good = debug_info(Cursor(body));
-    if (!good) ++out_.malformed;
-  }
-
- private:
-  bool load(std::uint64_t timestamp, Cursor body) {
-    auto pid = body.take<std::uint32_t>();
-    auto tid = body.take<std::uint32_t>();
-    auto vma = body.take<std::uint64_t>();
-    auto address = body.take<std::uint64_t>();
-    auto size = body.take<std::uint64_t>();
-    auto index = body.take<std::uint64_t>();
-    auto name = body.take_string();
-    if (!pid || !tid || !vma || !address || !size || !index || !name) return false;
-    if (!plausible(*address, *size) || body.rest().size() < *size || full()) return false;
-    JitSymbol symbol;
-    symbol.address = *address;
-    symbol.size = *size;
-    symbol.name = name->substr(0, kMaxJitName);
-    symbol.timestamp_ns = timestamp;
-    const auto* code = reinterpret_cast<const std::uint8_t*>(body.rest().data());
-    symbol.code.assign(code, code + *size);
-    // Debug information comes before the code it speaks of.
-    if (auto lines = lines_.extract(*address); !lines.empty()) {
-      symbol.lines = std::move(lines.mapped());
-      std::erase_if(symbol.lines, [&](const SourceLine& line) { return line.offset >= *size; });
-    }
-    by_index_[*index] = out_.symbols.size();
-    out_.symbols.push_back(std::move(symbol));
-    return true;
-  }
-
-  bool move(std::uint64_t timestamp, Cursor body) {
-    auto pid = body.take<std::uint32_t>();
-    auto tid = body.take<std::uint32_t>();
-    auto vma = body.take<std::uint64_t>();
-    auto old_address = body.take<std::uint64_t>();
-    auto address = body.take<std::uint64_t>();
-    auto size = body.take<std::uint64_t>();
-    auto index = body.take<std::uint64_t>();
-    if (!pid || !tid || !vma || !old_address || !address || !size || !index) return false;
-    auto known = by_index_.find(*index);
-    if (known == by_index_.end() || !plausible(*address, *size) || full()) return false;
-    JitSymbol symbol = out_.symbols[known->second];
-    if (symbol.size != *size) return false;
-    symbol.address = *address;
-    symbol.timestamp_ns = timestamp;
-    known->second = out_.symbols.size();
-    out_.symbols.push_back(std::move(symbol));
-    return true;
-  }
-
-  bool debug_info(Cursor body) {
-    auto address = body.take<std::uint64_t>();
-    auto count = body.take<std::uint64_t>();
-    if (!address || !count || *count > kMaxDebugEntries || lines_.size() >= kMaxJitSymbols) return false;
-    std::vector<SourceLine> lines;
-    std::string file;
-    for (std::uint64_t i = 0; i < *count; ++i) {
-      auto at = body.take<std::uint64_t>();
-      auto line = body.take<std::uint32_t>();
-      auto discriminator = body.take<std::uint32_t>();
-      auto name = body.take_string();
-      if (!at || !line || !discriminator || !name) return false;
-      if (*at < *address || *at - *address >= kMaxJitCode) continue;
-      if (*name != "\xFF") file = name->substr(0, kMaxJitName);  // 0xFF: the same file as before
-      lines.push_back({static_cast<std::uint32_t>(*at - *address), *line, file});
-    }
-    std::ranges::stable_sort(lines, {}, &SourceLine::offset);
-    lines_[*address] = std::move(lines);
-    return true;
-  }
-
-  bool full() const { return out_.symbols.size() >= kMaxJitSymbols; }
-
-  JitSymbols& out_;
-  std::unordered_map<std::uint64_t, std::size_t> by_index_;
-  std::unordered_map<std::uint64_t, std::vector<SourceLine>> lines_;
-};
-
 }  // namespace
 
-Result<JitDump> parse_jitdump(std::span<const std::byte> file) {
-  Cursor header(file);
-  auto magic = header.take<std::uint32_t>();
-  auto version = header.take<std::uint32_t>();
-  auto header_size = header.take<std::uint32_t>();
-  auto machine = header.take<std::uint32_t>();
-  auto padding = header.take<std::uint32_t>();
-  auto pid = header.take<std::uint32_t>();
-  auto timestamp = header.take<std::uint64_t>();
-  auto flags = header.take<std::uint64_t>();
+Status JitDumpParser::feed(std::span<const std::byte> bytes) {
+  if (stopped_) return Ok{};
+  const auto passed = static_cast<std::size_t>(std::min<std::uint64_t>(skip_, bytes.size()));
+  skip_ -= passed;
+  bytes = bytes.subspan(passed);
+  waiting_.insert(waiting_.end(), bytes.begin(), bytes.end());
+  if (!has_header_) {
+    if (Status read = header(); !read.ok()) {
+      stopped_ = true;
+      waiting_.clear();
+      return read;
+    }
+  }
+  if (has_header_) records();
+  return Ok{};
+}
+
+std::vector<JitSymbol> JitDumpParser::take() {
+  return std::exchange(fresh_, {});
+}
+
+Status JitDumpParser::header() {
+  Cursor cursor(waiting_);
+  auto magic = cursor.take<std::uint32_t>();
+  if (!magic) return Ok{};
   if (magic == kMagicSwapped) return Error{"the jitdump was written on a machine of the other byte order"};
   if (magic != kMagic) return Error{"not a jitdump: it does not begin with the magic JiTD"};
-  if (!version || !header_size || !machine || !padding || !pid || !timestamp || !flags)
-    return Error{"the jitdump ends inside its header"};
-  if (*version != 1)
+  auto version = cursor.take<std::uint32_t>();
+  auto header_size = cursor.take<std::uint32_t>();
+  auto machine = cursor.take<std::uint32_t>();
+  auto padding = cursor.take<std::uint32_t>();
+  auto pid = cursor.take<std::uint32_t>();
+  auto timestamp = cursor.take<std::uint64_t>();
+  auto flags = cursor.take<std::uint64_t>();
+  if (version && *version != 1)
     return Error{"jitdump version " + std::to_string(*version) + ": only version 1 is known"};
-  if (*header_size < kHeaderSize || *header_size > file.size())
+  if (header_size && (*header_size < kHeaderSize || *header_size > kMaxHeader))
     return Error{"the jitdump's header size is impossible"};
+  if (!header_size || !machine || !padding || !pid || !timestamp || !flags) return Ok{};
+  if (waiting_.size() < *header_size) return Ok{};
+  pid_ = *pid;
+  tsc_timestamps_ = (*flags & kFlagTscTimestamps) != 0;
+  has_header_ = true;
+  waiting_.erase(waiting_.begin(), waiting_.begin() + *header_size);
+  return Ok{};
+}
 
-  JitDump dump;
-  dump.pid = *pid;
-  dump.tsc_timestamps = (*flags & kFlagTscTimestamps) != 0;
-  Reader reader(dump.code);
-  for (auto rest = file.subspan(*header_size); !rest.empty();) {
+void JitDumpParser::records() {
+  std::span<const std::byte> rest = waiting_;
+  while (!stopped_) {
     Cursor prefix(rest);
     auto id = prefix.take<std::uint32_t>();
     auto size = prefix.take<std::uint32_t>();
     auto time = prefix.take<std::uint64_t>();
-    if (!id || !size || !time || *size > rest.size()) {
-      dump.code.cut = true;
-      break;
-    }
+    if (!id || !size || !time) break;
     if (*size < kPrefixSize) {
       // Nothing says where the next record begins.
-      ++dump.code.malformed;
+      ++malformed_;
+      stopped_ = true;
+    } else if (*size > kMaxRecord) {
+      ++malformed_;
+      const auto here = std::min<std::size_t>(*size, rest.size());
+      skip_ = *size - here;
+      rest = rest.subspan(here);
+    } else if (*size > rest.size()) {
       break;
+    } else {
+      record(*id, *time, rest.subspan(kPrefixSize, *size - kPrefixSize));
+      rest = rest.subspan(*size);
     }
-    reader.record(*id, *time, rest.subspan(kPrefixSize, *size - kPrefixSize));
-    rest = rest.subspan(*size);
   }
-  return dump;
+  if (stopped_) rest = {};
+  waiting_.erase(waiting_.begin(), waiting_.end() - static_cast<std::ptrdiff_t>(rest.size()));
+}
+
+void JitDumpParser::record(std::uint32_t id, std::uint64_t timestamp, std::span<const std::byte> body) {
+  bool good = true;
+  if (id == kRecordLoad) good = load(timestamp, body);
+  if (id == kRecordMove) good = move(timestamp, body);
+  if (id == kRecordDebugInfo) good = debug_info(body);
+  if (!good) ++malformed_;
+}
+
+bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> bytes) {
+  Cursor body(bytes);
+  auto pid = body.take<std::uint32_t>();
+  auto tid = body.take<std::uint32_t>();
+  auto vma = body.take<std::uint64_t>();
+  auto address = body.take<std::uint64_t>();
+  auto size = body.take<std::uint64_t>();
+  auto index = body.take<std::uint64_t>();
+  auto name = body.take_string();
+  if (!pid || !tid || !vma || !address || !size || !index || !name) return false;
+  if (!plausible(*address, *size) || body.rest().size() < *size || full()) return false;
+  JitSymbol symbol;
+  symbol.address = *address;
+  symbol.size = *size;
+  symbol.name = name->substr(0, kMaxJitName);
+  symbol.timestamp_ns = timestamp;
+  const auto* code = reinterpret_cast<const std::uint8_t*>(body.rest().data());
+  symbol.code.assign(code, code + *size);
+  // Debug information comes before the code it speaks of.
+  if (auto lines = lines_.extract(*address); !lines.empty()) {
+    symbol.lines = std::move(lines.mapped());
+    std::erase_if(symbol.lines, [&](const SourceLine& line) { return line.offset >= *size; });
+  }
+  by_index_[*index] = {symbol.name, symbol.size, symbol.lines};
+  fresh_.push_back(std::move(symbol));
+  ++symbols_;
+  return true;
+}
+
+bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> bytes) {
+  Cursor body(bytes);
+  auto pid = body.take<std::uint32_t>();
+  auto tid = body.take<std::uint32_t>();
+  auto vma = body.take<std::uint64_t>();
+  auto old_address = body.take<std::uint64_t>();
+  auto address = body.take<std::uint64_t>();
+  auto size = body.take<std::uint64_t>();
+  auto index = body.take<std::uint64_t>();
+  if (!pid || !tid || !vma || !old_address || !address || !size || !index) return false;
+  const auto known = by_index_.find(*index);
+  if (known == by_index_.end() || known->second.size != *size) return false;
+  if (!plausible(*address, *size) || full()) return false;
+  JitSymbol symbol;
+  symbol.address = *address;
+  symbol.size = *size;
+  symbol.name = known->second.name;
+  symbol.lines = known->second.lines;
+  symbol.timestamp_ns = timestamp;
+  fresh_.push_back(std::move(symbol));
+  ++symbols_;
+  return true;
+}
+
+bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
+  Cursor body(bytes);
+  auto address = body.take<std::uint64_t>();
+  auto count = body.take<std::uint64_t>();
+  if (!address || !count || *count > kMaxDebugEntries || lines_.size() >= kMaxJitSymbols) return false;
+  std::vector<SourceLine> lines;
+  std::string file;
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    auto at = body.take<std::uint64_t>();
+    auto line = body.take<std::uint32_t>();
+    auto discriminator = body.take<std::uint32_t>();
+    auto name = body.take_string();
+    if (!at || !line || !discriminator || !name) return false;
+    if (*at < *address || *at - *address >= kMaxJitCode) continue;
+    if (*name != "\xFF") file = name->substr(0, kMaxJitName);  // 0xFF: the same file as before
+    lines.push_back({static_cast<std::uint32_t>(*at - *address), *line, file});
+  }
+  std::ranges::stable_sort(lines, {}, &SourceLine::offset);
+  lines_[*address] = std::move(lines);
+  return true;
+}
+
+bool JitDumpParser::full() const {
+  return symbols_ >= kMaxJitSymbols;
 }
 
 }  // namespace tailor::foreign

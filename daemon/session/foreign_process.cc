@@ -1,25 +1,31 @@
 #include "daemon/session/foreign_process.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <utility>
 
-#include "daemon/foreign/foreign_plan.h"
+#include "daemon/clock/host_clock.h"
 #include "daemon/foreign/perf_map.h"
 #include "daemon/registration/peer_process.h"
-#include "proto/base/unique_fd.h"
+#include "daemon/session/own_file.h"
 
 namespace tailor::session {
 namespace {
 
 constexpr std::uint64_t kMaxMapBytes = std::uint64_t{256} << 20;
+constexpr TimeNs kSecond = 1'000'000'000;
+constexpr TimeNs kLookInterval = kSecond;     // for either file
+constexpr TimeNs kMapInterval = 5 * kSecond;  // a map that has changed is said again whole
 // Far from the numbers that the server of the agents' socket gives.
 constexpr registration::ConnectionId kFirstConnection = registration::ConnectionId{1} << 63;
+// A plan that grows is said again whole. One that has this many functions is left as it is, and what comes
+// later goes into a new one, so that a runtime that compiles all the time costs what it adds.
+constexpr std::size_t kFunctionsOfAPlan = 512;
 
 std::int32_t pid_inside(const std::filesystem::path& process, std::int32_t pid) {
   std::ifstream file(process / "status");
@@ -29,59 +35,118 @@ std::int32_t pid_inside(const std::filesystem::path& process, std::int32_t pid) 
   return ids.ok() ? ids->inner : pid;
 }
 
-}  // namespace
-
-ForeignProcess::ForeignProcess(os::Os& os, ProcessId process) : process_(process) {
-  const std::filesystem::path directory = os.proc() / std::to_string(process.pid);
+// Nobody, if the process is gone.
+std::uint32_t user_of(const std::filesystem::path& process) {
   struct stat info{};
-  if (::stat(directory.c_str(), &info) == 0) uid_ = info.st_uid;
-  path_ = (directory / "root/tmp" / fmt::format("perf-{}.map", pid_inside(directory, process.pid))).string();
+  return ::stat(process.c_str(), &info) == 0 ? info.st_uid : UINT32_MAX;
 }
 
-std::size_t ForeignProcess::tell(Input& input, std::uint64_t tsc) {
-  const std::string text = read_if_changed();
-  if (text.empty()) return functions_;
-  const foreign::JitSymbols map = foreign::parse_perf_map(text);
-  if (map.symbols.empty()) return functions_;
-  foreign::ForeignPlan said =
-      foreign::make_foreign_plan(map.symbols, "perf map", [](std::uint64_t) { return std::uint64_t{0}; });
-  functions_ = map.symbols.size();
-  ++generation_;
+TimeNs read_clock(clockid_t id) {
+  timespec time{};
+  ::clock_gettime(id, &time);
+  return static_cast<TimeNs>(time.tv_sec) * kSecond + time.tv_nsec;
+}
 
-  registration::PeerConnected hello;
-  hello.connection = kFirstConnection + generation_;
-  hello.process = process_;
-  hello.received_tsc = tsc;
-  hello.hello.set_engine_name("perf map");
-  hello.hello.set_session(fmt::format("perf map {}", generation_));
-  input.on_connected(hello);
-  registration::PeerMessage message;
-  message.connection = hello.connection;
-  message.process = process_;
-  message.received_tsc = tsc;
-  said.plan.set_id(generation_);
-  *message.message.mutable_plan_load() = std::move(said.plan);
-  input.on_message(message);
-  std::uint64_t number = 0;
-  for (v1::CodeObject& code : said.code) {
-    code.set_id(generation_ << 32 | ++number);
-    code.set_plan_id(generation_);
-    *message.message.mutable_code_load() = std::move(code);
-    input.on_message(message);
+// A map outlives its process; the next one of the same number did not write it.
+bool older_than(int file, ProcessId process) {
+  struct stat info{};
+  if (::fstat(file, &info) != 0) return true;
+  const TimeNs ticks = std::max(1L, ::sysconf(_SC_CLK_TCK));
+  const auto start = static_cast<TimeNs>(process.start) * (kSecond / ticks);
+  const TimeNs began = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_BOOTTIME) - start);
+  const TimeNs written = static_cast<TimeNs>(info.st_mtim.tv_sec) * kSecond + info.st_mtim.tv_nsec;
+  return written < began - kSecond;
+}
+
+// A time that a dump gives; 0 where it gives none.
+std::uint64_t tsc_of(std::uint64_t timestamp, bool is_tsc, const ForeignMoment& moment) {
+  if (timestamp == 0 || is_tsc) return timestamp;
+  const auto monotonic = static_cast<TimeNs>(std::min<std::uint64_t>(timestamp, kTimeMax / 2));
+  return std::max<std::uint64_t>(1, moment.timeline->to_tsc(monotonic - moment.monotonic_ahead));
+}
+
+}  // namespace
+
+ForeignMoment ForeignMoment::now(const clock::Timeline& timeline) {
+  const TimeNs before = read_clock(CLOCK_MONOTONIC_RAW);
+  const TimeNs monotonic = read_clock(CLOCK_MONOTONIC);
+  const TimeNs after = read_clock(CLOCK_MONOTONIC_RAW);
+  return {clock::read_tsc(), &timeline, monotonic - (before + (after - before) / 2)};
+}
+
+ForeignProcess::ForeignProcess(os::Os& os, ProcessId process)
+    : process_(process),
+      directory_(os.proc() / std::to_string(process.pid)),
+      inner_pid_(pid_inside(directory_, process.pid)),
+      map_path_((directory_ / "root/tmp" / fmt::format("perf-{}.map", inner_pid_)).string()) {}
+
+void ForeignProcess::tell(Input& input, const ForeignMoment& moment) {
+  const TimeNs now = moment.timeline->to_ns(moment.tsc);
+  if (!dump_.open() && now >= next_look_) {
+    next_look_ = now + kLookInterval;
+    dump_.find(directory_, inner_pid_, user_of(directory_));
   }
-  input.on_settled({process_, tsc});
-  // Nobody is there to wait for.
-  input.on_gone({hello.connection, process_, registration::GoneReason::kHangup, ""});
-  return functions_;
+  if (dump_.open()) return tell_dump(input, moment);
+  if (now < next_map_) return;
+  tell_map(input, moment);
+  next_map_ = now + (functions_ == 0 ? kLookInterval : kMapInterval);
+}
+
+std::string ForeignProcess::source() const {
+  if (dump_.open()) return fmt::format("{} functions are named by {}", functions_, dump_.path());
+  if (functions_ > 0) return fmt::format("{} functions are named by {}", functions_, map_path_);
+  return fmt::format("it has mapped no jitdump (jit-{}.dump), and there is no perf map of its user at {}",
+                     inner_pid_, map_path_);
+}
+
+void ForeignProcess::tell_dump(Input& input, const ForeignMoment& moment) {
+  Result<std::vector<foreign::JitSymbol>> read = dump_.read();
+  const std::uint64_t malformed = dump_.malformed() - malformed_told_;
+  if (read.ok() && read->empty() && malformed == 0) return;
+  const registration::PeerConnected said = hello(input, moment, "jitdump", 0);
+  if (!read.ok()) reject(input, said, read.error().message);
+  if (malformed > 0) {
+    reject(input, said, fmt::format("{}: {} records make no sense", dump_.path(), malformed));
+    malformed_told_ = dump_.malformed();
+  }
+  if (read.ok() && !read->empty()) {
+    if (!plan_ || plan_->functions() >= kFunctionsOfAPlan) plan_.emplace(++plans_, "jitdump", true);
+    std::vector<v1::CodeObject> codes;
+    codes.reserve(read->size());
+    for (const foreign::JitSymbol& symbol : *read) {
+      codes.push_back(
+          plan_->add(symbol, ++codes_, tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), moment)));
+    }
+    say_plan(input, said, *plan_);
+    for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
+    functions_ += codes.size();
+  }
+  goodbye(input, said);
+}
+
+void ForeignProcess::tell_map(Input& input, const ForeignMoment& moment) {
+  const std::string text = read_map_if_changed();
+  if (text.empty()) return;
+  const foreign::JitSymbols map = foreign::parse_perf_map(text);
+  if (map.symbols.empty()) return;
+  foreign::ForeignPlan plan(++plans_, "perf map", false);
+  const registration::PeerConnected said = hello(input, moment, "perf map", plans_);
+  if (map.malformed > 0)
+    reject(input, said, fmt::format("{}: {} lines make no sense", map_path_, map.malformed));
+  std::vector<v1::CodeObject> codes;
+  codes.reserve(map.symbols.size());
+  for (const foreign::JitSymbol& symbol : map.symbols) codes.push_back(plan.add(symbol, ++codes_, 0));
+  say_plan(input, said, plan);
+  for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
+  functions_ = map.symbols.size();
+  goodbye(input, said);
 }
 
 // The whole map, or "" if it has not changed or is not to be believed.
-std::string ForeignProcess::read_if_changed() {
-  UniqueFd file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  struct stat info{};
-  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != uid_) return {};
-  const auto size = static_cast<std::uint64_t>(info.st_size);
-  if (size == size_ || size > kMaxMapBytes) return {};
+std::string ForeignProcess::read_map_if_changed() {
+  std::uint64_t size = 0;
+  const UniqueFd file = open_own_file(map_path_, user_of(directory_), O_NOFOLLOW, size);
+  if (!file || size == map_size_ || size > kMaxMapBytes || older_than(file.get(), process_)) return {};
   std::string text(size, '\0');
   std::size_t got = 0;
   while (got < text.size()) {
@@ -90,8 +155,49 @@ std::string ForeignProcess::read_if_changed() {
     got += static_cast<std::size_t>(n);
   }
   text.resize(got);
-  size_ = size;
+  map_size_ = size;
   return text;
+}
+
+// The same session: what was said before stays.
+registration::PeerConnected ForeignProcess::hello(Input& input, const ForeignMoment& moment,
+                                                  const char* engine, std::uint64_t session) {
+  registration::PeerConnected hello;
+  hello.connection = kFirstConnection + ++connections_;
+  hello.process = process_;
+  hello.received_tsc = moment.tsc;
+  hello.hello.set_engine_name(engine);
+  hello.hello.set_session(fmt::format("{} {}", engine, session));
+  input.on_connected(hello);
+  return hello;
+}
+
+// Nobody is there to wait for.
+void ForeignProcess::goodbye(Input& input, const registration::PeerConnected& hello) {
+  input.on_gone({hello.connection, process_, registration::GoneReason::kHangup, ""});
+}
+
+void ForeignProcess::reject(Input& input, const registration::PeerConnected& hello, std::string what) {
+  input.on_rejected({hello.connection, process_, std::move(what)});
+}
+
+void ForeignProcess::say_plan(Input& input, const registration::PeerConnected& hello,
+                              const foreign::ForeignPlan& plan) {
+  registration::PeerMessage message;
+  message.connection = hello.connection;
+  message.process = process_;
+  message.received_tsc = hello.received_tsc;
+  *message.message.mutable_plan_load() = plan.plan();
+  input.on_message(message);
+}
+
+void ForeignProcess::say_code(Input& input, const registration::PeerConnected& hello, v1::CodeObject code) {
+  registration::PeerMessage message;
+  message.connection = hello.connection;
+  message.process = process_;
+  message.received_tsc = hello.received_tsc;
+  *message.message.mutable_code_load() = std::move(code);
+  input.on_message(message);
 }
 
 }  // namespace tailor::session

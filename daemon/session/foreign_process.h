@@ -1,37 +1,69 @@
-// Speaks for a process that has no agent, but names its generated code in a perf map (/tmp/perf-PID.map).
+// Speaks for a process that has no agent, but names its generated code in perf's conventions: a jitdump that
+// it has mapped, else a perf map (/tmp/perf-PID.map).
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 
+#include "daemon/clock/timeline.h"
+#include "daemon/foreign/foreign_plan.h"
 #include "daemon/os/os.h"
 #include "daemon/session/input.h"
+#include "daemon/session/jitdump_file.h"
 #include "proto/base/ids.h"
 
 namespace tailor::session {
 
+// Now, and how the times in a jitdump relate to it.
+struct ForeignMoment {
+  std::uint64_t tsc = 0;
+  const clock::Timeline* timeline = nullptr;
+  TimeNs monotonic_ahead = 0;  // CLOCK_MONOTONIC less CLOCK_MONOTONIC_RAW
+
+  static ForeignMoment now(const clock::Timeline& timeline);
+};
+
 // Control thread only.
 class ForeignProcess {
  public:
-  // Looks for the map in the process's own root, under the pid it has there. A map that is not a regular file
-  // of the process's own user is not believed: anybody can write to /tmp.
+  // A perf map is looked for in the process's own root, under the pid it has there.
   ForeignProcess(os::Os& os, ProcessId process);
 
-  // If the map has changed since the last call, says to `input` what an agent would: a plan whose components
-  // are the functions, and their code. What was said before ends then, because a perf map has no times and no
-  // lasting numbers. Returns how many functions the map named so far; 0: there is none to believe.
-  std::size_t tell(Input& input, std::uint64_t tsc);
+  // Says to `input` what an agent would: a plan whose components are functions (and lines), and their code.
+  // Cheap while nothing changed: call it before each step of the watermark, so that code of a jitdump is
+  // known before the samples that were taken in it. Every record counts from its own time; code at an address
+  // ends where other code is loaded. A perf map has no times: each time it has changed, what was said before
+  // ends.
+  void tell(Input& input, const ForeignMoment& moment);
 
-  const std::string& path() const { return path_; }
+  // How many functions were named so far; 0: there is neither file, or none to believe.
+  std::size_t functions() const { return functions_; }
+  // For the user: where the names come from, or what was looked for.
+  std::string source() const;
 
  private:
-  std::string read_if_changed();
+  void tell_dump(Input& input, const ForeignMoment& moment);
+  void tell_map(Input& input, const ForeignMoment& moment);
+  std::string read_map_if_changed();
+  registration::PeerConnected hello(Input& input, const ForeignMoment& moment, const char* engine,
+                                    std::uint64_t session);
+  void goodbye(Input& input, const registration::PeerConnected& hello);
+  void reject(Input& input, const registration::PeerConnected& hello, std::string what);
+  void say_plan(Input& input, const registration::PeerConnected& hello, const foreign::ForeignPlan& plan);
+  void say_code(Input& input, const registration::PeerConnected& hello, v1::CodeObject code);
 
   ProcessId process_;
-  std::string path_;
-  std::uint32_t uid_ = 0;
-  std::uint64_t size_ = 0;  // of the map when it was read
-  std::uint64_t generation_ = 0;
+  std::filesystem::path directory_;  // in /proc
+  std::int32_t inner_pid_;
+  std::string map_path_;
+  JitDumpFile dump_;
+  std::optional<foreign::ForeignPlan> plan_;  // of the dump, the newest
+  std::uint64_t malformed_told_ = 0;
+  std::uint64_t map_size_ = 0;  // when it was read
+  TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;
+  std::uint64_t connections_ = 0, plans_ = 0, codes_ = 0;
   std::size_t functions_ = 0;
 };
 

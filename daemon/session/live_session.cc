@@ -87,7 +87,9 @@ Result<LiveSession::SampledProcess> LiveSession::sample_process(const KnownProce
     result = sample(process, options);
     if (!result.ok()) return;
     sampled_.back().on_request = true;
-    if (!known.registered) known.note = speak_for(process);
+    if (known.registered) return;
+    const ForeignProcess& foreign = foreign_.at(process.process);
+    known.note = how_to_register(process, options_.agent_socket) + "; " + foreign.source();
   });
   if (!result.ok()) return result.error();
   return known;
@@ -201,6 +203,7 @@ void LiveSession::control() {
     server_->Poll(last ? 0 : kPollMs);
     clock_.tick(os_.now(), input_);
     tell_clock();
+    speak_for_foreign();
     take_captured();
     input_.advance(os_.now());
     do_requests();
@@ -274,23 +277,19 @@ void LiveSession::tell_dropped(ProcessId process) {
   input_.on_agent_dropped(process, dropped);
 }
 
-// Says what is known of a process without an agent; returns what the user is told about it.
-std::string LiveSession::speak_for(const KnownProcess& process) {
-  ForeignProcess foreign(os_, process.process);
-  const std::size_t functions = foreign.tell(input_, clock::read_tsc());
-  std::string note = how_to_register(process, options_.agent_socket);
-  if (functions > 0) note += fmt::format("; {} functions are named by {}", functions, foreign.path());
-  foreign_.emplace(process.process, std::move(foreign));
-  return note;
+// Says what is known of processes without an agent, up to now.
+void LiveSession::speak_for_foreign() {
+  std::erase_if(foreign_,
+                [this](const auto& each) { return !is_sampled(each.first) || is_registered(each.first); });
+  if (foreign_.empty()) return;
+  const ForeignMoment moment = ForeignMoment::now(pipeline_.timeline());
+  for (auto& [process, foreign] : foreign_) foreign.tell(input_, moment);
 }
 
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.
 void LiveSession::sweep() {
   next_sweep_ = os_.now() + kSweepInterval;
   for (const auto& [process, arena] : arenas_) tell_dropped(process);
-  std::erase_if(foreign_,
-                [this](const auto& each) { return !is_sampled(each.first) || is_registered(each.first); });
-  for (auto& [process, foreign] : foreign_) foreign.tell(input_, clock::read_tsc());
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const ProcessEntry& entry) {
     if (entry.connection != 0 || entry.ended != kTimeMax || is_sampled(entry.id())) return;
@@ -315,6 +314,11 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
   input_.on_known_process(process);
   tell_recording(*attached);
   sampled_.push_back({process.process, attached->id});
+  if (!is_registered(process.process)) {
+    ForeignProcess foreign(os_, process.process);
+    foreign.tell(input_, ForeignMoment::now(pipeline_.timeline()));
+    foreign_.insert_or_assign(process.process, std::move(foreign));
+  }
   return Ok{};
 }
 

@@ -119,7 +119,7 @@ class LiveSession : private registration::Sink {
   bool arrived(TimeNs time);
   void tell_problems();
   void tell_dropped(ProcessId process);
-  std::string speak_for(const KnownProcess& process);
+  void speak_for_foreign();
   void sweep();
   void tell_clock();
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options);

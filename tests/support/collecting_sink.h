@@ -19,6 +19,7 @@ class CollectingSink : public store::ProfileSink {
   std::vector<store::SampleRecord> samples;
   std::vector<store::ActivityRecord> activity;
   std::vector<PlanId> plans;
+  std::map<PlanId, v1::Plan> plan_bodies;  // as said last, whoever said it
   std::vector<CodeId> codes, unloads;
   std::map<std::pair<ProcessId, std::int32_t>, std::string> threads;
   TimeNs watermark = kTimeMin;
@@ -39,7 +40,10 @@ class CollectingSink : public store::ProfileSink {
   }
   void on_component(ProcessId, std::uint32_t, const std::string&) override {}
   void on_region_kind(ProcessId, const v1::RegionKind&) override {}
-  void on_plan(ProcessId, TimeNs, const v1::Plan& plan) override { plans.push_back(plan.id()); }
+  void on_plan(ProcessId, TimeNs, const v1::Plan& plan) override {
+    plans.push_back(plan.id());
+    plan_bodies[plan.id()] = plan;
+  }
   void on_code(ProcessId, TimeNs, const v1::CodeObject& code) override { codes.push_back(code.id()); }
   void on_code_unload(ProcessId, TimeNs, CodeId code) override { unloads.push_back(code); }
   void on_execution(const store::ExecutionRecord& v) override { executions[{v.process, v.handle}] = v; }

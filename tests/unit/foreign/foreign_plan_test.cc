@@ -5,35 +5,34 @@
 namespace tailor::foreign {
 namespace {
 
-std::uint64_t identity(std::uint64_t t) {
-  return t;
-}
-
 TEST(ForeignPlan, FunctionsOfOneNameAreOneComponent) {
-  auto made = make_foreign_plan({{.address = 0x1000, .size = 16, .name = "f"},
-                                 {.address = 0x2000, .size = 16, .name = "g"},
-                                 {.address = 0x3000, .size = 16, .name = "f", .timestamp_ns = 5}},
-                                "node", identity);
-  ASSERT_EQ(made.plan.levels_size(), 1);
-  EXPECT_EQ(made.plan.levels(0).component_count(), 2u);
-  ASSERT_EQ(made.code.size(), 3u);
-  EXPECT_EQ(made.code[0].rows().link_delta(0), 1 << 1);
-  EXPECT_EQ(made.code[1].rows().link_delta(0), 2 << 1);
-  EXPECT_EQ(made.code[2].rows().link_delta(0), 1 << 1);
-  EXPECT_EQ(made.code[0].load_tsc(), 0u);
-  EXPECT_EQ(made.code[2].load_tsc(), 5u);
-  EXPECT_EQ(made.code[0].size(), 16u);
+  ForeignPlan plan(3, "node", false);
+  const v1::CodeObject first = plan.add({.address = 0x1000, .size = 16, .name = "f"}, 7, 0);
+  const v1::CodeObject other = plan.add({.address = 0x2000, .size = 16, .name = "g"}, 8, 0);
+  const v1::CodeObject again = plan.add({.address = 0x3000, .size = 16, .name = "f"}, 9, 5);
+  ASSERT_EQ(plan.plan().levels_size(), 1);
+  EXPECT_EQ(plan.plan().levels(0).component_count(), 2u);
+  EXPECT_EQ(plan.functions(), 2u);
+  EXPECT_EQ(first.rows().link_delta(0), 1 << 1);
+  EXPECT_EQ(other.rows().link_delta(0), 2 << 1);
+  EXPECT_EQ(again.rows().link_delta(0), 1 << 1);
+  EXPECT_EQ(first.load_tsc(), 0u);
+  EXPECT_EQ(again.load_tsc(), 5u);
+  EXPECT_EQ(again.plan_id(), 3u);
+  EXPECT_EQ(again.id(), 9u);
+  EXPECT_EQ(first.size(), 16u);
 }
 
 TEST(ForeignPlan, LinesLinkToTheirFunction) {
   JitSymbol f{.address = 0x1000, .size = 16, .name = "f"};
   f.lines = {{4, 10, "a.js"}, {8, 11, "a.js"}, {8, 12, "a.js"}};
-  auto made = make_foreign_plan({f}, "node", identity);
-  ASSERT_EQ(made.plan.levels_size(), 2);
-  const auto& lines = made.plan.levels(1);
+  ForeignPlan plan(1, "node", true);
+  const v1::CodeObject code = plan.add(f, 1, 0);
+  ASSERT_EQ(plan.plan().levels_size(), 2);
+  const auto& lines = plan.plan().levels(1);
   EXPECT_EQ(static_cast<std::uint32_t>(lines.links_size()), lines.component_count());
   for (std::uint32_t link : lines.links()) EXPECT_EQ(link, 1u << 1);
-  const auto& rows = made.code[0].rows();
+  const auto& rows = code.rows();
   ASSERT_EQ(rows.offset_delta_size(), 3);
   ASSERT_EQ(rows.link_delta_size(), 3);
   ASSERT_EQ(rows.flags().size(), 3u);

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 namespace tailor::foreign {
@@ -59,8 +60,22 @@ std::string load(std::uint64_t address, const std::string& code, std::uint64_t i
       .data();
 }
 
-Result<JitDump> parse(const std::string& file) {
-  return parse_jitdump(std::as_bytes(std::span(file)));
+// What came of a dump, given in pieces of a size.
+struct Read {
+  Status status = Ok{};
+  JitDumpParser parser;
+  std::vector<JitSymbol> symbols;
+};
+
+Read parse(const std::string& file, std::size_t piece = SIZE_MAX) {
+  Read read;
+  for (auto rest = std::as_bytes(std::span(file)); !rest.empty() && read.status.ok();) {
+    const auto now = rest.first(std::min(piece, rest.size()));
+    read.status = read.parser.feed(now);
+    for (JitSymbol& symbol : read.parser.take()) read.symbols.push_back(std::move(symbol));
+    rest = rest.subspan(now.size());
+  }
+  return read;
 }
 
 std::string example() {
@@ -89,37 +104,53 @@ std::string example() {
          record(0, 11, load(0x2000, "\xC3", 2, "stub")) + record(1, 12, move) + record(3, 13, "");
 }
 
-TEST(JitDump, ReadsLoadsLinesAndMoves) {
-  auto dump = parse(example());
-  ASSERT_TRUE(dump.ok()) << dump.error().message;
-  EXPECT_EQ(dump->pid, 77u);
-  EXPECT_FALSE(dump->tsc_timestamps);
-  ASSERT_EQ(dump->code.symbols.size(), 3u);
-  const JitSymbol& add = dump->code.symbols[0];
-  EXPECT_EQ(add.name, "add");
-  EXPECT_EQ(add.timestamp_ns, 10u);
-  EXPECT_EQ(add.code.size(), 4u);
-  ASSERT_EQ(add.lines.size(), 2u);
-  EXPECT_EQ(add.lines[0].offset, 0u);
-  EXPECT_EQ(add.lines[0].line, 6u);
-  EXPECT_EQ(add.lines[1].line, 7u);
-  EXPECT_TRUE(dump->code.symbols[1].lines.empty());
-  EXPECT_EQ(dump->code.symbols[2].address, 0x3000u);
-  EXPECT_EQ(dump->code.symbols[2].timestamp_ns, 12u);
-  EXPECT_EQ(dump->code.malformed, 0u);
+TEST(JitDump, ReadsLoadsLinesAndMovesInPiecesOfAnySize) {
+  for (std::size_t piece : {SIZE_MAX, std::size_t{1}, std::size_t{7}, std::size_t{64}}) {
+    const Read dump = parse(example(), piece);
+    ASSERT_TRUE(dump.status.ok()) << dump.status.error().message;
+    EXPECT_EQ(dump.parser.pid(), 77u);
+    EXPECT_FALSE(dump.parser.tsc_timestamps());
+    ASSERT_EQ(dump.symbols.size(), 3u);
+    const JitSymbol& add = dump.symbols[0];
+    EXPECT_EQ(add.name, "add");
+    EXPECT_EQ(add.timestamp_ns, 10u);
+    EXPECT_EQ(add.code.size(), 4u);
+    ASSERT_EQ(add.lines.size(), 2u);
+    EXPECT_EQ(add.lines[0].offset, 0u);
+    EXPECT_EQ(add.lines[0].line, 6u);
+    EXPECT_EQ(add.lines[1].line, 7u);
+    EXPECT_TRUE(dump.symbols[1].lines.empty());
+    EXPECT_EQ(dump.symbols[2].name, "add");
+    EXPECT_EQ(dump.symbols[2].address, 0x3000u);
+    EXPECT_EQ(dump.symbols[2].timestamp_ns, 12u);
+    EXPECT_EQ(dump.symbols[2].lines.size(), 2u);
+    EXPECT_EQ(dump.parser.malformed(), 0u);
+    EXPECT_FALSE(dump.parser.cut());
+  }
 }
 
 TEST(JitDump, RefusesWhatIsNoJitdump) {
-  EXPECT_FALSE(parse("").ok());
-  EXPECT_FALSE(parse("GIF89a, which is something else entirely, and long enough").ok());
+  EXPECT_FALSE(parse("GIF89a, which is something else entirely, and long enough").status.ok());
   std::string version2 = header();
   version2[4] = 2;
-  ASSERT_FALSE(parse(version2).ok());
-  EXPECT_NE(parse(version2).error().message.find("version 2"), std::string::npos);
+  ASSERT_FALSE(parse(version2).status.ok());
+  EXPECT_NE(parse(version2).status.error().message.find("version 2"), std::string::npos);
   std::string swapped = header();
   std::swap(swapped[0], swapped[3]);
   std::swap(swapped[1], swapped[2]);
-  EXPECT_FALSE(parse(swapped).ok());
+  EXPECT_FALSE(parse(swapped).status.ok());
+  std::string enormous = header();
+  enormous[11] = '\x7F';  // the size of the header
+  EXPECT_FALSE(parse(enormous).status.ok());
+}
+
+TEST(JitDump, ARecordTooLargeToBeTrueIsPassedOver) {
+  Bytes giant;
+  giant.put(0u).put(0xFFFFFFF0u).put(std::uint64_t{1}).raw(std::string(1000, 'x'));
+  const Read dump = parse(header() + giant.data(), 100);
+  EXPECT_EQ(dump.parser.malformed(), 1u);
+  EXPECT_TRUE(dump.parser.cut());
+  EXPECT_TRUE(dump.symbols.empty());
 }
 
 TEST(JitDump, CountsHostileRecords) {
@@ -136,24 +167,21 @@ TEST(JitDump, CountsHostileRecords) {
                                  .put(std::uint64_t{99})
                                  .data();
   std::string many = Bytes{}.put(std::uint64_t{1}).put(UINT64_MAX).data();
-  auto dump = parse(header() + record(0, 1, absurd) + record(0, 1, wraps) + record(1, 1, unknown_move) +
-                    record(2, 1, many) + record(0, 2, load(0x5000, "\xC3", 3, "good")));
-  ASSERT_TRUE(dump.ok());
-  EXPECT_EQ(dump->code.malformed, 4u);
-  ASSERT_EQ(dump->code.symbols.size(), 1u);
-  EXPECT_EQ(dump->code.symbols[0].name, "good");
+  const Read dump = parse(header() + record(0, 1, absurd) + record(0, 1, wraps) + record(1, 1, unknown_move) +
+                          record(2, 1, many) + record(0, 2, load(0x5000, "\xC3", 3, "good")));
+  ASSERT_TRUE(dump.status.ok());
+  EXPECT_EQ(dump.parser.malformed(), 4u);
+  ASSERT_EQ(dump.symbols.size(), 1u);
+  EXPECT_EQ(dump.symbols[0].name, "good");
 }
 
 TEST(JitDump, EveryPrefixIsReadWithoutHarm) {
   const std::string whole = example();
   for (std::size_t size = 0; size < whole.size(); ++size) {
-    auto dump = parse(whole.substr(0, size));
-    if (size < 40) {
-      EXPECT_FALSE(dump.ok()) << size;
-    } else {
-      ASSERT_TRUE(dump.ok()) << size;
-      EXPECT_LE(dump->code.symbols.size(), 3u);
-    }
+    const Read dump = parse(whole.substr(0, size));
+    ASSERT_TRUE(dump.status.ok()) << size;
+    EXPECT_EQ(dump.parser.has_header(), size >= 40);
+    EXPECT_LE(dump.symbols.size(), 3u);
   }
 }
 

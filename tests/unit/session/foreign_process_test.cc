@@ -1,10 +1,16 @@
 #include "daemon/session/foreign_process.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <string>
+#include <vector>
 
 #include "daemon/session/pipeline.h"
 #include "tests/support/collecting_sink.h"
@@ -13,54 +19,195 @@
 namespace tailor::session {
 namespace {
 
-// This process writes a perf map, as a runtime with a JIT does.
+constexpr TimeNs kSecond = 1'000'000'000;
+
+// This process writes a perf map, or a jitdump, as a runtime with a JIT does.
 class ForeignProcessTest : public testing::Test {
  protected:
-  ForeignProcessTest() : map("/tmp/perf-" + std::to_string(process.pid) + ".map") { script.open(); }
-  ~ForeignProcessTest() override { std::remove(map.c_str()); }
+  ForeignProcessTest()
+      : map("/tmp/perf-" + std::to_string(process.pid) + ".map"),
+        dump(testing::TempDir() + "/jit-" + std::to_string(process.pid) + ".dump") {
+    script.open();
+    clock::Conversion piece;
+    piece.mult = 1;
+    EXPECT_TRUE(timeline.append(piece).ok());
+  }
+  ~ForeignProcessTest() override {
+    std::remove(map.c_str());
+    std::remove(dump.c_str());
+    if (mapped != MAP_FAILED) ::munmap(mapped, 4096);
+  }
+
+  ForeignMoment at(TimeNs time) const { return {static_cast<std::uint64_t>(time), &timeline, kAhead}; }
+
+  // The dump's clock runs ahead of ours.
+  static constexpr TimeNs kAhead = 1000;
+
+  void begin_dump(std::uint32_t pid) {
+    const std::uint32_t head[] = {0x4A695444, 1, 40, 62, 0, pid, 0, 0, 0, 0};
+    std::ofstream(dump).write(reinterpret_cast<const char*>(head), sizeof head);
+    const int file = ::open(dump.c_str(), O_RDONLY);
+    mapped = ::mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    ::close(file);
+  }
+  void load(const std::string& name, std::uint64_t address, TimeNs time, std::uint32_t size = 0x40) {
+    std::ofstream file(dump, std::ios::app | std::ios::binary);
+    const auto put = [&](auto value) { file.write(reinterpret_cast<const char*>(&value), sizeof value); };
+    put(std::uint32_t{0});
+    put(static_cast<std::uint32_t>(16 + 40 + name.size() + 1 + size));
+    put(static_cast<std::uint64_t>(time + kAhead));
+    put(std::uint64_t{0});  // pid, tid
+    put(address);
+    put(address);
+    put(static_cast<std::uint64_t>(size));
+    put(static_cast<std::uint64_t>(time));
+    file.write(name.c_str(), static_cast<std::streamsize>(name.size() + 1));
+    file << std::string(size, '\x90');
+  }
+  std::vector<std::string> names_of_samples() const {
+    std::vector<std::string> names;
+    for (const auto& sample : sink.samples) {
+      const v1::Plan* plan = nullptr;
+      for (const auto& [id, each] : sink.plan_bodies)
+        if (id == sample.attribution.plan) plan = &each;
+      if (plan == nullptr) {
+        names.emplace_back("?");
+        continue;
+      }
+      const auto& lowest = plan->levels(plan->levels_size() - 1);
+      names.push_back(lowest.components(static_cast<int>(sample.attribution.link >> 1) - 1).name());
+    }
+    return names;
+  }
 
   const ProcessId process{::getpid(), 1};
-  std::string map;
+  std::string map, dump;
+  void* mapped = MAP_FAILED;
+  clock::Timeline timeline;
   test::CollectingSink sink;
   Pipeline pipeline{sink};
   test::ScriptedInput script{pipeline};
 };
 
-TEST_F(ForeignProcessTest, WithoutAMapNothingIsSaid) {
+TEST_F(ForeignProcessTest, WithoutEitherFileNothingIsSaid) {
   ForeignProcess foreign(os::real(), process);
-  EXPECT_EQ(foreign.tell(pipeline, 10), 0u);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 0u);
   EXPECT_TRUE(sink.plans.empty());
+  EXPECT_NE(foreign.source().find(".map"), std::string::npos);
+  EXPECT_NE(foreign.source().find(".dump"), std::string::npos);
 }
 
-TEST_F(ForeignProcessTest, ItsFunctionsBecomeAPlanThatGrowsWithTheMap) {
+TEST_F(ForeignProcessTest, TheMapsFunctionsBecomeAPlanThatGrowsWithIt) {
   std::ofstream(map) << "10000 40 one\n10040 40 two\n";
   ForeignProcess foreign(os::real(), process);
-  EXPECT_EQ(foreign.tell(pipeline, 10), 2u);
-  EXPECT_EQ(foreign.tell(pipeline, 20), 2u);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 2u);
+  foreign.tell(pipeline, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), 2u);
   std::ofstream(map, std::ios::app) << "f000 40 three\n";
-  EXPECT_EQ(foreign.tell(pipeline, 1000), 3u);
+  foreign.tell(pipeline, at(12 * kSecond));
+  EXPECT_EQ(foreign.functions(), 3u);
   EXPECT_EQ(sink.plans, (std::vector<PlanId>{1, 2}));
   script.sample(process.pid, process.pid, 500, 0x10050);
-  script.sample(process.pid, process.pid, 1500, 0xf010);
+  script.sample(process.pid, process.pid, 13 * kSecond, 0xf010);
   script.read();
-  pipeline.flush(2000);
+  pipeline.flush(20 * kSecond);
   ASSERT_EQ(sink.samples.size(), 2u);
   EXPECT_EQ(sink.samples[0].attribution.plan, 1u);
   EXPECT_EQ(sink.samples[1].attribution.plan, 2u);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
 }
 
+TEST_F(ForeignProcessTest, AMapOfAnEarlierProcessIsNotBelieved) {
+  std::ofstream(map) << "10000 40 one\n";
+  const timespec old[2] = {{1, 0}, {1, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, map.c_str(), old, 0), 0);
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 0u);
+}
+
+TEST_F(ForeignProcessTest, TheDumpsFunctionsCountFromTheirTimes) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("one", 0x10000, 100);
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(150));
+  EXPECT_EQ(foreign.functions(), 1u);
+  // Found late, but each counts from its own time; "two" took the place of "one", "far" overlaps nothing.
+  load("two", 0x10000, 200);
+  load("far", 0x20000, 220);
+  foreign.tell(pipeline, at(300));
+  EXPECT_EQ(foreign.functions(), 3u);
+  foreign.tell(pipeline, at(310));
+  script.sample(process.pid, process.pid, 99, 0x10010);
+  script.sample(process.pid, process.pid, 199, 0x10010);
+  script.sample(process.pid, process.pid, 200, 0x10010);
+  script.sample(process.pid, process.pid, 219, 0x20010);
+  script.sample(process.pid, process.pid, 230, 0x20010);
+  script.read();
+  pipeline.flush(1000);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"?", "one:0", "two:0", "?", "far:0"}));
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+  EXPECT_NE(foreign.source().find("/jit-" + std::to_string(process.pid) + ".dump"), std::string::npos);
+}
+
+TEST_F(ForeignProcessTest, WhatARuntimeAddsAllTheTimeGoesIntoPlansOfBoundedSize) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  ForeignProcess foreign(os::real(), process);
+  for (int i = 0; i < 1100; ++i) {
+    load("f" + std::to_string(i), 0x10000 + static_cast<std::uint64_t>(i) * 0x40, i + 1);
+    foreign.tell(pipeline, at(i + 2));
+  }
+  EXPECT_EQ(foreign.functions(), 1100u);
+  std::uint64_t newest = 0;
+  for (const auto& [id, plan] : sink.plan_bodies) newest = std::max<std::uint64_t>(newest, id);
+  EXPECT_EQ(newest, 3u);
+  for (int i : {0, 600, 1099})
+    script.sample(process.pid, process.pid, 2000 + i, 0x10000 + static_cast<std::uint64_t>(i) * 0x40);
+  script.read();
+  pipeline.flush(5000);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"f0:0", "f600:0", "f1099:0"}));
+}
+
+TEST_F(ForeignProcessTest, ADumpOfAnotherProcessIsRefusedOnce) {
+  begin_dump(static_cast<std::uint32_t>(process.pid) + 1);
+  load("one", 0x10000, 100);
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(150));
+  load("two", 0x10000, 200);
+  foreign.tell(pipeline, at(300));
+  EXPECT_EQ(foreign.functions(), 0u);
+  EXPECT_TRUE(sink.plans.empty());
+  pipeline.flush(1000);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
+}
+
+TEST_F(ForeignProcessTest, MalformedRecordsAreCountedAndTheRestIsTaken) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("wraps", UINT64_MAX - 1, 50);
+  load("one", 0x10000, 100);
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(150));
+  EXPECT_EQ(foreign.functions(), 1u);
+  pipeline.flush(1000);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
+}
+
 TEST_F(ForeignProcessTest, AMapOfNonsenseSaysNothing) {
   std::ofstream(map) << " 400000 what\n\n";
   ForeignProcess foreign(os::real(), process);
-  EXPECT_EQ(foreign.tell(pipeline, 10), 0u);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 0u);
   EXPECT_TRUE(sink.processes.empty());
 }
 
 TEST_F(ForeignProcessTest, AMapThatIsALinkIsNotBelieved) {
   ASSERT_EQ(::symlink("/proc/self/status", map.c_str()), 0);
   ForeignProcess foreign(os::real(), process);
-  EXPECT_EQ(foreign.tell(pipeline, 10), 0u);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 0u);
 }
 
 }  // namespace

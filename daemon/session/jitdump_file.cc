@@ -1,0 +1,64 @@
+#include "daemon/session/jitdump_file.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include "daemon/foreign/find_jitdump.h"
+#include "daemon/session/own_file.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+}  // namespace
+
+bool JitDumpFile::find(const std::filesystem::path& directory, std::int32_t pid, std::uint32_t uid) {
+  std::ifstream maps(directory / "maps");
+  std::stringstream text;
+  text << maps.rdbuf();
+  const auto mapped = foreign::find_jitdump(text.str(), pid);
+  if (!mapped) return false;
+  // What is mapped, whatever lies under its name now; only the privileged may open it that way.
+  std::uint64_t size = 0;
+  file_ = open_own_file(directory / "map_files" / mapped->range, uid, 0, size);
+  if (!file_) file_ = open_own_file(directory.string() + "/root" + mapped->path, uid, O_NOFOLLOW, size);
+  path_ = mapped->path;
+  pid_ = pid;
+  return open();
+}
+
+Result<std::vector<foreign::JitSymbol>> JitDumpFile::read() {
+  struct stat info{};
+  if (!file_ || refused_ || ::fstat(file_.get(), &info) != 0) return std::vector<foreign::JitSymbol>{};
+  const auto size = static_cast<std::uint64_t>(info.st_size);
+  if (size <= offset_) return std::vector<foreign::JitSymbol>{};
+  Status taken = offset_ < kMaxBytes
+                     ? take(std::min(size, kMaxBytes))
+                     : Error{fmt::format("{}: only its first {} bytes are read", path_, kMaxBytes)};
+  refused_ = !taken.ok();
+  if (refused_) return taken.error();
+  return parser_.take();
+}
+
+Status JitDumpFile::take(std::uint64_t size) {
+  std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, size - offset_));
+  while (offset_ < size) {
+    const ssize_t got =
+        ::pread(file_.get(), piece.data(), std::min<std::uint64_t>(piece.size(), size - offset_),
+                static_cast<off_t>(offset_));
+    if (got <= 0) break;
+    offset_ += static_cast<std::uint64_t>(got);
+    Status fed = parser_.feed(std::span(piece).first(static_cast<std::size_t>(got)));
+    if (!fed.ok()) return Error{fmt::format("{}: {}", path_, fed.error().message)};
+    if (parser_.has_header() && parser_.pid() != static_cast<std::uint32_t>(pid_))
+      return Error{fmt::format("{}: it is the jitdump of process {}", path_, parser_.pid())};
+  }
+  return Ok{};
+}
+
+}  // namespace tailor::session

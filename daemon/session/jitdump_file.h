@@ -1,0 +1,45 @@
+// The jitdump of a running process, read as it grows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "daemon/foreign/jitdump.h"
+#include "proto/base/result.h"
+#include "proto/base/unique_fd.h"
+
+namespace tailor::session {
+
+// One thread.
+class JitDumpFile {
+ public:
+  // More is not read of one dump; the error says so.
+  static constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30;
+
+  // Finds the dump that the process has mapped. `directory` is its folder in /proc, `pid` its number as it
+  // sees itself, `uid` its user. True once there is one that can be opened.
+  bool find(const std::filesystem::path& directory, std::int32_t pid, std::uint32_t uid);
+
+  // Takes what was written since the last call. An error, once, if it is no jitdump of this process; nothing
+  // more is taken from it then.
+  Result<std::vector<foreign::JitSymbol>> read();
+
+  bool open() const { return static_cast<bool>(file_); }
+  const std::string& path() const { return path_; }  // as the process sees it
+  bool tsc_timestamps() const { return parser_.tsc_timestamps(); }
+  std::uint64_t malformed() const { return parser_.malformed(); }
+
+ private:
+  Status take(std::uint64_t size);
+
+  UniqueFd file_;
+  std::string path_;
+  std::int32_t pid_ = 0;
+  std::uint64_t offset_ = 0;
+  bool refused_ = false;
+  foreign::JitDumpParser parser_;
+};
+
+}  // namespace tailor::session

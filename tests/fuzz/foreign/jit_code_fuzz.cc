@@ -1,0 +1,31 @@
+// What processes without an agent write: jitdumps, perf maps, and the names of their mappings.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "daemon/foreign/find_jitdump.h"
+#include "daemon/foreign/foreign_plan.h"
+#include "daemon/foreign/jitdump.h"
+#include "daemon/foreign/perf_map.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tailor::foreign;
+  JitDumpParser parser;
+  std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(data), size);
+  const std::size_t piece = size == 0 ? 1 : 1 + data[size - 1];
+  while (!rest.empty() && parser.feed(rest.first(std::min(piece, rest.size()))).ok())
+    rest = rest.subspan(std::min(piece, rest.size()));
+  ForeignPlan plan(1, "fuzz", true);
+  for (const JitSymbol& symbol : parser.take()) {
+    if (symbol.size == 0 || symbol.address + symbol.size < symbol.address) std::abort();
+    (void)plan.add(symbol, 1, symbol.timestamp_ns);
+  }
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::uint64_t end = 0;
+  for (const JitSymbol& symbol : parse_perf_map(text).symbols) {
+    if (symbol.address < end) std::abort();
+    end = symbol.address + symbol.size;
+  }
+  if (auto found = find_jitdump(text, 7); found && found->range.find('/') != std::string::npos) std::abort();
+  return 0;
+}
