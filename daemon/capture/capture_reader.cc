@@ -21,8 +21,9 @@ std::uint64_t token_of(SessionId id, std::uint64_t what) {
 
 }  // namespace
 
-CaptureReader::CaptureReader(os::Os& os, ChunkSink& sink, OnEnd on_end, std::chrono::milliseconds interval)
-    : os_(os), sink_(sink), on_end_(std::move(on_end)), interval_(interval) {}
+CaptureReader::CaptureReader(os::Os& os, ChunkSink& sink, OnEnd on_end, OpenRecording open,
+                             std::chrono::milliseconds interval)
+    : os_(os), sink_(sink), on_end_(std::move(on_end)), open_(std::move(open)), interval_(interval) {}
 
 CaptureReader::~CaptureReader() {
   stop();
@@ -54,7 +55,7 @@ Result<Attached> CaptureReader::attach(pid_t pid, const CaptureOptions& options)
     attached.id = ++last_id_;
     attaching_[attached.id] = os_.now();
   }
-  auto session = CaptureSession::open(os_, pid, options);
+  auto session = open_(os_, pid, options);
   std::lock_guard lock(mutex_);
   if (!session) {
     attaching_.erase(attached.id);
@@ -96,7 +97,7 @@ void CaptureReader::run() {
 }
 
 void CaptureReader::take_requests() {
-  std::vector<std::pair<SessionId, std::unique_ptr<CaptureSession>>> added;
+  std::vector<std::pair<SessionId, std::unique_ptr<Recording>>> added;
   {
     std::lock_guard lock(mutex_);
     added.swap(to_add_);
@@ -121,7 +122,7 @@ void CaptureReader::tell_horizon() {
   sink_.on_round(horizon - kPublishDelay);
 }
 
-void CaptureReader::admit(SessionId id, std::unique_ptr<CaptureSession> session) {
+void CaptureReader::admit(SessionId id, std::unique_ptr<Recording> session) {
   session->number_rings(next_ring_);
   next_ring_ += static_cast<RingIndex>(session->ring_count());
   // Without a wake-up the ring is still read every interval, so failures here cost latency only.
@@ -145,7 +146,7 @@ void CaptureReader::admit(SessionId id, std::unique_ptr<CaptureSession> session)
 void CaptureReader::end(SessionId id) {
   auto found = members_.find(id);
   if (found == members_.end()) return;
-  CaptureSession& session = *found->second.session;
+  Recording& session = *found->second.session;
   for (std::size_t ring = 0; ring < session.ring_count(); ++ring) {
     if (session.poll_fd(ring) >= 0) poller_->remove(session.poll_fd(ring));
   }
@@ -180,7 +181,7 @@ void CaptureReader::handle(const os::Ready& ready) {
     ended_.push_back(found->first);
   } else if (ready.hangup) {
     // The thread of this event has ended and would wake us for ever: another event watches the ring.
-    CaptureSession& session = *found->second.session;
+    Recording& session = *found->second.session;
     poller_->remove(session.poll_fd(what));
     int next = session.next_poll_fd(what);
     if (next >= 0) (void)poller_->add(next, ready.token);

@@ -1,8 +1,8 @@
 // The one thread that reads perf rings.
 //
-// It sleeps until a ring is a quarter full or `interval` has passed, then reads all rings of all sessions and
-// tells the sink the horizon. Sessions come and go while it runs; each is drained to the end before its rings
-// are closed, and its last losses are told.
+// It sleeps until a ring is a quarter full or `interval` has passed, then reads all rings of all recordings
+// and tells the sink the horizon. Recordings come and go while it runs; each is drained to the end before its
+// rings are closed, and its last losses are told.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "daemon/capture/capture_session.h"
+#include "daemon/capture/recording.h"
 #include "daemon/capture/ring_chunk.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
@@ -25,11 +26,11 @@ namespace tailor::capture {
 
 using SessionId = std::uint32_t;
 
-// A session that a reader has taken over, and what is known of it from the start.
+// A recording that a reader has taken over, and what is known of it from the start.
 struct Attached {
   SessionId id = 0;
   std::vector<Source> sources;
-  std::vector<std::string> notes;  // see CaptureSession::notes
+  std::vector<std::string> notes;  // see Recording::notes
 };
 
 class CaptureReader {
@@ -37,31 +38,32 @@ class CaptureReader {
   // On the reader's thread, after the last chunk of a session: its process has ended or remove() was called.
   using OnEnd = std::function<void(SessionId, const CaptureCounts&)>;
 
-  // `sink` and `on_end` are called on the reader's thread only, and outlive the reader.
-  CaptureReader(os::Os& os, ChunkSink& sink, OnEnd on_end,
+  // `sink` and `on_end` are called on the reader's thread only, and outlive the reader. `open` makes the
+  // recordings: open_by_perf, or a bpf::Opener.
+  CaptureReader(os::Os& os, ChunkSink& sink, OnEnd on_end, OpenRecording open = open_by_perf,
                 std::chrono::milliseconds interval = std::chrono::milliseconds(50));
-  // Stops, after a last read; sessions that are left are finished.
+  // Stops, after a last read; recordings that are left are finished.
   ~CaptureReader();
 
   Status start();
   void stop();
 
-  // Any thread. Opens a session and takes it over. Meanwhile the horizon stands still, so that what is
+  // Any thread. Opens a recording and takes it over. Meanwhile the horizon stands still, so that what is
   // recorded while it attaches is not late.
   Result<Attached> attach(pid_t pid, const CaptureOptions& options);
-  // Any thread. The session is finished on the next round.
+  // Any thread. The recording is finished on the next round.
   void remove(SessionId id);
 
  private:
   struct Member {
-    std::unique_ptr<CaptureSession> session;
+    std::unique_ptr<Recording> session;
     UniqueFd pidfd;
   };
 
   void run();
   void take_requests();
   void tell_horizon();
-  void admit(SessionId id, std::unique_ptr<CaptureSession> session);
+  void admit(SessionId id, std::unique_ptr<Recording> session);
   void end(SessionId id);
   void wait_for_data();
   void handle(const os::Ready& ready);
@@ -70,13 +72,14 @@ class CaptureReader {
   os::Os& os_;
   ChunkSink& sink_;
   OnEnd on_end_;
+  OpenRecording open_;
   std::chrono::milliseconds interval_;
   std::unique_ptr<os::Poller> poller_;
   UniqueFd wakeup_;
   std::atomic<bool> stopping_ = false;
 
   std::mutex mutex_;  // guards what follows, up to the blank line
-  std::vector<std::pair<SessionId, std::unique_ptr<CaptureSession>>> to_add_;
+  std::vector<std::pair<SessionId, std::unique_ptr<Recording>>> to_add_;
   std::vector<SessionId> to_remove_;
   std::map<SessionId, TimeNs> attaching_;  // since when
   SessionId last_id_ = 0;

@@ -42,8 +42,8 @@ Status CaptureSession::open_events() {
   if (!in_our_clock) options_.events.push_back(sideband_only());
   for (std::size_t i = 0; i < options_.events.size(); ++i) {
     const EventSpec& spec = options_.events[i];
-    sources_.push_back(
-        {static_cast<std::uint16_t>(i), spec.name, spec.unit, spec.period, spec.precise_ip > 0});
+    sources_.push_back({static_cast<std::uint16_t>(options_.first_source + i), spec.name, spec.unit,
+                        spec.period, spec.precise_ip > 0});
   }
   auto cpus = os::online_cpus(os_);
   if (!cpus) return cpus.error();
@@ -195,8 +195,9 @@ Status CaptureSession::join_ring(std::size_t event, int cpu, const perf_event_at
     slot.layout.pid = pid_;
     slot.layout.clock = clock;
     for (std::size_t i = 0; i < attrs_.size(); ++i) {
-      slot.layout.formats.push_back(
-          format_of(attrs_[i], options_.events[i], static_cast<std::uint16_t>(i), options_.tag_register));
+      slot.layout.formats.push_back(format_of(attrs_[i], options_.events[i],
+                                              static_cast<std::uint16_t>(options_.first_source + i),
+                                              options_.tag_register));
     }
     auto mapped = map_ring(slot, opened.fd.get());
     if (!mapped) return mapped;
@@ -320,6 +321,12 @@ CaptureCounts CaptureSession::counts() {
     counts.broken_rings += slot.ring->broken();
   }
   return counts;
+}
+
+Result<std::unique_ptr<Recording>> open_by_perf(os::Os& os, pid_t pid, const CaptureOptions& options) {
+  auto session = CaptureSession::open(os, pid, options);
+  if (!session) return session.error();
+  return std::unique_ptr<Recording>(std::move(*session));
 }
 
 }  // namespace tailor::capture

@@ -21,6 +21,7 @@
 #include "daemon/capture/event_spec.h"
 #include "daemon/capture/pid_filter.h"
 #include "daemon/capture/record_scan.h"
+#include "daemon/capture/recording.h"
 #include "daemon/capture/ring.h"
 #include "daemon/capture/ring_chunk.h"
 #include "daemon/os/os.h"
@@ -30,51 +31,27 @@ namespace tailor::capture {
 
 inline constexpr pid_t kAllProcesses = -1;
 
-// Where the bytes went; all counts are of records and add up over the session's life.
-struct CaptureCounts {
-  std::uint64_t bytes = 0;
-  std::uint64_t lost = 0;          // for lack of room in a ring, as the kernel counts per event
-  std::uint64_t lost_said = 0;     // of these, already told by LOST records in the rings
-  std::uint64_t filtered = 0;      // of other processes, removed
-  std::uint64_t broken_rings = 0;  // see Ring::broken
-};
-
-// Owned by one thread at a time: made by whoever asks for a recording, then handed to the reader.
-class CaptureSession {
+class CaptureSession : public Recording {
  public:
   // Opens all events; unless options.enable_on_exec says otherwise they run when this returns. `pid` is a
   // process or kAllProcesses. On failure nothing stays open, and the error names the blocker and the remedy.
   static Result<std::unique_ptr<CaptureSession>> open(os::Os& os, pid_t pid, const CaptureOptions& options);
 
-  pid_t pid() const { return pid_; }
-  const std::vector<Source>& sources() const { return sources_; }
-  // Why these events, then what had to be given up to be allowed at all ("without kernel samples: ..."), for
-  // the profile.
-  const std::vector<std::string>& notes() const { return notes_; }
-  std::size_t ring_count() const { return rings_.size(); }
+  pid_t pid() const override { return pid_; }
+  const std::vector<Source>& sources() const override { return sources_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
+  std::size_t ring_count() const override { return rings_.size(); }
   std::size_t event_count() const { return events_.size(); }
   std::size_t ring_bytes() const { return options_.ring_bytes; }
-
-  // Numbers the rings from `first`; before the first drain.
-  void number_rings(RingIndex first);
-
-  // Reads every ring once. Layouts that are new or have changed go first.
-  void drain(ChunkSink& sink);
-
-  // Ends the recording: events off, last drain, losses that no LOST record told yet are told by one, rings
-  // closed. The session is useless afterwards.
-  void finish(ChunkSink& sink);
+  void number_rings(RingIndex first) override;
+  void drain(ChunkSink& sink) override;
+  void finish(ChunkSink& sink) override;
+  int poll_fd(std::size_t index) const override;
+  int next_poll_fd(std::size_t index) override;
+  CaptureCounts counts() override;
 
   // Events stop and go on; both are also for a process that is already there.
   void set_enabled(bool enabled);
-
-  // A descriptor to wait on for ring `index` (0 .. ring_count), -1 if none is left: the watermark of the ring
-  // wakes it. After a hang-up (its thread ended) next_poll_fd() gives another one.
-  int poll_fd(std::size_t index) const;
-  int next_poll_fd(std::size_t index);
-
-  // What the kernel and the rings say now.
-  CaptureCounts counts();
 
  private:
   struct RingSlot {
@@ -128,5 +105,8 @@ class CaptureSession {
   std::map<RingKey, std::size_t> ring_by_key_;
   std::uint64_t bytes_ = 0;
 };
+
+// CaptureSession::open as an OpenRecording.
+Result<std::unique_ptr<Recording>> open_by_perf(os::Os& os, pid_t pid, const CaptureOptions& options);
 
 }  // namespace tailor::capture

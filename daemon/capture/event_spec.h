@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,9 +53,22 @@ enum class Placement : std::uint8_t {
   kPerCpu,
 };
 
+// Who takes the samples.
+enum class SampledBy : std::uint8_t {
+  kAuto,  // BPF where it sees more than perf and the kernel permits it, else perf; a note says why
+  kPerf,  // the kernel writes perf records
+  kBpf,   // a BPF program at the perf events: it sees the saved registers of kernel-mode samples
+};
+
+// As they are asked for on a command line.
+inline const std::map<std::string, SampledBy> kSampledByNames = {
+    {"auto", SampledBy::kAuto}, {"bpf", SampledBy::kBpf}, {"perf", SampledBy::kPerf}};
+
 struct CaptureOptions {
+  SampledBy sampled_by = SampledBy::kAuto;
   Placement placement = Placement::kAuto;  // of the events of a process
   std::vector<EventSpec> events;           // at least one
+  std::uint16_t first_source = 0;          // index of the first event's Source
   std::vector<std::string> reasons;        // why these events: they become the first notes of the session
   bool enable_on_exec = false;             // nothing is recorded before the process executes a program
   bool follow_children = false;            // forked processes too, not only threads

@@ -54,7 +54,10 @@ Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions 
   CaptureQueue& queue = session->queue_;
   session->reader_ = std::make_unique<capture::CaptureReader>(
       os, queue,
-      [&queue](capture::SessionId id, const capture::CaptureCounts&) { queue.on_session_ended(id); });
+      [&queue](capture::SessionId id, const capture::CaptureCounts&) { queue.on_session_ended(id); },
+      [raw = session.get()](os::Os& with, pid_t pid, const capture::CaptureOptions& how) {
+        return raw->opener_.open(with, pid, how);
+      });
   Status reading = session->reader_->start();
   if (!reading.ok()) return reading.error();
   registration::ServerOptions where;

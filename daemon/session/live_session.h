@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "daemon/bpf/opener.h"
 #include "daemon/capture/capture_reader.h"
 #include "daemon/clock/drain_times.h"
 #include "daemon/os/os.h"
@@ -136,6 +137,7 @@ class LiveSession : private registration::Sink {
   LiveClock clock_;
   store::RecordingInfo recording_;
   CaptureQueue queue_;
+  bpf::Opener opener_;
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
   std::vector<Sampled> sampled_;                          // control thread

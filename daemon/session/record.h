@@ -19,7 +19,8 @@ struct RecordOptions {
   std::string journal;                              // every input is kept there too; empty: none
   std::uint64_t frequency = 1000;                   // samples a second of CPU time
   std::vector<std::string> events = {"cpu-clock"};  // presets and names: daemon/capture/event_selection.h
-  bool callchain = false;                           // for engines that give no tags
+  capture::SampledBy sampled_by = capture::SampledBy::kAuto;
+  bool callchain = false;  // for engines that give no tags
 };
 
 struct RecordOutcome {

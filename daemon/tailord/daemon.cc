@@ -42,6 +42,7 @@ session::LiveOptions live_options(const Options& options, session::Input* journa
   live.agent_socket = options.agent_socket;
   live.capture.events = {capture::cpu_clock(options.frequency)};
   live.capture.callchain = options.callchain;
+  live.capture.sampled_by = options.sampled_by;
   live.sample_registered = true;
   live.command = "tailord";
   live.journal = journal;
@@ -178,6 +179,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   capture::CaptureOptions capture;
   capture.events = {capture::cpu_clock(options_.frequency)};
   capture.callchain = options_.callchain;
+  capture.sampled_by = options_.sampled_by;
   auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture);
   if (!known.ok()) return known.error();
   store::set_process(*out.mutable_process(), *process);

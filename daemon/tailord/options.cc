@@ -24,6 +24,9 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--frequency", o.frequency, "Samples a second of CPU time")
       ->check(CLI::Range(1, 50'000))
       ->capture_default_str();
+  app.add_option("--source", o.sampled_by,
+                 "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
+      ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
   app.add_flag("--callchain", o.callchain,
                "Also record user call chains, for engines without tags (costs more)");
   app.add_option("--journal", o.journal, "Keep every input in this file, for `tailor replay`");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/capture/event_spec.h"
 #include "proto/base/result.h"
 
 namespace tailor::tailord {
@@ -12,6 +13,7 @@ struct Options {
   std::string agent_socket, control_socket, store;
   std::uint64_t frequency = 1000;  // samples a second of CPU time
   bool callchain = false;
+  capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   std::string journal;  // empty: none
   std::string log_level = "info";
   std::uint64_t keep_megabytes = 4096;

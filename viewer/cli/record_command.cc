@@ -66,6 +66,10 @@ void add_record(CLI::App& app, Action& action) {
       ->delimiter(',')
       ->allow_extra_args(false)
       ->capture_default_str();
+  command
+      .add_option("--source", options->record.sampled_by,
+                  "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
+      ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
   command.add_flag("--callchain", options->record.callchain,
                    "Call stacks too, for engines without tags (costs more)");
   command.add_option("--journal", options->record.journal,

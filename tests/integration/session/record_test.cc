@@ -33,6 +33,7 @@ class RecordTest : public testing::Test {
     options.journal = journal;
     options.frequency = 2000;
     options.events = events;
+    options.sampled_by = sampled_by;
     auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
       skipped = outcome.error().message;
@@ -57,6 +58,7 @@ class RecordTest : public testing::Test {
 
   std::string directory, skipped;
   std::vector<std::string> events = {"cpu-clock"};
+  capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   test::CollectingSink profile;
 };
 
@@ -68,7 +70,17 @@ int task_of(const store::SampleRecord& sample) {
   return word.level == 2 ? (id + 1) / 2 : id;
 }
 
-TEST_F(RecordTest, FindsTheKnownShares) {
+class RecordBy : public RecordTest, public testing::WithParamInterface<capture::SampledBy> {
+ protected:
+  RecordBy() { sampled_by = GetParam(); }
+};
+INSTANTIATE_TEST_SUITE_P(Sources, RecordBy,
+                         testing::Values(capture::SampledBy::kPerf, capture::SampledBy::kBpf),
+                         [](const auto& each) {
+                           return each.param == capture::SampledBy::kBpf ? std::string("Bpf") : "Perf";
+                         });
+
+TEST_P(RecordBy, FindsTheKnownShares) {
   const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"});
   if (!skipped.empty()) GTEST_SKIP() << skipped;
   EXPECT_EQ(outcome.exit_code, 0);
@@ -96,13 +108,73 @@ TEST_F(RecordTest, FindsTheKnownShares) {
   EXPECT_EQ(profile.recording.sources.size(), 1u);
 }
 
-TEST_F(RecordTest, ReplaysToTheSameBytes) {
+TEST_P(RecordBy, ReplaysToTheSameBytes) {
   run({std::string(TARGETS) + "/known_shares", "2", "3", "10"}, directory + "/journal");
   if (!skipped.empty()) GTEST_SKIP() << skipped;
   auto report = journal::replay_file(directory + "/journal", directory + "/again.tailor");
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_TRUE(report->complete);
   EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+}
+
+// Of the samples in kernel mode: weight by task, and that of all.
+struct KernelShares {
+  std::map<int, double> of_task;
+  double all = 0;
+};
+KernelShares kernel_shares(const std::vector<store::SampleRecord>& samples) {
+  KernelShares shares;
+  for (const auto& sample : samples) {
+    if (sample.mode != capture::Mode::kKernel || sample.attribution.execution == 0) continue;
+    const auto weight = static_cast<double>(sample.weight);
+    shares.all += weight;
+    if (sample.attribution.how == attribute::How::kKernelTag) shares.of_task[task_of(sample)] += weight;
+  }
+  return shares;
+}
+
+TEST_P(RecordBy, KernelTimeGoesToTheTaskThatCausedIt) {
+  const RecordOutcome outcome = run({std::string(TARGETS) + "/kernel_shares", "20", "100"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  KernelShares shares = kernel_shares(profile.samples);
+  EXPECT_GT(shares.all, 200e6) << "nanoseconds in the kernel, for enough samples to judge";
+  EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99);
+  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
+  EXPECT_NE(outcome.capture_row.find(sampled_by == capture::SampledBy::kBpf ? "cpu-clock by BPF"
+                                                                            : "cpu-clock by perf"),
+            std::string::npos);
+}
+
+// The twin that must fail: without the tag nothing says on whose behalf the kernel runs.
+TEST_P(RecordBy, KernelTimeWithoutATagIsNobodys) {
+  run({std::string(TARGETS) + "/kernel_shares", "20", "50", "untagged"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  KernelShares shares = kernel_shares(profile.samples);
+  EXPECT_GT(shares.all, 100e6);
+  EXPECT_EQ(shares.of_task[1] + shares.of_task[3], 0);
+}
+
+TEST_F(RecordTest, BpfFollowsChildrenAndCountsLikePerf) {
+  const std::vector<std::string> command = {"sh", "-c",
+                                            "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; :"};
+  std::map<capture::SampledBy, double> seconds;
+  for (auto by : {capture::SampledBy::kPerf, capture::SampledBy::kBpf}) {
+    sampled_by = by;
+    profile = {};
+    const RecordOutcome outcome = run(command);
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    std::set<std::int32_t> processes;
+    for (const auto& sample : profile.samples) {
+      seconds[by] += static_cast<double>(sample.weight) / 1e9;
+      processes.insert(sample.process.pid);
+    }
+    EXPECT_GE(processes.size(), 1u);
+    EXPECT_EQ(outcome.total.lost_ring, 0u);
+  }
+  EXPECT_GT(seconds[capture::SampledBy::kPerf], 0.1);
+  const double ratio = seconds[capture::SampledBy::kBpf] / seconds[capture::SampledBy::kPerf];
+  EXPECT_GT(ratio, 0.5);
+  EXPECT_LT(ratio, 2.0);
 }
 
 TEST_F(RecordTest, RecordsSeveralEvents) {

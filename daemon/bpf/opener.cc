@@ -1,0 +1,95 @@
+#include "daemon/bpf/opener.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/bpf/recording.h"
+#include "daemon/capture/capture_session.h"
+#include "daemon/capture/tag_ways.h"
+
+namespace tailor::bpf {
+
+using capture::CaptureOptions;
+using capture::EventSpec;
+using capture::Mechanism;
+using capture::SampledBy;
+
+namespace {
+
+using Opened = Result<std::unique_ptr<capture::Recording>>;
+
+bool wants_bpf(const CaptureOptions& options) {
+  if (options.sampled_by != SampledBy::kAuto) return options.sampled_by == SampledBy::kBpf;
+  return std::ranges::any_of(options.events, [&](const EventSpec& event) {
+    return suits(event) && capture::bpf_sees_more(event, options.exclude_kernel);
+  });
+}
+
+// Which rows of the decision table the recording takes.
+void add_rows(CaptureOptions& options, bool bpf) {
+  for (const EventSpec& event : options.events) {
+    const SampledBy by = bpf && suits(event) ? SampledBy::kBpf : SampledBy::kPerf;
+    options.reasons.push_back(capture::describe(event, by, options.exclude_kernel));
+  }
+}
+
+Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
+  add_rows(options, false);
+  return capture::open_by_perf(os, pid, options);
+}
+
+}  // namespace
+
+bool suits(const EventSpec& event) {
+  return capture::find_tag_row(event.mechanism, SampledBy::kBpf) != nullptr && !event.callchain &&
+         event.config != PERF_COUNT_SW_DUMMY;
+}
+
+Opened Opener::open(os::Os& os, pid_t pid, const CaptureOptions& options) {
+  if (pid == capture::kAllProcesses || !wants_bpf(options)) return perf_with_rows(os, pid, options);
+  auto recording = open_by_bpf(os, pid, options);
+  if (recording || options.sampled_by == SampledBy::kBpf) return recording;
+  CaptureOptions by_perf = options;
+  by_perf.reasons.push_back("sampled by perf, though BPF would see more: " + recording.error().message);
+  return perf_with_rows(os, pid, std::move(by_perf));
+}
+
+Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_t pid,
+                                                                const CaptureOptions& options) {
+  SamplerOptions wanted;
+  CaptureOptions rest = options;
+  add_rows(rest, true);
+  rest.events.clear();
+  for (const EventSpec& event : options.events) (suits(event) ? wanted.events : rest.events).push_back(event);
+  if (wanted.events.empty()) return Error{"no BPF program can take samples of these events"};
+  if (options.callchain) return Error{"call chains of every sample are perf's to take"};
+  wanted.exclude_kernel = options.exclude_kernel;
+  wanted.ring_bytes = options.ring_bytes;
+  rest.first_source = static_cast<std::uint16_t>(wanted.events.size());
+  const bool only_sideband = rest.events.empty();
+  if (only_sideband) rest.events.push_back(capture::sideband_only());
+
+  auto taken_by = sampler(os, wanted);
+  if (!taken_by) return taken_by.error();
+  auto sideband = capture::CaptureSession::open(os, pid, rest);
+  if (!sideband) return sideband.error();
+  const auto others = only_sideband ? std::vector<capture::Source>() : (*sideband)->sources();
+  auto recording = Recording::open(os, pid, options, std::move(*taken_by), std::move(*sideband));
+  if (!recording) return recording.error();
+  (*recording)->add_sources(others);
+  return std::unique_ptr<capture::Recording>(std::move(*recording));
+}
+
+Result<std::shared_ptr<Sampler>> Opener::sampler(os::Os& os, const SamplerOptions& options) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(samplers_, [](const auto& each) { return each.expired(); });
+  for (const auto& each : samplers_) {
+    auto running = each.lock();
+    if (running && running->options() == options) return running;
+  }
+  auto started = Sampler::start(os, options);
+  if (started) samplers_.push_back(*started);
+  return started;
+}
+
+}  // namespace tailor::bpf

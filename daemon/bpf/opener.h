@@ -1,0 +1,36 @@
+// Chooses who takes the samples of a recording, BPF or perf, and opens it.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/bpf/sampler.h"
+#include "daemon/capture/recording.h"
+
+namespace tailor::bpf {
+
+// Whether a program can take the samples of this event (capture/tag_ways.h). Not where switches are sampled:
+// their call chain is perf's.
+bool suits(const capture::EventSpec& event);
+
+// An OpenRecording that keeps one sampler for all recordings with the same events. Any threads.
+class Opener {
+ public:
+  // By options.sampled_by. kBpf fails where BPF is not permitted or can take none of the events; kAuto takes
+  // BPF where it sees more than perf, and falls back to perf with a note that says why. The notes name the
+  // row of the decision table for each event.
+  Result<std::unique_ptr<capture::Recording>> open(os::Os& os, pid_t pid,
+                                                   const capture::CaptureOptions& options);
+
+ private:
+  Result<std::unique_ptr<capture::Recording>> open_by_bpf(os::Os& os, pid_t pid,
+                                                          const capture::CaptureOptions& options);
+  Result<std::shared_ptr<Sampler>> sampler(os::Os& os, const SamplerOptions& options);
+
+  std::mutex mutex_;
+  std::vector<std::weak_ptr<Sampler>> samplers_;
+};
+
+}  // namespace tailor::bpf

@@ -1,0 +1,93 @@
+#include "daemon/bpf/recording.h"
+
+#include <fcntl.h>
+
+#include <utility>
+
+#include "daemon/bpf/sample_encoder.h"
+#include "daemon/capture/lost_record.h"
+
+namespace tailor::bpf {
+
+Recording::Recording(os::Os& os, std::shared_ptr<Sampler> sampler,
+                     std::unique_ptr<capture::CaptureSession> sideband)
+    : os_(os), sampler_(std::move(sampler)), sideband_(std::move(sideband)), notes_(sideband_->notes()) {}
+
+Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
+                                                   const capture::CaptureOptions& options,
+                                                   std::shared_ptr<Sampler> sampler,
+                                                   std::unique_ptr<capture::CaptureSession> sideband) {
+  std::unique_ptr<Recording> recording(new Recording(os, std::move(sampler), std::move(sideband)));
+  const auto& events = recording->sampler_->options().events;
+  recording->layout_ = layout_of(events, options.all_registers);
+  recording->layout_.pid = pid;
+  for (std::size_t i = 0; i < events.size(); ++i) {
+    recording->sources_.push_back(
+        {static_cast<std::uint16_t>(i), events[i].name, events[i].unit, events[i].period, false});
+  }
+  auto number =
+      recording->sampler_->add(pid, options.follow_children, options.enable_on_exec, recording->layout_);
+  if (!number) return number.error();
+  recording->number_ = *number;
+  recording->added_ = true;
+  recording->poll_fd_.reset(::fcntl(recording->sampler_->poll_fd(), F_DUPFD_CLOEXEC, 0));
+  return recording;
+}
+
+Recording::~Recording() {
+  if (!added_) return;
+  sampler_->stop(number_);
+  sampler_->release(number_);
+}
+
+void Recording::add_sources(const std::vector<capture::Source>& sources) {
+  sources_.insert(sources_.end(), sources.begin(), sources.end());
+}
+
+void Recording::number_rings(capture::RingIndex first) {
+  sideband_->number_rings(first);
+  layout_.ring = first + static_cast<capture::RingIndex>(sideband_->ring_count());
+}
+
+void Recording::drain(capture::ChunkSink& sink) {
+  sideband_->drain(sink);
+  read_samples(sink);
+}
+
+void Recording::read_samples(capture::ChunkSink& sink) {
+  if (!std::exchange(told_, true)) sink.on_ring(layout_);
+  capture::RingChunk chunk{layout_.ring, sampler_->fetch(number_)};
+  bytes_ += chunk.bytes.size();
+  const std::uint64_t lost = sampler_->counts(number_).lost;
+  if (lost > lost_said_) {
+    auto record = capture::lost_record(layout_, os_.now(), lost - lost_said_);
+    chunk.bytes.insert(chunk.bytes.end(), record.begin(), record.end());
+    lost_said_ = lost;
+  }
+  if (!chunk.bytes.empty()) sink.on_chunk(std::move(chunk));
+}
+
+void Recording::finish(capture::ChunkSink& sink) {
+  sampler_->stop(number_);
+  sideband_->finish(sink);
+  read_samples(sink);
+  sink.on_ring_closed(layout_.ring);
+}
+
+int Recording::poll_fd(std::size_t index) const {
+  return index < sideband_->ring_count() ? sideband_->poll_fd(index) : poll_fd_.get();
+}
+
+int Recording::next_poll_fd(std::size_t index) {
+  return index < sideband_->ring_count() ? sideband_->next_poll_fd(index) : -1;
+}
+
+capture::CaptureCounts Recording::counts() {
+  capture::CaptureCounts counts = sideband_->counts();
+  counts.bytes += bytes_;
+  counts.lost += sampler_->counts(number_).lost;
+  counts.lost_said += lost_said_;
+  return counts;
+}
+
+}  // namespace tailor::bpf

@@ -1,0 +1,54 @@
+// A recording whose samples a BPF program takes. What else is recorded (tasks, mappings, switches, and events
+// that are better left to perf) comes from an ordinary session.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "daemon/bpf/sampler.h"
+#include "daemon/capture/capture_session.h"
+#include "daemon/capture/recording.h"
+
+namespace tailor::bpf {
+
+class Recording : public capture::Recording {
+ public:
+  // `sideband` is of the same process; its sources, if any, are numbered behind the sampler's.
+  static Result<std::unique_ptr<Recording>> open(os::Os& os, pid_t pid,
+                                                 const capture::CaptureOptions& options,
+                                                 std::shared_ptr<Sampler> sampler,
+                                                 std::unique_ptr<capture::CaptureSession> sideband);
+  ~Recording() override;
+
+  pid_t pid() const override { return sideband_->pid(); }
+  const std::vector<capture::Source>& sources() const override { return sources_; }
+  const std::vector<std::string>& notes() const override { return notes_; }
+  std::size_t ring_count() const override { return sideband_->ring_count() + 1; }
+  void number_rings(capture::RingIndex first) override;
+  void drain(capture::ChunkSink& sink) override;
+  void finish(capture::ChunkSink& sink) override;
+  int poll_fd(std::size_t index) const override;
+  int next_poll_fd(std::size_t index) override;
+  capture::CaptureCounts counts() override;
+
+  // Those of `sources` that are samples.
+  void add_sources(const std::vector<capture::Source>& sources);
+
+ private:
+  Recording(os::Os& os, std::shared_ptr<Sampler> sampler, std::unique_ptr<capture::CaptureSession> sideband);
+  void read_samples(capture::ChunkSink& sink);
+
+  os::Os& os_;
+  std::shared_ptr<Sampler> sampler_;
+  std::unique_ptr<capture::CaptureSession> sideband_;
+  std::vector<capture::Source> sources_;
+  std::vector<std::string> notes_;
+  capture::RingLayout layout_;
+  std::uint32_t number_ = 0;  // of the recording, in the sampler
+  bool added_ = false, told_ = false;
+  UniqueFd poll_fd_;  // of our own: other recordings wait on the same ring
+  std::uint64_t bytes_ = 0, lost_said_ = 0;
+};
+
+}  // namespace tailor::bpf

@@ -1,0 +1,218 @@
+#include "daemon/bpf/sampler.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <sampler.skel.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "daemon/bpf/sample_encoder.h"
+#include "daemon/capture/denial.h"
+#include "daemon/os/host_files.h"
+
+namespace tailor::bpf {
+namespace {
+
+constexpr std::size_t kMostRingBytes = std::size_t{64} << 20;
+constexpr std::uint64_t kFirstPidNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO
+
+// libbpf prints by itself otherwise. What it would say is in the errors it returns, in words of its own.
+int print_nothing(libbpf_print_level, const char*, va_list) {
+  return 0;
+}
+
+Error explain_load(int code) {
+  code = std::abs(code);
+  std::string text = fmt::format("the kernel does not load the BPF program: {}", std::strerror(code));
+  if (code == EPERM || code == EACCES) text += " (it takes CAP_BPF and CAP_PERFMON, or root)";
+  return Error{std::move(text), code};
+}
+
+// The program counts processes as the first namespace does.
+Status check_host(const os::Os& os) {
+  std::error_code missing;
+  if (!std::filesystem::exists(os.sys() / "kernel/btf/vmlinux", missing)) {
+    return Error{
+        "the kernel has no type information for BPF (/sys/kernel/btf/vmlinux): it was built without "
+        "CONFIG_DEBUG_INFO_BTF"};
+  }
+  const auto space = std::filesystem::read_symlink(os.proc() / "self/ns/pid", missing);
+  if (space.string() != fmt::format("pid:[{}]", kFirstPidNamespace)) {
+    return Error{"BPF names processes by the host's pid namespace, and this one is another (a container?)"};
+  }
+  return Ok{};
+}
+
+perf_event_attr attr_of(const capture::EventSpec& spec, const SamplerOptions& options) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = spec.type;
+  attr.config = spec.config;
+  attr.config1 = spec.config1;
+  attr.config2 = spec.config2;
+  attr.sample_period = spec.period;
+  attr.exclude_hv = 1;
+  attr.exclude_idle = 1;
+  attr.exclude_kernel = options.exclude_kernel;
+  attr.disabled = 1;  // attaching the program starts it
+  return attr;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Sampler>> Sampler::start(os::Os& os, const SamplerOptions& options) {
+  Status possible = check_host(os);
+  if (!possible) return possible.error();
+  std::shared_ptr<Sampler> sampler(new Sampler(os, options));
+  Status loaded = sampler->load();
+  if (!loaded) return loaded.error();
+  Status opened = sampler->open_events();
+  if (!opened) return opened.error();
+  return sampler;
+}
+
+Sampler::~Sampler() {
+  for (bpf_link* link : links_) bpf_link__destroy(link);
+  ring_buffer__free(ring_);
+  sampler_bpf__destroy(program_);
+}
+
+Status Sampler::load() {
+  libbpf_set_print(print_nothing);
+  program_ = sampler_bpf__open();
+  if (program_ == nullptr) return explain_load(errno);
+  auto cpus = os::online_cpus(os_);
+  if (!cpus) return cpus.error();
+  const std::size_t bytes = std::min(std::bit_ceil(options_.ring_bytes * cpus->size()), kMostRingBytes);
+  bpf_map__set_max_entries(program_->maps.records, static_cast<std::uint32_t>(bytes));
+  program_->rodata->wakeup_bytes = bytes / 4;
+  if (int failed = sampler_bpf__load(program_); failed != 0) return explain_load(failed);
+  for (bpf_program* program :
+       {program_->progs.follow_fork, program_->progs.begin_at_exec, program_->progs.forget_child}) {
+    bpf_link* link = bpf_program__attach(program);
+    if (link == nullptr) return explain_load(errno);
+    links_.push_back(link);
+  }
+  ring_ = ring_buffer__new(bpf_map__fd(program_->maps.records), on_record, this, nullptr);
+  if (ring_ == nullptr) return Error{"the ring of the BPF program cannot be mapped", errno};
+  earlier_ = now_ = read_clock_pair();
+  return Ok{};
+}
+
+Status Sampler::open_events() {
+  auto cpus = os::online_cpus(os_);
+  if (!cpus) return cpus.error();
+  for (int cpu : *cpus) {
+    for (std::size_t source = 0; source < options_.events.size(); ++source) {
+      perf_event_attr attr = attr_of(options_.events[source], options_);
+      auto fd = os_.perf_event_open(attr, -1, cpu, -1, 0);
+      // A CPU can go offline at any time; the others still count.
+      if (!fd && fd.error().code == ENODEV && cpus->size() > 1) continue;
+      if (!fd) return capture::explain_open(os_, fd.error(), attr, -1);
+      LIBBPF_OPTS(bpf_perf_event_opts, attach, .bpf_cookie = source);
+      bpf_link* link = bpf_program__attach_perf_event_opts(program_->progs.take_sample, fd->get(), &attach);
+      if (link == nullptr) return explain_load(errno);
+      (void)fd->release();  // the link closes it
+      links_.push_back(link);
+    }
+  }
+  return Ok{};
+}
+
+Result<std::uint32_t> Sampler::add(pid_t pid, bool follow_children, bool from_exec,
+                                   const capture::RingLayout& layout) {
+  std::lock_guard lock(mutex_);
+  std::uint32_t number = 0;
+  while (members_.contains(number)) ++number;
+  if (number >= TAILOR_BPF_RECORDINGS) {
+    return Error{fmt::format("BPF samples {} processes already", TAILOR_BPF_RECORDINGS)};
+  }
+  members_[number] = {pid, layout, {}, raw_counts(number)};
+  tailor_bpf_process value{};
+  value.recording = number;
+  value.flags = (follow_children ? TAILOR_BPF_FOLLOW : 0u) | (from_exec ? TAILOR_BPF_WAIT_EXEC : 0u);
+  const auto key = static_cast<std::uint32_t>(pid);
+  const int failed = bpf_map_update_elem(bpf_map__fd(program_->maps.processes), &key, &value, BPF_ANY);
+  if (failed == 0) return number;
+  members_.erase(number);
+  return Error{fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed};
+}
+
+// Children are found by walking the map: they were added in the kernel.
+void Sampler::stop(std::uint32_t recording) {
+  const int map = bpf_map__fd(program_->maps.processes);
+  std::vector<std::uint32_t> pids;
+  std::uint32_t key = 0;
+  for (int more = bpf_map_get_next_key(map, nullptr, &key); more == 0;
+       more = bpf_map_get_next_key(map, &key, &key)) {
+    tailor_bpf_process value{};
+    if (bpf_map_lookup_elem(map, &key, &value) == 0 && value.recording == recording) pids.push_back(key);
+  }
+  for (std::uint32_t pid : pids) bpf_map_delete_elem(map, &pid);
+}
+
+void Sampler::release(std::uint32_t recording) {
+  std::lock_guard lock(mutex_);
+  members_.erase(recording);
+}
+
+std::vector<std::byte> Sampler::fetch(std::uint32_t recording) {
+  std::lock_guard lock(mutex_);
+  read_ring();
+  auto found = members_.find(recording);
+  return found == members_.end() ? std::vector<std::byte>() : std::exchange(found->second.records, {});
+}
+
+void Sampler::read_ring() {
+  ClockPair now = read_clock_pair();
+  earlier_ = std::exchange(now_, now);
+  ring_buffer__consume(ring_);
+}
+
+int Sampler::on_record(void* self, void* data, std::size_t size) {
+  Sampler& sampler = *static_cast<Sampler*>(self);
+  tailor_bpf_sample sample;
+  if (size < sizeof sample) return 0;
+  std::memcpy(&sample, data, sizeof sample);
+  auto found = sampler.members_.find(sample.recording);
+  if (found == sampler.members_.end()) return 0;  // taken just before it was removed
+  const TimeNs time = to_raw(sampler.earlier_, sampler.now_, static_cast<TimeNs>(sample.time));
+  encode_sample(found->second.layout, sample, time, found->second.records);
+  return 0;
+}
+
+tailor_bpf_counts Sampler::raw_counts(std::uint32_t recording) const {
+  std::vector<tailor_bpf_counts> per_cpu(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+  tailor_bpf_counts sum{};
+  if (bpf_map_lookup_elem(bpf_map__fd(program_->maps.counts), &recording, per_cpu.data()) != 0) return sum;
+  for (const tailor_bpf_counts& each : per_cpu) {
+    sum.taken += each.taken;
+    sum.lost += each.lost;
+    sum.unfollowed += each.unfollowed;
+  }
+  return sum;
+}
+
+tailor_bpf_counts Sampler::counts(std::uint32_t recording) {
+  std::lock_guard lock(mutex_);
+  tailor_bpf_counts sum = raw_counts(recording);
+  auto found = members_.find(recording);
+  if (found == members_.end()) return sum;
+  sum.taken -= found->second.before.taken;
+  sum.lost -= found->second.before.lost;
+  sum.unfollowed -= found->second.before.unfollowed;
+  return sum;
+}
+
+int Sampler::poll_fd() const {
+  return bpf_map__fd(program_->maps.records);
+}
+
+}  // namespace tailor::bpf

@@ -1,0 +1,86 @@
+// The BPF program at work: one set of events per CPU and one ring, shared by all recordings that ask for the
+// same events. An idle daemon has none.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "daemon/bpf/clock_pair.h"
+#include "daemon/bpf/sampler_abi.h"
+#include "daemon/capture/event_spec.h"
+#include "daemon/capture/ring_chunk.h"
+#include "daemon/os/os.h"
+#include "proto/base/result.h"
+#include "proto/base/unique_fd.h"
+
+struct sampler_bpf;
+struct bpf_link;
+struct ring_buffer;
+
+namespace tailor::bpf {
+
+struct SamplerOptions {
+  std::vector<capture::EventSpec> events;  // source i is events[i]
+  bool exclude_kernel = false;
+  std::size_t ring_bytes = 0;  // per CPU; a power of two
+  bool operator==(const SamplerOptions&) const = default;
+};
+
+// Any threads, except where a function says more.
+class Sampler {
+ public:
+  // Loads the program and starts the events on all CPUs. The error names what forbids it and the remedy.
+  static Result<std::shared_ptr<Sampler>> start(os::Os& os, const SamplerOptions& options);
+  ~Sampler();
+  Sampler(const Sampler&) = delete;
+  Sampler& operator=(const Sampler&) = delete;
+
+  const SamplerOptions& options() const { return options_; }
+
+  // From now on (with `from_exec`: from its next execve) samples of `pid` are taken; of its forked children
+  // too if `follow_children`. Returns the number of the recording; its samples come as records of `layout`.
+  Result<std::uint32_t> add(pid_t pid, bool follow_children, bool from_exec,
+                            const capture::RingLayout& layout);
+  // Nothing of the recording is taken any more. What was taken can still be fetched.
+  void stop(std::uint32_t recording);
+  // Its number may be another's.
+  void release(std::uint32_t recording);
+
+  // Samples that were taken since the last call, as perf records of the recording's layout. One thread.
+  std::vector<std::byte> fetch(std::uint32_t recording);
+  // Of this recording so far, summed over the CPUs.
+  tailor_bpf_counts counts(std::uint32_t recording);
+  // Becomes readable when the ring is filling up.
+  int poll_fd() const;
+
+ private:
+  struct Member {
+    pid_t pid = 0;
+    capture::RingLayout layout;
+    std::vector<std::byte> records;
+    tailor_bpf_counts before = {};  // what the number's last user had counted
+  };
+
+  Sampler(os::Os& os, SamplerOptions options) : os_(os), options_(std::move(options)) {}
+  Status load();
+  Status open_events();
+  void read_ring();
+  static int on_record(void* self, void* data, std::size_t size);
+  tailor_bpf_counts raw_counts(std::uint32_t recording) const;
+
+  os::Os& os_;
+  SamplerOptions options_;
+  sampler_bpf* program_ = nullptr;
+  ring_buffer* ring_ = nullptr;
+  std::vector<bpf_link*> links_;
+
+  std::mutex mutex_;  // guards what follows
+  std::map<std::uint32_t, Member> members_;
+  ClockPair earlier_, now_;
+};
+
+}  // namespace tailor::bpf

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 OR GPL-2.0 */
+/*
+ * What the BPF program and the daemon share: the values of its maps and the records it writes. Both are built
+ * together, so there is no version.
+ */
+#ifndef TAILOR_BPF_SAMPLER_ABI_H
+#define TAILOR_BPF_SAMPLER_ABI_H
+
+#include <linux/types.h>
+
+#define TAILOR_BPF_RECORDINGS 1024 /* at a time */
+#define TAILOR_BPF_PROCESSES 16384 /* registered ones and their children */
+
+/* tailor_bpf_process.flags */
+#define TAILOR_BPF_FOLLOW 1u    /* its forked children belong to the recording too */
+#define TAILOR_BPF_WAIT_EXEC 2u /* nothing is taken before it executes a program */
+
+/* Value of the map of processes; the key is the process id (tgid) in the first pid namespace. */
+struct tailor_bpf_process {
+  __u64 start; /* of a child found by the program: its start, ns of CLOCK_BOOTTIME; 0: added by the daemon */
+  __u32 recording;
+  __u32 flags;
+};
+
+/* Value of the map of recordings, per CPU. */
+struct tailor_bpf_counts {
+  __u64 taken;
+  __u64 lost;       /* no room in the ring, or its lock was held by what the sample interrupted */
+  __u64 unfollowed; /* children there was no room for in the map of processes */
+};
+
+/* Registers in the order of asm/perf_regs.h without segments and flags: AX BX CX DX SI DI BP SP IP R8 .. R15.
+ */
+#define TAILOR_BPF_REGISTERS 17
+
+/* One sample. */
+struct tailor_bpf_sample {
+  __u64 time; /* CLOCK_MONOTONIC, ns: BPF has no other clock that fits */
+  __u64 period;
+  __u64 ip;
+  __u64 address; /* of the access, for events that have one */
+  __u32 pid, tid;
+  __u32 recording;
+  __u32 cpu;
+  __u16 source;
+  __u8 kernel; /* taken in kernel mode: `registers` are those that user code entered the kernel with */
+  __u8 compat; /* the user code is 32-bit */
+  __u32 has_registers;
+  __u64 registers[TAILOR_BPF_REGISTERS];
+};
+
+#endif

@@ -1,0 +1,75 @@
+// An engine whose time is spent in the kernel, for tests that need the truth about kernel-mode samples: code
+// that is not generated reads from /dev/zero and touches new pages, N times under the tag of task 1 (operator
+// 1) and 3 N times under the tag of task 3 (operator 2). Only the tag register says on whose behalf.
+//
+//   kernel_shares EXECUTIONS READS [untagged]
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <tailor/agent.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "tests/support/engine_words.h"
+
+namespace {
+
+constexpr std::size_t kBytes = 256 << 10;
+
+// `reads` times read(fd, buffer, kBytes) with the tag in r15; the kernel gives up the buffer's pages before
+// each.
+void read_under_tag(int fd, void* buffer, std::uint64_t reads, std::uint64_t tag) {
+  asm volatile(
+      "mov %[tag], %%r15\n"
+      "1: mov %[madvise], %%eax\n\t"
+      "mov %[buffer], %%rdi\n\t"
+      "mov %[bytes], %%rsi\n\t"
+      "mov %[dontneed], %%edx\n\t"
+      "syscall\n\t"
+      "mov %[read], %%eax\n\t"
+      "mov %k[fd], %%edi\n\t"
+      "mov %[buffer], %%rsi\n\t"
+      "mov %[bytes], %%rdx\n\t"
+      "syscall\n\t"
+      "dec %[reads]\n\t"
+      "jnz 1b\n\t"
+      "xor %%r15d, %%r15d"
+      : [reads] "+r"(reads)
+      : [tag] "r"(tag), [fd] "r"(fd), [buffer] "r"(buffer), [bytes] "r"(kBytes), [madvise] "i"(SYS_madvise),
+        [dontneed] "i"(MADV_DONTNEED), [read] "i"(SYS_read)
+      : "r15", "rax", "rdi", "rsi", "rdx", "rcx", "r11", "memory", "cc");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const bool tagged = argc == 3;
+  const int executions = std::atoi(argv[1]);
+  const std::uint64_t reads = std::strtoull(argv[2], nullptr, 10);
+  tailor_agent_options options{};
+  options.size = sizeof options;
+  options.engine_name = "kernel_shares";
+  options.tag_strategy = TAILOR_TAGS_R15;
+  tailor_agent_start(&options);
+  tailor_agent_barrier(2000);
+  const tailor_plan_ids plan = tailor_plan_new();
+  const std::string bytes = tailor::test::small_plan(plan.id, plan.slot, plan.generation).SerializeAsString();
+  tailor_plan_load(plan.id, bytes.data(), bytes.size());
+  const int zero = ::open("/dev/zero", O_RDONLY);
+  void* buffer = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (zero < 0 || buffer == MAP_FAILED) return 1;
+  for (int i = 0; i < executions; ++i) {
+    const std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
+    tailor_mark_execution_begin(execution, plan.id);
+    read_under_tag(zero, buffer, reads, tagged ? tailor_tag(&plan, 1, 1) : 0);
+    read_under_tag(zero, buffer, 3 * reads, tagged ? tailor_tag(&plan, 2, 3) : 0);
+    tailor_mark_execution_end(execution);
+    tailor_execution_end(execution, 0, nullptr);
+  }
+  tailor_agent_stop(2000);
+  return 0;
+}

@@ -1,0 +1,85 @@
+#include "daemon/bpf/opener.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/fake_os.h"
+
+namespace tailor::bpf {
+namespace {
+
+capture::CaptureOptions clock_options(capture::SampledBy by) {
+  capture::CaptureOptions options;
+  options.sampled_by = by;
+  options.events = {capture::cpu_clock(1000)};
+  return options;
+}
+
+std::string all(const std::vector<std::string>& notes) {
+  std::string text;
+  for (const std::string& note : notes) text += note + "\n";
+  return text;
+}
+
+class OpenerTest : public testing::Test {
+ protected:
+  OpenerTest() {
+    os.set_online_cpus("0-1");
+    os.add_threads(10, {10});
+  }
+  test::FakeOs os;
+  Opener opener;
+};
+
+TEST_F(OpenerTest, AHostWithoutTypeInformationFallsBackAndSaysSo) {
+  auto options = clock_options(capture::SampledBy::kAuto);
+  options.events[0].mechanism = capture::Mechanism::kCounter;
+  auto recording = opener.open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const std::string notes = all((*recording)->notes());
+  EXPECT_NE(notes.find("though BPF would see more: the kernel has no type information"), std::string::npos)
+      << notes;
+  EXPECT_NE(notes.find("cpu-clock by perf: tag from the register; in kernel mode hidden"), std::string::npos)
+      << notes;
+  EXPECT_EQ((*recording)->ring_count(), 2u);
+}
+
+TEST_F(OpenerTest, WhatWasAskedForByNameDoesNotFallBack) {
+  auto refused = opener.open(os, 10, clock_options(capture::SampledBy::kBpf));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("/sys/kernel/btf/vmlinux"), std::string::npos);
+}
+
+TEST_F(OpenerTest, AContainerIsNamed) {
+  os.sys_files().write("kernel/btf/vmlinux", "");
+  auto refused = opener.open(os, 10, clock_options(capture::SampledBy::kBpf));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("pid namespace"), std::string::npos);
+}
+
+TEST_F(OpenerTest, PerfWhereItWasAskedForAndWhereItSeesAll) {
+  for (auto by : {capture::SampledBy::kPerf, capture::SampledBy::kAuto}) {
+    auto recording = opener.open(os, 10, clock_options(by));
+    ASSERT_TRUE(recording.ok());
+    EXPECT_EQ(all((*recording)->notes()).find("BPF"), std::string::npos);
+    EXPECT_NE(all((*recording)->notes()).find("in kernel mode the registers saved at entry"),
+              std::string::npos);
+  }
+}
+
+TEST_F(OpenerTest, SuitsWhatAnInterruptTakes) {
+  EXPECT_TRUE(suits(capture::cpu_clock(1000)));
+  EXPECT_FALSE(suits(capture::off_cpu()));
+  EXPECT_FALSE(suits(capture::sideband_only()));
+  capture::EventSpec pebs;
+  pebs.mechanism = capture::Mechanism::kPebs;
+  EXPECT_FALSE(suits(pebs));
+  auto refused = [&] {
+    auto options = clock_options(capture::SampledBy::kBpf);
+    options.events = {pebs};
+    return opener.open(os, 10, options);
+  }();
+  ASSERT_FALSE(refused.ok());
+}
+
+}  // namespace
+}  // namespace tailor::bpf

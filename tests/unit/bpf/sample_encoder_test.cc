@@ -1,0 +1,95 @@
+#include "daemon/bpf/sample_encoder.h"
+
+#include <asm/perf_regs.h>
+#include <gtest/gtest.h>
+
+#include "daemon/capture/record_decoder.h"
+
+namespace tailor::bpf {
+namespace {
+
+std::vector<capture::EventSpec> two_events() {
+  capture::EventSpec faults;
+  faults.name = "page-faults";
+  faults.unit = capture::Unit::kEvents;
+  faults.address = true;
+  faults.period = 1;
+  return {capture::cpu_clock(1000), faults};
+}
+
+tailor_bpf_sample sample_of(std::uint16_t source, bool kernel) {
+  tailor_bpf_sample sample{};
+  sample.time = 77;
+  sample.period = 999;
+  sample.ip = kernel ? 0xffffffff81000000 : 0x401000;
+  sample.address = 0xdead000;
+  sample.pid = 100;
+  sample.tid = 101;
+  sample.cpu = 3;
+  sample.source = source;
+  sample.kernel = kernel;
+  sample.has_registers = 1;
+  for (unsigned i = 0; i < TAILOR_BPF_REGISTERS; ++i) sample.registers[i] = 0x1000 + i;
+  return sample;
+}
+
+capture::Batch decoded(const capture::RingLayout& layout, const std::vector<std::byte>& bytes) {
+  auto decoder = capture::RecordDecoder::create(layout);
+  EXPECT_TRUE(decoder.ok());
+  capture::Batch batch;
+  decoder->decode(bytes, batch);
+  EXPECT_EQ(decoder->counts().decoded, decoder->counts().records);
+  return batch;
+}
+
+TEST(SampleEncoder, IsDecodedAsPerfsOwn) {
+  for (bool all_registers : {false, true}) {
+    const capture::RingLayout layout = layout_of(two_events(), all_registers);
+    std::vector<std::byte> bytes;
+    ASSERT_TRUE(encode_sample(layout, sample_of(0, false), 5000, bytes));
+    ASSERT_TRUE(encode_sample(layout, sample_of(1, true), 6000, bytes));
+    capture::Batch batch = decoded(layout, bytes);
+    ASSERT_EQ(batch.events.size(), 2u);
+    const capture::Event& user = batch.events[0];
+    EXPECT_EQ(user.kind, capture::Kind::kSample);
+    EXPECT_EQ(user.mode, capture::Mode::kUser);
+    EXPECT_EQ(user.source, 0);
+    EXPECT_EQ(user.time, 5000);
+    EXPECT_EQ(user.cpu, 3u);
+    EXPECT_EQ(user.pid, 100);
+    EXPECT_EQ(user.tid, 101);
+    EXPECT_EQ(user.weight, 999u);
+    EXPECT_EQ(user.ip, 0x401000u);
+    EXPECT_EQ(batch.reg(user, PERF_REG_X86_R15), 0x1000u + 16);
+    EXPECT_EQ(batch.reg(user, PERF_REG_X86_SP).has_value(), all_registers);
+    const capture::Event& kernel = batch.events[1];
+    EXPECT_EQ(kernel.mode, capture::Mode::kKernel);
+    EXPECT_EQ(kernel.source, 1);
+    EXPECT_TRUE(kernel.has_address);
+    EXPECT_EQ(kernel.address, 0xdead000u);
+    EXPECT_EQ(kernel.user_ip, 0x1000u + 8);
+    EXPECT_EQ(batch.reg(kernel, PERF_REG_X86_R13), 0x1000u + 14);
+    EXPECT_EQ(batch.reg(kernel, PERF_REG_X86_R15), 0x1000u + 16);
+  }
+}
+
+TEST(SampleEncoder, WithoutRegistersThereAreNone) {
+  const capture::RingLayout layout = layout_of(two_events(), false);
+  tailor_bpf_sample sample = sample_of(0, true);
+  sample.has_registers = 0;
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(encode_sample(layout, sample, 1, bytes));
+  capture::Batch batch = decoded(layout, bytes);
+  ASSERT_EQ(batch.events.size(), 1u);
+  EXPECT_EQ(batch.events[0].regs_mask, 0u);
+  EXPECT_EQ(batch.events[0].user_ip, 0u);
+}
+
+TEST(SampleEncoder, AnUnknownSourceIsRefused) {
+  std::vector<std::byte> bytes;
+  EXPECT_FALSE(encode_sample(layout_of(two_events(), false), sample_of(2, false), 1, bytes));
+  EXPECT_TRUE(bytes.empty());
+}
+
+}  // namespace
+}  // namespace tailor::bpf

@@ -1,0 +1,59 @@
+#include "daemon/capture/tag_ways.h"
+
+#include <gtest/gtest.h>
+
+namespace tailor::capture {
+namespace {
+
+// The table once more, by hand.
+struct Expected {
+  Mechanism mechanism;
+  SampledBy by;
+  TagWay user, kernel;
+};
+constexpr Expected kExpected[] = {
+    {Mechanism::kTimer, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved},
+    {Mechanism::kTimer, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved},
+    {Mechanism::kCounter, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp},
+    {Mechanism::kCounter, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved},
+    {Mechanism::kSoftware, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved},
+    {Mechanism::kSoftware, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved},
+    {Mechanism::kPebs, SampledBy::kPerf, TagWay::kRecord, TagWay::kNotTaken},
+    {Mechanism::kIbs, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp},
+};
+
+TEST(TagWays, EveryRowAndNoOther) {
+  EXPECT_EQ(tag_rows().size(), std::size(kExpected));
+  for (const Expected& expected : kExpected) {
+    const TagRow* row = find_tag_row(expected.mechanism, expected.by);
+    ASSERT_NE(row, nullptr);
+    EXPECT_EQ(row->user, expected.user);
+    EXPECT_EQ(row->kernel, expected.kernel);
+  }
+  EXPECT_EQ(find_tag_row(Mechanism::kPebs, SampledBy::kBpf), nullptr);
+  EXPECT_EQ(find_tag_row(Mechanism::kIbs, SampledBy::kBpf), nullptr);
+}
+
+TEST(TagWays, BpfSeesMoreOnlyWherePerfHides) {
+  for (Mechanism mechanism :
+       {Mechanism::kTimer, Mechanism::kPebs, Mechanism::kIbs, Mechanism::kCounter, Mechanism::kSoftware}) {
+    EventSpec event;
+    event.mechanism = mechanism;
+    EXPECT_EQ(bpf_sees_more(event, false), mechanism == Mechanism::kCounter);
+    EXPECT_FALSE(bpf_sees_more(event, true));
+  }
+}
+
+TEST(TagWays, ARecordingCanSayItsRow) {
+  EventSpec event;
+  event.name = "cycles";
+  event.mechanism = Mechanism::kCounter;
+  EXPECT_EQ(
+      describe(event, SampledBy::kPerf, false),
+      "cycles by perf: tag from the register; in kernel mode hidden: the user IP only (perf hides the saved "
+      "registers in a non-maskable interrupt)");
+  EXPECT_NE(describe(event, SampledBy::kBpf, true).find("in kernel mode not sampled"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tailor::capture
