@@ -9,8 +9,8 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/control/control_client.h"
-#include "daemon/control/control_socket.h"
+#include "proto/control/control_client.h"
+#include "proto/control/control_socket.h"
 
 namespace tailor::control {
 namespace {

@@ -9,9 +9,13 @@
 #include <filesystem>
 #include <utility>
 
+#include "daemon/query/executions.h"
+#include "daemon/query/plan_report.h"
+#include "daemon/query/report_json.h"
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
+#include "proto/control/control_socket.h"
 
 namespace tailor::tailord {
 namespace {
@@ -47,6 +51,22 @@ session::LiveOptions live_options(const Options& options, session::Input* journa
   live.command = "tailord";
   live.journal = journal;
   return live;
+}
+
+Result<std::vector<ExecutionId>> execution_ids(const v1::ReportRequest& request) {
+  constexpr int kMost = 1000;
+  if (request.executions().empty() || request.executions_size() > kMost)
+    return Error{
+        fmt::format("a report is of 1 to {} executions, not of {}", kMost, request.executions_size())};
+  std::vector<ExecutionId> ids;
+  for (const std::string& bytes : request.executions()) {
+    ExecutionId id;
+    if (bytes.size() != id.bytes.size())
+      return Error{fmt::format("an execution's id has {} bytes, not {}", id.bytes.size(), bytes.size())};
+    std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
+    ids.push_back(id);
+  }
+  return ids;
 }
 
 void log_problem(const session::Problem& problem) {
@@ -122,10 +142,16 @@ v1::ControlReply Daemon::answer(const v1::ControlRequest& request) {
       session_->detach(store::get_process(request.unsample().process()));
       reply.mutable_unsample();
       break;
+    case v1::ControlRequest::kReport:
+      done = report(request.report(), *reply.mutable_report());
+      break;
     default:
       done = Error{"this daemon does not know the request: is the command line newer?"};
   }
-  if (!done.ok()) reply.set_error(done.error().message);
+  if (!done.ok()) {
+    reply.Clear();
+    reply.set_error(done.error().message);
+  }
   return reply;
 }
 
@@ -185,6 +211,31 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   store::set_process(*out.mutable_process(), *process);
   out.set_registered(known->registered);
   out.set_note(store::to_utf8(known->note));
+  return Ok{};
+}
+
+Status Daemon::report(const v1::ReportRequest& request, v1::ReportReply& out) {
+  auto ids = execution_ids(request);
+  if (!ids.ok()) return ids.error();
+  v1::FlushReply flushed;
+  if (Status done = flush(flushed); !done.ok()) return done;
+  out.set_time(flushed.time());
+  auto catalogue =
+      store::Catalogue::open(store::catalogue_path(options_.store), store::Catalogue::Mode::kRead);
+  if (!catalogue.ok()) return catalogue.error();
+  auto rows = query::find_executions(*catalogue, *ids);
+  if (!rows.ok()) return rows.error();
+  auto loaded = query::load_executions(options_.store, *catalogue, *rows);
+  if (!loaded.ok()) return loaded.error();
+  if (!query::default_source(loaded->profile, loaded->selection)) return Ok{};
+  auto report = query::plan_report(loaded->profile, loaded->selection);
+  if (!report.ok()) return report.error();
+  out.set_samples(report->total.samples);
+  out.set_json(query::to_json(loaded->profile, *report));
+  // Room for the other fields of the reply.
+  if (out.json().size() + 1024 > control::kMaxMessageBytes)
+    return Error{
+        "the report is larger than an answer can be: ask for fewer executions, or use `tailor report`"};
   return Ok{};
 }
 

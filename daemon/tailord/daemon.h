@@ -33,6 +33,7 @@ class Daemon {
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
   Status sample(std::int32_t pid, v1::SampleReply& out);
+  Status report(const v1::ReportRequest& request, v1::ReportReply& out);
 
   os::Os& os_;
   Options options_;

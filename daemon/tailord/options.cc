@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "daemon/control/paths.h"
 #include "daemon/session/host_info.h"
+#include "proto/control/paths.h"
 
 namespace tailor::tailord {
 

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <chrono>
 
-#include "daemon/control/control_client.h"
-#include "daemon/control/paths.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/selecting_sink.h"
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_reader.h"
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
 

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <filesystem>
 
+#include "daemon/query/executions.h"
 #include "daemon/query/report_json.h"
 #include "daemon/store/store_directory.h"
 #include "viewer/cli/daemon.h"
@@ -129,22 +130,16 @@ Result<Chosen> choose_in_store(const Choice& choice, std::size_t last) {
   auto rows = executions_in_store(*catalogue, prefix, last == 0 ? kRecent : last);
   if (!rows) return rows.error();
   if (last == 0 && prefix.empty()) keep_last_with_samples(*rows);
+  const std::string directory = store_directory(choice.store);
   // A process is shown as a whole, an execution by what lies between its begin and its end.
-  const bool whole = !choice.process.empty() && prefix.empty() && last == 0;
-  query::LoadOptions range;
-  query::Selection selection;
-  if (!whole) {
-    range = {kTimeMax, kTimeMin};
-    for (const store::ExecutionRow& row : *rows) {
-      range.from = std::min(range.from, row.record.begin);
-      range.to = std::max(range.to, row.record.end);
-      selection.executions.insert({row.record.process, row.record.handle});
-    }
+  if (!choice.process.empty() && prefix.empty() && last == 0) {
+    auto profile = query::Profile::load_store(directory, *catalogue, rows->front().recording, {});
+    if (!profile) return profile.error();
+    return Chosen{std::move(*profile), {}};
   }
-  auto profile =
-      query::Profile::load_store(store_directory(choice.store), *catalogue, rows->front().recording, range);
-  if (!profile) return profile.error();
-  return Chosen{std::move(*profile), std::move(selection)};
+  auto loaded = query::load_executions(directory, *catalogue, *rows);
+  if (!loaded) return loaded.error();
+  return Chosen{std::move(loaded->profile), std::move(loaded->selection)};
 }
 
 // ---- both

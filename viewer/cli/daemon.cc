@@ -1,7 +1,7 @@
 #include "viewer/cli/daemon.h"
 
-#include "daemon/control/control_client.h"
-#include "daemon/control/paths.h"
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
 
 namespace tailor::cli {
 

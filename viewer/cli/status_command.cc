@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 
-#include "daemon/control/control_client.h"
-#include "daemon/control/paths.h"
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <tailor/agent.h>
 #include <x86intrin.h>
 
 #include <algorithm>
@@ -47,11 +48,16 @@ Compilation::~Compilation() = default;
 
 Program Compilation::Run() {
   DescribeOperators();
+  program_.shared.SetRegion(Region("shared state", TAILOR_REGION_OTHER, kNoComponent, 0));
+  program_.local.SetRegion(Region("worker state", TAILOR_REGION_OTHER, kNoComponent, 0));
   std::unique_ptr<Translator> root = MakeTranslator(*plan_.root, nullptr, 0);
   if (options_.instrument) {
     // Tasks are not known yet: an operator has at most four in each of its pipelines.
     program_.cycles_offset = program_.local.AddBytes((std::size_t{plan_.operator_count} * 4 + 2) * 8);
   }
+  program_.counts_rows = options_.count_rows;
+  if (options_.count_rows)
+    program_.rows_offset = program_.local.AddBytes((std::size_t{plan_.operator_count} + 1) * 8);
   ValueScopes::Scope scope(values_);
   translators_.push_back(std::move(root));
   Produce(*translators_.back());
@@ -132,6 +138,7 @@ void Compilation::Produce(Translator& translator) {
 }
 
 void Compilation::Consume(Translator& from) {
+  if (options_.count_rows) CountRow(from.op().id);
   Translator& consumer = *from.parent();
   auto active = to_tasks_.tracker().Enter(consumer.op().id);
   ValueScopes::Scope scope(values_);
@@ -235,6 +242,12 @@ void Compilation::ChargeTime(ComponentId task) {
   llvm::Value* place = LocalPointer(program_.cycles_offset + task * 8);
   ir.CreateStore(ir.CreateAdd(ir.CreateLoad(ir.getInt64Ty(), place), passed), place);
   ir.CreateStore(now, last_cycles_);
+}
+
+void Compilation::CountRow(ComponentId operator_id) {
+  jit::TrackedBuilder& ir = module_.builder();
+  llvm::Value* place = LocalPointer(program_.rows_offset + std::size_t{operator_id} * 8);
+  ir.CreateStore(ir.CreateAdd(ir.CreateLoad(ir.getInt64Ty(), place), ir.getInt64(1)), place);
 }
 
 llvm::Value* Compilation::SharedPointer(std::size_t offset) {

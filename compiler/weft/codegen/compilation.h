@@ -35,6 +35,7 @@ class Compilation {
   struct Options {
     const Database* database = nullptr;  // where the plan's tables are stored
     bool instrument = false;
+    bool count_rows = false;
     DeclareRegion declare_region;
   };
 
@@ -108,6 +109,8 @@ class Compilation {
   // Instrumented code: charges the time since the last call to `task`, less what a reading of the counter
   // costs.
   void ChargeTime(ComponentId task);
+  // Code that counts rows: one more of this operator.
+  void CountRow(ComponentId operator_id);
 
   const Plan& plan_;
   tagging::DictionaryBuilder& dictionary_;

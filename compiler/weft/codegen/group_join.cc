@@ -15,14 +15,12 @@ class GroupJoinTranslator final : public Translator {
       : Translator(c, operation, consumer, place),
         join_(as<GroupJoin>(operation)),
         layout_(kHashRowBytes),
-        build_(c, operation.id, join_.keys, layout_),
+        build_(c, operation.id, join_.keys, layout_, true),
         lock_(layout_.AddBytes(1, 1)),
-        hit_(layout_.AddBytes(1, 1)),
         aggregates_begin_(layout_.AddBytes(0, 8)),
         state_(join_.aggregates, true, layout_),
         aggregates_end_(layout_.AddBytes(0, 8)) {
-    for (const HashJoin::Key& key : join_.keys) layout_.Add(key.build);
-    for (const Iu* iu : operation.inputs[0]->outputs) layout_.Add(iu);
+    build_.AddFields(operation.inputs[0]->outputs);
   }
 
   void Produce() override {
@@ -30,10 +28,7 @@ class GroupJoinTranslator final : public Translator {
     group_task_ = c_.AddTask("Aggregate (group part)", "group_aggregate");
     probe_task_ = c_.AddTask("Probe (join part)", "hash_probe");
     build_task_ = c_.AddTask("Build (join part)", "hash_build");
-    build_.ReserveState();
-    c_.BeginPipeline("groupjoin build");
-    c_.Produce(input(0));
-    c_.EndPipeline({build_.Finish(build_task_)});
+    build_.GenerateBuild("groupjoin build", input(0), build_task_);
     c_.BeginPipeline("groupjoin aggregate");
     c_.Produce(input(1));
     c_.EndPipeline({});
@@ -55,7 +50,6 @@ class GroupJoinTranslator final : public Translator {
   void EmitInitialise(llvm::Value* row) {
     jit::TrackedBuilder& ir = c_.ir();
     ir.CreateStore(ir.getInt8(0), FieldPointer(c_, row, lock_));
-    ir.CreateStore(ir.getInt8(0), FieldPointer(c_, row, hit_));
     for (std::uint32_t offset = aggregates_begin_; offset < aggregates_end_; offset += 8) {
       ir.CreateStore(ir.getInt64(0), FieldPointer(c_, row, offset));
     }
@@ -78,13 +72,12 @@ class GroupJoinTranslator final : public Translator {
         },
         [] {});
     state_.EmitUpdate(c_, row);
-    ir.CreateStore(ir.getInt8(1), FieldPointer(c_, row, hit_));
+    build_.EmitHit(row);
     llvm::StoreInst* unlock = ir.CreateStore(ir.getInt8(0), lock);
     unlock->setAtomic(llvm::AtomicOrdering::Release);
   }
 
   void EmitGroup(llvm::Value* row) {
-    jit::TrackedBuilder& ir = c_.ir();
     auto pass = [&] {
       BindRow(c_, scan_task_, layout_, row);
       state_.BindResults(c_, scan_task_, row);
@@ -96,16 +89,13 @@ class GroupJoinTranslator final : public Translator {
       c_.Consume(*this);
     };
     if (join_.outer) return pass();
-    llvm::Value* hit =
-        ir.CreateICmpNE(ir.CreateLoad(ir.getInt8Ty(), FieldPointer(c_, row, hit_)), ir.getInt8(0));
-    EmitIf(c_, hit, pass);
+    EmitIf(c_, build_.EmitWasHit(row), pass);
   }
 
   const GroupJoin& join_;
   RowLayout layout_;
   JoinBuild build_;
   std::uint32_t lock_;
-  std::uint32_t hit_;
   std::uint32_t aggregates_begin_;
   AggregateState state_;
   std::uint32_t aggregates_end_;

@@ -17,20 +17,15 @@ class HashJoinTranslator final : public Translator {
       : Translator(c, operation, consumer, place),
         join_(as<HashJoin>(operation)),
         layout_(kHashRowBytes),
-        build_(c, operation.id, join_.keys, layout_) {
-    if (BuildPreserved()) hit_ = layout_.AddBytes(1, 1);
-    for (const HashJoin::Key& key : join_.keys) layout_.Add(key.build);
-    for (const Iu* iu : join_.build().outputs) layout_.Add(iu);
+        build_(c, operation.id, join_.keys, layout_, BuildPreserved()) {
+    build_.AddFields(join_.build().outputs);
   }
 
   void Produce() override {
     probe_task_ = c_.AddTask("Probe", "hash_probe");
     if (BuildPreserved()) scan_task_ = c_.AddTask("Scan table", "join_scan");
     build_task_ = c_.AddTask("Build", "hash_build");
-    build_.ReserveState();
-    c_.BeginPipeline("join build");
-    c_.Produce(input(0));
-    c_.EndPipeline({build_.Finish(build_task_)});
+    build_.GenerateBuild("join build", input(0), build_task_);
     if (!BuildPreserved()) return c_.Produce(input(1));
     bool probe_emits = join_.join == JoinKind::kOuter;
     if (!probe_emits) c_.BeginPipeline("join mark");
@@ -41,9 +36,7 @@ class HashJoinTranslator final : public Translator {
 
   void Consume(std::uint32_t input) override {
     if (input == 0) {
-      build_.EmitInsert(BuildPreserved(), [&](llvm::Value* row) {
-        if (BuildPreserved()) c_.ir().CreateStore(c_.ir().getInt8(0), FieldPointer(c_, row, hit_));
-      });
+      build_.EmitInsert(BuildPreserved());
     } else {
       EmitProbe();
     }
@@ -188,22 +181,17 @@ class HashJoinTranslator final : public Translator {
 
   // Preserved build side: all matches are marked, and passed on if the join is an outer one.
   void EmitMarkAll(llvm::Value* chain, const Matches& matches) {
-    jit::TrackedBuilder& ir = c_.ir();
     ForEachRow(chain, [&](llvm::Value* row) {
       EmitIf(c_, matches(row), [&] {
-        // Workers may mark one row at the same time, all with the same value.
-        llvm::StoreInst* mark = ir.CreateStore(ir.getInt8(1), FieldPointer(c_, row, hit_));
-        mark->setAtomic(llvm::AtomicOrdering::Monotonic);
+        build_.EmitHit(row);
         if (join_.join == JoinKind::kOuter) EmitPair(row);
       });
     });
   }
 
   void EmitPreserved(llvm::Value* row) {
-    jit::TrackedBuilder& ir = c_.ir();
-    llvm::Value* hit =
-        ir.CreateICmpNE(ir.CreateLoad(ir.getInt8Ty(), FieldPointer(c_, row, hit_)), ir.getInt8(0));
-    llvm::Value* passes = join_.join == JoinKind::kSemi ? hit : ir.CreateNot(hit);
+    llvm::Value* hit = build_.EmitWasHit(row);
+    llvm::Value* passes = join_.join == JoinKind::kSemi ? hit : c_.ir().CreateNot(hit);
     EmitIf(c_, passes, [&] {
       BindRow(c_, scan_task_, layout_, row);
       for (const Iu* iu : join_.probe().outputs) c_.values().Bind(iu, ZeroValue(c_, iu->width(), true));
@@ -214,7 +202,6 @@ class HashJoinTranslator final : public Translator {
   const HashJoin& join_;
   RowLayout layout_;
   JoinBuild build_;
-  std::uint32_t hit_ = 0;
   ComponentId probe_task_ = 0;
   ComponentId build_task_ = 0;
   ComponentId scan_task_ = 0;

@@ -3,6 +3,7 @@
 #include <tailor/agent.h>
 
 #include "compiler/weft/codegen/flow.h"
+#include "compiler/weft/codegen/translator.h"
 #include "compiler/weft/runtime/join_table.h"
 
 namespace tailor::weft {
@@ -16,6 +17,29 @@ void JoinBuild::ReserveState() {
   buffer_ = c_.local().AddObject<TupleBuffer>([rows, bytes](std::byte* place, Frame& frame) {
     new (place) TupleBuffer(*frame.account, rows, bytes);
   });
+}
+
+void JoinBuild::AddFields(const std::vector<const Iu*>& payload) {
+  for (const HashJoin::Key& key : keys_) layout_.Add(key.build);
+  for (const Iu* iu : payload) layout_.Add(iu);
+}
+
+void JoinBuild::GenerateBuild(const char* pipeline, Translator& input, ComponentId task) {
+  ReserveState();
+  c_.BeginPipeline(pipeline);
+  c_.Produce(input);
+  c_.EndPipeline({Finish(task)});
+}
+
+void JoinBuild::EmitHit(llvm::Value* row) const {
+  // Workers may mark one row at the same time, all with the same value.
+  llvm::StoreInst* mark = c_.ir().CreateStore(c_.ir().getInt8(1), FieldPointer(c_, row, hit_));
+  mark->setAtomic(llvm::AtomicOrdering::Monotonic);
+}
+
+llvm::Value* JoinBuild::EmitWasHit(llvm::Value* row) const {
+  llvm::Value* hit = c_.ir().CreateLoad(c_.ir().getInt8Ty(), FieldPointer(c_, row, hit_));
+  return c_.ir().CreateICmpNE(hit, c_.ir().getInt8(0));
 }
 
 void JoinBuild::EmitInsert(bool keep_nulls, const std::function<void(llvm::Value*)>& initialise) const {
@@ -32,7 +56,8 @@ void JoinBuild::EmitInsert(bool keep_nulls, const std::function<void(llvm::Value
     llvm::Value* row = EmitAppend(c_, c_.LocalPointer(buffer_), layout_.size());
     ir.CreateStore(hash, FieldPointer(c_, row, 8));
     for (const RowField& field : layout_.fields()) StoreField(c_, row, field, c_.values().Get(field.iu));
-    initialise(row);
+    if (hit_ != 0) ir.CreateStore(ir.getInt8(0), FieldPointer(c_, row, hit_));
+    if (initialise) initialise(row);
   };
   if (never != nullptr && !keep_nulls) {
     EmitIf(c_, ir.CreateNot(never), insert);

@@ -42,6 +42,10 @@ struct Frame {
 // Objects and zeroed bytes at fixed offsets of one block.
 class StateLayout {
  public:
+  // What the block is for the profiler.
+  void SetRegion(RegionKind kind) { region_ = kind; }
+  RegionKind region() const { return region_; }
+
   struct Object {
     std::size_t offset;
     ComponentId owner;  // the operator whose object it is
@@ -71,6 +75,7 @@ class StateLayout {
  private:
   std::size_t size_ = 0;
   ComponentId owner_ = kNoComponent;
+  RegionKind region_ = 0;
   std::vector<Object> objects_;
 };
 
@@ -124,6 +129,10 @@ struct Program {
   bool instrumented = false;
   std::size_t cycles_offset = 0;
   std::uint32_t task_count = 0;
+  // Code that counts rows: at this local offset, the rows that each operator passed on, by operator id (index
+  // 0 unused).
+  bool counts_rows = false;
+  std::size_t rows_offset = 0;
 };
 
 // The first words of the two blocks.

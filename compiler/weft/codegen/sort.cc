@@ -54,11 +54,14 @@ class SortTranslator final : public Translator {
   void ReserveState() {
     std::uint32_t bytes = layout_.size();
     RegionKind kind = c_.Region("sort run", TAILOR_REGION_SORT_RUN, op().id, bytes);
-    sorted_ = c_.shared().AddObject<SortedRows>([](std::byte* place, Frame&) { new (place) SortedRows; });
+    RegionKind order = c_.Region("sort order", TAILOR_REGION_SORT_RUN, op().id, sizeof(void*));
+    sorted_ = c_.shared().AddObject<SortedRows>(
+        [order](std::byte* place, Frame& frame) { new (place) SortedRows(*frame.account, order); });
     if (UsesHeap()) {
-      rows_ = c_.local().AddObject<TopRows>([kind, bytes, most = *limit()](std::byte* place, Frame& frame) {
-        new (place) TopRows(*frame.account, kind, bytes, most);
-      });
+      rows_ = c_.local().AddObject<TopRows>(
+          [kind, order, bytes, most = *limit()](std::byte* place, Frame& frame) {
+            new (place) TopRows(*frame.account, kind, order, bytes, most);
+          });
     } else {
       rows_ = c_.local().AddObject<TupleBuffer>([kind, bytes](std::byte* place, Frame& frame) {
         new (place) TupleBuffer(*frame.account, kind, bytes);

@@ -1,6 +1,9 @@
 #include "compiler/weft/exec/compiled_query.h"
 
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
 
 #include "compiler/llvm/query_module.h"
 #include "compiler/tagging/dictionary_builder.h"
@@ -13,6 +16,9 @@ namespace {
 
 constexpr LevelIndex kOperatorLevel = 0;
 constexpr LevelIndex kTaskLevel = 1;
+// A query that is over by then is not worth optimising.
+constexpr std::chrono::milliseconds kTrialTime{5};
+std::mutex background_mutex;
 
 // Adds the time it lives to `total`, in milliseconds.
 class Timer {
@@ -31,6 +37,7 @@ class Timer {
 Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sql, const Database& database,
                                                            jit::Jit& jit, const CompileSettings& settings) {
   std::unique_ptr<CompiledQuery> query(new CompiledQuery(sql, database, settings));
+  query->times_.begin = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   {
     Timer timer(query->times_.plan);
     WorkScope work(EngineWork::kPlan);
@@ -58,7 +65,8 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
   Result<jit::SealedModule> sealed = [&] {
     Timer timer(times_.generate);
     WorkScope work(EngineWork::kGenerate);
-    Compilation compilation(plan_, dictionary, *module, {&database_, settings_.instrument, declare});
+    Compilation compilation(plan_, dictionary, *module,
+                            {&database_, settings_.instrument, settings_.count_rows, declare});
     program_ = compilation.Run();
     return module->Seal();
   }();
@@ -81,10 +89,13 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     return AddCode(jit, std::move(*sealed), settings_.level);
   jit::SealedModule later = sealed->Clone();
   if (Status status = AddCode(jit, std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
-  compiling_ = std::jthread([this, &jit, module = std::move(later)]() mutable {
+  compiling_ = std::jthread([this, &jit, module = std::move(later)](std::stop_token stop) mutable {
     tailor_thread_register("weft compiler");
+    std::unique_lock lock(background_mutex);
+    // Many queries may be new at once: one at a time is optimised, and queries that are over by then are not.
+    std::condition_variable_any().wait_for(lock, stop, kTrialTime, [] { return false; });
     // On failure the unoptimised code goes on being used.
-    (void)AddCode(jit, std::move(module), settings_.level);
+    if (!stop.stop_requested()) (void)AddCode(jit, std::move(module), settings_.level);
   });
   return Ok{};
 }
@@ -108,7 +119,7 @@ std::uint64_t CompiledQuery::Tag(ComponentId operator_id, ComponentId task) cons
 }
 
 CompiledQuery::~CompiledQuery() {
-  if (compiling_.joinable()) compiling_.join();
+  compiling_ = {};  // asks it to stop, and waits
   for (const Code& code : tiers_) tailor_code_unload(code.id);
   tailor_plan_unload(ids_.id);
 }

@@ -23,15 +23,19 @@ struct CompileSettings {
   jit::OptLevel level = jit::OptLevel::kO2;
   jit::TagStrategy tags = jit::TagStrategy::kR15;
   bool instrument = false;  // count cycles per operator
+  bool count_rows = false;  // count the rows each operator passes on
   // Compile without optimisation first, so that the query can run at once, and at `level` in the background;
   // running executions change over at their next morsel.
   bool tiered = false;
   bool lineage = true;
+
+  bool operator==(const CompileSettings&) const = default;
 };
 
-// Milliseconds.
+// Milliseconds, but for `begin`.
 struct PrepareTimes {
-  double plan = 0, generate = 0, compile = 0, ship = 0;
+  double plan = 0, generate = 0, compile = 0, ship = 0;  // until the query can run
+  std::int64_t begin = 0;                                // when the text came, CLOCK_MONOTONIC, nanoseconds
 };
 
 // Immutable once made, so any thread may execute it. Its end unloads code and plan: no execution may run

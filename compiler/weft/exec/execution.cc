@@ -40,7 +40,7 @@ class StateBlock {
 
   // Throws QueryError. The memory is zeroed but for the objects.
   std::byte* Make() {
-    memory_ = static_cast<std::byte*>(frame_.account->AllocateZeroed(layout_.size(), 0));
+    memory_ = static_cast<std::byte*>(frame_.account->AllocateZeroed(layout_.size(), layout_.region()));
     for (const StateLayout::Object& object : layout_.objects()) {
       TagScope scope(query_.Tag(object.owner, 0));
       object.make(memory_ + object.offset, frame_);
@@ -76,11 +76,13 @@ class Execution {
     for (const auto& [key, value] : options_.labels) labels.push_back({key.c_str(), value.c_str()});
     handle_ = tailor_execution_begin(query_.ids().id, labels.data(), labels.size());
     ExecutionOutcome outcome;
+    tailor_execution_id(handle_, outcome.id.data());
     std::int64_t begin = Now(CLOCK_MONOTONIC);
     OnWorker(0, [&] {
       WorkScope work(EngineWork::kMemory);
       MakeState();
     });
+    outcome.first_code = Now(CLOCK_MONOTONIC);
     for (const PipelineProgram& pipeline : program_.pipelines) {
       if (failure_) break;
       RunPipeline(pipeline);
@@ -96,6 +98,7 @@ class Execution {
     }
     outcome.peak_memory = account_.peak();
     if (program_.instrumented && !failure_) outcome.operator_cycles = OperatorCycles();
+    if (program_.counts_rows && !failure_) outcome.operator_rows = OperatorRows(outcome.result.rows);
     OnWorker(0, [&] {
       WorkScope work(EngineWork::kMemory);
       locals_.clear();
@@ -232,10 +235,23 @@ class Execution {
     return cycles;
   }
 
+  // The output hands its rows to the client and to no operator.
+  std::vector<std::uint64_t> OperatorRows(std::uint64_t result_rows) {
+    std::vector<std::uint64_t> rows(query_.plan().operator_count + 1, 0);
+    for (std::byte* local : frame_.locals) {
+      auto* counted = reinterpret_cast<const std::uint64_t*>(local + program_.rows_offset);
+      for (std::size_t id = 1; id < rows.size(); ++id) rows[id] += counted[id];
+    }
+    rows[query_.plan().root->id] = result_rows;
+    return rows;
+  }
+
   void ReadResult(ResultSet& result) {
     result.names = query_.plan().root->names;
     for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset))
       result.rows += buffer->Rows();
+    // The client's from the end of the execution on; until then they count.
+    account_.Charge(result.rows * program_.result_fields.size() * sizeof(Value));
     result.values.reserve(result.rows * program_.result_fields.size());
     for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset)) {
       buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {

@@ -4,6 +4,7 @@
 // morsels from a shared counter, so that none waits while another still has work.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <span>
@@ -28,9 +29,12 @@ struct ExecuteOptions {
 struct ExecutionOutcome {
   ResultSet result;
   std::int64_t wall_ns = 0;
-  std::int64_t cpu_ns = 0;  // of all workers
+  std::int64_t cpu_ns = 0;      // of all workers
+  std::int64_t first_code = 0;  // when the first generated code was entered, CLOCK_MONOTONIC
   std::uint64_t peak_memory = 0;
   std::vector<std::uint64_t> operator_cycles;  // by operator id, of instrumented code
+  std::vector<std::uint64_t> operator_rows;    // by operator id, of code that counts rows
+  std::array<std::uint8_t, 16> id{};           // as the profiler knows it; zeros without an agent
 };
 
 // Errors: run-time errors of the query, the memory limit, "cancelled".

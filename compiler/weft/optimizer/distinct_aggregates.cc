@@ -17,9 +17,8 @@ LogicalAggregate combine(const LogicalAggregate& whole, const Iu* partial) {
   return {function, make_iu(partial), whole.result, false};
 }
 
-Status split(LogicalPtr* node, IuPool* ius) {
+void split(LogicalPtr* node, IuPool* ius) {
   Logical& outer = **node;
-  std::string identity;
   const Iu* unit = nullptr;
   auto inner = std::make_unique<Logical>(LogicalKind::kGroup);
   inner->keys = outer.keys;
@@ -43,9 +42,7 @@ Status split(LogicalPtr* node, IuPool* ius) {
       aggregates.push_back(std::move(combined));
       continue;
     }
-    std::string own = identity_of(*a.argument);
     if (unit == nullptr) {
-      identity = own;
       if (a.argument->kind() == ExprKind::kIu) {
         unit = as<IuExpr>(*a.argument).iu;
       } else {
@@ -54,8 +51,6 @@ Status split(LogicalPtr* node, IuPool* ius) {
       }
       if (std::find(inner->keys.begin(), inner->keys.end(), unit) == inner->keys.end())
         inner->keys.push_back(unit);
-    } else if (own != identity) {
-      return Error{"distinct aggregates of different arguments in one select are not supported"};
     }
     aggregates.push_back({a.function, make_iu(unit), a.result, false});
   }
@@ -63,18 +58,15 @@ Status split(LogicalPtr* node, IuPool* ius) {
   outer.inputs[0] = std::move(inner);
   outer.aggregates = std::move(aggregates);
   *node = make_map(std::move(*node), std::move(zeros));
-  return Ok{};
 }
 
 }  // namespace
 
-Status split_distinct(LogicalPtr* root, IuPool* ius) {
-  for (auto& input : (*root)->inputs) {
-    if (Status done = split_distinct(&input, ius); !done) return done;
-  }
+void split_distinct(LogicalPtr* root, IuPool* ius) {
+  for (auto& input : (*root)->inputs) split_distinct(&input, ius);
   const auto& aggregates = (*root)->aggregates;
   bool any = std::any_of(aggregates.begin(), aggregates.end(), [](const auto& a) { return a.distinct; });
-  return any ? split(root, ius) : Status(Ok{});
+  if (any) split(root, ius);
 }
 
 }  // namespace tailor::weft

@@ -79,47 +79,43 @@ void Domain::join_with_domain(LogicalPtr* node, IuMapping* mapping) const {
   *node = make_join(JoinKind::kInner, std::move(domain), std::move(*node), {});
 }
 
-Status Domain::push_into(LogicalPtr* node, IuMapping* mapping) {
+void Domain::push_into(LogicalPtr* node, IuMapping* mapping) {
   if (!intersects(free_units(**node), outer_)) {
     join_with_domain(node, mapping);
-    return Ok{};
+    return;
   }
   Logical& n = **node;
   if (n.kind == LogicalKind::kJoin) return push_into_join(node, mapping);
   if (n.kind == LogicalKind::kGroup) return push_into_group(node, mapping);
-  if (n.kind == LogicalKind::kSort && n.limit)
-    return Error{"a limit in a correlated subquery is not supported"};
-  if (Status pushed = push_into(&n.inputs[0], mapping); !pushed) return pushed;
+  push_into(&n.inputs[0], mapping);
   for_each_expr(n, [&](ExprPtr& e) { replace_ius(&e, *mapping); });
-  return Ok{};
 }
 
-Status Domain::push_into_join(LogicalPtr* node, IuMapping* mapping) {
+void Domain::push_into_join(LogicalPtr* node, IuMapping* mapping) {
   Logical& n = **node;
   bool in_left = intersects(free_units(*n.inputs[0]), outer_);
   bool in_right = intersects(free_units(*n.inputs[1]), outer_);
   // The preserved side always needs the domain; an inner join can have it on either side.
   if (n.join == JoinKind::kInner && in_right && !in_left) {
-    if (Status pushed = push_into(&n.inputs[1], mapping); !pushed) return pushed;
+    push_into(&n.inputs[1], mapping);
   } else {
-    if (Status pushed = push_into(&n.inputs[0], mapping); !pushed) return pushed;
+    push_into(&n.inputs[0], mapping);
     if (in_right) {
       IuMapping of_right;
-      if (Status pushed = push_into(&n.inputs[1], &of_right); !pushed) return pushed;
+      push_into(&n.inputs[1], &of_right);
       for (ExprPtr& e : equalities(*mapping, of_right)) n.conjuncts.push_back(std::move(e));
     }
   }
   for (ExprPtr& e : n.conjuncts) replace_ius(&e, *mapping);
-  return Ok{};
 }
 
-Status Domain::push_into_group(LogicalPtr* node, IuMapping* mapping) {
+void Domain::push_into_group(LogicalPtr* node, IuMapping* mapping) {
   Logical& n = **node;
   bool one_group = n.keys.empty();
-  if (Status pushed = push_into(&n.inputs[0], mapping); !pushed) return pushed;
+  push_into(&n.inputs[0], mapping);
   for_each_expr(n, [&](ExprPtr& e) { replace_ius(&e, *mapping); });
   for (const Iu* iu : outer_) n.keys.push_back(mapping->at(iu));
-  if (!one_group || !keeps_empty_groups_) return Ok{};
+  if (!one_group || !keeps_empty_groups_) return;
   // Without keys there is a group for every binding, also for one without rows: counts are 0 there.
   std::vector<Map::Computation> zeros;
   for (auto& a : n.aggregates) {
@@ -142,7 +138,6 @@ Status Domain::push_into_group(LogicalPtr* node, IuMapping* mapping) {
   *node = make_map(make_join(JoinKind::kOuter, std::move(domain), std::move(*node), std::move(condition)),
                    std::move(zeros));
   *mapping = bindings;
-  return Ok{};
 }
 
 }  // namespace tailor::weft

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "compiler/weft/plan/logical.h"
-#include "proto/base/result.h"
 
 namespace tailor::weft {
 
@@ -19,13 +18,13 @@ class Domain {
 
   // Removes the outer references from `node`, which afterwards provides a copy of each: `mapping` tells
   // which.
-  Status push_into(LogicalPtr* node, IuMapping* mapping);
+  void push_into(LogicalPtr* node, IuMapping* mapping);
 
  private:
   LogicalPtr instance(IuMapping* mapping) const;
   void join_with_domain(LogicalPtr* node, IuMapping* mapping) const;
-  Status push_into_join(LogicalPtr* node, IuMapping* mapping);
-  Status push_into_group(LogicalPtr* node, IuMapping* mapping);
+  void push_into_join(LogicalPtr* node, IuMapping* mapping);
+  void push_into_group(LogicalPtr* node, IuMapping* mapping);
   std::vector<ExprPtr> equalities(const IuMapping& a, const IuMapping& b) const;
 
   const Logical& left_;

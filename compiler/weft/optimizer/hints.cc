@@ -33,7 +33,8 @@ class HintReader {
     for (std::string word = next(); !word.empty(); word = next()) {
       if (word == "groupjoin" || word == "no_groupjoin") {
         options.groupjoin = word == "groupjoin";
-      } else if (word == "leading" && next() == "(") {
+      } else if (int location = static_cast<int>(start_); word == "leading" && next() == "(") {
+        options.leading_location = location;
         options.leading = tree();
         if (!error_.empty()) return sql_error(sql_, static_cast<int>(start_), error_);
       } else {

@@ -18,6 +18,7 @@ struct JoinTree {
 struct PlannerOptions {
   bool groupjoin = true;  // fuse a join and the grouping above it where that is possible
   std::optional<JoinTree> leading;
+  int leading_location = -1;  // of the hint in the text
 };
 
 // Reads the hints of a comment "/*+ ... */" in the text on top of `defaults`. Words, separated by blanks:

@@ -8,6 +8,7 @@
 #include "compiler/weft/optimizer/unnest.h"
 #include "compiler/weft/sql/binder.h"
 #include "compiler/weft/sql/parser.h"
+#include "compiler/weft/sql/sql_error.h"
 
 namespace tailor::weft {
 
@@ -19,11 +20,12 @@ Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const Pl
   auto query = bind_select(**tree, sql, catalog);
   if (!query) return query.error();
   estimate_distinct(*query->root);
-  if (Status done = unnest(&query->root, &query->ius); !done) return done.error();
+  unnest(&query->root, &query->ius);
   query->root = push_down(std::move(query->root));
-  if (Status done = split_distinct(&query->root, &query->ius); !done) return done.error();
+  split_distinct(&query->root, &query->ius);
   auto ordered = order_joins(std::move(query->root), hinted->leading);
-  if (!ordered) return ordered.error();
+  // Without the hint every order is possible.
+  if (!ordered) return sql_error(sql, hinted->leading_location, ordered.error().message);
   query->root = *std::move(ordered);
   return lower(*std::move(query), *hinted);
 }

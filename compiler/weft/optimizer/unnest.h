@@ -6,11 +6,10 @@
 #pragma once
 
 #include "compiler/weft/plan/logical.h"
-#include "proto/base/result.h"
 
 namespace tailor::weft {
 
-// An error for the one form that is not supported: a limit inside a correlated subquery.
-Status unnest(LogicalPtr* root, IuPool* ius);
+// The binder sees to it that no limit lies in a correlated subquery.
+void unnest(LogicalPtr* root, IuPool* ius);
 
 }  // namespace tailor::weft

@@ -20,15 +20,15 @@ void MemoryAccount::Charge(std::size_t bytes) {
   std::uint64_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (used > limit_) {
     used_.fetch_sub(bytes, std::memory_order_relaxed);
-    Fail(fmt::format("memory limit of {} MiB exceeded: {} MiB in use and {} more bytes wanted", limit_ >> 20,
-                     (used - bytes) >> 20, bytes));
+    Fail(fmt::format("memory limit of {} MiB exceeded: {:.1f} MiB in use and {} more bytes wanted",
+                     limit_ >> 20, static_cast<double>(used - bytes) / (1 << 20), bytes));
   }
   std::uint64_t peak = peak_.load(std::memory_order_relaxed);
   while (used > peak && !peak_.compare_exchange_weak(peak, used, std::memory_order_relaxed)) {
   }
 }
 
-void* MemoryAccount::Allocate(std::size_t bytes, RegionKind kind) {
+void* MemoryAccount::Allocate(std::size_t bytes, RegionKind kind, std::size_t header) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   Charge(bytes);
   void* memory = std::aligned_alloc(kAlignment, bytes);
@@ -36,7 +36,9 @@ void* MemoryAccount::Allocate(std::size_t bytes, RegionKind kind) {
     used_.fetch_sub(bytes, std::memory_order_relaxed);
     Fail(fmt::format("the system has no {} bytes of memory left", bytes));
   }
-  if (kind != 0 && bytes >= kRegionBytes) tailor_region_add(kind, memory, bytes);
+  if (kind != 0 && bytes >= kRegionBytes) {
+    tailor_region_add(kind, static_cast<std::byte*>(memory) + header, bytes - header);
+  }
   return memory;
 }
 
@@ -46,11 +48,11 @@ void* MemoryAccount::AllocateZeroed(std::size_t bytes, RegionKind kind) {
   return memory;
 }
 
-void MemoryAccount::Free(void* memory, std::size_t bytes) noexcept {
+void MemoryAccount::Free(void* memory, std::size_t bytes, std::size_t header) noexcept {
   if (memory == nullptr) return;
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  if (bytes >= kRegionBytes) tailor_region_remove(memory);
-  used_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (bytes >= kRegionBytes) tailor_region_remove(static_cast<std::byte*>(memory) + header);
+  Release(bytes);
   std::free(memory);
 }
 

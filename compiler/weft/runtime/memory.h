@@ -18,21 +18,46 @@ class MemoryAccount {
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
   // Memory aligned to 64 bytes, not zeroed. Throws QueryError when the limit is passed or the system has
-  // none. Areas of a page or more are registered as regions of `kind`.
-  void* Allocate(std::size_t bytes, RegionKind kind);
+  // none. Areas of a page or more are registered as regions of `kind`; elements begin after `header` bytes.
+  void* Allocate(std::size_t bytes, RegionKind kind, std::size_t header = 0);
   void* AllocateZeroed(std::size_t bytes, RegionKind kind);
-  // `bytes` as allocated; nullptr is ignored.
-  void Free(void* memory, std::size_t bytes) noexcept;
+  // `bytes` and `header` as allocated; nullptr is ignored.
+  void Free(void* memory, std::size_t bytes, std::size_t header = 0) noexcept;
+
+  // Counts memory that is had otherwise. Throws QueryError as Allocate does.
+  void Charge(std::size_t bytes);
+  void Release(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   std::uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
 
  private:
-  void Charge(std::size_t bytes);
-
   std::uint64_t limit_;
   std::atomic<std::uint64_t> used_{0};
   std::atomic<std::uint64_t> peak_{0};
+};
+
+// For containers: their memory from an account.
+template <typename T>
+class AccountedAllocator {
+ public:
+  using value_type = T;
+  AccountedAllocator(MemoryAccount& account, RegionKind kind) : account_(&account), kind_(kind) {}
+  template <typename U>
+  AccountedAllocator(const AccountedAllocator<U>& other) : account_(other.account_), kind_(other.kind_) {}
+
+  T* allocate(std::size_t count) { return static_cast<T*>(account_->Allocate(count * sizeof(T), kind_)); }
+  void deallocate(T* memory, std::size_t count) noexcept { account_->Free(memory, count * sizeof(T)); }
+  template <typename U>
+  bool operator==(const AccountedAllocator<U>& other) const {
+    return account_ == other.account_ && kind_ == other.kind_;
+  }
+
+ private:
+  template <typename U>
+  friend class AccountedAllocator;
+  MemoryAccount* account_;
+  RegionKind kind_;
 };
 
 }  // namespace tailor::weft

@@ -6,6 +6,9 @@
 namespace tailor::weft {
 
 void SortedRows::Collect(const std::vector<TupleBuffer*>& buffers, unsigned runs) {
+  std::uint64_t rows = 0;
+  for (TupleBuffer* buffer : buffers) rows += buffer->Rows();
+  rows_.reserve(rows);
   for (TupleBuffer* buffer : buffers) {
     buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
       for (std::byte* row = begin; row != end; row += buffer->row_bytes()) rows_.push_back(row);

@@ -15,6 +15,9 @@ using RowLess = bool (*)(const std::byte* a, const std::byte* b);
 // thread); then `rows` is in order.
 class SortedRows {
  public:
+  // The order is an array of pointers to the rows, of `order_kind`.
+  SortedRows(MemoryAccount& account, RegionKind order_kind) : rows_({account, order_kind}) {}
+  // Throws QueryError.
   void Collect(const std::vector<TupleBuffer*>& buffers, unsigned runs);
   std::size_t runs() const { return bounds_.empty() ? 0 : bounds_.size() - 1; }
   void SortRun(std::size_t run, RowLess less);
@@ -24,19 +27,24 @@ class SortedRows {
   std::byte* const* rows() const { return rows_.data(); }
 
  private:
-  std::vector<std::byte*> rows_;
+  std::vector<std::byte*, AccountedAllocator<std::byte*>> rows_;
   std::vector<std::size_t> bounds_;
 };
 
 // The `limit` first rows in order that one thread has seen, in a heap whose top is the last of them.
 class TopRows {
  public:
-  TopRows(MemoryAccount& account, RegionKind kind, std::uint32_t row_bytes, std::uint64_t limit)
-      : rows_(account, kind, row_bytes), candidate_(account, kind, row_bytes), limit_(limit) {
+  TopRows(MemoryAccount& account, RegionKind kind, RegionKind order_kind, std::uint32_t row_bytes,
+          std::uint64_t limit)
+      : rows_(account, kind, row_bytes),
+        candidate_(account, kind, row_bytes),
+        limit_(limit),
+        heap_({account, order_kind}) {
     scratch_ = candidate_.Append();
   }
   // Where generated code writes the row that it then offers.
   std::byte* scratch() { return scratch_; }
+  // Throws QueryError.
   void Offer(RowLess less);
   TupleBuffer& rows() { return rows_; }
 
@@ -47,7 +55,7 @@ class TopRows {
   TupleBuffer rows_;
   TupleBuffer candidate_;
   std::uint64_t limit_;
-  std::vector<std::byte*> heap_;
+  std::vector<std::byte*, AccountedAllocator<std::byte*>> heap_;
 };
 
 }  // namespace tailor::weft

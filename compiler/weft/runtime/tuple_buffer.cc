@@ -13,7 +13,7 @@ constexpr std::uint64_t kLargestChunkBytes = std::uint64_t{256} << 10;
 TupleBuffer::~TupleBuffer() {
   for (TupleChunk* chunk = first_; chunk != nullptr;) {
     TupleChunk* next = chunk->next;
-    account_->Free(chunk, chunk->bytes);
+    account_->Free(chunk, chunk->bytes, sizeof(TupleChunk));
     chunk = next;
   }
 }
@@ -21,7 +21,7 @@ TupleBuffer::~TupleBuffer() {
 void TupleBuffer::Grow() {
   std::uint64_t bytes = last_ == nullptr ? kFirstChunkBytes : std::min(last_->bytes * 2, kLargestChunkBytes);
   bytes = std::max<std::uint64_t>(bytes, sizeof(TupleChunk) + row_bytes_);
-  auto* chunk = static_cast<TupleChunk*>(account_->Allocate(bytes, kind_));
+  auto* chunk = static_cast<TupleChunk*>(account_->Allocate(bytes, kind_, sizeof(TupleChunk)));
   chunk->next = nullptr;
   chunk->bytes = bytes;
   chunk->end = nullptr;

@@ -97,6 +97,7 @@ struct Select {
   ExprPtr having;
   std::vector<OrderKey> order_by;
   std::optional<std::uint64_t> limit;
+  int limit_location = -1;
 };
 
 }  // namespace tailor::weft::ast

@@ -122,6 +122,12 @@ const Iu* StatementBinder::aggregate_unit(AggregateFunction function, bool disti
   std::string identity = fmt::format("{} {} {}", static_cast<int>(function), distinct,
                                      argument == nullptr ? "" : identity_of(*argument));
   if (const Iu*& known = grouping->known[identity]; known != nullptr) return known;
+  if (distinct) {
+    std::string own = identity_of(*argument);
+    if (!grouping->distinct_argument.empty() && grouping->distinct_argument != own)
+      fail(location, "distinct aggregates of different arguments in one select are not supported");
+    grouping->distinct_argument = own;
+  }
   bool no_group_is_possible = grouping->key_units.empty();
   bool has_value = argument == nullptr || (!argument->type.nullable && !no_group_is_possible);
   LogicalAggregate aggregate{function, argument == nullptr ? nullptr : argument->clone(), nullptr, distinct};

@@ -56,7 +56,8 @@ StatementBinder::Bound StatementBinder::select(const ast::Select& select, const 
   Grouping grouping;
   LogicalPtr plan = from(select, &scope);
   if (!plan) {
-    fail(-1, "a select without from has no rows in weft");
+    fail(select.targets.empty() ? -1 : select.targets[0].expr->location,
+         "a select without from has no rows in weft");
     plan = std::make_unique<Logical>(LogicalKind::kSort);
   } else if (!failed_) {
     if (select.where) plan = filter(std::move(plan), *select.where, {.scope = &scope}, nullptr);
@@ -170,6 +171,9 @@ void StatementBinder::bind_order(const ast::Select& select, Scope* scope, Logica
     node->order.push_back({unit, key.descending, key.nulls_first.value_or(key.descending)});
   }
   node->inputs.push_back(std::move(*plan));
+  // Unnesting evaluates it once for all bindings, where a limit would be one of all of them.
+  if (select.limit && !free_units(*node).empty())
+    fail(select.limit_location, "a limit in a correlated subquery is not supported");
   *plan = std::move(node);
 }
 

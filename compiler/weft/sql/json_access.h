@@ -32,6 +32,21 @@ inline int location_of(const nlohmann::json& body) {
   return member(body, "location").is_number_integer() ? integer_of(body, "location") : -1;
 }
 
+// The first place in the text that anything in the subtree names; -1 if nothing does. Nodes without a place
+// of their own, such as a union, stand where their first part stands.
+inline int first_location(const nlohmann::json& node) {
+  int first = -1;
+  auto visit = [&](auto& self, const nlohmann::json& part) -> void {
+    if (!part.is_structured()) return;
+    if (part.is_object()) {
+      if (int own = location_of(part); own >= 0 && (first < 0 || own < first)) first = own;
+    }
+    for (const nlohmann::json& below : part) self(self, below);
+  };
+  visit(visit, node);
+  return first;
+}
+
 // The texts of a list of String nodes: names of columns, functions, types, operators.
 inline std::vector<std::string> strings_of(const nlohmann::json& list) {
   std::vector<std::string> texts;

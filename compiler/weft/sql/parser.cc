@@ -18,10 +18,18 @@ struct ParseTree {
   PgQueryParseResult result;
 };
 
+// Where a statement's first word stands, or the comment before it.
+int place_of(const std::string& sql, const nlohmann::json& statement) {
+  std::size_t at =
+      sql.find_first_not_of(" \t\r\n;", static_cast<std::size_t>(integer_of(statement, "stmt_location")));
+  return static_cast<int>(at == std::string::npos ? sql.size() : at);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ast::Select>> parse_select(const std::string& sql) {
-  if (sql.find('\0') != std::string::npos) return Error{"the text has a byte of value 0"};
+  if (std::size_t zero = sql.find('\0'); zero != std::string::npos)
+    return sql_error(sql, static_cast<int>(zero), "the text has a byte of value 0");
   ParseTree tree(sql);
   if (tree.result.error != nullptr) {
     return sql_error(sql, tree.result.error->cursorpos - 1, tree.result.error->message);
@@ -29,9 +37,11 @@ Result<std::unique_ptr<ast::Select>> parse_select(const std::string& sql) {
   nlohmann::json root = nlohmann::json::parse(tree.result.parse_tree, nullptr, false);
   if (root.is_discarded()) return Error{"the parser's answer is not readable"};
   const nlohmann::json& statements = member(root, "stmts");
-  if (statements.size() != 1) return Error{"one statement is expected"};
+  if (statements.empty()) return sql_error(sql, static_cast<int>(sql.size()), "a statement is expected");
+  if (statements.size() > 1) return sql_error(sql, place_of(sql, statements[1]), "one statement is expected");
   const nlohmann::json& statement = member(statements[0], "stmt");
-  if (!statement.contains("SelectStmt")) return Error{"weft runs select statements only"};
+  if (!statement.contains("SelectStmt"))
+    return sql_error(sql, place_of(sql, statements[0]), "weft runs select statements only");
   TreeReader reader(sql);
   auto select = reader.select(statement["SelectStmt"]);
   if (reader.failed()) return sql_error(sql, reader.location(), reader.message());

@@ -35,6 +35,7 @@ class StatementBinder {
     std::unordered_map<const ast::Expr*, ExprPtr> results;
     std::map<std::string, const Iu*> keys;   // identity of the key's expression -> its unit
     std::map<std::string, const Iu*> known;  // identity of an aggregate -> its unit
+    std::string distinct_argument;           // identity of what distinct aggregates are of; empty: none yet
     std::vector<Map::Computation> computations;
     std::vector<const Iu*> key_units;
     std::vector<LogicalAggregate> aggregates;

@@ -20,11 +20,13 @@ ast::ExprPtr TreeReader::unsupported(const Json& body, const std::string& what) 
 std::unique_ptr<ast::Select> TreeReader::select(const Json& node) {
   auto result = std::make_unique<ast::Select>();
   if (text_of(node, "op") != "SETOP_NONE") {
-    fail(-1, "weft does not have union, intersect and except");
+    fail(first_location(member(node, "rarg")), "weft does not have union, intersect and except");
     return result;
   }
-  if (!member(node, "windowClause").empty()) fail(-1, "weft does not have windows");
-  if (!member(node, "valuesLists").empty()) fail(-1, "weft does not have lists of values");
+  if (const Json& windows = member(node, "windowClause"); !windows.empty())
+    fail(first_location(windows), "weft does not have windows");
+  if (const Json& lists = member(node, "valuesLists"); !lists.empty())
+    fail(first_location(lists), "weft does not have lists of values");
   read_with(node, result.get());
   read_targets(node, result.get());
   for (const Json& item : member(node, "fromClause")) result->from.push_back(table(item));
@@ -52,7 +54,8 @@ void TreeReader::read_with(const Json& node, ast::Select* into) {
 void TreeReader::read_targets(const Json& node, ast::Select* into) {
   const Json& distinct = member(node, "distinctClause");
   into->distinct = !distinct.empty();
-  if (into->distinct && !distinct[0].empty()) fail(-1, "weft does not have distinct on");
+  if (into->distinct && !distinct[0].empty())
+    fail(first_location(distinct), "weft does not have distinct on");
   for (const Json& item : member(node, "targetList")) {
     const Json& body = member(item, "ResTarget");
     into->targets.push_back({expr(member(body, "val")), text_of(body, "name")});
@@ -73,7 +76,8 @@ void TreeReader::read_order(const Json& node, ast::Select* into) {
 }
 
 void TreeReader::read_limit(const Json& node, ast::Select* into) {
-  if (node.contains("limitOffset")) fail(-1, "weft does not have offset");
+  if (node.contains("limitOffset"))
+    fail(first_location(member(node, "limitOffset")), "weft does not have offset");
   if (!node.contains("limitCount")) return;
   ast::ExprPtr count = expr(member(node, "limitCount"));
   if (count->kind == ast::Kind::kNull) return;  // "limit all"
@@ -83,6 +87,7 @@ void TreeReader::read_limit(const Json& node, ast::Select* into) {
   auto [stop, error] = std::from_chars(count->text.data(), end, rows);
   if (error != std::errc() || stop != end) return fail(count->location, "a limit has to be a whole number");
   into->limit = rows;
+  into->limit_location = count->location;
 }
 
 ast::Table TreeReader::table(const Json& node) {
@@ -101,11 +106,12 @@ ast::Table TreeReader::table(const Json& node) {
     result.alias = text_of(member(body, "alias"), "aliasname");
     result.column_aliases = strings_of(member(member(body, "alias"), "colnames"));
     result.subquery = select(member(member(body, "subquery"), "SelectStmt"));
-    if (flag_of(body, "lateral")) fail(-1, "weft does not have lateral");
+    if (flag_of(body, "lateral"))
+      fail(first_location(member(body, "subquery")), "weft does not have lateral");
     return result;
   }
   if (node.contains("JoinExpr")) return join(member(node, "JoinExpr"));
-  fail(-1, "weft does not have this kind of table in from");
+  fail(first_location(node), "weft does not have this kind of table in from");
   return result;
 }
 
@@ -115,9 +121,9 @@ ast::Table TreeReader::join(const Json& body) {
   std::string type = text_of(body, "jointype");
   if (type == "JOIN_LEFT") result.join = ast::JoinKind::kLeft;
   if (type == "JOIN_RIGHT") result.join = ast::JoinKind::kRight;
-  if (type == "JOIN_FULL") fail(-1, "weft does not have full outer joins");
+  if (type == "JOIN_FULL") fail(first_location(member(body, "rarg")), "weft does not have full outer joins");
   if (flag_of(body, "isNatural") || body.contains("usingClause"))
-    fail(-1, "join with on: weft does not have natural or using");
+    fail(first_location(member(body, "rarg")), "join with on: weft does not have natural or using");
   result.left = std::make_unique<ast::Table>(table(member(body, "larg")));
   result.right = std::make_unique<ast::Table>(table(member(body, "rarg")));
   if (body.contains("quals")) result.condition = expr(member(body, "quals"));

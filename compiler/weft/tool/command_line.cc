@@ -9,6 +9,7 @@
 
 #include "compiler/weft/storage/tpch_loader.h"
 #include "compiler/weft/tool/query_library.h"
+#include "compiler/weft/tool/statement.h"
 
 namespace tailor::weft {
 namespace {
@@ -20,20 +21,24 @@ struct RawOptions {
   std::vector<std::string> names;
   std::vector<std::string> labels;
   int level = 2;
+  CLI::Option* level_option = nullptr;
+  bool tiered = false;
   std::uint64_t memory_mib = 8192;
   bool json = false;
   bool csv = false;
   bool no_tags = false;
   bool no_lineage = false;
+  bool analyze = false;
 };
 
 void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   out.threads = std::max(1u, std::thread::hardware_concurrency());
-  app.add_option("-c,--command", raw.text, "run this query");
-  app.add_option("-f,--file", raw.file, "run the query in this file");
+  app.add_option("-c,--command", raw.text, "run this query, or several separated by semicolons");
+  app.add_option("-f,--file", raw.file, "run the queries in this file, separated by semicolons");
   app.add_option("--tpch", raw.tpch, "run a query of TPC-H")->check(CLI::Range(1, 22));
-  app.add_option("--query", raw.names,
-                 "run a query that comes with weft: tpch-1 ... tpch-22, figure-9, sfja");
+  app.add_option(
+      "--query", raw.names,
+      "run a query that comes with weft: tpch-1 ... tpch-22, figure-9, figure-10a, figure-10b, sfja");
   app.add_option("--data", out.data,
                  "folder of table files (default: TPC-H tables in " + DefaultDataDirectory() + ")");
   app.add_option("--sf", out.scale_factor, "scale factor of the TPC-H tables")
@@ -48,15 +53,16 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_option("--concurrent", out.concurrent, "sessions that execute at once")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app.add_option("--opt", raw.level, "optimisation level of generated code")
-      ->check(CLI::Range(0, 3))
-      ->capture_default_str();
+  raw.level_option =
+      app.add_option("--opt", raw.level,
+                     "generate code of this optimisation level only (default: 2, and until that is ready 0)")
+          ->check(CLI::Range(0, 3));
   app.add_option("--memory-limit", raw.memory_mib, "MiB a query may use")->capture_default_str();
   app.add_option("--label", raw.labels,
                  "label of the executions, key=value (user, database, application, trace_id ...)");
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
-  app.add_flag("--tiered", out.tiered, "run unoptimised code until the optimised is ready");
+  app.add_flag("--tiered", raw.tiered, "with --opt: run unoptimised code until that of the level is ready");
   app.add_flag("--no-tags", raw.no_tags, "keep no tag around shared code");
   app.add_flag("--no-lineage", raw.no_lineage, "generate code without lineage");
   app.add_flag("--json", raw.json, "rows as JSON");
@@ -82,11 +88,16 @@ std::string ShortName(std::string text) {
 }
 
 Status CollectQueries(const RawOptions& raw, CommandLine& out) {
-  if (!raw.text.empty()) out.queries.emplace_back(ShortName(raw.text), raw.text);
+  for (const std::string& sql : raw.text.empty() ? std::vector<std::string>() : SplitStatements(raw.text))
+    out.queries.emplace_back(ShortName(sql), sql);
   if (!raw.file.empty()) {
     Result<std::string> text = ReadFile(raw.file);
     if (!text.ok()) return std::move(text).error();
-    out.queries.emplace_back(raw.file.substr(raw.file.rfind('/') + 1), *text);
+    std::string name = raw.file.substr(raw.file.rfind('/') + 1);
+    std::vector<std::string> statements = SplitStatements(*text);
+    for (std::size_t i = 0; i < statements.size(); ++i)
+      out.queries.emplace_back(statements.size() == 1 ? name : fmt::format("{} #{}", name, i + 1),
+                               statements[i]);
   }
   std::vector<std::string> names = raw.names;
   for (int number : raw.tpch) names.push_back(fmt::format("tpch-{}", number));
@@ -115,13 +126,22 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   csv->add_option("--table", out.csv.table, "name of the table (default: that of the file)");
   csv->add_option("--delimiter", out.csv.delimiter, "between two fields")->capture_default_str();
   csv->add_flag("!--no-header", out.csv.header, "the first line is a row already");
-  CLI::App* explain = app.add_subcommand("explain", "print the plan instead of running the query");
+  CLI::App* explain = app.add_subcommand(
+      "explain", "print the plan instead of running the query; so does explain in front of a query's text");
+  explain->add_flag("--analyze", raw.analyze,
+                    "run the query, --repeat times, and print what tailord measured beside the estimates; as "
+                    "explain analyze in front of a query's text");
+  app.add_subcommand("help", "print this help");
+  // CLI11 would print the help of the subcommand.
+  bool help = argc > 1 && std::string_view(argv[1]) == "help";
   try {
+    if (help) throw CLI::CallForHelp();
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     std::exit(app.exit(error));
   }
   out.level = static_cast<jit::OptLevel>(raw.level);
+  out.tiered = raw.tiered || raw.level_option->empty();
   out.memory_limit = raw.memory_mib << 20;
   out.tags = !raw.no_tags;
   out.lineage = !raw.no_lineage;
@@ -142,7 +162,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
     out.csv.directory = out.data;
     if (out.data.empty()) return Error{"load-csv needs --data FOLDER, where the table goes"};
   } else if (explain->parsed()) {
-    out.command = CommandLine::Command::kExplain;
+    out.command = raw.analyze ? CommandLine::Command::kExplainAnalyze : CommandLine::Command::kExplain;
   } else if (!out.queries.empty()) {
     out.command = CommandLine::Command::kRun;
   }

@@ -14,7 +14,7 @@
 namespace tailor::weft {
 
 struct CommandLine {
-  enum class Command { kRun, kExplain, kLoadTpch, kLoadCsv, kShell };
+  enum class Command { kRun, kExplain, kExplainAnalyze, kLoadTpch, kLoadCsv, kShell };
   Command command = Command::kShell;
   std::vector<std::pair<std::string, std::string>> queries;  // name, text
 
@@ -25,7 +25,7 @@ struct CommandLine {
   unsigned repeat = 1;
   unsigned concurrent = 1;
   jit::OptLevel level = jit::OptLevel::kO2;
-  bool tiered = false;
+  bool tiered = true;  // unoptimised code until that of `level` is ready
   bool tags = true;
   bool lineage = true;
   bool instrument = false;

@@ -14,6 +14,7 @@
 #include "compiler/weft/tool/command_line.h"
 #include "compiler/weft/tool/load.h"
 #include "compiler/weft/tool/run.h"
+#include "compiler/weft/tool/statement.h"
 
 namespace {
 
@@ -52,7 +53,7 @@ int RunShell(const CommandLine& command, const Database& database, tailor::jit::
   bool prompt = ::isatty(STDIN_FILENO) != 0;
   std::string text;
   std::string line;
-  Timings timings;
+  QueryContext context{database, jit, cancelled};
   while (true) {
     if (prompt) std::cout << (text.empty() ? "weft> " : "  ... ") << std::flush;
     if (!std::getline(std::cin, line)) return 0;
@@ -61,8 +62,10 @@ int RunShell(const CommandLine& command, const Database& database, tailor::jit::
     if (end == std::string::npos) text.clear();
     if (text.empty() || text[end] != ';') continue;
     cancelled = false;
-    Status status = RunQuery(command, "shell", text, database, jit, cancelled, timings);
-    if (!status.ok()) Report(status.error());
+    for (const std::string& statement : SplitStatements(text)) {
+      Status status = RunQuery(command, "shell", statement, context);
+      if (!status.ok()) Report(status.error());
+    }
     text.clear();
   }
 }
@@ -89,13 +92,13 @@ int Run(const CommandLine& command) {
   auto jit = MakeJit();
   if (!jit.ok()) return Report(jit.error());
   if (command.command == CommandLine::Command::kShell) return RunShell(command, **database, **jit);
-  Timings timings;
+  QueryContext context{**database, **jit, cancelled};
   for (const auto& [name, sql] : command.queries) {
-    Status status = RunQuery(command, name, sql, **database, **jit, cancelled, timings);
+    Status status = RunQuery(command, name, sql, context);
     if (!status.ok()) return Report(status.error());
   }
   if (command.timing_json.empty()) return 0;
-  Status written = WriteTimings(command.timing_json, timings);
+  Status written = WriteTimings(command.timing_json, context.timings);
   return written.ok() ? 0 : Report(written.error());
 }
 

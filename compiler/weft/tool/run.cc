@@ -12,6 +12,8 @@
 
 #include "compiler/weft/exec/components.h"
 #include "compiler/weft/plan/print.h"
+#include "compiler/weft/tool/explain_analyze.h"
+#include "compiler/weft/tool/statement.h"
 
 namespace tailor::weft {
 namespace {
@@ -29,16 +31,20 @@ class CycleRate {
   std::uint64_t cycles_ = __rdtsc();
 };
 
+ExecuteOptions MakeExecuteOptions(const CommandLine& command, const std::atomic<bool>& cancel) {
+  return {.memory_limit = command.memory_limit, .cancel = &cancel, .labels = command.labels};
+}
+
 // Executions of one query, by several sessions at once if so asked.
 class Runner {
  public:
-  Runner(const CommandLine& command, const CompiledQuery& query, const std::atomic<bool>& cancel,
-         Timings& timings)
-      : command_(command), query_(query), timings_(timings) {
-    options_.memory_limit = command.memory_limit;
-    options_.cancel = &cancel;
-    options_.labels = command.labels;
-  }
+  // `compiled`: for this run.
+  Runner(const CommandLine& command, const CompiledQuery& query, bool compiled, QueryContext& context)
+      : command_(command),
+        query_(query),
+        compiled_(compiled),
+        timings_(context.timings),
+        options_(MakeExecuteOptions(command, context.cancel)) {}
 
   Status Run() {
     {
@@ -76,6 +82,9 @@ class Runner {
       Print(std::cout, outcome.result, command_.format);
       std::cout.flush();
     }
+    double first_code_ms = static_cast<double>(outcome.first_code - query_.times().begin) / 1e6;
+    if (compiled_ && timings_.runs.size() == first_run_)
+      timings_.prepared.push_back({query_.settings().name, query_.times(), first_code_ms});
     timings_.runs.push_back(
         {query_.settings().name, outcome.wall_ns, outcome.cpu_ns, outcome.result.rows, outcome.peak_memory});
     cycles_.resize(outcome.operator_cycles.size());
@@ -95,6 +104,7 @@ class Runner {
 
   const CommandLine& command_;
   const CompiledQuery& query_;
+  bool compiled_;
   Timings& timings_;
   ExecuteOptions options_;
   CycleRate rate_;
@@ -117,27 +127,44 @@ void PrintTimes(const CompiledQuery& query, const Timings& timings, std::size_t 
   }
 }
 
+Status Analyze(const CommandLine& command, const CompiledQuery& query, const std::atomic<bool>& cancel) {
+  AnalyzeOptions options;
+  options.threads = command.threads;
+  options.repeat = command.repeat;
+  options.execute = MakeExecuteOptions(command, cancel);
+  Result<MeasuredPlan> plan = ExplainAnalyze(query, options);
+  if (!plan.ok()) return std::move(plan).error();
+  std::cout << (command.format == ResultFormat::kJson ? ToJson(*plan) : ToText(*plan)) << std::flush;
+  return Ok{};
+}
+
 }  // namespace
 
-Status RunQuery(const CommandLine& command, const std::string& name, const std::string& sql,
-                const Database& database, jit::Jit& jit, const std::atomic<bool>& cancel, Timings& timings) {
+Status RunQuery(const CommandLine& command, const std::string& name, const std::string& text,
+                QueryContext& context) {
+  using Command = CommandLine::Command;
+  Statement statement = ReadStatement(text);
+  bool analyze = statement.analyze || command.command == Command::kExplainAnalyze;
+  bool explain = !analyze && (statement.explain || command.command == Command::kExplain);
   CompileSettings settings;
   settings.name = name;
   settings.level = command.level;
   settings.tiered = command.tiered;
   settings.tags = command.tags ? jit::TagStrategy::kR15 : jit::TagStrategy::kNone;
   settings.lineage = command.lineage;
-  settings.instrument = command.instrument;
-  Result<std::unique_ptr<CompiledQuery>> query = CompiledQuery::Make(sql, database, jit, settings);
-  if (!query.ok()) return std::move(query).error();
-  if (command.command == CommandLine::Command::kExplain) {
-    std::cout << to_string((*query)->plan());
+  settings.instrument = command.instrument && !analyze;
+  settings.count_rows = analyze;
+  auto found = context.plans.Get(statement.sql, context.database, context.jit, settings);
+  if (!found.ok()) return std::move(found).error();
+  const CompiledQuery& query = *found->query;
+  if (explain) {
+    std::cout << to_string(query.plan()) << std::flush;
     return Ok{};
   }
-  std::size_t first_run = timings.runs.size();
-  timings.prepared.emplace_back(name, (*query)->times());
-  Status status = Runner(command, **query, cancel, timings).Run();
-  if (status.ok() && command.timing) PrintTimes(**query, timings, first_run);
+  if (analyze) return Analyze(command, query, context.cancel);
+  std::size_t first_run = context.timings.runs.size();
+  Status status = Runner(command, query, found->compiled, context).Run();
+  if (status.ok() && command.timing) PrintTimes(query, context.timings, first_run);
   return status;
 }
 
@@ -157,12 +184,13 @@ Status WriteTimings(const std::string& path, const Timings& timings) {
     out["operators"].push_back(
         {{"query", op.query}, {"id", op.id}, {"name", op.name}, {"kind", op.kind}, {"ns", op.ns}});
   }
-  for (const auto& [name, times] : timings.prepared) {
-    out["queries"].push_back({{"name", name},
-                              {"plan_ms", times.plan},
-                              {"generate_ms", times.generate},
-                              {"compile_ms", times.compile},
-                              {"register_ms", times.ship}});
+  for (const Timings::Prepared& query : timings.prepared) {
+    out["queries"].push_back({{"name", query.name},
+                              {"plan_ms", query.times.plan},
+                              {"generate_ms", query.times.generate},
+                              {"compile_ms", query.times.compile},
+                              {"register_ms", query.times.ship},
+                              {"first_code_ms", query.first_code_ms}});
   }
   std::string text = out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (path == "-") {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/weft/exec/execution.h"
+#include "compiler/weft/exec/plan_cache.h"
 #include "compiler/weft/tool/command_line.h"
 
 namespace tailor::weft {
@@ -24,13 +25,28 @@ struct Timings {
     double ns;
   };
   std::vector<Run> runs;
-  std::vector<std::pair<std::string, PrepareTimes>> prepared;
+  struct Prepared {
+    std::string name;
+    PrepareTimes times;
+    double first_code_ms;  // from the query's text to generated code running
+  };
+  std::vector<Prepared> prepared;
   std::vector<OperatorTime> operators;  // of instrumented code, summed over the runs
 };
 
-// Compiles and executes one query as often as asked for, prints the rows of the first run.
-Status RunQuery(const CommandLine& command, const std::string& name, const std::string& sql,
-                const Database& database, jit::Jit& jit, const std::atomic<bool>& cancel, Timings& timings);
+// What the queries of a process share.
+struct QueryContext {
+  const Database& database;
+  jit::Jit& jit;
+  const std::atomic<bool>& cancel;
+  PlanCache plans = {};
+  Timings timings = {};
+};
+
+// Compiles a query unless it is kept from before, and executes it as often as asked for, prints the rows of
+// the first run; or explains it, if the command or the text says so.
+Status RunQuery(const CommandLine& command, const std::string& name, const std::string& text,
+                QueryContext& context);
 
 Status WriteTimings(const std::string& path, const Timings& timings);
 

@@ -8,9 +8,9 @@
 #include <fstream>
 #include <thread>
 
-#include "daemon/control/control_client.h"
 #include "daemon/control/control_server.h"
-#include "daemon/control/control_socket.h"
+#include "proto/control/control_client.h"
+#include "proto/control/control_socket.h"
 
 namespace tailor::control {
 namespace {

@@ -1,4 +1,4 @@
-#include "daemon/control/paths.h"
+#include "proto/control/paths.h"
 
 #include <gtest/gtest.h>
 

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "compiler/weft/exec/execution.h"
+#include "compiler/weft/exec/plan_cache.h"
 #include "compiler/weft/runtime/symbols.h"
 #include "compiler/weft/storage/table_file.h"
 
@@ -163,6 +164,64 @@ TEST_F(WeftExec, TiersGiveOneAnswer) {
   }
   EXPECT_EQ(query->code().level(), jit::OptLevel::kO2);
   EXPECT_EQ(answers.size(), 1u);
+}
+
+TEST_F(WeftExec, CodeThatCountsKnowsTheRowsOfEveryOperator) {
+  for (bool tiered : {false, true}) {
+    auto query = Compile("select s, count(*) from r, u where r.k = u.k and v > 1 group by s",
+                         {.count_rows = true, .tiered = tiered});
+    ASSERT_NE(query, nullptr);
+    for (unsigned workers : {1u, 3u}) {
+      WorkerPool pool(workers);
+      auto outcome = Execute(*query, pool, {});
+      ASSERT_TRUE(outcome.ok());
+      auto visit = [&](auto& self, const Operator& op) -> void {
+        std::uint64_t rows = outcome->operator_rows[op.id];
+        if (op.kind() == OperatorKind::kScan && as<Scan>(op).table->name == "u") EXPECT_EQ(rows, 50u);
+        // Of the rows of r, v > 1 leaves six in seven.
+        if (op.kind() == OperatorKind::kScan && as<Scan>(op).table->name == "r") EXPECT_EQ(rows, 7714u);
+        if (op.kind() == OperatorKind::kHashJoin) EXPECT_EQ(rows, 128u);
+        if (op.kind() == OperatorKind::kGroupBy || op.kind() == OperatorKind::kOutput) EXPECT_EQ(rows, 1u);
+        for (const OperatorPtr& input : op.inputs) self(self, *input);
+      };
+      visit(visit, *query->plan().root);
+    }
+  }
+}
+
+TEST_F(WeftExec, PlansAreKeptByTextAndSettings) {
+  PlanCache cache;
+  auto get = [&](const std::string& sql, CompileSettings settings = {}) {
+    auto found = cache.Get(sql, *database_, *jit_, settings);
+    EXPECT_TRUE(found.ok());
+    return *found;
+  };
+  PlanCache::Found first = get("select count(*) from u");
+  EXPECT_TRUE(first.compiled);
+  EXPECT_EQ(get("select count(*) from u", {.name = "other"}).query, first.query);
+  EXPECT_FALSE(get("select count(*) from u").compiled);
+  EXPECT_TRUE(get("select count(*) from u", {.count_rows = true}).compiled);
+  EXPECT_TRUE(get("select count(k) from u").compiled);
+  EXPECT_FALSE(cache.Get("select nothing", *database_, *jit_, {}).ok());
+  for (std::size_t i = 0; i < PlanCache::kMostQueries; ++i)
+    get("select count(*) from u where k = " + std::to_string(i), {.level = jit::OptLevel::kO0});
+  EXPECT_TRUE(get("select count(*) from u").compiled) << "the one not used for longest went";
+}
+
+TEST_F(WeftExec, SortsAndResultsCountAgainstTheLimit) {
+  auto sort = Compile("select k, v, s from r order by v, k, s");
+  auto result = Compile("select k, v, s from r");
+  ASSERT_TRUE(sort != nullptr && result != nullptr);
+  WorkerPool pool(1);
+  std::uint64_t sorting = Execute(*sort, pool, {})->peak_memory;
+  std::uint64_t plain = Execute(*result, pool, {})->peak_memory;
+  EXPECT_GE(sorting, plain + 9000 * sizeof(void*)) << "rows and their order";
+  EXPECT_GE(plain, 9000 * 3 * sizeof(Value)) << "values for the client";
+  ExecuteOptions options;
+  options.memory_limit = plain - 1;
+  auto refused = Execute(*result, pool, options);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_THAT(refused.error().message, HasSubstr("memory limit of"));
 }
 
 TEST_F(WeftExec, InstrumentedCodeChargesTheOperatorThatWorks) {

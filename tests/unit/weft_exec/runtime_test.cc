@@ -91,19 +91,19 @@ bool LessByKey(const std::byte* a, const std::byte* b) {
 TEST(Sort, MergesRunsAndKeepsTheFirst) {
   MemoryAccount account(UINT64_MAX);
   TupleBuffer rows(account, 0, sizeof(Row));
-  TopRows top(account, 0, sizeof(Row), 5);
+  TopRows top(account, 0, 0, sizeof(Row), 5);
   for (std::uint64_t i = 0; i < 1000; ++i) {
     std::uint64_t key = i * 7919 % 1000;
     reinterpret_cast<Row*>(rows.Append())->key = key;
     reinterpret_cast<Row*>(top.scratch())->key = key;
     top.Offer(LessByKey);
   }
-  SortedRows sorted;
+  SortedRows sorted(account, 0);
   sorted.Collect({&rows}, 3);
   for (std::size_t run = 0; run < sorted.runs(); ++run) sorted.SortRun(run, LessByKey);
   sorted.Merge(LessByKey);
   for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(reinterpret_cast<Row*>(sorted.rows()[i])->key, i);
-  SortedRows first;
+  SortedRows first(account, 0);
   first.Collect({&top.rows()}, 1);
   first.SortRun(0, LessByKey);
   ASSERT_EQ(first.size(), 5u);

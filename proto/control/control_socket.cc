@@ -1,4 +1,4 @@
-#include "daemon/control/control_socket.h"
+#include "proto/control/control_socket.h"
 
 #include <fmt/format.h>
 #include <poll.h>

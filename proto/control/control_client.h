@@ -1,4 +1,5 @@
-// The command line's end of the control socket.
+// The asking end of the control socket: the command line's, and an engine's that shows its users what was
+// measured of their queries.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "daemon/control/control_client.h"
+#include "proto/control/control_client.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "daemon/control/control_socket.h"
+#include "proto/control/control_socket.h"
 
 namespace tailor::control {
 

@@ -1,0 +1,31 @@
+// Compiled queries by their text, so that a text that comes again runs at once.
+#pragma once
+
+#include <list>
+#include <memory>
+#include <string>
+
+#include "compiler/weft/exec/compiled_query.h"
+#include "proto/base/result.h"
+
+namespace tailor::weft {
+
+// One thread. What is handed out stays good until the next call of Get.
+class PlanCache {
+ public:
+  static constexpr std::size_t kMostQueries = 64;
+
+  struct Found {
+    const CompiledQuery* query;
+    bool compiled;  // just now
+  };
+  // Compiles where no query of the same text and settings (but for its name) is kept; the one that was not
+  // used for longest goes. Fails as CompiledQuery::Make does, and keeps nothing then.
+  Result<Found> Get(const std::string& sql, const Database& database, jit::Jit& jit,
+                    const CompileSettings& settings);
+
+ private:
+  std::list<std::unique_ptr<CompiledQuery>> queries_;  // used last first
+};
+
+}  // namespace tailor::weft
