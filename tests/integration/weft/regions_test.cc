@@ -157,8 +157,12 @@ TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
     EXPECT_EQ(regions[0].kind.plan_id(), 0u) << "a column outlives plans";
     EXPECT_FALSE(regions[0].removed);
     EXPECT_GT(regions[0].bytes, 0u);
-    if (column.bytes > 0) EXPECT_EQ(regions[0].bytes, column.bytes);
-    if (column.element_bytes > 0) EXPECT_EQ(regions[0].kind.element_bytes(), column.element_bytes);
+    if (column.bytes > 0) {
+      EXPECT_EQ(regions[0].bytes, column.bytes);
+    }
+    if (column.element_bytes > 0) {
+      EXPECT_EQ(regions[0].kind.element_bytes(), column.element_bytes);
+    }
   }
   std::vector<Seen> keys = heard.Regions("t.k");
   EXPECT_EQ(keys[0].bytes % keys[0].kind.element_bytes(), 0u);

@@ -177,11 +177,19 @@ TEST_F(WeftExec, CodeThatCountsKnowsTheRowsOfEveryOperator) {
       ASSERT_TRUE(outcome.ok());
       auto visit = [&](auto& self, const Operator& op) -> void {
         std::uint64_t rows = outcome->operator_rows[op.id];
-        if (op.kind() == OperatorKind::kScan && as<Scan>(op).table->name == "u") EXPECT_EQ(rows, 50u);
+        if (op.kind() == OperatorKind::kScan && as<Scan>(op).table->name == "u") {
+          EXPECT_EQ(rows, 50u);
+        }
         // Of the rows of r, v > 1 leaves six in seven.
-        if (op.kind() == OperatorKind::kScan && as<Scan>(op).table->name == "r") EXPECT_EQ(rows, 7714u);
-        if (op.kind() == OperatorKind::kHashJoin) EXPECT_EQ(rows, 128u);
-        if (op.kind() == OperatorKind::kGroupBy || op.kind() == OperatorKind::kOutput) EXPECT_EQ(rows, 1u);
+        if (op.kind() == OperatorKind::kScan && as<Scan>(op).table->name == "r") {
+          EXPECT_EQ(rows, 7714u);
+        }
+        if (op.kind() == OperatorKind::kHashJoin) {
+          EXPECT_EQ(rows, 128u);
+        }
+        if (op.kind() == OperatorKind::kGroupBy || op.kind() == OperatorKind::kOutput) {
+          EXPECT_EQ(rows, 1u);
+        }
         for (const OperatorPtr& input : op.inputs) self(self, *input);
       };
       visit(visit, *query->plan().root);
