@@ -3,20 +3,19 @@
  * One moment on every clock: what TAILOR_CLOCK_SNAPSHOT returns and what the page is checked against.
  */
 #include <linux/irqflags.h>
-#include <linux/ktime.h>
 #include <linux/sched/clock.h>
 #include <linux/string.h>
-#include <linux/timekeeping.h>
 
 #include <asm/msr.h>
 #include <asm/tsc.h>
 
+#include "compat.h"
 #include "tailor_clock.h"
 
 #define TRIES 8
 
 struct bracket {
-	struct system_time_snapshot kernel;
+	struct kernel_moment kernel;
 	u64 before, after, perf, end;
 };
 
@@ -26,7 +25,7 @@ static void read_bracket(struct bracket *b)
 
 	local_irq_save(irq);
 	b->before = rdtsc_ordered();
-	ktime_get_snapshot(&b->kernel);
+	kernel_moment_read(&b->kernel);
 	b->after = rdtsc_ordered();
 	b->perf = local_clock();
 	b->end = rdtsc_ordered();
@@ -65,8 +64,8 @@ void snapshot_take(struct tailor_clock_snapshot *out)
 	out->tsc_before = best.before;
 	out->tsc = is_tsc ? best.kernel.cycles : 0;
 	out->tsc_after = best.after;
-	out->real = ktime_to_ns(best.kernel.real);
-	out->raw = ktime_to_ns(best.kernel.raw);
+	out->real = best.kernel.real;
+	out->raw = best.kernel.raw;
 	if (out->flags & TAILOR_CLOCK_VALID)
 		out->mono = line_ns(&page.mono, out->tsc);
 	out->perf = best.perf;
