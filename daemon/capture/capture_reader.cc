@@ -49,6 +49,17 @@ void CaptureReader::stop() {
 }
 
 Result<Attached> CaptureReader::attach(pid_t pid, const CaptureOptions& options) {
+  return open(pid, options, 0);
+}
+
+Result<Attached> CaptureReader::replace(SessionId old, pid_t pid, const CaptureOptions& options) {
+  CaptureOptions disabled = options;
+  disabled.start_disabled = true;
+  disabled.enable_on_exec = false;
+  return open(pid, disabled, old);
+}
+
+Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, SessionId replaces) {
   Attached attached;
   {
     std::lock_guard lock(mutex_);
@@ -63,7 +74,7 @@ Result<Attached> CaptureReader::attach(pid_t pid, const CaptureOptions& options)
   }
   attached.sources = (*session)->sources();
   attached.notes = (*session)->notes();
-  to_add_.emplace_back(attached.id, std::move(*session));
+  to_add_.push_back({attached.id, std::move(*session), replaces});
   wake();
   return attached;
 }
@@ -97,14 +108,26 @@ void CaptureReader::run() {
 }
 
 void CaptureReader::take_requests() {
-  std::vector<std::pair<SessionId, std::unique_ptr<Recording>>> added;
+  std::vector<NewMember> added;
   {
     std::lock_guard lock(mutex_);
     added.swap(to_add_);
     ended_.insert(ended_.end(), to_remove_.begin(), to_remove_.end());
     to_remove_.clear();
   }
-  for (auto& [id, session] : added) admit(id, std::move(session));
+  for (NewMember& each : added) {
+    if (each.replaces != 0) change_over(each);
+    admit(each.id, std::move(each.session));
+  }
+}
+
+void CaptureReader::change_over(const NewMember& added) {
+  const auto old = members_.find(added.replaces);
+  if (old != members_.end()) {
+    old->second.session->set_enabled(false);
+    ended_.push_back(added.replaces);
+  }
+  added.session->set_enabled(true);
 }
 
 // What this round found may still be overtaken by a record stamped before it began; the round before is past

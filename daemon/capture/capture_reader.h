@@ -51,6 +51,10 @@ class CaptureReader {
   // Any thread. Opens a recording and takes it over. Meanwhile the horizon stands still, so that what is
   // recorded while it attaches is not late.
   Result<Attached> attach(pid_t pid, const CaptureOptions& options);
+  // Any thread. A recording of the same process takes the place of `old`, with other options: no sample is
+  // taken twice, and what passes between the last sample of one and the first of the other is the time of
+  // some system calls. On failure `old` goes on.
+  Result<Attached> replace(SessionId old, pid_t pid, const CaptureOptions& options);
   // Any thread. The recording is finished on the next round.
   void remove(SessionId id);
 
@@ -60,8 +64,16 @@ class CaptureReader {
     UniqueFd pidfd;
   };
 
+  struct NewMember {
+    SessionId id;
+    std::unique_ptr<Recording> session;
+    SessionId replaces = 0;  // 0: none
+  };
+
   void run();
+  Result<Attached> open(pid_t pid, const CaptureOptions& options, SessionId replaces);
   void take_requests();
+  void change_over(const NewMember& added);
   void tell_horizon();
   void admit(SessionId id, std::unique_ptr<Recording> session);
   void end(SessionId id);
@@ -79,7 +91,7 @@ class CaptureReader {
   std::atomic<bool> stopping_ = false;
 
   std::mutex mutex_;  // guards what follows, up to the blank line
-  std::vector<std::pair<SessionId, std::unique_ptr<Recording>>> to_add_;
+  std::vector<NewMember> to_add_;
   std::vector<SessionId> to_remove_;
   std::map<SessionId, TimeNs> attaching_;  // since when
   SessionId last_id_ = 0;

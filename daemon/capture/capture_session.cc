@@ -39,7 +39,8 @@ Status CaptureSession::open_events() {
   notes_ = options_.reasons;
   bool in_our_clock = std::ranges::any_of(
       options_.events, [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; });
-  if (!in_our_clock) options_.events.push_back(sideband_only());
+  // What is there forks while it is attached, which only an event that runs can tell.
+  if (!in_our_clock || options_.start_disabled) options_.events.push_back(sideband_only());
   for (std::size_t i = 0; i < options_.events.size(); ++i) {
     const EventSpec& spec = options_.events[i];
     sources_.push_back({static_cast<std::uint16_t>(options_.first_source + i), spec.name, spec.unit,
@@ -53,14 +54,17 @@ Status CaptureSession::open_events() {
   return open_thread(kAllProcesses);
 }
 
-// The first event in our own clock carries what else is recorded of tasks and mappings.
+// The first event in our own clock carries what else is recorded of tasks and mappings; where events start
+// disabled, one of its own that runs.
 void CaptureSession::make_attrs(bool process) {
   attrs_.clear();
   bool carried = false;
   for (const EventSpec& spec : options_.events) {
-    bool carries = !carried && spec.mechanism != Mechanism::kPebs;
+    bool fits = options_.start_disabled ? &spec == &options_.events.back() : spec.mechanism != Mechanism::kPebs;
+    bool carries = !carried && fits;
     carried |= carries;
     attrs_.push_back(make_attr(spec, carries, options_, process));
+    if (carries && options_.start_disabled) attrs_.back().disabled = 0;
   }
 }
 
@@ -100,7 +104,7 @@ void CaptureSession::close_all() {
 Status CaptureSession::attach_process() {
   std::set<pid_t> seen_before;
   for (int scan = 0; scan < kMostScans; ++scan) {
-    auto threads = os::threads_of(os_, pid_);
+    auto threads = threads_now();
     if (!threads) return threads.error();
     read_early();
     std::set<pid_t> waiting;
@@ -120,6 +124,19 @@ Status CaptureSession::attach_process() {
   }
   if (opened_.empty()) return Error{fmt::format("process {} has ended", pid_), ESRCH};
   return Ok{};
+}
+
+// Those of the process and, where its children count, of all its family.
+Result<std::vector<pid_t>> CaptureSession::threads_now() {
+  auto threads = os::threads_of(os_, pid_);
+  if (!threads || !options_.follow_children || options_.enable_on_exec) return threads;
+  std::vector<pid_t> roots = options_.followed;
+  roots.push_back(pid_);
+  for (pid_t pid : os::family_of(os_, roots)) {
+    auto more = os::threads_of(os_, pid);  // an error: it has ended
+    if (more && pid != pid_) threads->insert(threads->end(), more->begin(), more->end());
+  }
+  return threads;
 }
 
 bool CaptureSession::was_inherited(pid_t tid) {
@@ -273,10 +290,11 @@ void CaptureSession::finish(ChunkSink& sink) {
   }
 }
 
-void CaptureSession::set_enabled(bool enabled) {
+bool CaptureSession::set_enabled(bool enabled) {
   unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
   // An event whose thread has ended refuses, and needs nothing.
   for (const OpenEvent& event : events_) (void)os_.perf_ioctl(event.fd.get(), request, 0);
+  return true;
 }
 
 // The kernel writes a LOST record when there is room again: at the end of a recording some losses are known

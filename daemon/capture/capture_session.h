@@ -51,7 +51,7 @@ class CaptureSession : public Recording {
   CaptureCounts counts() override;
 
   // Events stop and go on; both are also for a process that is already there.
-  void set_enabled(bool enabled);
+  bool set_enabled(bool enabled) override;
 
  private:
   struct RingSlot {
@@ -83,6 +83,7 @@ class CaptureSession : public Recording {
   bool relax(std::size_t spec, const Error& failure);
   Status join_ring(std::size_t event, int cpu, const perf_event_attr& attr);
   Status map_ring(RingSlot& slot, int fd);
+  Result<std::vector<pid_t>> threads_now();
   bool was_inherited(pid_t tid);
   void make_attrs(bool process);
   void close_all();

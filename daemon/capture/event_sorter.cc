@@ -1,79 +1,146 @@
 #include "daemon/capture/event_sorter.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace tailor::capture {
+namespace {
 
-void EventSorter::add(const Batch& batch, Batch& late) {
+// Memory for this many events of the past is not worth the copying.
+constexpr std::size_t kFewEvents = 65536;
+// Batches whose memory is kept for the next ones.
+constexpr std::size_t kSpareBatches = 64;
+
+}  // namespace
+
+void EventSorter::add(Batch&& batch, Batch& late) {
   counts_.received += batch.events.size();
-  Offsets shift = pending_.take_parts(batch);
-  for (const Event& event : batch.events) {
+  if (batch.events.empty()) return;
+  const std::uint32_t number = hold(std::move(batch));
+  Held& held = held_[number];
+  for (std::uint32_t i = 0; i < held.batch.events.size(); ++i) {
+    const Event& event = held.batch.events[i];
     if (event.time < watermark_) {
       ++counts_.late;
-      late.append(batch, event);
-      continue;
+      late.append(held.batch, event);
+      --held.left;
+    } else {
+      fresh_.push_back({event.time, number, i});
     }
-    keys_.push_back({event.time, static_cast<std::uint32_t>(pending_.events.size())});
-    pending_.append_shifted(event, shift);
   }
+  if (held.left == 0) release(number);
+}
+
+// Swaps, so that memory goes round.
+std::uint32_t EventSorter::hold(Batch&& batch) {
+  std::uint32_t number;
+  if (free_.empty()) {
+    number = static_cast<std::uint32_t>(held_.size());
+    held_.emplace_back();
+  } else {
+    number = free_.back();
+    free_.pop_back();
+  }
+  std::swap(held_[number].batch, batch);
+  held_[number].left = held_[number].batch.events.size();
+  held_events_ += held_[number].left;
+  batch.clear();
+  return number;
+}
+
+void EventSorter::release(std::uint32_t batch) {
+  held_events_ -= held_[batch].batch.events.size();
+  if (free_.size() < kSpareBatches) {
+    held_[batch].batch.clear();
+  } else {
+    held_[batch].batch = {};
+  }
+  free_.push_back(batch);
 }
 
 // Merge sort over the runs that are there already: a ring's chunk is nearly in order, so there are few.
-void EventSorter::sort_keys() {
-  auto earlier = [](const Key& a, const Key& b) { return a.time < b.time; };
+void EventSorter::sort_runs(std::vector<Key>& keys, std::vector<Key>& scratch) {
   std::vector<std::size_t> ends;
-  for (std::size_t i = 1; i <= keys_.size(); ++i) {
-    if (i == keys_.size() || earlier(keys_[i], keys_[i - 1])) ends.push_back(i);
+  for (std::size_t i = 1; i <= keys.size(); ++i) {
+    if (i == keys.size() || earlier(keys[i], keys[i - 1])) ends.push_back(i);
   }
-  scratch_.resize(keys_.size());
+  scratch.resize(keys.size());
   while (ends.size() > 1) {
     std::vector<std::size_t> merged;
     std::size_t begin = 0;
     for (std::size_t run = 0; run < ends.size(); run += 2) {
       std::size_t middle = ends[run];
       std::size_t end = run + 1 < ends.size() ? ends[run + 1] : middle;
-      std::merge(keys_.begin() + begin, keys_.begin() + middle, keys_.begin() + middle, keys_.begin() + end,
-                 scratch_.begin() + begin, earlier);
+      std::merge(keys.begin() + begin, keys.begin() + middle, keys.begin() + middle, keys.begin() + end,
+                 scratch.begin() + begin, earlier);
       merged.push_back(end);
       begin = end;
     }
-    keys_.swap(scratch_);
+    keys.swap(scratch);
     ends.swap(merged);
   }
 }
 
-// The first `count` keys leave with all that events refer to; what stays is copied together, so that words
-// and text of what has left do not pile up.
-void EventSorter::emit(std::size_t count, Batch& in_order) {
-  rest_.clear();
-  scratch_.clear();
-  for (std::size_t i = count; i < keys_.size(); ++i) {
-    scratch_.push_back({keys_[i].time, static_cast<std::uint32_t>(rest_.events.size())});
-    rest_.append(pending_, pending_.events[keys_[i].index]);
-  }
-  Offsets shift = in_order.take_parts(pending_);
-  in_order.events.reserve(in_order.events.size() + count);
-  for (std::size_t i = 0; i < count; ++i) in_order.append_shifted(pending_.events[keys_[i].index], shift);
-  counts_.emitted += count;
-  std::swap(pending_, rest_);
-  keys_.swap(scratch_);
+// What is fresh is later than most of what waits: only the end of it is moved.
+void EventSorter::merge_fresh() {
+  if (fresh_.empty()) return;
+  sort_runs(fresh_, scratch_);
+  const auto begin = keys_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto touched = std::upper_bound(begin, keys_.end(), fresh_.front(), earlier);
+  scratch_.assign(touched, keys_.end());
+  const auto at = static_cast<std::size_t>(touched - keys_.begin());
+  keys_.resize(keys_.size() + fresh_.size());
+  std::merge(scratch_.begin(), scratch_.end(), fresh_.begin(), fresh_.end(),
+             keys_.begin() + static_cast<std::ptrdiff_t>(at), earlier);
+  fresh_.clear();
 }
 
-void EventSorter::advance(TimeNs horizon, Batch& in_order) {
-  bool overfull = keys_.size() > max_pending_;
-  if (horizon <= watermark_ && !overfull) return;
-  sort_keys();
-  auto passed = std::ranges::lower_bound(keys_, horizon, {}, &Key::time);
-  auto count = static_cast<std::size_t>(passed - keys_.begin());
+// Moves the watermark; returns the end of the keys that leave.
+std::size_t EventSorter::pass(TimeNs horizon) {
+  const bool overfull = pending() > max_pending_;
+  if (horizon <= watermark_ && !overfull) return first_;
+  merge_fresh();
+  const auto begin = keys_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto passed = std::lower_bound(begin, keys_.end(), Key{horizon, 0, 0}, earlier);
+  auto end = static_cast<std::size_t>(passed - keys_.begin());
   watermark_ = std::max(watermark_, horizon);
-  if (keys_.size() - count > max_pending_) {
-    std::size_t forced = keys_.size() - count - max_pending_ / 2;
+  if (keys_.size() - end > max_pending_) {
+    const std::size_t forced = keys_.size() - end - max_pending_ / 2;
     counts_.forced += forced;
-    count += forced;
-    watermark_ = std::max(watermark_, keys_[count - 1].time);
+    end += forced;
+    watermark_ = std::max(watermark_, keys_[end - 1].time);
   }
-  emit(count, in_order);
+  counts_.emitted += end - first_;
+  return end;
+}
+
+// Memory stays within a constant of what is pending.
+void EventSorter::tidy() {
+  if (first_ == keys_.size()) {
+    keys_.clear();
+    first_ = 0;
+  } else if (first_ > keys_.size() / 2) {
+    keys_.erase(keys_.begin(), keys_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  if (held_events_ > 2 * pending() + kFewEvents) compact();
+}
+
+// Few events hold the memory of many that came with them: they move together.
+void EventSorter::compact() {
+  Batch together;
+  for (std::vector<Key>* keys : {&keys_, &fresh_}) {
+    for (std::size_t i = keys == &keys_ ? first_ : 0; i < keys->size(); ++i) {
+      const Batch& from = held_[(*keys)[i].batch].batch;
+      const Event& event = from.events[(*keys)[i].event];
+      (*keys)[i].batch = 0;
+      (*keys)[i].event = static_cast<std::uint32_t>(together.events.size());
+      together.append(from, event);
+    }
+  }
+  held_.clear();
+  free_.clear();
+  held_events_ = 0;
+  if (!together.empty()) hold(std::move(together));
 }
 
 }  // namespace tailor::capture

@@ -17,6 +17,13 @@ constexpr std::uint64_t kTagRegisters = bit(PERF_REG_X86_R13) | bit(PERF_REG_X86
 constexpr std::uint64_t kAllRegisters =
     (bit(PERF_REG_X86_IP + 1) - 1) | (bit(PERF_REG_X86_R15 + 1) - bit(PERF_REG_X86_R8));
 
+bool is_prime(std::uint64_t value) {
+  for (std::uint64_t d = 2; d * d <= value; ++d) {
+    if (value % d == 0) return false;
+  }
+  return value >= 2;
+}
+
 void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, perf_event_attr& attr) {
   attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   if (options.events.size() > 1) attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
@@ -52,13 +59,13 @@ void set_sideband(const CaptureOptions& options, perf_event_attr& attr) {
 
 }  // namespace
 
+std::uint64_t prime_at_least(std::uint64_t n) {
+  n = std::max<std::uint64_t>(n, 2);
+  while (!is_prime(n)) ++n;
+  return n;
+}
+
 std::uint64_t prime_at_most(std::uint64_t n) {
-  auto is_prime = [](std::uint64_t value) {
-    for (std::uint64_t d = 2; d * d <= value; ++d) {
-      if (value % d == 0) return false;
-    }
-    return value >= 2;
-  };
   n = std::max<std::uint64_t>(n, 2);
   while (!is_prime(n)) --n;
   return n;
@@ -115,7 +122,7 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   }
   attr.inherit = process;
   attr.inherit_thread = process && !options.follow_children;
-  attr.disabled = options.enable_on_exec;
+  attr.disabled = options.enable_on_exec || options.start_disabled;
   attr.enable_on_exec = options.enable_on_exec;
   bool one_by_one = spec.mechanism == Mechanism::kPebs && !options.large_pebs;
   attr.watermark = !one_by_one;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <linux/perf_event.h>
+#include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -46,6 +47,8 @@ EventSpec cpu_clock(std::uint64_t hz);
 
 // The greatest prime not above `n`, at least 2.
 std::uint64_t prime_at_most(std::uint64_t n);
+// The least prime not below `n`.
+std::uint64_t prime_at_least(std::uint64_t n);
 
 enum class Placement : std::uint8_t {
   kAuto,  // as choose_placement() says; per thread where a CPU's events are denied
@@ -71,7 +74,9 @@ struct CaptureOptions {
   std::uint16_t first_source = 0;          // index of the first event's Source
   std::vector<std::string> reasons;        // why these events: they become the first notes of the session
   bool enable_on_exec = false;             // nothing is recorded before the process executes a program
+  bool start_disabled = false;             // nothing is recorded before set_enabled()
   bool follow_children = false;            // forked processes too, not only threads
+  std::vector<pid_t> followed;             // with follow_children: processes that are there already
   bool callchain = false;                  // user call chains by frame pointers
   std::uint16_t max_stack = 32;
   bool context_switches = false;

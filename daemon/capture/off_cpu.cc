@@ -24,7 +24,7 @@ bool OffCpuTracker::absorb(const Batch& batch, const Event& event) {
   return true;
 }
 
-const Batch* OffCpuTracker::returned(const Event& switch_in) {
+Batch* OffCpuTracker::returned(const Event& switch_in) {
   auto wait = waits_.find(switch_in.tid);
   if (wait == waits_.end()) return nullptr;
   last_ = std::move(wait->second);

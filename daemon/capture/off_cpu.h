@@ -33,7 +33,7 @@ class OffCpuTracker {
 
   // For a switch-in: the wait that ended, a batch of one sample, valid until the next call. NULL if the
   // thread was not seen leaving.
-  const Batch* returned(const Event& switch_in);
+  Batch* returned(const Event& switch_in);
 
   // For an exit record: forgets the thread.
   void ended(const Event& exit);

@@ -47,6 +47,9 @@ class Recording {
   // closed. The recording is useless afterwards.
   virtual void finish(ChunkSink& sink) = 0;
 
+  // Samples stop and go on. False where that cannot be done.
+  virtual bool set_enabled(bool /*enabled*/) { return false; }
+
   // A descriptor to wait on for ring `index` (0 .. ring_count), -1 if none is left: the watermark of the ring
   // wakes it. After a hang-up (its thread ended) next_poll_fd() gives another one.
   virtual int poll_fd(std::size_t index) const = 0;

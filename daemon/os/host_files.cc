@@ -1,12 +1,14 @@
 #include "daemon/os/host_files.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
 #include <fstream>
+#include <set>
 
 namespace tailor::os {
 namespace {
@@ -88,7 +90,32 @@ Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid) {
   return threads;
 }
 
-Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
+std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots) {
+  std::set<pid_t> family(roots.begin(), roots.end());
+  std::vector<pid_t> waiting(family.begin(), family.end());
+  while (!waiting.empty()) {
+    const pid_t pid = waiting.back();
+    waiting.pop_back();
+    auto threads = threads_of(os, pid);
+    if (!threads) {
+      family.erase(pid);
+      continue;
+    }
+    for (pid_t tid : *threads) {
+      auto path = os.proc() / std::to_string(pid) / "task" / std::to_string(tid) / "children";
+      std::ifstream children(path);
+      for (pid_t child = 0; children >> child;) {
+        if (family.insert(child).second) waiting.push_back(child);
+      }
+    }
+  }
+  return {family.begin(), family.end()};
+}
+
+namespace {
+
+// Field `wanted`, from 3 on, of /proc/PID/stat.
+Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
   auto text = read_text(os.proc() / std::to_string(pid) / "stat");
   if (!text) return text.error();
   // The name, field 2, may hold spaces and parentheses: fields are counted from its last parenthesis.
@@ -96,15 +123,29 @@ Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
   std::size_t name_end = rest.rfind(')');
   if (name_end == std::string_view::npos) return Error{fmt::format("/proc/{}/stat has no name", pid)};
   rest.remove_prefix(name_end + 1);
-  for (int field = 3; field <= 22; ++field) {
+  for (int field = 3; field <= wanted; ++field) {
     if (rest.empty() || rest.front() != ' ') break;
     rest.remove_prefix(1);
     std::string_view word = rest.substr(0, rest.find(' '));
-    std::uint64_t start = 0;
-    if (field == 22 && parse_whole(word, start)) return start;
+    std::uint64_t value = 0;
+    if (field == wanted && parse_whole(word, value)) return value;
     rest.remove_prefix(word.size());
   }
-  return Error{fmt::format("/proc/{}/stat has no start time", pid)};
+  return Error{fmt::format("/proc/{}/stat has no number in field {}", pid, wanted)};
+}
+
+}  // namespace
+
+Result<std::uint64_t> cpu_time_of(const Os& os, pid_t pid) {
+  auto user = stat_field(os, pid, 14);
+  if (!user) return user;
+  auto system = stat_field(os, pid, 15);
+  if (!system) return system;
+  return (*user + *system) * (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
+Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
+  return stat_field(os, pid, 22);
 }
 
 Result<ProcessId> identify(const Os& os, pid_t pid) {

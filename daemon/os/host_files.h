@@ -28,6 +28,14 @@ Result<std::vector<int>> online_cpus(const Os& os);
 // Threads of a process now, ascending. An error if there is no such process.
 Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid);
 
+// `roots` and all their descendants now, each once, ascending; those that have ended are left out where they
+// are noticed. Where the kernel does not list children (CONFIG_PROC_CHILDREN), the roots alone.
+std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots);
+
+// CPU time of a process so far, of all its threads, in ns (to the kernel's clock tick); fields 14 and 15 of
+// /proc/PID/stat.
+Result<std::uint64_t> cpu_time_of(const Os& os, pid_t pid);
+
 // Field 22 of /proc/PID/stat.
 Result<std::uint64_t> start_time_of(const Os& os, pid_t pid);
 

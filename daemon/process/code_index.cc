@@ -20,15 +20,15 @@ Status CodeIndex::add(CodeState code) {
     return Error{
         fmt::format("code object {}: row tables would take more than {} bytes", code.id, limits_.bytes)};
   }
-  auto at = first_ending_after(code.base);
-  while (at != ranges_.end() && at->base < code.end) {
-    retire(at->code->id, code.loaded);
+  const std::size_t at = first_ending_after(code.base);
+  while (at < by_end_.size() && by_end_[at]->base < code.end) {
+    retire(by_end_[at]->id, code.loaded);
     ++replaced_;
-    at = first_ending_after(code.base);
   }
   bytes_ += code.bytes();
   auto kept = std::make_unique<CodeState>(std::move(code));
-  ranges_.insert(at, {kept->base, kept->end, kept.get()});
+  ends_.insert(ends_.begin() + static_cast<std::ptrdiff_t>(at), kept->end);
+  by_end_.insert(by_end_.begin() + static_cast<std::ptrdiff_t>(at), kept.get());
   live_.emplace(kept->id, std::move(kept));
   return Ok{};
 }
@@ -49,8 +49,11 @@ std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
 }
 
 const CodeState* CodeIndex::find(std::uint64_t address, TimeNs time) const {
-  const auto at = first_ending_after(address);
-  if (at != ranges_.end() && at->base <= address && at->code->loaded <= time) return at->code;
+  const std::size_t at = first_ending_after(address);
+  if (at < by_end_.size()) {
+    const CodeState* code = by_end_[at];
+    if (code->base <= address && code->loaded <= time) return code;
+  }
   // Few: what was unloaded between `time` and now.
   const CodeState* best = nullptr;
   for (auto code = retired_.rbegin(); code != retired_.rend() && (*code)->unloaded > time; ++code) {
@@ -69,9 +72,16 @@ void CodeIndex::trim(TimeNs watermark) {
   while (!retired_.empty() && retired_.front()->unloaded <= watermark) forget_oldest();
 }
 
-std::vector<CodeIndex::Range>::const_iterator CodeIndex::first_ending_after(std::uint64_t address) const {
-  return std::upper_bound(ranges_.begin(), ranges_.end(), address,
-                          [](std::uint64_t a, const Range& range) { return a < range.end; });
+// Without a branch on what is compared: addresses of samples are as good as random.
+std::size_t CodeIndex::first_ending_after(std::uint64_t address) const {
+  const std::uint64_t* first = ends_.data();
+  std::size_t count = ends_.size();
+  while (count > 0) {
+    const std::size_t half = (count + 1) / 2;
+    first += first[half - 1] <= address ? half : 0;
+    count -= half;
+  }
+  return static_cast<std::size_t>(first - ends_.data());
 }
 
 // Keeps the ends of retired objects in order, so that find() can stop at the first that is too old; agents'
@@ -79,7 +89,9 @@ std::vector<CodeIndex::Range>::const_iterator CodeIndex::first_ending_after(std:
 void CodeIndex::retire(CodeId id, TimeNs time) {
   auto node = live_.extract(id);
   std::unique_ptr<CodeState> code = std::move(node.mapped());
-  ranges_.erase(first_ending_after(code->base));
+  const auto at = static_cast<std::ptrdiff_t>(first_ending_after(code->base));
+  ends_.erase(ends_.begin() + at);
+  by_end_.erase(by_end_.begin() + at);
   code->unloaded = std::max(time, code->loaded);
   if (!retired_.empty()) code->unloaded = std::max(code->unloaded, retired_.back()->unloaded);
   retired_.push_back(std::move(code));

@@ -44,18 +44,14 @@ class CodeIndex {
   std::uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
-  struct Range {
-    std::uint64_t base, end;
-    const CodeState* code;
-  };
-
-  std::vector<Range>::const_iterator first_ending_after(std::uint64_t address) const;
+  std::size_t first_ending_after(std::uint64_t address) const;
   void retire(CodeId id, TimeNs time);
   void forget_oldest();
 
   Limits limits_;
   std::map<CodeId, std::unique_ptr<CodeState>> live_;
-  std::vector<Range> ranges_;                       // of live_, by base
+  std::vector<std::uint64_t> ends_;                 // of live_, by address
+  std::vector<const CodeState*> by_end_;            // whose ends they are
   std::deque<std::unique_ptr<CodeState>> retired_;  // by end of life
   std::size_t bytes_ = 0;
   std::uint64_t replaced_ = 0;

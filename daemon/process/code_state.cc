@@ -11,6 +11,8 @@ namespace {
 // User addresses of x86-64, five-level paging included.
 constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
 
+constexpr std::uint8_t kLeastBlockShift = 4;
+
 std::uint64_t size_of(const v1::CodeObject& code) {
   return code.size() != 0 ? code.size() : code.code().size();
 }
@@ -45,8 +47,7 @@ std::string read_rows(const v1::RowTable& rows, std::uint32_t components, CodeSt
   std::string sets = check_link_sets(rows.link_sets(), components);
   if (!sets.empty()) return sets;
   const std::uint64_t size = out.end - out.base;
-  out.offsets.reserve(static_cast<std::size_t>(count));
-  out.links.reserve(static_cast<std::size_t>(count));
+  out.rows.reserve(static_cast<std::size_t>(count));
   std::uint64_t offset = 0;
   std::uint32_t link = 0;
   for (int i = 0; i < count; ++i) {
@@ -58,20 +59,42 @@ std::string read_rows(const v1::RowTable& rows, std::uint32_t components, CodeSt
     std::string problem =
         check_row(link, flag, components, static_cast<std::uint32_t>(rows.link_sets_size()));
     if (!problem.empty()) return fmt::format("row {}: {}", i, problem);
-    out.offsets.push_back(static_cast<std::uint32_t>(offset));
-    out.links.push_back(link);
+    out.rows.push_back({static_cast<std::uint32_t>(offset), link, static_cast<v1::RowFlag>(flag)});
   }
-  out.flags.assign(rows.flags().begin(), rows.flags().end());
+  out.index_rows();
   return {};
 }
 
 }  // namespace
 
+void CodeState::index_rows() {
+  if (rows.empty()) return;
+  const std::uint64_t last_byte = end - base - 1;
+  block_shift = kLeastBlockShift;
+  while (last_byte >> block_shift > 2 * rows.size()) ++block_shift;
+  const std::uint64_t count = (last_byte >> block_shift) + 1;
+  blocks.reserve(count + 1);
+  std::uint32_t row = 0;
+  for (std::uint64_t block = 0; block <= count; ++block) {
+    while (row < rows.size() && rows[row].offset < block << block_shift) ++row;
+    blocks.push_back(row);
+  }
+}
+
+// The block says which few rows can begin between its first byte and the address. The search among them has
+// no branch that depends on what is compared: addresses of samples are as good as random.
 CodeRow CodeState::row_at(std::uint64_t address) const {
-  const auto after = std::upper_bound(offsets.begin(), offsets.end(), address - base);
-  if (after == offsets.begin()) return {};
-  const auto row = static_cast<std::size_t>(after - offsets.begin() - 1);
-  return {links[row], static_cast<v1::RowFlag>(flags[row])};
+  if (rows.empty()) return {};
+  const std::uint64_t offset = address - base;
+  const std::uint64_t block = offset >> block_shift;
+  const CodeRow* first = rows.data() + blocks[block];
+  std::size_t count = blocks[block + 1] - blocks[block];
+  while (count > 0) {
+    const std::size_t half = (count + 1) / 2;
+    first += first[half - 1].offset <= offset ? half : 0;
+    count -= half;
+  }
+  return first == rows.data() ? CodeRow{} : first[-1];
 }
 
 Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {

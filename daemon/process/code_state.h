@@ -15,7 +15,8 @@ namespace tailor::process {
 
 // One run of the row table.
 struct CodeRow {
-  std::uint32_t link = 0;  // as in Level.links
+  std::uint32_t offset = 0;  // of its first byte in the code
+  std::uint32_t link = 0;    // as in Level.links
   v1::RowFlag flag = v1::ROW_UNMAPPED;
 };
 
@@ -27,14 +28,21 @@ struct CodeState {
   std::uint64_t end = 0;   // of the one after the last
   TimeNs loaded = 0;
   TimeNs unloaded = kTimeMax;
-  std::uint64_t seen = 0;                     // the connection that spoke of it last
-  std::vector<std::uint32_t> offsets, links;  // row i begins at offsets[i]
-  std::vector<std::uint8_t> flags;            // v1::RowFlag
+  std::uint64_t seen = 0;     // the connection that spoke of it last
+  std::vector<CodeRow> rows;  // by offset
+  // The code in blocks of 2^block_shift bytes: blocks[n] rows begin before block n, the last entry is that of
+  // the end. See index_rows().
+  std::vector<std::uint32_t> blocks;
+  std::uint8_t block_shift = 0;
 
   bool contains(std::uint64_t address) const { return base <= address && address < end; }
+  // Divides the code into blocks of few rows, once `rows` are complete; without it rows are not found.
+  void index_rows();
   // The row of an address inside the code; unmapped before the first row.
   CodeRow row_at(std::uint64_t address) const;
-  std::size_t bytes() const { return sizeof(*this) + offsets.capacity() * 9; }
+  std::size_t bytes() const {
+    return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + blocks.capacity() * sizeof(std::uint32_t);
+  }
 };
 
 // Checks range, rows (growing offsets inside the code, known flags) and links (existing components of the

@@ -20,7 +20,7 @@ Status PlanIndex::add(PlanState plan) {
   }
   const auto at = after(k, plan.loaded);
   auto kept = std::make_unique<PlanState>(std::move(plan));
-  entries_.insert(at, {k, kept.get()});
+  entries_.insert(at, {k, kept->loaded, kept.get()});
   live_.emplace(kept->id, std::move(kept));
   return Ok{};
 }
@@ -56,11 +56,19 @@ void PlanIndex::trim(TimeNs watermark) {
   while (!retired_.empty() && retired_.front()->unloaded <= watermark) forget_oldest();
 }
 
-// The first entry that is of a later key, or of this key and loaded after `time`.
+// The first entry that is of a later key, or of this key and loaded after `time`. Without a branch on what is
+// compared: tags are as good as random.
 std::vector<PlanIndex::Entry>::const_iterator PlanIndex::after(std::uint32_t k, TimeNs time) const {
-  return std::partition_point(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.key < k || (entry.key == k && entry.plan->loaded <= time);
-  });
+  const Entry* first = entries_.data();
+  std::size_t count = entries_.size();
+  while (count > 0) {
+    const std::size_t half = (count + 1) / 2;
+    const Entry& entry = first[half - 1];
+    const bool before = (entry.key < k) | ((entry.key == k) & (entry.loaded <= time));
+    first += before ? half : 0;
+    count -= half;
+  }
+  return entries_.begin() + (first - entries_.data());
 }
 
 void PlanIndex::retire(PlanId id, TimeNs time) {

@@ -44,6 +44,7 @@ class PlanIndex {
  private:
   struct Entry {
     std::uint32_t key;  // slot and generation
+    TimeNs loaded;      // that of the plan
     const PlanState* plan;
   };
 

@@ -191,7 +191,7 @@ Result<ThreadTimeline*> ProcessState::timeline(std::int32_t tid) {
   if (threads_.size() >= limits_.threads) {
     return Error{fmt::format("thread {}: {} have logs already", tid, threads_.size())};
   }
-  return &threads_.emplace(tid, ThreadTimeline(limits_)).first->second;
+  return &threads_.try_emplace(tid, limits_).first->second;
 }
 
 }  // namespace tailor::process

@@ -50,10 +50,20 @@ void ThreadTimeline::reset(TimeNs time) {
 }
 
 ThreadContext ThreadTimeline::at(TimeNs time) const {
+  // Most samples lie between the same two changes as the one before, or the next two.
+  std::size_t guess = found_.load(std::memory_order_relaxed);
+  for (int tries = 0; tries < 2; ++tries, ++guess) {
+    if (guess < first_ || guess >= changes_.size() || changes_[guess].time > time) break;
+    if (guess + 1 < changes_.size() && changes_[guess + 1].time <= time) continue;
+    found_.store(guess, std::memory_order_relaxed);
+    return changes_[guess].context;
+  }
   const auto begin = changes_.begin() + static_cast<std::ptrdiff_t>(first_);
   const auto after = std::upper_bound(begin, changes_.end(), time,
                                       [](TimeNs t, const Change& change) { return t < change.time; });
-  return after == begin ? ThreadContext{} : std::prev(after)->context;
+  if (after == begin) return {};
+  found_.store(static_cast<std::size_t>(std::prev(after) - changes_.begin()), std::memory_order_relaxed);
+  return std::prev(after)->context;
 }
 
 void ThreadTimeline::trim(TimeNs watermark) {

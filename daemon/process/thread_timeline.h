@@ -3,6 +3,7 @@
 
 #include <tailor/thread_area.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -33,7 +34,7 @@ class ThreadTimeline {
   // Records that were added with a later time stay.
   void reset(TimeNs time);
 
-  // Valid back to the last trim. No allocation; O(log changes).
+  // Valid back to the last trim. No allocation; O(log changes), O(1) for times that grow from call to call.
   ThreadContext at(TimeNs time) const;
 
   // Forgets what was before `watermark`, but keeps what then held.
@@ -66,6 +67,7 @@ class ThreadTimeline {
   std::vector<Open> open_;
   std::vector<Change> changes_;  // by time; those before first_ are forgotten
   std::size_t first_ = 0;
+  mutable std::atomic<std::size_t> found_ = 0;  // where at() ended last: a guess, checked before use
   std::uint64_t unmatched_ = 0;
   std::uint64_t forgotten_early_ = 0;
 };

@@ -16,25 +16,6 @@ auto* find_or_null(const Map& map, const Key& key) {
   return it == map.end() ? nullptr : &it->second;
 }
 
-CellKey key_of(const store::SampleRecord& s) {
-  const attribute::Attribution& a = s.attribution;
-  CellKey key;
-  key.process = s.process;
-  key.plan = a.plan;
-  key.code = a.code;
-  key.execution = a.execution;
-  key.level = a.level;
-  key.link = a.link;
-  key.engine_component = a.engine_component;
-  key.source = s.source;
-  key.pipeline = a.pipeline;
-  key.how = a.how;
-  key.reason = a.reason;
-  key.quality = a.quality;
-  key.kernel = a.kernel;
-  return key;
-}
-
 }  // namespace
 
 void ProfileLoader::on_recording(const store::RecordingInfo& info) {
@@ -85,11 +66,7 @@ void ProfileLoader::on_execution(const store::ExecutionRecord& execution) {
 void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
   for (const store::SampleRecord& sample : samples) {
     if (sample.time < options_.from || sample.time > options_.to) continue;
-    Cell& cell = data_->cells[key_of(sample)];
-    const double weight = static_cast<double>(sample.weight);
-    ++cell.samples;
-    cell.weight += weight;
-    cell.weight_squares += weight * weight;
+    cells_.add(sample);
     data_->last_time = std::max(data_->last_time, sample.time);
   }
 }
@@ -103,6 +80,7 @@ void ProfileLoader::on_watermark(TimeNs watermark) {
 }
 
 Profile ProfileLoader::finish() {
+  data_->cells = cells_.take();
   std::sort(data_->executions.begin(), data_->executions.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.process, a.handle) < std::tie(b.begin, b.process, b.handle);
   });

@@ -2,7 +2,6 @@
 // everything a report may ask for. The same for a file and for the store of a running daemon.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -10,6 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/query/cell.h"
+#include "daemon/query/cell_sums.h"
 #include "daemon/query/plan_model.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
@@ -18,30 +19,6 @@
 #include "proto/base/result.h"
 
 namespace tailor::query {
-
-// Samples that no report tells apart.
-struct CellKey {
-  ProcessId process;
-  PlanId plan = 0;
-  CodeId code = 0;
-  ExecutionHandle execution = 0;
-  LevelIndex level = 0;
-  std::uint32_t link = 0;
-  std::uint32_t engine_component = 0;
-  std::uint16_t source = 0;
-  std::uint16_t pipeline = 0;
-  attribute::How how = attribute::How::kUnattributed;
-  attribute::Reason reason = attribute::Reason::kNone;
-  attribute::Quality quality = attribute::Quality::kExact;
-  bool kernel = false;
-  auto operator<=>(const CellKey&) const = default;
-};
-
-struct Cell {
-  std::uint64_t samples = 0;
-  double weight = 0;
-  double weight_squares = 0;
-};
 
 struct CodeInfo {
   PlanId plan = 0;
@@ -139,6 +116,7 @@ class ProfileLoader : public store::ProfileSink {
 
  private:
   LoadOptions options_;
+  CellSums cells_;
   std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();
 };
 

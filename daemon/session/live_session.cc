@@ -1,11 +1,14 @@
 #include "daemon/session/live_session.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <future>
 #include <utility>
 
+#include "daemon/capture/sample_cost.h"
+#include "daemon/os/host_files.h"
 #include "daemon/registration/arena_view.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/pebs_probe.h"
@@ -25,6 +28,12 @@ std::string how_to_register(const KnownProcess& process, const std::string& sock
       process.process.pid, process.comm, socket);
 }
 
+std::uint64_t own_cpu_ns() {
+  timespec ts{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &ts);
+  return static_cast<std::uint64_t>(ts.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(ts.tv_nsec);
+}
+
 std::vector<Input*> listeners(Input* journal, Pipeline& pipeline) {
   if (journal == nullptr) return {&pipeline};
   return {journal, &pipeline};
@@ -38,7 +47,12 @@ LiveSession::LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& si
       on_problem_(std::move(on_problem)),
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
-      clock_(os) {}
+      clock_(os),
+      overhead_({options_.max_overhead, options_.seed},
+                [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
+                  return capture::measure_sample_cost(os_, spec, how, pairs);
+                }),
+      cpu_before_(own_cpu_ns()) {}
 
 Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions options,
                                                         store::ProfileSink& sink, OnProblem on_problem) {
@@ -140,6 +154,7 @@ LiveStatus LiveSession::status() {
     status.pipeline = pipeline_.stats();
     status.total = pipeline_.total();
     status.capture_row = recording_.capture_row;
+    status.own_cpu_ns = own_cpu_ns() - cpu_before_;
     status.registration = server_->counters();
     status.clock_source = clock::name(clock_.model().source());
     status.clock_error_ns = clock_.model().error_bound_ns();
@@ -213,6 +228,7 @@ void LiveSession::control() {
     finish_flushes();
     tell_problems();
     if (os_.now() >= next_sweep_) sweep();
+    if (overhead_.enabled() && !last) govern();
     if (last) return;
   }
 }
@@ -238,6 +254,7 @@ void LiveSession::take(CaptureWord& word) {
       input_.advance(os_.now());
       input_.on_process_ended(known->process);
     }
+    overhead_.end(known->process);
     sampled_.erase(known);
   }
 }
@@ -296,7 +313,7 @@ void LiveSession::sweep() {
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const ProcessEntry& entry) {
     if (entry.connection != 0 || entry.ended != kTimeMax || is_sampled(entry.id())) return;
-    auto now = identify(os_, entry.id().pid);
+    auto now = session::identify(os_, entry.id().pid);
     if (!now.ok() || (entry.id().start != 0 && now->start != entry.id().start)) ended.push_back(entry.id());
   });
   for (ProcessId process : ended) {
@@ -305,17 +322,66 @@ void LiveSession::sweep() {
   }
 }
 
+// Costs are measured again, and the periods of those whose turn it is drawn anew.
+void LiveSession::govern() {
+  const std::vector<ProcessId> due = overhead_.due(os_.now());
+  if (due.empty()) return;
+  overhead_.check();
+  for (ProcessId process : due) {
+    const auto sampled = std::ranges::find(sampled_, process, &Sampled::process);
+    if (sampled != sampled_.end() && !sampled->detached) resample(*sampled);
+  }
+}
+
+void LiveSession::resample(Sampled& sampled) {
+  capture::CaptureOptions options =
+      overhead_.draw(sampled.process, os_.now(), progress_of(sampled.process));
+  if (options.follow_children) {
+    pipeline_.processes().for_each([&](const ProcessEntry& entry) {
+      if (entry.ended == kTimeMax) options.followed.push_back(entry.id().pid);
+    });
+  }
+  auto attached = reader_->replace(sampled.session, sampled.process.pid, options);
+  if (!attached.ok()) {
+    if (attached.error().code != ESRCH) on_problem_({sampled.process, "the old period stays: " + attached.error().message});
+    return;
+  }
+  sampled.session = attached->id;
+  tell_recording(sampled.process);
+}
+
+TargetProgress LiveSession::progress_of(ProcessId process) {
+  TargetProgress progress;
+  if (auto cpu = os::cpu_time_of(os_, process.pid); cpu.ok()) progress.cpu_ns = *cpu;
+  if (const ProcessEntry* entry = pipeline_.processes().find(process)) progress.samples = entry->samples_by_source;
+  return progress;
+}
+
 Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {
   capture::CaptureOptions settled = options;
   const std::string fallback = settle_large_pebs(settled, clock_.model().perf_line().has_value(), [this] {
     if (!pebs_times_) pebs_times_ = probe_pebs_times(os_);
     return *pebs_times_;
   });
+  if (overhead_.enabled()) {
+    // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
+    if (settled.sampled_by == capture::SampledBy::kBpf) {
+      return Error{"--max-overhead: not where BPF takes the samples; leave out --source bpf"};
+    }
+    settled.sampled_by = capture::SampledBy::kPerf;
+    Status governed = overhead_.begin(process.process, os_.now(), settled);
+    if (!governed.ok()) return governed;
+  }
   auto attached = reader_->attach(process.process.pid, settled);
-  if (!attached.ok()) return attached.error();
+  if (!attached.ok()) {
+    overhead_.end(process.process);
+    return attached.error();
+  }
   if (!fallback.empty()) attached->notes.push_back(fallback);
   input_.on_known_process(process);
-  tell_recording(*attached);
+  if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
+  notes_ = attached->notes;
+  tell_recording(process.process);
   sampled_.push_back({process.process, attached->id});
   if (!is_registered(process.process)) {
     ForeignProcess foreign(os_, process.process);
@@ -354,13 +420,14 @@ void LiveSession::tell_clock() {
   input_.on_recording(recording_);
 }
 
-void LiveSession::tell_recording(const capture::Attached& attached) {
-  std::string notes;
-  for (const std::string& note : attached.notes) notes += (notes.empty() ? "" : "; ") + note;
-  const bool known = recording_.sources.size() == attached.sources.size() && recording_.capture_row == notes;
-  if (known) return;
-  recording_.sources = attached.sources;
-  recording_.capture_row = std::move(notes);
+// `process`: the one that is sampled from now on, or with other periods.
+void LiveSession::tell_recording(ProcessId process) {
+  std::string row;
+  std::vector<std::string> notes = notes_;
+  if (std::string overhead = overhead_.words(process); !overhead.empty()) notes.push_back(std::move(overhead));
+  for (const std::string& note : notes) row += (row.empty() ? "" : "; ") + note;
+  if (std::exchange(recording_.capture_row, row) == row && told_sources_ == recording_.sources.size()) return;
+  told_sources_ = recording_.sources.size();
   input_.on_recording(recording_);
 }
 

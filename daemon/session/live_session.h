@@ -24,6 +24,7 @@
 #include "daemon/session/capture_queue.h"
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/live_clock.h"
+#include "daemon/session/overhead_control.h"
 #include "daemon/session/pipeline.h"
 #include "daemon/session/tee.h"
 #include "proto/base/result.h"
@@ -35,6 +36,8 @@ struct LiveOptions {
   mode_t agent_socket_mode = 0660;
   PipelineOptions pipeline;
   capture::CaptureOptions capture;  // of every process that is sampled
+  double max_overhead = 0;          // share of a target's CPU time, 0: no bound
+  std::uint64_t seed = 0;           // of the periods that max_overhead makes
   bool sample_registered = false;   // attach to each process that registers and is not sampled yet
   std::string command;              // for the profile: what was asked for
   Input* journal = nullptr;         // hears every input first; must outlive the session
@@ -52,6 +55,7 @@ struct LiveStatus {
   PipelineStats pipeline;
   store::Accounting total;  // of all processes
   std::string capture_row;  // what could not be sampled, and why
+  std::uint64_t own_cpu_ns = 0;  // of this program, since the session began
   registration::Counters registration;
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
@@ -122,12 +126,15 @@ class LiveSession : private registration::Sink {
   void tell_dropped(ProcessId process);
   void speak_for_foreign();
   void sweep();
+  void govern();
+  void resample(Sampled& sampled);
+  TargetProgress progress_of(ProcessId process);
   void tell_clock();
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
   bool is_sampled(ProcessId process) const;
   bool is_registered(ProcessId process);
   std::string sample_registered(const registration::PeerConnected& event);
-  void tell_recording(const capture::Attached& attached);
+  void tell_recording(ProcessId process);
 
   os::Os& os_;
   LiveOptions options_;
@@ -135,7 +142,9 @@ class LiveSession : private registration::Sink {
   Pipeline pipeline_;
   Tee input_;
   LiveClock clock_;
+  OverheadControl overhead_;
   store::RecordingInfo recording_;
+  std::size_t told_sources_ = 0;  // of recording_, when it was told
   CaptureQueue queue_;
   bpf::Opener opener_;
   std::unique_ptr<capture::CaptureReader> reader_;
@@ -146,6 +155,8 @@ class LiveSession : private registration::Sink {
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   TimeNs next_sweep_ = kTimeMin;
+  std::vector<std::string> notes_;  // of what is sampled; control thread
+  std::uint64_t cpu_before_ = 0;    // own CPU time when the session began
 
   struct Flush {
     TimeNs until;     // everything up to here

@@ -16,15 +16,13 @@ namespace {
 constexpr std::size_t kSamplesAtOnce = 4096;
 
 // The tag is where the agent said it keeps it, whatever register the recording was opened for.
-capture::Event with_tag(const ProcessEntry& entry, const capture::Batch& batch, const capture::Event& event) {
-  capture::Event tagged = event;
-  if (entry.record.registered == kTimeMin) return tagged;
+void take_tag(const ProcessEntry& entry, const capture::Batch& batch, capture::Event& event) {
+  if (entry.record.registered == kTimeMin) return;
   std::optional<std::uint64_t> tag;
   if (entry.record.tag_strategy == v1::TAGS_R15) tag = batch.reg(event, PERF_REG_X86_R15);
   if (entry.record.tag_strategy == v1::TAGS_SWIFTSELF) tag = batch.reg(event, PERF_REG_X86_R13);
-  tagged.has_tag = tag.has_value();
-  tagged.tag = tag.value_or(0);
-  return tagged;
+  event.has_tag = tag.has_value();
+  event.tag = tag.value_or(0);
 }
 
 }  // namespace
@@ -76,7 +74,7 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
   }
   adopt_nameless(*layout, decoded_);
   count_losses(*layout, decoded_);
-  sorter_.add(decoded_, late_);
+  sorter_.add(std::move(decoded_), late_);
   take_late(late_);
 }
 
@@ -164,8 +162,8 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
 }
 
 // A late sample may have lost the code it ran in: it is counted, not guessed at. The rest is still of use.
-void Pipeline::take_late(const capture::Batch& late) {
-  for (const capture::Event& event : late.events) {
+void Pipeline::take_late(capture::Batch& late) {
+  for (capture::Event& event : late.events) {
     if (event.kind != capture::Kind::kSample) {
       handle(late, event);
       continue;
@@ -181,9 +179,8 @@ void Pipeline::move_watermark(TimeNs watermark) {
     tell_changes();
     return;
   }
-  in_order_.clear();
-  sorter_.advance(watermark, in_order_);
-  for (const capture::Event& event : in_order_.events) handle(in_order_, event);
+  sorter_.advance(watermark,
+                  [this](const capture::Batch& batch, capture::Event& event) { handle(batch, event); });
   flush_samples();
   tell_changes();
   sink_.on_watermark(watermark);
@@ -191,13 +188,13 @@ void Pipeline::move_watermark(TimeNs watermark) {
   table_.trim(watermark);
 }
 
-void Pipeline::handle(const capture::Batch& batch, const capture::Event& event) {
+void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
   switch (event.kind) {
     case capture::Kind::kSample:
       if (!off_cpu_.absorb(batch, event)) sample(batch, event);
       return;
     case capture::Kind::kSwitchIn:
-      if (const capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
+      if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
       return;
     case capture::Kind::kComm:
       return name_thread(batch, event);
@@ -212,7 +209,7 @@ void Pipeline::handle(const capture::Batch& batch, const capture::Event& event) 
   }
 }
 
-void Pipeline::sample(const capture::Batch& batch, const capture::Event& event) {
+void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
   ProcessEntry* entry = owner(event.pid, event.time);
   store::Accounting& totals = accounting(entry);
   ++totals.received;
@@ -224,25 +221,26 @@ void Pipeline::sample(const capture::Batch& batch, const capture::Event& event) 
     entry->record.first_seen = event.time;
     entry->record_changed = true;
   }
-  const capture::Event evidence = with_tag(*entry, batch, event);
-  store::SampleRecord record;
+  take_tag(*entry, batch, event);
+  store::SampleRecord& record = samples_.emplace_back();
   record.time = event.time;
   record.process = entry->id();
   record.tid = event.tid;
   record.cpu = event.cpu;
   record.source = event.source;
   record.mode = event.mode;
-  record.has_tag = evidence.has_tag;
+  record.has_tag = event.has_tag;
   record.weight = event.weight;
   record.ip = event.ip;
   record.user_ip = event.user_ip;
-  record.tag = evidence.tag;
+  record.tag = event.tag;
   record.address = event.has_address ? event.address : 0;
-  record.attribution = attribute::attribute(evidence, batch.chain(event), &entry->state);
+  record.attribution = attribute::attribute(event, batch.chain(event), &entry->state);
   const bool found = record.attribution.how != attribute::How::kUnattributed;
   ++(found ? totals.attributed : totals.unattributed);
   ++stats_.samples;
-  samples_.push_back(record);
+  if (event.source >= entry->samples_by_source.size()) entry->samples_by_source.resize(event.source + 1u);
+  ++entry->samples_by_source[event.source];
   if (samples_.size() >= kSamplesAtOnce) flush_samples();
 }
 

@@ -78,10 +78,10 @@ class Pipeline : public Input {
  private:
   static void adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch);
   void count_losses(const capture::RingLayout& layout, const capture::Batch& batch);
-  void take_late(const capture::Batch& late);
+  void take_late(capture::Batch& late);
   void move_watermark(TimeNs watermark);
-  void handle(const capture::Batch& batch, const capture::Event& event);
-  void sample(const capture::Batch& batch, const capture::Event& event);
+  void handle(const capture::Batch& batch, capture::Event& event);
+  void sample(const capture::Batch& batch, capture::Event& event);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void process_started(const capture::Event& event);
   void thread_ended(const capture::Event& event);
@@ -105,7 +105,7 @@ class Pipeline : public Input {
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;
-  capture::Batch decoded_, late_, in_order_;
+  capture::Batch decoded_, late_;
   std::vector<store::SampleRecord> samples_;
 };
 

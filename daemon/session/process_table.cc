@@ -39,12 +39,16 @@ ProcessEntry* ProcessTable::find(ProcessId id) {
 }
 
 ProcessEntry* ProcessTable::at(std::int32_t pid, TimeNs time) {
-  const auto found = by_pid_.find(pid);
-  if (found == by_pid_.end()) return nullptr;
-  for (auto entry = found->second.rbegin(); entry != found->second.rend(); ++entry) {
+  if (last_ == nullptr || last_pid_ != pid) {
+    const auto found = by_pid_.find(pid);
+    if (found == by_pid_.end()) return nullptr;
+    last_ = &found->second;
+    last_pid_ = pid;
+  }
+  for (auto entry = last_->rbegin(); entry != last_->rend(); ++entry) {
     if ((*entry)->since <= time) return entry->get();
   }
-  return found->second.front().get();
+  return last_->front().get();
 }
 
 ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
@@ -54,6 +58,7 @@ ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
 }
 
 void ProcessTable::trim(TimeNs watermark) {
+  last_ = nullptr;
   for (auto it = by_pid_.begin(); it != by_pid_.end();) {
     size_ -= std::erase_if(it->second, [&](const auto& entry) {
       const bool over = entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;

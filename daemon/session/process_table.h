@@ -31,6 +31,7 @@ struct ProcessEntry {
   bool record_changed = true;
   store::Accounting accounting;
   bool accounting_changed = false;
+  std::vector<std::uint64_t> samples_by_source;
   TimeNs since;             // samples of its pid from here on are its
   TimeNs ended = kTimeMax;  // nothing of it comes after
 
@@ -81,6 +82,8 @@ class ProcessTable {
   process::Limits limits_;
   std::map<std::int32_t, Entries> by_pid_;
   std::size_t size_ = 0;
+  std::int32_t last_pid_ = 0;  // of last_, which may be NULL: at() is asked for one process many times
+  Entries* last_ = nullptr;
   store::Accounting forgotten_;
 };
 

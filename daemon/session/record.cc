@@ -121,6 +121,7 @@ RecordOutcome outcome_of(int exit_code, LiveSession& session, const store::FileW
   outcome.total = status.total;
   outcome.pipeline = status.pipeline;
   outcome.capture_row = status.capture_row;
+  outcome.own_cpu_ns = status.own_cpu_ns;
   outcome.samples_written = file.stats().samples;
   outcome.bytes_written = file.stats().bytes;
   return outcome;
@@ -138,6 +139,8 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   live.agent_socket_mode = 0600;
   live.capture = std::move(*capture);
   live.command = joined(options.command);
+  live.max_overhead = options.max_overhead;
+  live.seed = options.seed;
 
   auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});
   if (!command.ok()) return command.error();
@@ -163,14 +166,17 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   if (!session.ok()) return session.error();
   Status attached = (*session)->attach({*process, comm_of(os, command->pid())}, live.capture);
   if (!attached.ok()) return attached.error();
+  const TimeNs began = os.now();
   Status started = command->start();
   if (!started.ok()) return started.error();
 
   const int exit_code = wait_for(command->pid(), *pidfd, signals);
+  const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
   (*session)->stop();
   Status finished = (*file)->finish();
   if (!finished.ok()) return finished.error();
   RecordOutcome outcome = outcome_of(exit_code, **session, **file);
+  outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
   if (journal != nullptr) {
     Status kept = journal->finish();

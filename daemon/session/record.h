@@ -21,12 +21,15 @@ struct RecordOptions {
   std::vector<std::string> events = {"cpu-clock"};  // presets and names: daemon/capture/event_selection.h
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   bool callchain = false;  // for engines that give no tags
+  double max_overhead = 0;  // share of the command's CPU time, 0: no bound
+  std::uint64_t seed = 0;   // of the periods that max_overhead makes
 };
 
 struct RecordOutcome {
   int exit_code = 0;        // of the command; 128 + n if signal n ended it
   store::Accounting total;  // of all processes
   PipelineStats pipeline;
+  std::uint64_t own_cpu_ns = 0, wall_ns = 0;  // of the recorder, while it recorded
   std::string capture_row;  // what could not be sampled, and why; empty: everything asked for
   std::uint64_t samples_written = 0;
   std::uint64_t bytes_written = 0;

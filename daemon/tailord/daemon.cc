@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
+#include <random>
 #include <utility>
 
 #include "daemon/query/executions.h"
@@ -48,6 +49,8 @@ session::LiveOptions live_options(const Options& options, session::Input* journa
   live.capture.callchain = options.callchain;
   live.capture.sampled_by = options.sampled_by;
   live.sample_registered = true;
+  live.max_overhead = options.max_overhead;
+  live.seed = std::random_device{}();
   live.command = "tailord";
   live.journal = journal;
   return live;

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "daemon/session/host_info.h"
+#include "daemon/session/overhead_control.h"
 #include "proto/control/paths.h"
 
 namespace tailor::tailord {
@@ -29,6 +30,15 @@ Parsed parse(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
   app.add_flag("--callchain", o.callchain,
                "Also record user call chains, for engines without tags (costs more)");
+  app.add_option_function<std::string>("--max-overhead",
+                                       [&o](const std::string& text) {
+                                         o.max_overhead = *session::parse_percentage(text);
+                                       },
+                                       "Sample less often if samples cost a process more of its CPU time: 1%")
+      ->check([](const std::string& text) {
+        auto share = session::parse_percentage(text);
+        return share.ok() ? std::string() : share.error().message;
+      });
   app.add_option("--journal", o.journal, "Keep every input in this file, for `tailor replay`");
   app.add_option("--keep-megabytes", o.keep_megabytes, "Oldest profiles go beyond this size, 0: never")
       ->capture_default_str();

@@ -27,7 +27,7 @@ class ChunkCollector : public capture::ChunkSink {
   void on_chunk(capture::RingChunk&& chunk) override {
     capture::Batch batch;
     decoders_.at(chunk.ring).decode(chunk.bytes, batch);
-    sorter.add(batch, late);
+    sorter.add(std::move(batch), late);
     bytes += chunk.bytes.size();
   }
   void on_round(TimeNs horizon) override {

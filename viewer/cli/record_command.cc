@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
+#include <random>
+
 #include "daemon/journal/replay.h"
 #include "daemon/os/os.h"
+#include "daemon/session/overhead_control.h"
 #include "daemon/session/record.h"
 #include "viewer/cli/attach.h"
 #include "viewer/cli/command.h"
@@ -30,6 +33,10 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
       "{} samples, {} of them attributed, {} lost; {} bytes in {}", grouped(outcome.samples_written),
       percent(known > 0 ? static_cast<double>(total.attributed) / known : 0),
       grouped(total.lost_ring + total.lost_hardware), grouped(outcome.bytes_written), options.output));
+  if (options.max_overhead > 0 && outcome.wall_ns > 0) {
+    say(fmt::format("the recorder itself used {} of a core",
+                    percent(static_cast<double>(outcome.own_cpu_ns) / static_cast<double>(outcome.wall_ns))));
+  }
   if (outcome.samples_written > 0) say(fmt::format("next: tailor report {}", options.output));
 }
 
@@ -70,6 +77,18 @@ void add_record(CLI::App& app, Action& action) {
       .add_option("--source", options->record.sampled_by,
                   "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
       ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
+  command
+      .add_option_function<std::string>(
+          "--max-overhead",
+          [options](const std::string& text) {
+            options->record.max_overhead = *session::parse_percentage(text);
+            options->record.seed = std::random_device{}();
+          },
+          "Sample less often if samples cost the command more of its CPU time: 1%")
+      ->check([](const std::string& text) {
+        auto share = session::parse_percentage(text);
+        return share.ok() ? std::string() : share.error().message;
+      });
   command.add_flag("--callchain", options->record.callchain,
                    "Call stacks too, for engines without tags (costs more)");
   command.add_option("--journal", options->record.journal,

@@ -1,10 +1,13 @@
-// record_command HZ FILE COMMAND [ARG...]: capture alone, as the daemon does it, with raw bytes written to
-// FILE as perf record writes them. Says at the end what it saw.
+// record_command HZ FILE [--payload ip|time|register|stack] COMMAND [ARG...]: capture alone, as the daemon does
+// it, with raw bytes written to FILE as perf record writes them. Says at the end what it saw.
+#include <asm/perf_regs.h>
 #include <sys/wait.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/capture/capture_reader.h"
@@ -36,16 +39,57 @@ class FileSink : public capture::ChunkSink {
   std::FILE* file_;
 };
 
+// The operating system, but samples carry what the payload says.
+class PayloadOs : public os::Os {
+ public:
+  explicit PayloadOs(std::string payload) : payload_(std::move(payload)) {}
+
+  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
+                                   unsigned long flags) override {
+    if (payload_ == "ip" || payload_ == "time") {
+      attr.sample_type = PERF_SAMPLE_IP;
+      attr.sample_regs_user = 0;
+      if (payload_ == "time") attr.sample_type |= PERF_SAMPLE_TIME;
+    } else if (payload_ == "register" || payload_ == "stack") {
+      attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+      attr.sample_regs_user = 1u << PERF_REG_X86_R15;
+    }
+    if (payload_ == "stack") {
+      attr.sample_type |= PERF_SAMPLE_STACK_USER;
+      attr.sample_stack_user = 8192;
+    }
+    return os_.perf_event_open(attr, pid, cpu, group, flags);
+  }
+  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
+    return os_.perf_ioctl(fd, request, argument);
+  }
+  Result<std::uint64_t> perf_event_id(int fd) override { return os_.perf_event_id(fd); }
+  Result<std::size_t> read(int fd, std::span<std::byte> into) override { return os_.read(fd, into); }
+  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override { return os_.map_ring(fd, bytes); }
+  Result<UniqueFd> pidfd_open(pid_t pid) override { return os_.pidfd_open(pid); }
+  Result<std::unique_ptr<os::Poller>> make_poller() override { return os_.make_poller(); }
+  TimeNs now() override { return os_.now(); }
+  const std::filesystem::path& proc() const override { return os_.proc(); }
+  const std::filesystem::path& sys() const override { return os_.sys(); }
+
+ private:
+  os::Os& os_ = os::real();
+  std::string payload_;
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 4) return 2;
-  auto command = os::LaunchedCommand::launch(std::vector<std::string>(argv + 3, argv + argc));
+  const bool chosen = argc > 5 && std::string_view(argv[3]) == "--payload";
+  const int first = chosen ? 5 : 3;
+  PayloadOs os(chosen ? argv[4] : "");
+  auto command = os::LaunchedCommand::launch(std::vector<std::string>(argv + first, argv + argc));
   if (!command) return 1;
   FileSink sink(argv[2]);
   capture::CaptureCounts counts;
   capture::CaptureReader reader(
-      os::real(), sink, [&counts](capture::SessionId, const capture::CaptureCounts& last) { counts = last; });
+      os, sink, [&counts](capture::SessionId, const capture::CaptureCounts& last) { counts = last; });
   capture::CaptureOptions options;
   options.events = {capture::cpu_clock(std::strtoull(argv[1], nullptr, 10))};
   options.enable_on_exec = true;

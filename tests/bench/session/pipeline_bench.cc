@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/profile.h"
 #include "daemon/session/pipeline.h"
 #include "daemon/store/file_writer.h"
 #include "tests/support/collecting_sink.h"
@@ -14,8 +15,8 @@
 namespace tailor::session {
 namespace {
 
-constexpr int kSamples = 100'000, kSamplesARead = 1000;
-constexpr TimeNs kStart = 1'000'000, kStep = 50'000, kEnd = 10'000'000'000;
+constexpr int kSamples = 1'000'000, kSamplesARead = 1000;
+constexpr TimeNs kStart = 1'000'000, kStep = 50'000, kEnd = 100'000'000'000;
 
 // Keeps nothing.
 class NoSink : public test::CollectingSink {
@@ -23,9 +24,23 @@ class NoSink : public test::CollectingSink {
   void on_samples(std::span<const store::SampleRecord> v) override { benchmark::DoNotOptimize(v.data()); }
 };
 
-// One process, two threads, a sample every 50 us, read twenty times a second.
-void feed(Pipeline& pipeline, benchmark::State& bench) {
-  bench.PauseTiming();
+// Two threads, a sample every 50 us, read twenty times a second.
+const std::vector<capture::RingChunk>& chunks() {
+  static const std::vector<capture::RingChunk> made = [] {
+    NoSink sink;
+    Pipeline unused(sink);
+    test::ScriptedInput script(unused);
+    std::vector<capture::RingChunk> all;
+    for (int i = 0; i < kSamples; ++i) {
+      script.sample(42, 44 + i % 2, kStart + i * kStep, 0x10010 + static_cast<std::uint64_t>(i * 7) % 48);
+      if (i % kSamplesARead == kSamplesARead - 1) all.push_back(script.take());
+    }
+    return all;
+  }();
+  return made;
+}
+
+void feed(Pipeline& pipeline) {
   test::ScriptedInput script(pipeline);
   script.open();
   const ProcessId process{42, 7};
@@ -33,14 +48,8 @@ void feed(Pipeline& pipeline, benchmark::State& bench) {
   script.load(process, 2, test::small_plan(1));
   script.load(process, 2, test::small_code(11, 1, 0x10000));
   script.settle(process, kEnd);
-  std::vector<capture::RingChunk> chunks;
-  for (int i = 0; i < kSamples; ++i) {
-    script.sample(42, 44 + i % 2, kStart + i * kStep, 0x10010 + static_cast<std::uint64_t>(i * 7) % 48);
-    if (i % kSamplesARead == kSamplesARead - 1) chunks.push_back(script.take());
-  }
-  bench.ResumeTiming();
   TimeNs now = kStart;
-  for (const capture::RingChunk& chunk : chunks) {
+  for (const capture::RingChunk& chunk : chunks()) {
     pipeline.on_chunk(chunk);
     pipeline.on_round(now);
     pipeline.advance(now += kSamplesARead * kStep);
@@ -49,21 +58,36 @@ void feed(Pipeline& pipeline, benchmark::State& bench) {
 }
 
 void attributed(benchmark::State& bench) {
+  chunks();
   for (auto _ : bench) {
     NoSink sink;
     Pipeline pipeline(sink);
-    feed(pipeline, bench);
+    feed(pipeline);
   }
   bench.SetItemsProcessed(bench.iterations() * kSamples);
 }
 BENCHMARK(attributed)->Unit(benchmark::kMillisecond);
 
+// Added up as a report does it: by execution, component and everything else it tells apart.
+void aggregated(benchmark::State& bench) {
+  chunks();
+  for (auto _ : bench) {
+    query::ProfileLoader sums({});
+    Pipeline pipeline(sums);
+    feed(pipeline);
+    benchmark::DoNotOptimize(sums.finish().cells().size());
+  }
+  bench.SetItemsProcessed(bench.iterations() * kSamples);
+}
+BENCHMARK(aggregated)->Unit(benchmark::kMillisecond);
+
 void written(benchmark::State& bench) {
+  chunks();
   for (auto _ : bench) {
     std::string profile;
     auto file = store::FileWriter::on(std::make_unique<test::MemoryOutput>(profile));
     Pipeline pipeline(*file);
-    feed(pipeline, bench);
+    feed(pipeline);
     (void)file->finish();
   }
   bench.SetItemsProcessed(bench.iterations() * kSamples);

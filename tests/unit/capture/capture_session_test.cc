@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "daemon/capture/placement.h"
 #include "daemon/capture/record_decoder.h"
@@ -287,6 +288,43 @@ TEST(CaptureSession, RepeatedCyclesLeaveNothingOpen) {
     (*session)->finish(sink);
   }
   EXPECT_EQ(descriptors(), before);
+}
+
+TEST(CaptureSession, OneThatStartsDisabledStillTellsForks) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  CaptureOptions options = clock_options();
+  options.start_disabled = true;
+  auto session = CaptureSession::open(os, 10, options);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  ASSERT_EQ((*session)->sources().size(), 2u);
+  EXPECT_EQ((*session)->sources()[0].name, "cpu-clock");
+  int running = 0;
+  for (const auto& event : os.opened()) {
+    EXPECT_NE(event.attr.disabled, event.attr.task);
+    EXPECT_EQ(event.attr.task, event.attr.config == PERF_COUNT_SW_DUMMY);
+    running += !event.attr.disabled;
+  }
+  EXPECT_EQ(running, 2);  // one a CPU
+}
+
+TEST(CaptureSession, FollowsTheFamilyThatIsThereAlready) {
+  FakeOs os;
+  os.add_threads(10, {10, 11});
+  os.add_threads(20, {20, 21});
+  os.add_threads(30, {30});
+  os.add_threads(40, {40});  // no relative, but known to belong here
+  os.add_threads(50, {50});
+  os.proc_files().write("10/task/11/children", "20 \n");
+  os.proc_files().write("20/task/20/children", "30 99 \n");  // 99 has ended
+  CaptureOptions options = clock_options();
+  options.follow_children = true;
+  options.followed = {40, 20};
+  auto session = CaptureSession::open(os, 10, options);
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  std::set<pid_t> threads;
+  for (const auto& event : os.opened()) EXPECT_TRUE(threads.insert(event.pid).second || event.cpu == 1);
+  EXPECT_EQ(threads, (std::set<pid_t>{10, 11, 20, 21, 30, 40}));
 }
 
 }  // namespace

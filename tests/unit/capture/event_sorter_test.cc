@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <random>
+#include <string>
+#include <utility>
 
 namespace tailor::capture {
 namespace {
@@ -69,8 +71,8 @@ TEST(EventSorter, EqualTimesKeepTheirOrderOfArrival) {
   first.events[1].tid = 2;
   Batch second = batch_of({7});
   second.events[0].tid = 3;
-  sorter.add(first, late);
-  sorter.add(second, late);
+  sorter.add(std::move(first), late);
+  sorter.add(std::move(second), late);
   sorter.advance(8, out);
   ASSERT_EQ(out.events.size(), 4u);
   EXPECT_EQ(out.events[1].tid, 1);
@@ -111,6 +113,38 @@ TEST(EventSorter, NothingIsLostWhateverTheOrder) {
   EXPECT_EQ(out.events.size() + late.events.size(), given);
   EXPECT_EQ(sorter.counts().emitted + sorter.counts().late, sorter.counts().received);
   EXPECT_GT(late.events.size(), 0u);
+}
+
+// A stable sort of everything is what must come out, with every text, however batches stay behind.
+TEST(EventSorter, IsAStableSortWhateverStaysBehind) {
+  std::mt19937 random(12);
+  EventSorter sorter;
+  Batch out, late;
+  std::vector<std::pair<TimeNs, std::string>> expected, got;
+  std::size_t number = 0;
+  for (int round = 0; round < 400; ++round) {
+    Batch batch;
+    for (int i = 0; i < 500; ++i) {
+      // One in a hundred is far ahead and keeps its batch's memory.
+      const TimeNs ahead = random() % 100 == 0 ? 100'000 : static_cast<TimeNs>(random() % 50);
+      const std::string text = std::to_string(number++);
+      Batch one = batch_of({round * 10 + ahead}, text);
+      expected.emplace_back(one.events[0].time, text);
+      batch.append(one, one.events[0]);
+    }
+    sorter.add(std::move(batch), late);
+    EXPECT_TRUE(batch.empty());
+    sorter.advance(round * 10, [&](const Batch& from, const Event& event) {
+      got.emplace_back(event.time, from.text_of(event));
+    });
+  }
+  sorter.advance(kTimeMax, [&](const Batch& from, const Event& event) {
+    got.emplace_back(event.time, from.text_of(event));
+  });
+  std::ranges::stable_sort(expected, {}, &std::pair<TimeNs, std::string>::first);
+  EXPECT_EQ(got, expected);
+  EXPECT_TRUE(late.empty());
+  EXPECT_EQ(sorter.pending(), 0u);
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ TEST(CodeIndex, HoldsNoMoreThanItsLimitsThoughNobodyTrims) {
   CodeIndex index(limits);
   for (CodeId id = 1; id <= 1000; ++id) {
     CodeState code = object(id, id * 100, 50, static_cast<TimeNs>(id));
-    code.offsets.resize(id % 7 * 100);
+    code.rows.resize(id % 7 * 100);
     ASSERT_TRUE(index.add(std::move(code)).ok());
     ASSERT_TRUE(index.remove(id, static_cast<TimeNs>(id + 1)));
     EXPECT_LE(index.size(), 9u);

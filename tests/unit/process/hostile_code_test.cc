@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <random>
 #include <string>
+#include <vector>
 
 #include "daemon/process/code_state.h"
 #include "tests/support/engine_words.h"
@@ -29,6 +31,27 @@ TEST(CheckCode, BytesBeforeTheFirstRowAreUnmapped) {
   CodeState code = check_code(small_code(5, 1, 0x1000, 16, {{8, 2}}), &plan, {}).value();
   EXPECT_EQ(code.row_at(0x1007).flag, v1::ROW_UNMAPPED);
   EXPECT_EQ(code.row_at(0x1008).link, 2u);
+}
+
+// However rows are spread, the index finds what a walk over all of them finds.
+TEST(CheckCode, EveryAddressHasTheRowOfAWalk) {
+  std::mt19937 random(9);
+  PlanState plan = check_plan(small_plan(1), {}).value();
+  for (std::uint32_t spread : {1u, 3u, 16u, 200u, 20'000u}) {
+    std::vector<test::RowWord> rows;
+    auto offset = static_cast<std::uint32_t>(random() % spread);
+    for (int i = 0; i < 100; ++i, offset += static_cast<std::uint32_t>(1 + random() % spread)) {
+      rows.push_back({offset, static_cast<std::uint32_t>((random() % 6 + 1) << 1)});
+    }
+    const auto size = static_cast<std::uint32_t>(offset + 1 + random() % 1000);
+    CodeState code = check_code(small_code(5, 1, 0x1000, size, rows), &plan, {}).value();
+    std::uint32_t expected = 0;
+    std::size_t next = 0;
+    for (std::uint32_t at = 0; at < size; ++at) {
+      if (next < rows.size() && rows[next].offset == at) expected = rows[next++].link;
+      ASSERT_EQ(code.row_at(0x1000 + at).link, expected) << spread << ": " << at;
+    }
+  }
 }
 
 TEST(CheckCode, ARangeNeedsNoBytes) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <utility>
+#include <vector>
+
 namespace tailor::process {
 namespace {
 
@@ -115,6 +119,31 @@ TEST(ThreadTimeline, IsBounded) {
   EXPECT_EQ(busy.changes(), 100u);
   EXPECT_EQ(busy.forgotten_early(), 900u);
   EXPECT_EQ(busy.at(998).component, 1u);
+}
+
+TEST(ThreadTimeline, TheOrderOfQuestionsDoesNotMatter) {
+  std::mt19937 random(3);
+  ThreadTimeline line({});
+  std::vector<std::pair<TimeNs, ThreadContext>> naive;
+  for (TimeNs time = 10; time <= 2000; time += static_cast<TimeNs>(random() % 5)) {
+    line.add(mark(TAILOR_LOG_PIPELINE_BEGIN, static_cast<std::uint32_t>(time)), time);
+    line.add(mark(TAILOR_LOG_PIPELINE_END, static_cast<std::uint32_t>(time)), time + 1);
+    naive.push_back({time, line.at(time)});
+    naive.push_back({time + 1, {}});
+    time += 1;
+  }
+  TimeNs least = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const bool forward = random() % 4 != 0;
+    const TimeNs time = forward ? least + i % 200 * 10 : static_cast<TimeNs>(random() % 2100);
+    if (i == 10'000) line.trim(least = 1000);
+    if (time < least) continue;
+    ThreadContext expected;
+    for (const auto& [from, context] : naive) {
+      if (from <= time) expected = context;
+    }
+    ASSERT_EQ(line.at(time), expected) << time;
+  }
 }
 
 }  // namespace

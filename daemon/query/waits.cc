@@ -1,0 +1,61 @@
+#include "daemon/query/waits.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+namespace tailor::query {
+namespace {
+
+using Key = std::tuple<ProcessId, PlanId, ComponentId, std::string>;
+
+void add(WaitRow& row, const Cost& cost, double part) {
+  const double ns = cost.cell.weight * part;
+  row.waits += static_cast<double>(cost.cell.samples) * part;
+  row.ns += ns;
+  if (cost.key.wait == store::Wait::kRunnable) row.runnable_ns += ns;
+}
+
+void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const Cost& cost) {
+  auto row = [&](PlanId plan, ComponentId id, std::string name) -> WaitRow& {
+    WaitRow& found = rows[{cost.key.process, plan, id, name}];
+    found.process = cost.key.process;
+    found.plan = plan;
+    found.operator_id = id;
+    found.name = std::move(name);
+    return found;
+  };
+  if (cost.what == Cost::Class::kComponent) {
+    return add(row(0, kNoComponent, profile.engine_component_name(cost.key.process, cost.key.engine_component)), cost,
+               1);
+  }
+  if (cost.what != Cost::Class::kPlan) return add(row(0, kNoComponent, std::string(cost.reason.text)), cost, 1);
+  for (const Share& owner : cost.lineage->front()) {
+    const bool owned = owner.id != kNoComponent;
+    add(row(owned ? cost.key.plan : 0, owner.id,
+            owned ? cost.plan->component_name(0, owner.id) : std::string(cost.reason.text)),
+        cost, owner.part);
+  }
+}
+
+}  // namespace
+
+std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selection) {
+  for (const auto& [index, total] : totals_by_source(profile, selection)) {
+    WaitLane lane;
+    lane.source = profile.source(index);
+    if (lane.source.unit != capture::Unit::kNsOffCpu) continue;
+    std::map<Key, WaitRow> rows;
+    for_each_cost(profile, selection, index, [&](const Cost& cost) {
+      add(lane.total, cost, 1);
+      add_to_owners(rows, profile, cost);
+    });
+    for (auto& [key, row] : rows) lane.rows.push_back(std::move(row));
+    std::ranges::stable_sort(lane.rows, std::ranges::greater{}, &WaitRow::ns);
+    return lane;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tailor::query

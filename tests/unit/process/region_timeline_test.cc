@@ -1,0 +1,159 @@
+#include "daemon/process/region_timeline.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace tailor::process {
+namespace {
+
+std::uint32_t kind_at(RegionTimeline& regions, std::uint64_t address, TimeNs time) {
+  const Region* found = regions.find(address, time);
+  return found == nullptr ? 0 : found->kind;
+}
+
+TEST(RegionTimeline, KnowsWhatWasThereAtTheTime) {
+  RegionTimeline regions({});
+  regions.add(1, 1000, 100, 10);
+  regions.remove(1000, 20);
+  regions.add(2, 1050, 100, 30);
+  EXPECT_EQ(kind_at(regions, 1000, 9), 0u);
+  EXPECT_EQ(kind_at(regions, 1000, 10), 1u);
+  EXPECT_EQ(kind_at(regions, 1099, 19), 1u);
+  EXPECT_EQ(kind_at(regions, 1100, 19), 0u);
+  EXPECT_EQ(kind_at(regions, 1099, 20), 0u);
+  EXPECT_EQ(kind_at(regions, 1099, 30), 2u);
+  EXPECT_EQ(kind_at(regions, 1149, 31), 2u);
+}
+
+TEST(RegionTimeline, ChangesOfSeveralThreadsAreAppliedByTime) {
+  RegionTimeline regions({});
+  regions.remove(1000, 20);  // read before the log of the thread that added it
+  regions.add(1, 1000, 100, 10);
+  regions.add(2, 1000, 100, 25);
+  EXPECT_EQ(kind_at(regions, 1000, 15), 1u);
+  EXPECT_EQ(kind_at(regions, 1000, 22), 0u);
+  EXPECT_EQ(kind_at(regions, 1000, 25), 2u);
+  EXPECT_EQ(regions.unmatched(), 0u);
+}
+
+TEST(RegionTimeline, OneAddedOverOthersEndsThem) {
+  RegionTimeline regions({});
+  regions.add(1, 1000, 100, 1);
+  regions.add(2, 1100, 100, 1);
+  regions.add(3, 1300, 100, 1);
+  regions.add(4, 1050, 100, 2);
+  EXPECT_EQ(kind_at(regions, 1010, 2), 0u);
+  EXPECT_EQ(kind_at(regions, 1060, 2), 4u);
+  EXPECT_EQ(kind_at(regions, 1160, 2), 0u);
+  EXPECT_EQ(kind_at(regions, 1300, 2), 3u);
+  EXPECT_EQ(regions.replaced(), 2u);
+}
+
+TEST(RegionTimeline, ImpossibleRangesAndUnknownRemovalsAreCounted) {
+  RegionTimeline regions({});
+  regions.add(1, 1000, 0, 1);
+  regions.add(1, ~std::uint64_t{0} - 10, 100, 1);
+  regions.remove(5, 1);
+  regions.advance(2);
+  EXPECT_EQ(regions.unmatched(), 3u);
+  EXPECT_EQ(regions.live(), 0u);
+}
+
+TEST(RegionTimeline, HoldsNoMoreThanItsLimits) {
+  Limits limits;
+  limits.regions = 10;
+  limits.region_changes = 20;
+  RegionTimeline regions(limits);
+  for (std::uint64_t i = 0; i < 100; ++i) regions.add(1, 1000 * i + 1, 10, 5);
+  EXPECT_EQ(regions.waiting(), 20u);
+  regions.advance(5);
+  EXPECT_EQ(regions.live(), 10u);
+  EXPECT_EQ(regions.refused(), 90u);
+  for (std::uint64_t i = 0; i < 100; ++i) regions.remove(1000 * i + 1, 6);
+  EXPECT_LE(regions.waiting(), 20u);
+  regions.advance(6);
+  EXPECT_EQ(regions.live(), 0u);
+}
+
+TEST(RegionTimeline, AllEndsWithTheAgent) {
+  RegionTimeline regions({});
+  regions.add(1, 1000, 100, 1);
+  regions.add(2, 2000, 100, 50);
+  regions.clear(10);
+  EXPECT_EQ(kind_at(regions, 1000, 9), 1u);
+  EXPECT_EQ(kind_at(regions, 1000, 10), 0u);
+  EXPECT_EQ(kind_at(regions, 2000, 50), 2u);
+}
+
+// A list of everything that ever happened, walked from the beginning for each question.
+class Naive {
+ public:
+  void add(std::uint32_t kind, std::uint64_t base, std::uint64_t bytes, TimeNs time) {
+    changes_.push_back({time, {base, base + bytes, kind}, false});
+  }
+  void remove(std::uint64_t base, TimeNs time) { changes_.push_back({time, {base, 0, 0}, true}); }
+  std::uint32_t kind_at(std::uint64_t address, TimeNs time) {
+    std::ranges::stable_sort(changes_, {}, &Change::time);
+    std::vector<Region> live;
+    for (const Change& change : changes_) {
+      if (change.time > time) break;
+      const Region& r = change.region;
+      std::erase_if(live, [&](const Region& l) {
+        return change.remove ? l.base == r.base : l.base < r.end && r.base < l.end;
+      });
+      if (!change.remove) live.push_back(r);
+    }
+    for (const Region& region : live) {
+      if (region.base <= address && address < region.end) return region.kind;
+    }
+    return 0;
+  }
+
+ private:
+  struct Change {
+    TimeNs time;
+    Region region;
+    bool remove;
+  };
+  std::vector<Change> changes_;
+};
+
+TEST(RegionTimeline, AgreesWithAWalkOverEverything) {
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    RegionTimeline regions({});
+    Naive naive;
+    std::vector<std::uint64_t> bases;
+    TimeNs watermark = 0;
+    std::uint32_t kind = 0;
+    for (int round = 0; round < 40; ++round) {
+      // Of several threads: not in order, but not before the watermark.
+      for (int i = 0; i < 8; ++i) {
+        const TimeNs time = watermark + 1 + static_cast<TimeNs>(random() % 50);
+        if (!bases.empty() && random() % 3 == 0) {
+          const std::uint64_t base = bases[random() % bases.size()];
+          regions.remove(base, time);
+          naive.remove(base, time);
+        } else {
+          const std::uint64_t base = random() % 1000, bytes = 1 + random() % 100;
+          bases.push_back(base);
+          regions.add(++kind, base, bytes, time);
+          naive.add(kind, base, bytes, time);
+        }
+      }
+      for (int i = 0; i < 10; ++i) {
+        const TimeNs time = watermark + i;
+        const std::uint64_t address = random() % 1100;
+        ASSERT_EQ(kind_at(regions, address, time), naive.kind_at(address, time)) << seed << ": " << time;
+      }
+      watermark += 10;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tailor::process

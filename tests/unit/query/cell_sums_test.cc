@@ -1,0 +1,60 @@
+#include "daemon/query/cell_sums.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace tailor::query {
+namespace {
+
+TEST(CellSums, AreThoseOfAMap) {
+  std::mt19937_64 random(5);
+  CellSums sums;
+  std::map<CellKey, Cell> naive;
+  for (int i = 0; i < 200'000; ++i) {
+    store::SampleRecord sample;
+    sample.process = {static_cast<std::int32_t>(random() % 3), random() % 2};
+    sample.source = static_cast<std::uint16_t>(random() % 2);
+    sample.weight = random() % 100;
+    attribute::Attribution& a = sample.attribution;
+    a.how = static_cast<attribute::How>(random() % 3);
+    a.quality = static_cast<attribute::Quality>(random() % 2);
+    a.kernel = random() % 2 != 0;
+    a.pipeline = static_cast<std::uint16_t>(random() % 3);
+    a.link = static_cast<std::uint32_t>(random() % 20);
+    a.plan = random() % 3;
+    a.code = random() % 2;
+    a.execution = random() % 4;
+    sums.add(sample);
+    CellKey key;
+    key.process = sample.process;
+    key.source = sample.source;
+    key.how = a.how;
+    key.quality = a.quality;
+    key.kernel = a.kernel;
+    key.pipeline = a.pipeline;
+    key.link = a.link;
+    key.plan = a.plan;
+    key.code = a.code;
+    key.execution = a.execution;
+    Cell& cell = naive[key];
+    const auto weight = static_cast<double>(sample.weight);
+    ++cell.samples;
+    cell.weight += weight;
+    cell.weight_squares += weight * weight;
+  }
+  const std::map<CellKey, Cell> found = sums.take();
+  ASSERT_EQ(found.size(), naive.size());
+  auto expected = naive.begin();
+  for (const auto& [key, cell] : found) {
+    EXPECT_EQ(key, expected->first);
+    EXPECT_EQ(cell.samples, expected->second.samples);
+    EXPECT_EQ(cell.weight, expected->second.weight);
+    EXPECT_EQ(cell.weight_squares, expected->second.weight_squares);
+    ++expected;
+  }
+  EXPECT_TRUE(sums.take().empty());
+}
+
+}  // namespace
+}  // namespace tailor::query
