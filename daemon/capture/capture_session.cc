@@ -60,7 +60,8 @@ void CaptureSession::make_attrs(bool process) {
   attrs_.clear();
   bool carried = false;
   for (const EventSpec& spec : options_.events) {
-    bool fits = options_.start_disabled ? &spec == &options_.events.back() : spec.mechanism != Mechanism::kPebs;
+    bool fits =
+        options_.start_disabled ? &spec == &options_.events.back() : spec.mechanism != Mechanism::kPebs;
     bool carries = !carried && fits;
     carried |= carries;
     attrs_.push_back(make_attr(spec, carries, options_, process));

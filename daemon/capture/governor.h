@@ -50,7 +50,7 @@ class OverheadGovernor {
   struct Seen {
     std::uint64_t samples = 0;
     double events = 0, cpu_ns = 0;
-  } seen_;  // since the rate was learnt last
+  } seen_;               // since the rate was learnt last
   double cost_ns_ = -1;  // not measured yet
   std::uint64_t period_;
 };

@@ -15,8 +15,8 @@ constexpr std::int32_t kSeveral = -2;  // more than one way
 
 // By the hardware's number of a register.
 constexpr std::array<std::uint8_t, 16> kPerfNumbers = {
-    PERF_REG_X86_AX, PERF_REG_X86_CX,  PERF_REG_X86_DX,  PERF_REG_X86_BX,  PERF_REG_X86_SP,  PERF_REG_X86_BP,
-    PERF_REG_X86_SI, PERF_REG_X86_DI,  PERF_REG_X86_R8,  PERF_REG_X86_R9,  PERF_REG_X86_R10, PERF_REG_X86_R11,
+    PERF_REG_X86_AX,  PERF_REG_X86_CX,  PERF_REG_X86_DX,  PERF_REG_X86_BX, PERF_REG_X86_SP,  PERF_REG_X86_BP,
+    PERF_REG_X86_SI,  PERF_REG_X86_DI,  PERF_REG_X86_R8,  PERF_REG_X86_R9, PERF_REG_X86_R10, PERF_REG_X86_R11,
     PERF_REG_X86_R12, PERF_REG_X86_R13, PERF_REG_X86_R14, PERF_REG_X86_R15};
 
 struct Decoded {
@@ -134,7 +134,8 @@ const ZydisDecodedOperand* memory_operand(const Decoded& d) {
   }
   for (int i = 0; i < d.instruction.operand_count_visible; ++i) {
     const ZydisDecodedOperand& operand = d.operands[static_cast<std::size_t>(i)];
-    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM) return &operand;
+    if (operand.type == ZYDIS_OPERAND_TYPE_MEMORY && operand.mem.type == ZYDIS_MEMOP_TYPE_MEM)
+      return &operand;
   }
   return nullptr;
 }
@@ -146,7 +147,8 @@ bool on_stack(const ZydisDecodedOperand& operand) {
 // `known`: the registers as they were before the instruction at `address`.
 std::optional<std::uint64_t> evaluate(const Decoded& d, const ZydisDecodedOperand& operand,
                                       std::uint64_t address, const Known& known) {
-  if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS) return std::nullopt;
+  if (operand.mem.segment == ZYDIS_REGISTER_FS || operand.mem.segment == ZYDIS_REGISTER_GS)
+    return std::nullopt;
   auto sum = static_cast<std::uint64_t>(operand.mem.disp.has_displacement ? operand.mem.disp.value : 0);
   if (operand.mem.base == ZYDIS_REGISTER_RIP) {
     sum += address + d.instruction.length;

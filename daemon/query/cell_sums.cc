@@ -28,10 +28,10 @@ CellKey key_of(const store::SampleRecord& s) {
 
 std::uint32_t hash_of(const CellKey& key) {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
-  const auto small = static_cast<std::uint64_t>(key.how) << 56 | static_cast<std::uint64_t>(key.reason) << 48 |
-                     static_cast<std::uint64_t>(key.quality) << 40 |
-                     static_cast<std::uint64_t>(key.kernel) << 32 |
-                     static_cast<std::uint64_t>(key.source) << 16 | key.pipeline;
+  const auto small =
+      static_cast<std::uint64_t>(key.how) << 56 | static_cast<std::uint64_t>(key.reason) << 48 |
+      static_cast<std::uint64_t>(key.quality) << 40 | static_cast<std::uint64_t>(key.kernel) << 32 |
+      static_cast<std::uint64_t>(key.source) << 16 | key.pipeline;
   const auto component = static_cast<std::uint64_t>(key.engine_component) << 32 | key.link;
   // Two independent chains of products, so that they overlap.
   std::uint64_t one = (key.plan ^ key.code << 20 ^ key.execution << 40 ^ key.execution >> 24) * kOdd;
@@ -59,7 +59,8 @@ Cell& CellSums::cell_of(const CellKey& key, std::uint32_t hash) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
   for (; slots_[at].sum != 0; at = (at + 1) & mask) {
-    if (slots_[at].hash == hash && sums_[slots_[at].sum - 1].key == key) return sums_[slots_[at].sum - 1].cell;
+    if (slots_[at].hash == hash && sums_[slots_[at].sum - 1].key == key)
+      return sums_[slots_[at].sum - 1].cell;
   }
   sums_.push_back({key, {}});
   slots_[at] = {hash, static_cast<std::uint32_t>(sums_.size())};

@@ -40,20 +40,23 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
       "(-e memory, cache or faults; `tailor events` lists them)"};
 }
 
-void add(std::map<RowKey, RowSum>& sums, const Cost& cost, const Share& owner, std::string name, bool shared) {
+void add(std::map<RowKey, RowSum>& sums, const Cost& cost, const Share& owner, std::string name,
+         bool shared) {
   const bool owned = owner.id != kNoComponent;
-  RowSum& sum = sums[{cost.key.process, owned ? cost.key.plan : 0, owner.id, owned ? std::string() : std::move(name),
-                      cost.key.region}];
+  RowSum& sum = sums[{cost.key.process, owned ? cost.key.plan : 0, owner.id,
+                      owned ? std::string() : std::move(name), cost.key.region}];
   sum.amount.add(cost.cell, cost.key, owner.part, shared);
   sum.latency += cost.cell.latency * owner.part;
   sum.latency_samples += static_cast<double>(cost.cell.latency_samples) * owner.part;
-  sum.served_by[static_cast<std::size_t>(cost.key.served_by)] += static_cast<double>(cost.cell.samples) * owner.part;
+  sum.served_by[static_cast<std::size_t>(cost.key.served_by)] +=
+      static_cast<double>(cost.cell.samples) * owner.part;
 }
 
 void add_row(std::map<RowKey, RowSum>& sums, const Profile& profile, const Cost& cost) {
   if (cost.what == Cost::Class::kPlan) {
     const Owners& owners = cost.lineage->front();
-    for (const Share& owner : owners) add(sums, cost, owner, std::string(cost.reason.text), owners.size() > 1);
+    for (const Share& owner : owners)
+      add(sums, cost, owner, std::string(cost.reason.text), owners.size() > 1);
     return;
   }
   const bool component = cost.what == Cost::Class::kComponent;
@@ -80,7 +83,8 @@ void count(MemoryReport& report, const CellKey& key, const Cell& cell) {
 MemoryRow row_of(const Profile& profile, const RowKey& key, const RowSum& sum, const Scale& scale) {
   MemoryRow row;
   std::tie(row.process, row.plan, row.operator_id, row.operator_name, row.region) = key;
-  if (const PlanModel* plan = profile.plan(row.process, row.plan); plan != nullptr && row.operator_id != kNoComponent) {
+  if (const PlanModel* plan = profile.plan(row.process, row.plan);
+      plan != nullptr && row.operator_id != kNoComponent) {
     row.operator_name = plan->component_name(0, row.operator_id);
   }
   row.region_name = row.region == 0 ? "no registered region" : profile.region_name(row.process, row.region);
@@ -110,8 +114,9 @@ Result<MemoryReport> memory_report(const Profile& profile, const Selection& sele
   for (const auto& [key, sum] : sums) report.rows.push_back(row_of(profile, key, sum, scale));
   std::sort(report.rows.begin(), report.rows.end(), [](const MemoryRow& a, const MemoryRow& b) {
     const double left = a.cost.amount.weight, right = b.cost.amount.weight;
-    return left != right ? left > right
-                         : std::tie(a.operator_name, a.region_name) < std::tie(b.operator_name, b.region_name);
+    return left != right
+               ? left > right
+               : std::tie(a.operator_name, a.region_name) < std::tie(b.operator_name, b.region_name);
   });
   return report;
 }

@@ -19,8 +19,8 @@ struct MemoryRow {
   std::string operator_name;               // or why there is none
   std::uint32_t region = 0;                // kind; 0: in no registered region
   std::string region_name;
-  Share95 cost;                        // of everything sampled
-  double latency = 0;                  // mean cycles of an access; 0: the source does not tell
+  Share95 cost;                                   // of everything sampled
+  double latency = 0;                             // mean cycles of an access; 0: the source does not tell
   std::array<double, kMemoryLevels> served_by{};  // samples by the memory that had the data, see MemoryLevel
 };
 
@@ -28,14 +28,14 @@ struct MemoryRow {
 // was found.
 struct MemoryReport {
   capture::Source source;
-  Cell total;                       // all samples of the selection, with an address or not
-  double user_samples = 0;          // in user mode: those that could have an operand
-  double generated_samples = 0;     // of these, in generated code, whose bytes are known
-  double recorded = 0;              // the address came with the sample (PEBS, IBS, page fault)
-  double decoded = 0;               // computed from the instruction and the registers
-  double in_regions = 0;            // of both, in a registered region
+  Cell total;                        // all samples of the selection, with an address or not
+  double user_samples = 0;           // in user mode: those that could have an operand
+  double generated_samples = 0;      // of these, in generated code, whose bytes are known
+  double recorded = 0;               // the address came with the sample (PEBS, IBS, page fault)
+  double decoded = 0;                // computed from the instruction and the registers
+  double in_regions = 0;             // of both, in a registered region
   std::array<double, 10> by_skid{};  // of the decoded, by instructions between access and sample
-  std::vector<MemoryRow> rows;      // most expensive first
+  std::vector<MemoryRow> rows;       // most expensive first
 };
 
 // Of the selection's source, else of the one with most addresses. Fails, saying so, if no sample has one.

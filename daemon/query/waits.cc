@@ -27,10 +27,12 @@ void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const C
     return found;
   };
   if (cost.what == Cost::Class::kComponent) {
-    return add(row(0, kNoComponent, profile.engine_component_name(cost.key.process, cost.key.engine_component)), cost,
-               1);
+    return add(
+        row(0, kNoComponent, profile.engine_component_name(cost.key.process, cost.key.engine_component)),
+        cost, 1);
   }
-  if (cost.what != Cost::Class::kPlan) return add(row(0, kNoComponent, std::string(cost.reason.text)), cost, 1);
+  if (cost.what != Cost::Class::kPlan)
+    return add(row(0, kNoComponent, std::string(cost.reason.text)), cost, 1);
   for (const Share& owner : cost.lineage->front()) {
     const bool owned = owner.id != kNoComponent;
     add(row(owned ? cost.key.plan : 0, owner.id,

@@ -334,8 +334,7 @@ void LiveSession::govern() {
 }
 
 void LiveSession::resample(Sampled& sampled) {
-  capture::CaptureOptions options =
-      overhead_.draw(sampled.process, os_.now(), progress_of(sampled.process));
+  capture::CaptureOptions options = overhead_.draw(sampled.process, os_.now(), progress_of(sampled.process));
   if (options.follow_children) {
     pipeline_.processes().for_each([&](const ProcessEntry& entry) {
       if (entry.ended == kTimeMax) options.followed.push_back(entry.id().pid);
@@ -343,7 +342,8 @@ void LiveSession::resample(Sampled& sampled) {
   }
   auto attached = reader_->replace(sampled.session, sampled.process.pid, options);
   if (!attached.ok()) {
-    if (attached.error().code != ESRCH) on_problem_({sampled.process, "the old period stays: " + attached.error().message});
+    if (attached.error().code != ESRCH)
+      on_problem_({sampled.process, "the old period stays: " + attached.error().message});
     return;
   }
   sampled.session = attached->id;
@@ -353,7 +353,8 @@ void LiveSession::resample(Sampled& sampled) {
 TargetProgress LiveSession::progress_of(ProcessId process) {
   TargetProgress progress;
   if (auto cpu = os::cpu_time_of(os_, process.pid); cpu.ok()) progress.cpu_ns = *cpu;
-  if (const ProcessEntry* entry = pipeline_.processes().find(process)) progress.samples = entry->samples_by_source;
+  if (const ProcessEntry* entry = pipeline_.processes().find(process))
+    progress.samples = entry->samples_by_source;
   return progress;
 }
 
@@ -424,7 +425,8 @@ void LiveSession::tell_clock() {
 void LiveSession::tell_recording(ProcessId process) {
   std::string row;
   std::vector<std::string> notes = notes_;
-  if (std::string overhead = overhead_.words(process); !overhead.empty()) notes.push_back(std::move(overhead));
+  if (std::string overhead = overhead_.words(process); !overhead.empty())
+    notes.push_back(std::move(overhead));
   for (const std::string& note : notes) row += (row.empty() ? "" : "; ") + note;
   if (std::exchange(recording_.capture_row, row) == row && told_sources_ == recording_.sources.size()) return;
   told_sources_ = recording_.sources.size();

@@ -53,8 +53,8 @@ struct LiveProcess {
 
 struct LiveStatus {
   PipelineStats pipeline;
-  store::Accounting total;  // of all processes
-  std::string capture_row;  // what could not be sampled, and why
+  store::Accounting total;       // of all processes
+  std::string capture_row;       // what could not be sampled, and why
   std::uint64_t own_cpu_ns = 0;  // of this program, since the session began
   registration::Counters registration;
   std::string clock_source;

@@ -106,8 +106,8 @@ std::string OverheadControl::words(ProcessId process) const {
   std::string sources;
   for (const Governed& each : found->second.governed) {
     const capture::EventSpec& spec = found->second.options.events[each.event];
-    sources += fmt::format("{}{}: a sample costs {:.1f} us here, one every {}{}: {:.2f} %", sources.empty() ? "" : ", ",
-                           spec.name, each.governor.cost() / 1000, spec.period,
+    sources += fmt::format("{}{}: a sample costs {:.1f} us here, one every {}{}: {:.2f} %",
+                           sources.empty() ? "" : ", ", spec.name, each.governor.cost() / 1000, spec.period,
                            spec.unit == capture::Unit::kNsOnCpu ? " ns" : "", 100 * each.governor.overhead());
   }
   return fmt::format("at most {:g} % of the target's CPU time ({}; periods drawn every {} s from seed {})",

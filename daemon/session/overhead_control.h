@@ -35,15 +35,16 @@ struct TargetProgress {
 class OverheadControl {
  public:
   // What a sample of an event costs, in ns, from so many pairs of slices (capture/sample_cost.h).
-  using Trial = std::function<Result<double>(const capture::EventSpec&, const capture::CaptureOptions&, int pairs)>;
+  using Trial =
+      std::function<Result<double>(const capture::EventSpec&, const capture::CaptureOptions&, int pairs)>;
 
   OverheadControl(const OverheadOptions& options, Trial trial);
 
   bool enabled() const { return options_.max_overhead > 0; }
 
   // Measures what samples cost if that is not known yet, and gives the events of `options` their first
-  // periods. Events that are counted one by one (faults, switches) keep theirs: to leave some out would not be
-  // the same question. Fails if the trial does.
+  // periods. Events that are counted one by one (faults, switches) keep theirs: to leave some out would not
+  // be the same question. Fails if the trial does.
   Status begin(ProcessId process, TimeNs now, capture::CaptureOptions& options);
 
   // Processes whose periods are due to be drawn again.

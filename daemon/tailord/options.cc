@@ -30,11 +30,10 @@ Parsed parse(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
   app.add_flag("--callchain", o.callchain,
                "Also record user call chains, for engines without tags (costs more)");
-  app.add_option_function<std::string>("--max-overhead",
-                                       [&o](const std::string& text) {
-                                         o.max_overhead = *session::parse_percentage(text);
-                                       },
-                                       "Sample less often if samples cost a process more of its CPU time: 1%")
+  app.add_option_function<std::string>(
+         "--max-overhead",
+         [&o](const std::string& text) { o.max_overhead = *session::parse_percentage(text); },
+         "Sample less often if samples cost a process more of its CPU time: 1%")
       ->check([](const std::string& text) {
         auto share = session::parse_percentage(text);
         return share.ok() ? std::string() : share.error().message;

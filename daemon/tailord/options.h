@@ -14,8 +14,8 @@ struct Options {
   std::uint64_t frequency = 1000;  // samples a second of CPU time
   bool callchain = false;
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
-  double max_overhead = 0;         // share of a target's CPU time, 0: no bound
-  std::string journal;  // empty: none
+  double max_overhead = 0;  // share of a target's CPU time, 0: no bound
+  std::string journal;      // empty: none
   std::string log_level = "info";
   std::uint64_t keep_megabytes = 4096;
   std::uint64_t keep_days = 7;

@@ -22,7 +22,8 @@ std::string served_by(const query::MemoryRow& row) {
   std::string out;
   for (std::size_t level = 1; level < row.served_by.size(); ++level) {
     if (row.served_by[level] <= 0) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", query::word(static_cast<query::MemoryLevel>(level)).text,
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ",
+                       query::word(static_cast<query::MemoryLevel>(level)).text,
                        part_of(row.served_by[level], known));
   }
   return out;
@@ -30,19 +31,22 @@ std::string served_by(const query::MemoryRow& row) {
 
 std::string quality(const query::MemoryReport& report) {
   const double addresses = report.recorded + report.decoded;
-  std::string out = fmt::format(
-      "{} of {} samples have a data address", part_of(addresses, static_cast<double>(report.total.samples)),
-      grouped(report.total.samples));
-  if (addresses > 0) out += fmt::format(", {} of these in a registered region", part_of(report.in_regions, addresses));
+  std::string out = fmt::format("{} of {} samples have a data address",
+                                part_of(addresses, static_cast<double>(report.total.samples)),
+                                grouped(report.total.samples));
+  if (addresses > 0)
+    out += fmt::format(", {} of these in a registered region", part_of(report.in_regions, addresses));
   out += ".";
   if (report.decoded > 0) {
     out += fmt::format(
-        " Addresses are computed from the instruction and the registers: {} of the {} samples in generated code "
-        "could be resolved. The access was that of the instruction before the sampled one for {}, of the sampled "
+        " Addresses are computed from the instruction and the registers: {} of the {} samples in generated "
+        "code "
+        "could be resolved. The access was that of the instruction before the sampled one for {}, of the "
+        "sampled "
         "one itself for {}, further back for {}.",
         part_of(report.decoded, report.generated_samples),
-        grouped(static_cast<std::uint64_t>(report.generated_samples)), part_of(report.by_skid[1], report.decoded),
-        part_of(report.by_skid[0], report.decoded),
+        grouped(static_cast<std::uint64_t>(report.generated_samples)),
+        part_of(report.by_skid[1], report.decoded), part_of(report.by_skid[0], report.decoded),
         part_of(report.decoded - report.by_skid[0] - report.by_skid[1], report.decoded));
   }
   return out;
@@ -56,10 +60,10 @@ std::string render(const query::Profile&, const query::MemoryReport& report, con
   for (const query::MemoryRow& row : report.rows) {
     width = std::max(width, std::min<std::size_t>(row.operator_name.size(), 30));
   }
-  std::string out = terminal.bold(pad_left("share", kShareWidth) + pad_left("95 %", kRangeWidth) + "  " +
-                                  (latencies ? pad_left("cycles", 8) + "  " : "") + pad("operator", width) +
-                                  "  memory") +
-                    "\n";
+  std::string out =
+      terminal.bold(pad_left("share", kShareWidth) + pad_left("95 %", kRangeWidth) + "  " +
+                    (latencies ? pad_left("cycles", 8) + "  " : "") + pad("operator", width) + "  memory") +
+      "\n";
   for (const query::MemoryRow& row : report.rows) {
     std::string line = share_cell(row.cost, terminal) + range_cell(row.cost, terminal) + "  ";
     if (latencies) line += pad_left(row.latency > 0 ? fmt::format("{:.0f}", row.latency) : "", 8) + "  ";

@@ -1,5 +1,5 @@
-// record_command HZ FILE [--payload ip|time|register|stack] COMMAND [ARG...]: capture alone, as the daemon does
-// it, with raw bytes written to FILE as perf record writes them. Says at the end what it saw.
+// record_command HZ FILE [--payload ip|time|register|stack] COMMAND [ARG...]: capture alone, as the daemon
+// does it, with raw bytes written to FILE as perf record writes them. Says at the end what it saw.
 #include <asm/perf_regs.h>
 #include <sys/wait.h>
 

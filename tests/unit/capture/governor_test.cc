@@ -33,9 +33,7 @@ struct FakeTarget {
   std::uint64_t samples(std::uint64_t period) const {
     return static_cast<std::uint64_t>(1e9 * events_per_ns / static_cast<double>(period));
   }
-  double overhead(std::uint64_t period) const {
-    return static_cast<double>(samples(period)) * cost_ns / 1e9;
-  }
+  double overhead(std::uint64_t period) const { return static_cast<double>(samples(period)) * cost_ns / 1e9; }
 };
 
 OverheadGovernor governor_for(std::uint64_t least_period, double events_per_ns = 1) {

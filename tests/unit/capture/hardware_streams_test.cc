@@ -1,7 +1,7 @@
 // Samples of PEBS and IBS as the kernel writes them into a ring. No machine with these PMUs was at hand:
-// CONSTRUCTED word by word from perf_output_sample() in kernel/events/core.c, the order of linux/perf_event.h,
-// and what arch/x86/events/intel/ds.c and arch/x86/events/amd/ibs.c fill in. The attributes are those this
-// program opens.
+// CONSTRUCTED word by word from perf_output_sample() in kernel/events/core.c, the order of
+// linux/perf_event.h, and what arch/x86/events/intel/ds.c and arch/x86/events/amd/ibs.c fill in. The
+// attributes are those this program opens.
 #include <asm/perf_regs.h>
 #include <gtest/gtest.h>
 
@@ -138,8 +138,8 @@ TEST(HardwareStreams, ConstructedPebsCyclesCarryAllRegisters) {
   EXPECT_EQ(event.tag, 0x110u);
 }
 
-// IBS of the memory preset: the address of the operation and its latency come from MSRs, the registers are those
-// of the interrupt, taken as user registers; in kernel mode they hide the tag.
+// IBS of the memory preset: the address of the operation and its latency come from MSRs, the registers are
+// those of the interrupt, taken as user registers; in kernel mode they hide the tag.
 TEST(HardwareStreams, ConstructedIbsOperationsCarryAddressSourceAndLatency) {
   Stream stream("memory", zen4(), false);
   ASSERT_EQ(stream.format.sample_type,
@@ -176,8 +176,8 @@ TEST(HardwareStreams, ConstructedWeightStructGivesTheAccessLatency) {
   weight.var1_dw = 411;
   weight.var2_w = 9;
   weight.var3_w = 2;
-  stream.record(PERF_RECORD_MISC_USER, {0x401000, 1, 2, 0x5000, weight.full, ram_load(),
-                                        PERF_SAMPLE_REGS_ABI_64, 13, 15});
+  stream.record(PERF_RECORD_MISC_USER,
+                {0x401000, 1, 2, 0x5000, weight.full, ram_load(), PERF_SAMPLE_REGS_ABI_64, 13, 15});
   const Batch batch = stream.decode();
   ASSERT_EQ(batch.events.size(), 1u);
   EXPECT_EQ(batch.events[0].latency, 411u);

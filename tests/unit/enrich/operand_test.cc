@@ -43,8 +43,11 @@ std::optional<Operand> operand(const Code& code, std::size_t instruction, const 
   return CodeReader(code.bytes).operand_at(kBase, code.at[instruction], values.view());
 }
 
-const Values kSome({{PERF_REG_X86_AX, 0x1000}, {PERF_REG_X86_BX, 0x2000}, {PERF_REG_X86_CX, 8},
-                    {PERF_REG_X86_SP, 0x7000}, {PERF_REG_X86_R9, 0x9000}});
+const Values kSome({{PERF_REG_X86_AX, 0x1000},
+                    {PERF_REG_X86_BX, 0x2000},
+                    {PERF_REG_X86_CX, 8},
+                    {PERF_REG_X86_SP, 0x7000},
+                    {PERF_REG_X86_R9, 0x9000}});
 
 TEST(Operand, IsThatOfTheInstructionBefore) {
   // cmp [rbx+rcx*8+16], rax; sete dl
