@@ -1,0 +1,29 @@
+// What an agent says of its tags, as far as it takes to know one.
+#pragma once
+
+#include <cstdint>
+
+#include "tailor/tag.h"
+
+namespace tailor::capture {
+
+// Where a tag was found. Journalled: never renumber.
+enum class TagFrom : std::uint8_t {
+  kRegister = 0,  // the register itself
+  kUnwound = 1,   // where call frame information says a library saved it
+  kScanned = 2,   // found on the stack
+};
+
+enum class TagRegister : std::uint8_t { kNone, kR13, kR15 };
+
+struct TagWord {
+  std::uint64_t key = 0;
+  TagRegister reg = TagRegister::kNone;
+
+  // The check fits. Says nothing of the plan.
+  bool fits(std::uint64_t value) const {
+    return reg != TagRegister::kNone && tailor_tag_fits(key, value) != 0;
+  }
+};
+
+}  // namespace tailor::capture

@@ -1,0 +1,57 @@
+// Call frame information (.eh_frame) of one file or code object: from a frame to its caller's.
+//
+// Bytes are hostile: they come from files of others and from engines. An entry that makes no sense is left
+// out and counted; a step it cannot make is refused.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/unwind/frame.h"
+
+namespace tailor::unwind {
+
+class CfiTable {
+ public:
+  // Indexes `bytes`, the content of .eh_frame at `address`; keeps a copy. An empty table is a valid one.
+  static CfiTable parse(std::span<const std::byte> bytes, std::uint64_t address);
+
+  // Makes `frame` its caller's. `frame`'s code is this table's at its instruction pointer less `bias`;
+  // `exact`: the pointer is at the instruction itself (innermost, or interrupted by a signal), not behind a
+  // call. False, and `frame` is as it was: there is no entry, or the stack was not sampled that far, or it
+  // makes no sense. `signal` becomes whether the caller was interrupted rather than called.
+  bool step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack, bool& signal) const;
+
+  std::size_t entries() const { return entries_.size(); }
+  std::size_t refused() const { return refused_; }  // entries that were left out
+
+ private:
+  struct Entry {
+    std::uint64_t begin, end;
+    std::uint32_t offset;  // of its instructions
+    std::uint32_t size;    // of these
+    std::uint32_t common;  // into common_
+  };
+  struct Common {
+    std::uint64_t code_alignment = 1;
+    std::int64_t data_alignment = 1;
+    std::uint8_t pointer_encoding = 0;
+    bool signal = false, sized = false;
+    std::uint32_t offset = 0, size = 0;  // of the initial instructions
+  };
+
+  bool parse_common(std::size_t offset, std::span<const std::byte> body, Common& out) const;
+  void parse_all();
+  const Entry* find(std::uint64_t address) const;
+
+  std::vector<std::byte> bytes_;
+  std::uint64_t address_ = 0;
+  std::vector<Common> common_;
+  std::vector<Entry> entries_;  // by begin
+  std::size_t refused_ = 0;
+};
+
+}  // namespace tailor::unwind

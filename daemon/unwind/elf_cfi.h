@@ -1,0 +1,30 @@
+// The call frame information of an ELF file, found through its program headers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/unwind/cfi_table.h"
+#include "proto/base/result.h"
+
+namespace tailor::unwind {
+
+struct ElfCfi {
+  struct Segment {
+    std::uint64_t offset, address, size;  // in the file
+  };
+  CfiTable table;
+  std::vector<Segment> segments;
+
+  // What to take from an address in memory to get the file's, where the byte at `file_offset` is mapped at
+  // `address`.
+  std::optional<std::uint64_t> bias(std::uint64_t address, std::uint64_t file_offset) const;
+};
+
+// Reads `path`, which anybody may have written and may change meanwhile: nothing of it is mapped. Fails for
+// what is no 64-bit ELF file of this machine with a PT_GNU_EH_FRAME segment.
+Result<ElfCfi> read_elf_cfi(const std::string& path);
+
+}  // namespace tailor::unwind

@@ -1,0 +1,134 @@
+#include "daemon/unwind/process_code.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <sstream>
+
+namespace tailor::unwind {
+namespace {
+
+constexpr TimeNs kLookInterval = 100'000'000;
+
+std::string_view next_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  const std::string_view word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
+
+bool read_hex(std::string_view text, std::uint64_t& out) {
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), out, 16);
+  return problem == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+std::vector<Mapping> parse_maps(std::string_view text) {
+  std::vector<Mapping> out;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view range = next_word(line), rights = next_word(line), offset = next_word(line);
+    const std::string_view device = next_word(line), inode = next_word(line);
+    const std::size_t dash = range.find('-');
+    Mapping mapping;
+    if (dash == range.npos || rights.size() < 3 || rights[2] != 'x' || inode.empty() || inode == "0")
+      continue;
+    if (!read_hex(range.substr(0, dash), mapping.begin) || !read_hex(range.substr(dash + 1), mapping.end) ||
+        !read_hex(offset, mapping.file_offset) || mapping.begin >= mapping.end) {
+      continue;
+    }
+    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+    mapping.path = std::string(line);
+    mapping.file = std::string(device) + ":" + std::string(inode);
+    out.push_back(std::move(mapping));
+  }
+  std::ranges::sort(out, {}, &Mapping::begin);
+  return out;
+}
+
+std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file,
+                                              const std::vector<std::string>& paths) {
+  const auto known = tables_.find(file);
+  if (known != tables_.end()) return known->second;
+  if (tables_.size() >= kMost) return nullptr;
+  std::shared_ptr<const ElfCfi> table;
+  for (const std::string& path : paths) {
+    auto read = read_elf_cfi(path);
+    if (!read) continue;
+    table = std::make_shared<ElfCfi>(std::move(*read));
+    break;
+  }
+  tables_[file] = table;
+  return table;
+}
+
+void ProcessCode::add_code(CodeId id, std::uint64_t begin, std::uint64_t end, std::string_view eh_frame,
+                           std::uint64_t address) {
+  if (begin >= end) return;
+  auto at = generated_.lower_bound(begin);
+  if (at != generated_.begin() && std::prev(at)->second.end > begin) --at;
+  while (at != generated_.end() && at->first < end) at = generated_.erase(at);
+  if (generated_.size() >= kMostGenerated)
+    std::erase_if(generated_, [](const auto& e) { return e.second.removed; });
+  if (generated_.size() >= kMostGenerated) return;
+  const auto bytes = std::as_bytes(std::span(eh_frame.data(), eh_frame.size()));
+  generated_.emplace(begin, Generated{id, begin, end, CfiTable::parse(bytes, address)});
+}
+
+void ProcessCode::remove_code(CodeId id) {
+  for (auto& [begin, code] : generated_) {
+    if (code.id == id) code.removed = true;
+  }
+}
+
+const ProcessCode::Generated* ProcessCode::generated_at(std::uint64_t address) const {
+  auto after = generated_.upper_bound(address);
+  if (after == generated_.begin()) return nullptr;
+  const Generated& code = std::prev(after)->second;
+  return address < code.end ? &code : nullptr;
+}
+
+Mapping* ProcessCode::mapping_at(std::uint64_t address) {
+  auto after = std::ranges::upper_bound(mappings_, address, {}, &Mapping::begin);
+  if (after == mappings_.begin()) return nullptr;
+  Mapping& mapping = *std::prev(after);
+  return address < mapping.end ? &mapping : nullptr;
+}
+
+void ProcessCode::read_maps(TimeNs now) {
+  if (now < next_look_) return;
+  next_look_ = now + kLookInterval;
+  std::ifstream file(folder_ / "maps");
+  std::stringstream text;
+  text << file.rdbuf();
+  auto mappings = parse_maps(text.str());
+  if (!mappings.empty()) mappings_ = std::move(mappings);  // a process that has ended keeps what it had
+}
+
+bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
+  const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
+  if (const Generated* code = generated_at(address)) return code->table.step(frame, 0, exact, stack, signal);
+  Mapping* mapping = mapping_at(address);
+  if (mapping == nullptr) {
+    read_maps(now);
+    mapping = mapping_at(address);
+  }
+  if (mapping == nullptr) return false;
+  if (!mapping->asked) find_table(*mapping);
+  if (mapping->table == nullptr) return false;
+  const auto bias = mapping->table->bias(mapping->begin, mapping->file_offset);
+  return bias && mapping->table->table.step(frame, *bias, exact, stack, signal);
+}
+
+void ProcessCode::find_table(Mapping& mapping) {
+  mapping.asked = true;
+  const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
+  mapping.table =
+      files_.get(mapping.file, {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path});
+}
+
+}  // namespace tailor::unwind

@@ -1,0 +1,75 @@
+// The code of one process, as far as unwinding needs it: mapped files with their unwind tables, generated
+// code with its own, and what its agent said of its tags.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/unwind/elf_cfi.h"
+#include "proto/base/ids.h"
+
+namespace tailor::unwind {
+
+// An executable mapping of a file.
+struct Mapping {
+  std::uint64_t begin = 0, end = 0, file_offset = 0;
+  std::string path, file;               // `file`: device and inode, the same for all who map it
+  std::shared_ptr<const ElfCfi> table;  // once it was asked for; NULL: there is none
+  bool asked = false;
+};
+
+// Executable file mappings in the text of /proc/PID/maps. Lines that make no sense are left out. Pure.
+std::vector<Mapping> parse_maps(std::string_view text);
+
+// The unwind tables of files, shared by all processes. A file that has none is not asked again.
+class FileTables {
+ public:
+  // NULL if it has none, or too many files are known. `path` is only opened the first time.
+  std::shared_ptr<const ElfCfi> get(const std::string& file, const std::vector<std::string>& paths);
+
+ private:
+  static constexpr std::size_t kMost = 1024;
+  std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
+};
+
+class ProcessCode {
+ public:
+  ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
+      : folder_(proc / std::to_string(pid)), files_(files) {}
+
+  // Generated code. `eh_frame` may be empty. Replaces what lay there before.
+  void add_code(CodeId id, std::uint64_t begin, std::uint64_t end, std::string_view eh_frame,
+                std::uint64_t address);
+  // It stays for samples that are on their way, until other code takes its place or there is too much of it.
+  void remove_code(CodeId id);
+  bool is_generated(std::uint64_t address) const { return generated_at(address) != nullptr; }
+
+  // Looks at /proc again at the next unknown address, but not before `interval` has passed.
+  bool step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now);
+
+ private:
+  struct Generated {
+    CodeId id;
+    std::uint64_t begin, end;
+    CfiTable table;
+    bool removed = false;
+  };
+  const Generated* generated_at(std::uint64_t address) const;
+  Mapping* mapping_at(std::uint64_t address);
+  void find_table(Mapping& mapping);
+  void read_maps(TimeNs now);
+
+  static constexpr std::size_t kMostGenerated = 65536;
+  std::filesystem::path folder_;
+  FileTables& files_;
+  std::map<std::uint64_t, Generated> generated_;  // by begin
+  std::vector<Mapping> mappings_;                 // by begin
+  TimeNs next_look_ = kTimeMin;
+};
+
+}  // namespace tailor::unwind

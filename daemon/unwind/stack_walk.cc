@@ -1,0 +1,69 @@
+#include "daemon/unwind/stack_walk.h"
+
+namespace tailor::unwind {
+namespace {
+
+using capture::TagRegister;
+using capture::TagWord;
+
+// The tag in the register of a frame, 0 if it holds none.
+std::uint64_t tag_in(const Frame& frame, const TagWord& tags) {
+  const unsigned reg = tags.reg == TagRegister::kR13 ? kR13 : kR15;
+  return frame.has(reg) && tags.fits(frame.value[reg]) ? frame.value[reg] : 0;
+}
+
+// push %rbp; mov %rsp, %rbp: the caller's pointer and the return address lie where it points.
+bool step_by_frame_pointer(Frame& frame, const StackView& stack) {
+  if (!frame.has(kBp)) return false;
+  const auto caller_bp = stack.read(frame.value[kBp]);
+  const auto address = stack.read(frame.value[kBp] + 8);
+  if (!caller_bp || !address) return false;
+  const std::uint64_t cfa = frame.value[kBp] + 16;
+  // Which registers the callee has saved, and where, is not known.
+  frame.known = 0;
+  frame.set(kBp, *caller_bp);
+  frame.set(kSp, cfa);
+  frame.set(kReturnAddress, *address);
+  return true;
+}
+
+}  // namespace
+
+std::uint64_t scan_for_tag(const StackView& stack, const TagWord& tags) {
+  for (std::size_t at = 0; at < kScanBytes; at += sizeof(std::uint64_t)) {
+    const auto word = stack.read(stack.address + at);
+    if (!word) break;
+    if (tags.fits(*word)) return *word;
+  }
+  return 0;
+}
+
+Walked walk(const Frame& innermost, const StackView& stack, const TagWord& tags, ProcessCode& code,
+            std::size_t most, TimeNs now) {
+  Walked walked;
+  Frame frame = innermost;
+  bool generated = code.is_generated(frame.value[kReturnAddress]);
+  const bool missing = !generated && tag_in(frame, tags) == 0;
+  bool exact = true;
+  while (walked.chain.size() < most) {
+    const std::uint64_t before = frame.has(kSp) ? frame.value[kSp] : 0;
+    bool signal = false;
+    if (!code.step(frame, exact, stack, signal, now) && !step_by_frame_pointer(frame, stack)) break;
+    // Stacks grow down: a caller's frame lies higher. What does not is no stack.
+    if (frame.value[kReturnAddress] == 0 || !frame.has(kSp) || frame.value[kSp] <= before) break;
+    exact = signal;
+    walked.chain.push_back(frame.value[kReturnAddress]);
+    if (missing && !generated && walked.tag == 0) {
+      walked.tag = tag_in(frame, tags);
+      if (walked.tag != 0) walked.from = capture::TagFrom::kUnwound;
+    }
+    generated |= code.is_generated(frame.value[kReturnAddress] - 1);
+  }
+  if (missing && !generated && walked.tag == 0) {
+    walked.tag = scan_for_tag(stack, tags);
+    if (walked.tag != 0) walked.from = capture::TagFrom::kScanned;
+  }
+  return walked;
+}
+
+}  // namespace tailor::unwind

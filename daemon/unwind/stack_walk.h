@@ -1,0 +1,30 @@
+// From the registers and a piece of the stack of one sample: its call chain, and its tag where a library had
+// put the register aside.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "daemon/capture/tag_word.h"
+#include "daemon/unwind/process_code.h"
+
+namespace tailor::unwind {
+
+struct Walked {
+  std::vector<std::uint64_t> chain;  // return addresses, innermost first, without the instruction pointer
+  std::uint64_t tag = 0;             // recovered, 0: none; the check fits
+  capture::TagFrom from = capture::TagFrom::kRegister;
+};
+
+// Walks at most `most` frames by call frame information; where there is none, by frame pointer. The tag is
+// recovered only if neither the instruction pointer is in generated code nor the register's value fits: from
+// the first caller in whose frame the register holds a tag; else, and if no generated code is among the
+// callers, by the first tag in the `kScanBytes` of stack next to the stack pointer.
+inline constexpr std::size_t kScanBytes = 512;
+Walked walk(const Frame& innermost, const StackView& stack, const capture::TagWord& tags, ProcessCode& code,
+            std::size_t most, TimeNs now);
+
+// The first word near the stack pointer that fits, 0 if there is none.
+std::uint64_t scan_for_tag(const StackView& stack, const capture::TagWord& tags);
+
+}  // namespace tailor::unwind

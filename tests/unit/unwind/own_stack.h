@@ -1,0 +1,42 @@
+// The registers and the stack of the caller, as a sampler would have taken them here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "daemon/unwind/frame.h"
+
+namespace tailor::test {
+
+struct OwnStack {
+  unwind::Frame frame;
+  std::vector<std::byte> bytes;
+
+  unwind::StackView view() const { return {frame.value[unwind::kSp], bytes}; }
+};
+
+// To be inlined: the frame is that of the function that calls it.
+[[gnu::always_inline]] inline void take_own_stack(OwnStack& out, std::size_t size = 4096) {
+  std::array<std::uint64_t, unwind::kRegisters> values{};
+  asm volatile(
+      "mov %%rbx, 24(%0)\n\t"
+      "mov %%rbp, 48(%0)\n\t"
+      "mov %%rsp, 56(%0)\n\t"
+      "mov %%r12, 96(%0)\n\t"
+      "mov %%r13, 104(%0)\n\t"
+      "mov %%r14, 112(%0)\n\t"
+      "mov %%r15, 120(%0)\n\t"
+      "lea 0(%%rip), %%rax\n\t"
+      "mov %%rax, 128(%0)"
+      :
+      : "r"(values.data())
+      : "rax", "memory");
+  for (unsigned reg : {3u, 6u, 7u, 12u, 13u, 14u, 15u, 16u}) out.frame.set(reg, values[reg]);
+  out.bytes.resize(size);
+  const auto* from = reinterpret_cast<const volatile std::byte*>(values[unwind::kSp]);
+  for (std::size_t i = 0; i < size; ++i) out.bytes[i] = from[i];
+}
+
+}  // namespace tailor::test

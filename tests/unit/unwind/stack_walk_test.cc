@@ -1,0 +1,152 @@
+// The truth is this process itself: its registers and stack, and what libgcc's unwinder says of them.
+#include "daemon/unwind/stack_walk.h"
+
+#include <execinfo.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "tests/unit/unwind/own_stack.h"
+
+// Two functions that put r15 aside, use it, and call back: one says where, one says only that it is not to be
+// had.
+asm(R"(
+  .text
+  .type saves_and_says, @function
+saves_and_says:
+  .cfi_startproc
+  push %r15
+  .cfi_adjust_cfa_offset 8
+  .cfi_rel_offset %r15, 0
+  xor %r15d, %r15d
+  call *%rdi
+  pop %r15
+  .cfi_adjust_cfa_offset -8
+  .cfi_restore %r15
+  ret
+  .cfi_endproc
+  .size saves_and_says, . - saves_and_says
+
+  .type saves_and_hides, @function
+saves_and_hides:
+  .cfi_startproc
+  push %r15
+  .cfi_adjust_cfa_offset 8
+  .cfi_undefined %r15
+  xor %r15d, %r15d
+  call *%rdi
+  pop %r15
+  .cfi_adjust_cfa_offset -8
+  ret
+  .cfi_endproc
+  .size saves_and_hides, . - saves_and_hides
+)");
+extern "C" void saves_and_says(void (*callback)());
+extern "C" void saves_and_hides(void (*callback)());
+
+namespace tailor::unwind {
+namespace {
+
+constexpr std::uint64_t kKey = 0x1234567890abcdef;
+
+test::OwnStack taken;
+void* truth[64];
+int truth_size;
+
+[[gnu::noinline]] int compare(const void* a, const void* b) {
+  if (taken.bytes.empty()) {
+    truth_size = ::backtrace(truth, 64);
+    test::take_own_stack(taken);
+  }
+  return *static_cast<const int*>(a) - *static_cast<const int*>(b);
+}
+
+[[gnu::noinline]] void call_back() {
+  test::take_own_stack(taken, 1024);
+}
+
+[[gnu::noinline, gnu::optimize("no-omit-frame-pointer")]] void under_tag(std::uint64_t tag,
+                                                                         void (*library)(void (*)())) {
+  // Aligned as a call has to be, and out of the red zone; the frame is known by its frame pointer.
+  asm volatile(
+      "mov %0, %%r15\n\t"
+      "mov %%rsp, %%rbx\n\t"
+      "sub $128, %%rsp\n\t"
+      "and $-16, %%rsp\n\t"
+      "call *%1\n\t"
+      "mov %%rbx, %%rsp\n\t"
+      "xor %%r15d, %%r15d"
+      :
+      : "r"(tag), "r"(library), "D"(&call_back)
+      : "rbx", "r15", "rax", "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
+}
+
+class StackWalk : public testing::Test {
+ protected:
+  StackWalk() { taken = {}; }
+  FileTables files;
+  ProcessCode code{"/proc", ::getpid(), files};
+};
+
+TEST_F(StackWalk, GoesThroughTheCLibraryAsLibgccDoes) {
+  int numbers[] = {3, 1, 2};
+  std::qsort(numbers, 3, sizeof(int), compare);
+  const Walked walked = walk(taken.frame, taken.view(), {}, code, 8, 0);
+  // The first address of the truth is in compare() itself, at the call of backtrace().
+  ASSERT_GE(truth_size, 6);
+  ASSERT_GE(walked.chain.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(walked.chain[i], reinterpret_cast<std::uint64_t>(truth[i + 1])) << i;
+  }
+}
+
+TEST_F(StackWalk, NothingIsMadeUpBeyondWhatWasSampled) {
+  int numbers[] = {3, 1, 2};
+  std::qsort(numbers, 3, sizeof(int), compare);
+  StackView little = taken.view();
+  little.bytes = little.bytes.first(16);
+  EXPECT_LT(walk(taken.frame, little, {}, code, 8, 0).chain.size(), 2u);
+}
+
+TEST_F(StackWalk, ATagIsFoundWhereTheLibrarySavedIt) {
+  const std::uint64_t tag = tailor_tag_make(kKey, 1, 1, 2, 3);
+  under_tag(tag, saves_and_says);
+  const Walked walked = walk(taken.frame, taken.view(), {kKey, capture::TagRegister::kR15}, code, 8, 0);
+  EXPECT_EQ(walked.tag, tag);
+  EXPECT_EQ(walked.from, capture::TagFrom::kUnwound);
+}
+
+TEST_F(StackWalk, ATagThatIsOnlySomewhereOnTheStackIsScannedFor) {
+  const std::uint64_t tag = tailor_tag_make(kKey, 1, 1, 2, 3);
+  under_tag(tag, saves_and_hides);
+  const Walked walked = walk(taken.frame, taken.view(), {kKey, capture::TagRegister::kR15}, code, 8, 0);
+  EXPECT_EQ(walked.tag, tag);
+  EXPECT_EQ(walked.from, capture::TagFrom::kScanned);
+}
+
+TEST_F(StackWalk, UnderAnotherKeyNothingIsATag) {
+  under_tag(tailor_tag_make(kKey, 1, 1, 2, 3), saves_and_says);
+  const Walked walked = walk(taken.frame, taken.view(), {kKey + 1, capture::TagRegister::kR15}, code, 8, 0);
+  EXPECT_EQ(walked.tag, 0u);
+}
+
+TEST_F(StackWalk, GeneratedCodeAmongTheCallersDecidesBeforeAnyScan) {
+  under_tag(tailor_tag_make(kKey, 1, 1, 2, 3), saves_and_hides);
+  const Walked bare = walk(taken.frame, taken.view(), {}, code, 8, 0);
+  ASSERT_GE(bare.chain.size(), 2u);
+  code.add_code(1, bare.chain[1] - 8, bare.chain[1] + 8, {}, 0);
+  const Walked walked = walk(taken.frame, taken.view(), {kKey, capture::TagRegister::kR15}, code, 8, 0);
+  EXPECT_EQ(walked.tag, 0u);
+  EXPECT_EQ(walked.chain[1], bare.chain[1]);
+}
+
+TEST_F(StackWalk, AProcessOfWhichNothingIsKnownIsWalkedByFramePointers) {
+  under_tag(tailor_tag_make(kKey, 1, 1, 2, 3), saves_and_says);
+  ProcessCode unknown("/nonexistent", 1, files);
+  const Walked walked = walk(taken.frame, taken.view(), {}, unknown, 3, 0);
+  ASSERT_FALSE(walked.chain.empty());
+}
+
+}  // namespace
+}  // namespace tailor::unwind
