@@ -4,6 +4,7 @@
 #include <x86intrin.h>
 
 #include <chrono>
+#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <mutex>
@@ -35,14 +36,22 @@ ExecuteOptions MakeExecuteOptions(const CommandLine& command, const std::atomic<
   return {.memory_limit = command.memory_limit, .cancel = &cancel, .labels = command.labels};
 }
 
+double ThreadCpuMs() {
+  timespec now{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
+}
+
 // Executions of one query, by several sessions at once if so asked.
 class Runner {
  public:
-  // `compiled`: for this run.
-  Runner(const CommandLine& command, const CompiledQuery& query, bool compiled, QueryContext& context)
+  // `compiled`: for this run, in `preparing_cpu_ms` of CPU time.
+  Runner(const CommandLine& command, const CompiledQuery& query, bool compiled, double preparing_cpu_ms,
+         QueryContext& context)
       : command_(command),
         query_(query),
         compiled_(compiled),
+        preparing_cpu_ms_(preparing_cpu_ms),
         timings_(context.timings),
         options_(MakeExecuteOptions(command, context.cancel)) {}
 
@@ -84,7 +93,7 @@ class Runner {
     }
     double first_code_ms = static_cast<double>(outcome.first_code - query_.times().begin) / 1e6;
     if (compiled_ && timings_.runs.size() == first_run_)
-      timings_.prepared.push_back({query_.settings().name, query_.times(), first_code_ms});
+      timings_.prepared.push_back({query_.settings().name, query_.times(), first_code_ms, preparing_cpu_ms_});
     timings_.runs.push_back(
         {query_.settings().name, outcome.wall_ns, outcome.cpu_ns, outcome.result.rows, outcome.peak_memory});
     cycles_.resize(outcome.operator_cycles.size());
@@ -105,6 +114,7 @@ class Runner {
   const CommandLine& command_;
   const CompiledQuery& query_;
   bool compiled_;
+  double preparing_cpu_ms_;
   Timings& timings_;
   ExecuteOptions options_;
   CycleRate rate_;
@@ -154,8 +164,10 @@ Status RunQuery(const CommandLine& command, const std::string& name, const std::
   settings.lineage = command.lineage;
   settings.instrument = command.instrument && !analyze;
   settings.count_rows = analyze;
+  double cpu_ms = ThreadCpuMs();
   auto found = context.plans.Get(statement.sql, context.database, context.jit, settings);
   if (!found.ok()) return std::move(found).error();
+  cpu_ms = ThreadCpuMs() - cpu_ms;
   const CompiledQuery& query = *found->query;
   if (explain) {
     std::cout << to_string(query.plan()) << std::flush;
@@ -163,7 +175,7 @@ Status RunQuery(const CommandLine& command, const std::string& name, const std::
   }
   if (analyze) return Analyze(command, query, context.cancel);
   std::size_t first_run = context.timings.runs.size();
-  Status status = Runner(command, query, found->compiled, context).Run();
+  Status status = Runner(command, query, found->compiled, cpu_ms, context).Run();
   if (status.ok() && command.timing) PrintTimes(query, context.timings, first_run);
   return status;
 }
@@ -190,7 +202,8 @@ Status WriteTimings(const std::string& path, const Timings& timings) {
                               {"generate_ms", query.times.generate},
                               {"compile_ms", query.times.compile},
                               {"register_ms", query.times.ship},
-                              {"first_code_ms", query.first_code_ms}});
+                              {"first_code_ms", query.first_code_ms},
+                              {"preparing_cpu_ms", query.preparing_cpu_ms}});
   }
   std::string text = out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace);
   if (path == "-") {

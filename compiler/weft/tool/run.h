@@ -28,7 +28,8 @@ struct Timings {
   struct Prepared {
     std::string name;
     PrepareTimes times;
-    double first_code_ms;  // from the query's text to generated code running
+    double first_code_ms;     // from the query's text to generated code running
+    double preparing_cpu_ms;  // CPU time from the text to code that can run
   };
   std::vector<Prepared> prepared;
   std::vector<OperatorTime> operators;  // of instrumented code, summed over the runs
