@@ -24,6 +24,11 @@ bool OffCpuTracker::absorb(const Batch& batch, const Event& event) {
   return true;
 }
 
+void OffCpuTracker::left(const Event& switch_out) {
+  auto wait = waits_.find(switch_out.tid);
+  if (wait != waits_.end()) wait->second.events.front().flag_preempted = switch_out.flag_preempted;
+}
+
 Batch* OffCpuTracker::returned(const Event& switch_in) {
   auto wait = waits_.find(switch_in.tid);
   if (wait == waits_.end()) return nullptr;

@@ -5,7 +5,7 @@
 // sample of the context-switches event at the same moment has the user IP and the user call chain. So the
 // sample waits until its thread comes back, and leaves then with the time it was away as its weight. It keeps
 // where the thread was and gets the time of the return: the thread returns to the same place, and the order
-// of events stays that of time.
+// of events stays that of time. Its flag_preempted says that it was taken off the CPU, and did not block.
 #pragma once
 
 #include <cstdint>
@@ -30,6 +30,10 @@ class OffCpuTracker {
 
   // True: the event is the sample of a switch and is kept here for now.
   bool absorb(const Batch& batch, const Event& event);
+
+  // For a switch-out, which comes after the sample of the same switch: notes whether the thread could have
+  // gone on (flag_preempted).
+  void left(const Event& switch_out);
 
   // For a switch-in: the wait that ended, a batch of one sample, valid until the next call. NULL if the
   // thread was not seen leaving.

@@ -188,7 +188,8 @@ Status deliver(const v1::JournalRecord& record, session::Input& input) {
                              record.agent_dropped().messages());
       return Ok{};
     case v1::JournalRecord::kKnownProcess:
-      input.on_known_process({get_process(record.known_process().process()), record.known_process().comm()});
+      input.on_known_process({get_process(record.known_process().process()), record.known_process().comm(),
+                              record.known_process().cgroup()});
       return Ok{};
     case v1::JournalRecord::kRing: {
       auto layout = decode(record.ring());

@@ -58,6 +58,7 @@ void JournalWriter::on_known_process(const session::KnownProcess& process) {
   v1::KnownProcess& out = *next().mutable_known_process();
   store::set_process(*out.mutable_process(), process.process);
   out.set_comm(process.comm);
+  out.set_cgroup(process.cgroup);
   write();
 }
 

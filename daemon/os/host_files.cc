@@ -144,6 +144,16 @@ Result<std::uint64_t> cpu_time_of(const Os& os, pid_t pid) {
   return (*user + *system) * (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
 }
 
+std::optional<std::uint64_t> steal_time(const Os& os) {
+  std::ifstream stat(os.proc() / "stat");
+  std::string name;
+  std::uint64_t ticks = 0;
+  stat >> name;
+  for (int column = 0; column < 8; ++column) stat >> ticks;  // the last one: steal
+  if (!stat || name != "cpu") return std::nullopt;
+  return ticks * (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+}
+
 Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
   return stat_field(os, pid, 22);
 }

@@ -36,6 +36,10 @@ std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots);
 // /proc/PID/stat.
 Result<std::uint64_t> cpu_time_of(const Os& os, pid_t pid);
 
+// CPU time the hypervisor gave to others while this host had work, since boot, of all CPUs together, in ns;
+// nothing where the kernel does not tell.
+std::optional<std::uint64_t> steal_time(const Os& os);
+
 // Field 22 of /proc/PID/stat.
 Result<std::uint64_t> start_time_of(const Os& os, pid_t pid);
 

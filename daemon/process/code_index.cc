@@ -17,8 +17,8 @@ Status CodeIndex::add(CodeState code) {
     ++forgotten_early_;
   }
   if (bytes_ + code.bytes() > limits_.bytes) {
-    return Error{
-        fmt::format("code object {}: row tables would take more than {} bytes", code.id, limits_.bytes)};
+    return Error{fmt::format("code object {}: row tables and machine code would take more than {} bytes",
+                             code.id, limits_.bytes)};
   }
   const std::size_t at = first_ending_after(code.base);
   while (at < by_end_.size() && by_end_[at]->base < code.end) {

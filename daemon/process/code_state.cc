@@ -104,6 +104,7 @@ Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, 
     state.id = code.id();
     state.base = code.base();
     state.end = code.base() + size_of(code);
+    state.machine_code = code.code();
     if (plan != nullptr) {
       state.plan = plan->id;
       state.level = plan->lowest_level();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "daemon/process/limits.h"
@@ -34,6 +35,7 @@ struct CodeState {
   // the end. See index_rows().
   std::vector<std::uint32_t> blocks;
   std::uint8_t block_shift = 0;
+  std::string machine_code;  // empty where the agent gave none
 
   bool contains(std::uint64_t address) const { return base <= address && address < end; }
   // Divides the code into blocks of few rows, once `rows` are complete; without it rows are not found.
@@ -41,7 +43,8 @@ struct CodeState {
   // The row of an address inside the code; unmapped before the first row.
   CodeRow row_at(std::uint64_t address) const;
   std::size_t bytes() const {
-    return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + blocks.capacity() * sizeof(std::uint32_t);
+    return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + blocks.capacity() * sizeof(std::uint32_t) +
+           machine_code.capacity();
   }
 };
 

@@ -14,12 +14,14 @@ struct Limits {
   std::size_t plans = 65536;                // live and retained
   std::size_t code_objects = 65536;         // live, and as many retained
   std::size_t code_bytes = 256u << 20;      // of one object: the range it claims
-  std::size_t bytes = 256u << 20;           // of row tables, live and retained
+  std::size_t bytes = 256u << 20;           // of row tables and machine code, live and retained
   std::size_t threads = 65536;              // with a log
   std::size_t executions = 65536;           // running at once
   std::size_t components_declared = 65536;  // engine components
   std::size_t component_ranges = 65536;     // of engine components
   std::size_t region_kinds = 65536;
+  std::size_t regions = 1u << 22;         // of data memory, live
+  std::size_t region_changes = 1u << 22;  // between watermark and now
   std::size_t thread_changes = 1u << 20;  // of one thread, between watermark and now
   std::uint32_t nesting = 64;             // of executions, pipelines and components in one thread
 };

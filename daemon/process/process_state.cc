@@ -24,7 +24,7 @@ Status check_update(const PlanState& old, const PlanState& next) {
 }  // namespace
 
 ProcessState::ProcessState(ProcessId id, const Limits& limits)
-    : id_(id), limits_(limits), plans_(limits), code_(limits), ranges_(limits) {}
+    : id_(id), limits_(limits), plans_(limits), code_(limits), ranges_(limits), regions_(limits) {}
 
 void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time) {
   stop_agent(time);
@@ -48,6 +48,7 @@ std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
   components_.clear();
   ranges_.clear();
   areas_.clear();
+  regions_.clear(time);
   for (auto& [tid, timeline] : threads_) timeline.reset(time);
   return end_resync(time);
 }
@@ -133,6 +134,15 @@ void ProcessState::remove_thread(const v1::ThreadRemove& thread, TimeNs time) {
 }
 
 Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time) {
+  // Memory belongs to the process, whichever thread speaks of it.
+  if (record.kind == TAILOR_LOG_REGION_ADD) {
+    regions_.add(record.id, record.a, record.b, time);
+    return Ok{};
+  }
+  if (record.kind == TAILOR_LOG_REGION_REMOVE) {
+    regions_.remove(record.a, time);
+    return Ok{};
+  }
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
   (*found)->add(record, time);
@@ -148,6 +158,7 @@ Status ProcessState::lose_activity(std::int32_t tid, TimeNs time) {
 
 void ProcessState::trim(TimeNs watermark) {
   plans_.trim(watermark);
+  regions_.advance(watermark);
   code_.trim(watermark);
   while (agents_.size() > 1 && agents_[1].from <= watermark) agents_.erase(agents_.begin());
   for (auto thread = threads_.begin(); thread != threads_.end();) {

@@ -18,6 +18,7 @@
 #include "daemon/process/component_ranges.h"
 #include "daemon/process/limits.h"
 #include "daemon/process/plan_index.h"
+#include "daemon/process/region_timeline.h"
 #include "daemon/process/thread_timeline.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
@@ -59,6 +60,9 @@ class ProcessState {
   Status add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time);
   Status lose_activity(std::int32_t tid, TimeNs time);
 
+  // The region that held `address` at `time`, NULL: none. Times of questions grow.
+  const Region* region_at(std::uint64_t address, TimeNs time) { return regions_.find(address, time); }
+
   // Everything up to `watermark` was attributed.
   void trim(TimeNs watermark);
 
@@ -82,6 +86,7 @@ class ProcessState {
   std::size_t threads() const { return threads_.size(); }
   std::size_t bytes() const;
   const CodeIndex& code() const { return code_; }
+  const RegionTimeline& regions() const { return regions_; }
 
  private:
   // The agent that spoke from `from` on, with its key.
@@ -105,6 +110,7 @@ class ProcessState {
   ComponentRanges ranges_;
   std::unordered_map<std::int32_t, ThreadTimeline> threads_;
   std::map<Area, std::int32_t> areas_;
+  RegionTimeline regions_;
 };
 
 }  // namespace tailor::process

@@ -2,12 +2,19 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 
 #include "daemon/attribute/attribution.h"
+#include "daemon/store/sink.h"
 #include "proto/base/ids.h"
 
 namespace tailor::query {
+
+// Which memory had the data (perf_mem_data_src).
+enum class MemoryLevel : std::uint8_t { kUnknown, kL1, kFillBuffer, kL2, kL3, kRam, kRemote, kOther };
+inline constexpr std::size_t kMemoryLevels = 8;
+MemoryLevel memory_level(std::uint64_t data_source);
 
 // Samples that no report tells apart.
 struct CellKey {
@@ -24,6 +31,11 @@ struct CellKey {
   attribute::Reason reason = attribute::Reason::kNone;
   attribute::Quality quality = attribute::Quality::kExact;
   bool kernel = false;
+  store::AddressFrom address_from = store::AddressFrom::kNone;
+  std::uint8_t skid = 0;
+  store::Wait wait = store::Wait::kNone;
+  MemoryLevel served_by = MemoryLevel::kUnknown;
+  std::uint32_t region = 0;
   auto operator<=>(const CellKey&) const = default;
 };
 
@@ -31,6 +43,8 @@ struct Cell {
   std::uint64_t samples = 0;
   double weight = 0;
   double weight_squares = 0;
+  double latency = 0;                 // sum over the samples that have one
+  std::uint64_t latency_samples = 0;  // how many these are
 };
 
 }  // namespace tailor::query

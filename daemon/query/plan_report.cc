@@ -252,6 +252,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
   }
   report.evidence = gather_evidence(profile, selection, *source);
+  if (report.source.unit != capture::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);
   add_losses(profile, report);
   return report;
 }

@@ -9,6 +9,7 @@
 #include "daemon/query/evidence.h"
 #include "daemon/query/interval.h"
 #include "daemon/query/profile.h"
+#include "daemon/query/waits.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
@@ -91,6 +92,7 @@ struct PlanReport {
   std::vector<NamedRow> component_rows;  // most expensive first, as are the next
   std::vector<NamedRow> unattributed_rows;
   Evidence evidence;
+  std::optional<WaitLane> off_cpu;  // where it was recorded and is not the report itself
   std::vector<std::pair<capture::Source, Cell>> other_sources;  // with samples, not in this report
   // Of the whole recording: losses cannot be told apart by execution.
   std::uint64_t lost_samples = 0, late_samples = 0, log_records_lost = 0, throttled = 0,

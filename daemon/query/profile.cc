@@ -30,6 +30,10 @@ void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std:
   data_->components[{process, id}] = name;
 }
 
+void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
+  data_->region_kinds[{process, kind.id()}] = kind.name();
+}
+
 void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
   v1::Plan kept = plan;
   for (v1::Attachment& attachment : *kept.mutable_attachments()) {
@@ -143,6 +147,11 @@ const std::string* Profile::attachment(ProcessId process, PlanId id, std::string
 std::string Profile::engine_component_name(ProcessId process, std::uint32_t id) const {
   const std::string* name = find_or_null(data_->components, InProcess<std::uint32_t>{process, id});
   return name == nullptr ? fmt::format("component {}", id) : *name;
+}
+
+std::string Profile::region_name(ProcessId process, std::uint32_t kind) const {
+  const std::string* name = find_or_null(data_->region_kinds, InProcess<std::uint32_t>{process, kind});
+  return name == nullptr ? fmt::format("region kind {}", kind) : *name;
 }
 
 capture::Source Profile::source(std::uint16_t index) const {

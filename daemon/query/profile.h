@@ -64,6 +64,7 @@ class Profile {
   // The content of the plan's attachment of that kind.
   const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
   std::string engine_component_name(ProcessId process, std::uint32_t id) const;
+  std::string region_name(ProcessId process, std::uint32_t kind) const;
   // The name of a source, its unit; "source <n>" where the recording does not say.
   capture::Source source(std::uint16_t index) const;
 
@@ -75,6 +76,7 @@ class Profile {
     std::map<InProcess<PlanId>, PlanModel> plans;
     std::map<InProcess<CodeId>, CodeInfo> codes;
     std::map<InProcess<std::uint32_t>, std::string> components;
+    std::map<InProcess<std::uint32_t>, std::string> region_kinds;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     std::map<CellKey, Cell> cells;
     std::map<ProcessId, store::Accounting> accounting;
@@ -98,7 +100,7 @@ class ProfileLoader : public store::ProfileSink {
   void on_process(const store::ProcessRecord& process) override;
   void on_thread(ProcessId, std::int32_t, const std::string&) override {}
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
+  void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
   void on_code_unload(ProcessId, TimeNs, CodeId) override {}

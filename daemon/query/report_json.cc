@@ -85,6 +85,9 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
               {"plan", part.plan},
               {"name", part.name},
               {"executions", part.executions}};
+  if (const auto p = profile.processes().find(part.process); p != profile.processes().end()) {
+    out["cgroup"] = p->second.cgroup;
+  }
   add_cost(out, part.cost);
   const PlanModel* model = profile.plan(part.process, part.plan);
   out["operators"] = Json::array();
@@ -128,7 +131,9 @@ Json recording_json(const Profile& profile) {
           {"wall_clock_ns", info.wall_clock_ns},
           {"capture", info.capture_row},
           {"clock_source", info.clock_source},
-          {"clock_error_ns", info.clock_error_ns}};
+          {"clock_error_ns", info.clock_error_ns},
+          {"cpus", info.cpus},
+          {"steal_ns", info.steal_ns}};
 }
 
 Json summary_json(const Profile& profile, const PlanReport& report) {
@@ -153,6 +158,22 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
     other["samples"] = total.samples;
     other["weight"] = total.weight;
     out["other_sources"].push_back(other);
+  }
+  if (report.off_cpu) {
+    Json& lane = out["off_cpu"] = {{"source", report.off_cpu->source.name},
+                                   {"waits", report.off_cpu->total.waits},
+                                   {"ns", report.off_cpu->total.ns},
+                                   {"runnable_ns", report.off_cpu->total.runnable_ns},
+                                   {"rows", Json::array()}};
+    for (const WaitRow& row : report.off_cpu->rows) {
+      lane["rows"].push_back({{"process", process_json(row.process)},
+                              {"plan", row.plan},
+                              {"operator", row.operator_id},
+                              {"name", row.name},
+                              {"waits", row.waits},
+                              {"ns", row.ns},
+                              {"runnable_ns", row.runnable_ns}});
+    }
   }
   const Evidence::Window& windows = report.evidence.windows;
   out["by"] = by_rule_json(report.evidence.all);
@@ -238,6 +259,35 @@ std::string to_json(const Profile& profile, const AnnotateReport& report) {
   for (const AnnotatedLine& line : report.lines) out["lines"].push_back(line_json(line));
   out["elsewhere"] = Json::array();
   for (const NamedRow& row : report.elsewhere) out["elsewhere"].push_back(named_json(row));
+  return dump(out);
+}
+
+std::string to_json(const Profile& profile, const MemoryReport& report) {
+  Json out;
+  out["recording"] = recording_json(profile);
+  out["source"] = source_json(report.source);
+  out["samples"] = report.total.samples;
+  out["weight"] = report.total.weight;
+  out["user_samples"] = report.user_samples;
+  out["generated_samples"] = report.generated_samples;
+  out["addresses"] = {
+      {"recorded", report.recorded}, {"decoded", report.decoded}, {"in_regions", report.in_regions}};
+  out["by_skid"] = report.by_skid;
+  out["rows"] = Json::array();
+  for (const MemoryRow& row : report.rows) {
+    Json json = {
+        {"process", process_json(row.process)}, {"plan", row.plan},     {"operator", row.operator_id},
+        {"operator_name", row.operator_name},   {"region", row.region}, {"region_name", row.region_name}};
+    add_cost(json, row.cost);
+    json["latency_cycles"] = row.latency;
+    json["served_by"] = Json::object();
+    for (std::size_t level = 1; level < row.served_by.size(); ++level) {
+      if (row.served_by[level] > 0)
+        json["served_by"][std::string(word(static_cast<MemoryLevel>(level)).key)] = row.served_by[level];
+    }
+    out["rows"].push_back(json);
+  }
+  out["file"] = damage_json(profile);
   return dump(out);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/query/annotate_report.h"
+#include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
 
@@ -15,6 +16,7 @@ namespace tailor::query {
 std::string to_json(const Profile& profile, const PlanReport& report);
 std::string to_json(const Profile& profile, const LevelReport& report);
 std::string to_json(const Profile& profile, const AnnotateReport& report);
+std::string to_json(const Profile& profile, const MemoryReport& report);
 
 // 32 hexadecimal digits.
 std::string hex(const ExecutionId& id);

@@ -44,6 +44,28 @@ Word word(attribute::How how) {
   return {"unknown", "unknown"};
 }
 
+Word word(MemoryLevel level) {
+  switch (level) {
+    case MemoryLevel::kUnknown:
+      return {"unknown", "unknown"};
+    case MemoryLevel::kL1:
+      return {"l1", "L1"};
+    case MemoryLevel::kFillBuffer:
+      return {"fill_buffer", "fill buffer"};
+    case MemoryLevel::kL2:
+      return {"l2", "L2"};
+    case MemoryLevel::kL3:
+      return {"l3", "L3"};
+    case MemoryLevel::kRam:
+      return {"ram", "RAM"};
+    case MemoryLevel::kRemote:
+      return {"remote", "remote"};
+    case MemoryLevel::kOther:
+      return {"other", "other"};
+  }
+  return {"unknown", "unknown"};
+}
+
 Word word(capture::Unit unit) {
   switch (unit) {
     case capture::Unit::kNsOnCpu:

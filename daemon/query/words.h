@@ -5,6 +5,7 @@
 
 #include "daemon/attribute/attribution.h"
 #include "daemon/capture/event.h"
+#include "daemon/query/cell.h"
 
 namespace tailor::query {
 
@@ -16,5 +17,6 @@ struct Word {
 Word word(attribute::Reason reason);
 Word word(attribute::How how);
 Word word(capture::Unit unit);
+Word word(MemoryLevel level);
 
 }  // namespace tailor::query

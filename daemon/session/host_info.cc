@@ -6,6 +6,7 @@
 #include <ctime>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 
 #include "daemon/registration/peer_process.h"
 
@@ -52,6 +53,15 @@ std::string comm_of(const os::Os& os, std::int32_t pid) {
   std::string name = content(os.proc() / std::to_string(pid) / "comm");
   if (!name.empty() && name.back() == '\n') name.pop_back();
   return name;
+}
+
+std::string cgroup_of(const os::Os& os, std::int32_t pid) {
+  constexpr std::string_view kUnified = "0::";
+  std::istringstream lines(content(os.proc() / std::to_string(pid) / "cgroup"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(kUnified)) return line.substr(kUnified.size());
+  }
+  return {};
 }
 
 Result<ProcessId> identify(const os::Os& os, std::int32_t pid) {

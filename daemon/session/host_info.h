@@ -17,6 +17,9 @@ store::RecordingInfo host_info(const os::Os& os);
 // The name of a process; "" if it has none any more.
 std::string comm_of(const os::Os& os, std::int32_t pid);
 
+// The cgroup of a process, as a path in the unified hierarchy; "" where it has none any more.
+std::string cgroup_of(const os::Os& os, std::int32_t pid);
+
 // {pid, start time} of a process that exists.
 Result<ProcessId> identify(const os::Os& os, std::int32_t pid);
 

@@ -14,6 +14,7 @@ namespace tailor::session {
 struct KnownProcess {
   ProcessId process;
   std::string comm;
+  std::string cgroup;  // path in the unified hierarchy; "" unknown
 };
 
 // One thread. Times of events are those of their sources; `now` is CLOCK_MONOTONIC_RAW.

@@ -60,6 +60,10 @@ Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions 
   session->clock_.start(session->input_);
   session->recording_ = host_info(os);
   session->recording_.command = session->options_.command;
+  session->steal_before_ = os::steal_time(os);
+  if (auto cpus = os::online_cpus(os); cpus.ok()) {
+    session->recording_.cpus = static_cast<std::uint32_t>(cpus->size());
+  }
   session->recording_.start = os.now();
   session->recording_.clock_source = session->clock_.worst_source();
   session->recording_.clock_error_ns = session->clock_.worst_error_ns();
@@ -174,6 +178,7 @@ void LiveSession::stop() {
   if (!thread_.joinable()) return;
   reader_->stop();  // the control thread still takes what it reads last
   flush();
+  run([this] { tell_steal(); });
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -309,6 +314,7 @@ void LiveSession::speak_for_foreign() {
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.
 void LiveSession::sweep() {
   next_sweep_ = os_.now() + kSweepInterval;
+  tell_steal();
   for (const auto& [process, arena] : arenas_) tell_dropped(process);
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const ProcessEntry& entry) {
@@ -358,6 +364,13 @@ TargetProgress LiveSession::progress_of(ProcessId process) {
   return progress;
 }
 
+void LiveSession::tell_steal() {
+  const auto now = os::steal_time(os_);
+  if (!now || !steal_before_ || *now - *steal_before_ == recording_.steal_ns) return;
+  recording_.steal_ns = *now - *steal_before_;
+  input_.on_recording(recording_);
+}
+
 Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {
   capture::CaptureOptions settled = options;
   const std::string fallback = settle_large_pebs(settled, clock_.model().perf_line().has_value(), [this] {
@@ -379,7 +392,7 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
     return attached.error();
   }
   if (!fallback.empty()) attached->notes.push_back(fallback);
-  input_.on_known_process(process);
+  input_.on_known_process({process.process, process.comm, cgroup_of(os_, process.process.pid)});
   if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
   notes_ = attached->notes;
   tell_recording(process.process);

@@ -126,6 +126,7 @@ class LiveSession : private registration::Sink {
   void tell_dropped(ProcessId process);
   void speak_for_foreign();
   void sweep();
+  void tell_steal();
   void govern();
   void resample(Sampled& sampled);
   TargetProgress progress_of(ProcessId process);
@@ -155,8 +156,9 @@ class LiveSession : private registration::Sink {
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   TimeNs next_sweep_ = kTimeMin;
-  std::vector<std::string> notes_;  // of what is sampled; control thread
-  std::uint64_t cpu_before_ = 0;    // own CPU time when the session began
+  std::optional<std::uint64_t> steal_before_;  // when the session began
+  std::vector<std::string> notes_;             // of what is sampled; control thread
+  std::uint64_t cpu_before_ = 0;               // own CPU time when the session began
 
   struct Flush {
     TimeNs until;     // everything up to here

@@ -51,6 +51,7 @@ void Pipeline::on_perf_clock(const clock::Conversion& line) {
 void Pipeline::on_known_process(const KnownProcess& process) {
   ProcessEntry& entry = table_.get(process.process, now_);
   entry.record.comm = process.comm;
+  entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
 }
 
@@ -193,8 +194,10 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
     case capture::Kind::kSample:
       if (!off_cpu_.absorb(batch, event)) sample(batch, event);
       return;
+    case capture::Kind::kSwitchOut:
+      return off_cpu_.left(event);
     case capture::Kind::kSwitchIn:
-      if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
+      if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front(), true);
       return;
     case capture::Kind::kComm:
       return name_thread(batch, event);
@@ -209,7 +212,7 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
   }
 }
 
-void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
+void Pipeline::sample(const capture::Batch& batch, capture::Event& event, bool wait) {
   ProcessEntry* entry = owner(event.pid, event.time);
   store::Accounting& totals = accounting(entry);
   ++totals.received;
@@ -232,10 +235,11 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
   record.has_tag = event.has_tag;
   record.weight = event.weight;
   record.ip = event.ip;
+  if (wait) record.wait = event.flag_preempted ? store::Wait::kRunnable : store::Wait::kBlocked;
   record.user_ip = event.user_ip;
   record.tag = event.tag;
-  record.address = event.has_address ? event.address : 0;
   record.attribution = attribute::attribute(event, batch.chain(event), &entry->state);
+  memory_.resolve(batch, event, entry->state, record);
   const bool found = record.attribution.how != attribute::How::kUnattributed;
   ++(found ? totals.attributed : totals.unattributed);
   ++stats_.samples;

@@ -17,6 +17,7 @@
 #include "daemon/process/limits.h"
 #include "daemon/session/agent_words.h"
 #include "daemon/session/input.h"
+#include "daemon/session/memory_access.h"
 #include "daemon/session/problems.h"
 #include "daemon/session/process_table.h"
 #include "daemon/session/ring_set.h"
@@ -81,7 +82,8 @@ class Pipeline : public Input {
   void take_late(capture::Batch& late);
   void move_watermark(TimeNs watermark);
   void handle(const capture::Batch& batch, capture::Event& event);
-  void sample(const capture::Batch& batch, capture::Event& event);
+  // `wait`: of time off the CPU.
+  void sample(const capture::Batch& batch, capture::Event& event, bool wait = false);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void process_started(const capture::Event& event);
   void thread_ended(const capture::Event& event);
@@ -99,6 +101,7 @@ class Pipeline : public Input {
   RingSet rings_;
   capture::EventSorter sorter_;
   capture::OffCpuTracker off_cpu_;
+  MemoryAccess memory_;
   store::Accounting nobodys_;  // of no process
   bool nobodys_changed_ = false;
   bool cpu_wide_ = false;  // rings hold samples of processes nobody asked for

@@ -98,6 +98,7 @@ Result<capture::CaptureOptions> capture_options(const os::Os& os, const RecordOp
   capture.enable_on_exec = true;
   capture.follow_children = true;
   capture.callchain = options.callchain;
+  capture.all_registers = options.memory;
   capture.sampled_by = options.sampled_by;
   return capture;
 }

@@ -54,6 +54,8 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
   out.set_capture_row(to_utf8(in.capture_row));
   out.set_clock_source(to_utf8(in.clock_source));
   out.set_clock_error_ns(in.clock_error_ns);
+  out.set_steal_ns(in.steal_ns);
+  out.set_cpus(in.cpus);
   for (const capture::Source& source : in.sources) {
     v1::SampleSource& o = *out.add_sources();
     o.set_index(source.index);
@@ -65,9 +67,9 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
 }
 
 Result<RecordingInfo> decode(const v1::Recording& in) {
-  RecordingInfo out{in.host(),        in.kernel(),        in.cpu(),           in.daemon_version(),
-                    in.command(),     in.wall_clock_ns(), in.start(),         {},
-                    in.capture_row(), in.clock_source(),  in.clock_error_ns()};
+  RecordingInfo out{in.host(),           in.kernel(),   in.cpu(), in.daemon_version(), in.command(),
+                    in.wall_clock_ns(),  in.start(),    {},       in.capture_row(),    in.clock_source(),
+                    in.clock_error_ns(), in.steal_ns(), in.cpus()};
   for (const v1::SampleSource& source : in.sources()) {
     if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
     if (source.unit() > static_cast<std::uint32_t>(capture::Unit::kEvents)) {
@@ -92,6 +94,7 @@ void encode(const ProcessRecord& in, v1::ProcessInfo& out) {
   }
   out.set_tag_key(in.tag_key);
   out.set_tag_strategy(in.tag_strategy);
+  out.set_cgroup(to_utf8(in.cgroup));
 }
 
 Result<ProcessRecord> decode(const v1::ProcessInfo& in) {
@@ -103,7 +106,8 @@ Result<ProcessRecord> decode(const v1::ProcessInfo& in) {
                        in.first_seen(),
                        in.is_registered() ? in.registered() : kTimeMin,
                        in.tag_key(),
-                       in.tag_strategy()};
+                       in.tag_strategy(),
+                       in.cgroup()};
 }
 
 void encode(const ExecutionRecord& in, v1::Execution& out) {

@@ -12,6 +12,8 @@ namespace {
 constexpr std::uint32_t kAttributionVersion = 1;
 constexpr std::uint32_t kModeMask = 3;
 constexpr std::uint32_t kFlagTag = 4;
+constexpr std::uint32_t kWaitShift = 3;
+constexpr std::uint32_t kAccessMask = 3;
 
 // Numbers 1, 2, ... for the nonzero values of a column, 0 for zero.
 class SparseNumbering {
@@ -126,12 +128,17 @@ v1::SampleBlock encode_samples(std::span<const SampleRecord> samples) {
     out.add_time(wrapping_difference(static_cast<std::uint64_t>(s.time), time));
     out.add_cpu(s.cpu);
     out.add_source(s.source);
-    out.add_flags(static_cast<std::uint32_t>(s.mode) | (s.has_tag ? kFlagTag : 0));
+    out.add_flags(static_cast<std::uint32_t>(s.mode) | (s.has_tag ? kFlagTag : 0) |
+                  static_cast<std::uint32_t>(s.wait) << kWaitShift);
     out.add_weight(s.weight);
     out.add_ip(wrapping_difference(s.ip, ip));
     out.add_user_ip(wrapping_difference(s.user_ip, s.ip));
     out.add_tag(tags.of(s.tag, *out.mutable_tags()));
     out.add_address(wrapping_difference(s.address, address));
+    out.add_access(static_cast<std::uint32_t>(s.address_from) | static_cast<std::uint32_t>(s.skid) << 2);
+    out.add_region(s.region);
+    out.add_latency(s.latency);
+    out.add_data_source(s.data_source);
     time = static_cast<std::uint64_t>(s.time);
     ip = s.ip;
     address = s.address;
@@ -146,6 +153,10 @@ v1::SampleBlock encode_samples(std::span<const SampleRecord> samples) {
   shrink_column(*out.mutable_user_ip());
   shrink_column(*out.mutable_tag());
   shrink_column(*out.mutable_address());
+  shrink_column(*out.mutable_access());
+  shrink_column(*out.mutable_region());
+  shrink_column(*out.mutable_latency());
+  shrink_column(*out.mutable_data_source());
   encode_attribution(samples, *out.mutable_attribution());
   return out;
 }
@@ -154,12 +165,14 @@ Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
   const std::uint32_t rows = in.rows();
   if (rows > kMaxBlockRows) return broken("more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), cpu(in.cpu(), rows), source(in.source(), rows),
-      flags(in.flags(), rows), tag(in.tag(), rows);
+      flags(in.flags(), rows), tag(in.tag(), rows), access(in.access(), rows), region(in.region(), rows),
+      latency(in.latency(), rows);
   const ColumnReader time(in.time(), rows), ip(in.ip(), rows), user_ip(in.user_ip(), rows),
       address(in.address(), rows);
-  const ColumnReader weight(in.weight(), rows);
+  const ColumnReader weight(in.weight(), rows), data_source(in.data_source(), rows);
   if (!thread.valid() || !cpu.valid() || !source.valid() || !flags.valid() || !tag.valid() || !time.valid() ||
-      !ip.valid() || !user_ip.valid() || !address.valid() || !weight.valid()) {
+      !ip.valid() || !user_ip.valid() || !address.valid() || !weight.valid() || !access.valid() ||
+      !region.valid() || !latency.valid() || !data_source.valid()) {
     return broken("a column has another number of rows");
   }
   std::vector<SampleRecord> samples(rows);
@@ -169,7 +182,7 @@ Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
     if (!thread_at(in.threads(), thread.at(row), s.process, s.tid)) return broken("no such thread");
     const std::uint32_t flag = flags.at(row);
     if ((flag & kModeMask) > static_cast<std::uint32_t>(capture::Mode::kOther) ||
-        flag > (kModeMask | kFlagTag)) {
+        flag >> kWaitShift > static_cast<std::uint32_t>(Wait::kBlocked)) {
       return broken("unknown flags");
     }
     if (source.at(row) > UINT16_MAX) return broken("a source exceeds 16 bits");
@@ -181,10 +194,20 @@ Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
     s.source = static_cast<std::uint16_t>(source.at(row));
     s.mode = static_cast<capture::Mode>(flag & kModeMask);
     s.has_tag = (flag & kFlagTag) != 0;
+    s.wait = static_cast<Wait>(flag >> kWaitShift);
     s.weight = weight.at(row);
     s.ip = running_ip;
     s.user_ip = running_ip + static_cast<std::uint64_t>(user_ip.at(row));
     s.address = running_address;
+    const std::uint32_t how = access.at(row);
+    if ((how & kAccessMask) > static_cast<std::uint32_t>(AddressFrom::kOperand) || how >> 2 > UINT8_MAX) {
+      return broken("an unknown way to an address");
+    }
+    s.address_from = static_cast<AddressFrom>(how & kAccessMask);
+    s.skid = static_cast<std::uint8_t>(how >> 2);
+    s.region = region.at(row);
+    s.latency = latency.at(row);
+    s.data_source = data_source.at(row);
     if (!look_up(in.tags(), tag.at(row), s.tag)) return broken("an index leads past the tags");
   }
   if (auto ok = decode_attribution(in.attribution(), samples); !ok) return ok.error();

@@ -15,6 +15,20 @@
 
 namespace tailor::store {
 
+// Why a thread was off the CPU. Stored: never renumber.
+enum class Wait : std::uint8_t {
+  kNone = 0,      // it was not
+  kRunnable = 1,  // another one was given the CPU
+  kBlocked = 2,   // it waited for something: a lock, I/O, a page
+};
+
+// How the data address of a sample is known. Stored: never renumber.
+enum class AddressFrom : std::uint8_t {
+  kNone = 0,
+  kSample = 1,   // hardware or kernel said it (PEBS, IBS, page fault)
+  kOperand = 2,  // computed from the instruction and the registers
+};
+
 // A sample with its raw evidence (IP, tag) and the derived attribution.
 struct SampleRecord {
   TimeNs time = 0;
@@ -24,11 +38,17 @@ struct SampleRecord {
   std::uint16_t source = 0;
   capture::Mode mode = capture::Mode::kUser;
   bool has_tag = false;
+  Wait wait = Wait::kNone;
   std::uint64_t weight = 0;
   std::uint64_t ip = 0;
   std::uint64_t user_ip = 0;
   std::uint64_t tag = 0;
-  std::uint64_t address = 0;
+  std::uint64_t address = 0;  // of data
+  AddressFrom address_from = AddressFrom::kNone;
+  std::uint8_t skid = 0;          // kOperand: instructions between the access and `ip`
+  std::uint32_t region = 0;       // kind of the region that held `address`, 0: none
+  std::uint32_t latency = 0;      // cycles of the access, 0 unknown
+  std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
   attribute::Attribution attribution;
 };
 
@@ -41,6 +61,7 @@ struct ProcessRecord {
   TimeNs registered = kTimeMin;  // kTimeMin: never
   std::uint64_t tag_key = 0;
   std::uint32_t tag_strategy = 0;
+  std::string cgroup;  // path in the unified hierarchy; "" unknown
 };
 
 struct ExecutionRecord {
@@ -84,6 +105,8 @@ struct RecordingInfo {
   std::string capture_row;  // which way of sampling was taken, and why
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
+  std::uint64_t steal_ns = 0;  // CPU time that the hypervisor gave to others since `start`, of all CPUs
+  std::uint32_t cpus = 0;      // online, 0 unknown
 };
 
 // Calls come from one thread, in the order of the watermark; a plan or code object comes before the first

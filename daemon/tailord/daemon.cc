@@ -47,6 +47,7 @@ session::LiveOptions live_options(const Options& options, session::Input* journa
   live.agent_socket = options.agent_socket;
   live.capture.events = {capture::cpu_clock(options.frequency)};
   live.capture.callchain = options.callchain;
+  live.capture.all_registers = options.memory;
   live.capture.sampled_by = options.sampled_by;
   live.sample_registered = true;
   live.max_overhead = options.max_overhead;

@@ -28,6 +28,8 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--source", o.sampled_by,
                  "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
       ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
+  app.add_flag("--memory", o.memory,
+               "Also record registers, from which the data addresses of instructions are computed");
   app.add_flag("--callchain", o.callchain,
                "Also record user call chains, for engines without tags (costs more)");
   app.add_option_function<std::string>(

@@ -9,6 +9,7 @@ import os
 import pathlib
 import resource
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -54,6 +55,11 @@ def main():
                 rows.append({"frequency": hz, "what": name, "ratio": value.mean, "low": value.low, "high": value.high})
             print(f"{hz:6} Hz  profilers' own CPU     {own[0].mean:.4f} s, perf record {own[1].mean:.4f} s", flush=True)
             rows.append({"frequency": hz, "what": "own CPU seconds", "capture": own[0].mean, "perf": own[1].mean})
+        # Two of two hundred threads run: how many samples are lost.
+        many = subprocess.run([str(w) for w in (TARGETS / "record_command", 1000, data, TARGETS / "fixed_work", 2, 3000, 198)],
+                              capture_output=True, text=True, check=True).stderr.strip()
+        print(f"200 threads, two running, 1 kHz: {many}", flush=True)
+        rows.append({"what": "200 threads, two running, 1 kHz", "said": many})
     paired.report("capture", f"{' '.join(map(str, command))}, {options.pairs} runs each, on {paired.machine()}",
                   {"rows": rows, "options": vars(options)})
 

@@ -1,6 +1,8 @@
-// fixed_work THREADS MILLIONS: every thread computes that many million rounds: always the same work.
+// fixed_work THREADS MILLIONS [IDLE]: every thread computes that many million rounds: always the same work;
+// IDLE more sleep meanwhile.
 #include <cstdint>
 #include <cstdlib>
+#include <latch>
 #include <thread>
 #include <vector>
 
@@ -19,7 +21,11 @@ void work(long long rounds) {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   long long rounds = std::atoll(argv[2]) * 1'000'000;
-  std::vector<std::jthread> threads;
+  std::latch done(1);
+  std::vector<std::jthread> idle, threads;
+  for (int i = argc > 3 ? std::atoi(argv[3]) : 0; i > 0; --i) idle.emplace_back([&done] { done.wait(); });
   for (int i = std::atoi(argv[1]); i > 0; --i) threads.emplace_back(work, rounds);
+  threads.clear();
+  done.count_down();
   return 0;
 }

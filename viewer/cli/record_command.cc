@@ -91,6 +91,8 @@ void add_record(CLI::App& app, Action& action) {
       });
   command.add_flag("--callchain", options->record.callchain,
                    "Call stacks too, for engines without tags (costs more)");
+  command.add_flag("--memory", options->record.memory,
+                   "Registers too, from which the data addresses of instructions are computed");
   command.add_option("--journal", options->record.journal,
                      "Keep every input in this file, for `tailor replay`");
   command.add_option("-p,--pid", options->pid, "A running process, through the daemon")

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "daemon/query/annotate_report.h"
+#include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
 #include "viewer/cli/terminal.h"
@@ -12,6 +13,9 @@ namespace tailor::cli {
 
 std::string render(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal);
 std::string render(const query::Profile& profile, const query::LevelReport& report, const Terminal& terminal);
+
+std::string render(const query::Profile& profile, const query::MemoryReport& report,
+                   const Terminal& terminal);
 
 struct AnnotateOptions {
   bool all = false;  // functions without any cost too

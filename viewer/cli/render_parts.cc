@@ -133,6 +133,26 @@ std::string sum_section(const query::PlanReport& report, const Terminal& termina
   return out;
 }
 
+std::string off_cpu_section(const query::PlanReport& report, const Terminal& terminal) {
+  if (!report.off_cpu) return "";
+  constexpr std::size_t kMost = 12;
+  const query::WaitLane& lane = *report.off_cpu;
+  auto line = [&](const query::WaitRow& row, const std::string& name) {
+    return pad_left(duration(row.ns), 11) +
+           pad_left(grouped(static_cast<std::uint64_t>(std::llround(row.waits))), 9) +
+           pad_left(percent(row.ns > 0 ? row.runnable_ns / row.ns : 0), 14) + "  " +
+           cut(name, std::max<std::size_t>(terminal.width, 60) - 36, terminal.ascii) + "\n";
+  };
+  std::string out =
+      terminal.bold("   off CPU    waits  for a CPU    whose (beside the shares above, not part of them)") +
+      "\n";
+  for (std::size_t i = 0; i < lane.rows.size() && i < kMost; ++i) {
+    out += line(lane.rows[i], escape_line(lane.rows[i].name, terminal.ascii));
+  }
+  if (lane.rows.size() > kMost) out += fmt::format("{:36}{} more (--json)\n", "", lane.rows.size() - kMost);
+  return out + line(lane.total, "all") + "\n";
+}
+
 std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
                             const Terminal& terminal) {
   const double total = report.total.weight > 0 ? report.total.weight : 1;
@@ -152,6 +172,12 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
   if (!info.clock_source.empty()) {
     facts += fmt::format(" Clock: {} {}{}.", escape_line(info.clock_source, terminal.ascii),
                          terminal.plus_minus(), duration(static_cast<double>(info.clock_error_ns)));
+  }
+  const TimeNs span = profile.last_time() - info.start;
+  if (info.steal_ns > 0 && info.cpus > 0 && span > 0) {
+    const double available = static_cast<double>(span) * info.cpus;
+    facts += fmt::format(" The hypervisor gave {} of the CPUs' time to others.",
+                         percent(static_cast<double>(info.steal_ns) / available));
   }
   for (const auto& [source, cell] : report.other_sources) {
     facts += fmt::format(" Also recorded: {} samples of {} (--source).", grouped(cell.samples),

@@ -24,6 +24,8 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
                          PlanId plan, const std::string& name, const Terminal& terminal);
 // Operators + engine components + unattributed = 100 %.
 std::string sum_section(const query::PlanReport& report, const Terminal& terminal);
+// Time off the CPU by owner; "" where it was not recorded.
+std::string off_cpu_section(const query::PlanReport& report, const Terminal& terminal);
 // How far the figures can be trusted: lost, inferred and shared share, clock, damage of the file.
 std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
                             const Terminal& terminal);

@@ -185,7 +185,8 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
     const std::string pipelines = pipelines_section(part, terminal);
     if (!pipelines.empty()) out += pipelines + "\n";
   }
-  out += sum_section(report, terminal) + "\n" + quality_section(profile, report, terminal);
+  out += sum_section(report, terminal) + "\n" + off_cpu_section(report, terminal) +
+         quality_section(profile, report, terminal);
   out +=
       "\n" +
       terminal.dim(wrap("Shares are parts of everything sampled here; an operator's share is its own work, "

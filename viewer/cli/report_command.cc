@@ -2,6 +2,7 @@
 
 #include <cstdio>
 
+#include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/report_json.h"
 #include "viewer/cli/choose.h"
@@ -14,6 +15,7 @@ namespace {
 struct Options {
   Choice choice;
   std::string level;
+  bool memory = false;
 };
 
 template <typename Report>
@@ -27,6 +29,11 @@ int run(const Options& options) {
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error().message);
   const query::Profile& profile = chosen->profile;
+  if (options.memory) {
+    auto report = query::memory_report(profile, chosen->selection);
+    if (!report) return complain(report.error().message, kNothing);
+    return show(profile, *report, options.choice);
+  }
   if (options.level.empty() || options.level == "operator") {
     auto report = query::plan_report(profile, chosen->selection);
     if (!report) return complain(report.error().message, kNothing);
@@ -63,6 +70,7 @@ void add_report(CLI::App& app, Action& action) {
   command.add_option(
       "--level", options->level,
       "A table of another level: task, ir, or what else the engine declares (default: operator)");
+  command.add_flag("--memory", options->memory, "Which operator accessed which region of memory");
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

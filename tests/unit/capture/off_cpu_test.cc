@@ -46,6 +46,22 @@ TEST(OffCpu, AWaitBecomesASampleOfItsDuration) {
   EXPECT_EQ(tracker.returned(of_kind(Kind::kSwitchIn, 7, 400)), nullptr);
 }
 
+TEST(OffCpu, OneThatCouldHaveGoneOnIsToldApart) {
+  OffCpuTracker tracker;
+  tracker.set_sources(sources());
+  for (bool preempted : {true, false}) {
+    Batch away = sample_of(7, 100, 1);
+    EXPECT_TRUE(tracker.absorb(away, away.events[0]));
+    Event out = of_kind(Kind::kSwitchOut, 7, 100);
+    out.flag_preempted = preempted;
+    tracker.left(out);
+    tracker.left(of_kind(Kind::kSwitchOut, 8, 100));  // not seen leaving
+    const Batch* wait = tracker.returned(of_kind(Kind::kSwitchIn, 7, 350));
+    ASSERT_NE(wait, nullptr);
+    EXPECT_EQ(wait->events[0].flag_preempted, preempted);
+  }
+}
+
 TEST(OffCpu, OtherSamplesPassBy) {
   OffCpuTracker tracker;
   Batch clock = sample_of(7, 100, 0);

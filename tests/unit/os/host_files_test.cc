@@ -42,6 +42,19 @@ TEST(HostFiles, StartTimeAfterANameWithParentheses) {
   EXPECT_FALSE(start_time_of(os, 7).ok());
 }
 
+TEST(HostFiles, TimesOfAProcessAndTheHypervisor) {
+  test::FakeOs os;
+  const auto tick = static_cast<std::uint64_t>(1'000'000'000 / ::sysconf(_SC_CLK_TCK));
+  os.proc_files().write("5/stat", "5 (a) b) S 1 5 5 0 -1 4194560 1 2 3 4 50 7 7 8 20 0 1 0 123456 99 1\n");
+  EXPECT_EQ(*cpu_time_of(os, 5), 57 * tick);
+  EXPECT_FALSE(cpu_time_of(os, 6).ok());
+  EXPECT_FALSE(steal_time(os));
+  os.proc_files().write("stat", "cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n");
+  EXPECT_EQ(steal_time(os), 80 * tick);
+  os.proc_files().write("stat", "cpu  1 2 3\n");
+  EXPECT_FALSE(steal_time(os));
+}
+
 TEST(HostFiles, OurselvesOnTheRealHost) {
   auto self = identify(real(), ::getpid());
   ASSERT_TRUE(self.ok());

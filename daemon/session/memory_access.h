@@ -1,0 +1,43 @@
+// The data address of a sample, and the region it lies in.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+
+#include "daemon/capture/batch.h"
+#include "daemon/enrich/operand.h"
+#include "daemon/process/process_state.h"
+#include "daemon/store/sink.h"
+
+namespace tailor::session {
+
+// One thread; deterministic.
+class MemoryAccess {
+ public:
+  // Fills address, how it is known, region, latency and data source of `record`, the rest of which is
+  // complete. Events in their order of time.
+  void resolve(const capture::Batch& batch, const capture::Event& event, process::ProcessState& process,
+               store::SampleRecord& record);
+
+ private:
+  // A code object is named by its process, number and load time: numbers are used again.
+  using Name = std::tuple<ProcessId, CodeId, TimeNs>;
+  struct Known {
+    std::string code;
+    enrich::CodeReader reader;
+    explicit Known(const std::string& bytes) : code(bytes), reader(std::as_bytes(std::span(code))) {}
+  };
+
+  const enrich::CodeReader& reader_of(ProcessId process, const process::CodeState& code);
+  void decode(const capture::Batch& batch, const capture::Event& event, const process::ProcessState& process,
+              store::SampleRecord& record);
+
+  std::map<Name, std::unique_ptr<Known>> readers_;
+  std::size_t bytes_ = 0;  // of readers_
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,25 @@
+"""Which region an operator touches, without hardware that says it: the operands of sampled instructions of a query
+that chases hash tables are computed, and lie in the regions the engine registered."""
+import json
+import pathlib
+import tempfile
+
+from tailor_env import BIN, check, run, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+with tempfile.TemporaryDirectory() as folder:
+    profile = pathlib.Path(folder) / "p.tailor"
+    run(BIN / "tailor", "record", "--memory", "-F", "4000", "-o", profile, "--", BIN / "weft", "--sf", "0.2", "--threads",
+        "2", "--quiet", "--query", "tpch-18", "--repeat", "40")
+    report = json.loads(run(BIN / "tailor", "report", "--memory", "--json", profile))
+    text = run(BIN / "tailor", "report", "--memory", profile)
+addresses = report["addresses"]
+print(text)
+check(report["generated_samples"] > 300, f"{report['generated_samples']:.0f} samples in generated code are enough to judge")
+check(addresses["decoded"] >= 0.4 * report["generated_samples"],
+      f"{addresses['decoded'] / report['generated_samples']:.1%} of these have an operand (at least 40 %)")
+check(addresses["in_regions"] >= 0.5 * addresses["decoded"],
+      f"{addresses['in_regions'] / addresses['decoded']:.1%} of the operands lie in registered regions (at least half)")
+owners = {row["operator_name"] for row in report["rows"] if row["region"]}
+check(len(owners) >= 2, f"regions are touched by several operators: {', '.join(sorted(owners))}")
