@@ -127,6 +127,8 @@ std::uint64_t TagOfTask(const tagging::DictionaryBuilder& plan, const QueryModul
   if (task == kNoComponent || options.make_tag == nullptr) return 0;
   LevelIndex task_level = static_cast<LevelIndex>(plan.level_count() - 2);
   auto only = [&](LevelIndex level) {
+    // A task stands for all of its instructions: on the level below it names none.
+    if (level > task_level) return kNoComponent;
     auto owners = plan.OwnersAt(task_level, task, level);
     return owners.size() == 1 ? owners.front() : kNoComponent;
   };

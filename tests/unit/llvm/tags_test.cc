@@ -116,6 +116,15 @@ TEST_P(TagsTest, MemorySlotIsPutBack) {
   EXPECT_EQ(thread_slot, 0xABCDu);
 }
 
+// A task has many instructions, so a tag cannot name one: its lower field stays empty.
+TEST_P(TagsTest, NoComponentBelowTheTask) {
+  plan_.SetTagLevels(1, 2);
+  Open({.tags = TagStrategy::kR15});
+  BuildThreeCallers();
+  EXPECT_EQ(Run(&Seen::r15),
+            (std::vector<std::uint64_t>{Tag(kRead, 0), Tag(kProbe, 0), Tag(kRead, 0), Tag(kSum, 0)}));
+}
+
 // The twin that must fail: with no strategy nothing carries a tag.
 TEST_P(TagsTest, WithoutStrategyNothingIsSeen) {
   Open({.tags = TagStrategy::kNone});
