@@ -24,7 +24,7 @@ std::string BytesOf(jitlink::Section& section, std::uint64_t& address) {
 }
 
 void Capture(jitlink::LinkGraph& graph, LoadedCode& out) {
-  if (auto* text = graph.findSectionByName(".text"); text != nullptr && !text->empty()) {
+  if (auto* text = graph.findSectionByName(".text"); text != nullptr && text->blocks_size() > 0) {
     out.code = BytesOf(*text, out.base);
     for (const jitlink::Symbol* symbol : text->symbols()) {
       if (!symbol->hasName() || !symbol->isCallable()) continue;
@@ -35,7 +35,7 @@ void Capture(jitlink::LinkGraph& graph, LoadedCode& out) {
     std::sort(out.functions.begin(), out.functions.end(),
               [](const FunctionRange& a, const FunctionRange& b) { return a.offset < b.offset; });
   }
-  if (auto* frames = graph.findSectionByName(".eh_frame"); frames != nullptr && !frames->empty()) {
+  if (auto* frames = graph.findSectionByName(".eh_frame"); frames != nullptr && frames->blocks_size() > 0) {
     out.eh_frame = BytesOf(*frames, out.eh_frame_address);
   }
 }

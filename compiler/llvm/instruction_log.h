@@ -2,6 +2,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/IR/ConstantFolder.h>
 #include <llvm/IR/IRBuilder.h>
 
@@ -40,9 +41,15 @@ class TrackedInserter final : public llvm::IRBuilderDefaultInserter {
   // `log` outlives the inserter; null: nothing is recorded.
   explicit TrackedInserter(InstructionLog* log = nullptr) : log_(log) {}
 
+#if LLVM_VERSION_MAJOR >= 19
   void InsertHelper(llvm::Instruction* instruction, const llvm::Twine& name,
                     llvm::BasicBlock::iterator where) const override {
     IRBuilderDefaultInserter::InsertHelper(instruction, name, where);
+#else
+  void InsertHelper(llvm::Instruction* instruction, const llvm::Twine& name, llvm::BasicBlock* block,
+                    llvm::BasicBlock::iterator where) const override {
+    IRBuilderDefaultInserter::InsertHelper(instruction, name, block, where);
+#endif
     if (log_ != nullptr) log_->Record(instruction);
   }
 

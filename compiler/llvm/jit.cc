@@ -10,6 +10,7 @@
 #include <atomic>
 
 #include "compiler/llvm/compiled_module_state.h"
+#include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/object_compiler.h"
 #include "compiler/llvm/optimizer.h"
 #include "compiler/llvm/stopwatch.h"
@@ -63,9 +64,9 @@ Status Jit::State::SetUp() {
   auto memory = orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(kReservedBytes);
   if (!memory) return ToError(memory.takeError());
   linker = std::make_unique<orc::ObjectLinkingLayer>(*session, std::move(*memory));
-  linker->addPlugin(std::make_shared<orc::EHFrameRegistrationPlugin>(
+  linker->addPlugin(MakePlugin<orc::EHFrameRegistrationPlugin>(
       *session, std::make_unique<llvm::jitlink::InProcessEHFrameRegistrar>()));
-  auto listener = std::make_shared<CodeCapture>();
+  auto listener = MakePlugin<CodeCapture>();
   capture = listener.get();
   linker->addPlugin(std::move(listener));
   process = &session->createBareJITDylib("process");
@@ -110,8 +111,8 @@ Result<std::unique_ptr<Jit>> Jit::Create() {
 
 Status Jit::Define(const std::string& name, const void* address) {
   orc::SymbolMap symbols;
-  symbols[state_->session->intern(name)] = {orc::ExecutorAddr::fromPtr(address),
-                                            llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  symbols[state_->session->intern(name)] =
+      SymbolAt(address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable);
   if (auto error = state_->process->define(orc::absoluteSymbols(std::move(symbols)))) {
     return ToError(std::move(error));
   }

@@ -17,6 +17,7 @@
 
 #include "compiler/llvm/fused_owners_pass.h"
 #include "compiler/llvm/line_code.h"
+#include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/row_pass.h"
 #include "compiler/llvm/stopwatch.h"
 #include "compiler/llvm/tag_register_pass.h"
@@ -93,13 +94,13 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
 
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  auto streamer = llvm_target.createMCStreamer(stream, nullptr, llvm::CodeGenFileType::ObjectFile,
-                                               machine_info->getMMI().getContext());
+  auto streamer =
+      llvm_target.createMCStreamer(stream, nullptr, kObjectFile, machine_info->getMMI().getContext());
   if (!streamer) return Error{"cannot emit objects: " + llvm::toString(streamer.takeError())};
   auto* printer =
       static_cast<llvm::AsmPrinter*>(target.getTarget().createAsmPrinter(target, std::move(*streamer)));
   if (printer == nullptr) return Error{"this target has no assembly printer"};
-  if (sealed.lineage) printer->addAsmPrinterHandler(CreateRowEmitter(*printer, lineage));
+  if (sealed.lineage) AddHandler(*printer, CreateRowEmitter(*printer, lineage));
   passes.add(printer);
   passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(*sealed.module);

@@ -1,5 +1,7 @@
 #include "compiler/llvm/query_module.h"
 
+#include <llvm/Support/ModRef.h>
+
 #include "compiler/llvm/sealer.h"
 #include "compiler/llvm/tag_code.h"
 

@@ -12,6 +12,7 @@
 #include <random>
 
 #include "compiler/llvm/jit.h"
+#include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/location_repair.h"
 #include "compiler/llvm/stopwatch.h"
 
@@ -25,6 +26,8 @@ void RunTrial(const llvm::MachineFunction& function, tagging::LinkPool& sets, Re
   std::vector<std::pair<std::size_t, tagging::Link>> hidden;
   for (std::size_t i = 0; i < repair.instructions().size(); ++i) {
     const NativeOwner owner = repair.instructions()[i].owner;
+    // Nothing makes inline assembly anew, so its location is never lost.
+    if (repair.instructions()[i].instruction->isInlineAsm()) continue;
     if (owner.flag != tagging::RowFlag::kExact || !hide(random)) continue;
     hidden.emplace_back(i, owner.link);
     repair.Hide(i);
@@ -70,7 +73,7 @@ class RowPass final : public llvm::MachineFunctionPass {
 
 char RowPass::id_ = 0;
 
-class RowEmitter final : public llvm::AsmPrinterHandler {
+class RowEmitter final : public EmissionHandler {
  public:
   RowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) : printer_(printer), lineage_(lineage) {}
 

@@ -1,6 +1,11 @@
 #include "compiler/llvm/tag_code.h"
 
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/Support/ModRef.h>
+
+#include "compiler/llvm/llvm_api.h"
 
 namespace tailor::jit {
 namespace {
@@ -17,6 +22,25 @@ void TouchesTheRegisterOnly(llvm::CallInst* call) {
   call->addFnAttr(llvm::Attribute::WillReturn);
 }
 
+llvm::CallInst* Assembly(llvm::IRBuilderBase& builder, llvm::FunctionType* type, const char* text,
+                         const char* constraints, llvm::ArrayRef<llvm::Value*> arguments) {
+  return builder.CreateCall(llvm::InlineAsm::get(type, text, constraints, /*hasSideEffects=*/true),
+                            arguments);
+}
+
+llvm::CallInst* WriteByAssembly(llvm::IRBuilderBase& builder, llvm::Value* tag) {
+  auto* type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getInt64Ty()}, false);
+  if (llvm::isa<llvm::ConstantInt>(tag)) return Assembly(builder, type, kWriteImmediateAssembly, "i", {tag});
+  return Assembly(builder, type, kWriteAssembly, "r", {tag});
+}
+
+llvm::CallInst* ReadByAssembly(llvm::IRBuilderBase& builder) {
+  auto* type = llvm::FunctionType::get(builder.getInt64Ty(), false);
+  llvm::CallInst* read = Assembly(builder, type, kReadAssembly, "=r", {});
+  read->setName("entry_tag");
+  return read;
+}
+
 }  // namespace
 
 void EmitTagWrite(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot, llvm::Value* tag) {
@@ -25,6 +49,7 @@ void EmitTagWrite(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Valu
     builder.CreateAlignedStore(tag, slot, llvm::Align(8))->setAtomic(llvm::AtomicOrdering::Monotonic);
     return;
   }
+  if (!kNamesTagRegister) return TouchesTheRegisterOnly(WriteByAssembly(builder, tag));
   TouchesTheRegisterOnly(builder.CreateIntrinsic(llvm::Intrinsic::write_register, {builder.getInt64Ty()},
                                                  {TagRegister(builder.getContext()), tag}));
 }
@@ -32,8 +57,10 @@ void EmitTagWrite(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Valu
 llvm::Value* EmitTagRead(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot) {
   if (strategy == TagStrategy::kMemorySlot)
     return builder.CreateLoad(builder.getInt64Ty(), slot, "entry_tag");
-  auto* read = builder.CreateIntrinsic(llvm::Intrinsic::read_register, {builder.getInt64Ty()},
-                                       {TagRegister(builder.getContext())}, nullptr, "entry_tag");
+  auto* read = kNamesTagRegister
+                   ? builder.CreateIntrinsic(llvm::Intrinsic::read_register, {builder.getInt64Ty()},
+                                             {TagRegister(builder.getContext())}, nullptr, "entry_tag")
+                   : ReadByAssembly(builder);
   TouchesTheRegisterOnly(read);
   return read;
 }

@@ -10,6 +10,8 @@
 
 #include <cstdlib>
 
+#include "compiler/llvm/tag_code.h"
+
 namespace tailor::jit {
 namespace {
 
@@ -54,6 +56,7 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
     for (llvm::MachineBasicBlock& block : function) {
       if (strategy_ == TagStrategy::kR15) block.addLiveIn(names.tag_register);
       for (llvm::MachineInstr& instruction : llvm::make_early_inc_range(block)) {
+        if (strategy_ == TagStrategy::kR15) NameTagOfAssembly(function, instruction, names);
         if (instruction.isCall()) TagInsertedCall(function, instruction, names);
         if (strategy_ == TagStrategy::kR15 && MustSeeTag(instruction, names))
           Use(function, instruction, names);
@@ -67,6 +70,17 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
     if (instruction.isCall() || instruction.isTerminator()) return true;
     return always_live_ && !instruction.isPHI() && !instruction.isMetaInstruction() &&
            !instruction.modifiesRegister(names.tag_register, nullptr);
+  }
+
+  // A register that is written is saved and restored by the function, also for exceptions that pass it.
+  static void NameTagOfAssembly(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
+                                const TargetNames& names) {
+    if (!instruction.isInlineAsm() || !instruction.getOperand(0).isSymbol()) return;
+    const llvm::StringRef text = instruction.getOperand(0).getSymbolName();
+    const bool writes = text == kWriteImmediateAssembly || text == kWriteAssembly;
+    if (!writes && text != kReadAssembly) return;
+    instruction.addOperand(function,
+                           llvm::MachineOperand::CreateReg(names.tag_register, writes, /*isImp=*/true));
   }
 
   static void Use(llvm::MachineFunction& function, llvm::MachineInstr& instruction,

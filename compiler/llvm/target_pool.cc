@@ -2,21 +2,23 @@
 
 #include <llvm/Support/TargetSelect.h>
 
+#include "compiler/llvm/llvm_api.h"
+
 namespace tailor::jit {
 namespace {
 
-llvm::CodeGenOptLevel LlvmLevel(OptLevel level) {
+CodeGenLevel LlvmLevel(OptLevel level) {
   switch (level) {
     case OptLevel::kO0:
-      return llvm::CodeGenOptLevel::None;
+      return CodeGenLevel::None;
     case OptLevel::kO1:
-      return llvm::CodeGenOptLevel::Less;
+      return CodeGenLevel::Less;
     case OptLevel::kO2:
-      return llvm::CodeGenOptLevel::Default;
+      return CodeGenLevel::Default;
     case OptLevel::kO3:
-      return llvm::CodeGenOptLevel::Aggressive;
+      return CodeGenLevel::Aggressive;
   }
-  return llvm::CodeGenOptLevel::Default;
+  return CodeGenLevel::Default;
 }
 
 }  // namespace
