@@ -9,30 +9,6 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-CellKey key_of(const store::SampleRecord& s) {
-  const attribute::Attribution& a = s.attribution;
-  CellKey key;
-  key.process = s.process;
-  key.plan = a.plan;
-  key.code = a.code;
-  key.execution = a.execution;
-  key.level = a.level;
-  key.link = a.link;
-  key.engine_component = a.engine_component;
-  key.source = s.source;
-  key.pipeline = a.pipeline;
-  key.how = a.how;
-  key.reason = a.reason;
-  key.quality = a.quality;
-  key.kernel = a.kernel;
-  key.address_from = s.address_from;
-  key.skid = s.skid;
-  key.wait = s.wait;
-  key.served_by = memory_level(s.data_source);
-  key.region = s.region;
-  return key;
-}
-
 std::uint32_t hash_of(const CellKey& key) {
   constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
   const auto small =
@@ -85,6 +61,30 @@ MemoryLevel memory_level(std::uint64_t data_source) {
     return MemoryLevel::kRemote;
   }
   return source.mem_lvl & ~PERF_MEM_LVL_NA ? MemoryLevel::kOther : MemoryLevel::kUnknown;
+}
+
+CellKey key_of(const store::SampleRecord& s) {
+  const attribute::Attribution& a = s.attribution;
+  CellKey key;
+  key.process = s.process;
+  key.plan = a.plan;
+  key.code = a.code;
+  key.execution = a.execution;
+  key.level = a.level;
+  key.link = a.link;
+  key.engine_component = a.engine_component;
+  key.source = s.source;
+  key.pipeline = a.pipeline;
+  key.how = a.how;
+  key.reason = a.reason;
+  key.quality = a.quality;
+  key.kernel = a.kernel;
+  key.address_from = s.address_from;
+  key.skid = s.skid;
+  key.wait = s.wait;
+  key.served_by = memory_level(s.data_source);
+  key.region = s.region;
+  return key;
 }
 
 CellSums::CellSums() : slots_(kFirstSlots) {}

@@ -12,6 +12,9 @@
 
 namespace tailor::query {
 
+// The cell that a sample counts in.
+CellKey key_of(const store::SampleRecord& sample);
+
 // A hash table with open addressing: sums are dense, and a sample touches two cache lines. One thread.
 class CellSums {
  public:

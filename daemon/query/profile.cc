@@ -16,6 +16,13 @@ auto* find_or_null(const Map& map, const Key& key) {
   return it == map.end() ? nullptr : &it->second;
 }
 
+void count(Cell& cell, std::uint64_t sample_weight) {
+  const auto weight = static_cast<double>(sample_weight);
+  ++cell.samples;
+  cell.weight += weight;
+  cell.weight_squares += weight * weight;
+}
+
 }  // namespace
 
 void ProfileLoader::on_recording(const store::RecordingInfo& info) {
@@ -71,7 +78,20 @@ void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
   for (const store::SampleRecord& sample : samples) {
     if (sample.time < options_.from || sample.time > options_.to) continue;
     cells_.add(sample);
+    if (options_.keep_samples) {
+      const CellKey& key = *keys_.insert(key_of(sample)).first;
+      data_->samples.push_back({sample.time, sample.tid, sample.weight, &key});
+    }
     data_->last_time = std::max(data_->last_time, sample.time);
+  }
+}
+
+void ProfileLoader::on_activity(std::span<const store::ActivityRecord> records) {
+  if (!options_.keep_samples) return;
+  for (const store::ActivityRecord& record : records) {
+    if (record.kind == TAILOR_LOG_EXECUTION_BEGIN || record.kind == TAILOR_LOG_EXECUTION_END ||
+        record.kind == TAILOR_LOG_ITERATION)
+      data_->marks.push_back(record);
   }
 }
 
@@ -85,6 +105,9 @@ void ProfileLoader::on_watermark(TimeNs watermark) {
 
 Profile ProfileLoader::finish() {
   data_->cells = cells_.take();
+  std::unordered_map<const CellKey*, const CellKey*> kept;
+  for (const CellKey& key : keys_) kept[&key] = &data_->cells.find(key)->first;
+  for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
   std::sort(data_->executions.begin(), data_->executions.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.process, a.handle) < std::tie(b.begin, b.process, b.handle);
   });
@@ -117,6 +140,17 @@ Result<Profile> Profile::load_store(const std::string& directory, const store::C
       store::read_store(directory, catalogue, selection, loader, loader.read_report(), loader.said_loss());
   if (!ok) return ok.error();
   return loader.finish();
+}
+
+Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::string what) const {
+  auto cells = std::make_shared<std::map<CellKey, Cell>>();
+  for (const TimedSample& sample : data_->samples) {
+    if (keep(sample)) count((*cells)[*sample.key], sample.weight);
+  }
+  Profile some = *this;
+  some.cells_ = std::move(cells);
+  some.narrowed_to_ = std::move(what);
+  return some;
 }
 
 const PlanModel* Profile::plan(ProcessId process, PlanId id) const {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -20,6 +22,14 @@
 
 namespace tailor::query {
 
+// One sample of a profile that keeps them apart.
+struct TimedSample {
+  TimeNs time = 0;
+  std::int32_t tid = 0;
+  std::uint64_t weight = 0;
+  const CellKey* key = nullptr;  // of its cell
+};
+
 struct CodeInfo {
   PlanId plan = 0;
   std::string name, tier;
@@ -34,6 +44,7 @@ using InProcess = std::pair<ProcessId, Id>;
 struct LoadOptions {
   TimeNs from = kTimeMin;  // samples in [from, to] count
   TimeNs to = kTimeMax;
+  bool keep_samples = false;  // samples() and marks() too: some 40 bytes a sample
 };
 
 // Immutable once loaded; any number of threads may read it.
@@ -50,12 +61,19 @@ class Profile {
   const std::map<ProcessId, store::ProcessRecord>& processes() const { return data_->processes; }
   // By begin.
   const std::vector<store::ExecutionRecord>& executions() const { return data_->executions; }
-  const std::map<CellKey, Cell>& cells() const { return data_->cells; }
+  const std::map<CellKey, Cell>& cells() const { return *cells_; }
   // The one of process {} is that of the rings.
   const std::map<ProcessId, store::Accounting>& accounting() const { return data_->accounting; }
   const store::ReadReport& read_report() const { return data_->read; }
   const store::SaidLoss& said_loss() const { return data_->loss; }
   TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
+
+  // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
+  const std::vector<TimedSample>& samples() const { return data_->samples; }
+  const std::vector<store::ActivityRecord>& marks() const { return data_->marks; }
+  // The same profile with some of its samples() only. `what` says which ones, for reports; it may hold names.
+  Profile only(const std::function<bool(const TimedSample&)>& keep, std::string what) const;
+  const std::string& narrowed_to() const { return narrowed_to_; }  // "": it has all
 
   // Null where the profile does not hold it.
   const PlanModel* plan(ProcessId process, PlanId id) const;
@@ -79,6 +97,8 @@ class Profile {
     std::map<InProcess<std::uint32_t>, std::string> region_kinds;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     std::map<CellKey, Cell> cells;
+    std::vector<TimedSample> samples;
+    std::vector<store::ActivityRecord> marks;
     std::map<ProcessId, store::Accounting> accounting;
     store::ReadReport read;
     store::SaidLoss loss;
@@ -86,8 +106,10 @@ class Profile {
   };
 
  private:
-  explicit Profile(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  explicit Profile(std::shared_ptr<const Data> data) : data_(std::move(data)), cells_(data_, &data_->cells) {}
   std::shared_ptr<const Data> data_;
+  std::shared_ptr<const std::map<CellKey, Cell>> cells_;
+  std::string narrowed_to_;
   friend class ProfileLoader;
 };
 
@@ -106,7 +128,7 @@ class ProfileLoader : public store::ProfileSink {
   void on_code_unload(ProcessId, TimeNs, CodeId) override {}
   void on_execution(const store::ExecutionRecord& execution) override;
   void on_samples(std::span<const store::SampleRecord> samples) override;
-  void on_activity(std::span<const store::ActivityRecord>) override {}
+  void on_activity(std::span<const store::ActivityRecord> records) override;
   void on_accounting(const store::Accounting& accounting) override;
   void on_watermark(TimeNs watermark) override;
 
@@ -119,6 +141,7 @@ class ProfileLoader : public store::ProfileSink {
  private:
   LoadOptions options_;
   CellSums cells_;
+  std::set<CellKey> keys_;  // of the samples that are kept
   std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();
 };
 

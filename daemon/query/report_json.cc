@@ -139,6 +139,7 @@ Json recording_json(const Profile& profile) {
 Json summary_json(const Profile& profile, const PlanReport& report) {
   Json out;
   out["recording"] = recording_json(profile);
+  if (!profile.narrowed_to().empty()) out["only"] = profile.narrowed_to();
   out["source"] = source_json(report.source);
   out["samples"] = report.total.samples;
   out["weight"] = report.total.weight;

@@ -68,8 +68,10 @@ Result<const store::ExecutionRecord*> find_execution(const query::Profile& profi
   return found;
 }
 
-Result<Chosen> choose_in_file(const Choice& choice, std::size_t last) {
-  auto profile = query::Profile::load_file(choice.what);
+Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_samples) {
+  query::LoadOptions all;
+  all.keep_samples = keep_samples;
+  auto profile = query::Profile::load_file(choice.what, all);
   if (!profile) return profile.error();
   Chosen chosen{std::move(*profile), {}};
   const auto& executions = chosen.profile.executions();
@@ -122,7 +124,7 @@ void keep_last_with_samples(std::vector<store::ExecutionRow>& rows) {
   rows = {chosen};
 }
 
-Result<Chosen> choose_in_store(const Choice& choice, std::size_t last) {
+Result<Chosen> choose_in_store(const Choice& choice, std::size_t last, bool keep_samples) {
   auto catalogue = open_store(choice);
   if (!catalogue) return catalogue.error();
   const std::string prefix = choice.execution.empty() ? choice.what : choice.execution;
@@ -133,11 +135,13 @@ Result<Chosen> choose_in_store(const Choice& choice, std::size_t last) {
   const std::string directory = store_directory(choice.store);
   // A process is shown as a whole, an execution by what lies between its begin and its end.
   if (!choice.process.empty() && prefix.empty() && last == 0) {
-    auto profile = query::Profile::load_store(directory, *catalogue, rows->front().recording, {});
+    query::LoadOptions all;
+    all.keep_samples = keep_samples;
+    auto profile = query::Profile::load_store(directory, *catalogue, rows->front().recording, all);
     if (!profile) return profile.error();
     return Chosen{std::move(*profile), {}};
   }
-  auto loaded = query::load_executions(directory, *catalogue, *rows);
+  auto loaded = query::load_executions(directory, *catalogue, *rows, keep_samples);
   if (!loaded) return loaded.error();
   return Chosen{std::move(loaded->profile), std::move(loaded->selection)};
 }
@@ -167,6 +171,18 @@ Status select_process(const std::string& pid, Chosen& chosen) {
   }
   if (!chosen.selection.process) return Error{fmt::format("the profile knows no process {}", pid)};
   return Ok{};
+}
+
+Result<Chosen> open_choice(Choice choice, bool keep_samples) {
+  std::size_t last = 0;
+  if (auto ok = settle_last(choice, last); !ok) return ok.error();
+  const bool file = !choice.what.empty() && is_file(choice.what);
+  auto chosen =
+      file ? choose_in_file(choice, last, keep_samples) : choose_in_store(choice, last, keep_samples);
+  if (!chosen) return chosen;
+  if (auto ok = select_process(choice.process, *chosen); !ok) return ok.error();
+  if (auto ok = select_source(choice.source, *chosen); !ok) return ok.error();
+  return chosen;
 }
 
 std::vector<store::ExecutionRow> executions_of(const query::Profile& profile, std::size_t limit) {
@@ -214,15 +230,38 @@ void add_choice(CLI::App& command, Choice& choice) {
   command.add_flag("--ascii", choice.ascii, "No characters outside ASCII");
 }
 
+void add_loop_choice(CLI::App& command, Choice& choice) {
+  command.add_option("--loop", choice.loop,
+                     "The loop, where there are several: the name or number of its component");
+  command
+      .add_option("--iterations-from", choice.iterations_from,
+                  "Find iterations by the engine's marks only, or by the times of samples only")
+      ->check(CLI::IsMember({"marks", "samples"}));
+}
+
 Result<Chosen> choose(Choice choice) {
-  std::size_t last = 0;
-  if (auto ok = settle_last(choice, last); !ok) return ok.error();
-  const bool file = !choice.what.empty() && is_file(choice.what);
-  auto chosen = file ? choose_in_file(choice, last) : choose_in_store(choice, last);
-  if (!chosen) return chosen;
-  if (auto ok = select_process(choice.process, *chosen); !ok) return ok.error();
-  if (auto ok = select_source(choice.source, *chosen); !ok) return ok.error();
-  return chosen;
+  if (choice.iteration.empty()) return open_choice(std::move(choice), false);
+  std::uint64_t number = 0;
+  if (!parse_number(choice.iteration, number))
+    return Error{fmt::format("\"{}\" is no number of an iteration", choice.iteration)};
+  auto chosen = choose_loops(choice);
+  if (!chosen) return chosen.error();
+  auto loops = query::choose_loops(std::move(chosen->loops), choice.loop);
+  if (!loops) return loops.error();
+  auto only = query::only_iteration(chosen->profile, *loops, number);
+  if (!only) return only.error();
+  return Chosen{std::move(*only), std::move(chosen->selection)};
+}
+
+Result<ChosenLoops> choose_loops(const Choice& choice) {
+  auto from = query::IterationsFrom::kBest;
+  if (choice.iterations_from == "marks") from = query::IterationsFrom::kMarks;
+  if (choice.iterations_from == "samples") from = query::IterationsFrom::kSamples;
+  auto chosen = open_choice(choice, true);
+  if (!chosen) return chosen.error();
+  auto loops = query::find_loops(chosen->profile, chosen->selection, from);
+  if (!loops) return loops.error();
+  return ChosenLoops{std::move(chosen->profile), std::move(chosen->selection), std::move(*loops)};
 }
 
 Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::size_t limit) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/query/costs.h"
+#include "daemon/query/iterations.h"
 #include "daemon/query/profile.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
@@ -21,8 +22,9 @@ struct Choice {
   std::vector<std::string> last;  // "--last [N]": empty if not given
   bool has_last = false;
   std::string source;
-  std::string process;  // a pid
-  std::string store;    // directory
+  std::string process;                           // a pid
+  std::string store;                             // directory
+  std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
   bool json = false;
   bool ascii = false;
 
@@ -35,14 +37,25 @@ struct Choice {
 
 // Adds them to `command`. `choice` must outlive the parsing.
 void add_choice(CLI::App& command, Choice& choice);
+// And those that choose a loop.
+void add_loop_choice(CLI::App& command, Choice& choice);
 
 struct Chosen {
   query::Profile profile;
   query::Selection selection;
 };
 
+struct ChosenLoops {
+  query::Profile profile;  // with its samples
+  query::Selection selection;
+  std::vector<query::Loop> loops;
+};
+// The same, and the loops in what was chosen.
+Result<ChosenLoops> choose_loops(const Choice& choice);
+
 // Opens the profile: a file, or what the store holds of the chosen executions (a running daemon is asked to
-// write down everything so far first). Errors say what was looked for, where, and what to do.
+// write down everything so far first). With Choice::iteration, only that iteration of it. Errors say what was
+// looked for, where, and what to do.
 Result<Chosen> choose(Choice choice);
 
 // The executions to list, newest first, at most `limit`: of the file, or of the store.

@@ -156,11 +156,14 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
 std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
                             const Terminal& terminal) {
   const double total = report.total.weight > 0 ? report.total.weight : 1;
-  std::string facts = fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
-                                  source_text(report.source, terminal),
-                                  plural(report.lost_samples + report.unwritten_samples, "sample", "samples"),
-                                  percent(report.lost_share), percent(report.all.amount.inferred / total),
-                                  percent(report.all.amount.shared / total));
+  std::string facts;
+  if (!profile.narrowed_to().empty())
+    facts = fmt::format("Only {}. ", escape_line(profile.narrowed_to(), terminal.ascii));
+  facts += fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
+                       source_text(report.source, terminal),
+                       plural(report.lost_samples + report.unwritten_samples, "sample", "samples"),
+                       percent(report.lost_share), percent(report.all.amount.inferred / total),
+                       percent(report.all.amount.shared / total));
   if (report.throttled > 0)
     facts += fmt::format(" The kernel throttled sampling {} times.", grouped(report.throttled));
   if (report.gap_ns > 0)

@@ -178,6 +178,11 @@ std::string execution_line(const query::Profile& profile, const query::PlanPart&
 
 std::string render(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal) {
   std::string out;
+  if (!profile.narrowed_to().empty()) {
+    out += terminal.bold(cut("Only " + escape_line(profile.narrowed_to(), terminal.ascii), terminal.width,
+                             terminal.ascii)) +
+           "\n";
+  }
   for (const query::PlanPart& part : report.plans) {
     out += plan_heading(profile, report, part.process, part.plan, part.name, terminal);
     out += execution_line(profile, part, terminal);

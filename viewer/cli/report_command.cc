@@ -44,6 +44,12 @@ int run(const Options& options) {
   return show(profile, *report, options.choice);
 }
 
+void add_iteration(CLI::App& command, Choice& choice) {
+  command.add_option("--iteration", choice.iteration,
+                     "Only this iteration of a dataflow loop (`tailor iterations` lists them)");
+  add_loop_choice(command, choice);
+}
+
 struct AnnotateCommand {
   Choice choice;
   AnnotateOptions options;
@@ -67,6 +73,7 @@ void add_report(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("report", "The query plan with what each operator cost");
   auto options = std::make_shared<Options>();
   add_choice(command, options->choice);
+  add_iteration(command, options->choice);
   command.add_option(
       "--level", options->level,
       "A table of another level: task, ir, or what else the engine declares (default: operator)");
@@ -78,6 +85,7 @@ void add_annotate(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("annotate", "The IR of a query line by line, with cost and owner");
   auto options = std::make_shared<AnnotateCommand>();
   add_choice(command, options->choice);
+  add_iteration(command, options->choice);
   command.add_option("--plan", options->plan, "The number of the plan, where the selection has several");
   command.add_flag("--all", options->options.all, "Functions without any cost too");
   command.callback([options, &action] { action = [options] { return run_annotate(*options); }; });

@@ -151,6 +151,8 @@ TAILOR_EXPORT void tailor_mark_morsel_begin(uint32_t pipeline, uint64_t first_tu
 TAILOR_EXPORT void tailor_mark_morsel_end(uint32_t pipeline);
 TAILOR_EXPORT void tailor_mark_component_begin(uint32_t component);
 TAILOR_EXPORT void tailor_mark_component_end(uint32_t component);
+/* Iteration `number` of the loop of `component` (of the plan's top level) begins on this thread; it ends with
+ * the next one, or with the thread's part of the execution. */
 TAILOR_EXPORT void tailor_mark_iteration(uint32_t component, uint64_t number);
 
 /* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) --------

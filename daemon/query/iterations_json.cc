@@ -1,0 +1,33 @@
+#include <nlohmann/json.hpp>
+
+#include "daemon/query/iterations.h"
+#include "daemon/query/report_json.h"
+
+namespace tailor::query {
+
+std::string to_json(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops) {
+  using Json = nlohmann::ordered_json;
+  Json out = Json::array();
+  for (const Loop& loop : loops) {
+    const auto& [process, handle] = loop.execution;
+    const store::ExecutionRecord* record = profile.execution(process, handle);
+    const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
+    Json iterations = Json::array();
+    for (const IterationRow& row : iteration_rows(profile, selection, loop)) {
+      iterations.push_back({{"number", row.iteration.number},
+                            {"begin_ns", row.iteration.from - begin},
+                            {"elapsed_ns", row.iteration.to - row.iteration.from},
+                            {"samples", row.cost.samples},
+                            {"weight", row.cost.weight}});
+    }
+    out.push_back({{"execution", record == nullptr ? "" : hex(record->id)},
+                   {"process", {{"pid", process.pid}, {"start", process.start}}},
+                   {"component", loop.component},
+                   {"name", loop.name},
+                   {"found_by", loop.marked ? "marks" : "samples"},
+                   {"iterations", std::move(iterations)}});
+  }
+  return Json{{"loops", std::move(out)}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,72 @@
+#include <fmt/format.h>
+
+#include "daemon/query/iterations.h"
+#include "daemon/query/report_json.h"
+#include "viewer/cli/choose.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
+  const auto& [process, handle] = loop.execution;
+  const store::ExecutionRecord* record = chosen.profile.execution(process, handle);
+  const std::string id = record == nullptr ? "?" : query::hex(record->id).substr(0, 12);
+  return terminal.bold(
+             fmt::format("{}, execution {}: {} iterations, {}", escape_line(loop.name, terminal.ascii), id,
+                         grouped(loop.iterations.size()),
+                         loop.marked ? "as the engine marked them" : "found in the times of the samples")) +
+         "\n";
+}
+
+std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
+  const auto& [process, handle] = loop.execution;
+  const store::ExecutionRecord* record = chosen.profile.execution(process, handle);
+  const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
+  std::string out = heading(chosen, loop, terminal);
+  out += terminal.dim(
+             fmt::format("{:>10}  {:>10}  {:>10}  {:>8}", "iteration", "begins at", "elapsed", "samples")) +
+         "\n";
+  for (const query::IterationRow& row : query::iteration_rows(chosen.profile, chosen.selection, loop)) {
+    const query::Iteration& each = row.iteration;
+    out += fmt::format("{:>10}  {}  {}  {:>8}\n", each.number,
+                       pad_left(duration(static_cast<double>(each.from - begin)), 10),
+                       pad_left(duration(static_cast<double>(each.to - each.from)), 10),
+                       grouped(row.cost.samples));
+  }
+  return out;
+}
+
+int run(const Choice& choice) {
+  auto chosen = choose_loops(choice);
+  if (!chosen) return complain(chosen.error().message, kNothing);
+  if (!choice.loop.empty()) {
+    auto loops = query::choose_loops(std::move(chosen->loops), choice.loop);
+    if (!loops) return complain(loops.error().message);
+    chosen->loops = std::move(*loops);
+  }
+  if (choice.json) {
+    fmt::print("{}", query::to_json(chosen->profile, chosen->selection, chosen->loops));
+    return kOk;
+  }
+  const Terminal terminal = choice.terminal();
+  std::string out;
+  for (const query::Loop& loop : chosen->loops)
+    out += (out.empty() ? "" : "\n") + render_loop(*chosen, loop, terminal);
+  fmt::print("{}", out);
+  return kOk;
+}
+
+}  // namespace
+
+void add_iterations(CLI::App& app, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("iterations", "The iterations of dataflow loops, each with its time and samples");
+  auto choice = std::make_shared<Choice>();
+  add_choice(command, *choice);
+  add_loop_choice(command, *choice);
+  command.callback([choice, &action] { action = [choice] { return run(*choice); }; });
+}
+
+}  // namespace tailor::cli
