@@ -17,8 +17,8 @@ struct LoadedExecutions {
   Selection selection;  // of just these executions
 };
 
-// `rows` is not empty and of one recording. `keep_samples`: as in LoadOptions. Fails where Profile::load_store
-// does.
+// `rows` is not empty and of one recording. `keep_samples`: as in LoadOptions. Fails where
+// Profile::load_store does.
 Result<LoadedExecutions> load_executions(const std::string& directory, const store::Catalogue& catalogue,
                                          std::span<const store::ExecutionRow> rows,
                                          bool keep_samples = false);

@@ -77,6 +77,7 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     std::vector<ComponentId> owners = dictionary.Owners(kTaskLevel, task);
     if (!owners.empty()) task_operators_[task] = owners.front();
   }
+  if (settings_.observer != nullptr) described_ = dictionary.Build({ids_.id, ids_.slot, ids_.generation});
   if (ids_.id != 0) {
     Timer timer(times_.ship);
     WorkScope work(EngineWork::kRegister);
@@ -105,9 +106,12 @@ Status CompiledQuery::AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptL
   auto compiled = jit.Compile(std::move(module), {.level = level});
   if (!compiled.ok()) return std::move(compiled).error();
   Code& code = tiers_.emplace_back(Code{std::move(*compiled), tailor_code_new()});
-  if (code.id != 0) {
+  if (code.id != 0 || settings_.observer != nullptr) {
     std::string object = code.module->CodeObject(code.id, ids_.id);
-    tailor_code_load(code.id, object.data(), object.size());
+    if (code.id != 0) tailor_code_load(code.id, object.data(), object.size());
+    v1::CodeObject loaded;
+    if (settings_.observer != nullptr && loaded.ParseFromString(object))
+      settings_.observer->Loaded(described_, loaded);
   }
   best_.store(code.module.get(), std::memory_order_release);
   return Ok{};

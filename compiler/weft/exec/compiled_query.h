@@ -15,8 +15,16 @@
 #include "compiler/weft/plan/operator.h"
 #include "compiler/weft/storage/database.h"
 #include "proto/base/result.h"
+#include "tailor/v1/dictionary.pb.h"
 
 namespace tailor::weft {
+
+// Is told of code before it runs, also by the thread that compiles in the background.
+class CodeObserver {
+ public:
+  virtual ~CodeObserver() = default;
+  virtual void Loaded(const v1::Plan& plan, const v1::CodeObject& code) = 0;
+};
 
 struct CompileSettings {
   std::string name = "query";
@@ -28,6 +36,8 @@ struct CompileSettings {
   // running executions change over at their next morsel.
   bool tiered = false;
   bool lineage = true;
+  // Told of every code object; outlives the queries.
+  CodeObserver* observer = nullptr;
 
   bool operator==(const CompileSettings&) const = default;
 };
@@ -82,6 +92,7 @@ class CompiledQuery {
   std::vector<Code> tiers_;  // written by the maker, then by the compiling thread
   std::atomic<const jit::CompiledModule*> best_{nullptr};
   tailor_plan_ids ids_{};
+  v1::Plan described_;  // for settings_.observer
   std::vector<ComponentId> task_operators_;
   PrepareTimes times_;
   std::jthread compiling_;  // the last member: it uses the others

@@ -65,6 +65,10 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_flag("--tiered", raw.tiered, "with --opt: run unoptimised code until that of the level is ready");
   app.add_flag("--no-tags", raw.no_tags, "keep no tag around shared code");
   app.add_flag("--no-lineage", raw.no_lineage, "generate code without lineage");
+  app.add_flag("--perf-map", out.perf_map, "name generated code for perf in /tmp/perf-PID.map");
+  app.add_option("--jitdump", out.jitdump,
+                 "write names, times, code and IR lines for perf to jit-PID.dump in this folder");
+  app.add_flag("--gdb", out.gdb, "name generated code for gdb");
   app.add_flag("--json", raw.json, "rows as JSON");
   app.add_flag("--csv", raw.csv, "rows as CSV");
   app.add_flag("-q,--quiet", out.quiet, "no rows");
@@ -128,9 +132,13 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   csv->add_flag("!--no-header", out.csv.header, "the first line is a row already");
   CLI::App* explain = app.add_subcommand(
       "explain", "print the plan instead of running the query; so does explain in front of a query's text");
-  explain->add_flag("--analyze", raw.analyze,
-                    "run the query, --repeat times, and print what tailord measured beside the estimates; as "
-                    "explain analyze in front of a query's text");
+  auto* levels = explain->add_flag(
+      "--levels", out.levels, "pipelines, tasks, IR and machine code too, side by side (--json: as JSON)");
+  explain
+      ->add_flag("--analyze", raw.analyze,
+                 "run the query, --repeat times, and print what tailord measured beside the estimates; as "
+                 "explain analyze in front of a query's text")
+      ->excludes(levels);
   app.add_subcommand("help", "print this help");
   // CLI11 would print the help of the subcommand.
   bool help = argc > 1 && std::string_view(argv[1]) == "help";

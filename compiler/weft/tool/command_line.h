@@ -34,6 +34,10 @@ struct CommandLine {
 
   ResultFormat format = ResultFormat::kPipes;
   bool quiet = false;       // no rows
+  bool levels = false;      // of explain: IR and machine code too
+  bool perf_map = false;    // names of generated code for perf ...
+  std::string jitdump;      // ... and in this folder with times and code; empty: no
+  bool gdb = false;         // names for gdb
   bool timing = false;      // times on the error stream
   std::string timing_json;  // file, "-": standard output
 };

@@ -49,11 +49,10 @@ void StartAgent(bool tags) {
 }
 
 // Reads queries that end with a semicolon until the input ends.
-int RunShell(const CommandLine& command, const Database& database, tailor::jit::Jit& jit) {
+int RunShell(const CommandLine& command, QueryContext& context) {
   bool prompt = ::isatty(STDIN_FILENO) != 0;
   std::string text;
   std::string line;
-  QueryContext context{database, jit, cancelled};
   while (true) {
     if (prompt) std::cout << (text.empty() ? "weft> " : "  ... ") << std::flush;
     if (!std::getline(std::cin, line)) return 0;
@@ -91,8 +90,10 @@ int Run(const CommandLine& command) {
   if (command.command == CommandLine::Command::kLoadTpch) return 0;
   auto jit = MakeJit();
   if (!jit.ok()) return Report(jit.error());
-  if (command.command == CommandLine::Command::kShell) return RunShell(command, **database, **jit);
-  QueryContext context{**database, **jit, cancelled};
+  auto names = CodeNames::Make(command);
+  if (!names.ok()) return Report(names.error());
+  QueryContext context{**database, **jit, cancelled, *names};
+  if (command.command == CommandLine::Command::kShell) return RunShell(command, context);
   for (const auto& [name, sql] : command.queries) {
     Status status = RunQuery(command, name, sql, context);
     if (!status.ok()) return Report(status.error());

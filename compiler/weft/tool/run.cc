@@ -14,6 +14,7 @@
 #include "compiler/weft/exec/components.h"
 #include "compiler/weft/plan/print.h"
 #include "compiler/weft/tool/explain_analyze.h"
+#include "compiler/weft/tool/levels.h"
 #include "compiler/weft/tool/statement.h"
 
 namespace tailor::weft {
@@ -148,6 +149,29 @@ Status Analyze(const CommandLine& command, const CompiledQuery& query, const std
   return Ok{};
 }
 
+// Not from the cache: code of one level, seen as it is made.
+Status ExplainLevels(const CommandLine& command, const std::string& sql, const QueryContext& context,
+                     CompileSettings settings) {
+  struct Seen final : CodeObserver {
+    v1::Plan plan;
+    v1::CodeObject code;
+    void Loaded(const v1::Plan& described, const v1::CodeObject& loaded) override {
+      plan = described;
+      code = loaded;
+    }
+  } seen;
+  settings.tiered = false;
+  settings.observer = &seen;
+  auto query = CompiledQuery::Make(sql, context.database, context.jit, settings);
+  if (!query.ok()) return std::move(query).error();
+  Result<std::string> text = command.format == ResultFormat::kJson
+                                 ? LevelsJson(seen.plan, seen.code)
+                                 : LevelsText((*query)->plan(), seen.plan, seen.code, DetectStyle());
+  if (!text.ok()) return std::move(text).error();
+  std::cout << *text << std::flush;
+  return Ok{};
+}
+
 }  // namespace
 
 Status RunQuery(const CommandLine& command, const std::string& name, const std::string& text,
@@ -164,6 +188,8 @@ Status RunQuery(const CommandLine& command, const std::string& name, const std::
   settings.lineage = command.lineage;
   settings.instrument = command.instrument && !analyze;
   settings.count_rows = analyze;
+  if (explain && command.levels) return ExplainLevels(command, statement.sql, context, settings);
+  if (context.names.wanted()) settings.observer = &context.names;
   double cpu_ms = ThreadCpuMs();
   auto found = context.plans.Get(statement.sql, context.database, context.jit, settings);
   if (!found.ok()) return std::move(found).error();

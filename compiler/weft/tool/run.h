@@ -8,6 +8,7 @@
 
 #include "compiler/weft/exec/execution.h"
 #include "compiler/weft/exec/plan_cache.h"
+#include "compiler/weft/tool/code_names.h"
 #include "compiler/weft/tool/command_line.h"
 
 namespace tailor::weft {
@@ -40,6 +41,7 @@ struct QueryContext {
   const Database& database;
   jit::Jit& jit;
   const std::atomic<bool>& cancel;
+  CodeNames& names;
   PlanCache plans = {};
   Timings timings = {};
 };

@@ -1,0 +1,38 @@
+"""Code that moves: queries are compiled, run in two tiers, unloaded, and the next one's code takes their addresses.
+
+Every sample still goes to the query, and the tier, that had its address at its time.
+"""
+import json
+import os
+import pathlib
+import subprocess
+
+from tailor_env import BIN, Daemon, check, operators, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+QUERIES = [6, 3] * 6
+with Daemon(frequency=4000) as daemon:
+    command = [BIN / "weft", "--sf", "0.1", "--threads", "2", "--repeat", "10", "--quiet", "--tiered", "--perf-map"]
+    weft = subprocess.Popen([*command, *(word for q in QUERIES for word in ("--tpch", str(q)))], env={**os.environ, **daemon.env})
+    check(weft.wait(timeout=200) == 0, "weft runs twelve queries, each compiled anew")
+    names = pathlib.Path(f"/tmp/perf-{weft.pid}.map")
+    starts = [line.split()[0] for line in names.read_text().splitlines()]
+    names.unlink()
+    check(len(starts) > len(set(starts)), f"{len(starts) - len(set(starts))} of {len(starts)} functions took the address of an earlier one")
+
+    report = daemon.report("--pid", str(weft.pid), "--last", "1000")
+    window = report["windows"]
+    check(window["samples"] > 300, f"{window['samples']} samples inside executions are enough to judge")
+    check(window["in_operators"] >= 0.98 * window["samples"], f"{window['in_operators'] / window['samples']:.2%} of them are in operators")
+    kinds = {}
+    for plan in report["plans"]:
+        kinds.setdefault(plan["name"], set()).update(op["kind"] for op in plan["operators"] if op["samples"] > 0)
+    check(set(kinds) == {"tpch-3", "tpch-6"}, f"all of it is of the two queries: {kinds}")
+    # Query 6 has no join, query 3 does: what one left at an address must not show up in the other.
+    check("hash_join" in kinds["tpch-3"] and "hash_join" not in kinds["tpch-6"], "operators of one query are not in the other")
+    executions = [e for e in json.loads(daemon.tailor("list", "--limit", "1000", "--json"))["executions"] if e["pid"] == weft.pid]
+    check(len(executions) == 10 * len(QUERIES), f"{len(executions)} executions")
+    for execution in [e for e in executions if e["samples"] > 10][:12]:
+        own = daemon.report("--execution", execution["id"])["plans"]
+        check([plan["name"] for plan in own] == [execution["plan_name"]], f"execution {execution['id'][:8]} has samples of {execution['plan_name']} only")
