@@ -26,7 +26,7 @@ FORBIDDEN = [
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "daemon", "kmod", "agent", "compiler", "proto", "viewer",
              "tests", "deploy", "docs", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "dev"}
 # Which C header of the public sets belongs to which folder.
-PUBLIC = {"agent.h": "agent"}
+PUBLIC = {"agent.h": "agent", "tag_scope.h": "agent"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tailor/agent.h>
-#include <tailor/tag.h>
+#include <tailor/tag_scope.h>
 
 /* A tailor.v1.Plan with one level, "operator", of two components: "scan" and "sum", which consumes it. An
  * engine would use a protobuf library, or compiler/tagging's DictionaryBuilder. */
@@ -22,13 +22,15 @@ static const unsigned char kPlan[] = {
 };
 /* clang-format on */
 
-/* Stands for generated code that calls shared code: the tag says on whose behalf. */
+/* Works on behalf of whom the tag names. */
 static unsigned long Run(const struct tailor_plan_ids* plan, const unsigned* column, size_t count) {
-  uint64_t* slot = tailor_thread_slot();
+  TAILOR_TAG_SCOPE(TAILOR_TAGS_MEMORY_SLOT, tailor_tag(plan, 2, 0)); /* sum */
   unsigned long sum = 0;
-  if (slot) *slot = tailor_tag(plan, 2, 0);
-  for (size_t i = 0; i < count; ++i) sum += column[i];
-  if (slot) *slot = TAILOR_TAG_NONE;
+  {
+    TAILOR_TAG_SCOPE(TAILOR_TAGS_MEMORY_SLOT, tailor_tag(plan, 1, 0)); /* what sum asks of scan */
+    for (size_t i = 0; i < count; ++i) sum += column[i];
+  }
+  if (tailor_thread_slot() && tailor_tag_read(TAILOR_TAGS_MEMORY_SLOT) != tailor_tag(plan, 2, 0)) return 0;
   return sum;
 }
 
@@ -54,6 +56,7 @@ int main(int argc, char** argv) {
   tailor_mark_execution_begin(execution, plan.id);
   tailor_mark_morsel_begin(1, 0, 1000);
   unsigned long sum = Run(&plan, column, 1000);
+  if (tailor_tag_read(TAILOR_TAGS_MEMORY_SLOT) != TAILOR_TAG_NONE) return 3; /* its scopes have ended */
   tailor_mark_morsel_end(1);
   tailor_mark_execution_end(execution);
   tailor_execution_end(execution, 1, NULL);
