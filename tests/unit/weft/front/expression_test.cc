@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <random>
 #include <regex>
 
 #include "compiler/weft/optimizer/common_subexpressions.h"
@@ -151,6 +152,21 @@ TEST(LikePattern, AgreesWithRegularExpressions) {
   }
   EXPECT_TRUE(LikePattern::parse("50\\%").matches("50%"));
   EXPECT_FALSE(LikePattern::parse("50\\%").matches("500"));
+}
+
+// Inputs long enough for the search to try many places at once, against the standard library's own.
+TEST(LikePattern, FindsAPartAtEveryPlaceOfALongInput) {
+  std::mt19937 random(7);
+  auto text = [&](std::size_t size) {
+    std::string out(size, 'a');
+    for (char& c : out) c = static_cast<char>('a' + random() % 2);
+    return out;
+  };
+  for (int round = 0; round < 20'000; ++round) {
+    const std::string input = text(random() % 80), part = text(1 + random() % 9);
+    EXPECT_EQ(LikePattern::parse("%" + part + "%").matches(input), input.find(part) != std::string::npos)
+        << input << " like %" << part << "%";
+  }
 }
 
 }  // namespace
