@@ -11,6 +11,7 @@ void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
       next.execution = record.a;
       next.plan = record.b;
       next.pipeline = 0;
+      next.component = 0;
       begin(TAILOR_LOG_EXECUTION_BEGIN, record.a, next);
       break;
     case TAILOR_LOG_PIPELINE_BEGIN:
@@ -19,6 +20,7 @@ void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
       break;
     case TAILOR_LOG_MORSEL_BEGIN:
       next.pipeline = record.id;
+      next.component = 0;
       begin(TAILOR_LOG_MORSEL_BEGIN, record.id, next);
       break;
     case TAILOR_LOG_COMPONENT_BEGIN:

@@ -62,11 +62,13 @@ struct tailor_log_header {
 
 enum tailor_log_kind {
   TAILOR_LOG_NONE = 0,
-  TAILOR_LOG_EXECUTION_BEGIN = 1, /* a = execution handle, b = plan id: this thread starts to work for it */
+  TAILOR_LOG_EXECUTION_BEGIN = 1, /* a = execution handle, b = plan id: this thread starts to work for it. The
+                                     component it was begun in pauses until it ends */
   TAILOR_LOG_EXECUTION_END = 2,   /* a = execution handle */
   TAILOR_LOG_PIPELINE_BEGIN = 3,  /* id = pipeline id in the plan */
   TAILOR_LOG_PIPELINE_END = 4,
-  TAILOR_LOG_MORSEL_BEGIN = 5, /* id = pipeline id, a = first tuple, b = tuple count */
+  TAILOR_LOG_MORSEL_BEGIN = 5, /* id = pipeline id, a = first tuple, b = tuple count. What operators do
+                                  begins: the component it was begun in pauses until it ends */
   TAILOR_LOG_MORSEL_END = 6,
   TAILOR_LOG_COMPONENT_BEGIN = 7, /* id = engine component; nests */
   TAILOR_LOG_COMPONENT_END = 8,

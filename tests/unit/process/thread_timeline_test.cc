@@ -38,6 +38,26 @@ TEST(ThreadTimeline, SaysWhatWasOpenAtATime) {
   EXPECT_EQ(line.unmatched(), 0u);
 }
 
+TEST(ThreadTimeline, AComponentPausesWhileOperatorsWork) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, 9), 90);
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 7, 3), 100);
+  line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, 5), 110);
+  line.add(mark(TAILOR_LOG_PIPELINE_BEGIN, 2), 115);
+  line.add(mark(TAILOR_LOG_MORSEL_BEGIN, 2, 0, 1000), 120);
+  line.add(mark(TAILOR_LOG_MORSEL_END, 2), 130);
+  line.add(mark(TAILOR_LOG_PIPELINE_END, 2), 140);
+  line.add(mark(TAILOR_LOG_COMPONENT_END, 5), 150);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 7), 160);
+  EXPECT_EQ(line.at(95).component, 9u);
+  EXPECT_EQ(line.at(105).component, 0u);
+  EXPECT_EQ(line.at(117).component, 5u);
+  EXPECT_EQ(line.at(125).component, 0u);
+  EXPECT_EQ(line.at(135).component, 5u);
+  EXPECT_EQ(line.at(155).component, 0u);
+  EXPECT_EQ(line.at(165).component, 9u);
+}
+
 TEST(ThreadTimeline, AnotherExecutionMayBeNested) {
   ThreadTimeline line({});
   line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
