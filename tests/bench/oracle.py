@@ -3,7 +3,9 @@
 
 LLSS section 5.2, sharpened. A cost that the optimizer cannot see through is wrapped around the filter
 expression, the join key or the group key of the SFJA query, by an identity function that burns a number of
-rounds, inlined into the generated loop or called in the shared runtime. With T the CPU time of an execution
+rounds, inlined into the generated loop or called in the shared runtime. The plain run has the same function at
+the same place with zero rounds: the pipeline fences around the rounds then cost the same in both, and the
+rounds neither hide behind the cache misses of other operators nor expose them. With T the CPU time of an execution
 and w_op the time the profile gives an operator, of the altered and the plain run of a pair:
 
     true cost      t = T_altered - T_plain
@@ -37,11 +39,10 @@ PLAIN = {"group": "l_suppkey * 100 + s_nationkey", "join": "l_suppkey", "filter"
 BEARER = {"filter": "scan lineitem < hash_join", "join": "map < hash_join", "group": "map < group_by"}
 
 
-def query(where=None, variant="inline", rounds=0):
-    """The SFJA query with a cost of `rounds` at one place. The plain query has none."""
+def query(where, variant, rounds=0):
+    """The SFJA query with a cost of `rounds` at one place; with none it is the plain query of that place."""
     parts = dict(PLAIN)
-    if where:
-        parts[where] = f"weft_burn_{variant}({parts[where]}, {rounds})"
+    parts[where] = f"weft_burn_{variant}({parts[where]}, {rounds})"
     return " ".join(QUERY.format(**parts).split())
 
 
@@ -75,8 +76,8 @@ def by_operator(report):
 
 def rounds_for(runner, where, variant, share):
     """How many rounds make the injected cost `share` of the plain run's CPU time: two probes, then a line."""
-    plain = runner(query())["cpu"]
-    low, high = 8, 64
+    plain = runner(query(where, variant))["cpu"]
+    low, high = 16, 128
     cost = {n: runner(query(where, variant, n))["cpu"] - plain for n in (low, high)}
     slope = (cost[high] - cost[low]) / (high - low)
     if slope <= 0:
@@ -96,7 +97,7 @@ def interval(observed, true):
 def experiment(runner, where, variant, share, margin, least, most):
     """One cell of the table: pairs until the interval is narrow enough, at least `least`, at most `most`."""
     rounds = rounds_for(runner, where, variant, share)
-    altered_sql, plain_sql = query(where, variant, rounds), query()
+    altered_sql, plain_sql = query(where, variant, rounds), query(where, variant)
     runner(altered_sql)
     observed, true, others = [], [], {}
     while len(true) < most:
@@ -139,7 +140,7 @@ def main():
     cells = []
     with Daemon(options.frequency) as daemon:
         runner = Runner(daemon, options.sf, options.threads, options.repeat)
-        runner(query())
+        runner(query("filter", "inline"))
         for where in options.places:
             for variant in options.variants:
                 for share in options.shares:

@@ -26,9 +26,9 @@ def swapped(run, one, other):
 
 with Daemon(frequency=2000) as daemon:
     runner = Runner(daemon, "0.05", 2, 10)
-    plain = runner(query())
     for where, bearer in BEARER.items():
         for variant in ("inline", "call"):
+            plain = runner(query(where, variant))
             altered = runner(query(where, variant, 200))
             check(found(plain, altered) == bearer, f"{where}, {variant}: found in {bearer}")
             wrong = next(o for o in plain["operators"] if o.startswith("group_by"))

@@ -1,24 +1,25 @@
+#include <fmt/format.h>
 #include <llvm/IR/InlineAsm.h>
 
+#include <string>
+
 #include "compiler/weft/codegen/expression_code.h"
-#include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/scalar_code.h"
+#include "compiler/weft/runtime/scalar.h"
 
 namespace tailor::weft {
 namespace {
 
+static_assert(BurnExpr::kMaxRounds <= WEFT_RT_BURN_MAX_ROUNDS);
+
 // Multiplies by one, `rounds` times, where neither LLVM nor the processor can skip a step: known cost inside
-// the operator's own code.
+// the operator's own code. Straight code between two fences, like weft_rt_burn, for the reasons given there.
 llvm::Value* BurnInline(Compilation& c, llvm::Value* word, std::uint64_t rounds) {
   jit::TrackedBuilder& ir = c.ir();
-  llvm::AllocaInst* x = c.module().CreateEntryAlloca(ir.getInt64Ty(), "burned");
-  ir.CreateStore(word, x);
   auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
-  auto* step = llvm::InlineAsm::get(type, "imulq $$1, $0, $0", "=r,0,~{flags}", true);
-  EmitFor(c, ir.getInt64(0), ir.getInt64(rounds), [&](llvm::Value*) {
-    ir.CreateStore(ir.CreateCall(type, step, {ir.CreateLoad(ir.getInt64Ty(), x)}), x);
-  });
-  return ir.CreateLoad(ir.getInt64Ty(), x);
+  const std::string steps = fmt::format("lfence\n.rept {}\nimulq $$1, $0, $0\n.endr\nlfence", rounds);
+  auto* code = llvm::InlineAsm::get(type, steps, "=r,0,~{flags},~{memory}", true);
+  return ir.CreateCall(type, code, {word});
 }
 
 }  // namespace

@@ -186,9 +186,11 @@ class IsNullExpr final : public Expr {
 
 // children: anything. The identity at the cost of `rounds` steps that no optimizer may remove or move:
 // known, injected cost that profiles are tested against. SQL: weft_burn_inline(expr, rounds) and
-// weft_burn_call(expr, rounds), the second one through a call of shared run-time code.
+// weft_burn_call(expr, rounds), the second one through a call of shared run-time code. At most
+// kMaxRounds; zero rounds still cost the fences around them.
 class BurnExpr final : public Expr {
  public:
+  static constexpr std::uint64_t kMaxRounds = 4096;
   BurnExpr(ExprPtr input, std::uint64_t steps, bool by_call);
   std::uint64_t rounds;
   bool call;

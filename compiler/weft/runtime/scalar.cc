@@ -77,12 +77,27 @@ void weft_rt_multiply128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_
 }
 
 std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds) {
-  // A chain of dependent multiplications by one, which the compiler cannot see through.
-  std::uint64_t x = value;
-  for (std::uint64_t i = 0; i < rounds; ++i) {
-    asm volatile("imul $1, %0, %0" : "+r"(x));
-  }
-  return x;
+  // A chain of dependent multiplications by one, which the compiler cannot see through, entered so far from
+  // its end as there are rounds. The rounds are to add to a run and change nothing else in it: so there is no
+  // loop, whose branches would push those of other operators out of the predictor's history, and a fence on
+  // either side, with zero rounds too, keeps the chain from overlapping with the cache misses of others.
+  static_assert(WEFT_RT_BURN_MAX_ROUNDS == 4096);
+  std::uint64_t entry;
+  asm volatile(
+      "lfence\n\t"
+      "leaq 1f(%%rip), %1\n\t"
+      "leaq (,%2,4), %2\n\t"
+      "subq %2, %1\n\t"
+      "jmp *%1\n\t"
+      ".rept 4096\n\t"
+      ".byte 0x48, 0x6b, 0xc0, 0x01\n\t"  // imul $1, %rax, %rax
+      ".endr\n"
+      "1:\n\t"
+      "lfence"
+      : "+a"(value), "=&r"(entry), "+r"(rounds)
+      :
+      : "cc", "memory");
+  return value;
 }
 
 void weft_rt_fail_overflow() {

@@ -293,7 +293,8 @@ ExprPtr StatementBinder::burn(const ast::Expr& e, const Context& context) {
     return fail(e.location, fmt::format("{} takes a value and a number of rounds", e.text));
   ExprPtr input = expr(*e.args[0], context);
   std::int64_t rounds = whole_number(*e.args[1]);
-  if (rounds < 0) return fail(e.args[1]->location, "a number of rounds is not negative");
+  if (rounds < 0 || static_cast<std::uint64_t>(rounds) > BurnExpr::kMaxRounds)
+    return fail(e.args[1]->location, fmt::format("a number of rounds is from 0 to {}", BurnExpr::kMaxRounds));
   return std::make_unique<BurnExpr>(std::move(input), static_cast<std::uint64_t>(rounds),
                                     e.text == "weft_burn_call");
 }
