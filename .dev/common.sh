@@ -31,6 +31,14 @@ missing_packages() {
   done
 }
 
+# A mirror that falters or another apt-get at work is no reason to fail: it waits, and its caller tries once more.
+install_packages() {
+  local sudo=$1
+  shift
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Acquire::Retries=3 \
+    -o DPkg::Lock::Timeout=300 "$@" >"$CACHE/apt.log" 2>&1
+}
+
 # need SET...: installs what is missing of these package sets, after asking.
 need() {
   local set wanted=() missing sudo=
@@ -50,7 +58,7 @@ need() {
     case $answer in '' | [Yy]*) ;; *) die 1 "not installed" ;; esac
   fi
   $sudo apt-get update -qq || die 1 "apt-get update failed"
-  $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >"$CACHE/apt.log" 2>&1 ||
+  install_packages "$sudo" "${missing[@]}" || install_packages "$sudo" "${missing[@]}" ||
     { tail -n 5 "$CACHE/apt.log" >&2; die 1 "apt-get install failed: see $CACHE/apt.log"; }
 }
 

@@ -4,8 +4,8 @@
 LLSS section 5.2, sharpened. A cost that the optimizer cannot see through is wrapped around the filter
 expression, the join key or the group key of the SFJA query, by an identity function that burns a number of
 rounds, inlined into the generated loop or called in the shared runtime. The plain run has the same function at
-the same place with zero rounds: the pipeline fences around the rounds then cost the same in both, and the
-rounds neither hide behind the cache misses of other operators nor expose them. With T the CPU time of an execution
+the same place with a few rounds: the fences around them then cost the same in both runs, and the injected rounds
+neither hide behind what other operators wait for nor expose it. With T the CPU time of an execution
 and w_op the time the profile gives an operator, of the altered and the plain run of a pair:
 
     true cost      t = T_altered - T_plain
@@ -39,8 +39,11 @@ PLAIN = {"group": "l_suppkey * 100 + s_nationkey", "join": "l_suppkey", "filter"
 BEARER = {"filter": "scan lineitem < hash_join", "join": "map < hash_join", "group": "map < group_by"}
 
 
-def query(where, variant, rounds=0):
-    """The SFJA query with a cost of `rounds` at one place; with none it is the plain query of that place."""
+BASE_ROUNDS = 16
+
+
+def query(where, variant, rounds=BASE_ROUNDS):
+    """The SFJA query with a cost of `rounds` at one place; without more it is the plain query of that place."""
     parts = dict(PLAIN)
     parts[where] = f"weft_burn_{variant}({parts[where]}, {rounds})"
     return " ".join(QUERY.format(**parts).split())
@@ -77,12 +80,12 @@ def by_operator(report):
 def rounds_for(runner, where, variant, share):
     """How many rounds make the injected cost `share` of the plain run's CPU time: two probes, then a line."""
     plain = runner(query(where, variant))["cpu"]
-    low, high = 16, 128
+    low, high = BASE_ROUNDS + 16, BASE_ROUNDS + 128
     cost = {n: runner(query(where, variant, n))["cpu"] - plain for n in (low, high)}
     slope = (cost[high] - cost[low]) / (high - low)
     if slope <= 0:
         raise SystemExit(f"{where}/{variant}: more rounds do not cost more; the injection is optimised away")
-    return max(1, round((share * plain - (cost[low] - low * slope)) / slope))
+    return max(BASE_ROUNDS + 1, round((share * plain - (cost[low] - low * slope)) / slope))
 
 
 def interval(observed, true):
@@ -110,7 +113,9 @@ def experiment(runner, where, variant, share, margin, least, most):
         for key in set(altered["operators"]) | set(plain["operators"]):
             if key != bearer:
                 others.setdefault(key, []).append(altered["operators"].get(key, 0) - plain["operators"].get(key, 0))
-        if len(true) >= least and interval(observed, true)[3] < 0.6 * margin:
+        if len(true) >= least and all(
+                interval(changes + [0] * (len(true) - len(changes)), true)[3] < 0.6 * margin
+                for changes in (observed, *others.values())):
             break
     bias, low, high, half = interval(observed, true)
     side = {}
@@ -127,12 +132,12 @@ def experiment(runner, where, variant, share, margin, least, most):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sf", default="0.2")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--repeat", type=int, default=5, help="executions a run")
+    parser.add_argument("--sf", default="0.05")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--repeat", type=int, default=40, help="executions a run")
     parser.add_argument("--frequency", type=int, default=2000)
     parser.add_argument("--margin", type=float, default=0.05)
-    parser.add_argument("--pairs", type=int, nargs=2, default=(20, 60), metavar=("LEAST", "MOST"))
+    parser.add_argument("--pairs", type=int, nargs=2, default=(20, 120), metavar=("LEAST", "MOST"))
     parser.add_argument("--shares", type=float, nargs="+", default=(0.25, 0.5, 1.0))
     parser.add_argument("--places", nargs="+", default=list(BEARER))
     parser.add_argument("--variants", nargs="+", default=("inline", "call"))

@@ -93,7 +93,9 @@ std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds) {
       ".byte 0x48, 0x6b, 0xc0, 0x01\n\t"  // imul $1, %rax, %rax
       ".endr\n"
       "1:\n\t"
-      "lfence"
+      "lfence\n\t"
+      "nop\n\t"  // where a timer's sample of the fence lands: on the instruction after it
+      "nop"
       : "+a"(value), "=&r"(entry), "+r"(rounds)
       :
       : "cc", "memory");
