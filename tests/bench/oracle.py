@@ -56,8 +56,8 @@ class Runner:
         self.daemon, self.scale, self.threads, self.repeat = daemon, scale, threads, repeat
 
     def __call__(self, sql):
-        out = self.daemon.weft("--sf", self.scale, "--threads", self.threads, "--repeat", self.repeat, "--timing-json",
-                               "-", "--quiet", "-c", sql)
+        out = self.daemon.weft("--sf", self.scale, "--threads", self.threads, "--repeat", self.repeat, "--opt", 2,
+                               "--timing-json", "-", "--quiet", "-c", sql)
         cpu = sum(e["cpu_ns"] for e in json.loads(out)["executions"])
         report = self.daemon.report("--last", str(self.repeat))
         return {"cpu": cpu, "operators": by_operator(report), "report": report}

@@ -29,8 +29,8 @@ def main():
     perf = shutil.which("perf")
     if not perf:
         raise SystemExit("perf is not installed (Debian package linux-perf)")
-    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--quiet",
-            "--tpch", options.query]
+    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2",
+            "--quiet", "--tpch", options.query]
     results = []
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "out")
