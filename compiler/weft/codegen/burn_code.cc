@@ -17,7 +17,8 @@ static_assert(BurnExpr::kMaxRounds <= WEFT_RT_BURN_MAX_ROUNDS);
 llvm::Value* BurnInline(Compilation& c, llvm::Value* word, std::uint64_t rounds) {
   jit::TrackedBuilder& ir = c.ir();
   auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
-  const std::string steps = fmt::format("lfence\n.rept {}\nimulq $$1, $0, $0\n.endr\nlfence\nnop\nnop", rounds);
+  const std::string steps =
+      fmt::format("lfence\n.rept {}\nimulq $$1, $0, $0\n.endr\nlfence\nnop\nnop", rounds);
   auto* code = llvm::InlineAsm::get(type, steps, "=r,0,~{flags},~{memory}", true);
   return ir.CreateCall(type, code, {word});
 }
