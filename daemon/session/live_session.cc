@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <future>
 #include <utility>
 
@@ -19,6 +20,8 @@ namespace {
 constexpr int kPollMs = 20;
 constexpr TimeNs kFlushPatience = 2'000'000'000;
 constexpr TimeNs kSweepInterval = 5'000'000'000;
+// A look at the perf page can fail; the kernel means it if it goes on.
+constexpr TimeNs kPerfClockPatience = 3'000'000'000;
 
 std::string how_to_register(const KnownProcess& process, const std::string& socket) {
   return fmt::format(
@@ -48,6 +51,7 @@ LiveSession::LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& si
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
       clock_(os),
+      pebs_times_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
                   return capture::measure_sample_cost(os_, spec, how, pairs);
@@ -176,6 +180,7 @@ LiveStatus LiveSession::status() {
 
 void LiveSession::stop() {
   if (!thread_.joinable()) return;
+  run([this] { ending_ = true; });
   reader_->stop();  // the control thread still takes what it reads last
   flush();
   run([this] { tell_steal(); });
@@ -228,6 +233,7 @@ void LiveSession::control() {
     tell_clock();
     speak_for_foreign();
     take_captured();
+    watch_pebs();
     input_.advance(os_.now());
     do_requests();
     finish_flushes();
@@ -252,16 +258,74 @@ void LiveSession::take(CaptureWord& word) {
   } else if (const auto* closed = std::get_if<RingClosed>(&word)) {
     input_.on_ring_closed(closed->ring);
   } else if (const auto* ended = std::get_if<SessionEnded>(&word)) {
-    const auto known = std::find_if(sampled_.begin(), sampled_.end(),
-                                    [&](const Sampled& each) { return each.session == ended->session; });
-    if (known == sampled_.end()) return;
-    if (!known->detached) {
-      input_.advance(os_.now());
-      input_.on_process_ended(known->process);
-    }
-    overhead_.end(known->process);
-    sampled_.erase(known);
+    session_ended(ended->session);
   }
+}
+
+void LiveSession::session_ended(capture::SessionId session) {
+  const auto known = std::find_if(sampled_.begin(), sampled_.end(),
+                                  [&](const Sampled& each) { return each.session == session; });
+  if (known == sampled_.end()) return;
+  const Sampled before = std::move(*known);
+  sampled_.erase(known);
+  overhead_.end(before.process);
+  if (before.detached) return;
+  if (before.reopened != kTimeMin && !ending_ && reopen(before)) return;
+  input_.advance(os_.now());
+  input_.on_process_ended(before.process);
+}
+
+// False if the process has ended meanwhile.
+bool LiveSession::reopen(const Sampled& before) {
+  capture::CaptureOptions options = before.options;
+  options.enable_on_exec = false;  // that is over
+  const TimeNs pause = os_.now() - before.reopened;
+  Status again =
+      sample({before.process, comm_of(os_, before.process.pid)}, options,
+             fmt::format("earlier PEBS samples may be stamped late, by as much as the buffer held; "
+                         "then {} ms without samples",
+                         pause / 1'000'000));
+  if (again.ok()) {
+    sampled_.back().on_request = before.on_request;
+    return true;
+  }
+  if (again.error().code == ESRCH) return false;
+  not_sampled_[before.process] = again.error().message;
+  on_problem_({before.process, again.error().message});
+  return true;
+}
+
+// The kernel may stamp PEBS records otherwise than the trial found, or begin to: then every recording that
+// relies on their own times goes on with an interrupt per sample.
+void LiveSession::watch_pebs() {
+  const TimeNs now = os_.now();
+  if (clock_.model().perf_line()) perf_clock_known_ = now;
+  const auto relies = [](const Sampled& each) {
+    return each.large_pebs && each.reopened == kTimeMin && !each.detached;
+  };
+  if (!std::ranges::any_of(sampled_, relies)) return;
+  const std::string doubt = doubt_of_pebs();
+  if (doubt.empty()) return;
+  for (Sampled& each : sampled_) {
+    if (!relies(each)) continue;
+    each.reopened = now;
+    on_problem_({each.process, "an interrupt per PEBS sample from now on: " + doubt});
+    reader_->remove(each.session);
+  }
+}
+
+std::string LiveSession::doubt_of_pebs() {
+  if (pipeline_.pebs_times_doubted()) {
+    pebs_times_.convict();
+    return "the recorded times are those of the buffer's drain";
+  }
+  const TimeNs now = os_.now();
+  if (now - perf_clock_known_ > kPerfClockPatience) return "perf's own clock can no longer be converted";
+  const auto& verdict = pebs_times_.verdict(now);
+  if (verdict.ok() && *verdict == clock::RecordTimes::kDrain) {
+    return "a new trial got the time of the buffer's drain";
+  }
+  return {};
 }
 
 void LiveSession::do_requests() {
@@ -335,7 +399,8 @@ void LiveSession::govern() {
   overhead_.check();
   for (ProcessId process : due) {
     const auto sampled = std::ranges::find(sampled_, process, &Sampled::process);
-    if (sampled != sampled_.end() && !sampled->detached) resample(*sampled);
+    if (sampled == sampled_.end() || sampled->detached || sampled->reopened != kTimeMin) continue;
+    resample(*sampled);
   }
 }
 
@@ -371,12 +436,12 @@ void LiveSession::tell_steal() {
   input_.on_recording(recording_);
 }
 
-Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options) {
+Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options,
+                           const std::string& note) {
   capture::CaptureOptions settled = options;
-  const std::string fallback = settle_large_pebs(settled, clock_.model().perf_line().has_value(), [this] {
-    if (!pebs_times_) pebs_times_ = probe_pebs_times(os_);
-    return *pebs_times_;
-  });
+  if (clock_.model().perf_line()) perf_clock_known_ = os_.now();
+  const std::string fallback = settle_large_pebs(settled, clock_.model().perf_line().has_value(),
+                                                 [this] { return pebs_times_.verdict(os_.now()); });
   if (overhead_.enabled()) {
     // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
     if (settled.sampled_by == capture::SampledBy::kBpf) {
@@ -392,15 +457,21 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
     return attached.error();
   }
   if (!fallback.empty()) attached->notes.push_back(fallback);
+  if (!note.empty()) attached->notes.push_back(note);
   input_.on_known_process({process.process, process.comm, cgroup_of(os_, process.process.pid)});
   if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
   notes_ = attached->notes;
   tell_recording(process.process);
-  sampled_.push_back({process.process, attached->id});
-  if (!is_registered(process.process)) {
+  Sampled sampled;
+  sampled.process = process.process;
+  sampled.session = attached->id;
+  sampled.options = options;
+  sampled.large_pebs = uses_large_pebs(settled);
+  sampled_.push_back(std::move(sampled));
+  if (!is_registered(process.process) && !foreign_.contains(process.process)) {
     ForeignProcess foreign(os_, process.process);
     foreign.tell(input_, ForeignMoment::now(pipeline_.timeline()));
-    foreign_.insert_or_assign(process.process, std::move(foreign));
+    foreign_.emplace(process.process, std::move(foreign));
   }
   return Ok{};
 }

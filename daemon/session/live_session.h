@@ -18,13 +18,13 @@
 
 #include "daemon/bpf/opener.h"
 #include "daemon/capture/capture_reader.h"
-#include "daemon/clock/drain_times.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/server.h"
 #include "daemon/session/capture_queue.h"
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
+#include "daemon/session/pebs_times.h"
 #include "daemon/session/pipeline.h"
 #include "daemon/session/tee.h"
 #include "proto/base/result.h"
@@ -100,8 +100,11 @@ class LiveSession : private registration::Sink {
   struct Sampled {
     ProcessId process;
     capture::SessionId session;
+    capture::CaptureOptions options;  // as asked for
+    bool large_pebs = false;          // as opened
     bool on_request = false;
-    bool detached = false;  // the process goes on
+    bool detached = false;       // the process goes on
+    TimeNs reopened = kTimeMin;  // since when it ends, to be sampled otherwise; kTimeMin: it does not
   };
 
   LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& sink, OnProblem on_problem);
@@ -131,7 +134,13 @@ class LiveSession : private registration::Sink {
   void resample(Sampled& sampled);
   TargetProgress progress_of(ProcessId process);
   void tell_clock();
-  Status sample(const KnownProcess& process, const capture::CaptureOptions& options);
+  void watch_pebs();
+  std::string doubt_of_pebs();
+  void session_ended(capture::SessionId session);
+  bool reopen(const Sampled& before);
+  // `note`: for the profile, "" for none.
+  Status sample(const KnownProcess& process, const capture::CaptureOptions& options,
+                const std::string& note = {});
   bool is_sampled(ProcessId process) const;
   bool is_registered(ProcessId process);
   std::string sample_registered(const registration::PeerConnected& event);
@@ -143,6 +152,7 @@ class LiveSession : private registration::Sink {
   Pipeline pipeline_;
   Tee input_;
   LiveClock clock_;
+  PebsTimes pebs_times_;  // control thread
   OverheadControl overhead_;
   store::RecordingInfo recording_;
   std::size_t told_sources_ = 0;  // of recording_, when it was told
@@ -150,9 +160,10 @@ class LiveSession : private registration::Sink {
   bpf::Opener opener_;
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
-  std::vector<Sampled> sampled_;                          // control thread
-  std::optional<Result<clock::RecordTimes>> pebs_times_;  // of the trial, once it was made; control thread
-  std::map<ProcessId, std::string> not_sampled_;          // why; control thread
+  std::vector<Sampled> sampled_;                  // control thread
+  TimeNs perf_clock_known_ = kTimeMin;            // when it was last; control thread
+  bool ending_ = false;                           // control thread
+  std::map<ProcessId, std::string> not_sampled_;  // why; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   TimeNs next_sweep_ = kTimeMin;

@@ -76,12 +76,15 @@ Result<clock::RecordTimes> probe_pebs_times(os::Os& os) {
   return detector.verdict();
 }
 
+bool uses_large_pebs(const capture::CaptureOptions& options) {
+  return options.large_pebs && std::ranges::any_of(options.events, [](const auto& spec) {
+           return spec.mechanism == capture::Mechanism::kPebs;
+         });
+}
+
 std::string settle_large_pebs(capture::CaptureOptions& options, bool perf_clock_known,
                               const std::function<Result<clock::RecordTimes>()>& probe) {
-  const bool asked = options.large_pebs && std::ranges::any_of(options.events, [](const auto& spec) {
-                       return spec.mechanism == capture::Mechanism::kPebs;
-                     });
-  if (!asked) return {};
+  if (!uses_large_pebs(options)) return {};
   std::string why;
   if (!perf_clock_known) {
     why = "perf's own clock cannot be converted on this host";

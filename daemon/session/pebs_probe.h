@@ -16,6 +16,9 @@ namespace tailor::session {
 // kUnknown where too few samples came; an error where the event is refused.
 Result<clock::RecordTimes> probe_pebs_times(os::Os& os);
 
+// Whether many PEBS records an interrupt are asked for.
+bool uses_large_pebs(const capture::CaptureOptions& options);
+
 // Turns large PEBS off in `options` if they ask for it and the records would not have their own times, or
 // these could not be converted (`perf_clock_known` false). Returns why, for the profile; "" if nothing was
 // changed. `probe` is called only if it matters.

@@ -73,6 +73,8 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
     problems_.add({}, "bytes of a ring that is not open");
     return;
   }
+  // Only PEBS events are opened under perf's own clock.
+  if (layout->clock == capture::RecordClock::kPerf) pebs_watch_.add(layout->ring, decoded_.events);
   adopt_nameless(*layout, decoded_);
   count_losses(*layout, decoded_);
   sorter_.add(std::move(decoded_), late_);
@@ -92,6 +94,7 @@ void Pipeline::on_round(TimeNs horizon) {
 
 void Pipeline::on_ring_closed(capture::RingIndex ring) {
   rings_.close(ring);
+  pebs_watch_.forget(ring);
 }
 
 void Pipeline::on_process_ended(ProcessId process) {

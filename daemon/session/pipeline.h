@@ -18,6 +18,7 @@
 #include "daemon/session/agent_words.h"
 #include "daemon/session/input.h"
 #include "daemon/session/memory_access.h"
+#include "daemon/session/pebs_watch.h"
 #include "daemon/session/problems.h"
 #include "daemon/session/process_table.h"
 #include "daemon/session/ring_set.h"
@@ -72,6 +73,8 @@ class Pipeline : public Input {
   // What every connected agent has settled, kTimeMax without one: for whoever waits before a flush.
   TimeNs settled();
   TimeNs horizon() const { return round_; }
+  // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
+  bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
   ProcessTable& processes() { return table_; }
   const clock::Timeline& timeline() const { return timeline_; }
@@ -99,6 +102,7 @@ class Pipeline : public Input {
   ProcessTable table_;
   AgentWords words_;
   RingSet rings_;
+  PebsWatch pebs_watch_;
   capture::EventSorter sorter_;
   capture::OffCpuTracker off_cpu_;
   MemoryAccess memory_;
