@@ -1,0 +1,231 @@
+// A live session on a kernel that we play: its trial shows records with their own times, and what is recorded
+// afterwards is stamped at the drain, or not.
+#include <asm/perf_regs.h>
+#include <gtest/gtest.h>
+#include <sys/ioctl.h>
+
+#include <bit>
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "daemon/clock/host_clock.h"
+#include "daemon/session/live_session.h"
+#include "tests/support/collecting_sink.h"
+#include "tests/support/fake_os.h"
+#include "tests/support/record_encoder.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr pid_t kTarget = 4242;
+constexpr std::uint64_t kPeriod = 3'000'017;
+constexpr TimeNs kMs = 1'000'000;
+
+// perf's clock counts ns by the TSC: time = tsc * mult >> 32.
+std::uint64_t perf_mult() {
+  static const std::uint64_t mult = [] {
+    const clock::Pair from = clock::read_pair(16);
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const clock::Pair to = clock::read_pair(16);
+    return (static_cast<std::uint64_t>(to.raw_ns - from.raw_ns) << 32) / (to.before - from.before);
+  }();
+  return mult;
+}
+TimeNs perf_now() {
+  return static_cast<TimeNs>(static_cast<unsigned __int128>(clock::read_tsc()) * perf_mult() >> 32);
+}
+
+// Calls come from the session's threads and from the test.
+class Kernel : public test::FakeOs {
+ public:
+  Kernel() {
+    set_online_cpus("0");
+    add_threads(kTarget, {kTarget});
+    sys_files().write("devices/system/clocksource/clocksource0/current_clocksource", "tsc\n");
+    fail_ioctl = [this](unsigned long request) {
+      if (request == PERF_EVENT_IOC_ENABLE) play_trial();
+      return 0;
+    };
+  }
+
+  TimeNs now() override { return clock::read_raw_ns(); }
+  Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
+  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
+                                   unsigned long flags) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::perf_event_open(attr, pid, cpu, group, flags);
+  }
+  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::perf_ioctl(fd, request, argument);
+  }
+  Result<std::size_t> read(int fd, std::span<std::byte> into) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::read(fd, into);
+  }
+  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override {
+    std::lock_guard lock(mutex_);
+    auto memory = FakeOs::map_ring(fd, bytes);
+    auto* page = reinterpret_cast<perf_event_mmap_page*>(memory->data());
+    page->cap_user_time = page->cap_user_time_zero = 1;
+    page->time_mult = static_cast<std::uint32_t>(perf_mult());
+    page->time_shift = 32;
+    return memory;
+  }
+
+  // The target's PEBS event that is open for many records an interrupt, or for one.
+  std::optional<Opened> target_event(bool one_by_one) {
+    std::lock_guard lock(mutex_);
+    for (const Opened& each : opened()) {
+      const bool one = each.attr.use_clockid && each.attr.wakeup_watermark == 1;
+      if (each.pid == kTarget && each.attr.precise_ip > 0 && one == one_by_one) return each;
+    }
+    return std::nullopt;
+  }
+
+  void sample(const Opened& event, TimeNs at) {
+    capture::EventFormat format;
+    format.sample_type = event.attr.sample_type;
+    format.regs_intr = event.attr.sample_regs_intr;
+    test::SampleFields fields;
+    fields.identifier = 1000 + static_cast<std::uint64_t>(event.fd);
+    fields.ip = 0x1000;
+    fields.pid = fields.tid = kTarget;
+    fields.time = static_cast<std::uint64_t>(at);
+    fields.interrupt_registers.resize(static_cast<std::size_t>(std::popcount(event.attr.sample_regs_intr)));
+    std::lock_guard lock(mutex_);
+    write_record(event.fd, test::encode_sample(format, fields));
+  }
+
+ private:
+  void play_trial() {
+    for (int i = 0; i < 400; ++i) {
+      test::RecordBytes record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+      record.u64(0x1000).u32(1).u32(1).u64(static_cast<std::uint64_t>(5'000'000 + i * 7000));
+      write_record(opened().back().fd, record.done());
+    }
+  }
+
+  std::recursive_mutex mutex_;
+};
+
+bool eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+class PebsFallback : public testing::Test {
+ protected:
+  void start() {
+    LiveOptions live;
+    live.agent_socket = (directory_.path() / "agent.sock").string();
+    auto started = LiveSession::start(kernel_, live, sink_,
+                                      [this](const Problem& problem) { problems_.push_back(problem.text); });
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    session_ = std::move(*started);
+    capture::CaptureOptions options;
+    capture::EventSpec cycles;
+    cycles.name = "cycles:pp";
+    cycles.mechanism = capture::Mechanism::kPebs;
+    cycles.unit = capture::Unit::kEvents;
+    cycles.type = PERF_TYPE_HARDWARE;
+    cycles.precise_ip = 2;
+    cycles.period = kPeriod;
+    options.events.push_back(cycles);
+    options.placement = capture::Placement::kPerThread;
+    Status attached = session_->attach({{kTarget, 1}, "target"}, options);
+    ASSERT_TRUE(attached.ok()) << attached.error().message;
+    ASSERT_TRUE(kernel_.target_event(false));
+    ASSERT_FALSE(kernel_.target_event(true));
+  }
+
+  // Seven drains, one every 32 ms, of a record for each millisecond since the one before: the last one makes
+  // the evidence enough.
+  std::size_t run(bool own_times) {
+    const auto event = *kernel_.target_event(false);
+    std::size_t written = 0;
+    for (int drain = 0; drain < 7; ++drain) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(32));
+      const TimeNs now = perf_now();
+      for (int i = 31; i >= 0; --i, ++written)
+        kernel_.sample(event, own_times ? now - i * kMs : now - i * 150);
+    }
+    return written;
+  }
+
+  test::TemporaryDirectory directory_;
+  Kernel kernel_;
+  test::CollectingSink sink_;
+  std::vector<std::string> problems_;
+  std::unique_ptr<LiveSession> session_;
+};
+
+TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::size_t before = run(false);
+  ASSERT_TRUE(eventually([&] { return kernel_.target_event(true).has_value(); }));
+  const auto event = *kernel_.target_event(true);
+  EXPECT_EQ(event.attr.clockid, CLOCK_MONOTONIC_RAW);
+  // The session is admitted to the reader before its rings are read.
+  for (int i = 0; i < 10; ++i) kernel_.sample(event, clock::read_raw_ns());
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  const std::string row = session_->status().capture_row;
+  session_->stop();
+  EXPECT_NE(
+      row.find("an interrupt per PEBS sample (this kernel gives the records the time of the buffer's drain)"),
+      std::string::npos)
+      << row;
+  EXPECT_NE(row.find("earlier PEBS samples may be stamped late"), std::string::npos) << row;
+  ASSERT_EQ(problems_.size(), 1u);
+  EXPECT_NE(problems_[0].find("an interrupt per PEBS sample from now on"), std::string::npos);
+  // What was recorded before is neither hidden nor lost, and the process has not ended in between.
+  const store::Accounting total = session_->status().total;
+  EXPECT_EQ(total.received, before + 10);
+  EXPECT_EQ(sink_.samples.size() + total.late, total.received);
+  EXPECT_EQ(sink_.samples_of({kTarget, 1}).size(), sink_.samples.size());
+}
+
+// A session that begins later does not try large PEBS again.
+TEST_F(PebsFallback, LaterSessionsBeginWithAnInterruptPerSample) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  run(false);
+  ASSERT_TRUE(eventually([&] { return kernel_.target_event(true).has_value(); }));
+  kernel_.add_threads(4243, {4243});
+  capture::CaptureOptions options;
+  options.events.push_back({.name = "cycles:pp",
+                            .mechanism = capture::Mechanism::kPebs,
+                            .unit = capture::Unit::kEvents,
+                            .period = kPeriod,
+                            .type = PERF_TYPE_HARDWARE,
+                            .precise_ip = 2});
+  options.placement = capture::Placement::kPerThread;
+  ASSERT_TRUE(session_->attach({{4243, 1}, "later"}, options).ok());
+  bool found = false;
+  session_->run([&] {
+    for (const auto& each : kernel_.opened()) {
+      if (each.pid == 4243 && each.attr.precise_ip > 0) found = each.attr.use_clockid;
+    }
+  });
+  EXPECT_TRUE(found);
+  session_->stop();
+}
+
+// The control: the same machinery, records with their own times.
+TEST_F(PebsFallback, RecordsWithTheirOwnTimesChangeNothing) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const std::size_t written = run(true);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  EXPECT_FALSE(kernel_.target_event(true));
+  session_->stop();
+  EXPECT_TRUE(problems_.empty()) << problems_[0];
+  EXPECT_EQ(session_->status().total.received, written);
+}
+
+}  // namespace
+}  // namespace tailor::session
