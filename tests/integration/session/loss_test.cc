@@ -1,0 +1,159 @@
+// Nothing is lost in silence: while the reader of the rings stands still for two seconds, every event the
+// kernel counts is told in the end, as a sample or as a loss. Held against a counter of the same event, to
+// the sample.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <span>
+#include <string>
+#include <thread>
+
+#include "daemon/session/host_info.h"
+#include "daemon/session/live_session.h"
+#include "tests/support/child_process.h"
+#include "tests/support/collecting_sink.h"
+#include "tests/support/fake_os.h"
+
+namespace tailor::session {
+namespace {
+
+using namespace std::chrono_literals;
+
+// The operating system, whose poller sleeps when told to: with it the thread that reads the rings.
+class StallingOs : public os::Os {
+ public:
+  std::atomic<bool> stall{false};
+
+  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
+                                   unsigned long flags) override {
+    return real_.perf_event_open(attr, pid, cpu, group, flags);
+  }
+  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
+    return real_.perf_ioctl(fd, request, argument);
+  }
+  Result<std::uint64_t> perf_event_id(int fd) override { return real_.perf_event_id(fd); }
+  Result<std::size_t> read(int fd, std::span<std::byte> into) override { return real_.read(fd, into); }
+  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override { return real_.map_ring(fd, bytes); }
+  Result<UniqueFd> pidfd_open(pid_t pid) override { return real_.pidfd_open(pid); }
+  Result<std::unique_ptr<os::Poller>> make_poller() override {
+    auto poller = real_.make_poller();
+    if (!poller) return poller.error();
+    return std::unique_ptr<os::Poller>(new Poller(std::move(*poller), stall));
+  }
+  TimeNs now() override { return real_.now(); }
+  const std::filesystem::path& proc() const override { return real_.proc(); }
+  const std::filesystem::path& sys() const override { return real_.sys(); }
+
+ private:
+  class Poller : public os::Poller {
+   public:
+    Poller(std::unique_ptr<os::Poller> real, std::atomic<bool>& stall)
+        : real_(std::move(real)), stall_(stall) {}
+    Status add(int fd, std::uint64_t token) override { return real_->add(fd, token); }
+    void remove(int fd) override { real_->remove(fd); }
+    Result<std::vector<os::Ready>> wait(std::chrono::milliseconds timeout) override {
+      if (stall_.exchange(false)) std::this_thread::sleep_for(2s);
+      return real_->wait(timeout);
+    }
+
+   private:
+    std::unique_ptr<os::Poller> real_;
+    std::atomic<bool>& stall_;
+  };
+
+  os::Os& real_ = os::real();
+};
+
+capture::CaptureOptions every_page_fault() {
+  capture::CaptureOptions options;
+  capture::EventSpec faults;
+  faults.name = "page-faults";
+  faults.mechanism = capture::Mechanism::kSoftware;
+  faults.unit = capture::Unit::kEvents;
+  faults.type = PERF_TYPE_SOFTWARE;
+  faults.config = PERF_COUNT_SW_PAGE_FAULTS;
+  faults.period = 1;
+  faults.address = true;
+  options.events.push_back(faults);
+  options.exclude_kernel = true;  // the same faults, whatever the host permits
+  options.placement = capture::Placement::kPerThread;
+  return options;
+}
+
+struct Told {
+  std::uint64_t counted = 0;  // by the kernel
+  store::Accounting total;
+  std::size_t samples = 0;  // given to the sink
+  store::Accounting in_sink;
+};
+
+// Records the target from end to end; the reader stands still in the middle if asked to.
+void record(bool stalled, Told& told) {
+  StallingOs os;
+  test::ChildProcess child({TARGETS "/page_faults", "3500"});
+  ASSERT_EQ(child.read_line(), "ready");
+  std::this_thread::sleep_for(100ms);  // it has printed that, and now waits in a system call
+  const capture::CaptureOptions options = every_page_fault();
+  perf_event_attr attr = capture::make_attr(options.events[0], false, options, true);
+  attr.sample_period = 0;
+  attr.read_format = 0;
+  auto counter = os.perf_event_open(attr, child.pid(), -1, -1, 0);
+  if (!counter) GTEST_SKIP() << counter.error().message;
+
+  test::TemporaryDirectory directory;
+  test::CollectingSink sink;
+  LiveOptions live;
+  live.agent_socket = (directory.path() / "agent.sock").string();
+  auto session = LiveSession::start(os, live, sink, [](const Problem&) {});
+  ASSERT_TRUE(session.ok()) << session.error().message;
+  auto process = identify(os, child.pid());
+  ASSERT_TRUE(process.ok());
+  Status attached = (*session)->attach({*process, "page_faults"}, options);
+  if (!attached.ok()) GTEST_SKIP() << attached.error().message;
+
+  child.send("\n");
+  std::this_thread::sleep_for(500ms);
+  os.stall = stalled;
+  child.read_all();
+  child.wait();
+  (*session)->stop();
+
+  ASSERT_TRUE(os.read(counter->get(), std::as_writable_bytes(std::span(&told.counted, 1))).ok());
+  told.total = (*session)->status().total;
+  told.samples = sink.samples.size();
+  for (const auto& [id, each] : sink.accounting) {
+    told.in_sink.received += each.received;
+    told.in_sink.lost_ring += each.lost_ring;
+  }
+}
+
+void expect_to_add_up(const Told& told) {
+  const store::Accounting& total = told.total;
+  EXPECT_EQ(total.received, total.attributed + total.unattributed + total.filtered + total.late);
+  EXPECT_EQ(told.samples, total.attributed + total.unattributed);
+  EXPECT_EQ(told.in_sink.received, total.received);
+  EXPECT_EQ(told.in_sink.lost_ring, total.lost_ring);
+  EXPECT_EQ(total.received + total.lost_ring, told.counted);
+}
+
+TEST(Loss, OfAReaderThatStoodStillForTwoSecondsIsToldToTheSample) {
+  Told told;
+  record(true, told);
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_to_add_up(told);
+  // It was one: what came alone would not do.
+  EXPECT_GT(told.total.lost_ring, 1000u);
+  EXPECT_GT(told.total.received, 1000u);
+}
+
+TEST(Loss, ThereIsNoneWhereTheReaderKeepsUp) {
+  Told told;
+  record(false, told);
+  if (IsSkipped() || HasFatalFailure()) return;
+  expect_to_add_up(told);
+  EXPECT_GT(told.counted, 10'000u);
+}
+
+}  // namespace
+}  // namespace tailor::session
