@@ -51,6 +51,8 @@ bool is_ours(const Elf64_Ehdr& header) {
 std::optional<std::uint64_t> ElfCfi::bias(std::uint64_t address, std::uint64_t file_offset) const {
   for (const Segment& segment : segments) {
     // Mappings begin at a page, segments need not.
+    // A page of the file may hold the end of one segment and the start of the next, and is then mapped twice.
+    if (!segment.executable) continue;
     const std::uint64_t first = segment.offset & ~std::uint64_t{4095};
     if (file_offset < first || file_offset - first >= segment.size + (segment.offset - first)) continue;
     return address - (segment.address + (file_offset - segment.offset));
@@ -74,7 +76,8 @@ Result<ElfCfi> read_elf_cfi(const std::string& path) {
     Elf64_Phdr segment{};
     if (!read_struct(fd.get(), header.e_phoff + i * sizeof segment, segment)) break;
     if (segment.p_type == PT_LOAD)
-      elf.segments.push_back({segment.p_offset, segment.p_vaddr, segment.p_filesz});
+      elf.segments.push_back(
+          {segment.p_offset, segment.p_vaddr, segment.p_filesz, (segment.p_flags & PF_X) != 0});
     if (segment.p_type == PT_GNU_EH_FRAME) frames = segment;
   }
   const Error none{fmt::format("{} has no unwind table", path)};

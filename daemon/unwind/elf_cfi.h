@@ -14,12 +14,13 @@ namespace tailor::unwind {
 struct ElfCfi {
   struct Segment {
     std::uint64_t offset, address, size;  // in the file
+    bool executable;
   };
   CfiTable table;
   std::vector<Segment> segments;
 
-  // What to take from an address in memory to get the file's, where the byte at `file_offset` is mapped at
-  // `address`.
+  // What to take from an address in memory to get the file's, where the byte at `file_offset` is mapped
+  // executable at `address`.
   std::optional<std::uint64_t> bias(std::uint64_t address, std::uint64_t file_offset) const;
 };
 
