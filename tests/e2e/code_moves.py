@@ -13,7 +13,8 @@ if reason := sampling_denied():
     skip(reason)
 QUERIES = [6, 3] * 6
 with Daemon(frequency=4000) as daemon:
-    command = [BIN / "weft", "--sf", "0.1", "--threads", "2", "--repeat", "10", "--quiet", "--tiered", "--perf-map"]
+    command = [BIN / "weft", "--sf", "0.1", "--threads", "2", "--repeat", "10", "--quiet", "--tiered", "--perf-map",
+               "--kept-plans", "1"]
     weft = subprocess.Popen([*command, *(word for q in QUERIES for word in ("--tpch", str(q)))], env={**os.environ, **daemon.env})
     check(weft.wait(timeout=200) == 0, "weft runs twelve queries, each compiled anew")
     names = pathlib.Path(f"/tmp/perf-{weft.pid}.map")

@@ -18,7 +18,7 @@ Result<PlanCache::Found> PlanCache::Get(const std::string& sql, const Database& 
   auto query = CompiledQuery::Make(sql, database, jit, settings);
   if (!query.ok()) return std::move(query).error();
   queries_.push_front(std::move(*query));
-  if (queries_.size() > kMostQueries) queries_.pop_back();
+  if (queries_.size() > std::max<std::size_t>(most_, 1)) queries_.pop_back();
   return Found{queries_.front().get(), true};
 }
 

@@ -15,6 +15,9 @@ class PlanCache {
  public:
   static constexpr std::size_t kMostQueries = 64;
 
+  // Keeps at most `most` queries, at least the last one.
+  explicit PlanCache(std::size_t most = kMostQueries) : most_(most) {}
+
   struct Found {
     const CompiledQuery* query;
     bool compiled;  // just now
@@ -25,6 +28,7 @@ class PlanCache {
                     const CompileSettings& settings);
 
  private:
+  std::size_t most_;
   std::list<std::unique_ptr<CompiledQuery>> queries_;  // used last first
 };
 

@@ -57,6 +57,9 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
       app.add_option("--opt", raw.level,
                      "generate code of this optimisation level only (default: 2, and until that is ready 0)")
           ->check(CLI::Range(0, 3));
+  app.add_option("--kept-plans", out.kept_plans, "queries kept compiled for the next of the same text")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   app.add_option("--memory-limit", raw.memory_mib, "MiB a query may use")->capture_default_str();
   app.add_option("--label", raw.labels,
                  "label of the executions, key=value (user, database, application, trace_id ...)");

@@ -25,7 +25,8 @@ struct CommandLine {
   unsigned repeat = 1;
   unsigned concurrent = 1;
   jit::OptLevel level = jit::OptLevel::kO2;
-  bool tiered = true;  // unoptimised code until that of `level` is ready
+  bool tiered = true;        // unoptimised code until that of `level` is ready
+  unsigned kept_plans = 64;  // for the next query of the same text
   bool tags = true;
   bool lineage = true;
   bool instrument = false;

@@ -92,7 +92,7 @@ int Run(const CommandLine& command) {
   if (!jit.ok()) return Report(jit.error());
   auto names = CodeNames::Make(command);
   if (!names.ok()) return Report(names.error());
-  QueryContext context{**database, **jit, cancelled, *names};
+  QueryContext context{**database, **jit, cancelled, *names, PlanCache(command.kept_plans)};
   if (command.command == CommandLine::Command::kShell) return RunShell(command, context);
   for (const auto& [name, sql] : command.queries) {
     Status status = RunQuery(command, name, sql, context);

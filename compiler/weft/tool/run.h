@@ -42,7 +42,7 @@ struct QueryContext {
   jit::Jit& jit;
   const std::atomic<bool>& cancel;
   CodeNames& names;
-  PlanCache plans = {};
+  PlanCache plans = PlanCache();
   Timings timings = {};
 };
 
