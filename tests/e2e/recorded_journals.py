@@ -57,7 +57,7 @@ def replayed(journal, folder):
 def record(query, folder):
     journal = folder / "recorded"
     run(BIN / "tailor", "record", "-F", "1000", "-o", folder / "live.tailor", "--journal", journal, "--", BIN / "weft",
-        "--sf", "0.01", "--threads", "2", "--repeat", "12", "--quiet", "--query", query)
+        "--sf", "0.05", "--threads", "2", "--repeat", "8", "--opt", "2", "--quiet", "--query", query)
     (FOLDER / f"{query}.journal.xz").write_bytes(lzma.compress(journal.read_bytes(), preset=9 | lzma.PRESET_EXTREME))
 
 
