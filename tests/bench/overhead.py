@@ -36,7 +36,7 @@ def main():
         data = os.path.join(folder, "out")
         quiet = {"TAILOR_DISABLE": "1"}
         for frequency in options.frequencies:
-            ours = [BIN / "tailor", "record", "--quiet", "-F", frequency, "-o", data, "--"]
+            ours = [BIN / "tailor", "record", "-F", frequency, "-o", data, "--"]
             theirs = [perf, "record", "-q", "-e", "cpu-clock", "-F", frequency, "--user-regs=r15", "-o", data, "--"]
             alone = lambda: paired.metered([], weft, env=quiet)[0]
             tailor = lambda: paired.metered(ours, weft)[0]
