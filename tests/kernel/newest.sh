@@ -15,9 +15,11 @@ newest_lists() {
   : >"$dir/status" # nothing is installed: dependencies are those of the next Debian alone
   uri=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
     sed -n 's|^Debian \(.*/debian/\)$|\1|p' | head -1)
+  newest_failed="the package lists of this system name no Debian mirror"
+  [ -n "$uri" ] || return 1
   printf 'deb [arch=amd64 target=Packages signed-by=%s] %s %s main\n' \
-    "$keyring" "${uri:-http://deb.debian.org/debian/}" "$next_debian-backports" \
-    "$keyring" "${uri:-http://deb.debian.org/debian/}" "$next_debian" >"$dir/sources.list"
+    "$keyring" "$uri" "$next_debian-backports" \
+    "$keyring" "$uri" "$next_debian" >"$dir/sources.list"
   cat >"$dir/apt.conf" <<CONF
 Dir::State "$dir";
 Dir::State::lists "$dir/lists";
