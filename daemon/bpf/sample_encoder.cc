@@ -6,21 +6,16 @@
 #include <bit>
 #include <cstring>
 
+#include "daemon/capture/register_masks.h"
+
 namespace tailor::bpf {
 namespace {
 
-constexpr std::uint64_t bit(unsigned perf_register) {
-  return std::uint64_t{1} << perf_register;
-}
-
-constexpr std::uint64_t kTagRegisters = bit(PERF_REG_X86_R13) | bit(PERF_REG_X86_R15);
-constexpr std::uint64_t kGeneralRegisters =
-    (bit(PERF_REG_X86_IP + 1) - 1) | (bit(PERF_REG_X86_R15 + 1) - bit(PERF_REG_X86_R8));
-static_assert(std::popcount(kGeneralRegisters) == TAILOR_BPF_REGISTERS);
+static_assert(std::popcount(capture::kGeneralRegisters) == TAILOR_BPF_REGISTERS);
 
 // Where the record keeps a register: it leaves out flags and segments.
 std::uint64_t value_of(const tailor_bpf_sample& sample, unsigned perf_register) {
-  const std::uint64_t below = kGeneralRegisters & (bit(perf_register) - 1);
+  const std::uint64_t below = capture::kGeneralRegisters & (capture::register_bit(perf_register) - 1);
   return sample.registers[std::popcount(below)];
 }
 
@@ -50,7 +45,8 @@ capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, boo
     format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                          PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
     if (events[i].address) format.sample_type |= PERF_SAMPLE_ADDR;
-    format.regs_user = all_registers ? kGeneralRegisters : kTagRegisters | bit(PERF_REG_X86_IP);
+    format.regs_user = all_registers ? capture::kGeneralRegisters
+                                     : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
     format.period = events[i].period;
     layout.formats.push_back(format);
     layout.ids.push_back({i + 1, static_cast<std::uint16_t>(i)});

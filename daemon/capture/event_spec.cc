@@ -5,17 +5,10 @@
 
 #include <algorithm>
 
+#include "daemon/capture/register_masks.h"
+
 namespace tailor::capture {
 namespace {
-
-constexpr std::uint64_t bit(unsigned perf_register) {
-  return std::uint64_t{1} << perf_register;
-}
-
-constexpr std::uint64_t kTagRegisters = bit(PERF_REG_X86_R13) | bit(PERF_REG_X86_R15);
-// Segment registers and flags say nothing here, and CS or SS would turn large PEBS off.
-constexpr std::uint64_t kAllRegisters =
-    (bit(PERF_REG_X86_IP + 1) - 1) | (bit(PERF_REG_X86_R15 + 1) - bit(PERF_REG_X86_R8));
 
 bool is_prime(std::uint64_t value) {
   for (std::uint64_t d = 2; d * d <= value; ++d) {
@@ -31,7 +24,7 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
   if (spec.address && spec.mechanism != Mechanism::kSoftware) {
     attr.sample_type |= PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT;
   }
-  std::uint64_t registers = options.all_registers ? kAllRegisters : kTagRegisters;
+  std::uint64_t registers = options.all_registers ? kGeneralRegisters : kTagRegisters;
   if (spec.mechanism == Mechanism::kPebs) {
     // The record's own registers; user registers would be those of the interrupt on older kernels.
     attr.sample_type |= PERF_SAMPLE_REGS_INTR;
@@ -40,7 +33,7 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
   }
   // The user IP tells where a sample in kernel mode came from.
   attr.sample_type |= PERF_SAMPLE_REGS_USER;
-  attr.sample_regs_user = registers | bit(PERF_REG_X86_IP);
+  attr.sample_regs_user = registers | register_bit(PERF_REG_X86_IP);
   if (options.callchain || spec.callchain) {
     attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     attr.exclude_callchain_kernel = 1;

@@ -1,0 +1,24 @@
+// Sets of registers as perf_event numbers them (asm/perf_regs.h), in the form of sample_regs_user.
+#pragma once
+
+#include <asm/perf_regs.h>
+
+#include <cstdint>
+
+namespace tailor::capture {
+
+constexpr std::uint64_t register_bit(unsigned perf_register) {
+  return std::uint64_t{1} << perf_register;
+}
+
+// Where a tag may live.
+inline constexpr std::uint64_t kTagRegisters =
+    register_bit(PERF_REG_X86_R13) | register_bit(PERF_REG_X86_R15);
+
+// The sixteen general ones and the instruction pointer. Segment registers and flags say nothing here, and CS
+// or SS would turn large PEBS off.
+inline constexpr std::uint64_t kGeneralRegisters =
+    (register_bit(PERF_REG_X86_IP + 1) - 1) |
+    (register_bit(PERF_REG_X86_R15 + 1) - register_bit(PERF_REG_X86_R8));
+
+}  // namespace tailor::capture
