@@ -3,6 +3,7 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineRegisterInfo.h>
 #include <llvm/IR/Instructions.h>
 
 #include "compiler/llvm/line_code.h"
@@ -45,7 +46,10 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     for (const llvm::BasicBlock& block : function.getFunction()) {
       for (const llvm::Instruction& instruction : block) Visit(instruction, selected, absorbed);
     }
-    return !absorbed.empty();
+    for (llvm::MachineBasicBlock& block : function) {
+      for (llvm::MachineInstr& instruction : block) GiveConstantToUsers(instruction);
+    }
+    return true;
   }
 
  private:
@@ -67,11 +71,32 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     if (parts.none()) return;
     const bool memory = llvm::isa<llvm::StoreInst>(instruction);
     for (llvm::MachineInstr* machine : it->second) {
-      if (memory && !machine->mayStore()) continue;
+      if ((memory && !machine->mayStore()) || LineageOf(machine->getDebugLoc()).repaired) continue;
       Link both = lineage_.sets.Union(parts, LineageOf(machine->getDebugLoc()).link);
       machine->setDebugLoc(LocationOf({both, false}, llvm::cast<llvm::DILocalScope>(location.getScope()),
                                       location.getInlinedAt()));
     }
+  }
+
+  // A constant is an operand in the IR; selection makes an instruction of it, without a location, that may
+  // serve several.
+  void GiveConstantToUsers(llvm::MachineInstr& instruction) {
+    if (instruction.getDebugLoc() || instruction.getNumExplicitDefs() != 1) return;
+    if (!instruction.isMoveImmediate() && !instruction.isRematerializable()) return;
+    const llvm::MachineOperand& made = instruction.getOperand(0);
+    if (!made.isReg() || !made.getReg().isVirtual()) return;
+    Link owners;
+    const llvm::DebugLoc* location = nullptr;
+    for (const llvm::MachineInstr& user :
+         instruction.getMF()->getRegInfo().use_nodbg_instructions(made.getReg())) {
+      const Lineage lineage = LineageOf(user.getDebugLoc());
+      if (lineage.link.none() || lineage.repaired) return;
+      owners = lineage_.sets.Union(owners, lineage.link);
+      location = &user.getDebugLoc();
+    }
+    if (location == nullptr) return;
+    instruction.setDebugLoc(LocationOf({owners, false}, llvm::cast<llvm::DILocalScope>(location->getScope()),
+                                       location->getInlinedAt()));
   }
 
   static char id_;

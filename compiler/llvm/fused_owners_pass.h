@@ -13,7 +13,8 @@ namespace tailor::jit {
 // on memory, a compare with its jump) and keeps the location of one. An IR instruction that no machine
 // instruction names, and that has a single user, went into that user: the user's machine instructions then
 // belong to the owners of both (Tailored Profiling, section 4.2.7, "instruction fusing"). Addresses are left
-// out: they cost nothing where they are folded into an access.
+// out: they cost nothing where they are folded into an access. A constant that became an instruction belongs
+// to the instructions whose operand it is.
 //
 // Insert after FinalizeISel. Changes locations only. The pass manager owns it.
 llvm::MachineFunctionPass* CreateFusedOwnersPass(ModuleLineage& lineage);

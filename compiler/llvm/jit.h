@@ -17,9 +17,10 @@ namespace tailor::jit {
 enum class OptLevel { kO0 = 0, kO1, kO2, kO3 };
 
 // A check of the repair of lost locations: hides a random part of the recorded ones, repairs, and tells what
-// was found instead. Does not change what is compiled.
+// was found instead; so often, each time with the next seed. Does not change what is compiled.
 struct RepairTrial {
   unsigned seed = 1;
+  unsigned rounds = 1;
   double hidden_fraction = 0.1;
   struct Guess {
     std::vector<ComponentId> recorded, inferred;  // IR components; inferred is empty where nothing was found

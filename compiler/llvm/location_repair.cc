@@ -1,10 +1,14 @@
 #include "compiler/llvm/location_repair.h"
 
+#include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineMemOperand.h>
+#include <llvm/CodeGen/PseudoSourceValue.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetLowering.h>
 #include <llvm/CodeGen/TargetRegisterInfo.h>
 #include <llvm/CodeGen/TargetSubtargetInfo.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/Target/TargetMachine.h>
 
 #include "compiler/llvm/line_code.h"
 
@@ -31,6 +35,12 @@ const llvm::Value* Callee(const llvm::MachineInstr& call) {
   return target.isGlobal() ? target.getGlobal() : nullptr;
 }
 
+// The spill slot that a memory access goes to, by frame index.
+std::optional<int> SlotOf(const llvm::MachineMemOperand& memory) {
+  const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(memory.getPseudoValue());
+  return slot == nullptr ? std::nullopt : std::optional<int>(slot->getFrameIndex());
+}
+
 }  // namespace
 
 LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::LinkPool& sets)
@@ -42,6 +52,12 @@ LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::L
       if (!EmitsCode(instruction)) continue;
       instructions_.push_back({&instruction, {}, {}});
       Record(instructions_.back());
+      if (IsFrameCode(instruction)) continue;
+      for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
+        const std::optional<int> slot = SlotOf(*memory);
+        if (slot && memory->isLoad()) slot_readers_[*slot].push_back(instructions_.size() - 1);
+        if (slot && memory->isStore()) slot_writers_[*slot].push_back(instructions_.size() - 1);
+      }
     }
     block_of_[&block] = blocks_.size();
     blocks_.push_back({&block, begin, instructions_.size()});
@@ -53,8 +69,11 @@ void LocationRepair::IndexIr() {
     for (const llvm::Instruction& instruction : block) {
       Link owner = LineageOf(instruction.getDebugLoc()).link;
       auto add = [&](auto& index, const llvm::Value* value) {
-        Link& link = index[{&block, value}];
-        link = sets_.Union(link, owner);
+        // Also for the function as a whole: code moves between blocks.
+        for (const llvm::BasicBlock* where : {&block, static_cast<const llvm::BasicBlock*>(nullptr)}) {
+          Link& link = index[{where, value}];
+          link = sets_.Union(link, owner);
+        }
       };
       if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
         add(loads_, load->getPointerOperand());
@@ -80,17 +99,21 @@ void LocationRepair::Record(Instruction& instruction) const {
     return;
   }
   // An operation on memory may have swallowed a load; the location names the operation only.
-  Link all = sets_.Union(lineage.link, AccessedMemory(*instruction.instruction, /*loads_only=*/true));
+  const llvm::BasicBlock* block = instruction.instruction->getParent()->getBasicBlock();
+  Link all = lineage.link;
+  if (block != nullptr)
+    all = sets_.Union(all, AccessedMemory(*instruction.instruction, /*loads_only=*/true, block));
   instruction.owner = {all, all.is_set() ? RowFlag::kShared : RowFlag::kExact};
 }
 
-// The owners of the IR loads and stores that `instruction` performs.
-Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only) const {
+// The owners of the IR loads and stores of `block` (null: of the function) that `instruction` performs.
+Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
+                                    const llvm::BasicBlock* block) const {
   Link link;
   if (instruction.isCall()) return link;
   for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
     if (memory->getValue() == nullptr) continue;
-    Place place{instruction.getParent()->getBasicBlock(), memory->getValue()};
+    Place place{block, memory->getValue()};
     if (memory->isLoad()) link = sets_.Union(link, loads_.lookup(place));
     if (memory->isStore() && !loads_only) link = sets_.Union(link, stores_.lookup(place));
   }
@@ -107,8 +130,8 @@ Link LocationRepair::FromIr(const llvm::MachineInstr& instruction) const {
   if (instruction.isTerminator() && block != nullptr) {
     return LineageOf(block->getTerminator()->getDebugLoc()).link;
   }
-  const bool plain_store = instruction.mayStore() && !instruction.mayLoad();
-  return instruction.canFoldAsLoad() || plain_store ? AccessedMemory(instruction, false) : Link();
+  if (Link link = AccessedMemory(instruction, false, block); !link.none()) return link;
+  return AccessedMemory(instruction, false, nullptr);
 }
 
 Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const {
@@ -126,8 +149,36 @@ Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Reg
   return Link();
 }
 
+// A spilled value waits for its next reload, in the order of the layout. Without optimisation every value is
+// spilled, by whoever made it.
+Link LocationRepair::FromSlotReader(std::size_t at) const {
+  if (function_.getTarget().getOptLevel() == llvm::CodeGenOptLevel::None) return Link();
+  for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
+    const std::optional<int> slot = SlotOf(*memory);
+    auto readers = slot && memory->isStore() ? slot_readers_.find(*slot) : slot_readers_.end();
+    if (readers == slot_readers_.end()) continue;
+    auto next = std::upper_bound(readers->second.begin(), readers->second.end(), at);
+    return instructions_[next == readers->second.end() ? readers->second.front() : *next].own;
+  }
+  return Link();
+}
+
+// And was put there by the store before.
+Link LocationRepair::FromSlotWriter(std::size_t at) const {
+  for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
+    const std::optional<int> slot = SlotOf(*memory);
+    auto writers = slot && memory->isLoad() ? slot_writers_.find(*slot) : slot_writers_.end();
+    if (writers == slot_writers_.end()) continue;
+    auto next = std::lower_bound(writers->second.begin(), writers->second.end(), at);
+    return instructions_[next == writers->second.begin() ? writers->second.back() : *std::prev(next)].own;
+  }
+  return Link();
+}
+
 // The value is made for whoever reads it.
 Link LocationRepair::FromReader(const Block& block, std::size_t at) const {
+  if (instructions_[at].instruction->isCall()) return Link();
+  if (Link link = FromSlotReader(at); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isDef() || operand.isDead() || !operand.getReg().isPhysical()) continue;
     if (Link link = FirstReader(block, at + 1, operand.getReg(), kReaderBlocks); !link.none()) return link;
@@ -137,6 +188,7 @@ Link LocationRepair::FromReader(const Block& block, std::size_t at) const {
 
 // What is stored, compared or moved on was made by somebody.
 Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
+  if (Link link = FromSlotWriter(at); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isUse() || !operand.getReg().isPhysical()) continue;
     for (std::size_t i = at; i-- > block.begin;) {
@@ -148,12 +200,39 @@ Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
   return Link();
 }
 
-// What a call gives back is read by others; its arguments are made for it. A store or a jump has no readers.
+// A store or a jump has no readers; the arguments of a call are made for it.
 Link LocationRepair::FromRegisters(const Block& block, std::size_t at) const {
-  const bool writers_first = instructions_[at].instruction->isCall();
-  Link link = writers_first ? FromWriter(block, at) : FromReader(block, at);
-  if (!link.none()) return link;
-  return writers_first ? FromReader(block, at) : FromWriter(block, at);
+  Link link = FromReader(block, at);
+  return link.none() ? FromWriter(block, at) : link;
+}
+
+// Saving a register that the caller uses: for the first value that is put into it here. Room on the stack:
+// for the first value that is kept there.
+Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const {
+  const llvm::Register frame_pointer = registers_.getFrameRegister(function_);
+  const llvm::Register stack_pointer =
+      function_.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
+  llvm::Register saved;
+  for (const llvm::CalleeSavedInfo& info : function_.getFrameInfo().getCalleeSavedInfo()) {
+    const llvm::Register reg = info.getReg();
+    const bool saves = frame_code.mayStore() && frame_code.readsRegister(reg, nullptr);
+    const bool restores = frame_code.mayLoad() && frame_code.modifiesRegister(reg, nullptr);
+    if (saves || restores) saved = reg;
+  }
+  if (frame_code.readsRegister(frame_pointer, nullptr) || frame_code.modifiesRegister(frame_pointer, nullptr))
+    return Link();
+  if (!saved && !frame_code.modifiesRegister(stack_pointer, nullptr)) return Link();
+  for (const Instruction& each : instructions_) {
+    if (each.own.none()) continue;
+    if (saved) {
+      if (each.instruction->modifiesRegister(saved, &registers_)) return each.own;
+      continue;
+    }
+    for (const llvm::MachineMemOperand* memory : each.instruction->memoperands()) {
+      if (SlotOf(*memory)) return each.own;
+    }
+  }
+  return Link();
 }
 
 Link LocationRepair::FromOtherBlock(const Block& block) const {
@@ -203,10 +282,17 @@ void LocationRepair::Repair() {
     instruction.own = FromIr(*instruction.instruction);
     if (!instruction.own.none()) instruction.owner = {instruction.own, RowFlag::kInferred};
   }
-  // First what registers tell, until they tell no more; only then what merely stands near.
+  // First who reads, then also who wrote, until they tell no more; only then what merely stands near.
+  while (RepairRound(&LocationRepair::FromReader)) {
+  }
   while (RepairRound(&LocationRepair::FromRegisters)) {
   }
   while (RepairRound(&LocationRepair::FromNeighbour)) {
+  }
+  for (Instruction& instruction : instructions_) {
+    if (instruction.owner.flag != RowFlag::kPrologue) continue;
+    const Link link = FromWhatIsKept(*instruction.instruction);
+    if (!link.none()) instruction.owner = {link, RowFlag::kInferred};
   }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
 #include <vector>
@@ -28,8 +29,10 @@ class LocationRepair {
   void Hide(std::size_t at) { instructions_[at].owner = {}, instructions_[at].own = {}; }
 
   // Gives every instruction without owner one that is inferred, in this order: the IR whose memory it
-  // accesses or whose function it calls; who next reads a register it writes; who wrote the registers it
-  // reads; its neighbours; the ends of neighbouring blocks.
+  // accesses or whose function it calls; who next reads a register or a spill slot it writes; who wrote what
+  // it reads; its neighbours; the ends of neighbouring blocks. Of frame code, saving a register belongs to
+  // the first value that is kept in it, and reserving the frame to the first that is kept there; what is left
+  // (the frame pointer, alignment) is prologue.
   void Repair();
 
   // One entry for each instruction that becomes machine code, in the order of the layout.
@@ -44,15 +47,19 @@ class LocationRepair {
 
   void IndexIr();
   void Record(Instruction& instruction) const;
-  tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only) const;
+  tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
+                               const llvm::BasicBlock* block) const;
 
   tagging::Link FromIr(const llvm::MachineInstr& instruction) const;
   tagging::Link FromReader(const Block& block, std::size_t at) const;
+  tagging::Link FromSlotReader(std::size_t at) const;
+  tagging::Link FromSlotWriter(std::size_t at) const;
   tagging::Link FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const;
   tagging::Link FromWriter(const Block& block, std::size_t at) const;
   tagging::Link FromNeighbour(const Block& block, std::size_t at) const;
   tagging::Link FromOtherBlock(const Block& block) const;
   tagging::Link FromRegisters(const Block& block, std::size_t at) const;
+  tagging::Link FromWhatIsKept(const llvm::MachineInstr& frame_code) const;
   bool RepairRound(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const);
 
   const llvm::MachineFunction& function_;
@@ -61,8 +68,10 @@ class LocationRepair {
   std::vector<Instruction> instructions_;
   std::vector<Block> blocks_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> block_of_;
-  // Who accesses an address, or calls a function, within an IR block.
+  // Who accesses an address, or calls a function, within an IR block; under a null block, in the function.
   llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
+  // Who reads and writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
+  llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>> slot_readers_, slot_writers_;
 };
 
 }  // namespace tailor::jit

@@ -19,9 +19,10 @@
 namespace tailor::jit {
 namespace {
 
-void RunTrial(const llvm::MachineFunction& function, tagging::LinkPool& sets, RepairTrial& trial) {
+void RunTrial(const llvm::MachineFunction& function, tagging::LinkPool& sets, RepairTrial& trial,
+              unsigned seed) {
   LocationRepair repair(function, sets);
-  std::mt19937 random(trial.seed);
+  std::mt19937 random(seed);
   std::bernoulli_distribution hide(trial.hidden_fraction);
   std::vector<std::pair<std::size_t, tagging::Link>> hidden;
   for (std::size_t i = 0; i < repair.instructions().size(); ++i) {
@@ -51,7 +52,9 @@ class RowPass final : public llvm::MachineFunctionPass {
   }
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
-    if (lineage_.trial != nullptr) RunTrial(function, lineage_.sets, *lineage_.trial);
+    if (RepairTrial* trial = lineage_.trial) {
+      for (unsigned i = 0; i < trial->rounds; ++i) RunTrial(function, lineage_.sets, *trial, trial->seed + i);
+    }
     StopwatchAdd time(lineage_.milliseconds);
     LocationRepair repair(function, lineage_.sets);
     repair.Repair();

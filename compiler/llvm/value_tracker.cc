@@ -63,7 +63,9 @@ void ValueTracker::Attach(llvm::PassInstrumentationCallbacks& callbacks) {
         if (const auto* function = llvm::any_cast<const llvm::Function*>(&unit)) {
           Sync(const_cast<llvm::Function&>(**function));
         } else if (const auto* loop = llvm::any_cast<const llvm::Loop*>(&unit)) {
-          Sync(*(*loop)->getHeader()->getParent());
+          SyncLoop(**loop);
+        } else if (const auto* component = llvm::any_cast<const llvm::LazyCallGraph::SCC*>(&unit)) {
+          for (llvm::LazyCallGraph::Node& node : **component) Sync(node.getFunction());
         } else {
           for (llvm::Function& each : module_) Sync(each);
         }
@@ -85,6 +87,17 @@ void ValueTracker::Sync(llvm::Function& function) {
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) SyncInstruction(instruction);
   }
+}
+
+// Loops are many and small, and a function pass follows that sees the whole.
+void ValueTracker::SyncLoop(const llvm::Loop& loop) {
+  auto sync = [&](llvm::BasicBlock* block) {
+    if (block == nullptr) return;
+    for (llvm::Instruction& instruction : *block) SyncInstruction(instruction);
+  };
+  for (llvm::BasicBlock* block : loop.blocks()) sync(block);
+  sync(loop.getLoopPredecessor());
+  sync(loop.getExitBlock());
 }
 
 void ValueTracker::SyncInstruction(llvm::Instruction& instruction) {

@@ -15,6 +15,10 @@
 #include "compiler/llvm/line_code.h"
 #include "compiler/llvm/native_lineage.h"
 
+namespace llvm {
+class Loop;
+}
+
 namespace tailor::jit {
 
 // Lifecycle: construct before the first pass, Attach() to the callbacks of the pass manager, Finish() after
@@ -37,6 +41,7 @@ class ValueTracker {
   class Handle;
 
   void Sync(llvm::Function& function);
+  void SyncLoop(const llvm::Loop& loop);
   void SyncInstruction(llvm::Instruction& instruction);
   void Replaced(llvm::Instruction& before, llvm::Value* after);
   void Deleted(const llvm::Instruction* instruction);

@@ -6,7 +6,6 @@
 #include <stop_token>
 
 #include "compiler/llvm/query_module.h"
-#include "compiler/tagging/dictionary_builder.h"
 #include "compiler/weft/codegen/compilation.h"
 #include "compiler/weft/exec/components.h"
 #include "compiler/weft/optimizer/planner.h"
@@ -51,21 +50,21 @@ Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sq
 
 Status CompiledQuery::Generate(jit::Jit& jit) {
   ids_ = tailor_plan_new();
-  tagging::DictionaryBuilder dictionary(settings_.name, {"operator", "task", "ir"});
   jit::QueryModuleOptions options;
   options.name = settings_.name;
   options.tags = settings_.tags;
   options.lineage = settings_.lineage;
+  options.tag_sections = settings_.tag_sections;
   options.make_tag = [this](ComponentId upper, ComponentId lower) { return tailor_tag(&ids_, upper, lower); };
   auto declare = [this](const std::string& name, std::uint32_t role, ComponentId op, std::uint32_t element) {
     tailor_region_kind kind{name.c_str(), role, ids_.id, kOperatorLevel, op, element};
     return tailor_region_kind_declare(&kind);
   };
-  std::unique_ptr<jit::QueryModule> module = std::make_unique<jit::QueryModule>(dictionary, options);
+  std::unique_ptr<jit::QueryModule> module = std::make_unique<jit::QueryModule>(dictionary_, options);
   Result<jit::SealedModule> sealed = [&] {
     Timer timer(times_.generate);
     WorkScope work(EngineWork::kGenerate);
-    Compilation compilation(plan_, dictionary, *module,
+    Compilation compilation(plan_, dictionary_, *module,
                             {&database_, settings_.instrument, settings_.count_rows, declare});
     program_ = compilation.Run();
     return module->Seal();
@@ -74,15 +73,15 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
   module.reset();
   task_operators_.assign(program_.task_count + 1, kNoComponent);
   for (ComponentId task = 1; task <= program_.task_count; ++task) {
-    std::vector<ComponentId> owners = dictionary.Owners(kTaskLevel, task);
+    std::vector<ComponentId> owners = dictionary_.Owners(kTaskLevel, task);
     if (!owners.empty()) task_operators_[task] = owners.front();
   }
   if (settings_.observer != nullptr) described_ = dictionary.Build({ids_.id, ids_.slot, ids_.generation});
   if (ids_.id != 0) {
     Timer timer(times_.ship);
     WorkScope work(EngineWork::kRegister);
-    dictionary.Attach("sql", sql_);
-    std::string plan = dictionary.Serialise({ids_.id, ids_.slot, ids_.generation});
+    dictionary_.Attach("sql", sql_);
+    std::string plan = dictionary_.Serialise({ids_.id, ids_.slot, ids_.generation});
     tailor_plan_load(ids_.id, plan.data(), plan.size());
   }
   Timer timer(times_.compile);

@@ -11,6 +11,7 @@
 
 #include "compiler/llvm/jit.h"
 #include "compiler/llvm/tag_strategy.h"
+#include "compiler/tagging/dictionary_builder.h"
 #include "compiler/weft/codegen/program.h"
 #include "compiler/weft/plan/operator.h"
 #include "compiler/weft/storage/database.h"
@@ -38,6 +39,9 @@ struct CompileSettings {
   bool lineage = true;
   // Told of every code object; outlives the queries.
   CodeObserver* observer = nullptr;
+  // Write the tag wherever control passes from one task to another (jit::QueryModuleOptions), so that the row
+  // table can be checked against it. Slower code.
+  bool tag_sections = false;
 
   bool operator==(const CompileSettings&) const = default;
 };
@@ -63,6 +67,8 @@ class CompiledQuery {
   const CompileSettings& settings() const { return settings_; }
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
+  // Operators, tasks and IR instructions, as the profiler was told.
+  const tagging::DictionaryBuilder& dictionary() const { return dictionary_; }
   // The best code there is now; it stays loaded as long as the query.
   const jit::CompiledModule& code() const { return *best_.load(std::memory_order_acquire); }
   const Database& database() const { return database_; }
@@ -75,7 +81,10 @@ class CompiledQuery {
 
  private:
   CompiledQuery(std::string sql, const Database& database, const CompileSettings& settings)
-      : sql_(std::move(sql)), settings_(settings), database_(database) {}
+      : sql_(std::move(sql)),
+        settings_(settings),
+        database_(database),
+        dictionary_(settings.name, {"operator", "task", "ir"}) {}
   Status Generate(jit::Jit& jit);
   // Compiles, announces and publishes a tier.
   Status AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level);
@@ -84,6 +93,7 @@ class CompiledQuery {
   CompileSettings settings_;
   const Database& database_;
   Plan plan_;
+  tagging::DictionaryBuilder dictionary_;
   Program program_;
   struct Code {
     std::unique_ptr<jit::CompiledModule> module;

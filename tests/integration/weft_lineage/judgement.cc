@@ -1,0 +1,277 @@
+#include "tests/integration/weft_lineage/judgement.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace tailor::weft {
+namespace {
+
+using tagging::RowFlag;
+
+// Moves between instructions of one owner that are followed to reach its section.
+constexpr int kFlowDepth = 12;
+// Bounds the search of paths that were not taken.
+constexpr std::size_t kStaticSteps = 5000;
+
+bool Contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+using Opcodes = std::initializer_list<const char*>;
+
+// Whether selection can have made `native` of IR instructions, by what only some of them can do.
+bool CanDescend(const NativeInstruction& native, const std::vector<std::string>& opcodes) {
+  auto any = [&](Opcodes of) {
+    return std::any_of(opcodes.begin(), opcodes.end(), [&](const std::string& opcode) {
+      return std::any_of(of.begin(), of.end(), [&](const char* each) { return opcode == each; });
+    });
+  };
+  if (native.is_call) return any({"call", "sdiv", "udiv", "srem", "urem", "mul"});
+  if (native.is_return) return any({"ret"});
+  if (native.stores && !any({"store", "call", "atomicrmw", "cmpxchg"})) return false;
+  if (native.loads && !any({"load", "call", "atomicrmw", "cmpxchg"})) return false;
+  // Divisions test for short operands first.
+  if (native.is_conditional)
+    return any({"br", "switch", "select", "icmp", "fcmp", "call", "and", "or", "xor", "sdiv", "udiv", "srem",
+                "urem"});
+  if (Contains(native.text, "DIV")) return any({"sdiv", "udiv", "srem", "urem", "fdiv"});
+  return std::any_of(opcodes.begin(), opcodes.end(),
+                     [](const std::string& opcode) { return !opcode.empty(); });
+}
+
+class Judging {
+ public:
+  Judging(const TracedQuery& traced, Breakage breakage) : traced_(traced), owners_(traced.code.size()) {
+    const std::size_t tasks = traced.query->program().task_count;
+    for (std::size_t i = 0; i < owners_.size(); ++i) {
+      const OwnedInstruction& row =
+          traced.code[std::min(i + (breakage == Breakage::kRowsShifted ? 3 : 0), owners_.size() - 1)];
+      owners_[i] = {row.flag, row.ids, row.tasks};
+      if (breakage != Breakage::kTasksSwapped) continue;
+      for (ComponentId& task : owners_[i].tasks) task = static_cast<ComponentId>(task % tasks + 1);
+    }
+  }
+
+  Judgement Run() {
+    for (const TracedRun& run : traced_.trace.runs) JudgeRun(run);
+    for (const auto& [place, count] : counts_) {
+      const Verdict verdict = verdicts_[place];
+      out_.executed[static_cast<std::size_t>(verdict)] += count;
+      if (verdict == Verdict::kUnexplained && out_.unexplained.size() < 12) Describe(place, count);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  struct Owner {
+    RowFlag flag;
+    std::vector<ComponentId> ids, tasks;
+  };
+  // Executions of an instruction under a tag are one case: what is shown for one holds for all.
+  using Case = std::pair<std::size_t, ComponentId>;
+  struct Step {
+    std::size_t at;
+    ComponentId tag;
+    std::vector<std::size_t> from, to;  // steps whose values it reads, that read its values
+  };
+
+  bool Owns(std::size_t at, ComponentId task) const {
+    const auto& tasks = owners_[at].tasks;
+    return std::binary_search(tasks.begin(), tasks.end(), task) ||
+           std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+  }
+
+  void JudgeRun(const TracedRun& run) {
+    steps_.clear();
+    std::map<Place, std::size_t> writers;
+    for (std::size_t i = 0; i < run.steps.size(); ++i) {
+      const std::size_t at = traced_.IndexAt(run.steps[i].ip);
+      const NativeInstruction& native = traced_.code[at].native;
+      // The instruction that writes a tag still runs under the one before.
+      const bool writes = native.writes_r15 && i + 1 < run.steps.size();
+      steps_.push_back({at, TaskOf(run.steps[i + (writes ? 1 : 0)].r15), {}, {}});
+      for (Place place : native.reads) {
+        auto it = writers.find(place);
+        if (it == writers.end()) continue;
+        steps_[i].from.push_back(it->second);
+        steps_[it->second].to.push_back(i);
+      }
+      for (Place place : native.writes) writers[place] = i;
+    }
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      // What tag the last one wrote was not seen.
+      if (i + 1 == steps_.size() && traced_.code[steps_[i].at].native.writes_r15) continue;
+      const Case place{steps_[i].at, steps_[i].tag};
+      ++counts_[place];
+      auto [it, added] = verdicts_.try_emplace(place, Verdict::kUnexplained);
+      if (it->second == Verdict::kUnexplained) it->second = VerdictOn(i);
+      if (added) CheckOrigin(steps_[i].at);
+    }
+  }
+
+  ComponentId TaskOf(std::uint64_t tag) {
+    auto [it, added] = tasks_.try_emplace(tag, kNoComponent);
+    if (added) it->second = traced_.TaskOfTag(tag);
+    return it->second;
+  }
+
+  bool Recorded(std::size_t at) const {
+    return owners_[at].flag == RowFlag::kExact || owners_[at].flag == RowFlag::kShared;
+  }
+
+  Verdict VerdictOn(std::size_t i) const {
+    const Step& step = steps_[i];
+    if (owners_[step.at].flag == RowFlag::kPrologue) return Verdict::kFrame;
+    if (step.tag == kNoComponent) return Verdict::kUntagged;
+    if (Owns(step.at, step.tag)) return Verdict::kAgree;
+    const NativeInstruction& native = traced_.code[step.at].native;
+    if (native.moves_stack && !Recorded(step.at)) return Verdict::kFrame;
+    // Tag writes are ordered with calls, and end with the function.
+    if (native.is_call || native.is_return) return Verdict::kUnexplained;
+    for (ComponentId task : owners_[step.at].tasks) {
+      if (!Flows(i, task, &Step::to) && !Flows(i, task, &Step::from) && !CanFlow(step.at, task)) continue;
+      if (!Recorded(step.at)) return Verdict::kServes;
+      if (PossibleOrigin(step.at)) return Verdict::kMoved;
+    }
+    return IsControl(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
+  }
+
+  // A jump that is a branch in the IR of the same function, or what decides it. Tag writes do not order
+  // jumps, and LLVM makes more of them: guards of unrolled loops, copies of loop ends.
+  bool IsControl(std::size_t i, int depth) const {
+    const std::size_t at = steps_[i].at;
+    const NativeInstruction& native = traced_.code[at].native;
+    if (native.is_branch) return PossibleOrigin(at) && HasBranch(at);
+    if (depth == 0 || native.stores || !HasBranch(at)) return false;
+    return std::any_of(steps_[i].to.begin(), steps_[i].to.end(), [&](std::size_t other) {
+      return SharesOwner(at, steps_[other].at) && IsControl(other, depth - 1);
+    });
+  }
+  bool HasBranch(std::size_t at) const {
+    return std::any_of(owners_[at].ids.begin(), owners_[at].ids.end(), [&](ComponentId id) {
+      const std::string& opcode = traced_.lines[id - 1].opcode;
+      return opcode == "br" || opcode == "switch" || opcode == "icmp" || opcode == "select";
+    });
+  }
+  bool SharesOwner(std::size_t a, std::size_t b) const {
+    return std::any_of(owners_[a].tasks.begin(), owners_[a].tasks.end(),
+                       [&](ComponentId task) { return Owns(b, task); });
+  }
+
+  // Whether values reach an instruction of `task` that runs under its tag, by way of others of that task.
+  bool Flows(std::size_t i, ComponentId task, std::vector<std::size_t> Step::* direction) const {
+    std::set<std::size_t> seen{i};
+    std::vector<std::size_t> now{i};
+    for (int depth = 0; depth < kFlowDepth && !now.empty(); ++depth) {
+      std::vector<std::size_t> next;
+      for (std::size_t each : now) {
+        for (std::size_t other : steps_[each].*direction) {
+          if (!seen.insert(other).second || !Owns(steps_[other].at, task)) continue;
+          if (steps_[other].tag == task) return true;
+          next.push_back(other);
+        }
+      }
+      now = std::move(next);
+    }
+    return false;
+  }
+
+  // Whether what it writes can reach, on some path, a recorded instruction of `task`: for values that were
+  // made in time for a path that was not taken.
+  bool CanFlow(std::size_t at, ComponentId task) const {
+    std::set<std::pair<std::size_t, Place>> seen;
+    std::vector<std::pair<std::size_t, Place>> open;
+    auto go_on = [&](std::size_t from, Place place) {
+      for (std::size_t next : Successors(from)) {
+        if (seen.insert({next, place}).second) open.emplace_back(next, place);
+      }
+    };
+    for (Place place : traced_.code[at].native.writes) go_on(at, place);
+    while (!open.empty() && seen.size() < kStaticSteps) {
+      const auto [here, place] = open.back();
+      open.pop_back();
+      const NativeInstruction& native = traced_.code[here].native;
+      if (Has(native.reads, place) && Owns(here, task)) {
+        if (Recorded(here)) return true;
+        for (Place further : native.writes) go_on(here, further);
+      }
+      if (!Has(native.writes, place)) go_on(here, place);
+    }
+    return false;
+  }
+
+  static bool Has(const std::vector<Place>& places, Place place) {
+    return std::find(places.begin(), places.end(), place) != places.end();
+  }
+
+  std::vector<std::size_t> Successors(std::size_t at) const {
+    const NativeInstruction& native = traced_.code[at].native;
+    std::vector<std::size_t> next;
+    const bool falls_through = !native.is_return && (!native.is_branch || native.is_conditional);
+    if (falls_through && at + 1 < traced_.code.size()) next.push_back(at + 1);
+    if (native.target >= 0)
+      next.push_back(
+          traced_.IndexAt(traced_.query->code().base() + static_cast<std::uint64_t>(native.target)));
+    return next;
+  }
+
+  bool PossibleOrigin(std::size_t at) const {
+    std::vector<std::string> opcodes;
+    for (ComponentId id : owners_[at].ids) {
+      const IrLine& line = traced_.lines[id - 1];
+      if (line.function == traced_.code[at].function) opcodes.push_back(line.opcode);
+    }
+    return CanDescend(traced_.code[at].native, opcodes);
+  }
+
+  void CheckOrigin(std::size_t at) {
+    if (Recorded(at) && !PossibleOrigin(at)) {
+      ++out_.impossible_origin;
+      if (out_.unexplained.size() < 12) out_.unexplained.push_back("impossible origin: " + Text(at));
+    }
+  }
+
+  std::string Text(std::size_t at) const {
+    std::string text = traced_.query->settings().name + " +" +
+                       std::to_string(traced_.code[at].native.offset) + " " + traced_.code[at].native.text +
+                       " flag " + std::to_string(static_cast<int>(owners_[at].flag)) + ", of tasks";
+    for (ComponentId task : owners_[at].tasks) text += " " + std::to_string(task);
+    text += ", IR";
+    for (ComponentId id : owners_[at].ids)
+      text += " " + std::to_string(id) + ":" + traced_.lines[id - 1].opcode;
+    return text;
+  }
+
+  void Describe(const Case& place, std::uint64_t count) {
+    out_.unexplained.push_back(Text(place.first) + ", ran " + std::to_string(count) + " times under task " +
+                               std::to_string(place.second));
+  }
+
+  const TracedQuery& traced_;
+  std::vector<Owner> owners_;  // by index in code
+  std::vector<Step> steps_;    // of the run being judged
+  std::map<Case, std::uint64_t> counts_;
+  std::map<Case, Verdict> verdicts_;
+  std::map<std::uint64_t, ComponentId> tasks_;
+  Judgement out_;
+};
+
+}  // namespace
+
+std::uint64_t Judgement::judged() const {
+  return of(Verdict::kAgree) + of(Verdict::kMoved) + of(Verdict::kServes) + of(Verdict::kControl) +
+         of(Verdict::kUnexplained);
+}
+
+void Judgement::Add(const Judgement& other) {
+  for (std::size_t i = 0; i < kVerdicts; ++i) executed[i] += other.executed[i];
+  impossible_origin += other.impossible_origin;
+  unexplained.insert(unexplained.end(), other.unexplained.begin(), other.unexplained.end());
+}
+
+Judgement Judge(const TracedQuery& traced, Breakage breakage) {
+  return Judging(traced, breakage).Run();
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,43 @@
+// Compares, for every executed instruction, the row table's task with the tag.
+//
+// The tags are written at every section entry and come from the tracker, before any optimisation; the row
+// table is the other end of the lineage. They are independent of each other. Where they differ, LLVM has
+// moved an instruction across a tag write, or the row table is wrong. Which of the two is shown by the IR it
+// came from and by the values that it read and wrote while it ran.
+#pragma once
+
+#include <array>
+
+#include "tests/integration/weft_lineage/traced_query.h"
+
+namespace tailor::weft {
+
+enum class Verdict {
+  kAgree,        // the tag's task is an owner
+  kMoved,        // recorded as IR of another task, and it does what that IR says, with values of that task's
+                 // section
+  kServes,       // inferred, and what it writes or reads flows to or from the section of its owner
+  kControl,      // a jump or what it tests, found again in the IR as its owner's branch, of the same function
+  kUntagged,     // before a function's first tag or after its last
+  kFrame,        // prologue pseudo-task, and what saves registers or reserves the frame
+  kUnexplained,  // none of these
+};
+inline constexpr std::size_t kVerdicts = 7;
+
+struct Judgement {
+  std::array<std::uint64_t, kVerdicts> executed{};  // instructions
+  std::uint64_t impossible_origin = 0;   // recorded as IR that cannot have become such an instruction
+  std::vector<std::string> unexplained;  // described, at most a few
+
+  std::uint64_t of(Verdict verdict) const { return executed[static_cast<std::size_t>(verdict)]; }
+  // Of what has a tag and is no frame code.
+  std::uint64_t judged() const;
+  void Add(const Judgement& other);
+};
+
+// A way to break the row table, for the twin that must fail.
+enum class Breakage { kNone, kTasksSwapped, kRowsShifted };
+
+Judgement Judge(const TracedQuery& traced, Breakage breakage);
+
+}  // namespace tailor::weft

@@ -1,0 +1,124 @@
+// The native end of the lineage over weft's queries: every byte is explained, lost locations are repaired
+// rightly, and lineage leaves no trace in the code.
+#include <gtest/gtest.h>
+
+#include "tests/support/native_code.h"
+#include "tests/support/weft_code.h"
+
+namespace tailor::weft {
+namespace {
+
+using jit::OptLevel;
+using jit::TagStrategy;
+using tagging::RowFlag;
+
+jit::QueryModuleOptions Options(TagStrategy tags, bool lineage = true) {
+  return {.name = "query",
+          .tags = tags,
+          .make_tag = [](ComponentId upper, ComponentId lower) { return upper << 16 | lower; },
+          .lineage = lineage};
+}
+
+// Where the linker puts its stubs for far calls differs from link to link.
+std::string WithoutCallTargets(std::string code) {
+  for (const NativeInstruction& instruction : TakeApart(code)) {
+    if (instruction.is_call && instruction.size == 5) code.replace(instruction.offset + 1, 4, 4, '\0');
+  }
+  return code;
+}
+
+class NativeLineage : public testing::TestWithParam<OptLevel> {
+ protected:
+  std::unique_ptr<jit::CompiledModule> Compile(const jit::SealedModule& sealed,
+                                               jit::RepairTrial* trial = nullptr) {
+    auto code = jit_->Compile(sealed.Clone(), {.level = GetParam(), .trial = trial});
+    if (!code.ok()) ADD_FAILURE() << code.error().message;
+    return std::move(*code);
+  }
+
+  std::unique_ptr<jit::Jit> jit_ = MakeTestJit();
+};
+
+TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
+  std::uint64_t total = 0;
+  std::uint64_t bytes[5] = {};
+  for (const NamedQuery& named : LineageQueries()) {
+    GeneratedQuery query(named, Options(TagStrategy::kR15));
+    auto code = Compile(query.sealed);
+    auto coverage = CoverageOf(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
+    EXPECT_EQ(coverage.bytes[static_cast<int>(RowFlag::kUnmapped)], 0u) << named.name;
+    total += code->code().size();
+    for (int i = 0; i < 5; ++i) bytes[i] += coverage.bytes[i];
+  }
+  auto share = [&](RowFlag flag) {
+    return static_cast<double>(bytes[static_cast<int>(flag)]) / static_cast<double>(total);
+  };
+  std::printf("exact %.4f inferred %.4f shared %.4f prologue %.4f unmapped %.4f of %lu bytes\n",
+              share(RowFlag::kExact), share(RowFlag::kInferred), share(RowFlag::kShared),
+              share(RowFlag::kPrologue), share(RowFlag::kUnmapped), total);
+  EXPECT_LE(share(RowFlag::kPrologue), 0.02);
+}
+
+TEST_P(NativeLineage, RepairFindsTheTaskOfHiddenLocations) {
+  std::size_t right = 0, total = 0, right_shifted = 0;
+  for (const NamedQuery& named : LineageQueries()) {
+    GeneratedQuery query(named, Options(TagStrategy::kR15));
+    jit::RepairTrial trial{
+        .seed = 1, .rounds = LongTests() ? 20u : 5u, .hidden_fraction = 0.1, .guesses = {}};
+    Compile(query.sealed, &trial);
+    std::size_t query_right = 0;
+    for (std::size_t i = 0; i < trial.guesses.size(); ++i) {
+      const auto recorded = query.TasksOf(trial.guesses[i].recorded);
+      query_right += recorded == query.TasksOf(trial.guesses[i].inferred);
+      // The twin: what was found for another hidden location.
+      right_shifted += recorded == query.TasksOf(trial.guesses[(i + 7) % trial.guesses.size()].inferred);
+    }
+    std::printf("%-9s %6zu hidden, right %.4f\n", std::string(named.name).c_str(), trial.guesses.size(),
+                static_cast<double>(query_right) / static_cast<double>(trial.guesses.size()));
+    right += query_right;
+    total += trial.guesses.size();
+  }
+  ASSERT_GT(total, 1000u);
+  const double share = static_cast<double>(right) / static_cast<double>(total);
+  const double shifted = static_cast<double>(right_shifted) / static_cast<double>(total);
+  std::printf("%zu of %zu hidden locations right: %.4f; of another one's: %.4f\n", right, total, share,
+              shifted);
+  EXPECT_GE(share, 0.95);
+  EXPECT_LT(shifted, 0.6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, NativeLineage, testing::Values(OptLevel::kO2, OptLevel::kO3),
+                         [](const auto& level) {
+                           return "O" + std::to_string(static_cast<int>(level.param));
+                         });
+
+class UnchangedCode : public NativeLineage {};
+
+TEST_P(UnchangedCode, LineageLeavesNoTrace) {
+  for (TagStrategy tags : {TagStrategy::kNone, TagStrategy::kR15}) {
+    for (const NamedQuery& named : LineageQueries()) {
+      GeneratedQuery with(named, Options(tags)), without(with, Options(tags, false));
+      const std::string a = WithoutCallTargets(Compile(with.sealed)->code());
+      const std::string b = WithoutCallTargets(Compile(without.sealed)->code());
+      EXPECT_FALSE(a.empty());
+      EXPECT_TRUE(a == b) << named.name << " with tag strategy " << static_cast<int>(tags);
+    }
+  }
+}
+
+// The comparison sees a single instruction more.
+TEST_P(UnchangedCode, TagsDoLeaveATrace) {
+  const NamedQuery* named = FindQuery("tpch-3");
+  GeneratedQuery with(*named, Options(TagStrategy::kR15)), without(with, Options(TagStrategy::kNone));
+  EXPECT_NE(WithoutCallTargets(Compile(with.sealed)->code()),
+            WithoutCallTargets(Compile(without.sealed)->code()));
+}
+
+INSTANTIATE_TEST_SUITE_P(Levels, UnchangedCode,
+                         testing::Values(OptLevel::kO0, OptLevel::kO1, OptLevel::kO2, OptLevel::kO3),
+                         [](const auto& level) {
+                           return "O" + std::to_string(static_cast<int>(level.param));
+                         });
+
+}  // namespace
+}  // namespace tailor::weft

@@ -1,0 +1,118 @@
+#include "tests/integration/weft_lineage/traced_query.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+
+#include "compiler/weft/exec/execution.h"
+
+namespace tailor::weft {
+namespace {
+
+// "  %4 = tail call i64 @f(...)" -> "call". Names may hold blanks.
+std::string OpcodeOf(const std::string& line) {
+  const std::size_t name = line.starts_with("  %\"") ? line.find('"', 4) : 0;
+  const std::size_t equals = line.find(" = ", name);
+  std::istringstream words(line.starts_with("  %") && equals != std::string::npos ? line.substr(equals + 3)
+                                                                                  : line);
+  std::string word;
+  words >> word;
+  while (word == "tail" || word == "musttail" || word == "notail") words >> word;
+  return word;
+}
+
+}  // namespace
+
+TracedQuery::TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level, std::uint64_t rows,
+                         std::size_t steps) {
+  CompileSettings settings;
+  settings.name = std::string(named.name);
+  settings.level = level;
+  settings.tag_sections = true;
+  auto made = CompiledQuery::Make(std::string(named.sql), TestTables(), jit, settings);
+  if (!made.ok()) {
+    std::fprintf(stderr, "%s: %s\n", settings.name.c_str(), made.error().message.c_str());
+    std::abort();
+  }
+  query = std::move(*made);
+  ReadListing();
+  ReadCode();
+
+  // The scheduler's own knob, turned for a run that is followed step by step.
+  auto& program = const_cast<Program&>(query->program());
+  for (PipelineProgram& pipeline : program.pipelines) pipeline.morsel = std::min(pipeline.morsel, rows);
+  const std::uint64_t base = query->code().base();
+  std::vector<TracedInstruction> instructions;
+  for (const OwnedInstruction& each : code)
+    instructions.push_back({base + each.native.offset, each.native.is_call});
+  std::vector<std::uint64_t> entries;
+  for (const jit::FunctionRange& function : query->code().functions())
+    entries.push_back(base + function.offset);
+  trace = FollowWithPtrace({.begin = base,
+                            .end = base + query->code().code().size(),
+                            .instructions = instructions,
+                            .entries = entries,
+                            .steps_per_call = steps},
+                           [&] {
+                             WorkerPool pool(1);
+                             return Execute(*query, pool, {}).ok();
+                           });
+}
+
+ComponentId TracedQuery::TaskOfTag(std::uint64_t tag) const {
+  for (ComponentId task = 1; task <= query->program().task_count; ++task) {
+    if (query->Tag(query->OperatorOf(task), task) == tag) return task;
+  }
+  return kNoComponent;
+}
+
+std::size_t TracedQuery::IndexAt(std::uint64_t ip) const {
+  const std::uint64_t offset = ip - query->code().base();
+  auto it = std::lower_bound(
+      code.begin(), code.end(), offset,
+      [](const OwnedInstruction& each, std::uint64_t at) { return each.native.offset < at; });
+  if (it == code.end() || it->native.offset != offset) std::abort();
+  return static_cast<std::size_t>(it - code.begin());
+}
+
+void TracedQuery::ReadListing() {
+  const tailor::v1::Plan plan = query->dictionary().Build({});
+  for (const auto& attachment : plan.attachments()) {
+    if (attachment.kind() != "ir") continue;
+    std::istringstream listing(attachment.content());
+    std::string text, function;
+    while (std::getline(listing, text)) {
+      if (text.starts_with("define ")) {
+        const std::size_t at = text.find('@') + 1;
+        function = text.substr(at, text.find('(') - at);
+      }
+      lines.push_back({text.starts_with("  ") ? OpcodeOf(text) : "", function});
+    }
+  }
+}
+
+void TracedQuery::ReadCode() {
+  const jit::CompiledModule& module = query->code();
+  const auto& rows = module.rows().rows();
+  std::size_t row = 0, function = 0;
+  for (NativeInstruction& native : TakeApart(module.code())) {
+    while (row + 1 < rows.size() && rows[row + 1].offset <= native.offset) ++row;
+    while (function + 1 < module.functions().size() &&
+           module.functions()[function + 1].offset <= native.offset)
+      ++function;
+    OwnedInstruction& out = code.emplace_back();
+    out.native = std::move(native);
+    out.function = module.functions()[function].name;
+    out.flag = rows[row].flag;
+    module.rows().pool().Expand(rows[row].link, out.ids);
+    for (ComponentId id : out.ids) {
+      auto owners = query->dictionary().Owners(GeneratedQuery::kIrLevel, id);
+      out.tasks.insert(out.tasks.end(), owners.begin(), owners.end());
+    }
+    std::sort(out.tasks.begin(), out.tasks.end());
+    out.tasks.erase(std::unique(out.tasks.begin(), out.tasks.end()), out.tasks.end());
+  }
+}
+
+}  // namespace tailor::weft

@@ -1,0 +1,50 @@
+// A query of weft's, compiled with a tag at every section entry and followed instruction by instruction.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compiler/weft/exec/compiled_query.h"
+#include "tests/support/native_code.h"
+#include "tests/support/ptrace_stepper.h"
+#include "tests/support/weft_code.h"
+
+namespace tailor::weft {
+
+// A line of the IR listing, as it was before optimisation.
+struct IrLine {
+  std::string opcode;    // "load"; empty for headings
+  std::string function;  // "pipeline_1"
+};
+
+// A native instruction and what the row table says of it.
+struct OwnedInstruction {
+  NativeInstruction native;
+  std::string function;
+  tagging::RowFlag flag = tagging::RowFlag::kUnmapped;
+  std::vector<ComponentId> ids;    // IR components
+  std::vector<ComponentId> tasks;  // that these belong to
+};
+
+struct TracedQuery {
+  // Compiles, then executes in a child process on one worker, in morsels of `rows` tuples, of which each
+  // pipeline's first is followed up to `steps` instructions. Aborts where that fails.
+  TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level, std::uint64_t rows,
+              std::size_t steps);
+
+  // The task that a tag names, 0 for anything that is not a tag of this query.
+  ComponentId TaskOfTag(std::uint64_t tag) const;
+  std::size_t IndexAt(std::uint64_t ip) const;  // in code
+
+  std::unique_ptr<CompiledQuery> query;
+  std::vector<IrLine> lines;           // lines[id - 1]
+  std::vector<OwnedInstruction> code;  // by offset
+  StepOutcome trace;
+
+ private:
+  void ReadListing();
+  void ReadCode();
+};
+
+}  // namespace tailor::weft

@@ -1,0 +1,163 @@
+#include "tests/support/native_code.h"
+
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCDisassembler/MCDisassembler.h>
+#include <llvm/MC/MCInst.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCSubtargetInfo.h>
+#include <llvm/MC/MCTargetOptions.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/TargetParser/Host.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+namespace tailor {
+namespace {
+
+// x86 memory operands: base, scale, index, displacement, segment.
+constexpr unsigned kMemoryOperands = 5;
+
+class Decoder {
+ public:
+  Decoder() {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetDisassembler();
+    const std::string triple = llvm::sys::getDefaultTargetTriple();
+    std::string error;
+    const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+    if (target == nullptr) Fail(error.c_str());
+    registers_.reset(target->createMCRegInfo(triple));
+    instructions_.reset(target->createMCInstrInfo());
+    assembler_.reset(target->createMCAsmInfo(*registers_, triple, llvm::MCTargetOptions()));
+    std::string features;
+    for (const auto& [name, on] : llvm::sys::getHostCPUFeatures()) {
+      features += (features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name.str();
+    }
+    target_.reset(target->createMCSubtargetInfo(triple, llvm::sys::getHostCPUName(), features));
+    context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), assembler_.get(), registers_.get(),
+                                                 target_.get());
+    decoder_.reset(target->createMCDisassembler(*target_, *context_));
+    for (unsigned r = 1; r < registers_->getNumRegs(); ++r) numbers_[registers_->getName(r)] = r;
+  }
+
+  std::vector<NativeInstruction> Run(const std::string& code) {
+    std::vector<NativeInstruction> out;
+    llvm::ArrayRef<std::uint8_t> bytes(reinterpret_cast<const std::uint8_t*>(code.data()), code.size());
+    for (std::uint64_t at = 0; at < bytes.size();) {
+      llvm::MCInst decoded;
+      std::uint64_t size = 0;
+      if (decoder_->getInstruction(decoded, size, bytes.drop_front(at), at, llvm::nulls()) !=
+          llvm::MCDisassembler::Success) {
+        Fail("bytes that are no instruction");
+      }
+      out.push_back(Describe(decoded));
+      if (out.back().is_branch && decoded.getNumOperands() > 0 && decoded.getOperand(0).isImm())
+        out.back().target = static_cast<std::int64_t>(at + size) + decoded.getOperand(0).getImm();
+      out.back().offset = static_cast<std::uint32_t>(at);
+      out.back().size = static_cast<std::uint32_t>(size);
+      at += size;
+    }
+    return out;
+  }
+
+ private:
+  [[noreturn]] static void Fail(const char* what) {
+    std::fprintf(stderr, "taking code apart: %s\n", what);
+    std::abort();
+  }
+
+  void Add(std::vector<Place>& places, unsigned reg) const {
+    if (reg == 0 || Is(reg, "RSP") || Is(reg, "RBP") || Is(reg, "RIP") || Is(reg, "SSP")) return;
+    for (auto unit : registers_->regunits(reg)) {
+      if (std::find(places.begin(), places.end(), unit) == places.end()) places.push_back(unit);
+    }
+  }
+  bool Is(unsigned reg, const char* name) const { return reg == numbers_.at(name); }
+
+  NativeInstruction Describe(const llvm::MCInst& decoded) const {
+    const llvm::MCInstrDesc& what = instructions_->get(decoded.getOpcode());
+    NativeInstruction out;
+    out.text = instructions_->getName(decoded.getOpcode()).str();
+    out.is_call = what.isCall();
+    out.is_return = what.isReturn();
+    out.is_branch = what.isBranch();
+    out.is_conditional = what.isConditionalBranch();
+    const bool clears = IsClearing(decoded, out.text);
+    for (unsigned i = 0; i < decoded.getNumOperands(); ++i) {
+      if (i < what.getNumOperands() && what.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY) {
+        Memory(decoded, i, what, out);
+        i += kMemoryOperands - 1;
+        continue;
+      }
+      if (!decoded.getOperand(i).isReg()) continue;
+      const unsigned reg = decoded.getOperand(i).getReg();
+      if (i < what.getNumDefs()) {
+        Add(out.writes, reg);
+        if (Is(reg, "R15")) out.writes_r15 = true;
+        if (Is(reg, "RSP")) out.moves_stack = true;
+      } else if (!clears) {
+        Add(out.reads, reg);
+      }
+    }
+    for (auto reg : what.implicit_defs()) {
+      Add(out.writes, reg);
+      if (Is(reg, "RSP") && !out.is_call && !out.is_return) out.moves_stack = true;
+    }
+    for (auto reg : what.implicit_uses()) Add(out.reads, reg);
+    if (out.is_call) {
+      for (const char* name : {"RDI", "RSI", "RDX", "RCX", "R8", "R9", "XMM0", "XMM1"})
+        Add(out.reads, numbers_.at(name));
+      for (const char* name : {"RAX", "RDX", "XMM0"}) Add(out.writes, numbers_.at(name));
+    }
+    return out;
+  }
+
+  // xor and sub of a register with itself, which read nothing.
+  static bool IsClearing(const llvm::MCInst& decoded, const std::string& text) {
+    if (text.find("XOR") == std::string::npos && text.find("SUB") == std::string::npos) return false;
+    const unsigned n = decoded.getNumOperands();
+    return n >= 3 && decoded.getOperand(n - 1).isReg() && decoded.getOperand(n - 2).isReg() &&
+           decoded.getOperand(n - 1).getReg() == decoded.getOperand(n - 2).getReg();
+  }
+
+  void Memory(const llvm::MCInst& decoded, unsigned at, const llvm::MCInstrDesc& what,
+              NativeInstruction& out) const {
+    const unsigned base = decoded.getOperand(at).getReg(), index = decoded.getOperand(at + 2).getReg();
+    Add(out.reads, base);
+    Add(out.reads, index);
+    const bool frame = base != 0 && (Is(base, "RSP") || Is(base, "RBP"));
+    const llvm::MCOperand& displacement = decoded.getOperand(at + 3);
+    if (frame && index == 0 && displacement.isImm()) {
+      const Place slot = kFirstSlot + (Is(base, "RSP") ? 0 : kFirstSlot) + displacement.getImm() / 8;
+      if (what.mayLoad()) out.reads.push_back(slot);
+      if (what.mayStore()) out.writes.push_back(slot);
+      return;
+    }
+    if (base != 0 && Is(base, "RIP")) return;
+    out.loads = what.mayLoad();
+    out.stores = what.mayStore();
+  }
+
+  std::unique_ptr<llvm::MCRegisterInfo> registers_;
+  std::unique_ptr<llvm::MCInstrInfo> instructions_;
+  std::unique_ptr<llvm::MCAsmInfo> assembler_;
+  std::unique_ptr<llvm::MCSubtargetInfo> target_;
+  std::unique_ptr<llvm::MCContext> context_;
+  std::unique_ptr<llvm::MCDisassembler> decoder_;
+  std::map<std::string, unsigned> numbers_;
+};
+
+}  // namespace
+
+std::vector<NativeInstruction> TakeApart(const std::string& code) {
+  static Decoder decoder;
+  return decoder.Run(code);
+}
+
+}  // namespace tailor

@@ -1,0 +1,171 @@
+#include "tests/support/ptrace_stepper.h"
+
+#include <sys/ptrace.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace tailor {
+namespace {
+
+constexpr std::uint8_t kBreakpoint = 0xCC;
+
+[[noreturn]] void Fail(const char* what) {
+  std::perror(what);
+  std::abort();
+}
+
+class Follower {
+ public:
+  Follower(const StepRequest& request, pid_t child) : request_(request), child_(child) {
+    for (const TracedInstruction& instruction : request.instructions) {
+      if (instruction.is_call) calls_.insert(instruction.address);
+    }
+    entries_.insert(request.entries.begin(), request.entries.end());
+  }
+
+  StepOutcome Run() {
+    Wait();  // for its own stop
+    for (const TracedInstruction& instruction : request_.instructions) Plant(instruction.address);
+    int signal = 0;
+    while (Continue(signal)) {
+      signal = 0;
+      const std::uint64_t at = Registers().rip - 1;
+      if (WSTOPSIG(status_) != SIGTRAP || !planted_.contains(at)) {
+        signal = WSTOPSIG(status_);
+        continue;
+      }
+      MoveTo(at);
+      Follow();
+      if (ended_) break;
+    }
+    out_.finished = WIFEXITED(status_) && WEXITSTATUS(status_) == 0;
+    return std::move(out_);
+  }
+
+ private:
+  // The child stands at an instruction of the code, whose breakpoint is still there.
+  void Follow() {
+    const std::uint64_t first = Registers().rip;
+    TracedRun run;
+    const bool call = entries_.contains(first) && !seen_.contains(first);
+    std::size_t since_new = 0;
+    while (true) {
+      const user_regs_struct now = Registers();
+      const bool is_new = seen_.insert(now.rip).second;
+      since_new = is_new ? 0 : since_new + 1;
+      const bool enough =
+          call ? run.steps.size() >= request_.steps_per_call : since_new > request_.steps_after_new;
+      if (enough) break;
+      Clear(now.rip);
+      run.steps.push_back({now.rip, now.r15});
+      if (!Step()) break;
+      const user_regs_struct next = Registers();
+      if (Inside(next.rip)) continue;
+      const std::uint64_t back = Peek(next.rsp);
+      if (!calls_.contains(now.rip) || !Inside(back)) {
+        run.whole_call = call;
+        break;
+      }
+      if (!RunTo(back)) break;
+    }
+    if (!run.steps.empty()) out_.runs.push_back(std::move(run));
+  }
+
+  // Lets called code run until it returns. Code that it calls back is followed by a run of its own, if new.
+  bool RunTo(std::uint64_t back) {
+    const bool ours = !planted_.contains(back);
+    if (ours) Plant(back);
+    int signal = 0;
+    while (Continue(signal)) {
+      signal = 0;
+      const std::uint64_t at = Registers().rip - 1;
+      if (WSTOPSIG(status_) != SIGTRAP || !planted_.contains(at)) {
+        signal = WSTOPSIG(status_);
+        continue;
+      }
+      MoveTo(at);
+      if (at == back) {
+        if (ours) Clear(back);
+        return true;
+      }
+      Follow();
+      if (ended_) return false;
+    }
+    return false;
+  }
+
+  bool Inside(std::uint64_t address) const { return address >= request_.begin && address < request_.end; }
+
+  bool Continue(int signal) {
+    if (ptrace(PTRACE_CONT, child_, nullptr, signal) != 0) Fail("PTRACE_CONT");
+    return Wait();
+  }
+  bool Step() {
+    if (ptrace(PTRACE_SINGLESTEP, child_, nullptr, nullptr) != 0) Fail("PTRACE_SINGLESTEP");
+    return Wait();
+  }
+  bool Wait() {
+    if (waitpid(child_, &status_, 0) != child_) Fail("waitpid");
+    ended_ = !WIFSTOPPED(status_);
+    return !ended_;
+  }
+  user_regs_struct Registers() const {
+    user_regs_struct registers;
+    if (ptrace(PTRACE_GETREGS, child_, nullptr, &registers) != 0) Fail("PTRACE_GETREGS");
+    return registers;
+  }
+  void MoveTo(std::uint64_t ip) {
+    user_regs_struct registers = Registers();
+    registers.rip = ip;
+    if (ptrace(PTRACE_SETREGS, child_, nullptr, &registers) != 0) Fail("PTRACE_SETREGS");
+  }
+
+  std::uint64_t Peek(std::uint64_t address) const {
+    return static_cast<std::uint64_t>(ptrace(PTRACE_PEEKDATA, child_, address, nullptr));
+  }
+  std::uint8_t Exchange(std::uint64_t address, std::uint8_t byte) {
+    const std::uint64_t word = Peek(address);
+    if (ptrace(PTRACE_POKEDATA, child_, address, (word & ~std::uint64_t{0xFF}) | byte) != 0)
+      Fail("PTRACE_POKEDATA");
+    return static_cast<std::uint8_t>(word);
+  }
+  void Plant(std::uint64_t address) { planted_[address] = Exchange(address, kBreakpoint); }
+  void Clear(std::uint64_t address) {
+    auto it = planted_.find(address);
+    if (it == planted_.end()) return;
+    Exchange(address, it->second);
+    planted_.erase(it);
+  }
+
+  const StepRequest& request_;
+  const pid_t child_;
+  int status_ = 0;
+  bool ended_ = false;
+  std::unordered_set<std::uint64_t> calls_, entries_, seen_;
+  std::unordered_map<std::uint64_t, std::uint8_t> planted_;  // and the byte that was there
+  StepOutcome out_;
+};
+
+}  // namespace
+
+StepOutcome FollowWithPtrace(const StepRequest& request, const std::function<bool()>& body) {
+  std::fflush(nullptr);
+  const pid_t child = fork();
+  if (child < 0) Fail("fork");
+  if (child == 0) {
+    ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+    raise(SIGSTOP);
+    _exit(body() ? 0 : 1);
+  }
+  return Follower(request, child).Run();
+}
+
+}  // namespace tailor

@@ -1,0 +1,92 @@
+#include "tests/support/weft_code.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include "compiler/weft/codegen/compilation.h"
+#include "compiler/weft/optimizer/planner.h"
+#include "compiler/weft/runtime/symbols.h"
+#include "compiler/weft/storage/tpch_loader.h"
+
+namespace tailor::weft {
+namespace {
+
+constexpr double kScaleFactor = 0.01;
+
+template <typename T>
+T Must(Result<T> result, const char* what) {
+  if (result.ok()) return std::move(*result);
+  std::fprintf(stderr, "%s: %s\n", what, result.error().message.c_str());
+  std::abort();
+}
+
+jit::SealedModule Generate(const Plan& plan, tagging::DictionaryBuilder& dictionary,
+                           const jit::QueryModuleOptions& options) {
+  jit::QueryModule module(dictionary, options);
+  Compilation(plan, dictionary, module, {.database = &TestTables()}).Run();
+  return Must(module.Seal(), "sealing");
+}
+
+}  // namespace
+
+std::vector<NamedQuery> LineageQueries() {
+  std::vector<NamedQuery> queries;
+  for (const NamedQuery& query : QueryLibrary()) {
+    if (query.name.starts_with("tpch-") || query.name == "figure-9" || query.name == "sfja")
+      queries.push_back(query);
+  }
+  return queries;
+}
+
+const Database& TestTables() {
+  static const Database* const tables = [] {
+    TpchLoadOptions options;
+    options.scale_factor = kScaleFactor;
+    options.directory = TpchDirectory(DefaultDataDirectory(), kScaleFactor);
+    options.threads = 2;
+    if (Status status = LoadTpch(options); !status.ok()) {
+      std::printf("SKIP: no tables: %s\n", status.error().message.c_str());
+      std::fflush(stdout);
+      std::_Exit(77);
+    }
+    return Must(Database::Open(options.directory), "opening tables").release();
+  }();
+  return *tables;
+}
+
+std::unique_ptr<jit::Jit> MakeTestJit() {
+  auto compiler = Must(jit::Jit::Create(), "compiler");
+  for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
+    if (!compiler->Define(symbol.name, symbol.address).ok()) std::abort();
+  }
+  return compiler;
+}
+
+bool LongTests() {
+  return std::getenv("TAILOR_LONG_TESTS") != nullptr;
+}
+
+GeneratedQuery::GeneratedQuery(const NamedQuery& query, const jit::QueryModuleOptions& options)
+    : plan(std::make_shared<const Plan>(
+          Must(plan_query(std::string(query.sql), TestTables().catalog()), "planning"))),
+      dictionary(std::string(query.name), {"operator", "task", "ir"}),
+      sealed(Generate(*plan, dictionary, options)) {}
+
+GeneratedQuery::GeneratedQuery(const GeneratedQuery& query, const jit::QueryModuleOptions& options)
+    : plan(query.plan),
+      dictionary("again", {"operator", "task", "ir"}),
+      sealed(Generate(*plan, dictionary, options)) {}
+
+std::vector<ComponentId> GeneratedQuery::TasksOf(std::span<const ComponentId> instructions) const {
+  std::vector<ComponentId> tasks;
+  for (ComponentId id : instructions) {
+    auto owners = dictionary.Owners(kIrLevel, id);
+    tasks.insert(tasks.end(), owners.begin(), owners.end());
+  }
+  std::sort(tasks.begin(), tasks.end());
+  tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
+  return tasks;
+}
+
+}  // namespace tailor::weft
