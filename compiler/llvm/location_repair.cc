@@ -11,6 +11,7 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include "compiler/llvm/line_code.h"
+#include "compiler/llvm/llvm_api.h"
 
 namespace tailor::jit {
 namespace {
@@ -152,7 +153,7 @@ Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Reg
 // A spilled value waits for its next reload, in the order of the layout. Without optimisation every value is
 // spilled, by whoever made it.
 Link LocationRepair::FromSlotReader(std::size_t at) const {
-  if (function_.getTarget().getOptLevel() == llvm::CodeGenOptLevel::None) return Link();
+  if (function_.getTarget().getOptLevel() == CodeGenLevel::None) return Link();
   for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
     const std::optional<int> slot = SlotOf(*memory);
     auto readers = slot && memory->isStore() ? slot_readers_.find(*slot) : slot_readers_.end();

@@ -76,7 +76,7 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     std::vector<ComponentId> owners = dictionary_.Owners(kTaskLevel, task);
     if (!owners.empty()) task_operators_[task] = owners.front();
   }
-  if (settings_.observer != nullptr) described_ = dictionary.Build({ids_.id, ids_.slot, ids_.generation});
+  if (settings_.observer != nullptr) described_ = dictionary_.Build({ids_.id, ids_.slot, ids_.generation});
   if (ids_.id != 0) {
     Timer timer(times_.ship);
     WorkScope work(EngineWork::kRegister);
