@@ -35,11 +35,8 @@ class Decoder {
     registers_.reset(target->createMCRegInfo(triple));
     instructions_.reset(target->createMCInstrInfo());
     assembler_.reset(target->createMCAsmInfo(*registers_, triple, llvm::MCTargetOptions()));
-    std::string features;
-    for (const auto& [name, on] : llvm::sys::getHostCPUFeatures()) {
-      features += (features.empty() ? "" : ",") + std::string(on ? "+" : "-") + name.str();
-    }
-    target_.reset(target->createMCSubtargetInfo(triple, llvm::sys::getHostCPUName(), features));
+    // The processor does not matter: what is encoded is decoded.
+    target_.reset(target->createMCSubtargetInfo(triple, "", ""));
     context_ = std::make_unique<llvm::MCContext>(llvm::Triple(triple), assembler_.get(), registers_.get(),
                                                  target_.get());
     decoder_.reset(target->createMCDisassembler(*target_, *context_));
@@ -74,8 +71,9 @@ class Decoder {
 
   void Add(std::vector<Place>& places, unsigned reg) const {
     if (reg == 0 || Is(reg, "RSP") || Is(reg, "RBP") || Is(reg, "RIP") || Is(reg, "SSP")) return;
-    for (auto unit : registers_->regunits(reg)) {
-      if (std::find(places.begin(), places.end(), unit) == places.end()) places.push_back(unit);
+    for (llvm::MCRegUnitIterator unit(reg, registers_.get()); unit.isValid(); ++unit) {
+      const Place place = unsigned{*unit};
+      if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
     }
   }
   bool Is(unsigned reg, const char* name) const { return reg == numbers_.at(name); }

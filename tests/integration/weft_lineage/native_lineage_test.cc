@@ -95,6 +95,8 @@ INSTANTIATE_TEST_SUITE_P(Levels, NativeLineage, testing::Values(OptLevel::kO2, O
 class UnchangedCode : public NativeLineage {};
 
 TEST_P(UnchangedCode, LineageLeavesNoTrace) {
+  if (!LongTests() && (GetParam() == OptLevel::kO1 || GetParam() == OptLevel::kO3))
+    GTEST_SKIP() << "SKIP: O1 and O3 are compared in the group full";
   for (TagStrategy tags : {TagStrategy::kNone, TagStrategy::kR15}) {
     for (const NamedQuery& named : LineageQueries()) {
       GeneratedQuery with(named, Options(tags)), without(with, Options(tags, false));

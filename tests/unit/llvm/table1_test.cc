@@ -1,10 +1,11 @@
 // The optimisations of Table 1 of Tailored Profiling (EuroSys 2021, section 4.2.7), one test for each row
 // that a code generator meets. Every test builds IR in which the optimisation really fires, and says who must
-// own the result. The same check must fail on two twins that are broken on purpose: a plan whose tasks have
-// changed places, and, where the optimisation makes one instruction do the work of two, a compilation in
-// which nobody listens to replacements.
-#include <gmock/gmock.h>
+// own the result, in the optimised IR and in the machine code. The same checks must fail on two twins that
+// are broken on purpose: a plan whose tasks have changed places, and, where the optimisation makes one
+// instruction do the work of two, a compilation in which nobody listens to replacements.
+#include <gtest/gtest.h>
 #include <llvm/IR/InstIterator.h>
+#include <llvm/Object/ObjectFile.h>
 #include <llvm/Support/raw_ostream.h>
 
 #include <set>
@@ -12,16 +13,14 @@
 #include <stdexcept>
 
 #include "compiler/llvm/line_code.h"
+#include "compiler/llvm/object_compiler.h"
 #include "compiler/llvm/optimizer.h"
 #include "compiler/llvm/target_pool.h"
+#include "tests/support/native_code.h"
 #include "tests/unit/llvm/query_fixture.h"
 
 namespace tailor::jit {
 namespace {
-
-using ::testing::Contains;
-using ::testing::HasSubstr;
-using ::testing::Not;
 
 using Tasks = std::set<ComponentId>;
 using Build = std::function<void(QueryModule&)>;
@@ -45,10 +44,68 @@ class Optimised {
     // Without lineage nobody listens, and LLVM's own care for locations is all there is.
     sealed_->state().lineage = twin != Twin::kReplacementsIgnored;
     auto pool = std::move(*TargetPool::Create());
-    auto target = std::move(*pool->Take(level));
+    target_ = std::move(*pool->Take(level));
     sealed_->state().module->setDataLayout(pool->layout());
-    sealed_->state().module->setTargetTriple(target->getTargetTriple().str());
-    Optimise(sealed_->state(), *target, level, lineage_);
+    sealed_->state().module->setTargetTriple(target_->getTargetTriple().str());
+    Optimise(sealed_->state(), *target_, level, lineage_);
+  }
+
+  // Goes on to machine code, with lineage in every twin.
+  void Emit() {
+    sealed_->state().lineage = true;
+    auto compiled = CompileObject(sealed_->state(), *target_, lineage_);
+    if (!compiled) throw std::runtime_error(compiled.error().message);
+    auto object = llvm::object::ObjectFile::createObjectFile(compiled->object->getMemBufferRef());
+    if (!object) throw std::runtime_error(llvm::toString(object.takeError()));
+    std::string text;
+    for (const llvm::object::SectionRef& section : (*object)->sections()) {
+      if (section.isText() && section.getSize() > 0) text = llvm::cantFail(section.getContents()).str();
+    }
+    const auto& rows = compiled->rows.rows();
+    std::size_t row = 0;
+    for (const NativeInstruction& native : TakeApart(text)) {
+      while (row + 1 < rows.size() && rows[row + 1].offset <= native.offset) ++row;
+      std::vector<ComponentId> ids;
+      compiled->rows.pool().Expand(rows[row].link, ids);
+      const bool frame = native.moves_stack || rows[row].flag == tagging::RowFlag::kPrologue;
+      if (!frame && native.text.find("NOOP") == std::string::npos) native_.push_back({native, TasksOf(ids)});
+    }
+  }
+
+  // The owners of all machine instructions whose name has one of `names` in it, each set of tasks once.
+  std::set<Tasks> NativeOwners(const std::vector<std::string>& names) const {
+    std::set<Tasks> owners;
+    for (const auto& [native, tasks] : native_) {
+      for (const std::string& name : names) {
+        if (native.text.find(name) != std::string::npos) owners.insert(tasks);
+      }
+    }
+    return owners;
+  }
+  // One line for each machine instruction: its name, and the tasks that own it.
+  std::string NativeText() const {
+    std::string text;
+    for (const auto& [native, tasks] : native_) {
+      text += native.text;
+      for (ComponentId task : tasks) text += " " + std::to_string(task);
+      text += '\n';
+    }
+    return text;
+  }
+  // Whether there are such instructions, and all belong to probe, together with read where its load went
+  // into them.
+  bool ProbeOwns(const std::vector<std::string>& names) const {
+    const auto owners = NativeOwners(names);
+    return !owners.empty() && std::all_of(owners.begin(), owners.end(), [](const Tasks& tasks) {
+      return tasks == Tasks{kProbe} || tasks == Tasks{kRead, kProbe};
+    });
+  }
+  std::set<Tasks> NativeOwnersOfStores() const {
+    std::set<Tasks> owners;
+    for (const auto& [native, tasks] : native_) {
+      if (native.stores) owners.insert(tasks);
+    }
+    return owners;
   }
 
   std::vector<const llvm::Instruction*> All(unsigned opcode) const {
@@ -64,6 +121,9 @@ class Optimised {
   Tasks TasksOf(const llvm::Instruction& instruction) const {
     std::vector<ComponentId> ids;
     lineage_.sets.Expand(LineageOf(instruction.getDebugLoc()).link, ids);
+    return TasksOf(ids);
+  }
+  Tasks TasksOf(const std::vector<ComponentId>& ids) const {
     Tasks tasks;
     for (ComponentId id : ids) {
       for (ComponentId task : plan_.Owners(2, id)) tasks.insert(swapped_ ? 1 + task % 4 : task);
@@ -94,21 +154,28 @@ class Optimised {
  private:
   tagging::DictionaryBuilder plan_{"table1", {"operator", "task", "ir"}};
   std::unique_ptr<SealedModule> sealed_;
+  std::unique_ptr<llvm::TargetMachine> target_;
   ModuleLineage lineage_;
+  std::vector<std::pair<NativeInstruction, Tasks>> native_;
   bool swapped_ = false;
 };
 
 using Check = std::function<bool(const Optimised&)>;
 using Twin = Optimised::Twin;
 
-// `check` holds for what `build` makes, and for neither twin.
-void ExpectTracked(const Build& build, const Check& check, bool merges) {
+// `check` holds for what `build` makes, and `native` for its machine code; neither holds for a twin.
+void ExpectTracked(const Build& build, const Check& check, const Check& native, bool merges) {
   Optimised real(build, Twin::kNone);
   EXPECT_TRUE(check(real)) << real.Text();
-  EXPECT_FALSE(check(Optimised(build, Twin::kTasksSwapped))) << "the check would not notice swapped owners";
-  if (merges) {
-    EXPECT_FALSE(check(Optimised(build, Twin::kReplacementsIgnored)))
-        << "the check would not notice replacements that nobody follows";
+  real.Emit();
+  EXPECT_TRUE(native(real)) << real.NativeText();
+  for (Twin twin : {Twin::kTasksSwapped, Twin::kReplacementsIgnored}) {
+    if (twin == Twin::kReplacementsIgnored && !merges) continue;
+    const char* what = twin == Twin::kTasksSwapped ? "swapped owners" : "replacements that nobody follows";
+    Optimised broken(build, twin);
+    EXPECT_FALSE(check(broken)) << "the check would not notice " << what;
+    broken.Emit();
+    EXPECT_FALSE(native(broken)) << "the check of the machine code would not notice " << what;
   }
 }
 
@@ -171,7 +238,12 @@ TEST(Table1, OperatorFusion) {
            o.AllBelongTo(llvm::Instruction::Store, 0, {kSum}) &&
            o.AllBelongTo(llvm::Instruction::URem, 0, {kSum});
   };
-  ExpectTracked(build, check, /*merges=*/false);
+  auto native = [](const Optimised& o) {
+    // The remainder of a constant is multiplied out.
+    return o.ProbeOwns({"DIV"}) && o.NativeOwners({"MUL"}) == std::set<Tasks>{{kSum}} &&
+           o.NativeOwnersOfStores() == std::set<Tasks>{{kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false);
 }
 
 // A shift left by probe and a shift right by sum become one mask.
@@ -188,7 +260,10 @@ TEST(Table1, InstructionFusing) {
     return o.All(llvm::Instruction::Shl).empty() && o.All(llvm::Instruction::LShr).empty() &&
            o.AllBelongTo(llvm::Instruction::And, 1, {kProbe, kSum});
   };
-  ExpectTracked(build, check, /*merges=*/true);
+  auto native = [](const Optimised& o) {
+    return o.NativeOwners({"AND", "BZHI", "BEXTR", "SHL", "SHR"}) == std::set<Tasks>{{kProbe, kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/true);
 }
 
 // What sum computes turns out to be what read had loaded: sum's instructions vanish, and the load stays with
@@ -211,7 +286,10 @@ TEST(Table1, CodeElimination) {
     return o.All(llvm::Instruction::Xor).empty() && o.AllBelongTo(llvm::Instruction::Load, 1, {kRead}) &&
            o.TasksWithCode() == Tasks{kRead};
   };
-  ExpectTracked(build, check, /*merges=*/false);
+  auto native = [](const Optimised& o) {
+    return o.NativeOwners({"XOR"}).empty() && o.NativeOwners({""}) == std::set<Tasks>{{kRead}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false);
 }
 
 // Sum's operands become constants only during optimisation; nothing is left of its computation.
@@ -233,7 +311,10 @@ TEST(Table1, ConstantFolding) {
     return o.All(llvm::Instruction::Mul).empty() && o.AllBelongTo(llvm::Instruction::Add, 1, {kRead}) &&
            o.TasksWithCode() == Tasks{kRead};
   };
-  ExpectTracked(build, check, /*merges=*/false);
+  auto native = [](const Optimised& o) {
+    return o.NativeOwners({"MUL"}).empty() && o.NativeOwners({""}) == std::set<Tasks>{{kRead}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false);
 }
 
 // Probe and sum hash the same key: one multiplication is left, and it is shared.
@@ -255,7 +336,12 @@ TEST(Table1, CommonSubexpression) {
            o.AllBelongTo(llvm::Instruction::Store, 1, {kProbe}) &&
            o.AllBelongTo(llvm::Instruction::LShr, 1, {kSum});
   };
-  ExpectTracked(build, check, /*merges=*/true);
+  auto native = [](const Optimised& o) {
+    return o.NativeOwners({"MUL"}) == std::set<Tasks>{{kProbe, kSum}} &&
+           o.NativeOwnersOfStores() == std::set<Tasks>{{kProbe}} &&
+           o.NativeOwners({"SHR"}) == std::set<Tasks>{{kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/true);
 }
 
 // Both sides of a branch end in the same division, which is moved behind them.
@@ -285,7 +371,8 @@ TEST(Table1, CommonCodeOfTwoBranches) {
     b.CreateRet(phi);
   };
   auto check = [](const Optimised& o) { return o.AllBelongTo(llvm::Instruction::UDiv, 1, {kProbe, kSum}); };
-  ExpectTracked(build, check, /*merges=*/true);
+  auto native = [](const Optimised& o) { return o.NativeOwners({"DIV"}) == std::set<Tasks>{{kProbe, kSum}}; };
+  ExpectTracked(build, check, native, /*merges=*/true);
 }
 
 // A loop of four rounds becomes straight code; each copy belongs to the task of the original.
@@ -309,7 +396,10 @@ TEST(Table1, LoopUnrolling) {
            o.AllBelongTo(llvm::Instruction::UDiv, 4, {kProbe}) &&
            o.AllBelongTo(llvm::Instruction::Store, 4, {kSum});
   };
-  ExpectTracked(build, check, /*merges=*/false);
+  auto native = [](const Optimised& o) {
+    return o.ProbeOwns({"DIV"}) && o.NativeOwnersOfStores() == std::set<Tasks>{{kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false);
 }
 
 // Column-at-a-time work on floating point numbers: the loop is vectorised and interleaved, with a remainder.
@@ -341,7 +431,12 @@ TEST(Table1, VectorisedAndInterleavedLoop) {
            o.AllBelongTo(llvm::Instruction::Load, products.size(), {kRead}) &&
            o.AllBelongTo(llvm::Instruction::Store, products.size(), {kSum});
   };
-  ExpectTracked(build, check, /*merges=*/false);
+  auto native = [](const Optimised& o) {
+    return !o.NativeOwners({"MULPD"}).empty() && o.ProbeOwns({"MULPD", "MULSD"}) &&
+           o.NativeOwners({"ADDPD", "ADDSD"}) == std::set<Tasks>{{kSum}} &&
+           o.NativeOwnersOfStores() == std::set<Tasks>{{kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false);
 }
 
 // Section 5.4: a groupjoin does the work of a join and of a group-by. Its sections keep their operators, down
@@ -373,10 +468,15 @@ TEST(Table1, DataflowGraphOperatorFusion) {
     (*code)->rows().pool().Expand(row.link, ids);
     for (ComponentId id : ids) lines[plan.OwnersAt(2, id, 0)].insert(LineOf(plan, id));
   }
-  EXPECT_THAT(lines[{join}], Contains(HasSubstr("urem")));
-  EXPECT_THAT(lines[{group}], Contains(HasSubstr("sdiv")));
-  EXPECT_THAT(lines[{join}], Not(Contains(HasSubstr("sdiv"))));
-  EXPECT_THAT(lines[{group}], Not(Contains(HasSubstr("urem"))));
+  auto apart = [&](ComponentId of_join, ComponentId of_group) {
+    auto has = [&](ComponentId op, const char* what) {
+      return std::any_of(lines[{op}].begin(), lines[{op}].end(),
+                         [&](const std::string& line) { return line.find(what) != std::string::npos; });
+    };
+    return has(of_join, "urem") && has(of_group, "sdiv") && !has(of_join, "sdiv") && !has(of_group, "urem");
+  };
+  EXPECT_TRUE(apart(join, group));
+  EXPECT_FALSE(apart(group, join)) << "the check would not notice swapped operators";
 }
 
 }  // namespace
