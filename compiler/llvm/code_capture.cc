@@ -35,6 +35,11 @@ void Capture(jitlink::LinkGraph& graph, LoadedCode& out) {
     std::sort(out.functions.begin(), out.functions.end(),
               [](const FunctionRange& a, const FunctionRange& b) { return a.offset < b.offset; });
   }
+  for (const jitlink::Symbol* symbol : graph.external_symbols()) {
+    if (symbol->hasName()) out.imports.push_back({symbol->getName().str()});
+  }
+  std::sort(out.imports.begin(), out.imports.end(),
+            [](const Import& a, const Import& b) { return a.name < b.name; });
   if (auto* frames = graph.findSectionByName(".eh_frame"); frames != nullptr && frames->blocks_size() > 0) {
     out.eh_frame = BytesOf(*frames, out.eh_frame_address);
   }

@@ -18,6 +18,7 @@ struct LoadedCode {
   std::uint64_t eh_frame_address = 0;
   std::string eh_frame;
   std::vector<FunctionRange> functions;
+  std::vector<Import> imports;
 };
 
 // Thread-safe. Links are told apart by the library (JITDylib) that they are made for.

@@ -32,6 +32,9 @@ const std::string& CompiledModule::code() const {
 const std::vector<FunctionRange>& CompiledModule::functions() const {
   return state_->loaded.functions;
 }
+const std::vector<Import>& CompiledModule::imports() const {
+  return state_->loaded.imports;
+}
 const tagging::RowTableBuilder& CompiledModule::rows() const {
   return state_->rows;
 }

@@ -8,6 +8,7 @@
 #include <llvm/ExecutionEngine/Orc/MemoryMapper.h>
 
 #include <atomic>
+#include <set>
 
 #include "compiler/llvm/compiled_module_state.h"
 #include "compiler/llvm/llvm_api.h"
@@ -146,6 +147,7 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
   state_->targets->PutBack(options.level, std::move(*target));
   if (!object) return object.error();
   out->rows = std::move(object->rows);
+  const std::set<std::string> untagged = std::move(object->untagged);
   out->times.lineage = lineage.milliseconds;
 
   auto library = state_->NewLibrary();
@@ -162,6 +164,7 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
     return linked.error();
   }
   out->unload = std::move(unload);
+  for (Import& import : out->loaded.imports) import.untagged = untagged.contains(import.name);
   return std::make_unique<CompiledModule>(std::move(out));
 }
 

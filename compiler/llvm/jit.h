@@ -45,6 +45,13 @@ struct FunctionRange {
   std::uint32_t size = 0;
 };
 
+// A symbol that the code takes from outside itself: a shared function, or one whose call LLVM inserted.
+struct Import {
+  std::string name;
+  bool untagged =
+      false;  // something calls it outside of CallShared and of the calls that LLVM inserts for a task
+};
+
 // Machine code of one module, loaded and ready to run. It is unloaded when this object is destroyed: no
 // thread may be in it then, and tailor_code_unload() must have been called. Immutable, so usable from any
 // thread.
@@ -66,6 +73,9 @@ class CompiledModule {
   std::uint64_t base() const;
   const std::string& code() const;  // a copy of the bytes as loaded
   const std::vector<FunctionRange>& functions() const;
+  // By name. Without a register strategy all are said to be tagged: a slot is written by sections, not by
+  // calls.
+  const std::vector<Import>& imports() const;
   const tagging::RowTableBuilder& rows() const;
   const CompileTimes& times() const;
   OptLevel level() const;

@@ -79,12 +79,13 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
   config->setDisableVerify(true);
   passes.add(config);
   passes.add(machine_info);
+  CompiledObject out;
   if (HasTagRegister(sealed.tags)) {
-    config->insertPass(
-        &llvm::FinalizeISelID,
-        CreateTagRegisterPass(sealed.tags, sealed.tag_sections, [&](const llvm::MachineInstr& call) {
-          return TagOfInsertedCall(sealed, lineage.sets, call);
-        }));
+    auto tag_of = [&](const llvm::MachineInstr& call) {
+      return TagOfInsertedCall(sealed, lineage.sets, call);
+    };
+    config->insertPass(&llvm::FinalizeISelID,
+                       CreateTagRegisterPass(sealed.tags, sealed.tag_sections, tag_of, out.untagged));
   }
   if (sealed.lineage) config->insertPass(&llvm::FinalizeISelID, CreateFusedOwnersPass(lineage));
   if (config->addISelPasses()) return Error{"this target has no instruction selection"};
@@ -105,7 +106,6 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
   passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(*sealed.module);
 
-  CompiledObject out;
   out.object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), sealed.module->getName(),
                                                                /*RequiresNullTerminator=*/false);
   StopwatchAdd time(lineage.milliseconds);

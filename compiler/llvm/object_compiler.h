@@ -5,6 +5,8 @@
 #include <llvm/Target/TargetMachine.h>
 
 #include <memory>
+#include <set>
+#include <string>
 #include <vector>
 
 #include "compiler/llvm/native_lineage.h"
@@ -15,7 +17,8 @@ namespace tailor::jit {
 
 struct CompiledObject {
   std::unique_ptr<llvm::MemoryBuffer> object;
-  tagging::RowTableBuilder rows;  // offsets from the first byte of .text
+  tagging::RowTableBuilder rows;   // offsets from the first byte of .text
+  std::set<std::string> untagged;  // see CreateTagRegisterPass
 };
 
 // Compiles the module in `sealed`; `target` is used by this thread alone. `lineage` holds the sets that

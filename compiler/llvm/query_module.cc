@@ -4,6 +4,7 @@
 
 #include "compiler/llvm/sealer.h"
 #include "compiler/llvm/tag_code.h"
+#include "compiler/llvm/tag_register_pass.h"
 
 namespace tailor::jit {
 
@@ -38,11 +39,7 @@ llvm::AllocaInst* QueryModule::CreateEntryAlloca(llvm::Type* type, const llvm::T
 
 llvm::FunctionCallee QueryModule::DeclareShared(const std::string& name, llvm::FunctionType* type) {
   const bool swift_self = options_.tags == TagStrategy::kSwiftSelf;
-  if (swift_self) {
-    std::vector<llvm::Type*> params(type->param_begin(), type->param_end());
-    params.push_back(builder_->getPtrTy());
-    type = llvm::FunctionType::get(type->getReturnType(), params, type->isVarArg());
-  }
+  type = TaggedType(options_.tags, type);
   llvm::FunctionCallee callee = module_->getOrInsertFunction(name, type);
   if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee()); function && swift_self) {
     function->addParamAttr(static_cast<unsigned>(type->getNumParams() - 1), llvm::Attribute::SwiftSelf);
@@ -54,24 +51,15 @@ llvm::CallInst* QueryModule::CallShared(llvm::FunctionCallee callee, llvm::Array
                                         const llvm::Twine& name) {
   if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
     function->removeFnAttr(llvm::Attribute::Speculatable);
+    function->addFnAttr(kSharedAttribute);
     function->setMemoryEffects(function->getMemoryEffects() | llvm::MemoryEffects::inaccessibleMemOnly());
   }
   if (options_.tags == TagStrategy::kNone || TagsSections(options_)) {
     return builder_->CreateCall(callee, args, name);
   }
-  llvm::Value* tag = builder_->getInt64(ActiveTag());
-  if (options_.tags == TagStrategy::kSwiftSelf) {
-    std::vector<llvm::Value*> all(args.begin(), args.end());
-    all.push_back(llvm::ConstantExpr::getIntToPtr(llvm::cast<llvm::Constant>(tag), builder_->getPtrTy()));
-    llvm::CallInst* call = builder_->CreateCall(callee, all, name);
-    call->addParamAttr(static_cast<unsigned>(args.size()), llvm::Attribute::SwiftSelf);
-    return call;
-  }
-  llvm::Value* before = EntryTag(CurrentFunction());
-  EmitTagWrite(*builder_, options_.tags, nullptr, tag);
-  llvm::CallInst* call = builder_->CreateCall(callee, args, name);
-  EmitTagWrite(*builder_, options_.tags, nullptr, before);
-  return call;
+  llvm::Value* before = options_.tags == TagStrategy::kR15 ? EntryTag(CurrentFunction()) : nullptr;
+  return EmitTaggedCall(*builder_, options_.tags, nullptr, before, builder_->getInt64(ActiveTag()), callee,
+                        args, name);
 }
 
 void QueryModule::RestoreTag() {

@@ -76,6 +76,7 @@ class QueryModule {
   llvm::Module& module() { return *module_; }
   // Everything inserted through it is linked to the active task.
   TrackedBuilder& builder() { return *builder_; }
+  TagStrategy tags() const { return options_.tags; }
   // Which task generates code right now.
   tagging::AbstractionTracker& tasks() { return tasks_; }
 

@@ -7,6 +7,8 @@
 
 #include "compiler/llvm/llvm_api.h"
 
+#include <vector>
+
 namespace tailor::jit {
 namespace {
 
@@ -63,6 +65,30 @@ llvm::Value* EmitTagRead(llvm::IRBuilderBase& builder, TagStrategy strategy, llv
                    : ReadByAssembly(builder);
   TouchesTheRegisterOnly(read);
   return read;
+}
+
+llvm::FunctionType* TaggedType(TagStrategy strategy, llvm::FunctionType* type) {
+  if (strategy != TagStrategy::kSwiftSelf) return type;
+  std::vector<llvm::Type*> params(type->param_begin(), type->param_end());
+  params.push_back(llvm::PointerType::getUnqual(type->getContext()));
+  return llvm::FunctionType::get(type->getReturnType(), params, type->isVarArg());
+}
+
+llvm::CallInst* EmitTaggedCall(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot,
+                               llvm::Value* before, llvm::ConstantInt* tag, llvm::FunctionCallee callee,
+                               llvm::ArrayRef<llvm::Value*> args, const llvm::Twine& name) {
+  if (strategy == TagStrategy::kNone) return builder.CreateCall(callee, args, name);
+  if (strategy == TagStrategy::kSwiftSelf) {
+    std::vector<llvm::Value*> all(args.begin(), args.end());
+    all.push_back(llvm::ConstantExpr::getIntToPtr(tag, builder.getPtrTy()));
+    llvm::CallInst* call = builder.CreateCall(callee, all, name);
+    call->addParamAttr(static_cast<unsigned>(args.size()), llvm::Attribute::SwiftSelf);
+    return call;
+  }
+  EmitTagWrite(builder, strategy, slot, tag);
+  llvm::CallInst* call = builder.CreateCall(callee, args, name);
+  EmitTagWrite(builder, strategy, slot, before);
+  return call;
 }
 
 }  // namespace tailor::jit

@@ -43,11 +43,13 @@ struct TargetNames {
 class TagRegisterPass final : public llvm::MachineFunctionPass {
  public:
   TagRegisterPass(TagStrategy strategy, bool always_live,
-                  std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of)
+                  std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of,
+                  std::set<std::string>& untagged)
       : MachineFunctionPass(id_),
         strategy_(strategy),
         always_live_(always_live),
-        tag_of_(std::move(tag_of)) {}
+        tag_of_(std::move(tag_of)),
+        untagged_(untagged) {}
 
   llvm::StringRef getPassName() const override { return "Tailor tag register"; }
 
@@ -89,11 +91,24 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
                                                                      /*isImp=*/true));
   }
 
+  void NoteCall(const llvm::GlobalValue& callee) {
+    const auto* function = llvm::dyn_cast<llvm::Function>(&callee);
+    if (function == nullptr || !function->isDeclaration() || function->hasFnAttribute(kSharedAttribute))
+      return;
+    untagged_.insert(function->getName().str());
+  }
+
   // Calls of the front end name a function of the module; those of instruction selection name a bare symbol.
   void TagInsertedCall(llvm::MachineFunction& function, llvm::MachineInstr& call, const TargetNames& names) {
-    if (call.getNumOperands() == 0 || !call.getOperand(0).isSymbol()) return;
+    if (call.getNumOperands() == 0) return;
+    const llvm::MachineOperand& callee = call.getOperand(0);
+    if (callee.isGlobal()) NoteCall(*callee.getGlobal());
+    if (!callee.isSymbol()) return;
     const std::uint64_t tag = tag_of_(call);
-    if (tag == 0) return;
+    if (tag == 0) {
+      untagged_.insert(callee.getSymbolName());
+      return;
+    }
     llvm::MachineBasicBlock& block = *call.getParent();
     const auto& instructions = *function.getSubtarget().getInstrInfo();
     const llvm::DebugLoc location = call.getDebugLoc();
@@ -118,6 +133,7 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
   TagStrategy strategy_;
   bool always_live_;
   std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of_;
+  std::set<std::string>& untagged_;
 };
 
 char TagRegisterPass::id_ = 0;
@@ -125,8 +141,9 @@ char TagRegisterPass::id_ = 0;
 }  // namespace
 
 llvm::MachineFunctionPass* CreateTagRegisterPass(
-    TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of) {
-  return new TagRegisterPass(strategy, always_live, std::move(tag_of));
+    TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of,
+    std::set<std::string>& untagged) {
+  return new TagRegisterPass(strategy, always_live, std::move(tag_of), untagged);
 }
 
 }  // namespace tailor::jit

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
+#include <string>
 
 #include "compiler/llvm/tag_strategy.h"
 
@@ -25,7 +27,13 @@ namespace tailor::jit {
 //
 // Must be inserted after FinalizeISel, before the selection passes are added to the pass manager; later it is
 // silently ignored. The pass manager owns it.
+//
+// Names of outside functions that are called under no tag of their own (not through CallShared, whose
+// functions have the attribute kSharedAttribute, and without a task where LLVM inserted the call) are added
+// to `untagged`.
+inline constexpr char kSharedAttribute[] = "tailor-shared";
 llvm::MachineFunctionPass* CreateTagRegisterPass(
-    TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of);
+    TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of,
+    std::set<std::string>& untagged);
 
 }  // namespace tailor::jit

@@ -22,10 +22,10 @@ enum class How : std::uint8_t {
 // Why a sample is unattributed. Stored: never renumber.
 enum class Reason : std::uint8_t {
   kNone = 0,
-  kNotRegistered = 1,  // its process never registered
+  kNotRegistered = 1,  // no agent spoke for its process then
   kUnknownUserCode = 2,
   kUnknownKernel = 3,   // kernel mode, and nothing says on whose behalf
-  kTagCheckFailed = 4,  // a tag-like value whose check does not fit
+  kTagCheckFailed = 4,  // something was where the tag is kept, but no tag
   kTagPlanNotLive = 5,
   kNoRegisters = 6,  // the sample carries neither user IP nor registers
 };

@@ -91,6 +91,13 @@ Result<registration::ActivityRecords> decode(const v1::PeerActivity& in) {
   return out;
 }
 
+session::KnownProcess decode(const v1::KnownProcess& in) {
+  session::KnownProcess out{get_process(in.process()), in.comm(), in.cgroup()};
+  out.agent_thread = in.agent_thread();
+  for (const v1::MappedFile& file : in.mapped_files()) out.mappings.push_back(store::decode(file));
+  return out;
+}
+
 registration::PeerGone decode(const v1::PeerGone& in) {
   return {in.connection(), get_process(in.process()), static_cast<registration::GoneReason>(in.reason()),
           in.detail()};
@@ -188,8 +195,7 @@ Status deliver(const v1::JournalRecord& record, session::Input& input) {
                              record.agent_dropped().messages());
       return Ok{};
     case v1::JournalRecord::kKnownProcess:
-      input.on_known_process({get_process(record.known_process().process()), record.known_process().comm(),
-                              record.known_process().cgroup()});
+      input.on_known_process(decode(record.known_process()));
       return Ok{};
     case v1::JournalRecord::kRing: {
       auto layout = decode(record.ring());

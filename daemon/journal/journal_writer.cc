@@ -56,6 +56,9 @@ void JournalWriter::on_perf_clock(const clock::Conversion& line) {
 
 void JournalWriter::on_known_process(const session::KnownProcess& process) {
   v1::KnownProcess& out = *next().mutable_known_process();
+  out.set_agent_thread(process.agent_thread);
+  for (const store::MappingRecord& mapping : process.mappings)
+    store::encode(mapping, *out.add_mapped_files());
   store::set_process(*out.mutable_process(), process.process);
   out.set_comm(process.comm);
   out.set_cgroup(process.cgroup);

@@ -178,6 +178,7 @@ std::uint64_t ProcessState::tag_key_at(TimeNs time) const {
 }
 
 ThreadContext ProcessState::context_at(std::int32_t tid, TimeNs time) const {
+  if (tid == agent_thread_ && tid != 0) return {.component = kAgentComponent};
   const auto found = threads_.find(tid);
   return found == threads_.end() ? ThreadContext{} : found->second.at(time);
 }

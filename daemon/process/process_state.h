@@ -26,6 +26,13 @@
 
 namespace tailor::process {
 
+// The engine component that the agent itself is. Engines declare far smaller numbers.
+inline constexpr std::uint32_t kAgentComponent = 0xFFFF'FFFF;
+inline constexpr const char* kAgentComponentName = "tailor agent";
+// What the agent calls its thread (agent/sender.cc).
+inline constexpr const char* kAgentThreadName = "tailor-agent";
+inline constexpr const char* kAgentLibrary = "/libtailor_agent.so";  // and its version
+
 class ProcessState {
  public:
   ProcessState(ProcessId id, const Limits& limits);
@@ -63,6 +70,15 @@ class ProcessState {
   // The region that held `address` at `time`, NULL: none. Times of questions grow.
   const Region* region_at(std::uint64_t address, TimeNs time) { return regions_.find(address, time); }
 
+  // That thread is the agent's own: what it does is kAgentComponent's.
+  void set_agent_thread(std::int32_t tid) { agent_thread_ = tid; }
+
+  // And that range is its code: the shared library, where the engine uses that one.
+  void set_agent_code(std::uint64_t begin, std::uint64_t bytes) {
+    agent_code_ = begin;
+    agent_code_bytes_ = bytes;
+  }
+
   // Everything up to `watermark` was attributed.
   void trim(TimeNs watermark);
 
@@ -78,7 +94,9 @@ class ProcessState {
     return plans_.find(slot, generation, time);
   }
   ThreadContext context_at(std::int32_t tid, TimeNs time) const;
-  std::uint32_t component_of_code(std::uint64_t address) const { return ranges_.find(address); }
+  std::uint32_t component_of_code(std::uint64_t address) const {
+    return address - agent_code_ < agent_code_bytes_ ? kAgentComponent : ranges_.find(address);
+  }
 
   // What it holds, for the bounds and the status.
   std::size_t code_objects() const { return code_.size(); }
@@ -103,6 +121,8 @@ class ProcessState {
   ProcessId id_;
   Limits limits_;
   std::uint64_t connection_ = 0;
+  std::int32_t agent_thread_ = 0;
+  std::uint64_t agent_code_ = 0, agent_code_bytes_ = 0;
   std::vector<Agent> agents_;
   PlanIndex plans_;
   CodeIndex code_;

@@ -13,11 +13,6 @@ constexpr NoOwner kPrologue = {"prologue", "set-up code of generated functions"}
 constexpr NoOwner kUnmapped = {"unmapped", "generated code of unknown origin"};
 constexpr NoOwner kNoOperator = {"no_operator", "generated code that no operator owns"};
 
-bool selected(const Selection& selection, const CellKey& key) {
-  return (!selection.process || key.process == *selection.process) &&
-         (selection.executions.empty() || selection.executions.contains({key.process, key.execution}));
-}
-
 NoOwner no_operator(attribute::Quality quality) {
   if (quality == attribute::Quality::kPrologue) return kPrologue;
   if (quality == attribute::Quality::kUnmapped) return kUnmapped;
@@ -87,6 +82,11 @@ void classify(const Profile& profile, LineageCache& lineages, Cost& cost) {
 
 }  // namespace
 
+bool selected(const Selection& selection, ProcessId process, ExecutionHandle execution) {
+  return (!selection.process || process == *selection.process) &&
+         (selection.executions.empty() || selection.executions.contains({process, execution}));
+}
+
 void Amount::add(const Cell& cell, const CellKey& key, double part, bool is_shared) {
   const double part_weight = cell.weight * part;
   samples += static_cast<double>(cell.samples) * part;
@@ -108,7 +108,7 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
                    const std::function<void(const Cost&)>& use) {
   LineageCache lineages(profile);
   for (const auto& [key, cell] : profile.cells()) {
-    if (key.source != source || !selected(selection, key)) continue;
+    if (key.source != source || !selected(selection, key.process, key.execution)) continue;
     Cost cost{key, cell};
     classify(profile, lineages, cost);
     use(cost);
@@ -118,7 +118,7 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
 std::map<std::uint16_t, Cell> totals_by_source(const Profile& profile, const Selection& selection) {
   std::map<std::uint16_t, Cell> totals;
   for (const auto& [key, cell] : profile.cells()) {
-    if (!selected(selection, key)) continue;
+    if (!selected(selection, key.process, key.execution)) continue;
     Cell& total = totals[key.source];
     total.samples += cell.samples;
     total.weight += cell.weight;

@@ -46,6 +46,9 @@ struct Cost {
   NoOwner reason = {};                           // kUnattributed; kPlan: of the part that no operator owns
 };
 
+// Whether the selection has samples of that process and execution.
+bool selected(const Selection& selection, ProcessId process, ExecutionHandle execution);
+
 // Calls `use` for every cell of the selection's source. References are valid during the call.
 void for_each_cost(const Profile& profile, const Selection& selection, std::uint16_t source,
                    const std::function<void(const Cost&)>& use);

@@ -8,6 +8,8 @@
 namespace tailor::query {
 namespace {
 
+constexpr std::size_t kMostPlaces = 100;
+
 using PlanKey = InProcess<PlanId>;
 
 // Sums per plan while the cells pass by.
@@ -250,6 +252,9 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   add_rows(profile, sums, scale, report);
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
+  }
+  for (const Place& place : unattributed_places(profile, selection, *source, kMostPlaces)) {
+    report.unattributed_places.emplace_back(place, scale(place.amount));
   }
   report.evidence = gather_evidence(profile, selection, *source);
   if (report.source.unit != capture::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);

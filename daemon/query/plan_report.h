@@ -8,6 +8,7 @@
 #include "daemon/query/costs.h"
 #include "daemon/query/evidence.h"
 #include "daemon/query/interval.h"
+#include "daemon/query/places.h"
 #include "daemon/query/profile.h"
 #include "daemon/query/waits.h"
 #include "proto/base/result.h"
@@ -91,6 +92,7 @@ struct PlanReport {
   std::vector<PlanPart> plans;           // most expensive first
   std::vector<NamedRow> component_rows;  // most expensive first, as are the next
   std::vector<NamedRow> unattributed_rows;
+  std::vector<std::pair<Place, Share95>> unattributed_places;  // the first hundred
   Evidence evidence;
   std::optional<WaitLane> off_cpu;  // where it was recorded and is not the report itself
   std::vector<std::pair<capture::Source, Cell>> other_sources;  // with samples, not in this report

@@ -16,6 +16,16 @@ auto* find_or_null(const Map& map, const Key& key) {
   return it == map.end() ? nullptr : &it->second;
 }
 
+// Addresses beyond so many are not told apart: random jumps must not fill the memory of who reads the
+// profile.
+constexpr std::size_t kMaxPlaces = 1u << 18;
+
+PlaceKey place_of(const store::SampleRecord& s) {
+  const attribute::Attribution& a = s.attribution;
+  const bool user = s.mode == capture::Mode::kUser;
+  return {s.process, a.execution, s.source, a.reason, a.kernel, user ? s.ip : s.user_ip};
+}
+
 void count(Cell& cell, std::uint64_t sample_weight) {
   const auto weight = static_cast<double>(sample_weight);
   ++cell.samples;
@@ -81,6 +91,11 @@ void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
     if (options_.keep_samples) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
       data_->samples.push_back({sample.time, sample.tid, sample.weight, &key});
+    }
+    if (sample.attribution.how == attribute::How::kUnattributed) {
+      PlaceKey place = place_of(sample);
+      if (data_->places.size() >= kMaxPlaces) place.address = 0;
+      count(data_->places[place], sample.weight);
     }
     data_->last_time = std::max(data_->last_time, sample.time);
   }
@@ -176,6 +191,15 @@ const std::string* Profile::attachment(ProcessId process, PlanId id, std::string
     return find_or_null(data_->attachments, InProcess<std::string>{process, attachment.sha256()});
   }
   return nullptr;
+}
+
+const store::MappingRecord* Profile::mapping(ProcessId process, std::uint64_t address) const {
+  const auto* all = find_or_null(data_->mappings, process);
+  if (all == nullptr) return nullptr;
+  const auto found = std::find_if(all->rbegin(), all->rend(), [&](const store::MappingRecord& mapping) {
+    return address >= mapping.begin && address - mapping.begin < mapping.size;
+  });
+  return found == all->rend() ? nullptr : &*found;
 }
 
 std::string Profile::engine_component_name(ProcessId process, std::uint32_t id) const {

@@ -30,6 +30,18 @@ struct TimedSample {
   const CellKey* key = nullptr;  // of its cell
 };
 
+// Where unattributed samples were: those of one reason at one address, of user code or of the user code that
+// had entered the kernel; 0 where it is not known.
+struct PlaceKey {
+  ProcessId process;
+  ExecutionHandle execution = 0;
+  std::uint16_t source = 0;
+  attribute::Reason reason = attribute::Reason::kNone;
+  bool kernel = false;
+  std::uint64_t address = 0;
+  auto operator<=>(const PlaceKey&) const = default;
+};
+
 struct CodeInfo {
   PlanId plan = 0;
   std::string name, tier;
@@ -62,6 +74,9 @@ class Profile {
   // By begin.
   const std::vector<store::ExecutionRecord>& executions() const { return data_->executions; }
   const std::map<CellKey, Cell>& cells() const { return *cells_; }
+  const std::map<PlaceKey, Cell>& places() const { return data_->places; }
+  // What the process had mapped at the address, or had last; NULL if nothing is known of it.
+  const store::MappingRecord* mapping(ProcessId process, std::uint64_t address) const;
   // The one of process {} is that of the rings.
   const std::map<ProcessId, store::Accounting>& accounting() const { return data_->accounting; }
   const store::ReadReport& read_report() const { return data_->read; }
@@ -99,6 +114,8 @@ class Profile {
     std::map<CellKey, Cell> cells;
     std::vector<TimedSample> samples;
     std::vector<store::ActivityRecord> marks;
+    std::map<PlaceKey, Cell> places;
+    std::map<ProcessId, std::vector<store::MappingRecord>> mappings;  // in the order in which they were made
     std::map<ProcessId, store::Accounting> accounting;
     store::ReadReport read;
     store::SaidLoss loss;
@@ -122,6 +139,9 @@ class ProfileLoader : public store::ProfileSink {
   void on_process(const store::ProcessRecord& process) override;
   void on_thread(ProcessId, std::int32_t, const std::string&) override {}
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
+  void on_mapping(const store::MappingRecord& mapping) override {
+    data_->mappings[mapping.process].push_back(mapping);
+  }
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;

@@ -153,6 +153,12 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   for (const NamedRow& row : report.component_rows) out["component_rows"].push_back(named_json(row));
   out["unattributed_rows"] = Json::array();
   for (const NamedRow& row : report.unattributed_rows) out["unattributed_rows"].push_back(named_json(row));
+  out["unattributed_places"] = Json::array();
+  for (const auto& [place, cost] : report.unattributed_places) {
+    Json row = {{"reason", word(place.reason).key}, {"where", place.where}, {"kernel", place.kernel}};
+    add_cost(row, cost);
+    out["unattributed_places"].push_back(row);
+  }
   out["other_sources"] = Json::array();
   for (const auto& [source, total] : report.other_sources) {
     Json other = source_json(source);

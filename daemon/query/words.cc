@@ -7,13 +7,13 @@ Word word(attribute::Reason reason) {
     case attribute::Reason::kNone:
       return {"no_reason", "no reason given"};
     case attribute::Reason::kNotRegistered:
-      return {"not_registered", "process that never registered"};
+      return {"not_registered", "process that was not registered then"};
     case attribute::Reason::kUnknownUserCode:
       return {"unknown_user_code", "user code that is neither generated nor tagged"};
     case attribute::Reason::kUnknownKernel:
       return {"unknown_kernel", "kernel, on nobody's known behalf"};
     case attribute::Reason::kTagCheckFailed:
-      return {"tag_check_failed", "register held no valid tag"};
+      return {"tag_check_failed", "user code that is neither generated nor tagged (register in other use)"};
     case attribute::Reason::kTagPlanNotLive:
       return {"tag_plan_not_live", "tag of a plan that was not loaded then"};
     case attribute::Reason::kNoRegisters:

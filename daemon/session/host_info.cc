@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
+#include "daemon/process/process_state.h"
 #include "daemon/registration/peer_process.h"
 
 namespace tailor::session {
@@ -62,6 +68,33 @@ std::string cgroup_of(const os::Os& os, std::int32_t pid) {
     if (line.starts_with(kUnified)) return line.substr(kUnified.size());
   }
   return {};
+}
+
+std::vector<store::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
+  std::vector<store::MappingRecord> mappings;
+  std::ifstream maps(os.proc() / std::to_string(process.pid) / "maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::uint64_t begin = 0, end = 0, offset = 0;
+    char protection[5] = {};
+    int path = 0;
+    const int fields = std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &begin,
+                                   &end, protection, &offset, &path);
+    if (fields < 4 || path <= 0 || protection[2] != 'x' || end <= begin) continue;
+    std::string name = line.substr(std::min(static_cast<std::size_t>(path), line.size()));
+    if (!name.empty()) mappings.push_back({process, kTimeMin, begin, end - begin, offset, std::move(name)});
+  }
+  return mappings;
+}
+
+KnownProcess known_process(const os::Os& os, ProcessId process) {
+  KnownProcess known{process, comm_of(os, process.pid), cgroup_of(os, process.pid), mappings_of(os, process)};
+  std::error_code gone;
+  const std::filesystem::path tasks = os.proc() / std::to_string(process.pid) / "task";
+  for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
+    if (content(task.path() / "comm") != std::string(process::kAgentThreadName) + "\n") continue;
+    known.agent_thread = std::atoi(task.path().filename().c_str());
+  }
+  return known;
 }
 
 Result<ProcessId> identify(const os::Os& os, std::int32_t pid) {

@@ -2,6 +2,9 @@
 // what a replay makes again. Nothing else reaches the pipeline: no clock, no file, no random number.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "daemon/capture/ring_chunk.h"
 #include "daemon/clock/conversion.h"
 #include "daemon/registration/events.h"
@@ -14,7 +17,9 @@ namespace tailor::session {
 struct KnownProcess {
   ProcessId process;
   std::string comm;
-  std::string cgroup;  // path in the unified hierarchy; "" unknown
+  std::string cgroup = {};                          // path in the unified hierarchy; "" unknown
+  std::vector<store::MappingRecord> mappings = {};  // that it had by then
+  std::int32_t agent_thread = 0;                    // the agent's own, 0: none yet
 };
 
 // One thread. Times of events are those of their sources; `now` is CLOCK_MONOTONIC_RAW.

@@ -109,7 +109,7 @@ Result<LiveSession::SampledProcess> LiveSession::sample_process(const KnownProce
   run([&] {
     known.registered = is_registered(process.process);
     if (is_sampled(process.process)) return;
-    result = sample(process, options);
+    result = sample(known_process(os_, process.process), options);
     if (!result.ok()) return;
     sampled_.back().on_request = true;
     if (known.registered) return;
@@ -458,7 +458,9 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
   }
   if (!fallback.empty()) attached->notes.push_back(fallback);
   if (!note.empty()) attached->notes.push_back(note);
-  input_.on_known_process({process.process, process.comm, cgroup_of(os_, process.process.pid)});
+  KnownProcess known = process;
+  known.cgroup = cgroup_of(os_, process.process.pid);
+  input_.on_known_process(known);
   if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
   notes_ = attached->notes;
   tell_recording(process.process);
@@ -489,7 +491,13 @@ bool LiveSession::is_registered(ProcessId process) {
 // "" if the process is sampled, else why not.
 std::string LiveSession::sample_registered(const registration::PeerConnected& event) {
   if (is_sampled(event.process)) return {};
-  Status sampled = sample({event.process, comm_of(os_, event.process.pid)}, options_.capture);
+  if (event.hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) {
+    on_problem_(
+        {event.process,
+         "it keeps tags in memory slots, which no way of sampling here reads: shared code has no tag, and is "
+         "told by call stacks where they are sampled (docs/tags.md)"});
+  }
+  Status sampled = sample(known_process(os_, event.process), options_.capture);
   if (sampled.ok()) return {};
   not_sampled_[event.process] = sampled.error().message;
   on_problem_({event.process, sampled.error().message});

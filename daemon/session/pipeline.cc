@@ -53,6 +53,10 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
+  for (const store::MappingRecord& mapping : process.mappings) tell_mapping(entry, mapping);
+  if (process.agent_thread == 0) return;
+  entry.state.set_agent_thread(process.agent_thread);
+  name_agent(entry);
 }
 
 void Pipeline::on_ring(const capture::RingLayout& layout) {
@@ -204,6 +208,8 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
       return;
     case capture::Kind::kComm:
       return name_thread(batch, event);
+    case capture::Kind::kMmap:
+      return mapped(batch, event);
     case capture::Kind::kFork:
       if (event.pid != event.parent_pid) process_started(event);
       return;
@@ -260,7 +266,36 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
     entry->record.comm = name;
     entry->record_changed = true;
   }
+  if (name == process::kAgentThreadName && event.tid != event.pid) {
+    entry->state.set_agent_thread(event.tid);
+    name_agent(*entry);
+  }
   sink_.on_thread(entry->id(), event.tid, name);
+}
+
+// What the agent costs is not the engine's, and is known by its thread and its library.
+void Pipeline::name_agent(ProcessEntry& entry) {
+  sink_.on_component(entry.id(), process::kAgentComponent, process::kAgentComponentName);
+}
+
+// Executable files only: generated code is registered, and data is never an address of code.
+void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) {
+  const std::string_view path = batch.text_of(event);
+  if (!event.flag_executable || path.empty() || path.starts_with("//")) return;
+  ProcessEntry* entry = owner(event.pid, event.time);
+  if (entry == nullptr) return;
+  tell_mapping(*entry,
+               {entry->id(), event.time, event.address, event.size, event.page_offset, std::string(path)});
+}
+
+// A process that maps code without end fills no profile.
+void Pipeline::tell_mapping(ProcessEntry& entry, const store::MappingRecord& mapping) {
+  if (entry.mappings >= options_.limits.mappings) return;
+  ++entry.mappings;
+  sink_.on_mapping(mapping);
+  if (mapping.path.rfind(process::kAgentLibrary) == std::string::npos) return;
+  entry.state.set_agent_code(mapping.begin, mapping.size);
+  name_agent(entry);
 }
 
 // The child may be known already: its agent speaks through a socket, which is faster than a ring.

@@ -88,6 +88,9 @@ class Pipeline : public Input {
   // `wait`: of time off the CPU.
   void sample(const capture::Batch& batch, capture::Event& event, bool wait = false);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
+  void name_agent(ProcessEntry& entry);
+  void mapped(const capture::Batch& batch, const capture::Event& event);
+  void tell_mapping(ProcessEntry& entry, const store::MappingRecord& mapping);
   void process_started(const capture::Event& event);
   void thread_ended(const capture::Event& event);
   ProcessEntry* owner(std::int32_t pid, TimeNs time);

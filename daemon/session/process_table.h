@@ -43,6 +43,7 @@ struct ProcessEntry {
   std::map<ExecutionHandle, store::ExecutionRecord> running;
   std::set<ExecutionHandle> said_again;
   std::set<std::uint32_t> region_kinds;
+  std::size_t mappings = 0;  // told
 };
 
 // One thread. Entries stay where they are until trim() removes them.

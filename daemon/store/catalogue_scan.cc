@@ -19,6 +19,7 @@ class ScanSink : public ProfileSink {
   void on_process(const ProcessRecord& v) override { process_entry(v.process); }
   void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }
   void on_component(ProcessId p, std::uint32_t, const std::string&) override { process_entry(p); }
+  void on_mapping(const MappingRecord& v) override { process_entry(v.process); }
   void on_region_kind(ProcessId p, const v1::RegionKind&) override { process_entry(p); }
   void on_code_unload(ProcessId p, TimeNs, CodeId) override { process_entry(p); }
   void on_plan(ProcessId p, TimeNs, const v1::Plan& plan) override {

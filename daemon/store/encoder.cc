@@ -52,6 +52,10 @@ void ProfileEncoder::on_component(ProcessId process, std::uint32_t id, const std
   component.set_name(to_utf8(name));
 }
 
+void ProfileEncoder::on_mapping(const MappingRecord& mapping) {
+  encode(mapping, *add_meta(mapping.path.size()).mutable_mapped_file());
+}
+
 void ProfileEncoder::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
   v1::ProcessRegionKind& record = *add_meta(kind.name().size()).mutable_region_kind();
   set_process(*record.mutable_process(), process);

@@ -144,6 +144,19 @@ Result<ExecutionRecord> decode(const v1::Execution& in) {
   return out;
 }
 
+void encode(const MappingRecord& in, v1::MappedFile& out) {
+  set_process(*out.mutable_process(), in.process);
+  out.set_time(in.time);
+  out.set_begin(in.begin);
+  out.set_size(in.size);
+  out.set_file_offset(in.file_offset);
+  out.set_path(to_utf8(in.path));
+}
+
+MappingRecord decode(const v1::MappedFile& in) {
+  return {get_process(in.process()), in.time(), in.begin(), in.size(), in.file_offset(), in.path()};
+}
+
 void encode(const Accounting& in, v1::ProcessAccounting& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_received(in.received);

@@ -18,12 +18,14 @@ ProcessId get_process(const v1::ProcessRef& in);
 void encode(const RecordingInfo& in, v1::Recording& out);
 void encode(const ProcessRecord& in, v1::ProcessInfo& out);
 void encode(const ExecutionRecord& in, v1::Execution& out);
+void encode(const MappingRecord& in, v1::MappedFile& out);
 void encode(const Accounting& in, v1::ProcessAccounting& out);
 
 // These take any message that protobuf accepts; values out of range fail with a sentence.
 Result<RecordingInfo> decode(const v1::Recording& in);
 Result<ProcessRecord> decode(const v1::ProcessInfo& in);
 Result<ExecutionRecord> decode(const v1::Execution& in);
+MappingRecord decode(const v1::MappedFile& in);
 Result<Accounting> decode(const v1::ProcessAccounting& in);
 
 }  // namespace tailor::store

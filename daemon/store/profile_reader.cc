@@ -46,6 +46,9 @@ bool deliver_record(const v1::MetaRecord& record, ProfileSink& sink, SaidLoss& l
       sink.on_component(get_process(record.component().process()), record.component().id(),
                         record.component().name());
       return true;
+    case v1::MetaRecord::kMappedFile:
+      sink.on_mapping(decode(record.mapped_file()));
+      return true;
     case v1::MetaRecord::kRegionKind:
       sink.on_region_kind(get_process(record.region_kind().process()), record.region_kind().kind());
       return true;

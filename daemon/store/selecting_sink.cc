@@ -21,6 +21,10 @@ void SelectingSink::on_component(ProcessId process, std::uint32_t id, const std:
   if (process == process_) out_.on_component(process, id, name);
 }
 
+void SelectingSink::on_mapping(const MappingRecord& mapping) {
+  if (mapping.process == process_) out_.on_mapping(mapping);
+}
+
 void SelectingSink::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
   if (process == process_) out_.on_region_kind(process, kind);
 }

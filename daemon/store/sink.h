@@ -86,6 +86,16 @@ struct ActivityRecord {
   std::uint64_t a = 0, b = 0;
 };
 
+// Executable memory of a process and the file it shows, from `time` on; addresses that an earlier mapping had
+// are now this one's.
+struct MappingRecord {
+  ProcessId process;
+  TimeNs time = 0;
+  std::uint64_t begin = 0, size = 0;
+  std::uint64_t file_offset = 0;  // of `begin`
+  std::string path;               // as the process saw it, or the kernel's word in brackets ("[vdso]")
+};
+
 // Totals of one process (or of the ring, process = {}) since the recording began; they add up:
 // received = attributed + unattributed + filtered + late.
 struct Accounting {
@@ -118,6 +128,8 @@ class ProfileSink {
   virtual void on_process(const ProcessRecord& process) = 0;
   virtual void on_thread(ProcessId process, std::int32_t tid, const std::string& name) = 0;
   virtual void on_component(ProcessId process, std::uint32_t id, const std::string& name) = 0;
+  // For whoever names addresses; others need not listen.
+  virtual void on_mapping(const MappingRecord& /*mapping*/) {}
   virtual void on_region_kind(ProcessId process, const tailor::v1::RegionKind& kind) = 0;
   virtual void on_plan(ProcessId process, TimeNs loaded, const tailor::v1::Plan& plan) = 0;
   virtual void on_code(ProcessId process, TimeNs loaded, const tailor::v1::CodeObject& code) = 0;

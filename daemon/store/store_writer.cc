@@ -169,6 +169,11 @@ void StoreWriter::on_component(ProcessId process, std::uint32_t id, const std::s
   dictionary().on_component(process, id, name);
 }
 
+void StoreWriter::on_mapping(const MappingRecord& mapping) {
+  notes_.entry({mapping.process, EntryKind::kProcess, 0}, "");
+  dictionary().on_mapping(mapping);
+}
+
 void StoreWriter::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
   notes_.entry({process, EntryKind::kProcess, 0}, "");
   dictionary().on_region_kind(process, kind);

@@ -28,6 +28,7 @@ class TextSink : public store::ProfileSink {
   void on_component(ProcessId p, std::uint32_t id, const std::string& name) override {
     records.push_back(fmt::format("component {} {} {}", p.pid, id, name));
   }
+  void on_mapping(const store::MappingRecord& v) override { record<v1::MappedFile>("mapping", v); }
   void on_region_kind(ProcessId p, const v1::RegionKind& kind) override {
     records.push_back(fmt::format("region kind {} {}", p.pid, kind.ShortDebugString()));
   }

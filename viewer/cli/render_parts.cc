@@ -57,6 +57,23 @@ std::string damage_text(const query::Profile& profile) {
   return out;
 }
 
+// The functions in which nobody's samples are, those worth a line.
+std::string places_lines(const query::PlanReport& report, const Terminal& terminal) {
+  constexpr std::size_t kMost = 5;
+  constexpr double kLeastShare = 0.0005;
+  std::string out;
+  for (std::size_t i = 0; i < report.unattributed_places.size() && i < kMost; ++i) {
+    const auto& [place, cost] = report.unattributed_places[i];
+    if (cost.share < kLeastShare) break;
+    const std::string line =
+        fmt::format("{}  in {}{}: {}", pad_left(percent(cost.share), kShareWidth),
+                    place.kernel ? "the kernel, from " : "", escape_line(place.where, terminal.ascii),
+                    query::word(place.reason).text);
+    out += terminal.dim(cut("    " + line, terminal.width, terminal.ascii)) + "\n";
+  }
+  return out;
+}
+
 std::string plural(std::uint64_t n, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", grouped(n), n == 1 ? one : many);
 }
@@ -124,6 +141,7 @@ std::string sum_section(const query::PlanReport& report, const Terminal& termina
       sum_line(report.components, "engine components", rows_text(report.component_rows, terminal), terminal);
   out +=
       sum_line(report.unattributed, "unattributed", rows_text(report.unattributed_rows, terminal), terminal);
+  out += places_lines(report, terminal);
   const double kernel = report.total.weight > 0 ? report.all.amount.kernel / report.total.weight : 0;
   const std::string whole =
       fmt::format("= {} in {}, of which in the kernel {}", weight_text(report.total.weight, report.source),

@@ -40,6 +40,7 @@ Compilation::Compilation(const Plan& plan, tagging::DictionaryBuilder& dictionar
       options_(std::move(options)),
       to_tasks_(dictionary, kOperatorLevel, kTaskLevel) {
   program_.shared.AddBytes(16);  // locals, workers
+  program_.local.AddBytes(16);   // slot, and where there is none
   program_.instrumented = options_.instrument;
   if (options_.instrument) cost_of_reading_ = CostOfReading();
 }
@@ -203,6 +204,8 @@ void Compilation::GenerateSource(ComponentId task, std::function<std::uint64_t(c
   function->addParamAttr(0, llvm::Attribute::NoAlias);
   function->addParamAttr(1, llvm::Attribute::NoAlias);
   RunTask(task, [&] {
+    if (module_.tags() == jit::TagStrategy::kMemorySlot)
+      module_.SetSlot(ir.CreateLoad(ir.getPtrTy(), LocalPointer(kLocalSlotOffset), "slot"));
     if (options_.instrument) {
       last_cycles_ = module_.CreateEntryAlloca(ir.getInt64Ty(), "last_cycles");
       ir.CreateStore(ir.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}), last_cycles_);

@@ -138,5 +138,9 @@ struct Program {
 // The first words of the two blocks.
 inline constexpr std::size_t kSharedLocalsOffset = 0;   // std::byte**: the workers' local blocks
 inline constexpr std::size_t kSharedWorkersOffset = 8;  // u64
+// u64*: where the thread that works with this local block keeps its tag (TagStrategy::kMemorySlot), and a u64
+// for threads without a slot.
+inline constexpr std::size_t kLocalSlotOffset = 0;
+inline constexpr std::size_t kLocalNoSlotOffset = 8;
 
 }  // namespace tailor::weft

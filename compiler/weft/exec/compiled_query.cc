@@ -117,7 +117,7 @@ Status CompiledQuery::AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptL
 }
 
 std::uint64_t CompiledQuery::Tag(ComponentId operator_id, ComponentId task) const {
-  if (settings_.tags != jit::TagStrategy::kR15) return 0;
+  if (settings_.tags == jit::TagStrategy::kNone) return 0;
   return tailor_tag(&ids_, operator_id, task);
 }
 

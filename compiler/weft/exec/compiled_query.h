@@ -76,7 +76,9 @@ class CompiledQuery {
   const PrepareTimes& times() const { return times_; }
   // The operator a task belongs to.
   ComponentId OperatorOf(ComponentId task) const { return task_operators_[task]; }
-  // 0 where tags are not kept in r15. A task of 0 names the operator alone.
+  // As <tailor/tag_scope.h> wants it.
+  std::uint32_t tag_strategy() const { return static_cast<std::uint32_t>(settings_.tags); }
+  // 0 without tags. A task of 0 names the operator alone.
   std::uint64_t Tag(ComponentId operator_id, ComponentId task) const;
 
  private:

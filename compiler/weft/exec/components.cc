@@ -6,7 +6,8 @@ namespace tailor::weft {
 namespace {
 
 constexpr std::array kNames = {"load",          "parse and optimise", "generate code", "compile",
-                               "register plan", "schedule",           "memory",        "output"};
+                               "register plan", "schedule",           "memory",        "output",
+                               "session"};
 
 const std::array<std::uint32_t, kNames.size()>& Numbers() {
   static const auto numbers = [] {

@@ -8,7 +8,7 @@
 
 namespace tailor::weft {
 
-enum class EngineWork { kLoad, kPlan, kGenerate, kCompile, kRegister, kSchedule, kMemory, kOutput };
+enum class EngineWork { kLoad, kPlan, kGenerate, kCompile, kRegister, kSchedule, kMemory, kOutput, kSession };
 
 // The calling thread does this work while the scope lives; scopes nest.
 class WorkScope {

@@ -1,5 +1,6 @@
 #include "compiler/weft/exec/execution.h"
 
+#include <tailor/tag_scope.h>
 #include <x86intrin.h>
 
 #include <cstring>
@@ -9,7 +10,6 @@
 
 #include "compiler/weft/codegen/row_layout.h"
 #include "compiler/weft/exec/components.h"
-#include "compiler/weft/exec/tag_register.h"
 #include "compiler/weft/runtime/query_error.h"
 #include "compiler/weft/runtime/tuple_buffer.h"
 
@@ -30,7 +30,7 @@ class StateBlock {
   ~StateBlock() {
     for (std::size_t i = made_; i-- > 0;) {
       const StateLayout::Object& object = layout_.objects()[i];
-      TagScope scope(query_.Tag(object.owner, 0));
+      TagScope scope(query_.tag_strategy(), query_.Tag(object.owner, 0));
       object.destroy(memory_ + object.offset);
     }
     frame_.account->Free(memory_, layout_.size());
@@ -42,7 +42,7 @@ class StateBlock {
   std::byte* Make() {
     memory_ = static_cast<std::byte*>(frame_.account->AllocateZeroed(layout_.size(), layout_.region()));
     for (const StateLayout::Object& object : layout_.objects()) {
-      TagScope scope(query_.Tag(object.owner, 0));
+      TagScope scope(query_.tag_strategy(), query_.Tag(object.owner, 0));
       object.make(memory_ + object.offset, frame_);
       ++made_;
     }
@@ -92,7 +92,7 @@ class Execution {
         // The output operator's work; where a library has the tag register in use it is at least known as
         // output.
         WorkScope work(EngineWork::kOutput);
-        TagScope scope(query_.Tag(program_.result_operator, program_.result_task));
+        TagScope scope(query_.tag_strategy(), query_.Tag(program_.result_operator, program_.result_task));
         ReadResult(outcome.result);
       });
     }
@@ -117,7 +117,7 @@ class Execution {
     std::int64_t begin = Now(CLOCK_THREAD_CPUTIME_ID);
     tailor_mark_execution_begin(handle_, query_.ids().id);
     try {
-      TagScope none(0);
+      TagScope none(query_.tag_strategy(), TAILOR_TAG_NONE);
       work();
     } catch (const QueryError& error) {
       std::lock_guard lock(mutex_);
@@ -135,12 +135,7 @@ class Execution {
   // On as many workers as there is work for.
   template <typename Work>
   void OnWorkers(std::uint64_t pieces, const Work& work) {
-    auto job = [&](unsigned worker) {
-      OnWorker(worker, [&] {
-        WorkScope scheduling(EngineWork::kSchedule);
-        work(worker);
-      });
-    };
+    auto job = [&](unsigned worker) { OnWorker(worker, [&] { work(worker); }); };
     if (pieces <= 1 || pool_.workers() == 1) return job(0);
     pool_.Run(job);
   }
@@ -162,6 +157,14 @@ class Execution {
     }
   }
 
+  // Generated code finds the slot of the thread that runs it in the local block.
+  void PlaceSlot(unsigned worker) {
+    std::byte* local = frame_.locals[worker];
+    std::uint64_t* slot = tailor_thread_slot();
+    if (slot == nullptr) slot = reinterpret_cast<std::uint64_t*>(local + kLocalNoSlotOffset);
+    std::memcpy(local + kLocalSlotOffset, &slot, sizeof(slot));
+  }
+
   bool Stopped() {
     if (stop_.load(std::memory_order_relaxed)) return true;
     if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) Fail("cancelled");
@@ -173,14 +176,16 @@ class Execution {
     std::uint64_t morsels = (tuples + pipeline.morsel - 1) / pipeline.morsel;
     std::atomic<std::uint64_t> next{0};
     OnWorkers(pipeline.sequential ? 1 : morsels, [&](unsigned worker) {
+      WorkScope scheduling(EngineWork::kSchedule);  // but for the morsels
+      PlaceSlot(worker);
       tailor_mark_pipeline_begin(pipeline.id);
       std::uint64_t morsel;
       while (!Stopped() && (morsel = next.fetch_add(1, std::memory_order_relaxed)) < morsels) {
         std::uint64_t begin = morsel * pipeline.morsel;
         std::uint64_t end = std::min(begin + pipeline.morsel, tuples);
-        tailor_mark_morsel_begin(pipeline.id, begin, end - begin);
         // Looked up anew: better code may have become ready.
         auto* function = query_.code().Function<PipelineFunction>(pipeline.function);
+        tailor_mark_morsel_begin(pipeline.id, begin, end - begin);
         function(frame_.shared, frame_.locals[worker], begin, end);
         tailor_mark_morsel_end(pipeline.id);
       }
@@ -213,7 +218,7 @@ class Execution {
   void UnderTag(const FinishStep& step, std::uint64_t tag, unsigned worker, const Work& work) {
     std::uint64_t begin = program_.instrumented ? __rdtsc() : 0;
     {
-      TagScope scope(tag);
+      TagScope scope(query_.tag_strategy(), tag);
       work();
     }
     if (program_.instrumented) Cycles(worker)[step.task] += __rdtsc() - begin;

@@ -1,11 +1,13 @@
 #include "compiler/weft/exec/worker_pool.h"
 
 #include <fmt/format.h>
-#include <tailor/agent.h>
+#include <tailor/tag_scope.h>
+
+#include "compiler/weft/exec/components.h"
 
 namespace tailor::weft {
 
-WorkerPool::WorkerPool(unsigned workers) {
+WorkerPool::WorkerPool(unsigned workers, std::uint32_t tag_strategy) : tag_strategy_(tag_strategy) {
   for (unsigned worker = 1; worker < workers; ++worker)
     threads_.emplace_back([this, worker] { Work(worker); });
 }
@@ -20,6 +22,7 @@ WorkerPool::~WorkerPool() {
 }
 
 void WorkerPool::Run(const std::function<void(unsigned)>& job) {
+  WorkScope scheduling(EngineWork::kSchedule);
   {
     std::lock_guard lock(mutex_);
     job_ = &job;
@@ -34,7 +37,9 @@ void WorkerPool::Run(const std::function<void(unsigned)>& job) {
 }
 
 void WorkerPool::Work(unsigned worker) {
+  TagScope none(tag_strategy_, TAILOR_TAG_NONE);
   tailor_thread_register(fmt::format("weft worker {}", worker).c_str());
+  WorkScope scheduling(EngineWork::kSchedule);
   std::uint64_t seen = 0;
   std::unique_lock lock(mutex_);
   while (true) {

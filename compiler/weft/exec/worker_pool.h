@@ -2,6 +2,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <thread>
@@ -12,7 +13,9 @@ namespace tailor::weft {
 // Owned and used by one thread, which is worker 0 of every job.
 class WorkerPool {
  public:
-  explicit WorkerPool(unsigned workers);
+  // `tag_strategy` is that of the engine (<tailor/agent.h>): between jobs no worker carries a tag, not even
+  // what the registers held when its thread was made.
+  explicit WorkerPool(unsigned workers, std::uint32_t tag_strategy = 0);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -24,6 +27,7 @@ class WorkerPool {
  private:
   void Work(unsigned worker);
 
+  std::uint32_t tag_strategy_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable done_;

@@ -26,7 +26,7 @@ struct RawOptions {
   std::uint64_t memory_mib = 8192;
   bool json = false;
   bool csv = false;
-  bool no_tags = false;
+  std::string tags = "r15";
   bool no_lineage = false;
   bool analyze = false;
 };
@@ -66,7 +66,12 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
   app.add_flag("--tiered", raw.tiered, "with --opt: run unoptimised code until that of the level is ready");
-  app.add_flag("--no-tags", raw.no_tags, "keep no tag around shared code");
+  app.add_option(
+         "--tags", raw.tags,
+         "where the tag is kept while shared code runs: r15, swiftself (r13), slot (memory), or none (call "
+         "stacks only)")
+      ->check(CLI::IsMember({"r15", "swiftself", "slot", "none"}))
+      ->capture_default_str();
   app.add_flag("--no-lineage", raw.no_lineage, "generate code without lineage");
   app.add_flag("--perf-map", out.perf_map, "name generated code for perf in /tmp/perf-PID.map");
   app.add_option("--jitdump", out.jitdump,
@@ -78,6 +83,12 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_flag("--timing", out.timing, "print times to the error stream");
   app.add_option("--timing-json", out.timing_json,
                  "write times as JSON to this file (- for standard output)");
+}
+
+jit::TagStrategy TagsNamed(const std::string& name) {
+  if (name == "r15") return jit::TagStrategy::kR15;
+  if (name == "swiftself") return jit::TagStrategy::kSwiftSelf;
+  return name == "slot" ? jit::TagStrategy::kMemorySlot : jit::TagStrategy::kNone;
 }
 
 Result<std::string> ReadFile(const std::string& path) {
@@ -154,7 +165,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   out.level = static_cast<jit::OptLevel>(raw.level);
   out.tiered = raw.tiered || raw.level_option->empty();
   out.memory_limit = raw.memory_mib << 20;
-  out.tags = !raw.no_tags;
+  out.tags = TagsNamed(raw.tags);
   out.lineage = !raw.no_lineage;
   if (raw.json) out.format = ResultFormat::kJson;
   if (raw.csv) out.format = ResultFormat::kCsv;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/llvm/jit.h"
+#include "compiler/llvm/tag_strategy.h"
 #include "compiler/weft/exec/result_set.h"
 #include "compiler/weft/storage/csv_import.h"
 #include "proto/base/result.h"
@@ -27,7 +28,7 @@ struct CommandLine {
   jit::OptLevel level = jit::OptLevel::kO2;
   bool tiered = true;        // unoptimised code until that of `level` is ready
   unsigned kept_plans = 64;  // for the next query of the same text
-  bool tags = true;
+  jit::TagStrategy tags = jit::TagStrategy::kR15;
   bool lineage = true;
   bool instrument = false;
   std::uint64_t memory_limit = 0;  // bytes

@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "compiler/weft/exec/columns.h"
+#include "compiler/weft/exec/components.h"
 #include "compiler/weft/runtime/symbols.h"
 #include "compiler/weft/tool/command_line.h"
 #include "compiler/weft/tool/load.h"
@@ -36,12 +37,12 @@ int Report(const Error& error) {
 
 // Starts the profiling agent. With a daemon in reach, waits until it samples this process, so that short
 // queries are seen whole.
-void StartAgent(bool tags) {
+void StartAgent(tailor::jit::TagStrategy tags) {
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "weft";
   options.engine_version = "0.1.0";
-  options.tag_strategy = tags ? TAILOR_TAGS_R15 : TAILOR_TAGS_NONE;
+  options.tag_strategy = static_cast<std::uint32_t>(tags);
   if (tailor_agent_start(&options) != 0) return;
   tailor_thread_register("weft");
   const char* named = std::getenv("TAILOR_SOCKET");
@@ -70,6 +71,7 @@ int RunShell(const CommandLine& command, QueryContext& context) {
 }
 
 Result<std::unique_ptr<tailor::jit::Jit>> MakeJit() {
+  WorkScope work(EngineWork::kCompile);
   auto jit = tailor::jit::Jit::Create();
   if (!jit.ok()) return jit;
   for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
@@ -80,6 +82,7 @@ Result<std::unique_ptr<tailor::jit::Jit>> MakeJit() {
 }
 
 int Run(const CommandLine& command) {
+  WorkScope session(EngineWork::kSession);  // what has no scope of its own: tables and queries going away
   if (command.command == CommandLine::Command::kLoadCsv) {
     Status imported = ImportCsv(command.csv);
     return imported.ok() ? 0 : Report(imported.error());

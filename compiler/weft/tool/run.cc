@@ -74,7 +74,8 @@ class Runner {
 
  private:
   void RunSession() {
-    WorkerPool pool(command_.threads);
+    WorkScope scheduling(EngineWork::kSchedule);
+    WorkerPool pool(command_.threads, query_.tag_strategy());
     while (started_.fetch_add(1) < command_.repeat) {
       Result<ExecutionOutcome> outcome = Execute(query_, pool, options_);
       std::lock_guard lock(mutex_);
@@ -184,7 +185,7 @@ Status RunQuery(const CommandLine& command, const std::string& name, const std::
   settings.name = name;
   settings.level = command.level;
   settings.tiered = command.tiered;
-  settings.tags = command.tags ? jit::TagStrategy::kR15 : jit::TagStrategy::kNone;
+  settings.tags = command.tags;
   settings.lineage = command.lineage;
   settings.instrument = command.instrument && !analyze;
   settings.count_rows = analyze;

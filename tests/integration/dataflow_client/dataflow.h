@@ -40,9 +40,10 @@ struct Program {
   tailor::ComponentId read, gather, scatter, damp, delta, converge, top;  // level "node"
   tailor::ComponentId read_step, gather_step, scatter_step, damp_step, delta_step, control_step, top_step;
   tailor_plan_ids ids{};
+  std::uint32_t tags;  // enum tailor_tag_strategy
 
   // `lowest` is the name of the lowest level: what the code generator's components are.
-  explicit Program(const std::string& lowest);
+  Program(const std::string& lowest, std::uint32_t tag_strategy);
 };
 
 // Generated code, and whatever keeps it alive.
@@ -50,6 +51,8 @@ class Generated {
  public:
   virtual ~Generated() = default;
   virtual Iteration* iteration() const = 0;
+  // Of the loop around it, on the levels that tags of this code name.
+  virtual std::uint64_t control_tag(const Program& program) const = 0;
 };
 
 // Two code generators for the same program: LLVM IR through tailor's adapter, and C through gcc, whose DWARF

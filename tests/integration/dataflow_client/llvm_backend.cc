@@ -21,7 +21,7 @@ class Generator {
       : p_(program),
         module_(program.plan,
                 {.name = "pagerank",
-                 .tags = TagStrategy::kR15,
+                 .tags = static_cast<TagStrategy>(program.tags),
                  .make_tag = [&](auto upper, auto lower) { return tailor_tag(&program.ids, upper, lower); }}),
         b_(module_.builder()) {}
 
@@ -121,6 +121,9 @@ struct LlvmCode final : Generated {
   std::unique_ptr<CompiledModule> code;
   std::uint64_t id = 0;
   ~LlvmCode() override { tailor_code_unload(id); }
+  std::uint64_t control_tag(const Program& p) const override {
+    return tailor_tag(&p.ids, p.converge, p.control_step);
+  }
   Iteration* iteration() const override { return code->Function<Iteration>("iteration"); }
 };
 

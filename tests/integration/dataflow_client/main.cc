@@ -1,11 +1,11 @@
-// pagerank llvm|c [VERTICES [EDGES]]: prints the number of iterations, the top vertex and the sum of all
-// ranks.
+// pagerank llvm|llvm-r13|c [VERTICES [EDGES]]: prints the number of iterations, the top vertex and the sum of
+// all ranks.
+#include <tailor/tag_scope.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <numeric>
 
@@ -40,6 +40,7 @@ int run(const flow::Program& program, const flow::Generated& generated, const fl
   const std::uint64_t execution = tailor_execution_begin(program.ids.id, &label, 1);
   tailor_mark_execution_begin(execution, program.ids.id);
   int iterations = 0;
+  tailor::TagScope control(program.tags, generated.control_tag(program));
   while (state.delta > 1e-9 && iterations < 100) {
     tailor_mark_iteration(program.converge, static_cast<std::uint64_t>(++iterations));
     generated.iteration()(&state);
@@ -57,18 +58,19 @@ int run(const flow::Program& program, const flow::Generated& generated, const fl
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2 || (std::strcmp(argv[1], "llvm") != 0 && std::strcmp(argv[1], "c") != 0)) {
-    std::fprintf(stderr, "usage: pagerank llvm|c [VERTICES [EDGES]]\n");
+  const std::string backend = argc > 1 ? argv[1] : "";
+  const bool llvm = backend.starts_with("llvm");
+  if (backend != "llvm" && backend != "llvm-r13" && backend != "c") {
+    std::fprintf(stderr, "usage: pagerank llvm|llvm-r13|c [VERTICES [EDGES]]\n");
     return 2;
   }
   const std::uint64_t vertices = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 20000;
   const std::uint64_t edges = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : vertices * 16;
-  const bool llvm = std::strcmp(argv[1], "llvm") == 0;
 
   tailor_agent_options options{};
   options.size = sizeof options;
   options.engine_name = "pagerank";
-  options.tag_strategy = TAILOR_TAGS_R15;
+  options.tag_strategy = backend == "llvm-r13" ? TAILOR_TAGS_SWIFTSELF : TAILOR_TAGS_R15;
   tailor_agent_start(&options);
   tailor_agent_barrier(2000);
 
@@ -76,7 +78,7 @@ int main(int argc, char** argv) {
   std::filesystem::create_directory(folder);
   int code = 1;
   {
-    flow::Program program(llvm ? "ir" : "line");
+    flow::Program program(llvm ? "ir" : "line", options.tag_strategy);
     auto generated = llvm ? flow::generate_llvm(program) : flow::generate_c(program, folder);
     if (generated) code = run(program, *generated, make_graph(vertices, edges));
   }

@@ -15,7 +15,8 @@ ComponentId step(DictionaryBuilder& plan, const char* name, ComponentId owner) {
 }
 }  // namespace
 
-Program::Program(const std::string& lowest) : plan("pagerank", {"node", "step", lowest}) {
+Program::Program(const std::string& lowest, std::uint32_t tag_strategy)
+    : plan("pagerank", {"node", "step", lowest}), tags(tag_strategy) {
   read = node(plan, "Read edges", "source", {});
   gather = node(plan, "Gather ranks", "map", {read});
   scatter = node(plan, "Scatter", "reduce", {gather});

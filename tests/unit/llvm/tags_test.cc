@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "compiler/llvm/tag_code.h"
 #include "tests/unit/llvm/query_fixture.h"
 
 namespace tailor::jit {
@@ -201,6 +202,53 @@ TEST_P(TagsTest, CallsOfTheOptimiserAreTagged) {
   EXPECT_THAT(words, Each(0u));
   ASSERT_THAT(seen, SizeIs(1)) << "the loop did not become memset";
   EXPECT_EQ(seen[0].r15, Tag(2, kBuild));
+}
+
+// A call past CallShared is said; the others are not.
+TEST_P(TagsTest, WhatIsCalledUnderNoTagIsNamed) {
+  runtime_["bare"] = reinterpret_cast<void*>(&TagsTestShared);
+  for (TagStrategy strategy : {TagStrategy::kR15, TagStrategy::kSwiftSelf}) {
+    Open({.tags = strategy});
+    auto* type = llvm::FunctionType::get(i64(), {i64()}, false);
+    llvm::Function* f = module_->BeginFunction("f", type);
+    auto scope = module_->tasks().Enter(kRead);
+    llvm::Value* x = module_->CallShared(module_->DeclareShared("shared", type), {f->getArg(0)});
+    b().CreateRet(b().CreateCall(module_->module().getOrInsertFunction("bare", type), {x}));
+    auto code = Compile(GetParam());
+    ASSERT_NE(code, nullptr);
+    ASSERT_THAT(code->imports(), SizeIs(2));
+    EXPECT_EQ(code->imports()[0].name, "bare");
+    EXPECT_TRUE(code->imports()[0].untagged);
+    EXPECT_EQ(code->imports()[1].name, "shared");
+    EXPECT_FALSE(code->imports()[1].untagged);
+  }
+}
+
+// An engine with a builder and modules of its own: tag_code.h alone.
+TEST_P(TagsTest, AnEngineThatBuildsItsIrByItself) {
+  for (TagStrategy strategy : {TagStrategy::kNone, TagStrategy::kSwiftSelf, TagStrategy::kMemorySlot}) {
+    seen.clear();
+    Open({.tags = TagStrategy::kNone});
+    llvm::IRBuilder<> ir(module_->context());
+    auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
+    llvm::Function* f = module_->BeginFunction(
+        "f", llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty(), ir.getPtrTy()}, false));
+    auto scope = module_->tasks().Enter(kRead);
+    ir.SetInsertPoint(&f->getEntryBlock());
+    llvm::Value* slot = f->getArg(1);
+    llvm::Value* before = strategy == TagStrategy::kMemorySlot ? EmitTagRead(ir, strategy, slot) : nullptr;
+    auto callee = module_->module().getOrInsertFunction("shared", TaggedType(strategy, type));
+    ir.CreateRet(
+        EmitTaggedCall(ir, strategy, slot, before, ir.getInt64(Tag(1, kRead)), callee, {f->getArg(0)}));
+    auto code = Compile(GetParam());
+    ASSERT_NE(code, nullptr);
+    thread_slot = 0xABCD;
+    EXPECT_EQ(code->Function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 2);
+    ASSERT_THAT(seen, SizeIs(1));
+    EXPECT_EQ(seen[0].r13 == Tag(1, kRead), strategy == TagStrategy::kSwiftSelf);
+    EXPECT_EQ(seen[0].slot == Tag(1, kRead), strategy == TagStrategy::kMemorySlot);
+    EXPECT_EQ(thread_slot, 0xABCDu);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, TagsTest,

@@ -1,0 +1,43 @@
+#include "daemon/query/places.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "daemon/query/symbols.h"
+
+namespace tailor::query {
+namespace {
+
+std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbols) {
+  if (key.address == 0) return "unknown address";
+  const store::MappingRecord* mapping = profile.mapping(key.process, key.address);
+  if (mapping == nullptr) return fmt::format("{:#x}", key.address);
+  if (mapping->path.starts_with('[')) return mapping->path;
+  return symbols.name(mapping->path, key.address - mapping->begin + mapping->file_offset);
+}
+
+}  // namespace
+
+std::vector<Place> unattributed_places(const Profile& profile, const Selection& selection,
+                                       std::uint16_t source, std::size_t most) {
+  Symbols symbols;
+  std::map<std::tuple<attribute::Reason, bool, std::string>, Amount> sums;
+  for (const auto& [key, cell] : profile.places()) {
+    if (key.source != source || !selected(selection, key.process, key.execution)) continue;
+    CellKey as_cell;
+    as_cell.kernel = key.kernel;
+    sums[{key.reason, key.kernel, where_of(profile, key, symbols)}].add(cell, as_cell, 1, false);
+  }
+  std::vector<Place> places;
+  for (auto& [key, amount] : sums)
+    places.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), amount});
+  std::stable_sort(places.begin(), places.end(),
+                   [](const Place& a, const Place& b) { return a.amount.weight > b.amount.weight; });
+  if (places.size() > most) places.resize(most);
+  return places;
+}
+
+}  // namespace tailor::query
