@@ -1,5 +1,6 @@
 #include "daemon/attribute/attribute.h"
 
+#include "daemon/capture/ring_chunk.h"
 #include "tailor/tag.h"
 
 namespace tailor::attribute {
@@ -85,6 +86,18 @@ bool by_tag(Case& c, How how) {
   return true;
 }
 
+// Which word rules 2 and 3 give.
+How how_by_tag(const Event& sample) {
+  switch (static_cast<capture::TagFrom>(sample.tag_from)) {
+    case capture::TagFrom::kUnwound:
+      return How::kTagUnwound;
+    case capture::TagFrom::kScanned:
+      return How::kTagScanned;
+    default:
+      return sample.mode == Mode::kUser ? How::kTag : How::kKernelTag;
+  }
+}
+
 // Rule 4. A return address is that of the instruction after the call, which may already be another's: the
 // byte before it lies inside the call.
 bool by_callchain(Case& c, std::span<const std::uint64_t> chain) {
@@ -139,7 +152,7 @@ Attribution attribute(const Event& sample, std::span<const std::uint64_t> chain,
   c.word.kernel = c.in_kernel();
   const bool kernel = c.in_kernel();
   const bool found = by_code(c, user_address(sample), kernel ? How::kKernelCode : How::kCode) ||
-                     by_tag(c, kernel ? How::kKernelTag : How::kTag) || by_callchain(c, chain) ||
+                     by_tag(c, how_by_tag(sample)) || by_callchain(c, chain) ||
                      by_component(c);
   c.word.reason = found ? Reason::kNone : reason_for(c);
   join_execution(c);

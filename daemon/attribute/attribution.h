@@ -17,6 +17,8 @@ enum class How : std::uint8_t {
   kCallchain = 5,          // innermost frame in registered code
   kComponentInterval = 6,  // engine component by declared interval
   kComponentCode = 7,      // engine component by code range
+  kTagUnwound = 8,         // valid tag, recovered where call frame information says it was saved
+  kTagScanned = 9,         // valid tag, found by scanning the stack
 };
 
 // Why a sample is unattributed. Stored: never renumber.

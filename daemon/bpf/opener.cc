@@ -20,6 +20,7 @@ using Opened = Result<std::unique_ptr<capture::Recording>>;
 
 bool wants_bpf(const CaptureOptions& options) {
   if (options.sampled_by != SampledBy::kAuto) return options.sampled_by == SampledBy::kBpf;
+  if (options.stacks == capture::Stacks::kAdaptive) return true;
   return std::ranges::any_of(options.events, [&](const EventSpec& event) {
     return suits(event) && capture::bpf_sees_more(event, options.exclude_kernel);
   });
@@ -34,6 +35,10 @@ void add_rows(CaptureOptions& options, bool bpf) {
 }
 
 Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
+  if (options.stacks == capture::Stacks::kAdaptive) {
+    options.stacks = capture::Stacks::kNone;
+    options.reasons.push_back("without stacks: only BPF can tell which samples need one");
+  }
   add_rows(options, false);
   return capture::open_by_perf(os, pid, options);
 }
@@ -67,17 +72,68 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   wanted.ring_bytes = options.ring_bytes;
   rest.first_source = static_cast<std::uint16_t>(wanted.events.size());
   const bool only_sideband = rest.events.empty();
-  if (only_sideband) rest.events.push_back(capture::sideband_only());
+  if (only_sideband) {
+    rest.events.push_back(capture::sideband_only());
+    rest.stacks = capture::Stacks::kNone;
+  }
 
   auto taken_by = sampler(os, wanted);
   if (!taken_by) return taken_by.error();
   auto sideband = capture::CaptureSession::open(os, pid, rest);
   if (!sideband) return sideband.error();
   const auto others = only_sideband ? std::vector<capture::Source>() : (*sideband)->sources();
+  Sampler& told = **taken_by;
   auto recording = Recording::open(os, pid, options, std::move(*taken_by), std::move(*sideband));
   if (!recording) return recording.error();
+  tell_known(told, pid);
   (*recording)->add_sources(others);
   return std::unique_ptr<capture::Recording>(std::move(*recording));
+}
+
+void Opener::tell_known(Sampler& sampler, pid_t pid) {
+  std::lock_guard lock(mutex_);
+  const auto known = known_.find(pid);
+  if (known == known_.end()) return;
+  sampler.tell_tags(pid, known->second.tags);
+  for (const auto& [id, range] : known->second.code) sampler.tell_code(pid, range.begin, range.size, 1);
+}
+
+template <typename Tell>
+void Opener::tell_all(Tell tell) {
+  for (const auto& each : samplers_) {
+    if (auto running = each.lock()) tell(*running);
+  }
+}
+
+void Opener::tags(pid_t pid, const capture::TagWord& tags) {
+  std::lock_guard lock(mutex_);
+  known_[pid].tags = tags;
+  tell_all([&](Sampler& sampler) { sampler.tell_tags(pid, tags); });
+}
+
+void Opener::add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size) {
+  std::lock_guard lock(mutex_);
+  Known& known = known_[pid];
+  if (known.code.size() >= TAILOR_BPF_CODE_PAGES || !known.code.try_emplace(id, Range{begin, size}).second)
+    return;
+  tell_all([&](Sampler& sampler) { sampler.tell_code(pid, begin, size, 1); });
+}
+
+void Opener::remove_code(pid_t pid, CodeId id) {
+  std::lock_guard lock(mutex_);
+  const auto code = known_[pid].code.extract(id);
+  if (code.empty()) return;
+  tell_all([&](Sampler& sampler) { sampler.tell_code(pid, code.mapped().begin, code.mapped().size, -1); });
+}
+
+void Opener::gone(pid_t pid) {
+  std::lock_guard lock(mutex_);
+  const auto known = known_.extract(pid);
+  if (known.empty()) return;
+  tell_all([&](Sampler& sampler) {
+    sampler.tell_tags(pid, {});
+    for (const auto& [id, range] : known.mapped().code) sampler.tell_code(pid, range.begin, range.size, -1);
+  });
 }
 
 Result<std::shared_ptr<Sampler>> Opener::sampler(os::Os& os, const SamplerOptions& options) {

@@ -1,6 +1,8 @@
 // Chooses who takes the samples of a recording, BPF or perf, and opens it.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -24,13 +26,31 @@ class Opener {
   Result<std::unique_ptr<capture::Recording>> open(os::Os& os, pid_t pid,
                                                    const capture::CaptureOptions& options);
 
+  // What the agents of processes say, whether they are recorded yet or not: for adaptive stacks.
+  void tags(pid_t pid, const capture::TagWord& tags);
+  void add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size);
+  void remove_code(pid_t pid, CodeId id);
+  void gone(pid_t pid);
+
  private:
+  struct Range {
+    std::uint64_t begin, size;
+  };
+  struct Known {
+    capture::TagWord tags;
+    std::map<CodeId, Range> code;
+  };
   Result<std::unique_ptr<capture::Recording>> open_by_bpf(os::Os& os, pid_t pid,
                                                           const capture::CaptureOptions& options);
   Result<std::shared_ptr<Sampler>> sampler(os::Os& os, const SamplerOptions& options);
 
+  void tell_known(Sampler& sampler, pid_t pid);
+  template <typename Tell>
+  void tell_all(Tell tell);
+
   std::mutex mutex_;
   std::vector<std::weak_ptr<Sampler>> samplers_;
+  std::map<pid_t, Known> known_;
 };
 
 }  // namespace tailor::bpf

@@ -8,6 +8,18 @@
 #include "daemon/capture/lost_record.h"
 
 namespace tailor::bpf {
+namespace {
+
+std::uint32_t flags_of(const capture::CaptureOptions& options) {
+  std::uint32_t flags = 0;
+  if (options.follow_children) flags |= TAILOR_BPF_FOLLOW;
+  if (options.enable_on_exec) flags |= TAILOR_BPF_WAIT_EXEC;
+  if (options.stacks == capture::Stacks::kAdaptive) flags |= TAILOR_BPF_STACK_UNKNOWN;
+  if (options.stacks == capture::Stacks::kAlways) flags |= TAILOR_BPF_STACK_ALWAYS;
+  return flags;
+}
+
+}  // namespace
 
 Recording::Recording(os::Os& os, std::shared_ptr<Sampler> sampler,
                      std::unique_ptr<capture::CaptureSession> sideband)
@@ -19,14 +31,13 @@ Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
                                                    std::unique_ptr<capture::CaptureSession> sideband) {
   std::unique_ptr<Recording> recording(new Recording(os, std::move(sampler), std::move(sideband)));
   const auto& events = recording->sampler_->options().events;
-  recording->layout_ = layout_of(events, options.all_registers);
+  recording->layout_ = layout_of(events, options.all_registers, options.stacks != capture::Stacks::kNone);
   recording->layout_.pid = pid;
   for (std::size_t i = 0; i < events.size(); ++i) {
     recording->sources_.push_back(
         {static_cast<std::uint16_t>(i), events[i].name, events[i].unit, events[i].period, false});
   }
-  auto number =
-      recording->sampler_->add(pid, options.follow_children, options.enable_on_exec, recording->layout_);
+  auto number = recording->sampler_->add(pid, flags_of(options), recording->layout_);
   if (!number) return number.error();
   recording->number_ = *number;
   recording->added_ = true;

@@ -3,6 +3,7 @@
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -19,62 +20,72 @@ std::uint64_t value_of(const tailor_bpf_sample& sample, unsigned perf_register) 
   return sample.registers[std::popcount(below)];
 }
 
-class RecordWords {
- public:
-  void put(std::uint64_t word) { words_[size_++] = word; }
-  void put(std::uint32_t low, std::uint32_t high) { put(std::uint64_t{high} << 32 | low); }
-  void append_to(std::vector<std::byte>& out, std::uint16_t misc) {
-    const perf_event_header header{PERF_RECORD_SAMPLE, misc, static_cast<std::uint16_t>(size_ * 8)};
-    std::memcpy(words_, &header, sizeof header);
-    const auto* bytes = reinterpret_cast<const std::byte*>(words_);
-    out.insert(out.end(), bytes, bytes + size_ * 8);
-  }
-
- private:
-  std::uint64_t words_[16 + TAILOR_BPF_REGISTERS];
-  std::size_t size_ = 1;  // behind the header
-};
+capture::EventFormat format_of(const capture::EventSpec& event, std::size_t source, bool all_registers,
+                               bool stack) {
+  capture::EventFormat format;
+  format.source = static_cast<std::uint16_t>(source);
+  format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                       PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
+  if (event.address) format.sample_type |= PERF_SAMPLE_ADDR;
+  if (stack) format.sample_type |= PERF_SAMPLE_STACK_USER;
+  format.regs_user = all_registers || stack ? capture::kGeneralRegisters
+                                          : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
+  format.period = event.period;
+  return format;
+}
 
 }  // namespace
 
-capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers) {
+capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers,
+                              bool stacks) {
   capture::RingLayout layout;
-  for (std::size_t i = 0; i < events.size(); ++i) {
-    capture::EventFormat format;
-    format.source = static_cast<std::uint16_t>(i);
-    format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                         PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
-    if (events[i].address) format.sample_type |= PERF_SAMPLE_ADDR;
-    format.regs_user = all_registers ? capture::kGeneralRegisters
-                                     : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
-    format.period = events[i].period;
-    layout.formats.push_back(format);
-    layout.ids.push_back({i + 1, static_cast<std::uint16_t>(i)});
+  for (const bool stack : {false, true}) {
+    if (stack && !stacks) continue;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      const auto number = static_cast<std::uint16_t>(layout.formats.size());
+      layout.formats.push_back(format_of(events[i], i, all_registers, stack));
+      layout.ids.push_back({number + std::uint64_t{1}, number});
+    }
   }
   return layout;
 }
 
-bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample, TimeNs time,
-                   std::vector<std::byte>& out) {
-  if (sample.source >= layout.formats.size()) return false;
-  const capture::EventFormat& format = layout.formats[sample.source];
-  RecordWords words;
-  words.put(layout.ids[sample.source].id);
-  words.put(sample.ip);
-  words.put(sample.pid, sample.tid);
-  words.put(static_cast<std::uint64_t>(time));
-  if (format.sample_type & PERF_SAMPLE_ADDR) words.put(sample.address);
-  words.put(sample.cpu, 0);
-  words.put(sample.period);
+bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample,
+                   std::span<const std::byte> stack, TimeNs time, std::vector<std::byte>& out) {
+  const auto found = std::ranges::find_if(layout.formats, [&](const capture::EventFormat& each) {
+    return each.source == sample.source && !!(each.sample_type & PERF_SAMPLE_STACK_USER) == !stack.empty();
+  });
+  if (found == layout.formats.end()) return false;
+  const capture::EventFormat& format = *found;
+  const std::size_t start = out.size();
+  const auto put = [&out](std::uint64_t word) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&word);
+    out.insert(out.end(), bytes, bytes + sizeof word);
+  };
+  put(0);  // the header, when the size is known
+  put(layout.ids[static_cast<std::size_t>(found - layout.formats.begin())].id);
+  put(sample.ip);
+  put(std::uint64_t{sample.tid} << 32 | sample.pid);
+  put(static_cast<std::uint64_t>(time));
+  if (format.sample_type & PERF_SAMPLE_ADDR) put(sample.address);
+  put(sample.cpu);
+  put(sample.period);
   if (sample.has_registers != 0) {
-    words.put(sample.compat ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64);
+    put(sample.compat ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64);
     for (std::uint64_t rest = format.regs_user; rest != 0; rest &= rest - 1) {
-      words.put(value_of(sample, static_cast<unsigned>(std::countr_zero(rest))));
+      put(value_of(sample, static_cast<unsigned>(std::countr_zero(rest))));
     }
   } else {
-    words.put(PERF_SAMPLE_REGS_ABI_NONE);
+    put(PERF_SAMPLE_REGS_ABI_NONE);
   }
-  words.append_to(out, sample.kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER);
+  if (!stack.empty()) {
+    put(stack.size());
+    out.insert(out.end(), stack.begin(), stack.end());
+    put(stack.size());
+  }
+  const std::uint16_t misc = sample.kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+  const perf_event_header header{PERF_RECORD_SAMPLE, misc, static_cast<std::uint16_t>(out.size() - start)};
+  std::memcpy(out.data() + start, &header, sizeof header);
   return true;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "daemon/bpf/sampler_abi.h"
@@ -13,13 +14,13 @@
 
 namespace tailor::bpf {
 
-// The layout of the records of `events` (one format and one id per event) of the process `pid`. Ring and
-// process are the caller's to set. Pure.
-capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers);
+// The layout of the records of `events`: a format and an id for each, and with `stacks` another one each for
+// samples that bring their stack. Ring and process are the caller's to set. Pure.
+capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks);
 
-// Appends `sample` as a PERF_RECORD_SAMPLE of `layout`, stamped `time`. False, and nothing appended, if it is
-// of a source the layout does not have. Pure.
-bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample, TimeNs time,
-                   std::vector<std::byte>& out);
+// Appends `sample` as a PERF_RECORD_SAMPLE of `layout`, stamped `time`, with `stack` if that is not empty
+// (whole words). False, and nothing appended, if the layout has no such format. Pure.
+bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample,
+                   std::span<const std::byte> stack, TimeNs time, std::vector<std::byte>& out);
 
 }  // namespace tailor::bpf

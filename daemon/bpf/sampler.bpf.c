@@ -10,6 +10,7 @@
  */
 #include "daemon/bpf/kernel_types.h"
 #include "daemon/bpf/sampler_abi.h"
+#include "tailor/tag.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
@@ -31,13 +32,47 @@ struct {
 } counts SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, TAILOR_BPF_CODE_PAGES);
+  __type(key, struct tailor_bpf_page);
+  __type(value, __u32); /* how many code objects lie in it */
+} code_pages SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 1 << 19); /* the daemon says how many */
 } records SEC(".maps");
 
-/* Inlined: the context of the program may only be read member by member. */
+/* The registers of user code: those of the sample, else those saved when it entered the kernel. cs stays 0 if
+ * there are none. The context of the program may only be read member by member. */
+static __always_inline void read_user_registers(struct bpf_perf_event_data* ctx, struct pt_regs* user) {
+  if ((ctx->regs.cs & 3) == 0) {
+    const void* saved = (const void*)bpf_task_pt_regs(bpf_get_current_task_btf());
+    if (bpf_probe_read_kernel(user, sizeof *user, saved) != 0 || (user->cs & 3) == 0) user->cs = 0;
+    return;
+  }
+  user->cs = ctx->regs.cs;
+  user->rax = ctx->regs.rax;
+  user->rbx = ctx->regs.rbx;
+  user->rcx = ctx->regs.rcx;
+  user->rdx = ctx->regs.rdx;
+  user->rsi = ctx->regs.rsi;
+  user->rdi = ctx->regs.rdi;
+  user->rbp = ctx->regs.rbp;
+  user->rsp = ctx->regs.rsp;
+  user->rip = ctx->regs.rip;
+  user->r8 = ctx->regs.r8;
+  user->r9 = ctx->regs.r9;
+  user->r10 = ctx->regs.r10;
+  user->r11 = ctx->regs.r11;
+  user->r12 = ctx->regs.r12;
+  user->r13 = ctx->regs.r13;
+  user->r14 = ctx->regs.r14;
+  user->r15 = ctx->regs.r15;
+}
+
 static __always_inline void copy_registers(const struct pt_regs* from, struct tailor_bpf_sample* to) {
-  to->has_registers = 1;
+  to->has_registers = from->cs != 0;
   to->compat = from->cs == 0x23; /* __USER32_CS */
   to->registers[0] = from->rax;
   to->registers[1] = from->rbx;
@@ -58,6 +93,35 @@ static __always_inline void copy_registers(const struct pt_regs* from, struct ta
   to->registers[16] = from->r15;
 }
 
+static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_perf_event_data* ctx, __u64 id,
+                                 __u32 recording, const struct pt_regs* user) {
+  sample->time = bpf_ktime_get_ns();
+  sample->period = ctx->sample_period;
+  sample->ip = ctx->regs.rip;
+  sample->address = ctx->addr;
+  sample->pid = id >> 32;
+  sample->tid = (__u32)id;
+  sample->recording = recording;
+  sample->cpu = bpf_get_smp_processor_id();
+  sample->source = bpf_get_attach_cookie(ctx);
+  sample->kernel = (ctx->regs.cs & 3) == 0;
+  copy_registers(user, sample);
+}
+
+/* Whether the sample says whose it is without its stack. */
+static __always_inline int is_known(const struct tailor_bpf_process* process, __u32 pid,
+                                    const struct pt_regs* user) {
+  if ((process->flags & TAILOR_BPF_TAG_R15) && tailor_tag_fits(process->tag_key, user->r15)) return 1;
+  if ((process->flags & TAILOR_BPF_TAG_R13) && tailor_tag_fits(process->tag_key, user->r13)) return 1;
+  struct tailor_bpf_page page = {.pid = pid, .page = user->rip >> 12};
+  return bpf_map_lookup_elem(&code_pages, &page) != 0;
+}
+
+static __always_inline __u64 wakeup_flags(void) {
+  return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP
+                                                                        : BPF_RB_NO_WAKEUP;
+}
+
 SEC("perf_event")
 int take_sample(struct bpf_perf_event_data* ctx) {
   __u64 id = bpf_get_current_pid_tgid();
@@ -67,34 +131,37 @@ int take_sample(struct bpf_perf_event_data* ctx) {
   __u32 recording = process->recording;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &recording);
   if (!count) return 0;
-  struct tailor_bpf_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
-  if (!sample) {
-    __sync_fetch_and_add(&count->lost, 1);
-    return 0;
+
+  struct pt_regs user = {};
+  read_user_registers(ctx, &user);
+  int with_stack = (process->flags & TAILOR_BPF_STACK_ALWAYS) ||
+                   ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user));
+  if (!with_stack) {
+    struct tailor_bpf_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
+    if (!sample) goto lost;
+    fill(sample, ctx, id, recording, &user);
+    bpf_ringbuf_submit(sample, wakeup_flags());
+  } else {
+    struct tailor_bpf_stack_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
+    if (!sample) goto lost;
+    fill(&sample->sample, ctx, id, recording, &user);
+    /* Near the bottom of the stack less can be read; nothing is paged in here. */
+    sample->stack_bytes = 0;
+    if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES, (const void*)user.rsp) == 0) {
+      sample->stack_bytes = TAILOR_BPF_STACK_BYTES;
+    } else if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES / 4, (const void*)user.rsp) == 0) {
+      sample->stack_bytes = TAILOR_BPF_STACK_BYTES / 4;
+    } else if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES / 16, (const void*)user.rsp) == 0) {
+      sample->stack_bytes = TAILOR_BPF_STACK_BYTES / 16;
+    }
+    bpf_ringbuf_submit(sample, wakeup_flags());
+    __sync_fetch_and_add(&count->stacks, 1);
   }
   /* A sample may interrupt another one of this CPU. */
   __sync_fetch_and_add(&count->taken, 1);
-  sample->time = bpf_ktime_get_ns();
-  sample->period = ctx->sample_period;
-  sample->ip = ctx->regs.rip;
-  sample->address = ctx->addr;
-  sample->pid = pid;
-  sample->tid = (__u32)id;
-  sample->recording = recording;
-  sample->cpu = bpf_get_smp_processor_id();
-  sample->source = bpf_get_attach_cookie(ctx);
-  sample->kernel = (ctx->regs.cs & 3) == 0;
-  sample->has_registers = 0;
-  if (sample->kernel) {
-    struct pt_regs user;
-    const void* saved = (const void*)bpf_task_pt_regs(bpf_get_current_task_btf());
-    if (bpf_probe_read_kernel(&user, sizeof user, saved) == 0 && (user.cs & 3) == 3)
-      copy_registers(&user, sample);
-  } else {
-    copy_registers(&ctx->regs, sample);
-  }
-  __u64 waiting = bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA);
-  bpf_ringbuf_submit(sample, waiting >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+  return 0;
+lost:
+  __sync_fetch_and_add(&count->lost, 1);
   return 0;
 }
 

@@ -126,8 +126,7 @@ Status Sampler::open_events() {
   return Ok{};
 }
 
-Result<std::uint32_t> Sampler::add(pid_t pid, bool follow_children, bool from_exec,
-                                   const capture::RingLayout& layout) {
+Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout) {
   std::lock_guard lock(mutex_);
   std::uint32_t number = 0;
   while (members_.contains(number)) ++number;
@@ -137,12 +136,46 @@ Result<std::uint32_t> Sampler::add(pid_t pid, bool follow_children, bool from_ex
   members_[number] = {pid, layout, {}, raw_counts(number)};
   tailor_bpf_process value{};
   value.recording = number;
-  value.flags = (follow_children ? TAILOR_BPF_FOLLOW : 0u) | (from_exec ? TAILOR_BPF_WAIT_EXEC : 0u);
+  value.flags = flags;
   const auto key = static_cast<std::uint32_t>(pid);
   const int failed = bpf_map_update_elem(bpf_map__fd(program_->maps.processes), &key, &value, BPF_ANY);
   if (failed == 0) return number;
   members_.erase(number);
   return Error{fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed};
+}
+
+void Sampler::tell_tags(pid_t pid, const capture::TagWord& tags) {
+  const int map = bpf_map__fd(program_->maps.processes);
+  const auto key = static_cast<std::uint32_t>(pid);
+  tailor_bpf_process value{};
+  if (bpf_map_lookup_elem(map, &key, &value) != 0) return;
+  value.tag_key = tags.key;
+  value.flags &= ~(TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15);
+  if (tags.reg == capture::TagRegister::kR13) value.flags |= TAILOR_BPF_TAG_R13;
+  if (tags.reg == capture::TagRegister::kR15) value.flags |= TAILOR_BPF_TAG_R15;
+  bpf_map_update_elem(map, &key, &value, BPF_EXIST);
+}
+
+// A full map makes code unknown: its samples bring a stack they do not need.
+void Sampler::tell_code(pid_t pid, std::uint64_t begin, std::uint64_t size, int change) {
+  if (size == 0) return;
+  const int map = bpf_map__fd(program_->maps.code_pages);
+  const std::uint64_t first = begin >> 12,
+                      last = std::min((begin + size - 1) >> 12, first + TAILOR_BPF_CODE_PAGES);
+  for (std::uint64_t page = first; page <= last; ++page) {
+    const tailor_bpf_page key{static_cast<std::uint32_t>(pid), 0, page};
+    std::uint32_t count = 0;
+    const bool known = bpf_map_lookup_elem(map, &key, &count) == 0;
+    if (change > 0) {
+      ++count;
+      bpf_map_update_elem(map, &key, &count, BPF_ANY);
+    } else if (known && count > 1) {
+      --count;
+      bpf_map_update_elem(map, &key, &count, BPF_ANY);
+    } else if (known) {
+      bpf_map_delete_elem(map, &key);
+    }
+  }
 }
 
 // Children are found by walking the map: they were added in the kernel.
@@ -183,8 +216,14 @@ int Sampler::on_record(void* self, void* data, std::size_t size) {
   std::memcpy(&sample, data, sizeof sample);
   auto found = sampler.members_.find(sample.recording);
   if (found == sampler.members_.end()) return 0;  // taken just before it was removed
+  std::span<const std::byte> stack;
+  if (size >= sizeof(tailor_bpf_stack_sample)) {
+    const auto& whole = *static_cast<const tailor_bpf_stack_sample*>(data);
+    stack = std::as_bytes(std::span(whole.stack))
+                .first(std::min<std::size_t>(whole.stack_bytes, sizeof whole.stack));
+  }
   const TimeNs time = to_raw(sampler.earlier_, sampler.now_, static_cast<TimeNs>(sample.time));
-  encode_sample(found->second.layout, sample, time, found->second.records);
+  encode_sample(found->second.layout, sample, stack, time, found->second.records);
   return 0;
 }
 
@@ -194,6 +233,7 @@ tailor_bpf_counts Sampler::raw_counts(std::uint32_t recording) const {
   if (bpf_map_lookup_elem(bpf_map__fd(program_->maps.counts), &recording, per_cpu.data()) != 0) return sum;
   for (const tailor_bpf_counts& each : per_cpu) {
     sum.taken += each.taken;
+    sum.stacks += each.stacks;
     sum.lost += each.lost;
     sum.unfollowed += each.unfollowed;
   }
@@ -206,6 +246,7 @@ tailor_bpf_counts Sampler::counts(std::uint32_t recording) {
   auto found = members_.find(recording);
   if (found == members_.end()) return sum;
   sum.taken -= found->second.before.taken;
+  sum.stacks -= found->second.before.stacks;
   sum.lost -= found->second.before.lost;
   sum.unfollowed -= found->second.before.unfollowed;
   return sum;

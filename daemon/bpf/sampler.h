@@ -13,6 +13,7 @@
 #include "daemon/bpf/sampler_abi.h"
 #include "daemon/capture/event_spec.h"
 #include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/tag_word.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
@@ -41,10 +42,14 @@ class Sampler {
 
   const SamplerOptions& options() const { return options_; }
 
-  // From now on (with `from_exec`: from its next execve) samples of `pid` are taken; of its forked children
-  // too if `follow_children`. Returns the number of the recording; its samples come as records of `layout`.
-  Result<std::uint32_t> add(pid_t pid, bool follow_children, bool from_exec,
-                            const capture::RingLayout& layout);
+  // From now on samples of `pid` are taken. `flags` are TAILOR_BPF_FOLLOW (its forked children too),
+  // _WAIT_EXEC (from its next execve on) and _STACK_*. Returns the number of the recording; its samples come
+  // as records of `layout`.
+  Result<std::uint32_t> add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout);
+  // What its agent says, for samples that need no stack. A process that is not recorded is left alone.
+  void tell_tags(pid_t pid, const capture::TagWord& tags);
+  // Generated code came (1) or went (-1).
+  void tell_code(pid_t pid, std::uint64_t begin, std::uint64_t size, int change);
   // Nothing of the recording is taken any more. What was taken can still be fetched.
   void stop(std::uint32_t recording);
   // Its number may be another's.

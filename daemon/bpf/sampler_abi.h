@@ -11,20 +11,36 @@
 #define TAILOR_BPF_RECORDINGS 1024 /* at a time */
 #define TAILOR_BPF_PROCESSES 16384 /* registered ones and their children */
 
+#define TAILOR_BPF_CODE_PAGES 65536 /* of generated code; beyond, code counts as unknown */
+#define TAILOR_BPF_STACK_BYTES 4096 /* of one sample, a power of two */
+
 /* tailor_bpf_process.flags */
-#define TAILOR_BPF_FOLLOW 1u    /* its forked children belong to the recording too */
-#define TAILOR_BPF_WAIT_EXEC 2u /* nothing is taken before it executes a program */
+#define TAILOR_BPF_FOLLOW 1u        /* its forked children belong to the recording too */
+#define TAILOR_BPF_WAIT_EXEC 2u     /* nothing is taken before it executes a program */
+#define TAILOR_BPF_STACK_ALWAYS 4u  /* every sample brings its stack */
+#define TAILOR_BPF_STACK_UNKNOWN 8u /* those do that are of unknown code and have no valid tag */
+#define TAILOR_BPF_TAG_R13 16u      /* where the process keeps its tags */
+#define TAILOR_BPF_TAG_R15 32u
 
 /* Value of the map of processes; the key is the process id (tgid) in the first pid namespace. */
 struct tailor_bpf_process {
   __u64 start; /* of a child found by the program: its start, ns of CLOCK_BOOTTIME; 0: added by the daemon */
+  __u64 tag_key;
   __u32 recording;
   __u32 flags;
+};
+
+/* Key of the map of pages that hold generated code. */
+struct tailor_bpf_page {
+  __u32 pid;
+  __u32 zero;
+  __u64 page; /* address >> 12 */
 };
 
 /* Value of the map of recordings, per CPU. */
 struct tailor_bpf_counts {
   __u64 taken;
+  __u64 stacks;     /* of these with their stack */
   __u64 lost;       /* no room in the ring, or its lock was held by what the sample interrupted */
   __u64 unfollowed; /* children there was no room for in the map of processes */
 };
@@ -47,6 +63,13 @@ struct tailor_bpf_sample {
   __u8 compat; /* the user code is 32-bit */
   __u32 has_registers;
   __u64 registers[TAILOR_BPF_REGISTERS];
+};
+
+/* One sample with its stack, from the stack pointer up. */
+struct tailor_bpf_stack_sample {
+  struct tailor_bpf_sample sample;
+  __u64 stack_bytes; /* that could be read */
+  __u8 stack[TAILOR_BPF_STACK_BYTES];
 };
 
 #endif

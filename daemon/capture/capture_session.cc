@@ -225,7 +225,7 @@ Status CaptureSession::join_ring(std::size_t event, int cpu, const perf_event_at
     if (!joined) return joined;
   }
   slot.events.push_back(event);
-  if (attrs_.size() > 1) {
+  if (attr.sample_type & PERF_SAMPLE_IDENTIFIER) {
     auto id = os_.perf_event_id(opened.fd.get());
     if (!id) return id.error();
     slot.layout.ids.push_back({*id, static_cast<std::uint16_t>(opened.spec)});

@@ -60,6 +60,7 @@ struct Event {
   std::uint64_t ip = 0;
   std::uint64_t user_ip = 0;  // where user code was, also for kernel-mode samples; 0 unknown
   std::uint64_t tag = 0;      // the tag register as sampled, unchecked; 0 also when not available
+  std::uint8_t tag_from = 0;  // a TagFrom
   bool has_tag = false;       // false: the register was not captured or is hidden (kernel mode)
   bool flag_exec = false;
   bool flag_preempted = false;

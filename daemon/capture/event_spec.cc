@@ -19,12 +19,13 @@ bool is_prime(std::uint64_t value) {
 
 void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, perf_event_attr& attr) {
   attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
-  if (options.events.size() > 1) attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
+  const bool stack = options.stacks == Stacks::kAlways && spec.mechanism != Mechanism::kPebs;
+  if (options.events.size() > 1 || stack) attr.sample_type |= PERF_SAMPLE_IDENTIFIER;
   if (spec.address) attr.sample_type |= PERF_SAMPLE_ADDR;
   if (spec.address && spec.mechanism != Mechanism::kSoftware) {
     attr.sample_type |= PERF_SAMPLE_DATA_SRC | PERF_SAMPLE_WEIGHT;
   }
-  std::uint64_t registers = options.all_registers ? kGeneralRegisters : kTagRegisters;
+  const std::uint64_t registers = options.all_registers || stack ? kGeneralRegisters : kTagRegisters;
   if (spec.mechanism == Mechanism::kPebs) {
     // The record's own registers; user registers would be those of the interrupt on older kernels.
     attr.sample_type |= PERF_SAMPLE_REGS_INTR;
@@ -34,7 +35,10 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
   // The user IP tells where a sample in kernel mode came from.
   attr.sample_type |= PERF_SAMPLE_REGS_USER;
   attr.sample_regs_user = registers | register_bit(PERF_REG_X86_IP);
-  if (options.callchain || spec.callchain) {
+  if (stack) {
+    attr.sample_type |= PERF_SAMPLE_STACK_USER;
+    attr.sample_stack_user = kStackBytes;
+  } else if (options.callchain || spec.callchain) {
     attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
     attr.exclude_callchain_kernel = 1;
     attr.sample_max_stack = options.max_stack;

@@ -67,6 +67,16 @@ enum class SampledBy : std::uint8_t {
 inline const std::map<std::string, SampledBy> kSampledByNames = {
     {"auto", SampledBy::kAuto}, {"bpf", SampledBy::kBpf}, {"perf", SampledBy::kPerf}};
 
+// Which samples bring a piece of the user stack, to be unwound by call frame information (daemon/unwind).
+enum class Stacks : std::uint8_t {
+  kNone,
+  kAdaptive,  // those of unknown code without a valid tag: only BPF can tell
+  kAlways,
+};
+inline const std::map<std::string, Stacks> kStacksNames = {
+    {"none", Stacks::kNone}, {"adaptive", Stacks::kAdaptive}, {"always", Stacks::kAlways}};
+inline constexpr std::uint32_t kStackBytes = 4096;  // of one sample
+
 struct CaptureOptions {
   SampledBy sampled_by = SampledBy::kAuto;
   Placement placement = Placement::kAuto;  // of the events of a process
@@ -79,6 +89,7 @@ struct CaptureOptions {
   std::vector<pid_t> followed;             // with follow_children: processes that are there already
   bool callchain = false;                  // user call chains by frame pointers
   std::uint16_t max_stack = 32;
+  Stacks stacks = Stacks::kNone;
   bool context_switches = false;
   bool exclude_kernel = false;
   bool large_pebs =

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/capture/tag_word.h"
 #include "proto/base/ids.h"
 
 namespace tailor::capture {
@@ -35,6 +36,7 @@ struct EventFormat {
   // perf register number that holds the tag, kNoTagRegister: none. Taken from the interrupt registers where
   // they are sampled (PEBS), else from the user registers.
   std::uint8_t tag_register = kNoTagRegister;
+  TagFrom tag_from = TagFrom::kRegister;  // where the value in the register's place comes from
   bool operator==(const EventFormat&) const = default;
 };
 

@@ -34,6 +34,7 @@ capture::EventFormat decode(const v1::EventFormat& in) {
   out.sample_id_all = in.sample_id_all();
   out.period = in.period();
   out.tag_register = static_cast<std::uint8_t>(in.tag_register());
+  out.tag_from = static_cast<capture::TagFrom>(in.tag_from());
   return out;
 }
 
@@ -138,6 +139,7 @@ void encode(const capture::RingLayout& in, v1::RingLayout& out) {
     to.set_sample_id_all(format.sample_id_all);
     to.set_period(format.period);
     to.set_tag_register(format.tag_register);
+    to.set_tag_from(static_cast<std::uint32_t>(format.tag_from));
   }
   for (const capture::EventIdEntry& id : in.ids) {
     out.add_ids(id.id);

@@ -51,6 +51,7 @@ LiveSession::LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& si
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
       clock_(os),
+      stacks_(os),
       pebs_times_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
@@ -193,6 +194,8 @@ void LiveSession::stop() {
 
 void LiveSession::OnConnected(const registration::PeerConnected& event) {
   input_.on_connected(event);
+  stacks_.connected(event);
+  opener_.tags(event.process.pid, unwind::tag_word(event.hello));
   v1::DaemonMessage answer;
   std::string denied = options_.sample_registered ? sample_registered(event) : std::string();
   answer.mutable_hello_ack()->set_daemon_version(kVersion);
@@ -203,10 +206,24 @@ void LiveSession::OnConnected(const registration::PeerConnected& event) {
 
 void LiveSession::OnMessage(registration::PeerMessage event) {
   input_.on_message(event);
+  stacks_.message(event);
+  tell_opener(event);
   if (!event.message.has_barrier()) return;
   v1::DaemonMessage answer;
   answer.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
   server_->Reply(event.connection, answer);
+}
+
+// The ranges of generated code, for samples that need no stack.
+void LiveSession::tell_opener(const registration::PeerMessage& event) {
+  if (event.message.has_code_load()) {
+    const v1::CodeObject& code = event.message.code_load();
+    const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
+    if (code.plan_id() != 0) opener_.add_code(event.process.pid, code.id(), code.base(), size);
+  }
+  if (event.message.has_code_unload()) {
+    opener_.remove_code(event.process.pid, event.message.code_unload().code_id());
+  }
 }
 
 void LiveSession::OnArena(const registration::ArenaMapped& event) {
@@ -217,6 +234,8 @@ void LiveSession::OnGone(const registration::PeerGone& event) {
   input_.advance(os_.now());  // what the process did is over by then
   tell_dropped(event.process);
   input_.on_gone(event);
+  stacks_.gone(event);
+  opener_.gone(event.process.pid);
   arenas_.erase(event.process);
   not_sampled_.erase(event.process);
 }
@@ -250,12 +269,13 @@ void LiveSession::take_captured() {
 
 void LiveSession::take(CaptureWord& word) {
   if (const auto* layout = std::get_if<capture::RingLayout>(&word)) {
-    input_.on_ring(*layout);
-  } else if (const auto* chunk = std::get_if<capture::RingChunk>(&word)) {
-    input_.on_chunk(*chunk);
+    input_.on_ring(stacks_.layout(*layout));
+  } else if (auto* chunk = std::get_if<capture::RingChunk>(&word)) {
+    input_.on_chunk(stacks_.chunk(std::move(*chunk)));
   } else if (const auto* round = std::get_if<RoundRead>(&word)) {
     input_.on_round(round->horizon);
   } else if (const auto* closed = std::get_if<RingClosed>(&word)) {
+    stacks_.closed(closed->ring);
     input_.on_ring_closed(closed->ring);
   } else if (const auto* ended = std::get_if<SessionEnded>(&word)) {
     session_ended(ended->session);

@@ -27,6 +27,7 @@
 #include "daemon/session/pebs_times.h"
 #include "daemon/session/pipeline.h"
 #include "daemon/session/tee.h"
+#include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -121,6 +122,7 @@ class LiveSession : private registration::Sink {
   // Control thread.
   void control();
   void take_captured();
+  void tell_opener(const registration::PeerMessage& event);
   void take(CaptureWord& word);
   void do_requests();
   void finish_flushes();
@@ -158,6 +160,7 @@ class LiveSession : private registration::Sink {
   std::size_t told_sources_ = 0;  // of recording_, when it was told
   CaptureQueue queue_;
   bpf::Opener opener_;
+  unwind::StackEnricher stacks_;  // control thread
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
   std::vector<Sampled> sampled_;                  // control thread

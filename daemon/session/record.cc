@@ -100,6 +100,7 @@ Result<capture::CaptureOptions> capture_options(const os::Os& os, const RecordOp
   capture.callchain = options.callchain;
   capture.all_registers = options.memory;
   capture.sampled_by = options.sampled_by;
+  capture.stacks = options.stacks;
   return capture;
 }
 

@@ -49,6 +49,7 @@ session::LiveOptions live_options(const Options& options, session::Input* journa
   live.capture.callchain = options.callchain;
   live.capture.all_registers = options.memory;
   live.capture.sampled_by = options.sampled_by;
+  live.capture.stacks = options.stacks;
   live.sample_registered = true;
   live.max_overhead = options.max_overhead;
   live.seed = std::random_device{}();
@@ -210,6 +211,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   capture.events = {capture::cpu_clock(options_.frequency)};
   capture.callchain = options_.callchain;
   capture.sampled_by = options_.sampled_by;
+  capture.stacks = options_.stacks;
   auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture);
   if (!known.ok()) return known.error();
   store::set_process(*out.mutable_process(), *process);

@@ -34,6 +34,7 @@ class RecordTest : public testing::Test {
     options.frequency = 2000;
     options.events = events;
     options.sampled_by = sampled_by;
+    options.stacks = stacks;
     auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
       skipped = outcome.error().message;
@@ -59,6 +60,7 @@ class RecordTest : public testing::Test {
   std::string directory, skipped;
   std::vector<std::string> events = {"cpu-clock"};
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
+  capture::Stacks stacks = capture::Stacks::kNone;
   test::CollectingSink profile;
 };
 
@@ -152,6 +154,49 @@ TEST_P(RecordBy, KernelTimeWithoutATagIsNobodys) {
   KernelShares shares = kernel_shares(profile.samples);
   EXPECT_GT(shares.all, 100e6);
   EXPECT_EQ(shares.of_task[1] + shares.of_task[3], 0);
+}
+
+// Time of samples in executions by task, and how much of it is known by a tag that was put aside.
+struct SavedShares {
+  std::map<int, double> of_task;
+  double all = 0, unwound = 0;
+};
+SavedShares saved_shares(const std::vector<store::SampleRecord>& samples) {
+  SavedShares shares;
+  for (const auto& sample : samples) {
+    if (sample.attribution.execution == 0) continue;
+    const auto weight = static_cast<double>(sample.weight);
+    shares.all += weight;
+    shares.of_task[task_of(sample)] += weight;
+    if (sample.attribution.how == attribute::How::kTagUnwound) shares.unwound += weight;
+  }
+  return shares;
+}
+
+TEST_P(RecordBy, ATagThatALibraryPutAsideIsFoundAndNoStackIsKept) {
+  stacks = sampled_by == capture::SampledBy::kBpf ? capture::Stacks::kAdaptive : capture::Stacks::kAlways;
+  const std::string journal = directory + "/journal";
+  run({std::string(TARGETS) + "/saved_register", "20", "10"}, journal);
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  SavedShares shares = saved_shares(profile.samples);
+  EXPECT_GT(shares.all, 100e6);
+  EXPECT_GE(shares.unwound / shares.all, 0.95);
+  EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.98);
+  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
+  EXPECT_EQ(content(journal).find("SECRET-ON-THE-STACK"), std::string::npos);
+  EXPECT_EQ(content(directory + "/profile.tailor").find("SECRET-ON-THE-STACK"), std::string::npos);
+  auto report = journal::replay_file(journal, directory + "/again.tailor");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+}
+
+// The twin that must fail: without stacks the tag is out of reach.
+TEST_P(RecordBy, WithoutStacksATagThatALibraryPutAsideIsLost) {
+  run({std::string(TARGETS) + "/saved_register", "20", "5"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  SavedShares shares = saved_shares(profile.samples);
+  EXPECT_GT(shares.all, 50e6);
+  EXPECT_LT((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.05);
 }
 
 TEST_F(RecordTest, BpfFollowsChildrenAndCountsLikePerf) {

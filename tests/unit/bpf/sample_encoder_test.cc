@@ -44,10 +44,10 @@ capture::Batch decoded(const capture::RingLayout& layout, const std::vector<std:
 
 TEST(SampleEncoder, IsDecodedAsPerfsOwn) {
   for (bool all_registers : {false, true}) {
-    const capture::RingLayout layout = layout_of(two_events(), all_registers);
+    const capture::RingLayout layout = layout_of(two_events(), all_registers, false);
     std::vector<std::byte> bytes;
-    ASSERT_TRUE(encode_sample(layout, sample_of(0, false), 5000, bytes));
-    ASSERT_TRUE(encode_sample(layout, sample_of(1, true), 6000, bytes));
+    ASSERT_TRUE(encode_sample(layout, sample_of(0, false), {}, 5000, bytes));
+    ASSERT_TRUE(encode_sample(layout, sample_of(1, true), {}, 6000, bytes));
     capture::Batch batch = decoded(layout, bytes);
     ASSERT_EQ(batch.events.size(), 2u);
     const capture::Event& user = batch.events[0];
@@ -74,20 +74,33 @@ TEST(SampleEncoder, IsDecodedAsPerfsOwn) {
 }
 
 TEST(SampleEncoder, WithoutRegistersThereAreNone) {
-  const capture::RingLayout layout = layout_of(two_events(), false);
+  const capture::RingLayout layout = layout_of(two_events(), false, false);
   tailor_bpf_sample sample = sample_of(0, true);
   sample.has_registers = 0;
   std::vector<std::byte> bytes;
-  ASSERT_TRUE(encode_sample(layout, sample, 1, bytes));
+  ASSERT_TRUE(encode_sample(layout, sample, {}, 1, bytes));
   capture::Batch batch = decoded(layout, bytes);
   ASSERT_EQ(batch.events.size(), 1u);
   EXPECT_EQ(batch.events[0].regs_mask, 0u);
   EXPECT_EQ(batch.events[0].user_ip, 0u);
 }
 
+TEST(SampleEncoder, AStackMakesItAnotherFormat) {
+  const capture::RingLayout layout = layout_of(two_events(), false, true);
+  ASSERT_EQ(layout.formats.size(), 4u);
+  const std::vector<std::byte> stack(64, std::byte{7});
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(encode_sample(layout, sample_of(1, false), stack, 1, bytes));
+  ASSERT_TRUE(encode_sample(layout, sample_of(1, false), {}, 2, bytes));
+  capture::Batch batch = decoded(layout, bytes);
+  ASSERT_EQ(batch.events.size(), 2u);
+  EXPECT_TRUE(batch.reg(batch.events[0], PERF_REG_X86_SP).has_value());
+  EXPECT_FALSE(batch.reg(batch.events[1], PERF_REG_X86_SP).has_value());
+}
+
 TEST(SampleEncoder, AnUnknownSourceIsRefused) {
   std::vector<std::byte> bytes;
-  EXPECT_FALSE(encode_sample(layout_of(two_events(), false), sample_of(2, false), 1, bytes));
+  EXPECT_FALSE(encode_sample(layout_of(two_events(), false, false), sample_of(2, false), {}, 1, bytes));
   EXPECT_TRUE(bytes.empty());
 }
 

@@ -99,7 +99,7 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
   EXPECT_TRUE(broken([](auto& b) { b.add_thread(99); }));
   EXPECT_TRUE(broken([](auto& b) { b.add_flags(3); }));
   EXPECT_TRUE(broken([](auto& b) { b.add_source(70000); }));
-  EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_verdict(0, 9); }));
+  EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_verdict(0, 10); }));
   EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->clear_plans(); }));
   EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_link(0, -1); }));
 }

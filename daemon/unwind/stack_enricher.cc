@@ -1,0 +1,246 @@
+#include "daemon/unwind/stack_enricher.h"
+
+#include <asm/perf_regs.h>
+#include <linux/perf_event.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "daemon/capture/sample_view.h"
+
+namespace tailor::unwind {
+namespace {
+
+using capture::EventFormat;
+using capture::RingLayout;
+using capture::TagFrom;
+using capture::TagRegister;
+using capture::TagWord;
+
+constexpr std::size_t kHeader = sizeof(perf_event_header);
+constexpr std::size_t kMostFrames = 64;
+constexpr std::size_t kMostProcesses = 4096;
+constexpr TimeNs kKeepAfterwards = 10'000'000'000;
+constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62, kScannedId = std::uint64_t{1} << 63;
+
+constexpr std::uint64_t bit(unsigned perf_register) {
+  return std::uint64_t{1} << perf_register;
+}
+constexpr std::uint64_t kKept = bit(PERF_REG_X86_IP) | bit(PERF_REG_X86_R13) | bit(PERF_REG_X86_R15);
+// The fields a record with a stack may have: those we can write again.
+constexpr std::uint64_t kFields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
+                                  PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
+                                  PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+
+// DWARF's number of perf's general registers AX BX CX DX SI DI BP SP IP, then R8 to R15.
+int dwarf_number(unsigned perf_register) {
+  constexpr std::array kLow = {0, 3, 2, 1, 4, 5, 6, 7, 16};
+  if (perf_register < kLow.size()) return kLow[perf_register];
+  if (perf_register >= PERF_REG_X86_R8 && perf_register <= PERF_REG_X86_R15) {
+    return static_cast<int>(perf_register - PERF_REG_X86_R8) + 8;
+  }
+  return -1;
+}
+
+bool has_stack(const EventFormat& format) {
+  return format.sample_type & PERF_SAMPLE_STACK_USER && (format.sample_type & ~kFields) == 0 &&
+         format.sample_type & PERF_SAMPLE_IDENTIFIER && format.sample_type & PERF_SAMPLE_REGS_USER;
+}
+
+EventFormat without_stack(EventFormat format, TagFrom from) {
+  format.sample_type = (format.sample_type & ~std::uint64_t{PERF_SAMPLE_STACK_USER}) | PERF_SAMPLE_CALLCHAIN;
+  format.regs_user &= kKept;
+  format.tag_from = from;
+  return format;
+}
+
+// perf gives all ones for what it hides in kernel mode.
+Frame frame_of(const capture::SampleView& sample, bool kernel) {
+  Frame frame;
+  std::size_t index = 0;
+  for (std::uint64_t rest = sample.user_registers.mask; rest != 0; rest &= rest - 1, ++index) {
+    const int reg = dwarf_number(static_cast<unsigned>(std::countr_zero(rest)));
+    const std::uint64_t value = sample.user_registers.values[index];
+    if (reg < 0 || (kernel && value == ~std::uint64_t{0})) continue;
+    frame.set(static_cast<unsigned>(reg), value);
+  }
+  return frame;
+}
+
+class Words {
+ public:
+  explicit Words(std::vector<std::byte>& out) : out_(out), start_(out.size()) {
+    out_.resize(start_ + kHeader);
+  }
+  void put(std::uint64_t word) {
+    const auto* bytes = reinterpret_cast<const std::byte*>(&word);
+    out_.insert(out_.end(), bytes, bytes + sizeof word);
+  }
+  void put(std::uint32_t low, std::uint32_t high) { put(std::uint64_t{high} << 32 | low); }
+  void finish(std::uint16_t misc) {
+    const perf_event_header header{PERF_RECORD_SAMPLE, misc,
+                                   static_cast<std::uint16_t>(out_.size() - start_)};
+    std::memcpy(out_.data() + start_, &header, sizeof header);
+  }
+
+ private:
+  std::vector<std::byte>& out_;
+  std::size_t start_;
+};
+
+}  // namespace
+
+TagWord tag_word(const v1::Hello& hello) {
+  TagWord tags{hello.tag_key(), TagRegister::kNone};
+  if (hello.tag_strategy() == v1::TAGS_R15) tags.reg = TagRegister::kR15;
+  if (hello.tag_strategy() == v1::TAGS_SWIFTSELF) tags.reg = TagRegister::kR13;
+  return tags;
+}
+
+StackEnricher::Process& StackEnricher::process(std::int32_t pid) {
+  if (processes_.size() >= kMostProcesses && !processes_.contains(pid)) {
+    // The ones that never registered can be found out about again.
+    std::erase_if(processes_, [](const auto& each) { return each.second.tags.reg == TagRegister::kNone; });
+  }
+  Process& process = processes_[pid];
+  if (process.code == nullptr) process.code = std::make_unique<ProcessCode>(os_.proc(), pid, files_);
+  return process;
+}
+
+void StackEnricher::connected(const registration::PeerConnected& event) {
+  const auto known = processes_.find(event.process.pid);
+  if (known != processes_.end() && known->second.id.start != 0 && known->second.id != event.process) {
+    processes_.erase(known);  // the number was another's
+  }
+  Process& now = process(event.process.pid);
+  now.id = event.process;
+  now.gone = kTimeMax;
+  now.tags = tag_word(event.hello);
+}
+
+void StackEnricher::message(const registration::PeerMessage& event) {
+  if (event.message.has_code_load()) {
+    const v1::CodeObject& code = event.message.code_load();
+    const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
+    if (code.plan_id() == 0 || code.base() + size < code.base()) return;
+    process(event.process.pid)
+        .code->add_code(code.id(), code.base(), code.base() + size, code.eh_frame(), code.eh_frame_address());
+  }
+  if (event.message.has_code_unload())
+    process(event.process.pid).code->remove_code(event.message.code_unload().code_id());
+}
+
+void StackEnricher::gone(const registration::PeerGone& event) {
+  const TimeNs now = os_.now();
+  std::erase_if(processes_, [&](const auto& each) {
+    return each.second.gone != kTimeMax && now - each.second.gone > kKeepAfterwards;
+  });
+  const auto known = processes_.find(event.process.pid);
+  if (known != processes_.end()) known->second.gone = now;
+}
+
+RingLayout StackEnricher::layout(const RingLayout& layout) {
+  if (std::ranges::none_of(layout.formats, has_stack)) return layout;
+  rings_[layout.ring] = layout;
+  RingLayout out = layout;
+  for (std::size_t i = 0; i < layout.formats.size(); ++i) {
+    if (!has_stack(layout.formats[i])) continue;
+    const auto unwound = static_cast<std::uint16_t>(out.formats.size());
+    out.formats[i] = without_stack(layout.formats[i], TagFrom::kRegister);
+    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kUnwound));
+    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kScanned));
+    for (const capture::EventIdEntry& id : layout.ids) {
+      if (id.format != i) continue;
+      out.ids.push_back({id.id | kUnwoundId, unwound});
+      out.ids.push_back({id.id | kScannedId, static_cast<std::uint16_t>(unwound + 1)});
+    }
+  }
+  return out;
+}
+
+capture::RingChunk StackEnricher::chunk(capture::RingChunk&& chunk) {
+  const auto ring = rings_.find(chunk.ring);
+  if (ring == rings_.end()) return std::move(chunk);
+  capture::RingChunk out{chunk.ring, {}};
+  std::span<const std::byte> rest(chunk.bytes);
+  while (rest.size() >= kHeader) {
+    perf_event_header header;
+    std::memcpy(&header, rest.data(), sizeof header);
+    if (header.size < kHeader || header.size > rest.size()) break;
+    enrich(ring->second, rest.first(header.size), out.bytes);
+    rest = rest.subspan(header.size);
+  }
+  out.bytes.insert(out.bytes.end(), rest.begin(), rest.end());  // cut short: the decoder says so
+  return out;
+}
+
+void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> record,
+                           std::vector<std::byte>& out) {
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof header);
+  std::uint64_t id = 0;
+  if (header.type == PERF_RECORD_SAMPLE && record.size() >= kHeader + sizeof id) {
+    std::memcpy(&id, record.data() + kHeader, sizeof id);
+  }
+  const auto known = std::ranges::find(layout.ids, id, &capture::EventIdEntry::id);
+  const bool stack = header.type == PERF_RECORD_SAMPLE && known != layout.ids.end() &&
+                     has_stack(layout.formats[known->format]);
+  if (!stack) {
+    out.insert(out.end(), record.begin(), record.end());
+    return;
+  }
+  const EventFormat& format = layout.formats[known->format];
+  capture::SampleView sample;
+  if (!capture::parse_sample(format, record.subspan(kHeader), sample)) {
+    // Dropped but for its header: what cannot be read may hold stack bytes. The decoder counts it as
+    // malformed.
+    ++counts_.malformed;
+    const perf_event_header empty{PERF_RECORD_SAMPLE, header.misc, kHeader};
+    const auto* bytes = reinterpret_cast<const std::byte*>(&empty);
+    out.insert(out.end(), bytes, bytes + kHeader);
+    return;
+  }
+  const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  const Frame frame = frame_of(sample, kernel);
+  Walked walked;
+  TagWord tags;
+  const std::size_t size = std::min<std::size_t>(sample.stack.size(), sample.stack_dynamic_size);
+  if (size > 0 && frame.has(kSp) && frame.has(kReturnAddress)) {
+    ++counts_.stacks;
+    Process& owner = process(sample.pid);
+    tags = owner.tags;
+    walked =
+        walk(frame, {frame.value[kSp], sample.stack.first(size)}, tags, *owner.code, kMostFrames, os_.now());
+    counts_.unwound += walked.from == TagFrom::kUnwound;
+    counts_.scanned += walked.from == TagFrom::kScanned;
+  }
+  Words words(out);
+  words.put(id | (walked.from == TagFrom::kUnwound ? kUnwoundId : 0) |
+            (walked.from == TagFrom::kScanned ? kScannedId : 0));
+  if (format.sample_type & PERF_SAMPLE_IP) words.put(sample.ip);
+  if (format.sample_type & PERF_SAMPLE_TID) {
+    words.put(static_cast<std::uint32_t>(sample.pid), static_cast<std::uint32_t>(sample.tid));
+  }
+  if (format.sample_type & PERF_SAMPLE_TIME) words.put(sample.time);
+  if (format.sample_type & PERF_SAMPLE_ADDR) words.put(sample.address);
+  if (format.sample_type & PERF_SAMPLE_CPU) words.put(sample.cpu, 0);
+  if (format.sample_type & PERF_SAMPLE_PERIOD) words.put(sample.period);
+  words.put(walked.chain.size() + 2);
+  words.put(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
+  words.put(frame.has(kReturnAddress) ? frame.value[kReturnAddress] : 0);
+  for (std::uint64_t address : walked.chain) words.put(address);
+  words.put(sample.user_registers.abi);
+  std::size_t index = 0;
+  for (std::uint64_t rest = sample.user_registers.mask; rest != 0; rest &= rest - 1, ++index) {
+    const auto reg = static_cast<unsigned>(std::countr_zero(rest));
+    if (!(kKept & bit(reg))) continue;
+    const bool recovered =
+        walked.tag != 0 && reg == (tags.reg == TagRegister::kR13 ? PERF_REG_X86_R13 : PERF_REG_X86_R15);
+    words.put(recovered ? walked.tag : sample.user_registers.values[index]);
+  }
+  words.finish(header.misc);
+}
+
+}  // namespace tailor::unwind

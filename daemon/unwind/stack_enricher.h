@@ -1,0 +1,64 @@
+// Takes user stacks out of the records of a recording, and puts in what they tell: the call chain, and the
+// tag where a library had put the register aside. It stands before the journal and the pipeline, so that no
+// byte of a stack and no register but the tag's is kept anywhere.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "daemon/capture/ring_chunk.h"
+#include "daemon/os/os.h"
+#include "daemon/registration/events.h"
+#include "daemon/unwind/process_code.h"
+#include "daemon/unwind/stack_walk.h"
+
+namespace tailor::unwind {
+
+struct EnricherCounts {
+  std::uint64_t stacks = 0;     // samples that brought one
+  std::uint64_t unwound = 0;    // tags recovered by call frame information
+  std::uint64_t scanned = 0;    // tags found by scanning
+  std::uint64_t malformed = 0;  // records that went on as they are: the decoder counts them
+};
+
+// Of the process that says hello.
+capture::TagWord tag_word(const v1::Hello& hello);
+
+// Control thread only.
+class StackEnricher {
+ public:
+  explicit StackEnricher(os::Os& os) : os_(os) {}
+
+  // What agents say.
+  void connected(const registration::PeerConnected& event);
+  void message(const registration::PeerMessage& event);
+  // It stays known for a while: its last samples are still on their way.
+  void gone(const registration::PeerGone& event);
+
+  // The layout of what chunk() gives for the ring. A ring without stacks stays as it is.
+  capture::RingLayout layout(const capture::RingLayout& layout);
+  capture::RingChunk chunk(capture::RingChunk&& chunk);
+  void closed(capture::RingIndex ring) { rings_.erase(ring); }
+
+  const EnricherCounts& counts() const { return counts_; }
+
+ private:
+  struct Process {
+    ProcessId id;
+    TimeNs gone = kTimeMax;
+    std::unique_ptr<ProcessCode> code;
+    capture::TagWord tags;
+  };
+  Process& process(std::int32_t pid);
+  void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,
+              std::vector<std::byte>& out);
+
+  os::Os& os_;
+  FileTables files_;
+  std::map<std::int32_t, Process> processes_;
+  std::map<capture::RingIndex, capture::RingLayout> rings_;  // those with stacks, as they were
+  EnricherCounts counts_;
+};
+
+}  // namespace tailor::unwind
