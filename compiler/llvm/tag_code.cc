@@ -5,9 +5,9 @@
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/Support/ModRef.h>
 
-#include "compiler/llvm/llvm_api.h"
-
 #include <vector>
+
+#include "compiler/llvm/llvm_api.h"
 
 namespace tailor::jit {
 namespace {

@@ -152,8 +152,7 @@ Attribution attribute(const Event& sample, std::span<const std::uint64_t> chain,
   c.word.kernel = c.in_kernel();
   const bool kernel = c.in_kernel();
   const bool found = by_code(c, user_address(sample), kernel ? How::kKernelCode : How::kCode) ||
-                     by_tag(c, how_by_tag(sample)) || by_callchain(c, chain) ||
-                     by_component(c);
+                     by_tag(c, how_by_tag(sample)) || by_callchain(c, chain) || by_component(c);
   c.word.reason = found ? Reason::kNone : reason_for(c);
   join_execution(c);
   return c.word;

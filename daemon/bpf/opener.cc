@@ -16,6 +16,9 @@ using capture::SampledBy;
 
 namespace {
 
+// Of the map of pages that hold generated code.
+constexpr std::uint64_t kPageBytes = 4096;
+
 using Opened = Result<std::unique_ptr<capture::Recording>>;
 
 bool wants_bpf(const CaptureOptions& options) {
@@ -95,7 +98,7 @@ void Opener::tell_known(Sampler& sampler, pid_t pid) {
   const auto known = known_.find(pid);
   if (known == known_.end()) return;
   sampler.tell_tags(pid, known->second.tags);
-  for (const auto& [id, range] : known->second.code) sampler.tell_code(pid, range.begin, range.size, 1);
+  for (const auto& [page, objects] : known->second.pages) sampler.tell_code_page(pid, page, true);
 }
 
 template <typename Tell>
@@ -112,18 +115,29 @@ void Opener::tags(pid_t pid, const capture::TagWord& tags) {
 }
 
 void Opener::add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size) {
+  if (size == 0 || size > TAILOR_BPF_CODE_PAGES * kPageBytes || begin + size < begin) return;
   std::lock_guard lock(mutex_);
   Known& known = known_[pid];
-  if (known.code.size() >= TAILOR_BPF_CODE_PAGES || !known.code.try_emplace(id, Range{begin, size}).second)
-    return;
-  tell_all([&](Sampler& sampler) { sampler.tell_code(pid, begin, size, 1); });
+  const Pages pages{begin / kPageBytes, (begin + size - 1) / kPageBytes};
+  if (known.pages.size() + (pages.last - pages.first) >= TAILOR_BPF_CODE_PAGES) return;
+  if (!known.code.try_emplace(id, pages).second) return;
+  for (std::uint64_t page = pages.first; page <= pages.last; ++page) {
+    if (known.pages[page]++ > 0) continue;
+    tell_all([&](Sampler& sampler) { sampler.tell_code_page(pid, page, true); });
+  }
 }
 
 void Opener::remove_code(pid_t pid, CodeId id) {
   std::lock_guard lock(mutex_);
-  const auto code = known_[pid].code.extract(id);
+  const auto known = known_.find(pid);
+  if (known == known_.end()) return;
+  const auto code = known->second.code.extract(id);
   if (code.empty()) return;
-  tell_all([&](Sampler& sampler) { sampler.tell_code(pid, code.mapped().begin, code.mapped().size, -1); });
+  for (std::uint64_t page = code.mapped().first; page <= code.mapped().last; ++page) {
+    if (--known->second.pages[page] > 0) continue;
+    known->second.pages.erase(page);
+    tell_all([&](Sampler& sampler) { sampler.tell_code_page(pid, page, false); });
+  }
 }
 
 void Opener::gone(pid_t pid) {
@@ -132,7 +146,7 @@ void Opener::gone(pid_t pid) {
   if (known.empty()) return;
   tell_all([&](Sampler& sampler) {
     sampler.tell_tags(pid, {});
-    for (const auto& [id, range] : known.mapped().code) sampler.tell_code(pid, range.begin, range.size, -1);
+    for (const auto& [page, objects] : known.mapped().pages) sampler.tell_code_page(pid, page, false);
   });
 }
 

@@ -33,12 +33,13 @@ class Opener {
   void gone(pid_t pid);
 
  private:
-  struct Range {
-    std::uint64_t begin, size;
+  struct Pages {
+    std::uint64_t first, last;
   };
   struct Known {
     capture::TagWord tags;
-    std::map<CodeId, Range> code;
+    std::map<CodeId, Pages> code;
+    std::map<std::uint64_t, std::uint32_t> pages;  // and how many code objects lie in each
   };
   Result<std::unique_ptr<capture::Recording>> open_by_bpf(os::Os& os, pid_t pid,
                                                           const capture::CaptureOptions& options);

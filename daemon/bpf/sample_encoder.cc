@@ -29,7 +29,7 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
   if (event.address) format.sample_type |= PERF_SAMPLE_ADDR;
   if (stack) format.sample_type |= PERF_SAMPLE_STACK_USER;
   format.regs_user = all_registers || stack ? capture::kGeneralRegisters
-                                          : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
+                                            : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
   format.period = event.period;
   return format;
 }

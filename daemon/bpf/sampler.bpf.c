@@ -35,7 +35,7 @@ struct {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, TAILOR_BPF_CODE_PAGES);
   __type(key, struct tailor_bpf_page);
-  __type(value, __u32); /* how many code objects lie in it */
+  __type(value, __u32); /* of no meaning */
 } code_pages SEC(".maps");
 
 struct {

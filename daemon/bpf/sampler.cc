@@ -156,25 +156,15 @@ void Sampler::tell_tags(pid_t pid, const capture::TagWord& tags) {
   bpf_map_update_elem(map, &key, &value, BPF_EXIST);
 }
 
-// A full map makes code unknown: its samples bring a stack they do not need.
-void Sampler::tell_code(pid_t pid, std::uint64_t begin, std::uint64_t size, int change) {
-  if (size == 0) return;
+// A full map leaves code unknown: its samples bring a stack they do not need.
+void Sampler::tell_code_page(pid_t pid, std::uint64_t page, bool holds_code) {
   const int map = bpf_map__fd(program_->maps.code_pages);
-  const std::uint64_t first = begin >> 12,
-                      last = std::min((begin + size - 1) >> 12, first + TAILOR_BPF_CODE_PAGES);
-  for (std::uint64_t page = first; page <= last; ++page) {
-    const tailor_bpf_page key{static_cast<std::uint32_t>(pid), 0, page};
-    std::uint32_t count = 0;
-    const bool known = bpf_map_lookup_elem(map, &key, &count) == 0;
-    if (change > 0) {
-      ++count;
-      bpf_map_update_elem(map, &key, &count, BPF_ANY);
-    } else if (known && count > 1) {
-      --count;
-      bpf_map_update_elem(map, &key, &count, BPF_ANY);
-    } else if (known) {
-      bpf_map_delete_elem(map, &key);
-    }
+  const tailor_bpf_page key{static_cast<std::uint32_t>(pid), 0, page};
+  const std::uint32_t value = 1;
+  if (holds_code) {
+    bpf_map_update_elem(map, &key, &value, BPF_ANY);
+  } else {
+    bpf_map_delete_elem(map, &key);
   }
 }
 

@@ -48,8 +48,8 @@ class Sampler {
   Result<std::uint32_t> add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout);
   // What its agent says, for samples that need no stack. A process that is not recorded is left alone.
   void tell_tags(pid_t pid, const capture::TagWord& tags);
-  // Generated code came (1) or went (-1).
-  void tell_code(pid_t pid, std::uint64_t begin, std::uint64_t size, int change);
+  // Whether that page (address / 4096) of the process holds generated code.
+  void tell_code_page(pid_t pid, std::uint64_t page, bool holds_code);
   // Nothing of the recording is taken any more. What was taken can still be fetched.
   void stop(std::uint32_t recording);
   // Its number may be another's.

@@ -51,13 +51,13 @@ LiveSession::LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& si
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
       clock_(os),
-      stacks_(os),
       pebs_times_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
                   return capture::measure_sample_cost(os_, spec, how, pairs);
                 }),
-      cpu_before_(own_cpu_ns()) {}
+      cpu_before_(own_cpu_ns()),
+      stacks_(os, options_.capture.all_registers) {}
 
 Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions options,
                                                         store::ProfileSink& sink, OnProblem on_problem) {

@@ -160,7 +160,6 @@ class LiveSession : private registration::Sink {
   std::size_t told_sources_ = 0;  // of recording_, when it was told
   CaptureQueue queue_;
   bpf::Opener opener_;
-  unwind::StackEnricher stacks_;  // control thread
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
   std::vector<Sampled> sampled_;                  // control thread
@@ -173,6 +172,7 @@ class LiveSession : private registration::Sink {
   std::optional<std::uint64_t> steal_before_;  // when the session began
   std::vector<std::string> notes_;             // of what is sampled; control thread
   std::uint64_t cpu_before_ = 0;               // own CPU time when the session began
+  unwind::StackEnricher stacks_;               // control thread
 
   struct Flush {
     TimeNs until;     // everything up to here

@@ -25,10 +25,6 @@ constexpr std::size_t kMostProcesses = 4096;
 constexpr TimeNs kKeepAfterwards = 10'000'000'000;
 constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62, kScannedId = std::uint64_t{1} << 63;
 
-constexpr std::uint64_t bit(unsigned perf_register) {
-  return std::uint64_t{1} << perf_register;
-}
-constexpr std::uint64_t kKept = bit(PERF_REG_X86_IP) | bit(PERF_REG_X86_R13) | bit(PERF_REG_X86_R15);
 // The fields a record with a stack may have: those we can write again.
 constexpr std::uint64_t kFields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                   PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
@@ -49,9 +45,9 @@ bool has_stack(const EventFormat& format) {
          format.sample_type & PERF_SAMPLE_IDENTIFIER && format.sample_type & PERF_SAMPLE_REGS_USER;
 }
 
-EventFormat without_stack(EventFormat format, TagFrom from) {
+EventFormat without_stack(EventFormat format, TagFrom from, std::uint64_t kept) {
   format.sample_type = (format.sample_type & ~std::uint64_t{PERF_SAMPLE_STACK_USER}) | PERF_SAMPLE_CALLCHAIN;
-  format.regs_user &= kKept;
+  format.regs_user &= kept;
   format.tag_from = from;
   return format;
 }
@@ -148,9 +144,9 @@ RingLayout StackEnricher::layout(const RingLayout& layout) {
   for (std::size_t i = 0; i < layout.formats.size(); ++i) {
     if (!has_stack(layout.formats[i])) continue;
     const auto unwound = static_cast<std::uint16_t>(out.formats.size());
-    out.formats[i] = without_stack(layout.formats[i], TagFrom::kRegister);
-    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kUnwound));
-    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kScanned));
+    out.formats[i] = without_stack(layout.formats[i], TagFrom::kRegister, kept_);
+    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kUnwound, kept_));
+    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kScanned, kept_));
     for (const capture::EventIdEntry& id : layout.ids) {
       if (id.format != i) continue;
       out.ids.push_back({id.id | kUnwoundId, unwound});
@@ -235,7 +231,7 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   std::size_t index = 0;
   for (std::uint64_t rest = sample.user_registers.mask; rest != 0; rest &= rest - 1, ++index) {
     const auto reg = static_cast<unsigned>(std::countr_zero(rest));
-    if (!(kKept & bit(reg))) continue;
+    if (!(kept_ & capture::register_bit(reg))) continue;
     const bool recovered =
         walked.tag != 0 && reg == (tags.reg == TagRegister::kR13 ? PERF_REG_X86_R13 : PERF_REG_X86_R15);
     words.put(recovered ? walked.tag : sample.user_registers.values[index]);

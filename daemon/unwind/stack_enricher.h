@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 
+#include "daemon/capture/register_masks.h"
 #include "daemon/capture/ring_chunk.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/events.h"
@@ -28,7 +29,10 @@ capture::TagWord tag_word(const v1::Hello& hello);
 // Control thread only.
 class StackEnricher {
  public:
-  explicit StackEnricher(os::Os& os) : os_(os) {}
+  // With `keep_registers` the registers of samples with stacks stay, which operand decoding needs; else only
+  // those where tags may live.
+  StackEnricher(os::Os& os, bool keep_registers)
+      : os_(os), kept_(keep_registers ? capture::kGeneralRegisters : kTagAndIp) {}
 
   // What agents say.
   void connected(const registration::PeerConnected& event);
@@ -54,7 +58,9 @@ class StackEnricher {
   void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,
               std::vector<std::byte>& out);
 
+  static constexpr std::uint64_t kTagAndIp = capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
   os::Os& os_;
+  std::uint64_t kept_;  // registers
   FileTables files_;
   std::map<std::int32_t, Process> processes_;
   std::map<capture::RingIndex, capture::RingLayout> rings_;  // those with stacks, as they were

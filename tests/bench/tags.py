@@ -24,7 +24,7 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), st
 import paired
 from tailor_env import BIN, BUILD
 
-QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure10a", "figure10b", "sfja"]
+QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure-10a", "figure-10b", "sfja"]
 STRATEGIES = ["r15", "swiftself", "slot"]
 
 

@@ -15,7 +15,7 @@ import sys
 
 from tailor_env import Daemon, check, sampling_denied, skip
 
-QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure10a", "figure10b", "sfja"]
+QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure-10a", "figure-10b", "sfja"]
 FULL = "--full" in sys.argv
 SCALE, SAMPLED, INSTRUMENTED = ("0.1", 100, 10) if FULL else ("0.05", 15, 2)  # executions of each query
 LEAST = 0.995
