@@ -12,11 +12,27 @@ tagging::Link LinkOf(const llvm::Instruction& instruction) {
   return LineageOf(instruction.getDebugLoc()).link;
 }
 
-tagging::Link FromUserOrOperand(const llvm::Instruction& instruction) {
+// A value is made for its user.
+tagging::Link FromUser(const llvm::Instruction& instruction) {
   for (const llvm::User* user : instruction.users()) {
     const auto* reader = llvm::dyn_cast<llvm::Instruction>(user);
     if (reader != nullptr && !LinkOf(*reader).none()) return LinkOf(*reader);
   }
+  return {};
+}
+
+// A jump belongs to what it leads to: guards and preheaders are made for the loop.
+tagging::Link FromTarget(const llvm::Instruction& instruction) {
+  if (!llvm::isa<llvm::BranchInst>(instruction)) return {};
+  for (const llvm::BasicBlock* block : llvm::successors(instruction.getParent())) {
+    const llvm::Instruction* first = block->getFirstNonPHIOrDbg();
+    if (first != nullptr && !LinkOf(*first).none()) return LinkOf(*first);
+  }
+  return {};
+}
+
+tagging::Link FromUserOrOperand(const llvm::Instruction& instruction) {
+  if (const tagging::Link link = FromUser(instruction); !link.none()) return link;
   for (const llvm::Value* operand : instruction.operands()) {
     const auto* writer = llvm::dyn_cast<llvm::Instruction>(operand);
     if (writer != nullptr && !LinkOf(*writer).none()) return LinkOf(*writer);
@@ -54,6 +70,10 @@ bool Round(llvm::Function& function, llvm::DILocalScope* scope,
 }  // namespace
 
 void InferLocations(llvm::Function& function, llvm::DILocalScope* scope) {
+  while (Round(function, scope, FromUser)) {
+  }
+  while (Round(function, scope, FromTarget)) {
+  }
   while (Round(function, scope, FromUserOrOperand)) {
   }
   while (Round(function, scope, FromNeighbour)) {

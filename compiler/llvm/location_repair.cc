@@ -1,5 +1,6 @@
 #include "compiler/llvm/location_repair.h"
 
+#include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineMemOperand.h>
 #include <llvm/CodeGen/PseudoSourceValue.h>
@@ -36,10 +37,31 @@ const llvm::Value* Callee(const llvm::MachineInstr& call) {
   return target.isGlobal() ? target.getGlobal() : nullptr;
 }
 
+bool IsLiveIn(const llvm::MachineBasicBlock& block, llvm::Register reg,
+              const llvm::TargetRegisterInfo& registers) {
+  for (llvm::MCRegAliasIterator alias(reg.asMCReg(), &registers, /*IncludeSelf=*/true); alias.isValid();
+       ++alias)
+    if (block.isLiveIn(*alias)) return true;
+  return false;
+}
+
 // The spill slot that a memory access goes to, by frame index.
 std::optional<int> SlotOf(const llvm::MachineMemOperand& memory) {
   const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(memory.getPseudoValue());
   return slot == nullptr ? std::nullopt : std::optional<int>(slot->getFrameIndex());
+}
+
+// The operand of an operation that was folded onto its spill slot says that it stores, not that it loads.
+bool ReadsSlot(const llvm::MachineInstr& instruction, int slot) {
+  return llvm::any_of(instruction.memoperands(), [&](const llvm::MachineMemOperand* memory) {
+    return (memory->isLoad() || instruction.mayLoad()) && SlotOf(*memory) == slot;
+  });
+}
+
+bool WritesSlot(const llvm::MachineInstr& instruction, int slot) {
+  return llvm::any_of(instruction.memoperands(), [&](const llvm::MachineMemOperand* memory) {
+    return memory->isStore() && SlotOf(*memory) == slot;
+  });
 }
 
 }  // namespace
@@ -56,7 +78,6 @@ LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::L
       if (IsFrameCode(instruction)) continue;
       for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
         const std::optional<int> slot = SlotOf(*memory);
-        if (slot && memory->isLoad()) slot_readers_[*slot].push_back(instructions_.size() - 1);
         if (slot && memory->isStore()) slot_writers_[*slot].push_back(instructions_.size() - 1);
       }
     }
@@ -150,21 +171,52 @@ Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Reg
   return Link();
 }
 
-// A spilled value waits for its next reload, in the order of the layout. Without optimisation every value is
-// spilled, by whoever made it.
-Link LocationRepair::FromSlotReader(std::size_t at) const {
-  if (function_.getTarget().getOptLevel() == CodeGenLevel::None) return Link();
-  for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
-    const std::optional<int> slot = SlotOf(*memory);
-    auto readers = slot && memory->isStore() ? slot_readers_.find(*slot) : slot_readers_.end();
-    if (readers == slot_readers_.end()) continue;
-    auto next = std::upper_bound(readers->second.begin(), readers->second.end(), at);
-    return instructions_[next == readers->second.end() ? readers->second.front() : *next].own;
+// The nearest reader, however far: breadth first along the paths on which nobody overwrites the place.
+Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInFrame& place,
+                            Readers readers) const {
+  llvm::SmallPtrSet<const llvm::MachineBasicBlock*, 16> seen;
+  std::vector<std::pair<const Block*, std::size_t>> open{{&block, from}};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const auto [here, begin] = open[i];
+    bool overwritten = false;
+    for (std::size_t at = begin; at < here->end && !overwritten; ++at) {
+      const llvm::MachineInstr& later = *instructions_[at].instruction;
+      const Link own = instructions_[at].own;
+      if (Reads(later, place) && (readers == Readers::kFirst || !own.none())) return own;
+      overwritten = Writes(later, place);
+    }
+    if (overwritten) continue;
+    for (const llvm::MachineBasicBlock* after : here->block->successors()) {
+      if (!place.slot && !IsLiveIn(*after, place.reg, registers_)) continue;
+      if (!seen.insert(after).second) continue;
+      const Block& next = blocks_[block_of_.lookup(after)];
+      open.emplace_back(&next, next.begin);
+    }
   }
   return Link();
 }
 
-// And was put there by the store before.
+bool LocationRepair::Reads(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const {
+  if (!place.slot) return instruction.readsRegister(place.reg, &registers_);
+  return !IsFrameCode(instruction) && ReadsSlot(instruction, *place.slot);
+}
+bool LocationRepair::Writes(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const {
+  if (!place.slot) return instruction.modifiesRegister(place.reg, &registers_);
+  return !IsFrameCode(instruction) && WritesSlot(instruction, *place.slot);
+}
+
+// A spilled value waits for its reload. Without optimisation every value is spilled, by whoever made it.
+Link LocationRepair::FromSlotReader(const Block& block, std::size_t at, Readers readers) const {
+  if (function_.getTarget().getOptLevel() == CodeGenLevel::None) return Link();
+  for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
+    const std::optional<int> slot = SlotOf(*memory);
+    if (!slot || !memory->isStore()) continue;
+    if (Link link = Reader(block, at + 1, {{}, slot}, readers); !link.none()) return link;
+  }
+  return Link();
+}
+
+// It was put there by the store before, in the order of the layout.
 Link LocationRepair::FromSlotWriter(std::size_t at) const {
   for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
     const std::optional<int> slot = SlotOf(*memory);
@@ -179,10 +231,30 @@ Link LocationRepair::FromSlotWriter(std::size_t at) const {
 // The value is made for whoever reads it.
 Link LocationRepair::FromReader(const Block& block, std::size_t at) const {
   if (instructions_[at].instruction->isCall()) return Link();
-  if (Link link = FromSlotReader(at); !link.none()) return link;
+  if (Link link = FromSlotReader(block, at, Readers::kFirst); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isDef() || operand.isDead() || !operand.getReg().isPhysical()) continue;
     if (Link link = FirstReader(block, at + 1, operand.getReg(), kReaderBlocks); !link.none()) return link;
+  }
+  return Link();
+}
+
+Link LocationRepair::FromAnyReader(const Block& block, std::size_t at) const {
+  if (instructions_[at].instruction->isCall()) return Link();
+  if (Link link = FromSlotReader(block, at, Readers::kOwned); !link.none()) return link;
+  for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
+    if (!operand.isReg() || !operand.isDef() || operand.isDead() || !operand.getReg().isPhysical()) continue;
+    if (Link link = Reader(block, at + 1, {operand.getReg(), {}}, Readers::kOwned); !link.none()) return link;
+  }
+  return Link();
+}
+
+// A jump belongs to what it leads to.
+Link LocationRepair::FromTarget(const Block& block, std::size_t at) const {
+  if (!instructions_[at].instruction->isUnconditionalBranch()) return Link();
+  for (const llvm::MachineBasicBlock* after : block.block->successors()) {
+    const Block& next = blocks_[block_of_.lookup(after)];
+    if (next.end > next.begin && !instructions_[next.begin].own.none()) return instructions_[next.begin].own;
   }
   return Link();
 }
@@ -283,8 +355,13 @@ void LocationRepair::Repair() {
     instruction.own = FromIr(*instruction.instruction);
     if (!instruction.own.none()) instruction.owner = {instruction.own, RowFlag::kInferred};
   }
-  // First who reads, then also who wrote, until they tell no more; only then what merely stands near.
+  // First who reads, near and far, then also who wrote, until they tell no more; only then what merely stands
+  // near.
   while (RepairRound(&LocationRepair::FromReader)) {
+  }
+  while (RepairRound(&LocationRepair::FromAnyReader)) {
+  }
+  while (RepairRound(&LocationRepair::FromTarget)) {
   }
   while (RepairRound(&LocationRepair::FromRegisters)) {
   }

@@ -6,6 +6,7 @@
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
+#include <optional>
 #include <vector>
 
 #include "compiler/llvm/native_lineage.h"
@@ -44,6 +45,11 @@ class LocationRepair {
     std::size_t begin, end;  // in instructions_
   };
   using Place = std::pair<const llvm::BasicBlock*, const llvm::Value*>;
+  struct PlaceInFrame {
+    llvm::Register reg;
+    std::optional<int> slot;  // a spill slot instead, by frame index
+  };
+  enum class Readers { kFirst, kOwned };
 
   void IndexIr();
   void Record(Instruction& instruction) const;
@@ -52,9 +58,15 @@ class LocationRepair {
 
   tagging::Link FromIr(const llvm::MachineInstr& instruction) const;
   tagging::Link FromReader(const Block& block, std::size_t at) const;
-  tagging::Link FromSlotReader(std::size_t at) const;
+  tagging::Link FromSlotReader(const Block& block, std::size_t at, Readers readers) const;
   tagging::Link FromSlotWriter(std::size_t at) const;
   tagging::Link FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const;
+  tagging::Link Reader(const Block& block, std::size_t from, const PlaceInFrame& place,
+                       Readers readers) const;
+  bool Reads(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const;
+  bool Writes(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const;
+  tagging::Link FromAnyReader(const Block& block, std::size_t at) const;
+  tagging::Link FromTarget(const Block& block, std::size_t at) const;
   tagging::Link FromWriter(const Block& block, std::size_t at) const;
   tagging::Link FromNeighbour(const Block& block, std::size_t at) const;
   tagging::Link FromOtherBlock(const Block& block) const;
@@ -70,8 +82,8 @@ class LocationRepair {
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> block_of_;
   // Who accesses an address, or calls a function, within an IR block; under a null block, in the function.
   llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
-  // Who reads and writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
-  llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>> slot_readers_, slot_writers_;
+  // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
+  llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>> slot_writers_;
 };
 
 }  // namespace tailor::jit

@@ -57,6 +57,7 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
     TargetNames names(function.getSubtarget(), strategy_ == TagStrategy::kSwiftSelf ? "R13" : "R15");
     for (llvm::MachineBasicBlock& block : function) {
       if (strategy_ == TagStrategy::kR15) block.addLiveIn(names.tag_register);
+      if (always_live_) EndWithJump(function, block);
       for (llvm::MachineInstr& instruction : llvm::make_early_inc_range(block)) {
         if (strategy_ == TagStrategy::kR15) NameTagOfAssembly(function, instruction, names);
         if (instruction.isCall()) TagInsertedCall(function, instruction, names);
@@ -72,6 +73,16 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
     if (instruction.isCall() || instruction.isTerminator()) return true;
     return always_live_ && !instruction.isPHI() && !instruction.isMetaInstruction() &&
            !instruction.modifiesRegister(names.tag_register, nullptr);
+  }
+
+  // Liveness of registers is known within blocks only: a tag that is written last in a block is kept if the
+  // end of the block sees it, and a block that falls through has no instruction for that. Jumps to what
+  // follows vanish later.
+  static void EndWithJump(llvm::MachineFunction& function, llvm::MachineBasicBlock& block) {
+    if (block.succ_size() != 1 || (*block.succ_begin())->isEHPad()) return;
+    if (block.getFirstTerminator() != block.end()) return;
+    function.getSubtarget().getInstrInfo()->insertBranch(block, *block.succ_begin(), nullptr, {},
+                                                         llvm::DebugLoc());
   }
 
   // A register that is written is saved and restored by the function, also for exceptions that pass it.

@@ -86,6 +86,9 @@ class Decoder {
     out.is_return = what.isReturn();
     out.is_branch = what.isBranch();
     out.is_conditional = what.isConditionalBranch();
+    const unsigned operands = decoded.getNumOperands();
+    if (operands > 0 && decoded.getOperand(operands - 1).isImm())
+      out.immediate = decoded.getOperand(operands - 1).getImm();
     const bool clears = IsClearing(decoded, out.text);
     for (unsigned i = 0; i < decoded.getNumOperands(); ++i) {
       if (i < what.getNumOperands() && what.operands()[i].OperandType == llvm::MCOI::OPERAND_MEMORY) {

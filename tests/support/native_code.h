@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ struct NativeInstruction {
   bool is_call = false, is_return = false, is_branch = false, is_conditional = false;
   bool loads = false, stores = false;  // memory that is neither a stack slot nor a constant of the code
   bool writes_r15 = false;
-  bool moves_stack = false;  // push, pop, or arithmetic on the stack pointer
-  std::int64_t target = -1;  // of a direct jump: an offset
+  bool moves_stack = false;               // push, pop, or arithmetic on the stack pointer
+  std::int64_t target = -1;               // of a direct jump: an offset
+  std::optional<std::int64_t> immediate;  // the last operand, where it is one
   std::vector<Place> reads, writes;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using tagging::RowFlag;
 
 // Moves between instructions of one owner that are followed to reach its section.
-constexpr int kFlowDepth = 12;
+constexpr int kFlowDepth = 64;
 // Bounds the search of paths that were not taken.
 constexpr std::size_t kStaticSteps = 5000;
 
@@ -129,24 +129,35 @@ class Judging {
     if (native.moves_stack && !Recorded(step.at)) return Verdict::kFrame;
     // Tag writes are ordered with calls, and end with the function.
     if (native.is_call || native.is_return) return Verdict::kUnexplained;
+    if (MakesTag(step.at)) return Verdict::kMoved;
     for (ComponentId task : owners_[step.at].tasks) {
-      if (!Flows(i, task, &Step::to) && !Flows(i, task, &Step::from) && !CanFlow(step.at, task)) continue;
+      if (!Flows(i, task, &Step::to) && !Flows(i, task, &Step::from) && !CanFlow(step.at, task) &&
+          !EndsChain(step, task))
+        continue;
       if (!Recorded(step.at)) return Verdict::kServes;
       if (PossibleOrigin(step.at)) return Verdict::kMoved;
     }
     return IsControl(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
   }
 
-  // A jump that is a branch in the IR of the same function, or what decides it. Tag writes do not order
-  // jumps, and LLVM makes more of them: guards of unrolled loops, copies of loop ends.
+  // A tag of an owner's, made ahead of the write that needs it.
+  bool MakesTag(std::size_t at) const {
+    const NativeInstruction& native = traced_.code[at].native;
+    if (!native.immediate || native.loads || native.stores) return false;
+    const ComponentId task = traced_.TaskOfTag(static_cast<std::uint64_t>(*native.immediate));
+    return task != kNoComponent && Owns(at, task);
+  }
+
+  // A jump that is a branch in the IR of the same function, or what decides such jumps. Tag writes do not
+  // order jumps, and LLVM makes more of them: guards of unrolled loops, copies of loop ends, counts of
+  // rounds, which it books on the branch before the loop.
   bool IsControl(std::size_t i, int depth) const {
     const std::size_t at = steps_[i].at;
     const NativeInstruction& native = traced_.code[at].native;
     if (native.is_branch) return PossibleOrigin(at) && HasBranch(at);
     if (depth == 0 || native.stores || !HasBranch(at)) return false;
-    return std::any_of(steps_[i].to.begin(), steps_[i].to.end(), [&](std::size_t other) {
-      return SharesOwner(at, steps_[other].at) && IsControl(other, depth - 1);
-    });
+    return std::any_of(steps_[i].to.begin(), steps_[i].to.end(),
+                       [&](std::size_t other) { return IsControl(other, depth - 1); });
   }
   bool HasBranch(std::size_t at) const {
     return std::any_of(owners_[at].ids.begin(), owners_[at].ids.end(), [&](ComponentId id) {
@@ -154,11 +165,6 @@ class Judging {
       return opcode == "br" || opcode == "switch" || opcode == "icmp" || opcode == "select";
     });
   }
-  bool SharesOwner(std::size_t a, std::size_t b) const {
-    return std::any_of(owners_[a].tasks.begin(), owners_[a].tasks.end(),
-                       [&](ComponentId task) { return Owns(b, task); });
-  }
-
   // Whether values reach an instruction of `task` that runs under its tag, by way of others of that task.
   bool Flows(std::size_t i, ComponentId task, std::vector<std::size_t> Step::* direction) const {
     std::set<std::size_t> seen{i};
@@ -199,6 +205,17 @@ class Judging {
       if (!Has(native.writes, place)) go_on(here, place);
     }
     return false;
+  }
+
+  // The last of a chain that moved as a whole, or the spill behind it: made of what `task` has recorded, and
+  // of use to others only.
+  bool EndsChain(const Step& step, ComponentId task) const {
+    const NativeInstruction& native = traced_.code[step.at].native;
+    if (native.loads || native.stores || native.is_branch) return false;
+    auto owns = [&](std::size_t other) { return Owns(steps_[other].at, task); };
+    return std::none_of(step.to.begin(), step.to.end(), owns) &&
+           std::any_of(step.from.begin(), step.from.end(),
+                       [&](std::size_t other) { return owns(other) && Recorded(steps_[other].at); });
   }
 
   static bool Has(const std::vector<Place>& places, Place place) {
