@@ -14,11 +14,19 @@ static_assert(BurnExpr::kMaxRounds <= WEFT_RT_BURN_MAX_ROUNDS);
 
 // Multiplies by one, `rounds` times, where neither LLVM nor the processor can skip a step: known cost inside
 // the operator's own code. Straight code between two fences, like weft_rt_burn, for the reasons given there.
+// And however many rounds run, the code has the size of a multiple of kBlock rounds, the rest of them jumped
+// over: if it grew with the rounds, it would move the code of the operators behind it, which alone makes some
+// of them slower.
 llvm::Value* BurnInline(Compilation& c, llvm::Value* word, std::uint64_t rounds) {
+  constexpr std::uint64_t kBlock = 256;
+  constexpr std::uint64_t kRoundBytes = 4;
+  const std::uint64_t skipped = (rounds / kBlock + 1) * kBlock - rounds;
   jit::TrackedBuilder& ir = c.ir();
   auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
-  const std::string steps =
-      fmt::format("lfence\n.rept {}\nimulq $$1, $0, $0\n.endr\nlfence\nnop\nnop", rounds);
+  // The jump is written as bytes, so that it has one length for every distance.
+  const std::string steps = fmt::format(
+      "lfence\n.byte 0xe9\n.long {}\n.skip {}, 0x90\n.rept {}\nimulq $$1, $0, $0\n.endr\nlfence\nnop\nnop",
+      skipped * kRoundBytes, skipped * kRoundBytes, rounds);
   auto* code = llvm::InlineAsm::get(type, steps, "=r,0,~{flags},~{memory}", true);
   return ir.CreateCall(type, code, {word});
 }

@@ -1,15 +1,26 @@
 #include "compiler/weft/exec/plan_cache.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace tailor::weft {
+namespace {
+
+// A statement comes with blanks in the place of those before it, so that its errors have the right position.
+std::string_view Trimmed(std::string_view sql) {
+  std::size_t begin = sql.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return sql.substr(begin, sql.find_last_not_of(" \t\r\n") + 1 - begin);
+}
+
+}  // namespace
 
 Result<PlanCache::Found> PlanCache::Get(const std::string& sql, const Database& database, jit::Jit& jit,
                                         const CompileSettings& settings) {
   auto found = std::ranges::find_if(queries_, [&](const auto& query) {
     CompileSettings known = query->settings();
     known.name = settings.name;
-    return query->sql() == sql && &query->database() == &database && known == settings;
+    return Trimmed(query->sql()) == Trimmed(sql) && &query->database() == &database && known == settings;
   });
   if (found != queries_.end()) {
     queries_.splice(queries_.begin(), queries_, found);

@@ -208,6 +208,8 @@ TEST_F(WeftExec, PlansAreKeptByTextAndSettings) {
   EXPECT_TRUE(first.compiled);
   EXPECT_EQ(get("select count(*) from u", {.name = "other"}).query, first.query);
   EXPECT_FALSE(get("select count(*) from u").compiled);
+  EXPECT_FALSE(get("   \n select count(*) from u ").compiled);
+  EXPECT_TRUE(get("select count(*)  from u").compiled);
   EXPECT_TRUE(get("select count(*) from u", {.count_rows = true}).compiled);
   EXPECT_TRUE(get("select count(k) from u").compiled);
   EXPECT_FALSE(cache.Get("select nothing", *database_, *jit_, {}).ok());
