@@ -1,6 +1,6 @@
 #include "daemon/attribute/attribute.h"
 
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/tag_word.h"
 #include "tailor/tag.h"
 
 namespace tailor::attribute {
@@ -111,6 +111,7 @@ bool by_callchain(Case& c, std::span<const std::uint64_t> chain) {
 bool by_component(Case& c) {
   How how = How::kComponentInterval;
   std::uint32_t component = c.context.component;
+  if (component == 0 && c.process.starting_at(c.sample.time)) component = process::kStartComponent;
   if (component == 0) {
     how = How::kComponentCode;
     component = c.process.component_of_code(user_address(c.sample));

@@ -29,6 +29,7 @@ ProcessState::ProcessState(ProcessId id, const Limits& limits)
 void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time) {
   stop_agent(time);
   connection_ = connection;
+  if (first_agent_ == kTimeMin) first_agent_ = time;
   agents_.push_back({time, tag_key, true});
 }
 

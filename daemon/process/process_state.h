@@ -29,6 +29,9 @@ namespace tailor::process {
 // The engine component that the agent itself is. Engines declare far smaller numbers.
 inline constexpr std::uint32_t kAgentComponent = 0xFFFF'FFFF;
 inline constexpr const char* kAgentComponentName = "tailor agent";
+// And what the process did before its first agent spoke: loading and initialising the engine.
+inline constexpr std::uint32_t kStartComponent = 0xFFFF'FFFE;
+inline constexpr const char* kStartComponentName = "start";
 // What the agent calls its thread (agent/sender.cc).
 inline constexpr const char* kAgentThreadName = "tailor-agent";
 inline constexpr const char* kAgentLibrary = "/libtailor_agent.so";  // and its version
@@ -69,6 +72,9 @@ class ProcessState {
 
   // The region that held `address` at `time`, NULL: none. Times of questions grow.
   const Region* region_at(std::uint64_t address, TimeNs time) { return regions_.find(address, time); }
+
+  // Whether its first agent was still to come then.
+  bool starting_at(TimeNs time) const { return time < first_agent_; }
 
   // That thread is the agent's own: what it does is kAgentComponent's.
   void set_agent_thread(std::int32_t tid) { agent_thread_ = tid; }
@@ -124,6 +130,7 @@ class ProcessState {
   std::int32_t agent_thread_ = 0;
   std::uint64_t agent_code_ = 0, agent_code_bytes_ = 0;
   std::vector<Agent> agents_;
+  TimeNs first_agent_ = kTimeMin;  // when it spoke, kTimeMin: none ever did
   PlanIndex plans_;
   CodeIndex code_;
   std::map<std::uint32_t, std::string> components_;

@@ -9,11 +9,12 @@ Word word(attribute::Reason reason) {
     case attribute::Reason::kNotRegistered:
       return {"not_registered", "process that was not registered then"};
     case attribute::Reason::kUnknownUserCode:
-      return {"unknown_user_code", "user code that is neither generated nor tagged"};
+      return {"unknown_user_code", "code outside of operators and components, without a tag"};
     case attribute::Reason::kUnknownKernel:
       return {"unknown_kernel", "kernel, on nobody's known behalf"};
     case attribute::Reason::kTagCheckFailed:
-      return {"tag_check_failed", "user code that is neither generated nor tagged (register in other use)"};
+      return {"tag_check_failed",
+              "code outside of operators and components, with the tag's register in other use"};
     case attribute::Reason::kTagPlanNotLive:
       return {"tag_plan_not_live", "tag of a plan that was not loaded then"};
     case attribute::Reason::kNoRegisters:

@@ -20,6 +20,7 @@ void AgentWords::connected(const registration::PeerConnected& event) {
   } else {
     stop_agent(entry, time, "its agent was replaced");
     entry.state.start_agent(event.connection, event.hello.tag_key(), time);
+    sink_.on_component(entry.id(), process::kStartComponent, process::kStartComponentName);
     entry.record.registered = time;
   }
   entry.connection = event.connection;

@@ -7,13 +7,17 @@ than most sections, so the instrumented time of one that is entered often says l
 
 The broken twin: without tags the same check fails.
 
+Samples without a tag bring a piece of stack (--stacks adaptive), where BPF is permitted.
+
     all_samples.py            some seconds
     all_samples.py --full     every query for seconds
+    all_samples.py --each     a recording per query, each from its exec to its exit, as a table for docs/tags.md
 """
 import json
 import sys
+import tempfile
 
-from tailor_env import Daemon, check, sampling_denied, skip
+from tailor_env import BIN, Daemon, check, run, sampling_denied, skip
 
 QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure-10a", "figure-10b", "sfja"]
 FULL = "--full" in sys.argv
@@ -47,7 +51,39 @@ def show(report):
         print(f"  {place['share']:7.2%}  {place['reason']} {'in the kernel, from ' if place['kernel'] else ''}{place['where']}")
 
 
-with Daemon(frequency=1000) as daemon:
+def each_query():
+    """A row per query, and the sum, whose share must hold."""
+    sums = dict.fromkeys(("samples", "operators", "engine_components", "unattributed"), 0)
+    left = {}
+    print("| query | samples | operators | engine components | unattributed |\n| --- | --- | --- | --- | --- |")
+    for query in QUERIES:
+        with tempfile.NamedTemporaryFile(suffix=".tailor") as profile:
+            run(BIN / "tailor", "record", "-F", 1000, "--stacks", "adaptive", "-o", profile.name, "--", BIN / "weft", "--sf",
+                "0.1", "--threads", "2", "--quiet", "--repeat", EACH, "--query", query)
+            report = json.loads(run(BIN / "tailor", "report", profile.name, "--json"))
+        shares = [f"{report[part]['share']:.2%}" for part in ("operators", "engine_components", "unattributed")]
+        print(f"| {query} | {report['samples']:.0f} | {' | '.join(shares)} |", flush=True)
+        sums["samples"] += report["samples"]
+        for part in list(sums)[1:]:
+            sums[part] += report[part]["weight"]
+        for place in report["unattributed_places"]:
+            key = (place["reason"], place["kernel"], place["where"])
+            left[key] = left.get(key, 0) + place["weight"]
+    total = sums["operators"] + sums["engine_components"] + sums["unattributed"]
+    shares = [f"{sums[part] / total:.2%}" for part in ("operators", "engine_components", "unattributed")]
+    print(f"| all | {sums['samples']:.0f} | {' | '.join(shares)} |\n")
+    for (reason, kernel, where), weight in sorted(left.items(), key=lambda item: -item[1])[:25]:
+        print(f"  {weight / total:7.3%}  {reason} {'in the kernel, from ' if kernel else ''}{where}")
+    check(sums["unattributed"] <= (1 - LEAST) * total, f"{1 - sums['unattributed'] / total:.2%} of the samples of all queries "
+          "are in operators or engine components")
+
+
+EACH = 60  # executions of a query in its recording
+if "--each" in sys.argv:
+    each_query()
+    sys.exit(0)
+
+with Daemon(frequency=1000, options=["--stacks", "adaptive"]) as daemon:
     daemon.weft(*options(SAMPLED))
     report = everything(daemon)
     show(report)

@@ -74,6 +74,19 @@ std::string places_lines(const query::PlanReport& report, const Terminal& termin
   return out;
 }
 
+// Tags that were not where they are kept, by how they were found.
+std::string recovered_text(const query::ByRule& by) {
+  auto count = [&by](attribute::How how) {
+    const auto found = by.find(how);
+    return found == by.end() ? 0 : static_cast<std::uint64_t>(std::llround(found->second));
+  };
+  const std::uint64_t unwound = count(attribute::How::kTagUnwound),
+                      scanned = count(attribute::How::kTagScanned);
+  if (unwound + scanned == 0) return "";
+  return fmt::format(" Tags found where a library had saved them: {}, on its stack: {}.", grouped(unwound),
+                     grouped(scanned));
+}
+
 std::string plural(std::uint64_t n, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", grouped(n), n == 1 ? one : many);
 }
@@ -182,6 +195,7 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
                        plural(report.lost_samples + report.unwritten_samples, "sample", "samples"),
                        percent(report.lost_share), percent(report.all.amount.inferred / total),
                        percent(report.all.amount.shared / total));
+  facts += recovered_text(report.evidence.all);
   if (report.throttled > 0)
     facts += fmt::format(" The kernel throttled sampling {} times.", grouped(report.throttled));
   if (report.gap_ns > 0)

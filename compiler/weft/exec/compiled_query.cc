@@ -49,6 +49,7 @@ Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sq
 }
 
 Status CompiledQuery::Generate(jit::Jit& jit) {
+  WorkScope generating(EngineWork::kGenerate);
   ids_ = tailor_plan_new();
   jit::QueryModuleOptions options;
   options.name = settings_.name;
@@ -63,7 +64,6 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
   std::unique_ptr<jit::QueryModule> module = std::make_unique<jit::QueryModule>(dictionary_, options);
   Result<jit::SealedModule> sealed = [&] {
     Timer timer(times_.generate);
-    WorkScope work(EngineWork::kGenerate);
     Compilation compilation(plan_, dictionary_, *module,
                             {&database_, settings_.instrument, settings_.count_rows, declare});
     program_ = compilation.Run();
@@ -85,17 +85,20 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     tailor_plan_load(ids_.id, plan.data(), plan.size());
   }
   Timer timer(times_.compile);
+  WorkScope work(EngineWork::kCompile);
   if (!settings_.tiered || settings_.level == jit::OptLevel::kO0)
     return AddCode(jit, std::move(*sealed), settings_.level);
   jit::SealedModule later = sealed->Clone();
   if (Status status = AddCode(jit, std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
   compiling_ = std::jthread([this, &jit, module = std::move(later)](std::stop_token stop) mutable {
     tailor_thread_register("weft compiler");
+    WorkScope optimising(EngineWork::kCompile);
+    jit::SealedModule mine = std::move(module);  // which goes away within the scope
     std::unique_lock lock(background_mutex);
     // Many queries may be new at once: one at a time is optimised, and queries that are over by then are not.
     std::condition_variable_any().wait_for(lock, stop, kTrialTime, [] { return false; });
     // On failure the unoptimised code goes on being used.
-    if (!stop.stop_requested()) (void)AddCode(jit, std::move(module), settings_.level);
+    if (!stop.stop_requested()) (void)AddCode(jit, std::move(mine), settings_.level);
   });
   return Ok{};
 }

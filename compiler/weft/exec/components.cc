@@ -5,9 +5,11 @@
 namespace tailor::weft {
 namespace {
 
-constexpr std::array kNames = {"load",          "parse and optimise", "generate code", "compile",
-                               "register plan", "schedule",           "memory",        "output",
-                               "session"};
+constexpr std::array kNames = {"load",          "parse and optimise",
+                               "generate code", "compile",
+                               "register plan", "schedule",
+                               "memory",        "output",
+                               "session",       "exit"};
 
 const std::array<std::uint32_t, kNames.size()>& Numbers() {
   static const auto numbers = [] {
@@ -22,6 +24,10 @@ const std::array<std::uint32_t, kNames.size()>& Numbers() {
 
 WorkScope::WorkScope(EngineWork work) : number_(Numbers()[static_cast<std::size_t>(work)]) {
   tailor_mark_component_begin(number_);
+}
+
+void BeginExit() {
+  tailor_mark_component_begin(Numbers()[static_cast<std::size_t>(EngineWork::kExit)]);
 }
 
 }  // namespace tailor::weft

@@ -8,7 +8,18 @@
 
 namespace tailor::weft {
 
-enum class EngineWork { kLoad, kPlan, kGenerate, kCompile, kRegister, kSchedule, kMemory, kOutput, kSession };
+enum class EngineWork {
+  kLoad,
+  kPlan,
+  kGenerate,
+  kCompile,
+  kRegister,
+  kSchedule,
+  kMemory,
+  kOutput,
+  kSession,
+  kExit
+};
 
 // The calling thread does this work while the scope lives; scopes nest.
 class WorkScope {
@@ -20,5 +31,8 @@ class WorkScope {
  private:
   std::uint32_t number_;
 };
+
+// From here on the calling thread ends the process; the kernel's part of that is in it, so no call ends it.
+void BeginExit();
 
 }  // namespace tailor::weft

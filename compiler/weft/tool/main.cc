@@ -35,8 +35,7 @@ int Report(const Error& error) {
   return 1;
 }
 
-// Starts the profiling agent. With a daemon in reach, waits until it samples this process, so that short
-// queries are seen whole.
+// Starts the profiling agent.
 void StartAgent(tailor::jit::TagStrategy tags) {
   tailor_agent_options options{};
   options.size = sizeof(options);
@@ -45,6 +44,10 @@ void StartAgent(tailor::jit::TagStrategy tags) {
   options.tag_strategy = static_cast<std::uint32_t>(tags);
   if (tailor_agent_start(&options) != 0) return;
   tailor_thread_register("weft");
+}
+
+// With a daemon in reach, waits until it samples this process, so that short queries are seen whole.
+void AwaitDaemon() {
   const char* named = std::getenv("TAILOR_SOCKET");
   if (::access(named != nullptr ? named : "/run/tailor/agent.sock", F_OK) == 0) tailor_agent_barrier(2000);
 }
@@ -82,7 +85,6 @@ Result<std::unique_ptr<tailor::jit::Jit>> MakeJit() {
 }
 
 int Run(const CommandLine& command) {
-  WorkScope session(EngineWork::kSession);  // what has no scope of its own: tables and queries going away
   if (command.command == CommandLine::Command::kLoadCsv) {
     Status imported = ImportCsv(command.csv);
     return imported.ok() ? 0 : Report(imported.error());
@@ -116,7 +118,14 @@ int main(int argc, char** argv) {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   std::signal(SIGINT, CancelQuery);
   StartAgent(command->tags);
-  int code = Run(*command);
-  tailor_agent_stop(1000);
+  int code = 0;
+  {
+    WorkScope session(EngineWork::kSession);  // what has no scope of its own: tables and queries going away
+    AwaitDaemon();
+    code = Run(*command);
+  }
+  // The agent is not stopped: the daemon sees the process end, and knows what ending it cost.
+  BeginExit();
+  if (tailor_agent_connected() != 0) tailor_agent_barrier(1000);
   return code;
 }

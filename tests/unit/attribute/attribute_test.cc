@@ -129,9 +129,24 @@ TEST_F(AttributeTest, Rule5AComponentByIntervalThenByCode) {
   EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3))).how, How::kTag);
 }
 
+TEST_F(AttributeTest, Rule5WhatIsDoneBeforeTheAgentSpeaksIsTheStart) {
+  for (const capture::Event& sample : {user_sample(kLibrary, 99), kernel_sample(kLibrary, 99)}) {
+    Attribution word = run(sample);
+    EXPECT_EQ(word.how, How::kComponentInterval);
+    EXPECT_EQ(word.engine_component, process::kStartComponent);
+    EXPECT_EQ(word.kernel, sample.mode != capture::Mode::kUser);
+  }
+  EXPECT_EQ(run(user_sample(kLibrary, 100)).reason, Reason::kUnknownUserCode);
+  state.stop_agent(500);
+  EXPECT_EQ(run(user_sample(kLibrary, 500)).reason, Reason::kNotRegistered);
+  state.start_agent(2, 77, 600);
+  EXPECT_EQ(run(user_sample(kLibrary, 550)).reason, Reason::kNotRegistered) << "it had been there before";
+}
+
 TEST_F(AttributeTest, Rule6NamesItsReason) {
   EXPECT_EQ(run(user_sample(kLibrary)).reason, Reason::kUnknownUserCode);
-  EXPECT_EQ(run(user_sample(kLibrary, 50)).reason, Reason::kNotRegistered);
+  process::ProcessState silent({42, 1}, {});
+  EXPECT_EQ(attribute(user_sample(kLibrary), {}, &silent).reason, Reason::kNotRegistered);
   EXPECT_EQ(run(kernel_sample(kLibrary)).reason, Reason::kUnknownKernel);
   EXPECT_EQ(run(kernel_sample(0)).reason, Reason::kUnknownKernel);
   EXPECT_EQ(run(user_sample(0)).reason, Reason::kNoRegisters);

@@ -101,7 +101,7 @@ TEST_F(PipelineTest, TheAccountingAddsUp) {
   EXPECT_EQ(sink.samples.size(), 2u);
 }
 
-TEST_F(PipelineTest, BeforeTheHelloThereIsNoRegistration) {
+TEST_F(PipelineTest, BeforeTheHelloTheEngineStarts) {
   pipeline.on_known_process({kProcess, "engine"});
   script.sample(42, 42, ms(1), 0x400000);
   script.read();
@@ -110,7 +110,7 @@ TEST_F(PipelineTest, BeforeTheHelloThereIsNoRegistration) {
   script.read();
   pipeline.flush(ms(10));
   ASSERT_EQ(sink.samples.size(), 2u);
-  EXPECT_EQ(sink.samples[0].attribution.reason, Reason::kNotRegistered);
+  EXPECT_EQ(sink.samples[0].attribution.engine_component, process::kStartComponent);
   EXPECT_EQ(sink.samples[1].attribution.reason, Reason::kUnknownUserCode);
   EXPECT_EQ(sink.samples[0].process, kProcess);
   EXPECT_EQ(sink.processes.at(kProcess).comm, "engine");
