@@ -1,6 +1,7 @@
 #include "compiler/llvm/fused_owners_pass.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/CodeGen/MachineRegisterInfo.h>
@@ -34,7 +35,7 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     StopwatchAdd time(lineage_.milliseconds);
-    llvm::DenseMap<unsigned, std::vector<llvm::MachineInstr*>> selected;  // by line
+    llvm::DenseMap<unsigned, llvm::SmallVector<llvm::MachineInstr*, 4>> selected;  // by line
     for (llvm::MachineBasicBlock& block : function) {
       for (llvm::MachineInstr& instruction : block) {
         if (const llvm::DebugLoc& location = instruction.getDebugLoc()) {
@@ -55,7 +56,7 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
  private:
   // Instructions come in the order of the block, so what went into `instruction` has been seen.
   void Visit(const llvm::Instruction& instruction,
-             const llvm::DenseMap<unsigned, std::vector<llvm::MachineInstr*>>& selected,
+             const llvm::DenseMap<unsigned, llvm::SmallVector<llvm::MachineInstr*, 4>>& selected,
              llvm::DenseMap<const llvm::Instruction*, Link>& absorbed) {
     const llvm::DebugLoc& location = instruction.getDebugLoc();
     if (!location) return;
