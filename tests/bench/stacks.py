@@ -31,7 +31,7 @@ def main():
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--frequencies", type=int, nargs="+", default=(1000, 10000))
     options = parser.parse_args()
-    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--quiet",
+    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2", "--quiet",
             "--query", options.query]
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -75,8 +75,9 @@ Stop wait_for(pid_t tid, int& status, bool may_sleep) {
 
 // Steps one thread until its turn is over or it sleeps.
 Status step_thread(pid_t tid, std::uint64_t steps, SteppedRegisters& out) {
-  if (::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) != 0)
-    return Error{std::string("ptrace is refused: ") + std::strerror(errno), errno};
+  const bool seized = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0;
+  if (!seized && errno == ESRCH) return Ok{};  // it ended meanwhile
+  if (!seized) return Error{std::string("ptrace is refused: ") + std::strerror(errno), errno};
   ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   int status = 0;
   Stop stop = wait_for(tid, status, false);
