@@ -13,12 +13,14 @@ using process::PlanState;
 using process::ProcessState;
 using process::ThreadContext;
 
+constexpr Attribution kBlank;
+
 // What is found out about one sample, rule by rule.
 struct Case {
   const Event& sample;
   const ProcessState& process;
-  ThreadContext context;
-  Attribution word;
+  const ThreadContext& context;
+  Attribution& word;
 
   bool in_kernel() const { return sample.mode != Mode::kUser; }
 };
@@ -49,12 +51,12 @@ bool by_code(Case& c, std::uint64_t address, How how) {
   if (code == nullptr) return false;
   if (c.word.code == 0) c.word.code = code->id;
   if (code->plan == 0) return false;  // the engine's own code: shared, so the tag decides
-  const process::CodeRow row = code->row_at(address);
+  const process::CodeRow* row = code->row_at(address);
   c.word.code = code->id;
   c.word.plan = code->plan;
   c.word.level = code->level;
-  c.word.link = row.link;
-  c.word.quality = quality_of(row.flag);
+  c.word.link = row == nullptr ? 0 : row->link;
+  c.word.quality = row == nullptr ? Quality::kUnmapped : quality_of(row->flag);
   c.word.how = how;
   return true;
 }
@@ -141,22 +143,22 @@ void join_execution(Case& c) {
 
 }  // namespace
 
-Attribution attribute(const Event& sample, std::span<const std::uint64_t> chain,
-                      const ProcessState* process) {
+void attribute(const Event& sample, std::span<const std::uint64_t> chain, const ProcessState* process,
+               Attribution& word) {
+  word = kBlank;
   if (process == nullptr) {
-    Attribution word;
     word.kernel = sample.mode != Mode::kUser;
     word.reason = Reason::kNotRegistered;
-    return word;
+    return;
   }
-  Case c{sample, *process, process->context_at(sample.tid, sample.time), {}};
+  const ThreadContext context = process->context_at(sample.tid, sample.time);
+  Case c{sample, *process, context, word};
   c.word.kernel = c.in_kernel();
   const bool kernel = c.in_kernel();
   const bool found = by_code(c, user_address(sample), kernel ? How::kKernelCode : How::kCode) ||
                      by_tag(c, how_by_tag(sample)) || by_callchain(c, chain) || by_component(c);
   c.word.reason = found ? Reason::kNone : reason_for(c);
   join_execution(c);
-  return c.word;
 }
 
 }  // namespace tailor::attribute

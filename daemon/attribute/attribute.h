@@ -15,7 +15,17 @@ namespace tailor::attribute {
 // of the process. Everything the process said up to the sample's time must have arrived.
 //
 // Pure: no I/O, no lock, no allocation, no state. Any thread, while `process` does not change.
-Attribution attribute(const capture::Event& sample, std::span<const std::uint64_t> chain,
-                      const process::ProcessState* process);
+//
+// `word` is overwritten. It is filled in place because a copy of what was just written in small pieces waits
+// for every one of them.
+void attribute(const capture::Event& sample, std::span<const std::uint64_t> chain,
+               const process::ProcessState* process, Attribution& word);
+
+inline Attribution attribute(const capture::Event& sample, std::span<const std::uint64_t> chain,
+                             const process::ProcessState* process) {
+  Attribution word;
+  attribute(sample, chain, process, word);
+  return word;
+}
 
 }  // namespace tailor::attribute

@@ -1,6 +1,11 @@
 #include "daemon/capture/fixed_sample.h"
 
+#include <asm/perf_regs.h>
+
+#include <algorithm>
 #include <bit>
+#include <cstring>
+#include <limits>
 
 namespace tailor::capture {
 namespace {
@@ -17,16 +22,12 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format) {
   if (type & ~kFixedFields) return std::nullopt;
   FixedSample fixed;
   std::uint8_t next = 0;
-  auto place = [&](std::uint64_t field, std::size_t words = 1) {
+  auto place = [&](std::uint64_t field, int words = 1) {
     if (!(type & field)) return kAbsent;
     std::uint8_t at = next;
     next = static_cast<std::uint8_t>(next + words);
     return at;
   };
-  fixed.user_mask_ = format.regs_user;
-  fixed.interrupt_mask_ = format.regs_intr;
-  fixed.user_count_ = static_cast<std::size_t>(std::popcount(format.regs_user));
-  fixed.interrupt_count_ = static_cast<std::size_t>(std::popcount(format.regs_intr));
   place(PERF_SAMPLE_IDENTIFIER);
   fixed.ip_ = place(PERF_SAMPLE_IP);
   fixed.tid_ = place(PERF_SAMPLE_TID);
@@ -36,40 +37,68 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format) {
   place(PERF_SAMPLE_STREAM_ID);
   fixed.cpu_ = place(PERF_SAMPLE_CPU);
   fixed.period_ = place(PERF_SAMPLE_PERIOD);
-  fixed.user_ = place(PERF_SAMPLE_REGS_USER, 1 + fixed.user_count_);
+  fixed.user_ = place(PERF_SAMPLE_REGS_USER, 1 + std::popcount(format.regs_user));
   fixed.weight_ = place(PERF_SAMPLE_WEIGHT_TYPE);
   fixed.data_source_ = place(PERF_SAMPLE_DATA_SRC);
-  fixed.interrupt_ = place(PERF_SAMPLE_REGS_INTR, 1 + fixed.interrupt_count_);
+  fixed.interrupt_ = place(PERF_SAMPLE_REGS_INTR, 1 + std::popcount(format.regs_intr));
   fixed.words_ = next;
+  fixed.wide_latency_ = !(type & PERF_SAMPLE_WEIGHT_STRUCT);
+  fixed.blank_.kind = Kind::kSample;
+  fixed.blank_.mode = Mode::kUser;
+  fixed.blank_.source = format.source;
+  fixed.blank_.weight = format.period;
+  fixed.blank_.has_address = type & PERF_SAMPLE_ADDR;
+  if (fixed.interrupt_ != kAbsent) {
+    fixed.set_registers(fixed.interrupt_, format.regs_intr, format.tag_register);
+  } else if (fixed.user_ != kAbsent) {
+    fixed.set_registers(fixed.user_, format.regs_user, format.tag_register);
+  }
   return fixed;
 }
 
-bool FixedSample::parse(std::span<const std::byte> payload, SampleView& out) const {
-  if (payload.size() != words_ * sizeof(std::uint64_t)) return false;
-  WordView words(payload.data(), words_);
-  auto registers = [&](std::uint8_t at, std::uint64_t mask, std::size_t count, RegisterView& view) {
-    if (at == kAbsent) {
-      view = {};  // not that of another format's sample
-      return true;
-    }
-    view.abi = words[at];
-    view.mask = mask;
-    view.values = WordView(payload.data() + (at + 1u) * sizeof(std::uint64_t), count);
-    return view.abi != PERF_SAMPLE_REGS_ABI_NONE;
-  };
-  if (!registers(user_, user_mask_, user_count_, out.user_registers)) return false;
-  if (!registers(interrupt_, interrupt_mask_, interrupt_count_, out.interrupt_registers)) return false;
+void FixedSample::set_registers(std::uint8_t at, std::uint64_t mask, std::uint8_t tag_register) {
+  usable_ = mask >> PERF_REG_X86_64_MAX == 0;
+  if (!usable_ || mask == 0) return;
+  blank_.regs_mask = static_cast<std::uint32_t>(mask);
+  registers_ = static_cast<std::uint8_t>(std::popcount(mask));
+  first_register_ = static_cast<std::uint8_t>(at + 1);
+  if (tag_register >= PERF_REG_X86_64_MAX || !(mask >> tag_register & 1)) return;
+  const std::uint64_t below = mask & ((std::uint64_t{1} << tag_register) - 1);
+  tag_ = static_cast<std::uint8_t>(first_register_ + std::popcount(below));
+  blank_.has_tag = true;
+}
+
+bool FixedSample::append(const RecordView& record, std::uint32_t ring_cpu, Batch& out) const {
+  const bool user = (record.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
+  if (!user || !usable_ || record.payload.size() != words_ * sizeof(std::uint64_t)) return false;
+  const std::byte* const payload = record.payload.data();
+  const WordView words(payload, words_);
+  if (user_ != kAbsent && words[user_] == PERF_SAMPLE_REGS_ABI_NONE) return false;
+  if (interrupt_ != kAbsent && words[interrupt_] == PERF_SAMPLE_REGS_ABI_NONE) return false;
   auto word = [&](std::uint8_t at) { return at == kAbsent ? 0 : words[at]; };
-  out.ip = word(ip_);
-  std::uint64_t thread = word(tid_);
-  out.pid = static_cast<std::int32_t>(thread);
-  out.tid = static_cast<std::int32_t>(thread >> 32);
-  out.time = word(time_);
-  out.address = word(address_);
-  out.cpu = static_cast<std::uint32_t>(word(cpu_));
-  out.period = word(period_);
-  out.weight = word(weight_);
-  out.data_source = word(data_source_);
+  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
+  Event& event = out.events.emplace_back(blank_);
+  event.time = static_cast<TimeNs>(word(time_));
+  event.cpu = cpu_ == kAbsent ? ring_cpu : static_cast<std::uint32_t>(words[cpu_]);
+  const std::uint64_t thread = word(tid_);
+  event.pid = static_cast<std::int32_t>(thread);
+  event.tid = static_cast<std::int32_t>(thread >> 32);
+  if (period_ != kAbsent) event.weight = words[period_];
+  event.ip = event.user_ip = word(ip_);
+  if (address_ != kAbsent) event.address = words[address_];
+  if (data_source_ != kAbsent) event.data_source = words[data_source_];
+  if (weight_ != kAbsent) {
+    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+    const std::uint64_t weight = words[weight_];
+    event.latency = static_cast<std::uint32_t>(wide_latency_ ? std::min(weight, kMost) : weight);
+  }
+  if (registers_ == 0) return true;
+  if (tag_ != kAbsent) event.tag = words[tag_];
+  const std::size_t at = out.words.size();
+  event.regs_offset = static_cast<std::uint32_t>(at);
+  out.words.resize(at + registers_);
+  std::memcpy(out.words.data() + at, payload + first_register_ * sizeof(std::uint64_t),
+              registers_ * sizeof(std::uint64_t));
   return true;
 }
 

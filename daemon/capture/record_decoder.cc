@@ -72,18 +72,18 @@ Status RecordDecoder::update(RingLayout layout) {
   return Ok{};
 }
 
-std::optional<std::size_t> RecordDecoder::format_of(const RecordView& record) {
-  if (layout_.formats.size() == 1) return 0;
+std::size_t RecordDecoder::format_of(const RecordView& record) {
+  if (lookup_.fixed.size() == 1) return 0;
   std::size_t words = record.payload.size() / kWord;
   bool sample = record.type == PERF_RECORD_SAMPLE;
   std::size_t needed = sample ? lookup_.position.from_start + 1 : lookup_.position.from_end;
-  if (words < needed) return std::nullopt;
+  if (words < needed) return kNoFormat;
   std::uint64_t id = WordView(record.payload.data(), words)[sample ? needed - 1 : words - needed];
   // perf itself writes records of what was there before the recording, without an id.
   if (id == 0 && !sample) return 0;
   if (id != last_.id || id == 0) {
     auto found = std::ranges::lower_bound(lookup_.ids, id, {}, &EventIdEntry::id);
-    if (found == lookup_.ids.end() || found->id != id) return std::nullopt;
+    if (found == lookup_.ids.end() || found->id != id) return kNoFormat;
     last_ = *found;
   }
   return last_.format;
@@ -99,19 +99,17 @@ RecordOutcome RecordDecoder::decode_by(std::size_t number, const RecordView& rec
   const EventFormat& format = layout_.formats[number];
   if (record.type != PERF_RECORD_SAMPLE) return decode_sideband(format, layout_.cpu, record, out);
   const auto& fixed = lookup_.fixed[number];
-  if (!fixed || !fixed->parse(record.payload, sample_))
-    return decode_sample(format, layout_.cpu, record, out);
-  append_sample(format, layout_.cpu, record.misc, sample_, out);
-  return RecordOutcome::kDecoded;
+  if (fixed && fixed->append(record, layout_.cpu, out)) return RecordOutcome::kDecoded;
+  return decode_sample(format, layout_.cpu, record, out);
 }
 
 void RecordDecoder::decode_record(const RecordView& record, Batch& out) {
-  auto format = format_of(record);
-  if (!format) {
+  const std::size_t format = format_of(record);
+  if (format == kNoFormat) {
     ++counts_.unknown_id;
     return;
   }
-  switch (decode_by(*format, record, out)) {
+  switch (decode_by(format, record, out)) {
     case RecordOutcome::kDecoded:
       ++counts_.decoded;
       count_losses(out.events.back());

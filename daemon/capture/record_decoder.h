@@ -65,15 +65,15 @@ class RecordDecoder {
   RecordDecoder(RingLayout layout, Lookup lookup) : layout_(std::move(layout)), lookup_(std::move(lookup)) {}
   static Result<Lookup> index(const RingLayout& layout);
   static Result<IdPosition> id_position(const EventFormat& format);
-  // The format of a record, by its number.
-  std::optional<std::size_t> format_of(const RecordView& record);
+  static constexpr std::size_t kNoFormat = ~std::size_t{0};
+  // The format of a record, by its number; kNoFormat: of an event the layout does not name.
+  std::size_t format_of(const RecordView& record);
   RecordOutcome decode_by(std::size_t format, const RecordView& record, Batch& out);
   void decode_record(const RecordView& record, Batch& out);
   void count_losses(const Event& event);
 
   RingLayout layout_;
   Lookup lookup_;
-  SampleView sample_;  // of the short way, kept from sample to sample
   EventIdEntry last_;  // most records belong to the event of the record before
   DecodeCounts counts_;
 };

@@ -83,8 +83,8 @@ void CodeState::index_rows() {
 
 // The block says which few rows can begin between its first byte and the address. The search among them has
 // no branch that depends on what is compared: addresses of samples are as good as random.
-CodeRow CodeState::row_at(std::uint64_t address) const {
-  if (rows.empty()) return {};
+const CodeRow* CodeState::row_at(std::uint64_t address) const {
+  if (rows.empty()) return nullptr;
   const std::uint64_t offset = address - base;
   const std::uint64_t block = offset >> block_shift;
   const CodeRow* first = rows.data() + blocks[block];
@@ -94,7 +94,7 @@ CodeRow CodeState::row_at(std::uint64_t address) const {
     first += first[half - 1].offset <= offset ? half : 0;
     count -= half;
   }
-  return first == rows.data() ? CodeRow{} : first[-1];
+  return first == rows.data() ? nullptr : first - 1;
 }
 
 Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {

@@ -40,8 +40,8 @@ struct CodeState {
   bool contains(std::uint64_t address) const { return base <= address && address < end; }
   // Divides the code into blocks of few rows, once `rows` are complete; without it rows are not found.
   void index_rows();
-  // The row of an address inside the code; unmapped before the first row.
-  CodeRow row_at(std::uint64_t address) const;
+  // The row of an address inside the code, NULL before the first row.
+  const CodeRow* row_at(std::uint64_t address) const;
   std::size_t bytes() const {
     return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + blocks.capacity() * sizeof(std::uint32_t) +
            machine_code.capacity();

@@ -12,6 +12,12 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 // More than the two that may hold a tag, IP and stack pointer: the recording was asked for operands.
 constexpr int kEnoughRegisters = 8;
 
+// Counting all bits is a call of a library function on the processors that binaries are built for.
+bool has_enough(std::uint32_t registers) {
+  for (int i = 1; i < kEnoughRegisters && registers != 0; ++i) registers &= registers - 1;
+  return registers != 0;
+}
+
 }  // namespace
 
 void MemoryAccess::resolve(const capture::Batch& batch, const capture::Event& event,
@@ -21,7 +27,7 @@ void MemoryAccess::resolve(const capture::Batch& batch, const capture::Event& ev
   if (event.has_address && event.address != 0) {
     record.address = event.address;
     record.address_from = store::AddressFrom::kSample;
-  } else if (std::popcount(event.regs_mask) >= kEnoughRegisters && event.mode == capture::Mode::kUser) {
+  } else if (event.mode == capture::Mode::kUser && has_enough(event.regs_mask)) {
     decode(batch, event, process, record);
   }
   if (record.address_from == store::AddressFrom::kNone) return;

@@ -3,7 +3,7 @@
 #include <asm/perf_regs.h>
 
 #include <algorithm>
-#include <optional>
+#include <bit>
 #include <string>
 #include <utility>
 
@@ -13,16 +13,15 @@
 namespace tailor::session {
 namespace {
 
-constexpr std::size_t kSamplesAtOnce = 4096;
+// Few enough to be in the cache still when the sink reads them.
+constexpr std::size_t kSamplesAtOnce = 512;
 
-// The tag is where the agent said it keeps it, whatever register the recording was opened for.
-void take_tag(const ProcessEntry& entry, const capture::Batch& batch, capture::Event& event) {
-  if (entry.record.registered == kTimeMin) return;
-  std::optional<std::uint64_t> tag;
-  if (entry.record.tag_strategy == v1::TAGS_R15) tag = batch.reg(event, PERF_REG_X86_R15);
-  if (entry.record.tag_strategy == v1::TAGS_SWIFTSELF) tag = batch.reg(event, PERF_REG_X86_R13);
-  event.has_tag = tag.has_value();
-  event.tag = tag.value_or(0);
+const store::SampleRecord kBlank;
+
+// The perf number of the register that holds the tag of an agent, PERF_REG_X86_64_MAX: none does.
+unsigned tag_register(std::uint32_t strategy) {
+  if (strategy == v1::TAGS_R15) return PERF_REG_X86_R15;
+  return strategy == v1::TAGS_SWIFTSELF ? PERF_REG_X86_R13 : PERF_REG_X86_64_MAX;
 }
 
 }  // namespace
@@ -233,8 +232,9 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event, bool w
     entry->record.first_seen = event.time;
     entry->record_changed = true;
   }
-  take_tag(*entry, batch, event);
-  store::SampleRecord& record = samples_.emplace_back();
+  if (entry->record.registered != kTimeMin) take_tag(entry->record.tag_strategy, batch, event);
+  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
+  store::SampleRecord& record = samples_.emplace_back(kBlank);
   record.time = event.time;
   record.process = entry->id();
   record.tid = event.tid;
@@ -247,7 +247,7 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event, bool w
   if (wait) record.wait = event.flag_preempted ? store::Wait::kRunnable : store::Wait::kBlocked;
   record.user_ip = event.user_ip;
   record.tag = event.tag;
-  record.attribution = attribute::attribute(event, batch.chain(event), &entry->state);
+  attribute::attribute(event, batch.chain(event), &entry->state, record.attribution);
   memory_.resolve(batch, event, entry->state, record);
   const bool found = record.attribution.how != attribute::How::kUnattributed;
   ++(found ? totals.attributed : totals.unattributed);
@@ -255,6 +255,19 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event, bool w
   if (event.source >= entry->samples_by_source.size()) entry->samples_by_source.resize(event.source + 1u);
   ++entry->samples_by_source[event.source];
   if (samples_.size() >= kSamplesAtOnce) flush_samples();
+}
+
+// The tag is where the agent said it keeps it, whatever register the recording was opened for. Where that is
+// among the registers of a sample is the same from sample to sample.
+void Pipeline::take_tag(std::uint32_t strategy, const capture::Batch& batch, capture::Event& event) {
+  if (strategy != tag_place_.strategy || event.regs_mask != tag_place_.registers) {
+    const unsigned number = tag_register(strategy);
+    const std::uint32_t bit = number < 32 ? std::uint32_t{1} << number : 0;
+    tag_place_ = {strategy, event.regs_mask, (event.regs_mask & bit) != 0,
+                  static_cast<std::uint32_t>(std::popcount(event.regs_mask & (bit - 1)))};
+  }
+  event.has_tag = tag_place_.present;
+  event.tag = tag_place_.present ? batch.words[event.regs_offset + tag_place_.before] : 0;
 }
 
 void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {

@@ -87,6 +87,7 @@ class Pipeline : public Input {
   void handle(const capture::Batch& batch, capture::Event& event);
   // `wait`: of time off the CPU.
   void sample(const capture::Batch& batch, capture::Event& event, bool wait = false);
+  void take_tag(std::uint32_t strategy, const capture::Batch& batch, capture::Event& event);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void name_agent(ProcessEntry& entry);
   void mapped(const capture::Batch& batch, const capture::Event& event);
@@ -97,6 +98,14 @@ class Pipeline : public Input {
   store::Accounting& accounting(ProcessEntry* entry);
   void flush_samples();
   void tell_changes();
+
+  // Where the tag of an agent of that strategy lies among the sampled registers.
+  struct TagPlace {
+    std::uint32_t strategy = 0;
+    std::uint32_t registers = 0;
+    bool present = false;
+    std::uint32_t before = 0;  // sampled registers with lower numbers
+  };
 
   store::ProfileSink& sink_;
   PipelineOptions options_;
@@ -115,6 +124,7 @@ class Pipeline : public Input {
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;
+  TagPlace tag_place_;
   capture::Batch decoded_, late_;
   std::vector<store::SampleRecord> samples_;
 };
