@@ -12,6 +12,7 @@
 
 #include "daemon/capture/capture_reader.h"
 #include "daemon/os/launched_command.h"
+#include "tests/support/forwarding_os.h"
 
 namespace {
 
@@ -40,7 +41,7 @@ class FileSink : public capture::ChunkSink {
 };
 
 // The operating system, but samples carry what the payload says.
-class PayloadOs : public os::Os {
+class PayloadOs : public test::ForwardingOs {
  public:
   explicit PayloadOs(std::string payload) : payload_(std::move(payload)) {}
 
@@ -58,22 +59,10 @@ class PayloadOs : public os::Os {
       attr.sample_type |= PERF_SAMPLE_STACK_USER;
       attr.sample_stack_user = 8192;
     }
-    return os_.perf_event_open(attr, pid, cpu, group, flags);
+    return ForwardingOs::perf_event_open(attr, pid, cpu, group, flags);
   }
-  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
-    return os_.perf_ioctl(fd, request, argument);
-  }
-  Result<std::uint64_t> perf_event_id(int fd) override { return os_.perf_event_id(fd); }
-  Result<std::size_t> read(int fd, std::span<std::byte> into) override { return os_.read(fd, into); }
-  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override { return os_.map_ring(fd, bytes); }
-  Result<UniqueFd> pidfd_open(pid_t pid) override { return os_.pidfd_open(pid); }
-  Result<std::unique_ptr<os::Poller>> make_poller() override { return os_.make_poller(); }
-  TimeNs now() override { return os_.now(); }
-  const std::filesystem::path& proc() const override { return os_.proc(); }
-  const std::filesystem::path& sys() const override { return os_.sys(); }
 
  private:
-  os::Os& os_ = os::real();
   std::string payload_;
 };
 

@@ -14,6 +14,7 @@
 #include "tests/support/child_process.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
+#include "tests/support/forwarding_os.h"
 
 namespace tailor::session {
 namespace {
@@ -21,29 +22,15 @@ namespace {
 using namespace std::chrono_literals;
 
 // The operating system, whose poller sleeps when told to: with it the thread that reads the rings.
-class StallingOs : public os::Os {
+class StallingOs : public test::ForwardingOs {
  public:
   std::atomic<bool> stall{false};
 
-  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
-                                   unsigned long flags) override {
-    return real_.perf_event_open(attr, pid, cpu, group, flags);
-  }
-  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
-    return real_.perf_ioctl(fd, request, argument);
-  }
-  Result<std::uint64_t> perf_event_id(int fd) override { return real_.perf_event_id(fd); }
-  Result<std::size_t> read(int fd, std::span<std::byte> into) override { return real_.read(fd, into); }
-  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override { return real_.map_ring(fd, bytes); }
-  Result<UniqueFd> pidfd_open(pid_t pid) override { return real_.pidfd_open(pid); }
   Result<std::unique_ptr<os::Poller>> make_poller() override {
-    auto poller = real_.make_poller();
+    auto poller = ForwardingOs::make_poller();
     if (!poller) return poller.error();
     return std::unique_ptr<os::Poller>(new Poller(std::move(*poller), stall));
   }
-  TimeNs now() override { return real_.now(); }
-  const std::filesystem::path& proc() const override { return real_.proc(); }
-  const std::filesystem::path& sys() const override { return real_.sys(); }
 
  private:
   class Poller : public os::Poller {
@@ -61,8 +48,6 @@ class StallingOs : public os::Os {
     std::unique_ptr<os::Poller> real_;
     std::atomic<bool>& stall_;
   };
-
-  os::Os& real_ = os::real();
 };
 
 capture::CaptureOptions every_page_fault() {
