@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 #include <limits>
 
 namespace tailor::capture {
@@ -71,8 +70,7 @@ void FixedSample::set_registers(std::uint8_t at, std::uint64_t mask, std::uint8_
 bool FixedSample::append(const RecordView& record, std::uint32_t ring_cpu, Batch& out) const {
   const bool user = (record.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
   if (!user || !usable_ || record.payload.size() != words_ * sizeof(std::uint64_t)) return false;
-  const std::byte* const payload = record.payload.data();
-  const WordView words(payload, words_);
+  const WordView words(record.payload.data(), words_);
   if (user_ != kAbsent && words[user_] == PERF_SAMPLE_REGS_ABI_NONE) return false;
   if (interrupt_ != kAbsent && words[interrupt_] == PERF_SAMPLE_REGS_ABI_NONE) return false;
   auto word = [&](std::uint8_t at) { return at == kAbsent ? 0 : words[at]; };
@@ -94,11 +92,8 @@ bool FixedSample::append(const RecordView& record, std::uint32_t ring_cpu, Batch
   }
   if (registers_ == 0) return true;
   if (tag_ != kAbsent) event.tag = words[tag_];
-  const std::size_t at = out.words.size();
-  event.regs_offset = static_cast<std::uint32_t>(at);
-  out.words.resize(at + registers_);
-  std::memcpy(out.words.data() + at, payload + first_register_ * sizeof(std::uint64_t),
-              registers_ * sizeof(std::uint64_t));
+  event.regs_offset = static_cast<std::uint32_t>(out.words.size());
+  for (std::size_t i = 0; i < registers_; ++i) out.words.push_back(words[first_register_ + i]);
   return true;
 }
 

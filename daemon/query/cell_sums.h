@@ -1,6 +1,7 @@
 // Adds samples up by everything a report may ask for.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -24,8 +25,10 @@ class CellSums {
   std::map<CellKey, Cell> take();
 
  private:
+  // A key without gaps, of the size of a cache line: equal keys are equal words.
+  using Words = std::array<std::uint64_t, 8>;
   struct Sum {
-    CellKey key;
+    Words key;
     Cell cell;
   };
   struct Slot {
@@ -33,7 +36,10 @@ class CellSums {
     std::uint32_t sum = 0;  // number in sums_ + 1, 0: free
   };
 
-  Cell& cell_of(const CellKey& key, std::uint32_t hash);
+  static Words words_of(const store::SampleRecord& sample);
+  static std::uint32_t hash_of(const Words& key);
+  static CellKey key_of(const Words& words);
+  Cell& cell_of(const Words& key);
   void grow();
 
   std::vector<Slot> slots_;  // a power of two, at most half full

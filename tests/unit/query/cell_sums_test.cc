@@ -56,5 +56,37 @@ TEST(CellSums, AreThoseOfAMap) {
   EXPECT_TRUE(sums.take().empty());
 }
 
+// Whatever values the fields have, the key that comes out is the one that went in.
+TEST(CellSums, KeepEveryFieldOfAKey) {
+  std::mt19937_64 random(6);
+  for (int i = 0; i < 1000; ++i) {
+    store::SampleRecord sample;
+    sample.process = {static_cast<std::int32_t>(random()), random()};
+    sample.source = static_cast<std::uint16_t>(random());
+    sample.address_from = static_cast<store::AddressFrom>(random() % 3);
+    sample.skid = static_cast<std::uint8_t>(random());
+    sample.wait = static_cast<store::Wait>(random() % capture::kWaits);
+    sample.region = static_cast<std::uint32_t>(random());
+    sample.data_source = random();
+    attribute::Attribution& a = sample.attribution;
+    a = {static_cast<attribute::How>(random() % 8),
+         static_cast<attribute::Reason>(random() % 7),
+         static_cast<attribute::Quality>(random() % 5),
+         random() % 2 != 0,
+         static_cast<std::uint16_t>(random()),
+         static_cast<LevelIndex>(random()),
+         static_cast<std::uint32_t>(random()),
+         static_cast<std::uint32_t>(random()),
+         random(),
+         random(),
+         random()};
+    CellSums sums;
+    sums.add(sample);
+    const auto cells = sums.take();
+    ASSERT_EQ(cells.size(), 1u);
+    EXPECT_EQ(cells.begin()->first, key_of(sample));
+  }
+}
+
 }  // namespace
 }  // namespace tailor::query
