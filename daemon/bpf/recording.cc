@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "daemon/bpf/sample_encoder.h"
-#include "daemon/capture/lost_record.h"
+#include "daemon/capture/told_record.h"
 
 namespace tailor::bpf {
 namespace {

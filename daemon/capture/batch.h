@@ -34,6 +34,11 @@ struct Batch {
   }
 
   // The words an event's kind speaks of: for a sample its user call chain, innermost first.
+  // Kernel addresses, innermost first, where the event has them.
+  std::span<const std::uint64_t> kernel_chain(const Event& event) const {
+    if (event.kernel_chain_size == 0) return {};
+    return {words.data() + event.chain_offset - event.kernel_chain_size, event.kernel_chain_size};
+  }
   std::span<const std::uint64_t> chain(const Event& event) const {
     return std::span(words).subspan(event.chain_offset, event.chain_size);
   }
@@ -66,10 +71,11 @@ struct Batch {
   // Copies an event of another batch with everything it refers to.
   void append(const Batch& from, const Event& event) {
     Event& copy = events.emplace_back(event);
-    if (event.chain_size != 0) {
-      copy.chain_offset = static_cast<std::uint32_t>(words.size());
-      auto chain_words = from.chain(event);
-      words.insert(words.end(), chain_words.begin(), chain_words.end());
+    if (event.chain_size != 0 || event.kernel_chain_size != 0) {
+      copy.chain_offset = static_cast<std::uint32_t>(words.size() + event.kernel_chain_size);
+      for (auto part : {from.kernel_chain(event), from.chain(event)}) {
+        words.insert(words.end(), part.begin(), part.end());
+      }
     }
     if (event.regs_mask != 0) {
       copy.regs_offset = static_cast<std::uint32_t>(words.size());

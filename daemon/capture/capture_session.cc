@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "daemon/capture/denial.h"
-#include "daemon/capture/lost_record.h"
 #include "daemon/capture/placement.h"
+#include "daemon/capture/told_record.h"
 #include "daemon/os/host_files.h"
 
 namespace tailor::capture {
@@ -32,6 +32,7 @@ Result<std::unique_ptr<CaptureSession>> CaptureSession::open(os::Os& os, pid_t p
   std::unique_ptr<CaptureSession> session(new CaptureSession(os, pid, options));
   auto opened = session->open_events();
   if (!opened) return opened.error();
+  session->tell_wait_functions();
   return session;
 }
 
@@ -52,6 +53,25 @@ Status CaptureSession::open_events() {
   if (pid_ != kAllProcesses) return open_for_process();
   make_attrs(false);
   return open_thread(kAllProcesses);
+}
+
+// As records of the first ring in our clock, so that whoever decodes or replays the rings knows them too.
+void CaptureSession::tell_wait_functions() {
+  const bool wanted = std::ranges::any_of(options_.events,
+                                          [](const EventSpec& spec) { return spec.unit == Unit::kNsOffCpu; });
+  const auto slot = std::ranges::find_if(
+      rings_, [](const RingSlot& each) { return each.layout.clock == RecordClock::kMonotonicRaw; });
+  if (!wanted || slot == rings_.end()) return;
+  auto functions = wait_functions(os_);
+  if (!functions) {
+    notes_.push_back("waits are not named: " + functions.error().message);
+    return;
+  }
+  const TimeNs now = os_.now();
+  for (const KernelFunction& function : *functions) {
+    const std::vector<std::byte> record = symbol_record(slot->layout, now, function);
+    slot->early.insert(slot->early.end(), record.begin(), record.end());
+  }
 }
 
 // The first event in our own clock carries what else is recorded of tasks and mappings; where events start

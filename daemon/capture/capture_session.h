@@ -74,6 +74,7 @@ class CaptureSession : public Recording {
       : os_(os), pid_(pid), options_(std::move(options)) {}
 
   Status open_events();
+  void tell_wait_functions();
   Status open_for_process();
   Status open_per_cpu(const std::string& reason);
   Status attach_process();

@@ -1,6 +1,7 @@
 // What capture gives to the rest of the daemon: typed, validated, time-ordered events. It knows no queries.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -47,6 +48,19 @@ enum class Kind : std::uint8_t {
 // Mode of the CPU at the sample. Stored: never renumber.
 enum class Mode : std::uint8_t { kUser = 0, kKernel = 1, kOther = 2 };
 
+// Why a thread was off the CPU. Stored: never renumber.
+enum class Wait : std::uint8_t {
+  kNone = 0,      // it was not
+  kRunnable = 1,  // in the run queue: another one was given the CPU
+  kBlocked = 2,   // it waited, and nothing says what for
+  kLock = 3,      // in a futex
+  kIo = 4,        // for storage
+  kPage = 5,      // in a page fault
+  kSleep = 6,     // as long as it had asked for
+  kPeer = 7,      // for what others send: sockets, pipes, poll
+};
+inline constexpr std::size_t kWaits = 8;
+
 // One event. Trivially copyable; variable parts (call chains, texts) lie in the batch that owns the event.
 struct Event {
   TimeNs time = 0;
@@ -66,6 +80,8 @@ struct Event {
   bool flag_preempted = false;
   bool flag_executable = false;  // of a mapping
   bool has_address = false;
+  std::uint8_t kernel_chain_size =
+      0;                           // of a switch: kernel code that was running, right before the user chain
   std::uint16_t chain_size = 0;    // user call chain, innermost first, without the IP itself
   std::uint32_t chain_offset = 0;  // into Batch::words
   std::uint32_t text_offset = 0;   // into Batch::text
@@ -79,6 +95,7 @@ struct Event {
   std::uint32_t regs_mask = 0;    // general registers of the sample, a bit per perf register number
   std::uint32_t regs_offset = 0;  // into Batch::words: their values in the order of the bits
   std::uint32_t latency = 0;      // cycles of the sampled access, 0 unknown
+  Wait wait = Wait::kNone;        // of time off the CPU
 };
 
 }  // namespace tailor::capture

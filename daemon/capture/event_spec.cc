@@ -17,6 +17,9 @@ bool is_prime(std::uint64_t value) {
   return value >= 2;
 }
 
+// Both parts of a call chain share one limit.
+constexpr std::uint16_t kKernelFramesOfAWait = 32;
+
 void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, perf_event_attr& attr) {
   attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME;
   const bool stack = options.stacks == Stacks::kAlways && spec.mechanism != Mechanism::kPebs;
@@ -40,8 +43,11 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
     attr.sample_stack_user = kStackBytes;
   } else if (options.callchain || spec.callchain) {
     attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    attr.exclude_callchain_kernel = 1;
-    attr.sample_max_stack = options.max_stack;
+    // The kernel's own frames say what a thread waits for.
+    const bool names_waits = spec.unit == Unit::kNsOffCpu;
+    attr.exclude_callchain_kernel = !names_waits;
+    attr.sample_max_stack =
+        static_cast<std::uint16_t>(options.max_stack + (names_waits ? kKernelFramesOfAWait : 0));
   }
 }
 

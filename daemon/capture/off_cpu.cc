@@ -38,6 +38,7 @@ Batch* OffCpuTracker::returned(const Event& switch_in) {
   Event& sample = last_.events.front();
   sample.weight = static_cast<std::uint64_t>(switch_in.time - sample.time);
   sample.time = switch_in.time;
+  sample.wait = sample.flag_preempted ? Wait::kRunnable : names_.of(last_.kernel_chain(sample));
   return &last_;
 }
 

@@ -5,15 +5,17 @@
 // sample of the context-switches event at the same moment has the user IP and the user call chain. So the
 // sample waits until its thread comes back, and leaves then with the time it was away as its weight. It keeps
 // where the thread was and gets the time of the return: the thread returns to the same place, and the order
-// of events stays that of time. Its flag_preempted says that it was taken off the CPU, and did not block.
+// of events stays that of time. Its `wait` says why it was away: it was taken off the CPU though it could
+// have gone on, or it blocked in kernel code that its chain names (wait_functions.h).
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "daemon/capture/batch.h"
+#include "daemon/capture/wait_names.h"
 
 namespace tailor::capture {
 
@@ -39,6 +41,9 @@ class OffCpuTracker {
   // thread was not seen leaving.
   Batch* returned(const Event& switch_in);
 
+  // For a kKernelSymbol event named `name`: from now on waits in that function are known by it.
+  void learn(const Event& symbol, std::string_view name) { names_.learn(symbol.address, symbol.size, name); }
+
   // For an exit record: forgets the thread.
   void ended(const Event& exit);
 
@@ -49,6 +54,7 @@ class OffCpuTracker {
   std::vector<bool> is_switch_;                    // by source
   std::unordered_map<std::int32_t, Batch> waits_;  // by thread
   Batch last_;
+  WaitNames names_;
   OffCpuCounts counts_;
 };
 

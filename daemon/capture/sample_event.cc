@@ -46,15 +46,24 @@ void add_registers(const RegisterView& view, std::uint8_t tag_register, Event& e
   }
 }
 
-// The chain as the kernel gives it: markers say which part follows, and each part begins with its IP.
-void add_user_chain(const WordView& chain, Event& event, Batch& out) {
+// The chain as the kernel gives it: markers say which part follows, and each part begins with its IP. The
+// kernel's part is kept whole, as far as it comes first and fits its count.
+void add_chain(const WordView& chain, Event& event, Batch& out) {
+  constexpr auto kMostKernelFrames = std::numeric_limits<std::uint8_t>::max();
   event.chain_offset = static_cast<std::uint32_t>(out.words.size());
+  bool kernel = false;
   bool user = false;
   bool first = false;
   for (std::size_t i = 0; i < chain.size(); ++i) {
     std::uint64_t word = chain[i];
     if (word >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      kernel =
+          word == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) && event.chain_offset == out.words.size();
       user = first = word == static_cast<std::uint64_t>(PERF_CONTEXT_USER);
+    } else if (kernel && event.kernel_chain_size < kMostKernelFrames) {
+      out.words.push_back(word);
+      ++event.kernel_chain_size;
+      ++event.chain_offset;
     } else if (first) {
       first = false;
       if (event.user_ip == 0) event.user_ip = word;
@@ -105,7 +114,7 @@ void append_sample(const EventFormat& format, std::uint32_t ring_cpu, std::uint1
   const RegisterView& registers = user_code_registers(sample, event.mode);
   if (!registers.values.empty()) add_registers(registers, format.tag_register, event, out);
   if (event.mode == Mode::kUser) event.user_ip = sample.ip;
-  if (!sample.chain.empty()) add_user_chain(sample.chain, event, out);
+  if (!sample.chain.empty()) add_chain(sample.chain, event, out);
 }
 
 RecordOutcome decode_sample(const EventFormat& format, std::uint32_t ring_cpu, const RecordView& record,

@@ -31,6 +31,14 @@ void add_cost(Json& out, const Share95& cost) {
   out["shared_weight"] = cost.amount.shared;
 }
 
+Json waits_json(const WaitRow& row) {
+  Json out = Json::object();
+  for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
+    if (row.ns_of[i] > 0) out[std::string(wait_word(static_cast<capture::Wait>(i))) + "_ns"] = row.ns_of[i];
+  }
+  return out;
+}
+
 Json cost_json(const Share95& cost) {
   Json out;
   add_cost(out, cost);
@@ -133,7 +141,8 @@ Json recording_json(const Profile& profile) {
           {"clock_source", info.clock_source},
           {"clock_error_ns", info.clock_error_ns},
           {"cpus", info.cpus},
-          {"steal_ns", info.steal_ns}};
+          {"steal_ns", info.steal_ns},
+          {"own_cpu_ns", info.own_cpu_ns}};
 }
 
 Json summary_json(const Profile& profile, const PlanReport& report) {
@@ -170,7 +179,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
     Json& lane = out["off_cpu"] = {{"source", report.off_cpu->source.name},
                                    {"waits", report.off_cpu->total.waits},
                                    {"ns", report.off_cpu->total.ns},
-                                   {"runnable_ns", report.off_cpu->total.runnable_ns},
+                                   {"by_wait", waits_json(report.off_cpu->total)},
                                    {"rows", Json::array()}};
     for (const WaitRow& row : report.off_cpu->rows) {
       lane["rows"].push_back({{"process", process_json(row.process)},
@@ -179,7 +188,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                               {"name", row.name},
                               {"waits", row.waits},
                               {"ns", row.ns},
-                              {"runnable_ns", row.runnable_ns}});
+                              {"by_wait", waits_json(row)}});
     }
   }
   const Evidence::Window& windows = report.evidence.windows;

@@ -14,7 +14,7 @@ void add(WaitRow& row, const Cost& cost, double part) {
   const double ns = cost.cell.weight * part;
   row.waits += static_cast<double>(cost.cell.samples) * part;
   row.ns += ns;
-  if (cost.key.wait == store::Wait::kRunnable) row.runnable_ns += ns;
+  row.ns_of[static_cast<std::size_t>(cost.key.wait)] += ns;
 }
 
 void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const Cost& cost) {
@@ -42,6 +42,25 @@ void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const C
 }
 
 }  // namespace
+
+std::string_view wait_word(capture::Wait wait) {
+  switch (wait) {
+    case capture::Wait::kRunnable:
+      return "run_queue";
+    case capture::Wait::kLock:
+      return "lock";
+    case capture::Wait::kIo:
+      return "io";
+    case capture::Wait::kPage:
+      return "page_fault";
+    case capture::Wait::kSleep:
+      return "sleep";
+    case capture::Wait::kPeer:
+      return "peer";
+    default:
+      return "unknown";
+  }
+}
 
 std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selection) {
   for (const auto& [index, total] : totals_by_source(profile, selection)) {

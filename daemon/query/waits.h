@@ -1,8 +1,10 @@
 // The lane beside a plan report: time off the CPU, by operator. Never added to time on the CPU.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/query/costs.h"
@@ -17,7 +19,7 @@ struct WaitRow {
   std::string name;                        // of the operator, or why there is none
   double waits = 0;                        // how often
   double ns = 0;
-  double runnable_ns = 0;  // of these, taken off the CPU while it could have gone on: it waited for a CPU
+  std::array<double, capture::kWaits> ns_of{};  // of `ns`, by capture::Wait
 };
 
 struct WaitLane {
@@ -25,6 +27,9 @@ struct WaitLane {
   WaitRow total;
   std::vector<WaitRow> rows;  // longest first
 };
+
+// "run_queue", "lock" ...: what reports call a reason to be off the CPU.
+std::string_view wait_word(capture::Wait wait);
 
 // None where the selection has no samples of time off the CPU.
 std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selection);

@@ -20,8 +20,6 @@ namespace {
 constexpr int kPollMs = 20;
 constexpr TimeNs kFlushPatience = 2'000'000'000;
 constexpr TimeNs kSweepInterval = 5'000'000'000;
-// A look at the perf page can fail; the kernel means it if it goes on.
-constexpr TimeNs kPerfClockPatience = 3'000'000'000;
 
 std::string how_to_register(const KnownProcess& process, const std::string& socket) {
   return fmt::format(
@@ -51,7 +49,7 @@ LiveSession::LiveSession(os::Os& os, LiveOptions options, store::ProfileSink& si
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
       clock_(os),
-      pebs_times_([&os] { return probe_pebs_times(os); }),
+      pebs_trust_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
                   return capture::measure_sample_cost(os_, spec, how, pairs);
@@ -184,7 +182,7 @@ void LiveSession::stop() {
   run([this] { ending_ = true; });
   reader_->stop();  // the control thread still takes what it reads last
   flush();
-  run([this] { tell_steal(); });
+  run([this] { tell_cpu_times(); });
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -319,12 +317,12 @@ bool LiveSession::reopen(const Sampled& before) {
 // relies on their own times goes on with an interrupt per sample.
 void LiveSession::watch_pebs() {
   const TimeNs now = os_.now();
-  if (clock_.model().perf_line()) perf_clock_known_ = now;
+  pebs_trust_.note_clock(clock_.model().perf_line().has_value(), now);
   const auto relies = [](const Sampled& each) {
     return each.large_pebs && each.reopened == kTimeMin && !each.detached;
   };
   if (!std::ranges::any_of(sampled_, relies)) return;
-  const std::string doubt = doubt_of_pebs();
+  const std::string doubt = pebs_trust_.doubt(pipeline_.pebs_times_doubted(), now);
   if (doubt.empty()) return;
   for (Sampled& each : sampled_) {
     if (!relies(each)) continue;
@@ -332,20 +330,6 @@ void LiveSession::watch_pebs() {
     on_problem_({each.process, "an interrupt per PEBS sample from now on: " + doubt});
     reader_->remove(each.session);
   }
-}
-
-std::string LiveSession::doubt_of_pebs() {
-  if (pipeline_.pebs_times_doubted()) {
-    pebs_times_.convict();
-    return "the recorded times are those of the buffer's drain";
-  }
-  const TimeNs now = os_.now();
-  if (now - perf_clock_known_ > kPerfClockPatience) return "perf's own clock can no longer be converted";
-  const auto& verdict = pebs_times_.verdict(now);
-  if (verdict.ok() && *verdict == clock::RecordTimes::kDrain) {
-    return "a new trial got the time of the buffer's drain";
-  }
-  return {};
 }
 
 void LiveSession::do_requests() {
@@ -398,7 +382,7 @@ void LiveSession::speak_for_foreign() {
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.
 void LiveSession::sweep() {
   next_sweep_ = os_.now() + kSweepInterval;
-  tell_steal();
+  tell_cpu_times();
   for (const auto& [process, arena] : arenas_) tell_dropped(process);
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const ProcessEntry& entry) {
@@ -449,19 +433,16 @@ TargetProgress LiveSession::progress_of(ProcessId process) {
   return progress;
 }
 
-void LiveSession::tell_steal() {
-  const auto now = os::steal_time(os_);
-  if (!now || !steal_before_ || *now - *steal_before_ == recording_.steal_ns) return;
-  recording_.steal_ns = *now - *steal_before_;
+void LiveSession::tell_cpu_times() {
+  if (const auto now = os::steal_time(os_); now && steal_before_) recording_.steal_ns = *now - *steal_before_;
+  recording_.own_cpu_ns = own_cpu_ns() - cpu_before_;
   input_.on_recording(recording_);
 }
 
 Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options,
                            const std::string& note) {
   capture::CaptureOptions settled = options;
-  if (clock_.model().perf_line()) perf_clock_known_ = os_.now();
-  const std::string fallback = settle_large_pebs(settled, clock_.model().perf_line().has_value(),
-                                                 [this] { return pebs_times_.verdict(os_.now()); });
+  const std::string fallback = pebs_trust_.settle(settled, clock_.model().perf_line().has_value(), os_.now());
   if (overhead_.enabled()) {
     // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
     if (settled.sampled_by == capture::SampledBy::kBpf) {

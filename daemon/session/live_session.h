@@ -24,7 +24,7 @@
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
-#include "daemon/session/pebs_times.h"
+#include "daemon/session/pebs_trust.h"
 #include "daemon/session/pipeline.h"
 #include "daemon/session/tee.h"
 #include "daemon/unwind/stack_enricher.h"
@@ -131,13 +131,12 @@ class LiveSession : private registration::Sink {
   void tell_dropped(ProcessId process);
   void speak_for_foreign();
   void sweep();
-  void tell_steal();
+  void tell_cpu_times();
   void govern();
   void resample(Sampled& sampled);
   TargetProgress progress_of(ProcessId process);
   void tell_clock();
   void watch_pebs();
-  std::string doubt_of_pebs();
   void session_ended(capture::SessionId session);
   bool reopen(const Sampled& before);
   // `note`: for the profile, "" for none.
@@ -154,7 +153,7 @@ class LiveSession : private registration::Sink {
   Pipeline pipeline_;
   Tee input_;
   LiveClock clock_;
-  PebsTimes pebs_times_;  // control thread
+  PebsTrust pebs_trust_;  // control thread
   OverheadControl overhead_;
   store::RecordingInfo recording_;
   std::size_t told_sources_ = 0;  // of recording_, when it was told
@@ -162,10 +161,9 @@ class LiveSession : private registration::Sink {
   bpf::Opener opener_;
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
-  std::vector<Sampled> sampled_;                  // control thread
-  TimeNs perf_clock_known_ = kTimeMin;            // when it was last; control thread
-  bool ending_ = false;                           // control thread
-  std::map<ProcessId, std::string> not_sampled_;  // why; control thread
+  std::vector<Sampled> sampled_;                                                // control thread
+  bool ending_ = false;                                                         // control thread
+  std::map<ProcessId, std::string> not_sampled_;                                // why; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   TimeNs next_sweep_ = kTimeMin;

@@ -203,8 +203,10 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
     case capture::Kind::kSwitchOut:
       return off_cpu_.left(event);
     case capture::Kind::kSwitchIn:
-      if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front(), true);
+      if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
       return;
+    case capture::Kind::kKernelSymbol:
+      return off_cpu_.learn(event, batch.text_of(event));
     case capture::Kind::kComm:
       return name_thread(batch, event);
     case capture::Kind::kMmap:
@@ -220,7 +222,7 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
   }
 }
 
-void Pipeline::sample(const capture::Batch& batch, capture::Event& event, bool wait) {
+void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
   ProcessEntry* entry = owner(event.pid, event.time);
   store::Accounting& totals = accounting(entry);
   ++totals.received;
@@ -244,7 +246,7 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event, bool w
   record.has_tag = event.has_tag;
   record.weight = event.weight;
   record.ip = event.ip;
-  if (wait) record.wait = event.flag_preempted ? store::Wait::kRunnable : store::Wait::kBlocked;
+  record.wait = event.wait;
   record.user_ip = event.user_ip;
   record.tag = event.tag;
   attribute::attribute(event, batch.chain(event), &entry->state, record.attribution);

@@ -85,8 +85,7 @@ class Pipeline : public Input {
   void take_late(capture::Batch& late);
   void move_watermark(TimeNs watermark);
   void handle(const capture::Batch& batch, capture::Event& event);
-  // `wait`: of time off the CPU.
-  void sample(const capture::Batch& batch, capture::Event& event, bool wait = false);
+  void sample(const capture::Batch& batch, capture::Event& event);
   void take_tag(std::uint32_t strategy, const capture::Batch& batch, capture::Event& event);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void name_agent(ProcessEntry& entry);

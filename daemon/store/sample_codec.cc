@@ -182,7 +182,7 @@ Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
     if (!thread_at(in.threads(), thread.at(row), s.process, s.tid)) return broken("no such thread");
     const std::uint32_t flag = flags.at(row);
     if ((flag & kModeMask) > static_cast<std::uint32_t>(capture::Mode::kOther) ||
-        flag >> kWaitShift > static_cast<std::uint32_t>(Wait::kBlocked)) {
+        flag >> kWaitShift >= capture::kWaits) {
       return broken("unknown flags");
     }
     if (source.at(row) > UINT16_MAX) return broken("a source exceeds 16 bits");

@@ -15,12 +15,7 @@
 
 namespace tailor::store {
 
-// Why a thread was off the CPU. Stored: never renumber.
-enum class Wait : std::uint8_t {
-  kNone = 0,      // it was not
-  kRunnable = 1,  // another one was given the CPU
-  kBlocked = 2,   // it waited for something: a lock, I/O, a page
-};
+using capture::Wait;
 
 // How the data address of a sample is known. Stored: never renumber.
 enum class AddressFrom : std::uint8_t {
@@ -115,8 +110,9 @@ struct RecordingInfo {
   std::string capture_row;  // which way of sampling was taken, and why
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
-  std::uint64_t steal_ns = 0;  // CPU time that the hypervisor gave to others since `start`, of all CPUs
-  std::uint32_t cpus = 0;      // online, 0 unknown
+  std::uint64_t steal_ns = 0;    // CPU time that the hypervisor gave to others since `start`, of all CPUs
+  std::uint32_t cpus = 0;        // online, 0 unknown
+  std::uint64_t own_cpu_ns = 0;  // CPU time of the recorder since `start`
 };
 
 // Calls come from one thread, in the order of the watermark; a plan or code object comes before the first

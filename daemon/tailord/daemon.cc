@@ -177,6 +177,7 @@ void Daemon::status(v1::DaemonStatus& out) {
   out.set_agents_refused(now.registration.refused);
   out.set_problems(now.pipeline.problems);
   out.set_late_words(now.pipeline.without_settlement);
+  out.set_own_cpu_ns(now.own_cpu_ns);
   for (const session::LiveProcess& process : now.processes) {
     v1::ProcessStatus& to = *out.add_processes();
     store::encode(process.record, *to.mutable_info());

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "daemon/query/words.h"
 #include "viewer/cli/text.h"
@@ -168,19 +172,35 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
   if (!report.off_cpu) return "";
   constexpr std::size_t kMost = 12;
   const query::WaitLane& lane = *report.off_cpu;
+  // What it waited for, most first.
+  auto reasons = [](const query::WaitRow& row) {
+    std::vector<std::pair<double, std::string_view>> parts;
+    for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
+      if (row.ns_of[i] > 0) parts.emplace_back(row.ns_of[i], query::wait_word(static_cast<capture::Wait>(i)));
+    }
+    std::ranges::sort(parts, std::ranges::greater{});
+    std::string text;
+    for (const auto& [ns, word] : parts) {
+      std::string name(word);
+      std::ranges::replace(name, '_', ' ');
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(ns / row.ns));
+    }
+    return text;
+  };
   auto line = [&](const query::WaitRow& row, const std::string& name) {
     return pad_left(duration(row.ns), 11) +
-           pad_left(grouped(static_cast<std::uint64_t>(std::llround(row.waits))), 9) +
-           pad_left(percent(row.ns > 0 ? row.runnable_ns / row.ns : 0), 14) + "  " +
-           cut(name, std::max<std::size_t>(terminal.width, 60) - 36, terminal.ascii) + "\n";
+           pad_left(grouped(static_cast<std::uint64_t>(std::llround(row.waits))), 9) + "  " +
+           cut(name + ": " + reasons(row), std::max<std::size_t>(terminal.width, 60) - 22, terminal.ascii) +
+           "\n";
   };
   std::string out =
-      terminal.bold("   off CPU    waits  for a CPU    whose (beside the shares above, not part of them)") +
+      terminal.bold(
+          "   off CPU    waits  whose: what it waited for (beside the shares above, not part of them)") +
       "\n";
   for (std::size_t i = 0; i < lane.rows.size() && i < kMost; ++i) {
     out += line(lane.rows[i], escape_line(lane.rows[i].name, terminal.ascii));
   }
-  if (lane.rows.size() > kMost) out += fmt::format("{:36}{} more (--json)\n", "", lane.rows.size() - kMost);
+  if (lane.rows.size() > kMost) out += fmt::format("{:22}{} more (--json)\n", "", lane.rows.size() - kMost);
   return out + line(lane.total, "all") + "\n";
 }
 
@@ -213,6 +233,10 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
     const double available = static_cast<double>(span) * info.cpus;
     facts += fmt::format(" The hypervisor gave {} of the CPUs' time to others.",
                          percent(static_cast<double>(info.steal_ns) / available));
+  }
+  if (info.own_cpu_ns > 0 && span > 0) {
+    facts += fmt::format(" The recorder itself used {} of a core.",
+                         percent(static_cast<double>(info.own_cpu_ns) / static_cast<double>(span)));
   }
   for (const auto& [source, cell] : report.other_sources) {
     facts += fmt::format(" Also recorded: {} samples of {} (--source).", grouped(cell.samples),

@@ -24,6 +24,11 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
                      text(s.store()));
   out += fmt::format("  clock                {} {}{}\n", text(s.clock_source()), terminal.plus_minus(),
                      duration(static_cast<double>(s.clock_error_ns())));
+  if (s.uptime_ns() > 0) {
+    out += fmt::format("  its own CPU time     {} ({} of a core)\n",
+                       duration(static_cast<double>(s.own_cpu_ns())),
+                       percent(static_cast<double>(s.own_cpu_ns()) / static_cast<double>(s.uptime_ns())));
+  }
   if (!s.capture_row().empty()) out += fmt::format("  sampling             {}\n", text(s.capture_row()));
   out += fmt::format("  all processes        {}\n", accounting_text(s.total()));
   if (s.store_loss().blocks() > 0) {

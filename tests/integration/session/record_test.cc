@@ -248,6 +248,50 @@ TEST_F(RecordTest, TimeOffCpuIsALaneOfItsOwn) {
   EXPECT_GE(away, 50u * 2'000'000);
 }
 
+// Every kind of wait is told by its name and belongs to the operator whose tag was in the register when the
+// thread left. What a program says of its own waits holds a little more: the time until it runs again.
+TEST_F(RecordTest, WaitsHaveNamesAndOperators) {
+  events = {"off-cpu"};
+  const std::string out = directory + "/waits";
+  const RecordOutcome outcome = run({"sh", "-c", std::string(TARGETS) + "/known_waits 40 2000 > " + out});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  if (outcome.capture_row.find("waits are not named") != std::string::npos)
+    GTEST_SKIP() << outcome.capture_row;
+  using capture::Wait;
+  std::map<Wait, double> named, of_right_task;
+  double tagged = 0, unknown = 0;
+  for (const auto& sample : profile.samples) {
+    const auto ns = static_cast<double>(sample.weight);
+    const int task = task_of(sample);
+    if (task == 0) continue;  // other threads, and what the agent does
+    const bool first = sample.wait == Wait::kLock || sample.wait == Wait::kPage;
+    named[sample.wait] += ns;
+    of_right_task[sample.wait] += task == (first ? 1 : 3) ? ns : 0;
+    tagged += ns;
+    if (sample.wait == Wait::kBlocked) unknown += ns;
+  }
+  std::istringstream lines(content(out));
+  std::string name;
+  double ns = 0;
+  std::map<std::string, Wait> kinds = {{"lock", Wait::kLock},
+                                       {"sleep", Wait::kSleep},
+                                       {"peer", Wait::kPeer},
+                                       {"page_fault", Wait::kPage},
+                                       {"run_queue", Wait::kRunnable}};
+  int checked = 0;
+  while (lines >> name >> ns) {
+    const Wait kind = kinds.at(name);
+    EXPECT_GT(named[kind], 0.7 * ns) << name;
+    if (kind != Wait::kRunnable) {
+      EXPECT_LT(named[kind], 1.05 * ns) << name;
+      EXPECT_GT(of_right_task[kind], 0.95 * named[kind]) << name;
+    }
+    ++checked;
+  }
+  EXPECT_GE(checked, 4);
+  EXPECT_LT(unknown, 0.02 * tagged);
+}
+
 TEST_F(RecordTest, AnEventThatDoesNotExistIsNamed) {
   events = {"no-such-event"};
   run({"true"});

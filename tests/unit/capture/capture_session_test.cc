@@ -45,6 +45,43 @@ TEST(CaptureSession, OneEventPerThreadAndCpuOneRingPerCpu) {
   EXPECT_EQ(rings, 3u);
 }
 
+// A recording of time off the CPU begins with the functions that name waits, in one ring; where the kernel
+// does not tell them, a note says so.
+TEST(CaptureSession, WaitFunctionsAreToldFirst) {
+  for (const bool told : {true, false}) {
+    FakeOs os;
+    os.add_threads(10, {10});
+    if (told) {
+      os.proc_files().write("kallsyms", "ffffffff81000000 T io_schedule\nffffffff81000100 T schedule\n");
+    }
+    CaptureOptions options = clock_options();
+    options.events.push_back(off_cpu());
+    options.context_switches = true;
+    auto session = CaptureSession::open(os, 10, options);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    for (const auto& event : os.opened()) {
+      const bool switches = event.attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES;
+      EXPECT_EQ(switches && !event.attr.exclude_callchain_kernel, switches);
+    }
+    test::ChunkCollector sink;
+    (*session)->number_rings(0);
+    (*session)->drain(sink);
+    sink.settle();
+    ASSERT_EQ(sink.events.events.size(), told ? 1u : 0u);
+    EXPECT_EQ((*session)->notes().empty(), told);
+    if (!told) {
+      EXPECT_NE((*session)->notes().back().find("waits are not named"), std::string::npos);
+      continue;
+    }
+    const Event& symbol = sink.events.events[0];
+    EXPECT_EQ(symbol.kind, Kind::kKernelSymbol);
+    EXPECT_EQ(symbol.address, 0xffffffff81000000u);
+    EXPECT_EQ(symbol.size, 0x100u);
+    EXPECT_EQ(symbol.time, os.time);
+    EXPECT_EQ(sink.events.text_of(symbol), "io_schedule");
+  }
+}
+
 TEST(CaptureSession, AnOfflineCpuIsPassedOver) {
   FakeOs os;
   os.add_threads(10, {10});

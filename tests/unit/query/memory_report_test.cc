@@ -103,7 +103,7 @@ TEST(WaitLane, IsByOperatorAndApart) {
                     {1, "off-cpu", capture::Unit::kNsOffCpu, 1, false}};
     sink.on_recording(info);
     std::vector<store::SampleRecord> samples = {test::ir_sample(test::kSampleStart, 6)};
-    for (const auto& [ir, wait, ns] : {std::tuple{6u, store::Wait::kBlocked, 700u},
+    for (const auto& [ir, wait, ns] : {std::tuple{6u, store::Wait::kLock, 700u},
                                        {6u, store::Wait::kRunnable, 300u},
                                        {1u, store::Wait::kRunnable, 50u}}) {
       samples.push_back(test::ir_sample(test::kSampleStart + 1, ir));
@@ -121,7 +121,8 @@ TEST(WaitLane, IsByOperatorAndApart) {
   ASSERT_EQ(report->off_cpu->rows.size(), 2u);
   EXPECT_EQ(report->off_cpu->rows[0].operator_id, 1u);
   EXPECT_EQ(report->off_cpu->rows[0].ns, 1000);
-  EXPECT_EQ(report->off_cpu->rows[0].runnable_ns, 300);
+  EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(capture::Wait::kRunnable)], 300);
+  EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(capture::Wait::kLock)], 700);
 }
 
 }  // namespace

@@ -1,0 +1,69 @@
+#include "daemon/capture/kernel_functions.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <sstream>
+
+#include "daemon/capture/wait_names.h"
+
+namespace tailor::capture {
+namespace {
+
+constexpr std::uint64_t kLongest = std::uint64_t{1} << 16;
+
+}  // namespace
+
+// Lines are "address type name", with a module's name behind; addresses of one object grow.
+std::vector<KernelFunction> wait_functions(std::string_view kallsyms) {
+  std::vector<KernelFunction> found;
+  std::size_t open = 0;  // the first of `found` whose end was not seen yet
+  while (!kallsyms.empty()) {
+    const std::string_view line = kallsyms.substr(0, kallsyms.find('\n'));
+    kallsyms.remove_prefix(std::min(kallsyms.size(), line.size() + 1));
+    std::uint64_t address = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), address, 16);
+    const std::string_view rest = line.substr(static_cast<std::size_t>(end - line.data()));
+    if (error != std::errc{} || rest.size() < 4) continue;
+    for (; open < found.size() && found[open].address < address; ++open) {
+      found[open].size = static_cast<std::uint32_t>(std::min(address - found[open].address, kLongest));
+    }
+    if (rest[1] != 't' && rest[1] != 'T') continue;
+    const std::string_view name = rest.substr(3, rest.find_first_of("\t ", 3) - 3);
+    if (address != 0 && wait_in(name) != Wait::kNone) found.push_back({address, 0, std::string(name)});
+  }
+  std::erase_if(found, [](const KernelFunction& function) { return function.size == 0; });
+  return found;
+}
+
+Result<std::vector<KernelFunction>> wait_functions(const os::Os& os) {
+  static std::mutex mutex;
+  static std::map<std::filesystem::path, std::vector<KernelFunction>> known;
+  const std::filesystem::path path = os.proc() / "kallsyms";
+  std::lock_guard lock(mutex);
+  if (const auto found = known.find(path); found != known.end()) return found->second;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    const int code = errno;
+    return Error{fmt::format("{}: {}", path.string(), std::strerror(code)), code};
+  }
+  std::stringstream text;
+  text << file.rdbuf();
+  std::vector<KernelFunction> functions = wait_functions(text.view());
+  if (functions.empty()) {
+    return Error{
+        "the kernel hides the addresses of its functions: sysctl kernel.kptr_restrict=0, or CAP_SYSLOG",
+        EPERM};
+  }
+  known[path] = functions;
+  return functions;
+}
+
+}  // namespace tailor::capture

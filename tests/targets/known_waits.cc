@@ -1,0 +1,189 @@
+// An engine that waits, for tests that need the truth about time off the CPU. Each kind of wait happens COUNT
+// times in code that is not generated, under a tag: of task 1 (operator 1) futexes and page faults, of task 3
+// (operator 2) sleeps, pipes and the queue for a CPU. Prints "name nanoseconds" for each, by its own clock.
+//
+//   known_waits COUNT MICROSECONDS
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <linux/userfaultfd.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <tailor/agent.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <thread>
+
+#include "tests/support/engine_words.h"
+
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+std::int64_t now(clockid_t clock = CLOCK_MONOTONIC_RAW) {
+  timespec ts{};
+  clock_gettime(clock, &ts);
+  return static_cast<std::int64_t>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+}
+
+timespec span_of(long microseconds) {
+  return {microseconds / 1'000'000, microseconds % 1'000'000 * 1000};
+}
+
+// A system call with the tag in r15.
+long call_under_tag(std::uint64_t tag, long number, long a, long b = 0, long c = 0, long d = 0) {
+  long result;
+  asm volatile(
+      "mov %[tag], %%r15\n\t"
+      "mov %[d], %%r10\n\t"
+      "syscall\n\t"
+      "xor %%r15d, %%r15d"
+      : "=a"(result)
+      : "a"(number), "D"(a), "S"(b), "d"(c), [d] "r"(d), [tag] "r"(tag)
+      : "r15", "r10", "rcx", "r11", "memory", "cc");
+  return result;
+}
+
+void touch_under_tag(std::uint64_t tag, void* page) {
+  asm volatile(
+      "mov %[tag], %%r15\n\tmovb $1, (%[page])\n\txor %%r15d, %%r15d" ::[tag] "r"(tag), [page] "r"(page)
+      : "r15", "memory", "cc");
+}
+
+void spin_under_tag(std::uint64_t tag, std::uint64_t rounds) {
+  asm volatile("mov %[tag], %%r15\n1:\tdec %[rounds]\n\tjnz 1b\n\txor %%r15d, %%r15d"
+               : [rounds] "+r"(rounds)
+               : [tag] "r"(tag)
+               : "r15", "cc");
+}
+
+// Waits on a word that nobody changes, until its timeout.
+void futex_waits(std::uint64_t tag, int count, long microseconds) {
+  std::uint32_t word = 0;
+  const timespec timeout = span_of(microseconds);
+  for (int i = 0; i < count; ++i) {
+    call_under_tag(tag, SYS_futex, reinterpret_cast<long>(&word), FUTEX_WAIT_PRIVATE, 0,
+                   reinterpret_cast<long>(&timeout));
+  }
+}
+
+void sleeps(std::uint64_t tag, int count, long microseconds) {
+  const timespec pause = span_of(microseconds);
+  for (int i = 0; i < count; ++i) call_under_tag(tag, SYS_nanosleep, reinterpret_cast<long>(&pause));
+}
+
+// Another thread writes a byte every now and then.
+void pipe_reads(std::uint64_t tag, int count, long microseconds) {
+  int ends[2];
+  if (::pipe(ends) != 0) std::exit(1);
+  std::thread writer([&] {
+    for (int i = 0; i < count; ++i) {
+      ::usleep(static_cast<useconds_t>(microseconds));
+      if (::write(ends[1], "x", 1) != 1) std::exit(1);
+    }
+  });
+  char byte;
+  for (int i = 0; i < count; ++i) call_under_tag(tag, SYS_read, ends[0], reinterpret_cast<long>(&byte), 1);
+  writer.join();
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+// Another thread gives each new page a while after it was touched. False where that is not permitted.
+bool page_faults(std::uint64_t tag, int count, long microseconds) {
+  const int fd = static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC));
+  if (fd < 0) return false;
+  uffdio_api api{};
+  api.api = UFFD_API;
+  const std::size_t bytes = kPage * static_cast<std::size_t>(count);
+  auto* pages =
+      static_cast<char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  uffdio_register what{};
+  what.range = {reinterpret_cast<std::uint64_t>(pages), bytes};
+  what.mode = UFFDIO_REGISTER_MODE_MISSING;
+  if (::ioctl(fd, UFFDIO_API, &api) != 0 || ::ioctl(fd, UFFDIO_REGISTER, &what) != 0) return false;
+  std::thread giver([&] {
+    for (int i = 0; i < count; ++i) {
+      uffd_msg message{};
+      if (::read(fd, &message, sizeof message) != sizeof message) std::exit(1);
+      ::usleep(static_cast<useconds_t>(microseconds));
+      uffdio_zeropage page{};
+      page.range = {message.arg.pagefault.address & ~(kPage - 1), kPage};
+      if (::ioctl(fd, UFFDIO_ZEROPAGE, &page) != 0) std::exit(1);
+    }
+  });
+  for (int i = 0; i < count; ++i) touch_under_tag(tag, pages + static_cast<std::size_t>(i) * kPage);
+  giver.join();
+  ::close(fd);
+  return true;
+}
+
+// Two threads on one CPU; returns how long this one was ready but did not run.
+std::int64_t queue(std::uint64_t tag, std::int64_t nanoseconds) {
+  cpu_set_t before, one;
+  sched_getaffinity(0, sizeof before, &before);
+  CPU_ZERO(&one);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &before)) continue;
+    CPU_SET(cpu, &one);
+    break;
+  }
+  sched_setaffinity(0, sizeof one, &one);
+  std::atomic<bool> over = false;
+  std::thread other([&] {
+    while (!over) {
+    }
+  });
+  const std::int64_t wall = now(), cpu = now(CLOCK_THREAD_CPUTIME_ID);
+  while (now() - wall < nanoseconds) spin_under_tag(tag, 100'000);
+  const std::int64_t waited = now() - wall - (now(CLOCK_THREAD_CPUTIME_ID) - cpu);
+  over = true;
+  sched_setaffinity(0, sizeof before, &before);
+  other.join();
+  return waited;
+}
+
+void print(const char* name, std::int64_t ns) {
+  std::printf("%s %lld\n", name, static_cast<long long>(ns));
+}
+
+template <typename Waits>
+void timed(const char* name, Waits waits) {
+  const std::int64_t before = now();
+  waits();
+  print(name, now() - before);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const int count = std::atoi(argv[1]);
+  const long microseconds = std::atol(argv[2]);
+  tailor_agent_options options{};
+  options.size = sizeof options;
+  options.engine_name = "known_waits";
+  options.tag_strategy = TAILOR_TAGS_R15;
+  tailor_agent_start(&options);
+  tailor_agent_barrier(2000);
+  const tailor_plan_ids plan = tailor_plan_new();
+  const std::string bytes = tailor::test::small_plan(plan.id, plan.slot, plan.generation).SerializeAsString();
+  tailor_plan_load(plan.id, bytes.data(), bytes.size());
+  const std::uint64_t first = tailor_tag(&plan, 1, 1), second = tailor_tag(&plan, 2, 3);
+  timed("lock", [&] { futex_waits(first, count, microseconds); });
+  timed("sleep", [&] { sleeps(second, count, microseconds); });
+  timed("peer", [&] { pipe_reads(second, count, microseconds); });
+  const std::int64_t before = now();
+  if (page_faults(first, count, microseconds)) print("page_fault", now() - before);
+  print("run_queue", queue(second, 100'000'000));
+  std::fflush(stdout);
+  tailor_agent_stop(2000);
+  return 0;
+}
