@@ -68,8 +68,8 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
 }
 
 Result<RecordingInfo> decode(const v1::Recording& in) {
-  RecordingInfo out{in.host(),           in.kernel(),   in.cpu(), in.daemon_version(), in.command(),
-                    in.wall_clock_ns(),  in.start(),    {},       in.capture_row(),    in.clock_source(),
+  RecordingInfo out{in.host(),           in.kernel(),   in.cpu(),  in.daemon_version(), in.command(),
+                    in.wall_clock_ns(),  in.start(),    {},        in.capture_row(),    in.clock_source(),
                     in.clock_error_ns(), in.steal_ns(), in.cpus(), in.own_cpu_ns()};
   for (const v1::SampleSource& source : in.sources()) {
     if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
