@@ -45,6 +45,7 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format) {
   fixed.blank_.kind = Kind::kSample;
   fixed.blank_.mode = Mode::kUser;
   fixed.blank_.source = format.source;
+  fixed.blank_.tag_from = static_cast<std::uint8_t>(format.tag_from);
   fixed.blank_.weight = format.period;
   fixed.blank_.has_address = type & PERF_SAMPLE_ADDR;
   if (fixed.interrupt_ != kAbsent) {

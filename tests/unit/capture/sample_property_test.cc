@@ -159,7 +159,7 @@ void expect_same(const Batch& batch, const Event& a, const Event& b) {
   auto parts = [](const Event& e) {
     return std::tuple(e.time, e.kind, e.mode, e.source, e.cpu, e.pid, e.tid, e.weight, e.ip, e.user_ip, e.tag,
                       e.has_tag, e.has_address, e.chain_size, e.address, e.data_source, e.regs_mask,
-                      e.latency);
+                      e.latency, e.tag_from);
   };
   EXPECT_EQ(parts(a), parts(b));
   for (unsigned number = 0; number < 32; ++number) EXPECT_EQ(batch.reg(a, number), batch.reg(b, number));
@@ -196,6 +196,7 @@ TEST(SampleProperty, FixedPlacesAgreeWithTheLongWay) {
     auto bytes = test::encode_sample(format, random_fields(format, random));
     RecordView record{PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER, std::span(bytes).subspan(8)};
     format.tag_register = static_cast<std::uint8_t>(random.below(32));
+    format.tag_from = static_cast<TagFrom>(random.below(2));
     Batch batch;
     if (!FixedSample::of(format)->append(record, 5, batch)) {
       EXPECT_TRUE(batch.empty());
