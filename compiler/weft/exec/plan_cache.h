@@ -22,8 +22,9 @@ class PlanCache {
     const CompiledQuery* query;
     bool compiled;  // just now
   };
-  // Compiles where no query of the same text (but for blanks around it) and settings (but for its name) is kept;
-  // the one that was not used for longest goes. Fails as CompiledQuery::Make does, and keeps nothing then.
+  // Compiles where no query of the same text (but for blanks around it) and settings (but for its name) is
+  // kept; the one that was not used for longest goes. Fails as CompiledQuery::Make does, and keeps nothing
+  // then.
   Result<Found> Get(const std::string& sql, const Database& database, jit::Jit& jit,
                     const CompileSettings& settings);
 
