@@ -31,7 +31,7 @@ import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
 import paired
-from tailor_env import Daemon, operators
+from tailor_env import BIN, Daemon, operators, run
 
 QUERY = """
 select ({group}) , avg(l_extendedprice), sum(l_quantity), avg(l_discount)
@@ -58,8 +58,10 @@ def query(where, variant, rounds=BASE_ROUNDS):
 class Runner:
     """Executes queries under one daemon; gives CPU time and time per operator."""
 
-    def __init__(self, daemon, scale, threads, repeat):
+    def __init__(self, daemon, scale, threads, repeat, twin=None):
+        """`twin`: a weft whose owners are wrong, with the environment it wants."""
         self.daemon, self.scale, self.threads, self.repeat = daemon, scale, threads, repeat
+        self.program, self.env = twin or (BIN / "weft", {})
 
     def __call__(self, sql):
         """Of `repeat` executions of one query."""
@@ -82,8 +84,8 @@ class Runner:
                 for name in (" #1", " #2")]
 
     def _weft(self, *options):
-        out = self.daemon.weft("--sf", self.scale, "--threads", self.threads, "--opt", 2, "--timing-json", "-",
-                               "--quiet", *options)
+        out = run(self.program, "--sf", self.scale, "--threads", self.threads, "--opt", 2, "--timing-json", "-",
+                  "--quiet", *options, env={**self.daemon.env, **self.env})
         return json.loads(out)["executions"]
 
 
