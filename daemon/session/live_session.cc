@@ -280,58 +280,6 @@ void LiveSession::take(CaptureWord& word) {
   }
 }
 
-void LiveSession::session_ended(capture::SessionId session) {
-  const auto known = std::find_if(sampled_.begin(), sampled_.end(),
-                                  [&](const Sampled& each) { return each.session == session; });
-  if (known == sampled_.end()) return;
-  const Sampled before = std::move(*known);
-  sampled_.erase(known);
-  overhead_.end(before.process);
-  if (before.detached) return;
-  if (before.reopened != kTimeMin && !ending_ && reopen(before)) return;
-  input_.advance(os_.now());
-  input_.on_process_ended(before.process);
-}
-
-// False if the process has ended meanwhile.
-bool LiveSession::reopen(const Sampled& before) {
-  capture::CaptureOptions options = before.options;
-  options.enable_on_exec = false;  // that is over
-  const TimeNs pause = os_.now() - before.reopened;
-  Status again =
-      sample({before.process, comm_of(os_, before.process.pid)}, options,
-             fmt::format("earlier PEBS samples may be stamped late, by as much as the buffer held; "
-                         "then {} ms without samples",
-                         pause / 1'000'000));
-  if (again.ok()) {
-    sampled_.back().on_request = before.on_request;
-    return true;
-  }
-  if (again.error().code == ESRCH) return false;
-  not_sampled_[before.process] = again.error().message;
-  on_problem_({before.process, again.error().message});
-  return true;
-}
-
-// The kernel may stamp PEBS records otherwise than the trial found, or begin to: then every recording that
-// relies on their own times goes on with an interrupt per sample.
-void LiveSession::watch_pebs() {
-  const TimeNs now = os_.now();
-  pebs_trust_.note_clock(clock_.model().perf_line().has_value(), now);
-  const auto relies = [](const Sampled& each) {
-    return each.large_pebs && each.reopened == kTimeMin && !each.detached;
-  };
-  if (!std::ranges::any_of(sampled_, relies)) return;
-  const std::string doubt = pebs_trust_.doubt(pipeline_.pebs_times_doubted(), now);
-  if (doubt.empty()) return;
-  for (Sampled& each : sampled_) {
-    if (!relies(each)) continue;
-    each.reopened = now;
-    on_problem_({each.process, "an interrupt per PEBS sample from now on: " + doubt});
-    reader_->remove(each.session);
-  }
-}
-
 void LiveSession::do_requests() {
   std::vector<std::function<void()>> requests;
   {
@@ -397,112 +345,10 @@ void LiveSession::sweep() {
 }
 
 // Costs are measured again, and the periods of those whose turn it is drawn anew.
-void LiveSession::govern() {
-  const std::vector<ProcessId> due = overhead_.due(os_.now());
-  if (due.empty()) return;
-  overhead_.check();
-  for (ProcessId process : due) {
-    const auto sampled = std::ranges::find(sampled_, process, &Sampled::process);
-    if (sampled == sampled_.end() || sampled->detached || sampled->reopened != kTimeMin) continue;
-    resample(*sampled);
-  }
-}
-
-void LiveSession::resample(Sampled& sampled) {
-  capture::CaptureOptions options = overhead_.draw(sampled.process, os_.now(), progress_of(sampled.process));
-  if (options.follow_children) {
-    pipeline_.processes().for_each([&](const ProcessEntry& entry) {
-      if (entry.ended == kTimeMax) options.followed.push_back(entry.id().pid);
-    });
-  }
-  auto attached = reader_->replace(sampled.session, sampled.process.pid, options);
-  if (!attached.ok()) {
-    if (attached.error().code != ESRCH)
-      on_problem_({sampled.process, "the old period stays: " + attached.error().message});
-    return;
-  }
-  sampled.session = attached->id;
-  tell_recording(sampled.process);
-}
-
-TargetProgress LiveSession::progress_of(ProcessId process) {
-  TargetProgress progress;
-  if (auto cpu = os::cpu_time_of(os_, process.pid); cpu.ok()) progress.cpu_ns = *cpu;
-  if (const ProcessEntry* entry = pipeline_.processes().find(process))
-    progress.samples = entry->samples_by_source;
-  return progress;
-}
-
 void LiveSession::tell_cpu_times() {
   if (const auto now = os::steal_time(os_); now && steal_before_) recording_.steal_ns = *now - *steal_before_;
   recording_.own_cpu_ns = own_cpu_ns() - cpu_before_;
   input_.on_recording(recording_);
-}
-
-Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOptions& options,
-                           const std::string& note) {
-  capture::CaptureOptions settled = options;
-  const std::string fallback = pebs_trust_.settle(settled, clock_.model().perf_line().has_value(), os_.now());
-  if (overhead_.enabled()) {
-    // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
-    if (settled.sampled_by == capture::SampledBy::kBpf) {
-      return Error{"--max-overhead: not where BPF takes the samples; leave out --source bpf"};
-    }
-    settled.sampled_by = capture::SampledBy::kPerf;
-    Status governed = overhead_.begin(process.process, os_.now(), settled);
-    if (!governed.ok()) return governed;
-  }
-  auto attached = reader_->attach(process.process.pid, settled);
-  if (!attached.ok()) {
-    overhead_.end(process.process);
-    return attached.error();
-  }
-  if (!fallback.empty()) attached->notes.push_back(fallback);
-  if (!note.empty()) attached->notes.push_back(note);
-  KnownProcess known = process;
-  known.cgroup = cgroup_of(os_, process.process.pid);
-  input_.on_known_process(known);
-  if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
-  notes_ = attached->notes;
-  tell_recording(process.process);
-  Sampled sampled;
-  sampled.process = process.process;
-  sampled.session = attached->id;
-  sampled.options = options;
-  sampled.large_pebs = uses_large_pebs(settled);
-  sampled_.push_back(std::move(sampled));
-  if (!is_registered(process.process) && !foreign_.contains(process.process)) {
-    ForeignProcess foreign(os_, process.process);
-    foreign.tell(input_, ForeignMoment::now(pipeline_.timeline()));
-    foreign_.emplace(process.process, std::move(foreign));
-  }
-  return Ok{};
-}
-
-bool LiveSession::is_sampled(ProcessId process) const {
-  return std::any_of(sampled_.begin(), sampled_.end(),
-                     [&](const Sampled& each) { return each.process == process; });
-}
-
-bool LiveSession::is_registered(ProcessId process) {
-  const ProcessEntry* entry = pipeline_.processes().find(process);
-  return entry != nullptr && entry->connection != 0;
-}
-
-// "" if the process is sampled, else why not.
-std::string LiveSession::sample_registered(const registration::PeerConnected& event) {
-  if (is_sampled(event.process)) return {};
-  if (event.hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) {
-    on_problem_(
-        {event.process,
-         "it keeps tags in memory slots, which no way of sampling here reads: shared code has no tag, and is "
-         "told by call stacks where they are sampled (docs/tags.md)"});
-  }
-  Status sampled = sample(known_process(os_, event.process), options_.capture);
-  if (sampled.ok()) return {};
-  not_sampled_[event.process] = sampled.error().message;
-  on_problem_({event.process, sampled.error().message});
-  return sampled.error().message;
 }
 
 void LiveSession::tell_clock() {

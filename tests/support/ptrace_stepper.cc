@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -34,15 +35,7 @@ class Follower {
   StepOutcome Run() {
     Wait();  // for its own stop
     for (const TracedInstruction& instruction : request_.instructions) Plant(instruction.address);
-    int signal = 0;
-    while (Continue(signal)) {
-      signal = 0;
-      const std::uint64_t at = Registers().rip - 1;
-      if (WSTOPSIG(status_) != SIGTRAP || !planted_.contains(at)) {
-        signal = WSTOPSIG(status_);
-        continue;
-      }
-      MoveTo(at);
+    while (ToBreakpoint()) {
       Follow();
       if (ended_) break;
     }
@@ -83,15 +76,7 @@ class Follower {
   bool RunTo(std::uint64_t back) {
     const bool ours = !planted_.contains(back);
     if (ours) Plant(back);
-    int signal = 0;
-    while (Continue(signal)) {
-      signal = 0;
-      const std::uint64_t at = Registers().rip - 1;
-      if (WSTOPSIG(status_) != SIGTRAP || !planted_.contains(at)) {
-        signal = WSTOPSIG(status_);
-        continue;
-      }
-      MoveTo(at);
+    while (const auto at = ToBreakpoint()) {
       if (at == back) {
         if (ours) Clear(back);
         return true;
@@ -100,6 +85,21 @@ class Follower {
       if (ended_) return false;
     }
     return false;
+  }
+
+  // Lets the child run up to a breakpoint, delivers the signals it gets on the way, and leaves it standing
+  // there. Its address, or nothing once the child has ended.
+  std::optional<std::uint64_t> ToBreakpoint() {
+    int signal = 0;
+    while (Continue(signal)) {
+      const std::uint64_t at = Registers().rip - 1;
+      if (WSTOPSIG(status_) == SIGTRAP && planted_.contains(at)) {
+        MoveTo(at);
+        return at;
+      }
+      signal = WSTOPSIG(status_);
+    }
+    return std::nullopt;
   }
 
   bool Inside(std::uint64_t address) const { return address >= request_.begin && address < request_.end; }

@@ -11,9 +11,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/known_engine.h"
 
 namespace {
 
@@ -50,15 +49,7 @@ int main(int argc, char** argv) {
   const bool tagged = argc == 3;
   const int executions = std::atoi(argv[1]);
   const std::uint64_t reads = std::strtoull(argv[2], nullptr, 10);
-  tailor_agent_options options{};
-  options.size = sizeof options;
-  options.engine_name = "kernel_shares";
-  options.tag_strategy = TAILOR_TAGS_R15;
-  tailor_agent_start(&options);
-  tailor_agent_barrier(2000);
-  const tailor_plan_ids plan = tailor_plan_new();
-  const std::string bytes = tailor::test::small_plan(plan.id, plan.slot, plan.generation).SerializeAsString();
-  tailor_plan_load(plan.id, bytes.data(), bytes.size());
+  const tailor_plan_ids plan = tailor::test::start_known_engine("kernel_shares");
   const int zero = ::open("/dev/zero", O_RDONLY);
   void* buffer = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (zero < 0 || buffer == MAP_FAILED) return 1;

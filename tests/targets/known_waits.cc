@@ -18,10 +18,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <thread>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/known_engine.h"
 
 namespace {
 
@@ -167,15 +166,7 @@ int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const int count = std::atoi(argv[1]);
   const long microseconds = std::atol(argv[2]);
-  tailor_agent_options options{};
-  options.size = sizeof options;
-  options.engine_name = "known_waits";
-  options.tag_strategy = TAILOR_TAGS_R15;
-  tailor_agent_start(&options);
-  tailor_agent_barrier(2000);
-  const tailor_plan_ids plan = tailor_plan_new();
-  const std::string bytes = tailor::test::small_plan(plan.id, plan.slot, plan.generation).SerializeAsString();
-  tailor_plan_load(plan.id, bytes.data(), bytes.size());
+  const tailor_plan_ids plan = tailor::test::start_known_engine("known_waits");
   const std::uint64_t first = tailor_tag(&plan, 1, 1), second = tailor_tag(&plan, 2, 3);
   timed("lock", [&] { futex_waits(first, count, microseconds); });
   timed("sleep", [&] { sleeps(second, count, microseconds); });

@@ -7,9 +7,8 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <string>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/known_engine.h"
 
 // The library, as compilers would write it: it saves the register and says where (DWARF).
 asm(R"(
@@ -53,15 +52,7 @@ namespace {
 
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
-  tailor_agent_options options{};
-  options.size = sizeof options;
-  options.engine_name = "saved_register";
-  options.tag_strategy = TAILOR_TAGS_R15;
-  tailor_agent_start(&options);
-  tailor_agent_barrier(2000);
-  const tailor_plan_ids plan = tailor_plan_new();
-  const std::string bytes = tailor::test::small_plan(plan.id, plan.slot, plan.generation).SerializeAsString();
-  tailor_plan_load(plan.id, bytes.data(), bytes.size());
+  const tailor_plan_ids plan = tailor::test::start_known_engine("saved_register");
   const std::uint64_t turns = std::strtoull(argv[2], nullptr, 10) * 1'000'000;
   for (int i = 0; i < std::atoi(argv[1]); ++i) {
     const std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);

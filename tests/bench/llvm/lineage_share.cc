@@ -6,9 +6,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "compiler/llvm/jit.h"
+#include "tests/bench/llvm/mean_share.h"
 #include "tests/support/synthetic_query.h"
 
 namespace tailor::jit {
@@ -81,11 +81,7 @@ void LineageShare(benchmark::State& state) {
     last = with;
   }
   const double n = static_cast<double>(shares.size());
-  double mean = 0, square = 0;
-  for (double share : shares) mean += share / n;
-  for (double share : shares) square += (share - mean) * (share - mean);
-  state.counters["share"] = 100 * mean;
-  state.counters["upper95"] = 100 * (mean + 2.1 * std::sqrt(square / (n - 1) / n));
+  tailor::bench::count_shares(state, shares);
   state.counters["off_ms"] = off / n;
   state.counters["on_ms"] = on / n;
   state.counters["wire_bytes"] = last.wire_bytes;

@@ -6,8 +6,7 @@
 #include <benchmark/benchmark.h>
 #include <time.h>
 
-#include <cmath>
-
+#include "tests/bench/llvm/mean_share.h"
 #include "tests/support/weft_code.h"
 
 namespace tailor::weft {
@@ -77,11 +76,7 @@ void WeftLineage(benchmark::State& state) {
     extra += with - without;
   }
   const double n = static_cast<double>(shares.size());
-  double mean = 0, square = 0;
-  for (double share : shares) mean += share / n;
-  for (double share : shares) square += (share - mean) * (share - mean);
-  state.counters["share"] = 100 * mean;
-  state.counters["upper95"] = 100 * (mean + 2.1 * std::sqrt(square / (n - 1) / n));
+  tailor::bench::count_shares(state, shares);
   state.counters["ms_per_query"] = extra / n / static_cast<double>(plans.size());
   Wire(plans, state);
 }
