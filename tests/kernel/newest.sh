@@ -53,7 +53,7 @@ newest_tools() {
   mkdir -p "$root/debs"
   (cd "$root/debs" && apt-get download "$compiler-x86-64-linux-gnu" "cpp-${compiler#gcc-}-x86-64-linux-gnu" \
     libc6 libgmp10 libisl23 libmpc3 libmpfr6 libzstd1 zlib1g libelf1t64) >>"$root/log" 2>&1 || return 1
-  for deb in "$root"/debs/*.deb; do dpkg -x "$deb" "$root"; done
+  for deb in "$root"/debs/*.deb; do dpkg -x "$deb" "$root" 2>>"$root/log" || return 1; done
   rm -r "$root/debs"
   find "$root"/usr/bin "$root"/usr/libexec "$root"/usr/lib/linux-kbuild-* -type f -perm /111 ! -name '*.so*' |
     while read -r tool; do run_beside "$(realpath "$root")" "$tool"; done
