@@ -17,6 +17,11 @@ void add_plan_cost(const Cost& cost, Evidence& evidence) {
   }
 }
 
+bool by_address(attribute::How how) {
+  return how == attribute::How::kCode || how == attribute::How::kKernelCode ||
+         how == attribute::How::kCallchain;
+}
+
 }  // namespace
 
 Evidence gather_evidence(const Profile& profile, const Selection& selection, std::uint16_t source) {
@@ -24,6 +29,7 @@ Evidence gather_evidence(const Profile& profile, const Selection& selection, std
   for_each_cost(profile, selection, source, [&](const Cost& cost) {
     const auto samples = static_cast<double>(cost.cell.samples);
     evidence.all[cost.key.how] += samples;
+    if (by_address(cost.key.how)) evidence.by_link[cost.key.quality] += samples;
     const bool inside = cost.key.execution != 0;
     if (inside) evidence.windows.samples += samples;
     switch (cost.what) {

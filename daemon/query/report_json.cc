@@ -81,6 +81,18 @@ Json pipeline_json(const PipelineRow& row) {
   return out;
 }
 
+// Every word is there, so that a reader need not ask which were.
+Json by_link_json(const std::map<attribute::Quality, double>& links) {
+  using attribute::Quality;
+  Json out = Json::object();
+  for (Quality quality :
+       {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue, Quality::kUnmapped}) {
+    const auto found = links.find(quality);
+    out[std::string(word(quality).key)] = found == links.end() ? 0 : found->second;
+  }
+  return out;
+}
+
 // Samples by the rule that attributed them.
 Json by_rule_json(const ByRule& rules) {
   Json out = Json::object();
@@ -193,6 +205,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   }
   const Evidence::Window& windows = report.evidence.windows;
   out["by"] = by_rule_json(report.evidence.all);
+  out["by_link"] = by_link_json(report.evidence.by_link);
   out["windows"] = {{"samples", windows.samples},
                     {"in_operators", windows.in_operators},
                     {"in_components", windows.in_components},

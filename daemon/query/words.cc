@@ -49,6 +49,22 @@ Word word(attribute::How how) {
   return {"unknown", "unknown"};
 }
 
+Word word(attribute::Quality quality) {
+  switch (quality) {
+    case attribute::Quality::kExact:
+      return {"exact", "exact"};
+    case attribute::Quality::kInferred:
+      return {"inferred", "inferred"};
+    case attribute::Quality::kShared:
+      return {"shared", "shared"};
+    case attribute::Quality::kPrologue:
+      return {"prologue", "set-up code"};
+    case attribute::Quality::kUnmapped:
+      return {"unmapped", "unmapped"};
+  }
+  return {"unknown", "unknown"};
+}
+
 Word word(MemoryLevel level) {
   switch (level) {
     case MemoryLevel::kUnknown:

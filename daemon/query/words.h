@@ -16,6 +16,7 @@ struct Word {
 
 Word word(attribute::Reason reason);
 Word word(attribute::How how);
+Word word(attribute::Quality quality);
 Word word(capture::Unit unit);
 Word word(MemoryLevel level);
 

@@ -12,6 +12,8 @@ Samples without a tag bring a piece of stack (--stacks adaptive), where BPF is p
     all_samples.py            some seconds
     all_samples.py --full     every query for seconds
     all_samples.py --each     a recording per query, each from its exec to its exit, as a table for docs/tags.md
+    all_samples.py --links    a recording per query and level of optimisation: what is known of the links of the
+                              instructions that were hit, as a table for docs/lineage.md
 """
 import json
 import sys
@@ -78,7 +80,41 @@ def each_query():
           "are in operators or engine components")
 
 
+def links_of(query, level):
+    """Samples of a query in generated code of one level, by what is known of their instructions' links."""
+    with tempfile.NamedTemporaryFile(suffix=".tailor") as profile:
+        run(BIN / "tailor", "record", "-F", 4000, "-o", profile.name, "--", BIN / "weft", "--sf", "0.1", "--threads", "2",
+            "--quiet", "--opt", level, "--repeat", EACH, "--query", query)
+        report = json.loads(run(BIN / "tailor", "report", profile.name, "--json"))
+    by, links = report["by"], report["by_link"]
+    check(sum(links.values()) == sum(by.get(rule, 0) for rule in ("code", "kernel_code", "callchain")),
+          f"{query} at O{level}: the links are those of all {sum(links.values()):.0f} samples with an address in generated code")
+    check(links["unmapped"] == 0, "none is without an owner or a word for set-up code")
+    return links
+
+
+def each_link():
+    """A row per query with both levels."""
+    def row(name, levels):
+        cells = [str(round(sum(links.values()))) + "".join(f" | {100 * links[word] / max(sum(links.values()), 1):.1f}"
+                                                          for word in LINKS) for links in levels]
+        return f"| {name} | {' | '.join(cells)} |"
+
+    rows, sums = [], [dict.fromkeys((*LINKS, "unmapped"), 0) for _ in LEVELS]
+    for query in QUERIES:
+        levels = [links_of(query, level) for level in LEVELS]
+        rows.append(row(query, levels))
+        for total, links in zip(sums, levels):
+            for word in total:
+                total[word] += links[word]
+    print("\n".join([*rows, row("all", sums)]))
+
+
+LEVELS, LINKS = (2, 3), ("exact", "inferred", "shared", "prologue")
 EACH = 60  # executions of a query in its recording
+if "--links" in sys.argv:
+    each_link()
+    sys.exit(0)
 if "--each" in sys.argv:
     each_query()
     sys.exit(0)

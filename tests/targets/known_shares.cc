@@ -43,9 +43,10 @@ Query compile() {
   std::string bytes = plan.SerializeAsString();
   tailor_plan_load(query.plan.id, bytes.data(), bytes.size());
   const std::uint64_t id = tailor_code_new();
-  // Instruction 1 belongs to task 1, 3 to task 2.
-  tailor::v1::CodeObject code = tailor::test::small_code(
-      id, query.plan.id, reinterpret_cast<std::uint64_t>(memory), kCode.size(), {{0, 1 << 1}, {8, 3 << 1}});
+  // Instruction 1 belongs to task 1, 3 to task 2; what is said of task 2 is said to be inferred.
+  tailor::v1::CodeObject code =
+      tailor::test::small_code(id, query.plan.id, reinterpret_cast<std::uint64_t>(memory), kCode.size(),
+                               {{0, 1 << 1}, {8, 3 << 1, tailor::v1::ROW_INFERRED}});
   code.set_code(std::string(kCode.begin(), kCode.end()));
   bytes = code.SerializeAsString();
   tailor_code_load(id, bytes.data(), bytes.size());

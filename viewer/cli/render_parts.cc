@@ -95,6 +95,20 @@ std::string plural(std::uint64_t n, std::string_view one, std::string_view many)
   return fmt::format("{} {}", grouped(n), n == 1 ? one : many);
 }
 
+// What the row tables say of the instructions that were hit in generated code.
+std::string links_text(const query::Evidence& evidence) {
+  double all = 0;
+  for (const auto& [quality, samples] : evidence.by_link) all += samples;
+  if (all == 0) return "";
+  std::string parts;
+  for (const auto& [quality, samples] : evidence.by_link) {
+    parts +=
+        fmt::format("{}{} {}", parts.empty() ? "" : ", ", query::word(quality).text, percent(samples / all));
+  }
+  return fmt::format(" Links of {} in generated code: {}.",
+                     plural(static_cast<std::uint64_t>(std::llround(all)), "sample", "samples"), parts);
+}
+
 }  // namespace
 
 std::string share_cell(const query::Share95& cost, const Terminal& terminal) {
@@ -215,6 +229,7 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
                        plural(report.lost_samples + report.unwritten_samples, "sample", "samples"),
                        percent(report.lost_share), percent(report.all.amount.inferred / total),
                        percent(report.all.amount.shared / total));
+  facts += links_text(report.evidence);
   facts += recovered_text(report.evidence.all);
   if (report.throttled > 0)
     facts += fmt::format(" The kernel throttled sampling {} times.", grouped(report.throttled));

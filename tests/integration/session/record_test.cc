@@ -88,10 +88,12 @@ TEST_P(RecordBy, FindsTheKnownShares) {
   EXPECT_EQ(outcome.exit_code, 0);
   std::map<int, double> weight;
   double inside = 0;
+  std::map<attribute::Quality, double> quality;
   std::map<ExecutionHandle, std::set<std::int32_t>> threads;
   for (const auto& sample : profile.samples) {
     if (sample.attribution.execution == 0) continue;
     weight[task_of(sample)] += static_cast<double>(sample.weight);
+    if (sample.attribution.how == attribute::How::kCode) quality[sample.attribution.quality] += 1;
     inside += static_cast<double>(sample.weight);
     threads[sample.attribution.execution].insert(sample.tid);
   }
@@ -100,6 +102,10 @@ TEST_P(RecordBy, FindsTheKnownShares) {
   EXPECT_NEAR(weight[2] / inside, 3.0 / 8, 0.03);
   EXPECT_NEAR(weight[3] / inside, 4.0 / 8, 0.03);
   EXPECT_GE((weight[1] + weight[2] + weight[3]) / inside, 0.98);
+  // What the row table says of the address comes with the sample: of task 2's that it is inferred.
+  const double of_code = quality[attribute::Quality::kExact] + quality[attribute::Quality::kInferred];
+  EXPECT_NEAR(quality[attribute::Quality::kExact] / of_code, 1.0 / 4, 0.05);
+  EXPECT_EQ(quality.size(), 2u);
   EXPECT_EQ(threads.size(), 20u);
   for (const auto& [execution, tids] : threads) EXPECT_EQ(tids.size(), 1u) << execution;
   EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +

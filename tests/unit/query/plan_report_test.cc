@@ -106,6 +106,18 @@ TEST_F(OneRound, LevelReportAddsUpToo) {
   EXPECT_THAT(level_report(profile_, {}, "nosuch").error().message, testing::HasSubstr("ir, operator, task"));
 }
 
+// IR 1 .. 10 exact, IR 0 set-up code, the set shared; the tag's sample and those of components are at no
+// link.
+TEST_F(OneRound, LinksOfSamplesInGeneratedCode) {
+  using attribute::Quality;
+  EXPECT_EQ(
+      report_.evidence.by_link,
+      (std::map<Quality, double>{{Quality::kExact, 10}, {Quality::kShared, 1}, {Quality::kPrologue, 1}}));
+  const auto json = nlohmann::json::parse(to_json(profile_, report_));
+  EXPECT_EQ(json["by_link"],
+            nlohmann::json::parse(R"({"exact":10,"inferred":0,"shared":1,"prologue":1,"unmapped":0})"));
+}
+
 TEST_F(OneRound, JsonHoldsTheSameFigures) {
   const auto json = nlohmann::json::parse(to_json(profile_, report_));
   EXPECT_EQ(json["samples"], 16);
@@ -165,6 +177,33 @@ TEST(PlanReport, EverythingAddsUpForAnyMixture) {
     for (const NamedRow& row : report.unattributed_rows) rows += row.cost.amount.weight;
     ASSERT_NEAR(rows, weight, 1e-6 * weight);
   }
+}
+
+// A tag's sample carries a quality too, that of nothing: what a row table said counts, and nothing else.
+TEST(PlanReport, LinksAreCountedForAnyMixture) {
+  using attribute::How, attribute::Quality;
+  std::mt19937 random(5);
+  std::map<Quality, double> expected, of_all;
+  std::vector<store::SampleRecord> samples;
+  for (int i = 0; i < 500; ++i) {
+    store::SampleRecord s = test::ir_sample(test::kSampleStart + i, 1 + random() % 9);
+    s.attribution.how = static_cast<How>(random() % 10);
+    s.attribution.quality = static_cast<Quality>(random() % 5);
+    const auto how = static_cast<int>(s.attribution.how);
+    if (how == 1 || how == 3 || how == 5) expected[s.attribution.quality] += 1;
+    of_all[s.attribution.quality] += 1;
+    samples.push_back(s);
+  }
+  const PlanReport report = report_of(test::make_profile([&](store::ProfileSink& sink) {
+    test::give_context(sink);
+    sink.on_samples(samples);
+  }));
+  EXPECT_EQ(report.evidence.by_link, expected);
+  EXPECT_NE(report.evidence.by_link, of_all);
+  const ByRule& by = report.evidence.all;
+  double links = 0;
+  for (const auto& [quality, n] : report.evidence.by_link) links += n;
+  EXPECT_DOUBLE_EQ(links, by.at(How::kCode) + by.at(How::kKernelCode) + by.at(How::kCallchain));
 }
 
 TEST(PlanReport, UnitsAreNeverAdded) {
