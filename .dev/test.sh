@@ -11,7 +11,7 @@ dev_test() {
     esac
     shift
   done
-  need build data test kernel
+  need build data test kernel ${full:+full}
   need_venv
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi
   start=$SECONDS

@@ -73,6 +73,35 @@ Stop wait_for(pid_t tid, int& status, bool may_sleep) {
   }
 }
 
+// pushf, stepped, leaves the processor's trap flag in the word it pushes, and the kernel takes a trap flag
+// that popf may have set for the program's own: it would trap once nobody steps any more, and end the
+// process. A JVM saves the flags so around its safepoints. No program here sets the flag by itself.
+void take_back_trap_flag(pid_t tid, const user_regs_struct& before, user_regs_struct& after) {
+  constexpr unsigned long kTrapFlag = 0x100;
+  constexpr unsigned long kPushf = 0x9c;
+  if ((after.eflags & kTrapFlag) != 0) {
+    after.eflags &= ~kTrapFlag;
+    ::ptrace(PTRACE_SETREGS, tid, nullptr, &after);
+  }
+  if (after.rsp + sizeof(long) != before.rsp) return;
+  errno = 0;
+  const auto instruction = static_cast<unsigned long>(::ptrace(PTRACE_PEEKTEXT, tid, before.rip, nullptr));
+  if (errno != 0 || (instruction & 0xff) != kPushf) return;
+  const auto flags = static_cast<unsigned long>(::ptrace(PTRACE_PEEKDATA, tid, after.rsp, nullptr));
+  if (errno == 0) ::ptrace(PTRACE_POKEDATA, tid, after.rsp, flags & ~kTrapFlag);
+}
+
+// A system call that ends while its caller is stepped traps, and where it was interrupted that trap still
+// waits behind the stop: it must not find the thread on its own.
+bool trap_waits(pid_t tid) {
+  __ptrace_peeksiginfo_args first{};
+  first.nr = 8;
+  siginfo_t waiting[8];
+  const long count = ::ptrace(PTRACE_PEEKSIGINFO, tid, &first, waiting);
+  return std::any_of(waiting, waiting + std::max(count, 0l),
+                     [](const siginfo_t& signal) { return signal.si_signo == SIGTRAP; });
+}
+
 // Steps one thread until its turn is over or it sleeps.
 Status step_thread(pid_t tid, std::uint64_t steps, SteppedRegisters& out) {
   const bool seized = ::ptrace(PTRACE_SEIZE, tid, nullptr, nullptr) == 0;
@@ -81,20 +110,27 @@ Status step_thread(pid_t tid, std::uint64_t steps, SteppedRegisters& out) {
   ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
   int status = 0;
   Stop stop = wait_for(tid, status, false);
+  user_regs_struct registers{}, before{};
+  if (stop == Stop::kStopped) ::ptrace(PTRACE_GETREGS, tid, nullptr, &before);
   for (std::uint64_t i = 0; i < steps && stop == Stop::kStopped; ++i) {
     // Signals are the program's own (a JVM uses them); only our stops are kept from it.
     const int signal = WSTOPSIG(status);
     const bool ours = signal == SIGTRAP || (status >> 16) != 0;
     if (::ptrace(PTRACE_SINGLESTEP, tid, nullptr, ours ? 0 : signal) != 0) break;
     stop = wait_for(tid, status, true);
-    user_regs_struct registers{};
     if (stop != Stop::kStopped || ::ptrace(PTRACE_GETREGS, tid, nullptr, &registers) != 0) break;
     ++out.steps;
     ++out.r13[registers.r13];
     ++out.r15[registers.r15];
+    take_back_trap_flag(tid, before, registers);
+    before = registers;
   }
   if (stop == Stop::kAsleep) {
     ::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr);
+    stop = wait_for(tid, status, false);
+  }
+  if (stop == Stop::kStopped && (status >> 16) != 0 && trap_waits(tid)) {
+    ::ptrace(PTRACE_CONT, tid, nullptr, 0);
     stop = wait_for(tid, status, false);
   }
   if (stop == Stop::kStopped) ::ptrace(PTRACE_DETACH, tid, nullptr, nullptr);
