@@ -26,13 +26,10 @@ class Cursor {
  public:
   explicit Cursor(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  template <typename T>
-  std::optional<T> take() {
-    if (bytes_.size() < sizeof(T)) return std::nullopt;
-    T value;
-    std::memcpy(&value, bytes_.data(), sizeof(T));
-    bytes_ = bytes_.subspan(sizeof(T));
-    return value;
+  // The fields, one behind the other; false if the bytes end before.
+  template <typename... T>
+  bool take(T&... fields) {
+    return (take_one(fields) && ...);
   }
 
   std::optional<std::string_view> take_string() {
@@ -47,6 +44,14 @@ class Cursor {
   std::span<const std::byte> rest() const { return bytes_; }
 
  private:
+  template <typename T>
+  bool take_one(T& field) {
+    if (bytes_.size() < sizeof(T)) return false;
+    std::memcpy(&field, bytes_.data(), sizeof(T));
+    bytes_ = bytes_.subspan(sizeof(T));
+    return true;
+  }
+
   std::span<const std::byte> bytes_;
 };
 
@@ -79,27 +84,22 @@ std::vector<JitSymbol> JitDumpParser::take() {
 
 Status JitDumpParser::header() {
   Cursor cursor(waiting_);
-  auto magic = cursor.take<std::uint32_t>();
-  if (!magic) return Ok{};
+  std::uint32_t magic = 0, version = 0, header_size = 0, machine = 0, padding = 0, pid = 0;
+  std::uint64_t timestamp = 0, flags = 0;
+  if (!cursor.take(magic)) return Ok{};
   if (magic == kMagicSwapped) return Error{"the jitdump was written on a machine of the other byte order"};
   if (magic != kMagic) return Error{"not a jitdump: it does not begin with the magic JiTD"};
-  auto version = cursor.take<std::uint32_t>();
-  auto header_size = cursor.take<std::uint32_t>();
-  auto machine = cursor.take<std::uint32_t>();
-  auto padding = cursor.take<std::uint32_t>();
-  auto pid = cursor.take<std::uint32_t>();
-  auto timestamp = cursor.take<std::uint64_t>();
-  auto flags = cursor.take<std::uint64_t>();
-  if (version && *version != 1)
-    return Error{"jitdump version " + std::to_string(*version) + ": only version 1 is known"};
-  if (header_size && (*header_size < kHeaderSize || *header_size > kMaxHeader))
+  if (!cursor.take(version)) return Ok{};
+  if (version != 1) return Error{"jitdump version " + std::to_string(version) + ": only version 1 is known"};
+  if (!cursor.take(header_size)) return Ok{};
+  if (header_size < kHeaderSize || header_size > kMaxHeader)
     return Error{"the jitdump's header size is impossible"};
-  if (!header_size || !machine || !padding || !pid || !timestamp || !flags) return Ok{};
-  if (waiting_.size() < *header_size) return Ok{};
-  pid_ = *pid;
-  tsc_timestamps_ = (*flags & kFlagTscTimestamps) != 0;
+  if (!cursor.take(machine, padding, pid, timestamp, flags)) return Ok{};
+  if (waiting_.size() < header_size) return Ok{};
+  pid_ = pid;
+  tsc_timestamps_ = (flags & kFlagTscTimestamps) != 0;
   has_header_ = true;
-  waiting_.erase(waiting_.begin(), waiting_.begin() + *header_size);
+  waiting_.erase(waiting_.begin(), waiting_.begin() + header_size);
   return Ok{};
 }
 
@@ -107,24 +107,23 @@ void JitDumpParser::records() {
   std::span<const std::byte> rest = waiting_;
   while (!stopped_) {
     Cursor prefix(rest);
-    auto id = prefix.take<std::uint32_t>();
-    auto size = prefix.take<std::uint32_t>();
-    auto time = prefix.take<std::uint64_t>();
-    if (!id || !size || !time) break;
-    if (*size < kPrefixSize) {
+    std::uint32_t id = 0, size = 0;
+    std::uint64_t time = 0;
+    if (!prefix.take(id, size, time)) break;
+    if (size < kPrefixSize) {
       // Nothing says where the next record begins.
       ++malformed_;
       stopped_ = true;
-    } else if (*size > kMaxRecord) {
+    } else if (size > kMaxRecord) {
       ++malformed_;
-      const auto here = std::min<std::size_t>(*size, rest.size());
-      skip_ = *size - here;
+      const auto here = std::min<std::size_t>(size, rest.size());
+      skip_ = size - here;
       rest = rest.subspan(here);
-    } else if (*size > rest.size()) {
+    } else if (size > rest.size()) {
       break;
     } else {
-      record(*id, *time, rest.subspan(kPrefixSize, *size - kPrefixSize));
-      rest = rest.subspan(*size);
+      record(id, time, rest.subspan(kPrefixSize, size - kPrefixSize));
+      rest = rest.subspan(size);
     }
   }
   if (stopped_) rest = {};
@@ -141,28 +140,24 @@ void JitDumpParser::record(std::uint32_t id, std::uint64_t timestamp, std::span<
 
 bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> bytes) {
   Cursor body(bytes);
-  auto pid = body.take<std::uint32_t>();
-  auto tid = body.take<std::uint32_t>();
-  auto vma = body.take<std::uint64_t>();
-  auto address = body.take<std::uint64_t>();
-  auto size = body.take<std::uint64_t>();
-  auto index = body.take<std::uint64_t>();
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t vma = 0, address = 0, size = 0, index = 0;
+  if (!body.take(pid, tid, vma, address, size, index)) return false;
   auto name = body.take_string();
-  if (!pid || !tid || !vma || !address || !size || !index || !name) return false;
-  if (!plausible(*address, *size) || body.rest().size() < *size || full()) return false;
+  if (!name || !plausible(address, size) || body.rest().size() < size || full()) return false;
   JitSymbol symbol;
-  symbol.address = *address;
-  symbol.size = *size;
+  symbol.address = address;
+  symbol.size = size;
   symbol.name = name->substr(0, kMaxJitName);
   symbol.timestamp_ns = timestamp;
   const auto* code = reinterpret_cast<const std::uint8_t*>(body.rest().data());
-  symbol.code.assign(code, code + *size);
+  symbol.code.assign(code, code + size);
   // Debug information comes before the code it speaks of.
-  if (auto lines = lines_.extract(*address); !lines.empty()) {
+  if (auto lines = lines_.extract(address); !lines.empty()) {
     symbol.lines = std::move(lines.mapped());
-    std::erase_if(symbol.lines, [&](const SourceLine& line) { return line.offset >= *size; });
+    std::erase_if(symbol.lines, [&](const SourceLine& line) { return line.offset >= size; });
   }
-  by_index_[*index] = {symbol.name, symbol.size, symbol.lines};
+  by_index_[index] = {symbol.name, symbol.size, symbol.lines};
   fresh_.push_back(std::move(symbol));
   ++symbols_;
   return true;
@@ -170,20 +165,15 @@ bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> byt
 
 bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> bytes) {
   Cursor body(bytes);
-  auto pid = body.take<std::uint32_t>();
-  auto tid = body.take<std::uint32_t>();
-  auto vma = body.take<std::uint64_t>();
-  auto old_address = body.take<std::uint64_t>();
-  auto address = body.take<std::uint64_t>();
-  auto size = body.take<std::uint64_t>();
-  auto index = body.take<std::uint64_t>();
-  if (!pid || !tid || !vma || !old_address || !address || !size || !index) return false;
-  const auto known = by_index_.find(*index);
-  if (known == by_index_.end() || known->second.size != *size) return false;
-  if (!plausible(*address, *size) || full()) return false;
+  std::uint32_t pid = 0, tid = 0;
+  std::uint64_t vma = 0, old_address = 0, address = 0, size = 0, index = 0;
+  if (!body.take(pid, tid, vma, old_address, address, size, index)) return false;
+  const auto known = by_index_.find(index);
+  if (known == by_index_.end() || known->second.size != size) return false;
+  if (!plausible(address, size) || full()) return false;
   JitSymbol symbol;
-  symbol.address = *address;
-  symbol.size = *size;
+  symbol.address = address;
+  symbol.size = size;
   symbol.name = known->second.name;
   symbol.lines = known->second.lines;
   symbol.timestamp_ns = timestamp;
@@ -194,23 +184,22 @@ bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> byt
 
 bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
   Cursor body(bytes);
-  auto address = body.take<std::uint64_t>();
-  auto count = body.take<std::uint64_t>();
-  if (!address || !count || *count > kMaxDebugEntries || lines_.size() >= kMaxJitSymbols) return false;
+  std::uint64_t address = 0, count = 0;
+  if (!body.take(address, count) || count > kMaxDebugEntries || lines_.size() >= kMaxJitSymbols) return false;
   std::vector<SourceLine> lines;
   std::string file;
-  for (std::uint64_t i = 0; i < *count; ++i) {
-    auto at = body.take<std::uint64_t>();
-    auto line = body.take<std::uint32_t>();
-    auto discriminator = body.take<std::uint32_t>();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::uint64_t at = 0;
+    std::uint32_t line = 0, discriminator = 0;
+    if (!body.take(at, line, discriminator)) return false;
     auto name = body.take_string();
-    if (!at || !line || !discriminator || !name) return false;
-    if (*at < *address || *at - *address >= kMaxJitCode) continue;
+    if (!name) return false;
+    if (at < address || at - address >= kMaxJitCode) continue;
     if (*name != "\xFF") file = name->substr(0, kMaxJitName);  // 0xFF: the same file as before
-    lines.push_back({static_cast<std::uint32_t>(*at - *address), *line, file});
+    lines.push_back({static_cast<std::uint32_t>(at - address), line, file});
   }
   std::ranges::stable_sort(lines, {}, &SourceLine::offset);
-  lines_[*address] = std::move(lines);
+  lines_[address] = std::move(lines);
   return true;
 }
 
