@@ -16,6 +16,9 @@ using capture::SampledBy;
 
 namespace {
 
+// Below, copying a stack with every sample is no longer small beside the sample itself.
+constexpr std::uint64_t kLeastPeriodWithStacks = 200'000;  // ns
+
 // Of the map of pages that hold generated code.
 constexpr std::uint64_t kPageBytes = 4096;
 
@@ -23,7 +26,8 @@ using Opened = Result<std::unique_ptr<capture::Recording>>;
 
 bool wants_bpf(const CaptureOptions& options) {
   if (options.sampled_by != SampledBy::kAuto) return options.sampled_by == SampledBy::kBpf;
-  if (options.stacks == capture::Stacks::kAdaptive) return true;
+  const bool adaptive = options.stacks == capture::Stacks::kAdaptive && !options.callchain;
+  if (adaptive && std::ranges::any_of(options.events, suits)) return true;
   return std::ranges::any_of(options.events, [&](const EventSpec& event) {
     return suits(event) && capture::bpf_sees_more(event, options.exclude_kernel);
   });
@@ -38,10 +42,7 @@ void add_rows(CaptureOptions& options, bool bpf) {
 }
 
 Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
-  if (options.stacks == capture::Stacks::kAdaptive) {
-    options.stacks = capture::Stacks::kNone;
-    options.reasons.push_back("without stacks: only BPF can tell which samples need one");
-  }
+  settle_stacks_for_perf(options);
   add_rows(options, false);
   return capture::open_by_perf(os, pid, options);
 }
@@ -51,6 +52,20 @@ Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
 bool suits(const EventSpec& event) {
   return capture::find_tag_row(event.mechanism, SampledBy::kBpf) != nullptr && !event.callchain &&
          event.config != PERF_COUNT_SW_DUMMY;
+}
+
+void settle_stacks_for_perf(CaptureOptions& options) {
+  if (options.stacks != capture::Stacks::kAdaptive) return;
+  options.stacks = capture::Stacks::kNone;
+  if (options.callchain) return;  // every sample has its call chain
+  const bool cheap = std::ranges::all_of(options.events, [](const EventSpec& event) {
+    return event.mechanism == Mechanism::kTimer && !event.callchain && event.period >= kLeastPeriodWithStacks;
+  });
+  if (cheap) options.stacks = capture::Stacks::kAlways;
+  options.reasons.push_back(
+      cheap ? "every sample brings its stack: without BPF nothing tells which ones need it"
+            : "without stacks: only BPF tells which samples need one, and with every sample "
+              "they are for timers of 5 kHz at most");
 }
 
 Opened Opener::open(os::Os& os, pid_t pid, const CaptureOptions& options) {
@@ -97,7 +112,7 @@ void Opener::tell_known(Sampler& sampler, pid_t pid) {
   std::lock_guard lock(mutex_);
   const auto known = known_.find(pid);
   if (known == known_.end()) return;
-  sampler.tell_tags(pid, known->second.tags);
+  sampler.tell_agent(pid, &known->second.tags);
   for (const auto& [page, objects] : known->second.pages) sampler.tell_code_page(pid, page, true);
 }
 
@@ -111,7 +126,7 @@ void Opener::tell_all(Tell tell) {
 void Opener::tags(pid_t pid, const capture::TagWord& tags) {
   std::lock_guard lock(mutex_);
   known_[pid].tags = tags;
-  tell_all([&](Sampler& sampler) { sampler.tell_tags(pid, tags); });
+  tell_all([&](Sampler& sampler) { sampler.tell_agent(pid, &tags); });
 }
 
 void Opener::add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size) {
@@ -145,7 +160,7 @@ void Opener::gone(pid_t pid) {
   const auto known = known_.extract(pid);
   if (known.empty()) return;
   tell_all([&](Sampler& sampler) {
-    sampler.tell_tags(pid, {});
+    sampler.tell_agent(pid, nullptr);
     for (const auto& [page, objects] : known.mapped().pages) sampler.tell_code_page(pid, page, false);
   });
 }

@@ -17,6 +17,10 @@ namespace tailor::bpf {
 // their call chain is perf's.
 bool suits(const capture::EventSpec& event);
 
+// Makes of adaptive stacks what perf can do instead, with a note: one with every sample of a timer of 5 kHz
+// at most, else none. Other options stay as they are. Pure.
+void settle_stacks_for_perf(capture::CaptureOptions& options);
+
 // An OpenRecording that keeps one sampler for all recordings with the same events. Any threads.
 class Opener {
  public:

@@ -108,9 +108,10 @@ static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_pe
   copy_registers(user, sample);
 }
 
-/* Whether the sample says whose it is without its stack. */
+/* Whether the sample says whose it is without its stack, or nothing could. */
 static __always_inline int is_known(const struct tailor_bpf_process* process, __u32 pid,
                                     const struct pt_regs* user) {
+  if (!(process->flags & TAILOR_BPF_REGISTERED)) return 1;
   if ((process->flags & TAILOR_BPF_TAG_R15) && tailor_tag_fits(process->tag_key, user->r15)) return 1;
   if ((process->flags & TAILOR_BPF_TAG_R13) && tailor_tag_fits(process->tag_key, user->r13)) return 1;
   struct tailor_bpf_page page = {.pid = pid, .page = user->rip >> 12};
@@ -165,7 +166,7 @@ lost:
   return 0;
 }
 
-/* A child belongs to the recording before it runs. */
+/* A child belongs to the recording before it runs. It has no agent yet. */
 SEC("raw_tp/sched_process_fork")
 int follow_fork(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* parent = (struct task_struct*)ctx->args[0];
@@ -177,6 +178,7 @@ int follow_fork(struct bpf_raw_tracepoint_args* ctx) {
   if (!known || !(known->flags & TAILOR_BPF_FOLLOW)) return 0;
   struct tailor_bpf_process added = *known;
   added.start = BPF_CORE_READ(child, start_boottime);
+  added.flags &= ~(TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15);
   if (bpf_map_update_elem(&processes, &to, &added, BPF_ANY) == 0) return 0;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &added.recording);
   if (count) __sync_fetch_and_add(&count->unfollowed, 1);

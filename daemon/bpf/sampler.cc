@@ -144,15 +144,19 @@ Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture
   return Error{fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed};
 }
 
-void Sampler::tell_tags(pid_t pid, const capture::TagWord& tags) {
+void Sampler::tell_agent(pid_t pid, const capture::TagWord* tags) {
   const int map = bpf_map__fd(program_->maps.processes);
   const auto key = static_cast<std::uint32_t>(pid);
   tailor_bpf_process value{};
   if (bpf_map_lookup_elem(map, &key, &value) != 0) return;
-  value.tag_key = tags.key;
-  value.flags &= ~(TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15);
-  if (tags.reg == capture::TagRegister::kR13) value.flags |= TAILOR_BPF_TAG_R13;
-  if (tags.reg == capture::TagRegister::kR15) value.flags |= TAILOR_BPF_TAG_R15;
+  value.tag_key = 0;
+  value.flags &= ~(TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15);
+  if (tags != nullptr) {
+    value.tag_key = tags->key;
+    value.flags |= TAILOR_BPF_REGISTERED;
+    if (tags->reg == capture::TagRegister::kR13) value.flags |= TAILOR_BPF_TAG_R13;
+    if (tags->reg == capture::TagRegister::kR15) value.flags |= TAILOR_BPF_TAG_R15;
+  }
   bpf_map_update_elem(map, &key, &value, BPF_EXIST);
 }
 

@@ -46,8 +46,8 @@ class Sampler {
   // _WAIT_EXEC (from its next execve on) and _STACK_*. Returns the number of the recording; its samples come
   // as records of `layout`.
   Result<std::uint32_t> add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout);
-  // What its agent says, for samples that need no stack. A process that is not recorded is left alone.
-  void tell_tags(pid_t pid, const capture::TagWord& tags);
+  // What its agent says of tags, NULL: it has none (any more). A process that is not recorded is left alone.
+  void tell_agent(pid_t pid, const capture::TagWord* tags);
   // Whether that page (address / 4096) of the process holds generated code.
   void tell_code_page(pid_t pid, std::uint64_t page, bool holds_code);
   // Nothing of the recording is taken any more. What was taken can still be fetched.

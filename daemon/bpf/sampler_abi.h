@@ -21,6 +21,7 @@
 #define TAILOR_BPF_STACK_UNKNOWN 8u /* those do that are of unknown code and have no valid tag */
 #define TAILOR_BPF_TAG_R13 16u      /* where the process keeps its tags */
 #define TAILOR_BPF_TAG_R15 32u
+#define TAILOR_BPF_REGISTERED 64u /* it has an agent: without one no stack could tell anything */
 
 /* Value of the map of processes; the key is the process id (tgid) in the first pid namespace. */
 struct tailor_bpf_process {

@@ -111,6 +111,7 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
       return Error{"--max-overhead: not where BPF takes the samples; leave out --source bpf"};
     }
     settled.sampled_by = capture::SampledBy::kPerf;
+    bpf::settle_stacks_for_perf(settled);  // their cost counts
     Status governed = overhead_.begin(process.process, os_.now(), settled);
     if (!governed.ok()) return governed;
   }

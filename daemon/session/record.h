@@ -20,7 +20,7 @@ struct RecordOptions {
   std::uint64_t frequency = 1000;                   // samples a second of CPU time
   std::vector<std::string> events = {"cpu-clock"};  // presets and names: daemon/capture/event_selection.h
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
-  capture::Stacks stacks = capture::Stacks::kNone;
+  capture::Stacks stacks = capture::Stacks::kAdaptive;
   bool callchain = false;   // for engines that give no tags
   bool memory = false;      // registers too, for the operands of instructions
   double max_overhead = 0;  // share of the command's CPU time, 0: no bound

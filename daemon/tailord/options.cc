@@ -28,9 +28,11 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--source", o.sampled_by,
                  "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
       ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
-  app.add_option("--stacks", o.stacks,
-                 "Which samples bring a piece of stack, to find tags a library put aside: none, "
-                 "adaptive (unknown code without a tag; needs BPF) or always")
+  app.add_option(
+         "--stacks", o.stacks,
+         "Which samples bring a piece of stack, to find tags a library put aside: adaptive "
+         "(default; unknown code without a tag; without BPF every one of a timer up to 5 kHz), none or "
+         "always")
       ->transform(CLI::CheckedTransformer(capture::kStacksNames, CLI::ignore_case));
   app.add_flag("--memory", o.memory,
                "Also record registers, from which the data addresses of instructions are computed");

@@ -14,7 +14,7 @@ struct Options {
   std::uint64_t frequency = 1000;  // samples a second of CPU time
   bool callchain = false;
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
-  capture::Stacks stacks = capture::Stacks::kNone;
+  capture::Stacks stacks = capture::Stacks::kAdaptive;
   bool memory = false;      // registers too, for the operands of instructions
   double max_overhead = 0;  // share of a target's CPU time, 0: no bound
   std::string journal;      // empty: none

@@ -43,9 +43,9 @@ Walked walk(const Frame& innermost, const StackView& stack, const TagWord& tags,
   Walked walked;
   Frame frame = innermost;
   bool generated = code.is_generated(frame.value[kReturnAddress]);
-  const bool missing = !generated && tag_in(frame, tags) == 0;
+  if (generated || tag_in(frame, tags) != 0) return walked;
   bool exact = true;
-  while (walked.chain.size() < most) {
+  while (walked.chain.size() < most && !generated && walked.tag == 0) {
     const std::uint64_t before = frame.has(kSp) ? frame.value[kSp] : 0;
     bool signal = false;
     if (!code.step(frame, exact, stack, signal, now) && !step_by_frame_pointer(frame, stack)) break;
@@ -53,13 +53,11 @@ Walked walk(const Frame& innermost, const StackView& stack, const TagWord& tags,
     if (frame.value[kReturnAddress] == 0 || !frame.has(kSp) || frame.value[kSp] <= before) break;
     exact = signal;
     walked.chain.push_back(frame.value[kReturnAddress]);
-    if (missing && !generated && walked.tag == 0) {
-      walked.tag = tag_in(frame, tags);
-      if (walked.tag != 0) walked.from = capture::TagFrom::kUnwound;
-    }
+    walked.tag = tag_in(frame, tags);
+    if (walked.tag != 0) walked.from = capture::TagFrom::kUnwound;
     generated |= code.is_generated(frame.value[kReturnAddress] - 1);
   }
-  if (missing && !generated && walked.tag == 0) {
+  if (!generated && walked.tag == 0) {
     walked.tag = scan_for_tag(stack, tags);
     if (walked.tag != 0) walked.from = capture::TagFrom::kScanned;
   }

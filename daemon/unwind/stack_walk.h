@@ -16,10 +16,11 @@ struct Walked {
   capture::TagFrom from = capture::TagFrom::kRegister;
 };
 
-// Walks at most `most` frames by call frame information; where there is none, by frame pointer. The tag is
-// recovered only if neither the instruction pointer is in generated code nor the register's value fits: from
-// the first caller in whose frame the register holds a tag; else, and if no generated code is among the
-// callers, by the first tag in the `kScanBytes` of stack next to the stack pointer.
+// Walks at most `most` frames by call frame information; where there is none, by frame pointer; and no
+// farther than it takes to know whose the sample is. Where the instruction pointer is in generated code or
+// the register's value fits, that is not one step. Else the tag is recovered from the first caller in whose
+// frame the register holds one; and if there is none and no generated code is among the callers, by the first
+// tag in the `kScanBytes` of stack next to the stack pointer.
 inline constexpr std::size_t kScanBytes = 512;
 Walked walk(const Frame& innermost, const StackView& stack, const capture::TagWord& tags, ProcessCode& code,
             std::size_t most, TimeNs now);

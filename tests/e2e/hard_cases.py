@@ -27,8 +27,7 @@ if not (BUILD / "targets/hard_cases").exists():
 def record(case, strategy):
     """The truth of one run, as query -> operator -> ns, and the report."""
     with tempfile.NamedTemporaryFile(suffix=".tailor") as profile:
-        done = subprocess.run([str(BIN / "tailor"), "record", "--stacks", "adaptive", "-F", str(FREQUENCY),
-                               "-o", profile.name, "--",
+        done = subprocess.run([str(BIN / "tailor"), "record", "-F", str(FREQUENCY), "-o", profile.name, "--",
                                str(BUILD / "targets/hard_cases"), case, strategy, str(MILLISECONDS)],
                               capture_output=True, text=True)
         check(done.returncode == 0, f"{case}, {strategy}: runs {done.stderr[-500:]}")

@@ -78,9 +78,11 @@ void add_record(CLI::App& app, Action& action) {
                   "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
       ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
   command
-      .add_option("--stacks", options->record.stacks,
-                  "Which samples bring a piece of stack, to find tags a library put aside: none, "
-                  "adaptive (unknown code without a tag; needs BPF) or always")
+      .add_option(
+          "--stacks", options->record.stacks,
+          "Which samples bring a piece of stack, to find tags a library put aside: adaptive "
+          "(default; unknown code without a tag; without BPF every one of a timer up to 5 kHz), none or "
+          "always")
       ->transform(CLI::CheckedTransformer(capture::kStacksNames, CLI::ignore_case));
   command
       .add_option_function<std::string>(

@@ -66,6 +66,36 @@ TEST_F(OpenerTest, PerfWhereItWasAskedForAndWhereItSeesAll) {
   }
 }
 
+TEST_F(OpenerTest, AdaptiveStacksWithoutBpfComeWithEverySampleOfATimer) {
+  auto options = clock_options(capture::SampledBy::kAuto);
+  options.stacks = capture::Stacks::kAdaptive;
+  auto recording = opener.open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  const std::string notes = all((*recording)->notes());
+  EXPECT_NE(notes.find("though BPF would see more: the kernel has no type information"), std::string::npos);
+  EXPECT_NE(notes.find("every sample brings its stack"), std::string::npos) << notes;
+}
+
+TEST(SettleStacks, NoStackWhereItWouldCostTooMuchOrTakeAnotherThingAway) {
+  using capture::Stacks;
+  const auto settled = [](std::vector<capture::EventSpec> events, Stacks stacks, bool callchain = false) {
+    capture::CaptureOptions options;
+    options.events = std::move(events);
+    options.stacks = stacks;
+    options.callchain = callchain;
+    settle_stacks_for_perf(options);
+    EXPECT_EQ(options.reasons.empty(), stacks != Stacks::kAdaptive || callchain);
+    return options.stacks;
+  };
+  const capture::EventSpec slow = capture::cpu_clock(1000), fast = capture::cpu_clock(10'000);
+  EXPECT_EQ(settled({slow}, Stacks::kAdaptive), Stacks::kAlways);
+  EXPECT_EQ(settled({fast}, Stacks::kAdaptive), Stacks::kNone);
+  EXPECT_EQ(settled({slow, capture::off_cpu()}, Stacks::kAdaptive), Stacks::kNone);
+  EXPECT_EQ(settled({slow}, Stacks::kAdaptive, true), Stacks::kNone);
+  EXPECT_EQ(settled({fast}, Stacks::kAlways), Stacks::kAlways);
+  EXPECT_EQ(settled({slow}, Stacks::kNone), Stacks::kNone);
+}
+
 TEST_F(OpenerTest, SuitsWhatAnInterruptTakes) {
   EXPECT_TRUE(suits(capture::cpu_clock(1000)));
   EXPECT_FALSE(suits(capture::off_cpu()));
