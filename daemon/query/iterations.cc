@@ -168,7 +168,7 @@ std::vector<Loop> sampled_loops(const Profile& profile, const Selection& selecti
     const ExecutionKey key{sample.key->process, sample.key->execution};
     if (key.second == 0 || sample.key->source != *source || !selected(selection, key)) continue;
     const auto known = owner.find(sample.key);
-    samples[key].push_back({sample.time, known == owner.end() ? kNoComponent : known->second});
+    samples[key].push_back({sample.time, known == owner.end() ? kNoComponent : known->second, sample.weight});
   }
   std::vector<Loop> loops;
   for (auto& [key, each] : samples) {

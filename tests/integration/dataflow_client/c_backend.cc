@@ -78,7 +78,9 @@ struct CCode final : Generated {
     for (std::uint64_t id : ids) tailor_code_unload(id);
     if (handle != nullptr) dlclose(handle);
   }
-  std::uint64_t control_tag(const Program& p) const override { return tailor_tag(&p.ids, p.control_step, 0); }
+  std::uint64_t tag(const Program& p, tailor::ComponentId, tailor::ComponentId step) const override {
+    return tailor_tag(&p.ids, step, 0);
+  }
   Iteration* iteration() const override { return reinterpret_cast<Iteration*>(dlsym(handle, "iteration")); }
 };
 

@@ -51,15 +51,18 @@ class Generated {
  public:
   virtual ~Generated() = default;
   virtual Iteration* iteration() const = 0;
-  // Of the loop around it, on the levels that tags of this code name.
-  virtual std::uint64_t control_tag(const Program& program) const = 0;
+  // Of a step of the engine's own code around it, on the levels that tags of this code name.
+  virtual std::uint64_t tag(const Program& program, tailor::ComponentId node,
+                            tailor::ComponentId step) const = 0;
 };
 
-// Two code generators for the same program: LLVM IR through tailor's adapter, and C through gcc, whose DWARF
-// line table is read back. Both load their code objects into the agent. Null with a message on stderr if they
-// cannot.
+// Three code generators for the same program: LLVM IR through tailor's adapter; C through gcc, whose DWARF
+// line table is read back; and machine code written by the engine itself, which logs what each byte descends
+// from. All load their code objects into the agent. Null with a message on stderr if they cannot.
 std::unique_ptr<Generated> generate_llvm(Program& program);
 std::unique_ptr<Generated> generate_c(Program& program, const std::string& folder);
+// With `swapped` the log exchanges two nodes: for tests, which must notice.
+std::unique_ptr<Generated> generate_emitted(Program& program, bool swapped);
 
 }  // namespace flow
 

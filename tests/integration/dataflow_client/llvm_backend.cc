@@ -121,8 +121,8 @@ struct LlvmCode final : Generated {
   std::unique_ptr<CompiledModule> code;
   std::uint64_t id = 0;
   ~LlvmCode() override { tailor_code_unload(id); }
-  std::uint64_t control_tag(const Program& p) const override {
-    return tailor_tag(&p.ids, p.converge, p.control_step);
+  std::uint64_t tag(const Program& p, tailor::ComponentId node, tailor::ComponentId step) const override {
+    return tailor_tag(&p.ids, node, step);
   }
   Iteration* iteration() const override { return code->Function<Iteration>("iteration"); }
 };

@@ -1,13 +1,19 @@
-// pagerank llvm|llvm-r13|c [VERTICES [EDGES]]: prints the number of iterations, the top vertex and the sum of
-// all ranks.
+// pagerank BACKEND [VERTICES [EDGES [LOG [MARKS]]]]: prints the number of iterations, the top vertex and the
+// sum of all ranks. BACKEND is llvm, llvm-r13, c or emitted. To LOG it writes when each iteration began.
+// MARKS says whether iterations are marked: yes, no, or late (and emitted-swapped is emitted with a wrong
+// log): the last is for tests.
 #include <tailor/tag_scope.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <numeric>
+#include <set>
 
 #include "dataflow.h"
 
@@ -32,25 +38,68 @@ std::uint64_t top_vertex(const std::vector<double>& rank) {
   return static_cast<std::uint64_t>(std::ranges::max_element(rank) - rank.begin());
 }
 
-// The program's loop: iterates the generated code until the ranks hardly change.
-int run(const flow::Program& program, const flow::Generated& generated, const flow::Graph& graph) {
+// The smallest rank among the hundred highest: what somebody who watches the program is told.
+double hundredth_rank(const double* rank, std::uint64_t vertices) {
+  std::vector<double> ranks(rank, rank + vertices);
+  const auto last = ranks.begin() + std::min<std::ptrdiff_t>(99, std::ssize(ranks) - 1);
+  std::ranges::nth_element(ranks, last, std::greater{});
+  return *last;
+}
+
+// When things happened, in ns since the execution began; for whoever doubts the profile.
+class Log {
+ public:
+  explicit Log(const std::string& path) : file_(path) {}
+  void begin() { begin_ = now(); }
+  void iteration(int number) { file_ << number << ' ' << now() - begin_ << '\n'; }
+
+ private:
+  static std::int64_t now() {
+    timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+  }
+  std::ofstream file_;
+  std::int64_t begin_ = 0;
+};
+
+struct Options {
+  std::string backend, log, marks = "yes";
+  std::uint64_t vertices = 20000, edges = 0;
+};
+
+// The program's loop: iterates the generated code until the ranks hardly change, and looks at the leaders in
+// every fifth iteration.
+int run(const flow::Program& program, const flow::Generated& generated, const flow::Graph& graph,
+        const Options& options) {
   std::vector<double> rank(graph.vertices(), 1.0 / static_cast<double>(graph.vertices())), next(rank.size());
   flow::State state{graph.row.data(), graph.targets.data(), rank.data(), next.data(), graph.vertices(), 1};
   const tailor_label label{"application", "pagerank"};
+  Log log(options.log);
+  log.begin();
   const std::uint64_t execution = tailor_execution_begin(program.ids.id, &label, 1);
   tailor_mark_execution_begin(execution, program.ids.id);
   int iterations = 0;
-  tailor::TagScope control(program.tags, generated.control_tag(program));
+  double watched = 0;
+  tailor::TagScope control(program.tags, generated.tag(program, program.converge, program.control_step));
   while (state.delta > 1e-9 && iterations < 100) {
-    tailor_mark_iteration(program.converge, static_cast<std::uint64_t>(++iterations));
+    log.iteration(++iterations);
+    const auto number = static_cast<std::uint64_t>(iterations);
+    if (options.marks == "yes") tailor_mark_iteration(program.converge, number);
+    if (iterations % 5 == 0) {
+      tailor::TagScope leaders(program.tags, generated.tag(program, program.top, program.top_step));
+      watched = hundredth_rank(state.rank, state.vertices);
+    }
     generated.iteration()(&state);
+    if (options.marks == "late") tailor_mark_iteration(program.converge, number);
     std::swap(state.rank, state.next);
   }
   const auto& result = state.rank == rank.data() ? rank : next;
   const std::uint64_t top = top_vertex(result);
   tailor_mark_execution_end(execution);
   tailor_execution_end(execution, 1, nullptr);
-  std::printf("iterations %d top %llu sum %.9f\n", iterations, static_cast<unsigned long long>(top),
+  std::printf("iterations %d top %llu hundredth %.9f sum %.9f\n", iterations,
+              static_cast<unsigned long long>(top), watched,
               std::accumulate(result.begin(), result.end(), 0.0));
   return 0;
 }
@@ -58,29 +107,36 @@ int run(const flow::Program& program, const flow::Generated& generated, const fl
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string backend = argc > 1 ? argv[1] : "";
-  const bool llvm = backend.starts_with("llvm");
-  if (backend != "llvm" && backend != "llvm-r13" && backend != "c") {
-    std::fprintf(stderr, "usage: pagerank llvm|llvm-r13|c [VERTICES [EDGES]]\n");
+  Options options;
+  const std::set<std::string> backends = {"llvm", "llvm-r13", "c", "emitted", "emitted-swapped"};
+  if (argc < 2 || !backends.contains(argv[1])) {
+    std::fprintf(stderr, "usage: pagerank llvm|llvm-r13|c|emitted [VERTICES [EDGES [LOG [yes|no|late]]]]\n");
     return 2;
   }
-  const std::uint64_t vertices = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 20000;
-  const std::uint64_t edges = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : vertices * 16;
+  options.backend = argv[1];
+  if (argc > 2) options.vertices = std::strtoull(argv[2], nullptr, 10);
+  options.edges = argc > 3 ? std::strtoull(argv[3], nullptr, 10) : options.vertices * 16;
+  if (argc > 4) options.log = argv[4];
+  if (argc > 5) options.marks = argv[5];
+  const bool llvm = options.backend.starts_with("llvm");
 
-  tailor_agent_options options{};
-  options.size = sizeof options;
-  options.engine_name = "pagerank";
-  options.tag_strategy = backend == "llvm-r13" ? TAILOR_TAGS_SWIFTSELF : TAILOR_TAGS_R15;
-  tailor_agent_start(&options);
+  tailor_agent_options agent{};
+  agent.size = sizeof agent;
+  agent.engine_name = "pagerank";
+  agent.tag_strategy = options.backend == "llvm-r13" ? TAILOR_TAGS_SWIFTSELF : TAILOR_TAGS_R15;
+  tailor_agent_start(&agent);
   tailor_agent_barrier(2000);
 
   auto folder = std::filesystem::temp_directory_path() / ("pagerank." + std::to_string(getpid()));
   std::filesystem::create_directory(folder);
   int code = 1;
   {
-    flow::Program program(llvm ? "ir" : "line", options.tag_strategy);
-    auto generated = llvm ? flow::generate_llvm(program) : flow::generate_c(program, folder);
-    if (generated) code = run(program, *generated, make_graph(vertices, edges));
+    flow::Program program(llvm ? "ir" : options.backend == "c" ? "line" : "instruction", agent.tag_strategy);
+    auto generated = llvm ? flow::generate_llvm(program)
+                     : options.backend == "c"
+                         ? flow::generate_c(program, folder)
+                         : flow::generate_emitted(program, options.backend == "emitted-swapped");
+    if (generated) code = run(program, *generated, make_graph(options.vertices, options.edges), options);
   }
   std::filesystem::remove_all(folder);
   tailor_agent_stop(2000);

@@ -23,17 +23,17 @@ Program::Program(const std::string& lowest, std::uint32_t tag_strategy)
   damp = node(plan, "Damp", "map", {scatter});
   delta = node(plan, "Delta", "reduce", {damp});
   converge = node(plan, "Converge", "loop", {delta});
-  top = node(plan, "Top vertex", "sink", {converge});
+  top = node(plan, "Leaders", "sink", {converge});
   read_step = step(plan, "next edge", read);
   gather_step = step(plan, "share of the source", gather);
   scatter_step = step(plan, "add to the target", scatter);
   damp_step = step(plan, "damp", damp);
   delta_step = step(plan, "add to delta", delta);
   control_step = step(plan, "loop control", converge);
-  top_step = step(plan, "maximum", top);
+  top_step = step(plan, "find the leaders", top);
   plan.AddPipeline("edges", 1, {read_step, gather_step, scatter_step});
   plan.AddPipeline("vertices", 1, {control_step, damp_step, delta_step}, {1});
-  plan.AddPipeline("result", 1, {top_step}, {2});
+  plan.AddPipeline("leaders", 1, {top_step}, {2});
   ids = tailor_plan_new();
 }
 

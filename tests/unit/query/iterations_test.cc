@@ -48,6 +48,27 @@ TEST(SampledLoop, AStraySampleIsNoIteration) {
   EXPECT_EQ(iteration_ends(samples).size(), 12u);
 }
 
+// Pauses of the length of an iteration, in which nothing runs: they are no gaps of the loop.
+TEST(SampledLoop, AThreadThatLosesItsCpuMakesNoIteration) {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    auto samples = two_phases(12, seed);
+    std::mt19937 random(seed);
+    TimeNs away = 0;
+    for (auto& sample : samples) {
+      if (random() % 50 == 0) away += static_cast<TimeNs>(random() % 100) * kMs;
+      sample.time += away;
+    }
+    EXPECT_EQ(iteration_ends(samples).size(), 12u) << seed;
+  }
+}
+
+// One operator alone, and waiting in between: only time shows that.
+TEST(SampledLoop, IterationsThatOnlyWaitingDividesAreFoundByTime) {
+  std::vector<OwnedSample> samples;
+  for (TimeNs i = 0; i < 120; ++i) samples.push_back({(i / 10 * 100 + i % 10) * kMs, 1});
+  EXPECT_EQ(iteration_ends(samples).size(), 12u);
+}
+
 // Twins: what is no loop must not be taken for one.
 TEST(SampledLoop, OperatorsMixedAtRandomAreNoLoop) {
   for (unsigned seed = 1; seed <= 50; ++seed) {

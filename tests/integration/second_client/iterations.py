@@ -1,0 +1,119 @@
+"""The iterations of a dataflow loop, by the engine's marks and by the times of samples, against what the program itself
+logs: how many there were, and when each began.
+
+Every fifth iteration does what the others do not (the node Leaders), so a report of one iteration shows whether it has
+samples of another. The broken twins: a program that marks an iteration when it is over, and logs that are read one
+iteration off.
+"""
+import json
+import re
+import statistics
+import tempfile
+
+from built import build, environment
+from tailor_env import BIN, check, operators, run, sampling_denied, skip
+
+program = build("llvm19")
+if reason := sampling_denied():
+    skip(reason)
+FREQUENCY = 4000
+SPECIAL = 5  # iterations with this divisor look at the leaders
+
+
+class Recording:
+    """A run of the program under the recorder, and what the program says of it."""
+
+    def __init__(self, backend, marks):
+        self.name = f"{backend}, marks: {marks}"
+        self.file = tempfile.NamedTemporaryFile(suffix=".tailor")
+        with tempfile.NamedTemporaryFile("r") as log:
+            said = run(BIN / "tailor", "record", "-F", FREQUENCY, "-o", self.file.name, "--", program, backend, "600000",
+                       "1800000", log.name, marks, env=environment())
+            self.begins = {int(number): int(ns) for number, ns in (line.split() for line in log)}
+        self.count = int(re.search(r"iterations (\d+)", said)[1])
+        self.period = (self.begins[self.count] - self.begins[1]) / (self.count - 1)
+
+    def tailor(self, *arguments):
+        return json.loads(run(BIN / "tailor", *arguments, self.file.name, "--json"))
+
+    def loop(self, *arguments):
+        loops = self.tailor("iterations", *arguments)["loops"]
+        check(len(loops) == 1, f"{self.name}: one loop of one execution")
+        return loops[0]
+
+    def report(self, *arguments):
+        return self.tailor("report", *arguments)
+
+
+def errors(loop, begins):
+    """By how much the iterations begin elsewhere than the program says, in ns; of those that both have."""
+    return [abs(each["begin_ns"] - begins[each["number"]]) for each in loop["iterations"] if each["number"] in begins]
+
+
+def agrees(loop, begins, bound):
+    """Whether nine of ten begin where the program says: a thread can lose its CPU between its clock and its mark."""
+    wrong = errors(loop, begins)
+    return len(wrong) > 0 and sum(error <= bound for error in wrong) >= 0.9 * len(wrong)
+
+
+def shifted(begins):
+    """The program's log, read one iteration off."""
+    return {number + 1: ns for number, ns in begins.items()}
+
+
+def leaders(report):
+    """Samples of the node that only every fifth iteration needs."""
+    return sum(op["samples"] for op in operators(report) if op["name"] == "Leaders")
+
+
+def only_one(report_of, number, strays=0):
+    """Whether the report of an iteration has what that iteration alone did, and those beside it have not."""
+    inside = leaders(report_of(number))
+    return inside >= 5 and all(leaders(report_of(n)) <= strays for n in (number - 1, number + 1))
+
+
+def check_recording(recording, way, bound, strays):
+    loop = recording.loop()
+    found = [each["number"] for each in loop["iterations"]]
+    check(loop["found_by"] == way, f"{recording.name}: found by {way}")
+    check(found == list(range(1, recording.count + 1)), f"{recording.name}: {len(found)} iterations, {recording.count} were run")
+    wrong = errors(loop, recording.begins)
+    check(agrees(loop, recording.begins, bound), f"{recording.name}: they begin when the program says, median "
+          f"{statistics.median(wrong) / 1e3:.1f} us off, at most {max(wrong) / 1e3:.1f} us of {recording.period / 1e3:.0f} us")
+    check(not agrees(loop, shifted(recording.begins), bound), f"{recording.name}: read one iteration off, the log disagrees")
+    reports = {}
+
+    def report_of(number):
+        if number not in reports:
+            reports[number] = recording.report("--iteration", str(number))
+        return reports[number]
+
+    special = [n for n in range(SPECIAL, recording.count, SPECIAL)]
+    check(sum(only_one(report_of, number, strays) for number in special) >= 0.9 * len(special),
+          f"{recording.name}: reports of one iteration have samples of that one alone: "
+          f"{[round(leaders(report_of(n))) for n in range(1, min(recording.count, 11) + 1)]}")
+    check(not only_one(lambda number: report_of(number - 1), special[0], strays), f"{recording.name}: those of the ones before do not pass")
+    check(not only_one(lambda _: recording.report(), special[0], strays), f"{recording.name}: nor does the report of all")
+    by_row = {each["number"]: each["samples"] for each in loop["iterations"]}
+    check(all(report["samples"] == by_row[number] for number, report in reports.items()),
+          f"{recording.name}: the list of iterations has as many samples of each as its report")
+    whole = recording.report()
+    inside = sum(by_row.values()) / whole["windows"]["samples"]
+    check(0.9 < inside <= 1, f"{recording.name}: {inside:.1%} of the samples of the execution are in iterations")
+    return loop
+
+
+marked = Recording("emitted", "yes")
+check_recording(marked, "marks", 100e3, 0)
+by_samples = marked.loop("--iterations-from", "samples")
+check(by_samples["found_by"] == "samples", "the same recording's samples can be asked although it has marks")
+
+late = Recording("emitted", "late")
+check(not agrees(late.loop(), late.begins, 100e3), "the broken twin: marked when they are over, they begin elsewhere")
+check(not only_one(lambda number: late.report("--iteration", str(number)), SPECIAL), "and hold another one's samples")
+
+# Of a boundary the samples know no more than between which two of the last operator it lies.
+sample = 1e9 / FREQUENCY
+for backend in ("emitted", "llvm"):
+    unmarked = Recording(backend, "no")
+    check_recording(unmarked, "samples", 3 * sample, 2)
