@@ -10,7 +10,7 @@
 
 namespace tailor::agent {
 
-__thread CurrentThread t_current{nullptr, false};
+__thread CurrentThread t_current{nullptr, nullptr, false};
 
 namespace {
 
@@ -35,12 +35,18 @@ void PostThreadRemove(const ThreadArea& area) {
 // Destructor of the key: runs in the ending thread, after its C++ thread-local objects are gone.
 void EndThread(void* value) {
   ThreadArea& area = *static_cast<ThreadArea*>(value);
-  t_current = {nullptr, true};
+  t_current = {nullptr, nullptr, true};
   PostThreadRemove(area);
   Arena::GiveBack(area);
 }
 
 }  // namespace
+
+std::int64_t TagSlotOffset() noexcept {
+  const char* thread = nullptr;
+  asm("mov %%fs:0, %0" : "=r"(thread));  // the psABI keeps the thread pointer there, too
+  return reinterpret_cast<const char*>(&t_current.tag) - thread;
+}
 
 bool PrepareThreadEnd() noexcept {
   static const bool ready = ::pthread_key_create(&g_end_key, EndThread) == 0;
@@ -58,6 +64,7 @@ int RegisterCurrentThread(Agent& agent, const char* name) noexcept {
     return -error;
   }
   t_current.area = area;
+  t_current.tag = &area->slot->tag;
   std::string_view text = View(name, kMaxNameBytes);
   agent.Post({MessageKind::kThreadAdd, 0, ThreadKey(*area), 0}, kFixedBound + text.size(),
              [&](Encoder& encoder, Encoder::Writer& body) {
@@ -69,6 +76,7 @@ int RegisterCurrentThread(Agent& agent, const char* name) noexcept {
 void ForgetCurrentThread() noexcept {
   if (t_current.area) ::pthread_setspecific(g_end_key, nullptr);
   t_current.area = nullptr;
+  t_current.tag = nullptr;
 }
 
 }  // namespace tailor::agent

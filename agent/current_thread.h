@@ -8,13 +8,18 @@ namespace tailor::agent {
 class Agent;
 
 struct CurrentThread {
-  ThreadArea* area;  // nullptr: not registered yet, or ended
-  bool ended;        // the thread is past the point where it gave its area back
+  ThreadArea* area;    // nullptr: not registered yet, or ended
+  std::uint64_t* tag;  // in the area's slot: found by a profiler through TagSlotOffset()
+  bool ended;          // the thread is past the point where it gave its area back
 };
 
-// Initial-exec: no call and no allocation on first use, also in a library opened with dlopen. 16 bytes fit
+// Initial-exec: no call and no allocation on first use, also in a library opened with dlopen. 24 bytes fit
 // into the room that the C library keeps for such libraries.
 [[gnu::tls_model("initial-exec")]] extern __thread CurrentThread t_current;
+
+// Where `t_current.tag` lies from the thread pointer (fs base): the same in every thread, because the model
+// is initial-exec.
+std::int64_t TagSlotOffset() noexcept;
 
 // Makes the key whose destructor gives areas back. Once a process. False: no key left.
 bool PrepareThreadEnd() noexcept;

@@ -27,6 +27,7 @@ void EncodeHello(Encoder& encoder, Encoder::Writer& body, const HelloFields& fie
   body.add_uint64(6, fields.tag_key);
   body.add_enum(7, static_cast<std::int32_t>(fields.tag_strategy));
   body.add_bytes(8, reinterpret_cast<const char*>(fields.session.data()), fields.session.size());
+  if (fields.tag_slot_offset != 0) body.add_sint64(9, fields.tag_slot_offset);
 }
 
 void EncodeThreadAdd(Encoder& encoder, Encoder::Writer& body, const ThreadAddFields& fields) {

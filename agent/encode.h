@@ -68,6 +68,7 @@ struct HelloFields {
   std::uint64_t tag_key;
   std::uint32_t tag_strategy;
   std::span<const std::uint8_t, 16> session;
+  std::int64_t tag_slot_offset;  // 0: not told
 };
 void EncodeHello(Encoder& encoder, Encoder::Writer& body, const HelloFields& fields);
 

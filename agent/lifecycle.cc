@@ -66,6 +66,7 @@ Identity MakeIdentity(const tailor_agent_options& options, const Agent& agent) {
   identity.engine_version = View(options.engine_version, kMaxNameBytes);
   identity.tag_strategy = options.tag_strategy;
   identity.tag_key = agent.tag_key();
+  if (options.tag_strategy == TAILOR_TAGS_MEMORY_SLOT) identity.tag_slot_offset = TagSlotOffset();
   identity.session = agent.session();
   return identity;
 }

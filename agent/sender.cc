@@ -237,7 +237,7 @@ Connection::Sent Sender::SendHello() noexcept {
     EncodeMessage(encoder, MessageKind::kHello, tsc, [&](Encoder::Writer& body) {
       EncodeHello(encoder, body,
                   {identity_.engine_name, identity_.engine_version, static_cast<std::uint32_t>(::getpid()),
-                   identity_.tag_key, identity_.tag_strategy, identity_.session});
+                   identity_.tag_key, identity_.tag_strategy, identity_.session, identity_.tag_slot_offset});
     });
     return Send(tsc, encoder.bytes(), -1);
   } catch (...) {

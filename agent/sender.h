@@ -26,6 +26,7 @@ struct Identity {
   std::string engine_version;
   std::uint32_t tag_strategy = 0;
   std::uint64_t tag_key = 0;
+  std::int64_t tag_slot_offset = 0;
   std::array<std::uint8_t, 16> session{};
 };
 

@@ -17,7 +17,12 @@
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
+struct thread_struct {
+  unsigned long fsbase;
+};
+
 struct task_struct {
+  struct thread_struct thread;
   int pid;
   int tgid;
   __u64 start_boottime;

@@ -1,5 +1,7 @@
 #include "daemon/bpf/opener.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -26,6 +28,7 @@ using Opened = Result<std::unique_ptr<capture::Recording>>;
 
 bool wants_bpf(const CaptureOptions& options) {
   if (options.sampled_by != SampledBy::kAuto) return options.sampled_by == SampledBy::kBpf;
+  if (options.aggregate > 0) return true;
   const bool adaptive = options.stacks == capture::Stacks::kAdaptive && !options.callchain;
   if (adaptive && std::ranges::any_of(options.events, suits)) return true;
   return std::ranges::any_of(options.events, [&](const EventSpec& event) {
@@ -43,6 +46,9 @@ void add_rows(CaptureOptions& options, bool bpf) {
 
 Opened perf_with_rows(os::Os& os, pid_t pid, CaptureOptions options) {
   settle_stacks_for_perf(options);
+  if (options.aggregate > 0) {
+    options.reasons.push_back("a record per sample: only a BPF program adds samples up in the kernel");
+  }
   add_rows(options, false);
   return capture::open_by_perf(os, pid, options);
 }
@@ -82,10 +88,17 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   SamplerOptions wanted;
   CaptureOptions rest = options;
   add_rows(rest, true);
+  if (options.aggregate > 0) {
+    rest.reasons.push_back(
+        fmt::format("samples are added up in the kernel for {:g} s, by thread, instruction and tag",
+                    static_cast<double>(options.aggregate) / 1e9));
+  }
   rest.events.clear();
   for (const EventSpec& event : options.events) (suits(event) ? wanted.events : rest.events).push_back(event);
   if (wanted.events.empty()) return Error{"no BPF program can take samples of these events"};
   if (options.callchain) return Error{"call chains of every sample are perf's to take"};
+  if (options.aggregate > 0 && options.all_registers) return Error{"sums of samples have no registers"};
+  wanted.aggregate = options.aggregate;
   wanted.exclude_kernel = options.exclude_kernel;
   wanted.ring_bytes = options.ring_bytes;
   rest.first_source = static_cast<std::uint16_t>(wanted.events.size());

@@ -62,12 +62,12 @@ void Recording::number_rings(capture::RingIndex first) {
 
 void Recording::drain(capture::ChunkSink& sink) {
   sideband_->drain(sink);
-  read_samples(sink);
+  read_samples(sink, std::exchange(hurried_, false));
 }
 
-void Recording::read_samples(capture::ChunkSink& sink) {
+void Recording::read_samples(capture::ChunkSink& sink, bool all) {
   if (!std::exchange(told_, true)) sink.on_ring(layout_);
-  capture::RingChunk chunk{layout_.ring, sampler_->fetch(number_)};
+  capture::RingChunk chunk{layout_.ring, sampler_->fetch(number_, all)};
   bytes_ += chunk.bytes.size();
   const std::uint64_t lost = sampler_->counts(number_).lost;
   if (lost > lost_said_) {
@@ -81,7 +81,7 @@ void Recording::read_samples(capture::ChunkSink& sink) {
 void Recording::finish(capture::ChunkSink& sink) {
   sampler_->stop(number_);
   sideband_->finish(sink);
-  read_samples(sink);
+  read_samples(sink, true);
   sink.on_ring_closed(layout_.ring);
 }
 
@@ -95,8 +95,11 @@ int Recording::next_poll_fd(std::size_t index) {
 
 capture::CaptureCounts Recording::counts() {
   capture::CaptureCounts counts = sideband_->counts();
+  const tailor_bpf_counts taken = sampler_->counts(number_);
   counts.bytes += bytes_;
-  counts.lost += sampler_->counts(number_).lost;
+  counts.samples = taken.taken;
+  counts.summed = taken.summed;
+  counts.lost += taken.lost;
   counts.lost_said += lost_said_;
   return counts;
 }

@@ -24,6 +24,10 @@ class Recording : public capture::Recording {
   pid_t pid() const override { return sideband_->pid(); }
   const std::vector<capture::Source>& sources() const override { return sources_; }
   const std::vector<std::string>& notes() const override { return notes_; }
+  bool reads_slots() const override { return true; }
+  TimeNs adds_up() const override { return sampler_->adds_up(); }
+  TimeNs complete_until() const override { return sampler_->complete_until(number_); }
+  void hurry() override { hurried_ = true; }
   std::size_t ring_count() const override { return sideband_->ring_count() + 1; }
   void number_rings(capture::RingIndex first) override;
   void drain(capture::ChunkSink& sink) override;
@@ -37,7 +41,7 @@ class Recording : public capture::Recording {
 
  private:
   Recording(os::Os& os, std::shared_ptr<Sampler> sampler, std::unique_ptr<capture::CaptureSession> sideband);
-  void read_samples(capture::ChunkSink& sink);
+  void read_samples(capture::ChunkSink& sink, bool all);
 
   os::Os& os_;
   std::shared_ptr<Sampler> sampler_;
@@ -46,7 +50,7 @@ class Recording : public capture::Recording {
   std::vector<std::string> notes_;
   capture::RingLayout layout_;
   std::uint32_t number_ = 0;  // of the recording, in the sampler
-  bool added_ = false, told_ = false;
+  bool added_ = false, told_ = false, hurried_ = false;
   UniqueFd poll_fd_;  // of our own: other recordings wait on the same ring
   std::uint64_t bytes_ = 0, lost_said_ = 0;
 };

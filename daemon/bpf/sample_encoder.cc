@@ -12,12 +12,18 @@
 namespace tailor::bpf {
 namespace {
 
+constexpr std::uint64_t kSlot = capture::register_bit(capture::kSlotPlace);
+
 static_assert(std::popcount(capture::kGeneralRegisters) == TAILOR_BPF_REGISTERS);
 
 // Where the record keeps a register: it leaves out flags and segments.
+std::size_t place_of(unsigned perf_register) {
+  return std::popcount(capture::kGeneralRegisters & (capture::register_bit(perf_register) - 1));
+}
+
 std::uint64_t value_of(const tailor_bpf_sample& sample, unsigned perf_register) {
-  const std::uint64_t below = capture::kGeneralRegisters & (capture::register_bit(perf_register) - 1);
-  return sample.registers[std::popcount(below)];
+  if (perf_register == capture::kSlotPlace) return sample.slot_tag;
+  return sample.registers[place_of(perf_register)];
 }
 
 capture::EventFormat format_of(const capture::EventSpec& event, std::size_t source, bool all_registers,
@@ -28,8 +34,9 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
                        PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
   if (event.address) format.sample_type |= PERF_SAMPLE_ADDR;
   if (stack) format.sample_type |= PERF_SAMPLE_STACK_USER;
-  format.regs_user = all_registers || stack ? capture::kGeneralRegisters
-                                            : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
+  format.regs_user =
+      kSlot | (all_registers || stack ? capture::kGeneralRegisters
+                                      : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP));
   format.period = event.period;
   return format;
 }
@@ -87,6 +94,24 @@ bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& s
   const perf_event_header header{PERF_RECORD_SAMPLE, misc, static_cast<std::uint16_t>(out.size() - start)};
   std::memcpy(out.data() + start, &header, sizeof header);
   return true;
+}
+
+bool encode_sum(const capture::RingLayout& layout, const tailor_bpf_sum_key& key, const tailor_bpf_sum& sum,
+                TimeNs time, std::vector<std::byte>& out) {
+  tailor_bpf_sample sample{};
+  sample.period = sum.weight;
+  sample.ip = key.kernel ? sum.ip : key.user_ip;
+  sample.pid = key.pid;
+  sample.tid = key.tid;
+  sample.recording = key.recording;
+  sample.cpu = sum.cpu;
+  sample.source = key.source;
+  sample.kernel = key.kernel;
+  sample.has_registers = key.has_registers;
+  sample.slot_tag = key.tag;
+  for (unsigned each : {PERF_REG_X86_R13, PERF_REG_X86_R15}) sample.registers[place_of(each)] = key.tag;
+  sample.registers[place_of(PERF_REG_X86_IP)] = key.user_ip;
+  return encode_sample(layout, sample, {}, time, out);
 }
 
 }  // namespace tailor::bpf

@@ -23,4 +23,8 @@ capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, boo
 bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample,
                    std::span<const std::byte> stack, TimeNs time, std::vector<std::byte>& out);
 
+// The same for samples that were added up: one with all their weight. The tag stands wherever one may be.
+bool encode_sum(const capture::RingLayout& layout, const tailor_bpf_sum_key& key, const tailor_bpf_sum& sum,
+                TimeNs time, std::vector<std::byte>& out);
+
 }  // namespace tailor::bpf

@@ -7,6 +7,9 @@
  * the kernel, and the program reads them there: so the tag register is known in kernel mode, too. Where a
  * sample interrupts the entry itself before they are saved (possible for non-maskable interrupts only), they
  * are those of the entry before.
+ *
+ * Where the process keeps its tags in memory, the program reads that of the thread it interrupts: the word at
+ * fs base + offset is its address. Nothing is paged in, and what is read counts only if its check fits.
  */
 #include "daemon/bpf/kernel_types.h"
 #include "daemon/bpf/sampler_abi.h"
@@ -42,6 +45,25 @@ struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 1 << 19); /* the daemon says how many */
 } records SEC(".maps");
+
+/* Sources whose samples are added up, a bit each. */
+const volatile __u64 summed_sources = 0;
+
+/* Two maps: the daemon reads the one that is not in `sums`. When it has changed them, the kernel waits until no
+ * program uses the old one any more, so that no sample is lost or counted twice. */
+struct sums_of_samples {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, TAILOR_BPF_SUMS);
+  __type(key, struct tailor_bpf_sum_key);
+  __type(value, struct tailor_bpf_sum);
+} first_sums SEC(".maps"), second_sums SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY_OF_MAPS);
+  __uint(max_entries, 1);
+  __type(key, __u32);
+  __array(values, struct sums_of_samples);
+} sums SEC(".maps") = {.values = {&first_sums}};
 
 /* The registers of user code: those of the sample, else those saved when it entered the kernel. cs stays 0 if
  * there are none. The context of the program may only be read member by member. */
@@ -93,8 +115,18 @@ static __always_inline void copy_registers(const struct pt_regs* from, struct ta
   to->registers[16] = from->r15;
 }
 
+static __always_inline __u64 read_slot(const struct tailor_bpf_process* process) {
+  if (!(process->flags & TAILOR_BPF_TAG_SLOT)) return 0;
+  struct task_struct* task = bpf_get_current_task_btf();
+  unsigned long base = BPF_CORE_READ(task, thread.fsbase);
+  const __u64* slot = 0;
+  __u64 tag = 0;
+  if (bpf_probe_read_user(&slot, sizeof slot, (const void*)(base + process->slot_offset)) != 0) return 0;
+  return slot && bpf_probe_read_user(&tag, sizeof tag, slot) == 0 ? tag : 0;
+}
+
 static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_perf_event_data* ctx, __u64 id,
-                                 __u32 recording, const struct pt_regs* user) {
+                                 __u32 recording, const struct pt_regs* user, __u64 slot_tag) {
   sample->time = bpf_ktime_get_ns();
   sample->period = ctx->sample_period;
   sample->ip = ctx->regs.rip;
@@ -106,16 +138,49 @@ static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_pe
   sample->source = bpf_get_attach_cookie(ctx);
   sample->kernel = (ctx->regs.cs & 3) == 0;
   copy_registers(user, sample);
+  sample->slot_tag = slot_tag;
 }
 
 /* Whether the sample says whose it is without its stack, or nothing could. */
 static __always_inline int is_known(const struct tailor_bpf_process* process, __u32 pid,
-                                    const struct pt_regs* user) {
+                                    const struct pt_regs* user, __u64 slot_tag) {
   if (!(process->flags & TAILOR_BPF_REGISTERED)) return 1;
+  if ((process->flags & TAILOR_BPF_TAG_SLOT) && tailor_tag_fits(process->tag_key, slot_tag)) return 1;
   if ((process->flags & TAILOR_BPF_TAG_R15) && tailor_tag_fits(process->tag_key, user->r15)) return 1;
   if ((process->flags & TAILOR_BPF_TAG_R13) && tailor_tag_fits(process->tag_key, user->r13)) return 1;
   struct tailor_bpf_page page = {.pid = pid, .page = user->rip >> 12};
   return bpf_map_lookup_elem(&code_pages, &page) != 0;
+}
+
+/* Adds the sample to its sum. 0 if there is no room, or the map was busy with what this sample interrupted. */
+static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct tailor_bpf_process* process,
+                                  __u64 id, const struct pt_regs* user, __u64 slot_tag) {
+  struct tailor_bpf_sum_key key = {.recording = process->recording,
+                                   .pid = id >> 32,
+                                   .tid = (__u32)id,
+                                   .source = bpf_get_attach_cookie(ctx),
+                                   .kernel = (ctx->regs.cs & 3) == 0,
+                                   .has_registers = user->cs != 0,
+                                   .user_ip = user->rip};
+  if (process->flags & TAILOR_BPF_TAG_SLOT) key.tag = slot_tag;
+  if (process->flags & TAILOR_BPF_TAG_R13) key.tag = user->r13;
+  if (process->flags & TAILOR_BPF_TAG_R15) key.tag = user->r15;
+  __u32 zero = 0;
+  void* active = bpf_map_lookup_elem(&sums, &zero);
+  if (!active) return 0;
+  struct tailor_bpf_sum* sum = bpf_map_lookup_elem(active, &key);
+  if (!sum) {
+    struct tailor_bpf_sum first = {};
+    bpf_map_update_elem(active, &key, &first, BPF_NOEXIST);
+    sum = bpf_map_lookup_elem(active, &key);
+    if (!sum) return 0;
+  }
+  __sync_fetch_and_add(&sum->samples, 1);
+  __sync_fetch_and_add(&sum->weight, ctx->sample_period);
+  sum->last = bpf_ktime_get_ns();
+  sum->ip = ctx->regs.rip;
+  sum->cpu = bpf_get_smp_processor_id();
+  return 1;
 }
 
 static __always_inline __u64 wakeup_flags(void) {
@@ -135,17 +200,21 @@ int take_sample(struct bpf_perf_event_data* ctx) {
 
   struct pt_regs user = {};
   read_user_registers(ctx, &user);
+  __u64 slot_tag = read_slot(process);
   int with_stack = (process->flags & TAILOR_BPF_STACK_ALWAYS) ||
-                   ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user));
-  if (!with_stack) {
+                   ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user, slot_tag));
+  if (!with_stack && (summed_sources >> (bpf_get_attach_cookie(ctx) & 63) & 1) &&
+      add_up(ctx, process, id, &user, slot_tag)) {
+    __sync_fetch_and_add(&count->summed, 1);
+  } else if (!with_stack) {
     struct tailor_bpf_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
     if (!sample) goto lost;
-    fill(sample, ctx, id, recording, &user);
+    fill(sample, ctx, id, recording, &user, slot_tag);
     bpf_ringbuf_submit(sample, wakeup_flags());
   } else {
     struct tailor_bpf_stack_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
     if (!sample) goto lost;
-    fill(&sample->sample, ctx, id, recording, &user);
+    fill(&sample->sample, ctx, id, recording, &user, slot_tag);
     /* Near the bottom of the stack less can be read; nothing is paged in here. */
     sample->stack_bytes = 0;
     if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES, (const void*)user.rsp) == 0) {
@@ -178,7 +247,7 @@ int follow_fork(struct bpf_raw_tracepoint_args* ctx) {
   if (!known || !(known->flags & TAILOR_BPF_FOLLOW)) return 0;
   struct tailor_bpf_process added = *known;
   added.start = BPF_CORE_READ(child, start_boottime);
-  added.flags &= ~(TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15);
+  added.flags &= ~TAILOR_BPF_AGENT;
   if (bpf_map_update_elem(&processes, &to, &added, BPF_ANY) == 0) return 0;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &added.recording);
   if (count) __sync_fetch_and_add(&count->unfollowed, 1);

@@ -93,6 +93,15 @@ Status Sampler::load() {
   const std::size_t bytes = std::min(std::bit_ceil(options_.ring_bytes * cpus->size()), kMostRingBytes);
   bpf_map__set_max_entries(program_->maps.records, static_cast<std::uint32_t>(bytes));
   program_->rodata->wakeup_bytes = bytes / 4;
+  for (std::size_t source = 0; source < std::min<std::size_t>(options_.events.size(), 64); ++source) {
+    // A sum has no data address.
+    const bool summed = options_.aggregate > 0 && !options_.events[source].address;
+    program_->rodata->summed_sources |= std::uint64_t{summed} << source;
+  }
+  if (program_->rodata->summed_sources == 0) {
+    bpf_map__set_max_entries(program_->maps.first_sums, 1);
+    bpf_map__set_max_entries(program_->maps.second_sums, 1);
+  }
   if (int failed = sampler_bpf__load(program_); failed != 0) return explain_load(failed);
   for (bpf_program* program :
        {program_->progs.follow_fork, program_->progs.begin_at_exec, program_->progs.forget_child}) {
@@ -102,7 +111,8 @@ Status Sampler::load() {
   }
   ring_ = ring_buffer__new(bpf_map__fd(program_->maps.records), on_record, this, nullptr);
   if (ring_ == nullptr) return Error{"the ring of the BPF program cannot be mapped", errno};
-  earlier_ = now_ = read_clock_pair();
+  earlier_ = now_ = sums_began_ = read_clock_pair();
+  sums_read_ = now_.raw;
   return Ok{};
 }
 
@@ -133,7 +143,7 @@ Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture
   if (number >= TAILOR_BPF_RECORDINGS) {
     return Error{fmt::format("BPF samples {} processes already", TAILOR_BPF_RECORDINGS)};
   }
-  members_[number] = {pid, layout, {}, raw_counts(number)};
+  members_[number] = {pid, layout, {}, raw_counts(number), sums_read_};
   tailor_bpf_process value{};
   value.recording = number;
   value.flags = flags;
@@ -150,10 +160,13 @@ void Sampler::tell_agent(pid_t pid, const capture::TagWord* tags) {
   tailor_bpf_process value{};
   if (bpf_map_lookup_elem(map, &key, &value) != 0) return;
   value.tag_key = 0;
-  value.flags &= ~(TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15);
+  value.slot_offset = 0;
+  value.flags &= ~TAILOR_BPF_AGENT;
   if (tags != nullptr) {
     value.tag_key = tags->key;
+    value.slot_offset = tags->slot_offset;
     value.flags |= TAILOR_BPF_REGISTERED;
+    if (tags->slot_offset != 0) value.flags |= TAILOR_BPF_TAG_SLOT;
     if (tags->reg == capture::TagRegister::kR13) value.flags |= TAILOR_BPF_TAG_R13;
     if (tags->reg == capture::TagRegister::kR15) value.flags |= TAILOR_BPF_TAG_R15;
   }
@@ -190,17 +203,68 @@ void Sampler::release(std::uint32_t recording) {
   members_.erase(recording);
 }
 
-std::vector<std::byte> Sampler::fetch(std::uint32_t recording) {
+std::vector<std::byte> Sampler::fetch(std::uint32_t recording, bool all) {
   std::lock_guard lock(mutex_);
   read_ring();
+  if (sums_are_due(all)) read_sums();
   auto found = members_.find(recording);
-  return found == members_.end() ? std::vector<std::byte>() : std::exchange(found->second.records, {});
+  if (found == members_.end()) return {};
+  found->second.fetched_until = sums_read_;
+  return std::exchange(found->second.records, {});
 }
 
 void Sampler::read_ring() {
   ClockPair now = read_clock_pair();
   earlier_ = std::exchange(now_, now);
   ring_buffer__consume(ring_);
+}
+
+TimeNs Sampler::adds_up() const {
+  return program_->rodata->summed_sources == 0 ? 0 : options_.aggregate;
+}
+
+TimeNs Sampler::complete_until(std::uint32_t recording) {
+  std::lock_guard lock(mutex_);
+  const auto found = members_.find(recording);
+  return adds_up() == 0 || found == members_.end() ? kTimeMax : found->second.fetched_until;
+}
+
+bool Sampler::sums_are_due(bool all) {
+  return adds_up() != 0 && (all || now_.raw - sums_read_ >= options_.aggregate);
+}
+
+void Sampler::read_sums() {
+  const ClockPair now = read_clock_pair();
+  const int maps[] = {bpf_map__fd(program_->maps.first_sums), bpf_map__fd(program_->maps.second_sums)};
+  const std::uint32_t zero = 0;
+  const std::size_t full = active_;
+  // Returns when no program uses the full one any more.
+  if (bpf_map_update_elem(bpf_map__fd(program_->maps.sums), &zero, &maps[1 - full], BPF_ANY) != 0) return;
+  active_ = 1 - full;
+  now_ = read_clock_pair();
+  take_sums(maps[full]);
+  sums_read_ = now.raw;
+  sums_began_ = now;
+}
+
+void Sampler::take_sums(int map) {
+  constexpr std::uint32_t kAtOnce = 4096;
+  std::vector<tailor_bpf_sum_key> keys(kAtOnce);
+  std::vector<tailor_bpf_sum> sums(kAtOnce);
+  std::uint32_t place = 0;
+  for (bool first = true, more = true; more; first = false) {
+    std::uint32_t count = kAtOnce;
+    more = bpf_map_lookup_and_delete_batch(map, first ? nullptr : &place, &place, keys.data(), sums.data(),
+                                           &count, nullptr) == 0;
+    // The last batch ends with ENOENT, and is one all the same.
+    if (!more && errno != ENOENT) return;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      auto found = members_.find(keys[i].recording);
+      if (found == members_.end()) continue;  // taken just before it was removed
+      const TimeNs time = to_raw(sums_began_, now_, static_cast<TimeNs>(sums[i].last));
+      encode_sum(found->second.layout, keys[i], sums[i], time, found->second.records);
+    }
+  }
 }
 
 int Sampler::on_record(void* self, void* data, std::size_t size) {
@@ -227,6 +291,7 @@ tailor_bpf_counts Sampler::raw_counts(std::uint32_t recording) const {
   if (bpf_map_lookup_elem(bpf_map__fd(program_->maps.counts), &recording, per_cpu.data()) != 0) return sum;
   for (const tailor_bpf_counts& each : per_cpu) {
     sum.taken += each.taken;
+    sum.summed += each.summed;
     sum.stacks += each.stacks;
     sum.lost += each.lost;
     sum.unfollowed += each.unfollowed;
@@ -240,6 +305,7 @@ tailor_bpf_counts Sampler::counts(std::uint32_t recording) {
   auto found = members_.find(recording);
   if (found == members_.end()) return sum;
   sum.taken -= found->second.before.taken;
+  sum.summed -= found->second.before.summed;
   sum.stacks -= found->second.before.stacks;
   sum.lost -= found->second.before.lost;
   sum.unfollowed -= found->second.before.unfollowed;

@@ -28,6 +28,7 @@ struct SamplerOptions {
   std::vector<capture::EventSpec> events;  // source i is events[i]
   bool exclude_kernel = false;
   std::size_t ring_bytes = 0;  // per CPU; a power of two
+  TimeNs aggregate = 0;        // samples are added up for so long, 0: they are not
   bool operator==(const SamplerOptions&) const = default;
 };
 
@@ -55,8 +56,14 @@ class Sampler {
   // Its number may be another's.
   void release(std::uint32_t recording);
 
-  // Samples that were taken since the last call, as perf records of the recording's layout. One thread.
-  std::vector<std::byte> fetch(std::uint32_t recording);
+  // Samples that were taken since the last call, as perf records of the recording's layout. Those that are
+  // added up come when their time is over, or at once with `all`: a record per sum, with its last sample's
+  // time and all their weight. One thread.
+  std::vector<std::byte> fetch(std::uint32_t recording, bool all = false);
+  // All sums of its samples up to then were fetched, kTimeMax where none are made.
+  TimeNs complete_until(std::uint32_t recording);
+  // For how long samples are added up, 0: of no event.
+  TimeNs adds_up() const;
   // Of this recording so far, summed over the CPUs.
   tailor_bpf_counts counts(std::uint32_t recording);
   // Becomes readable when the ring is filling up.
@@ -67,13 +74,17 @@ class Sampler {
     pid_t pid = 0;
     capture::RingLayout layout;
     std::vector<std::byte> records;
-    tailor_bpf_counts before = {};  // what the number's last user had counted
+    tailor_bpf_counts before = {};    // what the number's last user had counted
+    TimeNs fetched_until = kTimeMin;  // of what is added up
   };
 
   Sampler(os::Os& os, SamplerOptions options) : os_(os), options_(std::move(options)) {}
   Status load();
   Status open_events();
   void read_ring();
+  bool sums_are_due(bool all);
+  void read_sums();
+  void take_sums(int map);
   static int on_record(void* self, void* data, std::size_t size);
   tailor_bpf_counts raw_counts(std::uint32_t recording) const;
 
@@ -86,6 +97,9 @@ class Sampler {
   std::mutex mutex_;  // guards what follows
   std::map<std::uint32_t, Member> members_;
   ClockPair earlier_, now_;
+  std::size_t active_ = 0;  // which of the two maps samples are added up in
+  TimeNs sums_read_ = 0;    // up to then
+  ClockPair sums_began_;    // those that are being made
 };
 
 }  // namespace tailor::bpf

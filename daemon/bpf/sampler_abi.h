@@ -23,10 +23,17 @@
 #define TAILOR_BPF_TAG_R15 32u
 #define TAILOR_BPF_REGISTERED 64u /* it has an agent: without one no stack could tell anything */
 
+#define TAILOR_BPF_TAG_SLOT 128u /* in memory: `slot_offset` is set */
+
+/* All that an agent has said */
+#define TAILOR_BPF_AGENT \
+  (TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15 | TAILOR_BPF_TAG_SLOT)
+
 /* Value of the map of processes; the key is the process id (tgid) in the first pid namespace. */
 struct tailor_bpf_process {
   __u64 start; /* of a child found by the program: its start, ns of CLOCK_BOOTTIME; 0: added by the daemon */
   __u64 tag_key;
+  __s64 slot_offset; /* from fs base to the address of the thread's tag */
   __u32 recording;
   __u32 flags;
 };
@@ -41,6 +48,7 @@ struct tailor_bpf_page {
 /* Value of the map of recordings, per CPU. */
 struct tailor_bpf_counts {
   __u64 taken;
+  __u64 summed;     /* of these added up */
   __u64 stacks;     /* of these with their stack */
   __u64 lost;       /* no room in the ring, or its lock was held by what the sample interrupted */
   __u64 unfollowed; /* children there was no room for in the map of processes */
@@ -64,7 +72,30 @@ struct tailor_bpf_sample {
   __u8 compat; /* the user code is 32-bit */
   __u32 has_registers;
   __u64 registers[TAILOR_BPF_REGISTERS];
+  __u64 slot_tag; /* the word in the thread's memory slot, 0: none, or it cannot be read */
 };
+
+/* Samples that are added up: those of one thread at one instruction under one tag, in one mode. */
+struct tailor_bpf_sum_key {
+  __u32 recording;
+  __u32 pid, tid;
+  __u16 source;
+  __u8 kernel;        /* as in tailor_bpf_sample */
+  __u8 has_registers; /* the two below are known */
+  __u64 user_ip;
+  __u64 tag; /* the word where the process keeps its tags */
+};
+
+struct tailor_bpf_sum {
+  __u64 samples;
+  __u64 weight; /* their periods */
+  __u64 last;   /* CLOCK_MONOTONIC, ns, of one of the last */
+  __u64 ip;     /* of that one */
+  __u32 cpu;    /* of that one */
+  __u32 zero;
+};
+
+#define TAILOR_BPF_SUMS 32768 /* at a time; samples beyond are written one by one */
 
 /* One sample with its stack, from the stack pointer up. */
 struct tailor_bpf_stack_sample {

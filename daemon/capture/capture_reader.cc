@@ -74,6 +74,8 @@ Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, S
   }
   attached.sources = (*session)->sources();
   attached.notes = (*session)->notes();
+  attached.reads_slots = (*session)->reads_slots();
+  attached.adds_up = (*session)->adds_up();
   to_add_.push_back({attached.id, std::move(*session), replaces});
   wake();
   return attached;
@@ -82,6 +84,11 @@ Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, S
 void CaptureReader::remove(SessionId id) {
   std::lock_guard lock(mutex_);
   to_remove_.push_back(id);
+  wake();
+}
+
+void CaptureReader::hurry() {
+  hurried_ = true;
   wake();
 }
 
@@ -96,7 +103,11 @@ void CaptureReader::run() {
     bool last = stopping_;
     take_requests();
     TimeNs began = os_.now();
-    for (auto& [id, member] : members_) member.session->drain(sink_);
+    const bool hurried = hurried_.exchange(false);
+    for (auto& [id, member] : members_) {
+      if (hurried) member.session->hurry();
+      member.session->drain(sink_);
+    }
     tell_horizon();
     last_round_ = began;
     for (SessionId id : std::exchange(ended_, {})) end(id);
@@ -134,15 +145,16 @@ void CaptureReader::change_over(const NewMember& added) {
 // that. Sessions that are being attached record already and were not read yet.
 void CaptureReader::tell_horizon() {
   if (last_round_ == kTimeMin) return;
-  TimeNs horizon = last_round_;
+  TimeNs horizon = last_round_ - kPublishDelay;
+  for (const auto& [id, member] : members_) horizon = std::min(horizon, member.session->complete_until());
   {
     std::lock_guard lock(mutex_);
     for (auto& [id, since] : attaching_) {
-      if (!members_.contains(id)) horizon = std::min(horizon, since);
+      if (!members_.contains(id)) horizon = std::min(horizon, since - kPublishDelay);
     }
     std::erase_if(attaching_, [this](const auto& each) { return members_.contains(each.first); });
   }
-  sink_.on_round(horizon - kPublishDelay);
+  sink_.on_round(horizon);
 }
 
 void CaptureReader::admit(SessionId id, std::unique_ptr<Recording> session) {

@@ -31,6 +31,8 @@ struct Attached {
   SessionId id = 0;
   std::vector<Source> sources;
   std::vector<std::string> notes;  // see Recording::notes
+  bool reads_slots = false;        // see Recording::reads_slots
+  TimeNs adds_up = 0;              // see Recording::adds_up
 };
 
 class CaptureReader {
@@ -57,6 +59,8 @@ class CaptureReader {
   Result<Attached> replace(SessionId old, pid_t pid, const CaptureOptions& options);
   // Any thread. The recording is finished on the next round.
   void remove(SessionId id);
+  // Any thread. The next round reads everything, see Recording::hurry().
+  void hurry();
 
  private:
   struct Member {
@@ -88,7 +92,7 @@ class CaptureReader {
   std::chrono::milliseconds interval_;
   std::unique_ptr<os::Poller> poller_;
   UniqueFd wakeup_;
-  std::atomic<bool> stopping_ = false;
+  std::atomic<bool> stopping_ = false, hurried_ = false;
 
   std::mutex mutex_;  // guards what follows, up to the blank line
   std::vector<NewMember> to_add_;

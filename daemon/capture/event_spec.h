@@ -90,6 +90,7 @@ struct CaptureOptions {
   bool callchain = false;                  // user call chains by frame pointers
   std::uint16_t max_stack = 32;
   Stacks stacks = Stacks::kNone;
+  TimeNs aggregate = 0;  // samples are added up in the kernel for so long, 0: one record each; BPF only
   bool context_switches = false;
   bool exclude_kernel = false;
   bool large_pebs =

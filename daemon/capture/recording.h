@@ -20,6 +20,8 @@ namespace tailor::capture {
 // Where the bytes went; all counts are of records and add up over the recording's life.
 struct CaptureCounts {
   std::uint64_t bytes = 0;
+  std::uint64_t samples = 0;       // taken by a BPF program, those it had no room for not among them
+  std::uint64_t summed = 0;        // of these, added up in the kernel
   std::uint64_t lost = 0;          // for lack of room in a ring, as the kernel counts per event
   std::uint64_t lost_said = 0;     // of these, already told by LOST records in the rings
   std::uint64_t filtered = 0;      // of other processes, removed
@@ -37,12 +39,21 @@ class Recording {
   // Why these events and this means, then what had to be given up to be allowed at all ("without kernel
   // samples: ..."), for the profile.
   virtual const std::vector<std::string>& notes() const = 0;
+  // Whether its samples bring the tag of the thread's memory slot, where the process keeps its tags there.
+  virtual bool reads_slots() const { return false; }
+  // For how long samples are added up before they are drained, each sum under the time of its last sample. 0:
+  // they are not.
+  virtual TimeNs adds_up() const { return 0; }
   virtual std::size_t ring_count() const = 0;
   // Numbers the rings from `first`; before the first drain.
   virtual void number_rings(RingIndex first) = 0;
 
   // Reads every ring once. Layouts that are new or have changed go first.
   virtual void drain(ChunkSink& sink) = 0;
+  // What was taken up to then has been drained. kTimeMax: all that there was at the last drain.
+  virtual TimeNs complete_until() const { return kTimeMax; }
+  // The next drain reads everything, also what is still being added up.
+  virtual void hurry() {}
   // Ends the recording: events off, last drain, losses that no LOST record told yet are told by one, rings
   // closed. The recording is useless afterwards.
   virtual void finish(ChunkSink& sink) = 0;

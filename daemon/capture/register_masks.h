@@ -15,6 +15,10 @@ constexpr std::uint64_t register_bit(unsigned perf_register) {
 inline constexpr std::uint64_t kTagRegisters =
     register_bit(PERF_REG_X86_R13) | register_bit(PERF_REG_X86_R15);
 
+// The place of a tag that a BPF program read from the thread's memory slot. The kernel gives no value for
+// this register on x86-64, so a record with it is ours.
+inline constexpr unsigned kSlotPlace = PERF_REG_X86_FS;
+
 // The sixteen general ones and the instruction pointer. Segment registers and flags say nothing here, and CS
 // or SS would turn large PEBS off.
 inline constexpr std::uint64_t kGeneralRegisters =

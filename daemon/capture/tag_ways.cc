@@ -11,21 +11,21 @@ namespace {
 // arch/x86/kernel/perf_regs.c, since Linux 5.11): counters overflow in one, timers and software events do
 // not.
 constexpr std::array kRows = {
-    TagRow{Mechanism::kTimer, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved,
+    TagRow{Mechanism::kTimer, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved, false,
            "its interrupt can be masked"},
-    TagRow{Mechanism::kTimer, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved,
+    TagRow{Mechanism::kTimer, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved, true,
            "the program reads them itself"},
-    TagRow{Mechanism::kCounter, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp,
+    TagRow{Mechanism::kCounter, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp, false,
            "perf hides the saved registers in a non-maskable interrupt"},
-    TagRow{Mechanism::kCounter, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved,
+    TagRow{Mechanism::kCounter, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved, true,
            "the program reads them itself"},
-    TagRow{Mechanism::kSoftware, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved,
+    TagRow{Mechanism::kSoftware, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved, false,
            "the kernel counts it itself"},
-    TagRow{Mechanism::kSoftware, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved,
+    TagRow{Mechanism::kSoftware, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved, true,
            "the program reads them itself"},
-    TagRow{Mechanism::kPebs, SampledBy::kPerf, TagWay::kRecord, TagWay::kNotTaken,
+    TagRow{Mechanism::kPebs, SampledBy::kPerf, TagWay::kRecord, TagWay::kNotTaken, false,
            "many records per interrupt, in user mode only; a BPF program would see the last one"},
-    TagRow{Mechanism::kIbs, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp,
+    TagRow{Mechanism::kIbs, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp, false,
            "the registers are those of the interrupt, a little later"},
 };
 
@@ -67,8 +67,9 @@ bool bpf_sees_more(const EventSpec& event, bool exclude_kernel) {
 std::string describe(const EventSpec& event, SampledBy by, bool exclude_kernel) {
   const TagRow* row = find_tag_row(event.mechanism, by);
   if (row == nullptr) return {};
-  return fmt::format("{} by {}: tag from {}; in kernel mode {} ({})", event.name,
+  return fmt::format("{} by {}: tag from {}{}; in kernel mode {} ({})", event.name,
                      by == SampledBy::kBpf ? "BPF" : "perf", words(row->user),
+                     row->slot ? " or the thread's memory slot" : "",
                      exclude_kernel ? words(TagWay::kNotTaken) : words(row->kernel), row->why);
 }
 

@@ -21,6 +21,7 @@ struct TagRow {
   Mechanism mechanism;
   SampledBy by;  // kPerf or kBpf
   TagWay user, kernel;
+  bool slot;  // of a process that keeps its tags in memory, that of the thread is read at the sample's time
   const char* why;  // of what is special
 };
 

@@ -19,6 +19,8 @@ enum class TagRegister : std::uint8_t { kNone, kR13, kR15 };
 struct TagWord {
   std::uint64_t key = 0;
   TagRegister reg = TagRegister::kNone;
+  // Where, from fs base, a thread of the process keeps the address of its tag; 0: in no memory slot.
+  std::int64_t slot_offset = 0;
 
   // The check fits. Says nothing of the plan.
   bool fits(std::uint64_t value) const {

@@ -154,7 +154,8 @@ Json recording_json(const Profile& profile) {
           {"clock_error_ns", info.clock_error_ns},
           {"cpus", info.cpus},
           {"steal_ns", info.steal_ns},
-          {"own_cpu_ns", info.own_cpu_ns}};
+          {"own_cpu_ns", info.own_cpu_ns},
+          {"aggregated_ns", info.aggregated_ns}};
 }
 
 Json summary_json(const Profile& profile, const PlanReport& report) {

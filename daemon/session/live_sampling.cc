@@ -127,12 +127,15 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
   input_.on_known_process(known);
   if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
   notes_ = attached->notes;
+  recording_.aggregated_ns =
+      std::max(recording_.aggregated_ns, static_cast<std::uint64_t>(attached->adds_up));
   tell_recording(process.process);
   Sampled sampled;
   sampled.process = process.process;
   sampled.session = attached->id;
   sampled.options = options;
   sampled.large_pebs = uses_large_pebs(settled);
+  sampled.reads_slots = attached->reads_slots;
   sampled_.push_back(std::move(sampled));
   if (!is_registered(process.process) && !foreign_.contains(process.process)) {
     ForeignProcess foreign(os_, process.process);
@@ -155,17 +158,24 @@ bool LiveSession::is_registered(ProcessId process) {
 // "" if the process is sampled, else why not.
 std::string LiveSession::sample_registered(const registration::PeerConnected& event) {
   if (is_sampled(event.process)) return {};
-  if (event.hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) {
-    on_problem_(
-        {event.process,
-         "it keeps tags in memory slots, which no way of sampling here reads: shared code has no tag, and is "
-         "told by call stacks where they are sampled (docs/tags.md)"});
-  }
   Status sampled = sample(known_process(os_, event.process), options_.capture);
   if (sampled.ok()) return {};
   not_sampled_[event.process] = sampled.error().message;
   on_problem_({event.process, sampled.error().message});
   return sampled.error().message;
+}
+
+void LiveSession::tell_unread_slots(const registration::PeerConnected& event) {
+  if (event.hello.tag_strategy() != v1::TAGS_MEMORY_SLOT) return;
+  const auto sampled = std::ranges::find(sampled_, event.process, &Sampled::process);
+  if (sampled == sampled_.end()) return;
+  if (sampled->reads_slots && event.hello.tag_slot_offset() != 0) return;
+  const char* why = sampled->reads_slots ? "its agent does not say where" : "only a BPF program reads them";
+  on_problem_(
+      {event.process,
+       fmt::format("it keeps tags in memory slots, and {}: shared code has no tag, and is told by call "
+                   "stacks where they are sampled (docs/tags.md)",
+                   why)});
 }
 
 }  // namespace tailor::session

@@ -137,6 +137,7 @@ void LiveSession::flush() {
     requests_.push_back([this, &done] {
       const TimeNs now = os_.now();
       flushes_.push_back({now, now + kFlushPatience, [&done] { done.set_value(); }});
+      reader_->hurry();
     });
   }
   done.get_future().wait();
@@ -196,6 +197,7 @@ void LiveSession::OnConnected(const registration::PeerConnected& event) {
   opener_.tags(event.process.pid, unwind::tag_word(event.hello));
   v1::DaemonMessage answer;
   std::string denied = options_.sample_registered ? sample_registered(event) : std::string();
+  tell_unread_slots(event);
   answer.mutable_hello_ack()->set_daemon_version(kVersion);
   answer.mutable_hello_ack()->set_sampling(denied.empty());
   answer.mutable_hello_ack()->set_reason(denied);

@@ -103,6 +103,7 @@ class LiveSession : private registration::Sink {
     capture::SessionId session;
     capture::CaptureOptions options;  // as asked for
     bool large_pebs = false;          // as opened
+    bool reads_slots = false;         // of threads' memory, for tags
     bool on_request = false;
     bool detached = false;       // the process goes on
     TimeNs reopened = kTimeMin;  // since when it ends, to be sampled otherwise; kTimeMin: it does not
@@ -145,6 +146,7 @@ class LiveSession : private registration::Sink {
   bool is_sampled(ProcessId process) const;
   bool is_registered(ProcessId process);
   std::string sample_registered(const registration::PeerConnected& event);
+  void tell_unread_slots(const registration::PeerConnected& event);
   void tell_recording(ProcessId process);
 
   os::Os& os_;

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "daemon/attribute/attribute.h"
+#include "daemon/capture/register_masks.h"
 #include "daemon/session/totals.h"
 
 namespace tailor::session {
@@ -18,9 +19,10 @@ constexpr std::size_t kSamplesAtOnce = 512;
 
 const store::SampleRecord kBlank;
 
-// The perf number of the register that holds the tag of an agent, PERF_REG_X86_64_MAX: none does.
+// The perf number of the register in whose place the tag of an agent stands, PERF_REG_X86_64_MAX: none.
 unsigned tag_register(std::uint32_t strategy) {
   if (strategy == v1::TAGS_R15) return PERF_REG_X86_R15;
+  if (strategy == v1::TAGS_MEMORY_SLOT) return capture::kSlotPlace;
   return strategy == v1::TAGS_SWIFTSELF ? PERF_REG_X86_R13 : PERF_REG_X86_64_MAX;
 }
 

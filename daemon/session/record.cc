@@ -101,6 +101,7 @@ Result<capture::CaptureOptions> capture_options(const os::Os& os, const RecordOp
   capture.all_registers = options.memory;
   capture.sampled_by = options.sampled_by;
   capture.stacks = options.stacks;
+  capture.aggregate = options.aggregate;
   return capture;
 }
 
@@ -140,6 +141,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   live.agent_socket = directory->path() + "/agent.sock";
   live.agent_socket_mode = 0600;
   live.capture = std::move(*capture);
+  live.pipeline.max_lag += options.aggregate;
   live.command = joined(options.command);
   live.max_overhead = options.max_overhead;
   live.seed = options.seed;

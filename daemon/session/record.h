@@ -21,6 +21,7 @@ struct RecordOptions {
   std::vector<std::string> events = {"cpu-clock"};  // presets and names: daemon/capture/event_selection.h
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   capture::Stacks stacks = capture::Stacks::kAdaptive;
+  TimeNs aggregate = 0;     // see capture::CaptureOptions
   bool callchain = false;   // for engines that give no tags
   bool memory = false;      // registers too, for the operands of instructions
   double max_overhead = 0;  // share of the command's CPU time, 0: no bound

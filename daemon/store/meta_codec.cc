@@ -57,6 +57,7 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
   out.set_steal_ns(in.steal_ns);
   out.set_cpus(in.cpus);
   out.set_own_cpu_ns(in.own_cpu_ns);
+  out.set_aggregated_ns(in.aggregated_ns);
   for (const capture::Source& source : in.sources) {
     v1::SampleSource& o = *out.add_sources();
     o.set_index(source.index);
@@ -70,7 +71,7 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
 Result<RecordingInfo> decode(const v1::Recording& in) {
   RecordingInfo out{in.host(),           in.kernel(),   in.cpu(),  in.daemon_version(), in.command(),
                     in.wall_clock_ns(),  in.start(),    {},        in.capture_row(),    in.clock_source(),
-                    in.clock_error_ns(), in.steal_ns(), in.cpus(), in.own_cpu_ns()};
+                    in.clock_error_ns(), in.steal_ns(), in.cpus(), in.own_cpu_ns(),     in.aggregated_ns()};
   for (const v1::SampleSource& source : in.sources()) {
     if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
     if (source.unit() > static_cast<std::uint32_t>(capture::Unit::kEvents)) {

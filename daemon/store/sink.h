@@ -113,6 +113,8 @@ struct RecordingInfo {
   std::uint64_t steal_ns = 0;    // CPU time that the hypervisor gave to others since `start`, of all CPUs
   std::uint32_t cpus = 0;        // online, 0 unknown
   std::uint64_t own_cpu_ns = 0;  // CPU time of the recorder since `start`
+  std::uint64_t aggregated_ns =
+      0;  // samples were added up for so long, each sum has the time of its last; 0: none
 };
 
 // Calls come from one thread, in the order of the watermark; a plan or code object comes before the first

@@ -42,6 +42,17 @@ store::StoreOptions store_options(const Options& options) {
   return store;
 }
 
+TimeNs aggregate_ns(const Options& options) {
+  return static_cast<TimeNs>(options.aggregate * 1e9);
+}
+
+// Sums come late by as much as they are added up.
+session::PipelineOptions pipeline_options(const Options& options) {
+  session::PipelineOptions pipeline;
+  pipeline.max_lag += aggregate_ns(options);
+  return pipeline;
+}
+
 session::LiveOptions live_options(const Options& options, session::Input* journal) {
   session::LiveOptions live;
   live.agent_socket = options.agent_socket;
@@ -50,6 +61,8 @@ session::LiveOptions live_options(const Options& options, session::Input* journa
   live.capture.all_registers = options.memory;
   live.capture.sampled_by = options.sampled_by;
   live.capture.stacks = options.stacks;
+  live.capture.aggregate = aggregate_ns(options);
+  live.pipeline = pipeline_options(options);
   live.sample_registered = true;
   live.max_overhead = options.max_overhead;
   live.seed = std::random_device{}();
@@ -98,7 +111,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   if (!store.ok()) return store.error();
   daemon->store_ = std::move(*store);
   if (!options.journal.empty()) {
-    auto journal = journal::JournalWriter::create(options.journal, {});
+    auto journal = journal::JournalWriter::create(options.journal, pipeline_options(options));
     if (!journal.ok()) return journal.error();
     daemon->journal_ = std::move(*journal);
   }
@@ -213,6 +226,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   capture.callchain = options_.callchain;
   capture.sampled_by = options_.sampled_by;
   capture.stacks = options_.stacks;
+  capture.aggregate = aggregate_ns(options_);
   auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture);
   if (!known.ok()) return known.error();
   store::set_process(*out.mutable_process(), *process);

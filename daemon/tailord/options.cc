@@ -34,10 +34,19 @@ Parsed parse(int argc, char** argv) {
          "(default; unknown code without a tag; without BPF every one of a timer up to 5 kHz), none or "
          "always")
       ->transform(CLI::CheckedTransformer(capture::kStacksNames, CLI::ignore_case));
+  auto* aggregate =
+      app.add_option(
+             "--aggregate", o.aggregate,
+             "Add samples up in the kernel for so many seconds, by thread, instruction and tag: less data "
+             "and "
+             "work, but times and executions are known to that only (needs BPF, else one record each)")
+          ->check(CLI::Range(0.1, 60.0));
   app.add_flag("--memory", o.memory,
-               "Also record registers, from which the data addresses of instructions are computed");
+               "Also record registers, from which the data addresses of instructions are computed")
+      ->excludes(aggregate);
   app.add_flag("--callchain", o.callchain,
-               "Also record user call chains, for engines without tags (costs more)");
+               "Also record user call chains, for engines without tags (costs more)")
+      ->excludes(aggregate);
   app.add_option_function<std::string>(
          "--max-overhead",
          [&o](const std::string& text) { o.max_overhead = *session::parse_percentage(text); },
@@ -45,7 +54,8 @@ Parsed parse(int argc, char** argv) {
       ->check([](const std::string& text) {
         auto share = session::parse_percentage(text);
         return share.ok() ? std::string() : share.error().message;
-      });
+      })
+      ->excludes(aggregate);
   app.add_option("--journal", o.journal, "Keep every input in this file, for `tailor replay`");
   app.add_option("--keep-megabytes", o.keep_megabytes, "Oldest profiles go beyond this size, 0: never")
       ->capture_default_str();

@@ -15,6 +15,7 @@ struct Options {
   bool callchain = false;
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   capture::Stacks stacks = capture::Stacks::kAdaptive;
+  double aggregate = 0;     // seconds, 0: one record per sample
   bool memory = false;      // registers too, for the operands of instructions
   double max_overhead = 0;  // share of a target's CPU time, 0: no bound
   std::string journal;      // empty: none

@@ -92,6 +92,7 @@ TagWord tag_word(const v1::Hello& hello) {
   TagWord tags{hello.tag_key(), TagRegister::kNone};
   if (hello.tag_strategy() == v1::TAGS_R15) tags.reg = TagRegister::kR15;
   if (hello.tag_strategy() == v1::TAGS_SWIFTSELF) tags.reg = TagRegister::kR13;
+  if (hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) tags.slot_offset = hello.tag_slot_offset();
   return tags;
 }
 

@@ -32,7 +32,7 @@ class StackEnricher {
   // With `keep_registers` the registers of samples with stacks stay, which operand decoding needs; else only
   // those where tags may live.
   StackEnricher(os::Os& os, bool keep_registers)
-      : os_(os), kept_(keep_registers ? capture::kGeneralRegisters : kTagAndIp) {}
+      : os_(os), kept_(kTagAndIp | (keep_registers ? capture::kGeneralRegisters : 0)) {}
 
   // What agents say.
   void connected(const registration::PeerConnected& event);
@@ -58,7 +58,8 @@ class StackEnricher {
   void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,
               std::vector<std::byte>& out);
 
-  static constexpr std::uint64_t kTagAndIp = capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP);
+  static constexpr std::uint64_t kTagAndIp = capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP) |
+                                             capture::register_bit(capture::kSlotPlace);
   os::Os& os_;
   std::uint64_t kept_;  // registers
   FileTables files_;

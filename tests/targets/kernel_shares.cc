@@ -1,16 +1,19 @@
 // An engine whose time is spent in the kernel, for tests that need the truth about kernel-mode samples: code
 // that is not generated reads from /dev/zero and touches new pages, N times under the tag of task 1 (operator
-// 1) and 3 N times under the tag of task 3 (operator 2). Only the tag register says on whose behalf.
+// 1) and 3 N times under the tag of task 3 (operator 2). Only the tag says on whose behalf: in r15, or in the
+// thread's memory slot.
 //
-//   kernel_shares EXECUTIONS READS [untagged]
+//   kernel_shares EXECUTIONS READS [untagged|slot]
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <tailor/agent.h>
+#include <tailor/tag_scope.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 #include "tests/support/known_engine.h"
 
@@ -42,22 +45,31 @@ void read_under_tag(int fd, void* buffer, std::uint64_t reads, std::uint64_t tag
       : "r15", "rax", "rdi", "rsi", "rdx", "rcx", "r11", "memory", "cc");
 }
 
+// The same with the tag in the thread's memory slot.
+void read_under_slot(int fd, void* buffer, std::uint64_t reads, std::uint64_t tag) {
+  tailor::TagScope scope(TAILOR_TAGS_MEMORY_SLOT, tag);
+  read_under_tag(fd, buffer, reads, 0);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
-  const bool tagged = argc == 3;
+  const std::string_view how = argc > 3 ? argv[3] : "";
+  const bool tagged = how != "untagged";
+  const auto read_tagged = how == "slot" ? read_under_slot : read_under_tag;
   const int executions = std::atoi(argv[1]);
   const std::uint64_t reads = std::strtoull(argv[2], nullptr, 10);
-  const tailor_plan_ids plan = tailor::test::start_known_engine("kernel_shares");
+  const tailor_plan_ids plan = tailor::test::start_known_engine(
+      "kernel_shares", how == "slot" ? TAILOR_TAGS_MEMORY_SLOT : TAILOR_TAGS_R15);
   const int zero = ::open("/dev/zero", O_RDONLY);
   void* buffer = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (zero < 0 || buffer == MAP_FAILED) return 1;
   for (int i = 0; i < executions; ++i) {
     const std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
     tailor_mark_execution_begin(execution, plan.id);
-    read_under_tag(zero, buffer, reads, tagged ? tailor_tag(&plan, 1, 1) : 0);
-    read_under_tag(zero, buffer, 3 * reads, tagged ? tailor_tag(&plan, 2, 3) : 0);
+    read_tagged(zero, buffer, reads, tagged ? tailor_tag(&plan, 1, 1) : 0);
+    read_tagged(zero, buffer, 3 * reads, tagged ? tailor_tag(&plan, 2, 3) : 0);
     tailor_mark_execution_end(execution);
     tailor_execution_end(execution, 0, nullptr);
   }

@@ -84,22 +84,36 @@ void add_record(CLI::App& app, Action& action) {
           "(default; unknown code without a tag; without BPF every one of a timer up to 5 kHz), none or "
           "always")
       ->transform(CLI::CheckedTransformer(capture::kStacksNames, CLI::ignore_case));
+  auto* aggregate =
+      command
+          .add_option_function<double>(
+              "--aggregate",
+              [options](double seconds) { options->record.aggregate = static_cast<TimeNs>(seconds * 1e9); },
+              "Add samples up in the kernel for so many seconds, by thread, instruction and tag: less data "
+              "and work, "
+              "but times and executions are known to that only (needs BPF, else one record each)")
+          ->check(CLI::Range(0.1, 60.0));
+  auto* overhead = command
+                       .add_option_function<std::string>(
+                           "--max-overhead",
+                           [options](const std::string& text) {
+                             options->record.max_overhead = *session::parse_percentage(text);
+                             options->record.seed = std::random_device{}();
+                           },
+                           "Sample less often if samples cost the command more of its CPU time: 1%")
+                       ->check([](const std::string& text) {
+                         auto share = session::parse_percentage(text);
+                         return share.ok() ? std::string() : share.error().message;
+                       });
+  overhead->excludes(aggregate);
   command
-      .add_option_function<std::string>(
-          "--max-overhead",
-          [options](const std::string& text) {
-            options->record.max_overhead = *session::parse_percentage(text);
-            options->record.seed = std::random_device{}();
-          },
-          "Sample less often if samples cost the command more of its CPU time: 1%")
-      ->check([](const std::string& text) {
-        auto share = session::parse_percentage(text);
-        return share.ok() ? std::string() : share.error().message;
-      });
-  command.add_flag("--callchain", options->record.callchain,
-                   "Call stacks too, for engines without tags (costs more)");
-  command.add_flag("--memory", options->record.memory,
-                   "Registers too, from which the data addresses of instructions are computed");
+      .add_flag("--callchain", options->record.callchain,
+                "Call stacks too, for engines without tags (costs more)")
+      ->excludes(aggregate);
+  command
+      .add_flag("--memory", options->record.memory,
+                "Registers too, from which the data addresses of instructions are computed")
+      ->excludes(aggregate);
   command.add_option("--journal", options->record.journal,
                      "Keep every input in this file, for `tailor replay`");
   command.add_option("-p,--pid", options->pid, "A running process, through the daemon")

@@ -239,6 +239,13 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
     facts += fmt::format(" {} activity records were lost.", grouped(report.log_records_lost));
   }
   const store::RecordingInfo& info = profile.recording();
+  if (info.aggregated_ns > 0) {
+    facts += fmt::format(
+        " Samples were added up for {}: only to that is known when they were taken, and in which execution; "
+        "a sum "
+        "counts as one sample in numbers and intervals.",
+        duration(static_cast<double>(info.aggregated_ns)));
+  }
   if (!info.clock_source.empty()) {
     facts += fmt::format(" Clock: {} {}{}.", escape_line(info.clock_source, terminal.ascii),
                          terminal.plus_minus(), duration(static_cast<double>(info.clock_error_ns)));

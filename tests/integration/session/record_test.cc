@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -35,6 +36,7 @@ class RecordTest : public testing::Test {
     options.events = events;
     options.sampled_by = sampled_by;
     options.stacks = stacks;
+    options.aggregate = aggregate;
     auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
       skipped = outcome.error().message;
@@ -61,6 +63,7 @@ class RecordTest : public testing::Test {
   std::vector<std::string> events = {"cpu-clock"};
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   capture::Stacks stacks = capture::Stacks::kNone;
+  TimeNs aggregate = 0;
   test::CollectingSink profile;
 };
 
@@ -125,6 +128,45 @@ TEST_P(RecordBy, ReplaysToTheSameBytes) {
   EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
 }
 
+// Shares by task of all samples in executions.
+std::map<int, double> shares_of(const std::vector<store::SampleRecord>& samples) {
+  std::map<int, double> shares;
+  double inside = 0;
+  for (const auto& sample : samples) {
+    if (sample.attribution.execution == 0) continue;
+    shares[task_of(sample)] += static_cast<double>(sample.weight);
+    inside += static_cast<double>(sample.weight);
+  }
+  for (auto& [task, share] : shares) share /= inside;
+  return shares;
+}
+
+TEST_F(RecordTest, SumsGiveTheSharesOfSingleSamplesAndReplay) {
+  sampled_by = capture::SampledBy::kBpf;
+  stacks = capture::Stacks::kAdaptive;
+  aggregate = 300'000'000;
+  const std::string journal = directory + "/journal";
+  const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"}, journal);
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  auto shares = shares_of(profile.samples);
+  EXPECT_NEAR(shares[1], 1.0 / 8, 0.03);
+  EXPECT_NEAR(shares[2], 3.0 / 8, 0.03);
+  EXPECT_NEAR(shares[3], 4.0 / 8, 0.03);
+  EXPECT_GE(shares[1] + shares[2] + shares[3], 0.98);
+  double weight = 0;
+  for (const auto& sample : profile.samples) weight += static_cast<double>(sample.weight);
+  const double samples = weight / static_cast<double>(profile.recording.sources.front().period);
+  EXPECT_GT(samples, 500);
+  EXPECT_LT(static_cast<double>(profile.samples.size()), samples / 2) << "they are added up";
+  EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +
+                                        outcome.total.filtered + outcome.total.late);
+  EXPECT_EQ(outcome.total.late + outcome.total.lost_ring, 0u);
+  EXPECT_EQ(profile.recording.aggregated_ns, static_cast<std::uint64_t>(aggregate));
+  auto report = journal::replay_file(journal, directory + "/again.tailor");
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+}
+
 // Of the samples in kernel mode: weight by task, and that of all.
 struct KernelShares {
   std::map<int, double> of_task;
@@ -160,6 +202,37 @@ TEST_P(RecordBy, KernelTimeWithoutATagIsNobodys) {
   KernelShares shares = kernel_shares(profile.samples);
   EXPECT_GT(shares.all, 100e6);
   EXPECT_EQ(shares.of_task[1] + shares.of_task[3], 0);
+}
+
+// A tag in memory is read by whoever is there at the moment of the sample: the BPF program.
+TEST_P(RecordBy, ATagInAMemorySlotIsReadByBpfAlone) {
+  const RecordOutcome outcome = run({std::string(TARGETS) + "/kernel_shares", "20", "100", "slot"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  KernelShares shares = kernel_shares(profile.samples);
+  EXPECT_GT(shares.all, 200e6);
+  const bool said = std::ranges::any_of(outcome.problems, [](const Problem& problem) {
+    return problem.text.find("it keeps tags in memory slots, and only a BPF program reads them") !=
+           std::string::npos;
+  });
+  if (sampled_by == capture::SampledBy::kBpf) {
+    EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99);
+    EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
+    EXPECT_FALSE(said);
+  } else {
+    EXPECT_EQ(shares.of_task[1] + shares.of_task[3], 0);
+    EXPECT_TRUE(said);
+  }
+}
+
+// Software events: page faults, which the kernel takes while it copies into pages it had given up.
+TEST_P(RecordBy, FaultsGoToTheTaskThatCausedThem) {
+  events = {"page-faults"};
+  run({std::string(TARGETS) + "/kernel_shares", "5", "20"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  KernelShares shares = kernel_shares(profile.samples);
+  EXPECT_GT(shares.all, 5000) << "faults";
+  EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99);
+  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.02);
 }
 
 // Time of samples in executions by task, and how much of it is known by a tag that was put aside.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/capture/record_decoder.h"
+#include "daemon/capture/register_masks.h"
 
 namespace tailor::bpf {
 namespace {
@@ -29,6 +30,7 @@ tailor_bpf_sample sample_of(std::uint16_t source, bool kernel) {
   sample.source = source;
   sample.kernel = kernel;
   sample.has_registers = 1;
+  sample.slot_tag = 0x5107;
   for (unsigned i = 0; i < TAILOR_BPF_REGISTERS; ++i) sample.registers[i] = 0x1000 + i;
   return sample;
 }
@@ -62,6 +64,7 @@ TEST(SampleEncoder, IsDecodedAsPerfsOwn) {
     EXPECT_EQ(user.ip, 0x401000u);
     EXPECT_EQ(batch.reg(user, PERF_REG_X86_R15), 0x1000u + 16);
     EXPECT_EQ(batch.reg(user, PERF_REG_X86_SP).has_value(), all_registers);
+    EXPECT_EQ(batch.reg(user, capture::kSlotPlace), 0x5107u);
     const capture::Event& kernel = batch.events[1];
     EXPECT_EQ(kernel.mode, capture::Mode::kKernel);
     EXPECT_EQ(kernel.source, 1);

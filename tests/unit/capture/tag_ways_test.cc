@@ -10,16 +10,17 @@ struct Expected {
   Mechanism mechanism;
   SampledBy by;
   TagWay user, kernel;
+  bool slot;
 };
 constexpr Expected kExpected[] = {
-    {Mechanism::kTimer, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved},
-    {Mechanism::kTimer, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved},
-    {Mechanism::kCounter, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp},
-    {Mechanism::kCounter, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved},
-    {Mechanism::kSoftware, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved},
-    {Mechanism::kSoftware, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved},
-    {Mechanism::kPebs, SampledBy::kPerf, TagWay::kRecord, TagWay::kNotTaken},
-    {Mechanism::kIbs, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp},
+    {Mechanism::kTimer, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved, false},
+    {Mechanism::kTimer, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved, true},
+    {Mechanism::kCounter, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp, false},
+    {Mechanism::kCounter, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved, true},
+    {Mechanism::kSoftware, SampledBy::kPerf, TagWay::kRegister, TagWay::kSaved, false},
+    {Mechanism::kSoftware, SampledBy::kBpf, TagWay::kRegister, TagWay::kSaved, true},
+    {Mechanism::kPebs, SampledBy::kPerf, TagWay::kRecord, TagWay::kNotTaken, false},
+    {Mechanism::kIbs, SampledBy::kPerf, TagWay::kRegister, TagWay::kUserIp, false},
 };
 
 TEST(TagWays, EveryRowAndNoOther) {
@@ -29,6 +30,7 @@ TEST(TagWays, EveryRowAndNoOther) {
     ASSERT_NE(row, nullptr);
     EXPECT_EQ(row->user, expected.user);
     EXPECT_EQ(row->kernel, expected.kernel);
+    EXPECT_EQ(row->slot, expected.slot);
   }
   EXPECT_EQ(find_tag_row(Mechanism::kPebs, SampledBy::kBpf), nullptr);
   EXPECT_EQ(find_tag_row(Mechanism::kIbs, SampledBy::kBpf), nullptr);
@@ -52,7 +54,9 @@ TEST(TagWays, ARecordingCanSayItsRow) {
       describe(event, SampledBy::kPerf, false),
       "cycles by perf: tag from the register; in kernel mode hidden: the user IP only (perf hides the saved "
       "registers in a non-maskable interrupt)");
-  EXPECT_NE(describe(event, SampledBy::kBpf, true).find("in kernel mode not sampled"), std::string::npos);
+  EXPECT_NE(describe(event, SampledBy::kBpf, true)
+                .find("the register or the thread's memory slot; in kernel mode not sampled"),
+            std::string::npos);
 }
 
 }  // namespace

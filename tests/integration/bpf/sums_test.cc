@@ -1,0 +1,85 @@
+// Samples that are added up in the kernel: none is lost, none is counted twice, none is late.
+#include <gtest/gtest.h>
+
+#include "daemon/bpf/opener.h"
+#include "daemon/capture/capture_reader.h"
+#include "tests/support/child_process.h"
+#include "tests/support/chunk_collector.h"
+
+namespace tailor::bpf {
+namespace {
+
+constexpr TimeNs kAggregate = 100'000'000;
+
+struct Taken {
+  std::string denied;
+  std::uint64_t weight = 0, records = 0, period = 0;
+  capture::CaptureCounts counts;
+  std::uint64_t late = 0;
+};
+
+// Two busy threads for a second.
+Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
+  Taken taken;
+  test::ChildProcess child({std::string(TAILOR_TARGETS) + "/busy_threads", "2", "1000"});
+  test::ChunkCollector sink;
+  Opener opener;
+  capture::CaptureReader reader(
+      os::real(), sink,
+      [&](capture::SessionId, const capture::CaptureCounts& counts) { taken.counts = counts; },
+      [&](os::Os& os, pid_t pid, const capture::CaptureOptions& options) {
+        return opener.open(os, pid, options);
+      });
+  EXPECT_TRUE(reader.start().ok());
+  capture::CaptureOptions options;
+  options.sampled_by = by;
+  options.events = {capture::cpu_clock(4000)};
+  options.aggregate = aggregate;
+  auto attached = reader.attach(child.pid(), options);
+  if (!attached) {
+    taken.denied = attached.error().message;
+    return taken;
+  }
+  taken.period = attached->sources.front().period;
+  child.read_all();
+  child.wait();
+  reader.stop();
+  sink.settle();
+  taken.late = sink.late.events.size();
+  for (const capture::Event& event : sink.events.events) {
+    if (event.kind != capture::Kind::kSample) continue;
+    taken.weight += event.weight;
+    ++taken.records;
+  }
+  return taken;
+}
+
+TEST(Sums, EverySampleIsInOneSum) {
+  const Taken taken = take(kAggregate);
+  if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
+  EXPECT_GT(taken.counts.samples, 2000u);
+  EXPECT_EQ(taken.weight, taken.counts.samples * taken.period);
+  EXPECT_EQ(taken.counts.summed, taken.counts.samples);
+  EXPECT_LT(taken.records, taken.counts.samples / 2) << "they are added up";
+  EXPECT_EQ(taken.late, 0u);
+  EXPECT_EQ(taken.counts.lost, 0u);
+}
+
+// The broken twin: without sums there is a record per sample.
+TEST(Sums, WithoutThemThereIsARecordPerSample) {
+  const Taken taken = take(0);
+  if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
+  EXPECT_EQ(taken.counts.summed, 0u);
+  EXPECT_EQ(taken.records, taken.counts.samples);
+  EXPECT_EQ(taken.weight, taken.counts.samples * taken.period);
+}
+
+TEST(Sums, PerfTakesARecordPerSample) {
+  const Taken taken = take(kAggregate, capture::SampledBy::kPerf);
+  if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
+  EXPECT_EQ(taken.weight, taken.records * taken.period);
+  EXPECT_GT(taken.records, 2000u);
+}
+
+}  // namespace
+}  // namespace tailor::bpf
