@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 #include "compiler/tagging/lowering_step.h"
 
 namespace tailor::tagging {
@@ -55,6 +58,39 @@ TEST(LoweringStep, FusedOperatorsKeepTheirTasks) {
   EXPECT_THAT(plan.Owners(1, build), ElementsAre(join));
   EXPECT_THAT(plan.Owners(1, read), ElementsAre(scan));
   EXPECT_THAT(plan.Owners(1, probe), ElementsAre(join));
+}
+
+// A dataflow program over a cluster: five levels, a step between each two. Components bring their attributes
+// along, and what is emitted under two owners descends from both, on every level above.
+TEST(LoweringStep, StepsOfAnyNumberOfLevelsCarryAttributesAndSets) {
+  const std::vector<std::string> names = {"program", "operator", "task", "ir", "vector"};
+  DictionaryBuilder plan("p", names);
+  const ComponentId loop = plan.Add(0, {.name = "loop", .attributes = {{"most_iterations", 100.0}}});
+  const ComponentId output = plan.Add(0, {.name = "output"});
+  std::vector<std::vector<ComponentId>> active = {{loop, output}};
+  for (LevelIndex lower = 1; lower < names.size(); ++lower) {
+    LoweringStep step(plan, lower - 1, lower);
+    const ComponentId own = [&] {
+      auto scope = step.tracker().Enter(active.back().front());
+      return step.Emit({.name = names[lower], .attributes = {{"of", "one"}}});
+    }();
+    auto scope = step.tracker().Enter(active.back());
+    const ComponentId fused = step.Emit({.name = names[lower] + " of both", .attributes = {{"owners", 2.0}}});
+    active.push_back({own, fused});
+  }
+  const v1::Plan out = plan.Build({});
+  ASSERT_EQ(out.levels_size(), 5);
+  EXPECT_EQ(out.levels(0).components(0).attributes(0).number(), 100.0);
+  for (LevelIndex level = 1; level < names.size(); ++level) {
+    const v1::Level& written = out.levels(static_cast<int>(level));
+    EXPECT_EQ(written.components(0).attributes(0).key(), "of") << level;
+    EXPECT_EQ(written.components(0).attributes(0).text(), "one") << level;
+    EXPECT_EQ(written.components(1).attributes(0).number(), 2.0) << level;
+    EXPECT_THAT(plan.OwnersAt(level, active[level][0], 0), ElementsAre(loop)) << level;
+    EXPECT_THAT(plan.OwnersAt(level, active[level][1], 0), ElementsAre(loop, output)) << level;
+    EXPECT_THAT(plan.Owners(level, active[level][1]),
+                ElementsAre(active[level - 1][0], active[level - 1][1]));
+  }
 }
 
 }  // namespace
