@@ -1,23 +1,22 @@
 #include "daemon/attribute/attribute.h"
 
+#include <array>
+
 #include "daemon/capture/tag_word.h"
 #include "tailor/tag.h"
 
 namespace tailor::attribute {
 namespace {
 
-using capture::Event;
 using capture::Mode;
 using process::CodeState;
 using process::PlanState;
 using process::ProcessState;
 using process::ThreadContext;
 
-constexpr Attribution kBlank;
-
 // What is found out about one sample, rule by rule.
 struct Case {
-  const Event& sample;
+  const Evidence& sample;
   const ProcessState& process;
   const ThreadContext& context;
   Attribution& word;
@@ -25,27 +24,23 @@ struct Case {
   bool in_kernel() const { return sample.mode != Mode::kUser; }
 };
 
-std::uint64_t user_address(const Event& sample) {
+std::uint64_t user_address(const Evidence& sample) {
   return sample.mode == Mode::kUser ? sample.ip : sample.user_ip;
 }
 
-Quality quality_of(v1::RowFlag flag) {
-  switch (flag) {
-    case v1::ROW_EXACT:
-      return Quality::kExact;
-    case v1::ROW_INFERRED:
-      return Quality::kInferred;
-    case v1::ROW_SHARED:
-      return Quality::kShared;
-    case v1::ROW_PROLOGUE:
-      return Quality::kPrologue;
-    default:
-      return Quality::kUnmapped;
-  }
-}
+// By flag. A table, because the flags of samples are as good as random, and jumps by them are guessed wrong.
+constexpr std::array<Quality, v1::RowFlag_ARRAYSIZE> kQualities = [] {
+  std::array<Quality, v1::RowFlag_ARRAYSIZE> of{};
+  of.fill(Quality::kUnmapped);
+  of[v1::ROW_EXACT] = Quality::kExact;
+  of[v1::ROW_INFERRED] = Quality::kInferred;
+  of[v1::ROW_SHARED] = Quality::kShared;
+  of[v1::ROW_PROLOGUE] = Quality::kPrologue;
+  return of;
+}();
 
 // Rules 1, 3 and 4: an address in registered code that belongs to a plan.
-bool by_code(Case& c, std::uint64_t address, How how) {
+[[gnu::always_inline]] inline bool by_code(Case& c, std::uint64_t address, How how) {
   if (address == 0) return false;
   const CodeState* code = c.process.code_at(address, c.sample.time);
   if (code == nullptr) return false;
@@ -56,7 +51,7 @@ bool by_code(Case& c, std::uint64_t address, How how) {
   c.word.plan = code->plan;
   c.word.level = code->level;
   c.word.link = row == nullptr ? 0 : row->link;
-  c.word.quality = row == nullptr ? Quality::kUnmapped : quality_of(row->flag);
+  c.word.quality = row == nullptr ? Quality::kUnmapped : kQualities[row->flag];
   c.word.how = how;
   return true;
 }
@@ -89,7 +84,7 @@ bool by_tag(Case& c, How how) {
 }
 
 // Which word rules 2 and 3 give.
-How how_by_tag(const Event& sample) {
+How how_by_tag(const Evidence& sample) {
   switch (static_cast<capture::TagFrom>(sample.tag_from)) {
     case capture::TagFrom::kUnwound:
       return How::kTagUnwound;
@@ -132,6 +127,12 @@ Reason reason_for(const Case& c) {
   return c.sample.ip == 0 && !c.sample.has_tag ? Reason::kNoRegisters : Reason::kUnknownUserCode;
 }
 
+// All rules but the first. Apart, so that the way of most samples stays short.
+[[gnu::noinline]] void by_others(Case& c, std::span<const std::uint64_t> chain) {
+  const bool found = by_tag(c, how_by_tag(c.sample)) || by_callchain(c, chain) || by_component(c);
+  c.word.reason = found ? Reason::kNone : reason_for(c);
+}
+
 // The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
 // the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution.
 void join_execution(Case& c) {
@@ -143,9 +144,8 @@ void join_execution(Case& c) {
 
 }  // namespace
 
-void attribute(const Event& sample, std::span<const std::uint64_t> chain, const ProcessState* process,
+void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState* process,
                Attribution& word) {
-  word = kBlank;
   if (process == nullptr) {
     word.kernel = sample.mode != Mode::kUser;
     word.reason = Reason::kNotRegistered;
@@ -154,10 +154,7 @@ void attribute(const Event& sample, std::span<const std::uint64_t> chain, const 
   const ThreadContext context = process->context_at(sample.tid, sample.time);
   Case c{sample, *process, context, word};
   c.word.kernel = c.in_kernel();
-  const bool kernel = c.in_kernel();
-  const bool found = by_code(c, user_address(sample), kernel ? How::kKernelCode : How::kCode) ||
-                     by_tag(c, how_by_tag(sample)) || by_callchain(c, chain) || by_component(c);
-  c.word.reason = found ? Reason::kNone : reason_for(c);
+  if (!by_code(c, user_address(sample), c.in_kernel() ? How::kKernelCode : How::kCode)) by_others(c, chain);
   join_execution(c);
 }
 

@@ -13,11 +13,6 @@
 
 namespace tailor::capture {
 
-// By how much the offsets of events change when their batch's words and text are put behind another's.
-struct Offsets {
-  std::uint32_t words = 0, text = 0;
-};
-
 // Offsets of an event are valid in its own batch only; append() rewrites them.
 struct Batch {
   std::vector<Event> events;
@@ -33,12 +28,12 @@ struct Batch {
     text.clear();
   }
 
-  // The words an event's kind speaks of: for a sample its user call chain, innermost first.
   // Kernel addresses, innermost first, where the event has them.
   std::span<const std::uint64_t> kernel_chain(const Event& event) const {
     if (event.kernel_chain_size == 0) return {};
     return {words.data() + event.chain_offset - event.kernel_chain_size, event.kernel_chain_size};
   }
+  // The words an event's kind speaks of: for a sample its user call chain, innermost first.
   std::span<const std::uint64_t> chain(const Event& event) const {
     return std::span(words).subspan(event.chain_offset, event.chain_size);
   }
@@ -52,20 +47,6 @@ struct Batch {
     if (perf_register >= 32 || !(event.regs_mask >> perf_register & 1)) return std::nullopt;
     std::uint32_t below = event.regs_mask & ((std::uint32_t{1} << perf_register) - 1);
     return words[event.regs_offset + static_cast<unsigned>(std::popcount(below))];
-  }
-
-  // Puts all words and text of another batch behind ours, for events that follow by append_shifted().
-  Offsets take_parts(const Batch& from) {
-    Offsets shift{static_cast<std::uint32_t>(words.size()), static_cast<std::uint32_t>(text.size())};
-    words.insert(words.end(), from.words.begin(), from.words.end());
-    text += from.text;
-    return shift;
-  }
-  void append_shifted(const Event& event, Offsets shift) {
-    Event& copy = events.emplace_back(event);
-    copy.chain_offset += shift.words;
-    copy.regs_offset += shift.words;
-    copy.text_offset += shift.text;
   }
 
   // Copies an event of another batch with everything it refers to.

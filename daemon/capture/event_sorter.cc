@@ -12,26 +12,38 @@ constexpr std::size_t kSpareBatches = 64;
 
 }  // namespace
 
-void EventSorter::add(Batch&& batch, Batch& late) {
-  counts_.received += batch.events.size();
-  if (batch.events.empty()) return;
-  const std::uint32_t number = hold(std::move(batch));
+void EventSorter::add(Intake&& intake, Batch& late) {
+  counts_.received += intake.order.size();
+  if (intake.order.empty()) {
+    intake.clear();
+    return;
+  }
+  const std::uint32_t number = hold(std::move(intake));
   Held& held = held_[number];
-  for (std::uint32_t i = 0; i < held.batch.events.size(); ++i) {
-    const Event& event = held.batch.events[i];
-    if (event.time < watermark_) {
-      ++counts_.late;
-      late.append(held.batch, event);
-      --held.left;
-    } else {
-      fresh_.push_back({event.time, number, i});
+  auto next = intake.order.begin();
+  // What is in order behind all that waits, as a ring's chunk nearly always is, needs no sorting.
+  if (fresh_.empty()) {
+    TimeNs last = first_ < keys_.size() ? keys_.back().time : watermark_;
+    for (; next != intake.order.end() && next->time >= last; ++next) {
+      last = next->time;
+      keys_.push_back({next->time, number, next->at});
     }
   }
+  for (; next != intake.order.end(); ++next) {
+    if (next->time < watermark_) {
+      ++counts_.late;
+      late.append(held.batch, held.event(*next));
+      --held.left;
+    } else {
+      fresh_.push_back({next->time, number, next->at});
+    }
+  }
+  intake.order.clear();
   if (held.left == 0) release(number);
 }
 
-// Swaps, so that memory goes round.
-std::uint32_t EventSorter::hold(Batch&& batch) {
+// Takes all but the order. Swaps, so that memory goes round.
+std::uint32_t EventSorter::hold(Intake&& intake) {
   std::uint32_t number;
   if (free_.empty()) {
     number = static_cast<std::uint32_t>(held_.size());
@@ -40,19 +52,22 @@ std::uint32_t EventSorter::hold(Batch&& batch) {
     number = free_.back();
     free_.pop_back();
   }
-  std::swap(held_[number].batch, batch);
-  held_[number].left = held_[number].batch.events.size();
-  held_events_ += held_[number].left;
-  batch.clear();
+  Held& held = held_[number];
+  std::swap(held.batch, intake.batch);
+  held.formats = std::move(intake.formats);
+  held.events = held.left = intake.order.size();
+  held_events_ += held.events;
+  intake.batch.clear();
   return number;
 }
 
 void EventSorter::release(std::uint32_t batch) {
-  held_events_ -= held_[batch].batch.events.size();
+  Held& held = held_[batch];
+  held_events_ -= held.events;
   if (free_.size() < kSpareBatches) {
-    held_[batch].batch.clear();
+    held.batch.clear();
   } else {
-    held_[batch].batch = {};
+    held.batch = {};
   }
   free_.push_back(batch);
 }
@@ -88,6 +103,11 @@ void EventSorter::merge_fresh() {
   const auto touched = std::upper_bound(begin, keys_.end(), fresh_.front(), earlier);
   scratch_.assign(touched, keys_.end());
   const auto at = static_cast<std::size_t>(touched - keys_.begin());
+  if (scratch_.empty()) {
+    keys_.insert(keys_.end(), fresh_.begin(), fresh_.end());
+    fresh_.clear();
+    return;
+  }
   keys_.resize(keys_.size() + fresh_.size());
   std::merge(scratch_.begin(), scratch_.end(), fresh_.begin(), fresh_.end(),
              keys_.begin() + static_cast<std::ptrdiff_t>(at), earlier);
@@ -127,20 +147,21 @@ void EventSorter::tidy() {
 
 // Few events hold the memory of many that came with them: they move together.
 void EventSorter::compact() {
-  Batch together;
+  Intake together;
   for (std::vector<Key>* keys : {&keys_, &fresh_}) {
     for (std::size_t i = keys == &keys_ ? first_ : 0; i < keys->size(); ++i) {
-      const Batch& from = held_[(*keys)[i].batch].batch;
-      const Event& event = from.events[(*keys)[i].event];
-      (*keys)[i].batch = 0;
-      (*keys)[i].event = static_cast<std::uint32_t>(together.events.size());
-      together.append(from, event);
+      Key& key = (*keys)[i];
+      const Held& held = held_[key.batch];
+      together.batch.append(held.batch, held.event({key.time, key.at}));
+      key.batch = 0;
+      key.at = static_cast<std::uint32_t>(together.order.size());
+      together.order.push_back({key.time, key.at});
     }
   }
   held_.clear();
   free_.clear();
   held_events_ = 0;
-  if (!together.empty()) hold(std::move(together));
+  if (!together.order.empty()) hold(std::move(together));
 }
 
 }  // namespace tailor::capture

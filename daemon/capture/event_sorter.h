@@ -8,10 +8,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "daemon/capture/batch.h"
+#include "daemon/capture/intake.h"
 #include "proto/base/ids.h"
 
 namespace tailor::capture {
@@ -30,21 +33,42 @@ class EventSorter {
   // an earlier time is late.
   explicit EventSorter(std::size_t max_pending = std::size_t{1} << 20) : max_pending_(max_pending) {}
 
-  // Takes over the events of `batch`, in the order of their ring; `batch` is then empty, with memory for the
-  // next one. Events earlier than the watermark are copied to `late`: nothing is dropped, the caller decides
-  // what a late event can still be used for.
-  void add(Batch&& batch, Batch& late);
+  // Takes over what came in, in the order of its ring; `intake` is then empty, with memory for the next one.
+  // Events earlier than the watermark are copied to `late`: nothing is dropped, the caller decides what a
+  // late event can still be used for.
+  void add(Intake&& intake, Batch& late);
+  void add(Batch&& batch, Batch& late) {
+    add(Intake::of(std::move(batch)), late);
+    batch.clear();
+  }
 
   // Calls use(batch, event) for every event earlier than `horizon`, in order, and moves the watermark there.
   // The event may be changed and is gone after the call; `use` must not call the sorter. A horizon before
-  // the watermark does nothing.
+  // the watermark does nothing. A `use` that takes a PackedSample too gets those instead of their events.
   template <typename Use>
   void advance(TimeNs horizon, Use use) {
     const std::size_t end = pass(horizon);
     for (; first_ < end; ++first_) {
-      Held& held = held_[keys_[first_].batch];
-      use(std::as_const(held.batch), held.batch.events[keys_[first_].event]);
-      if (--held.left == 0) release(keys_[first_].batch);
+      if (end - first_ > kAhead) {
+        const Key& soon = keys_[first_ + kAhead];
+        const Batch& batch = held_[soon.batch].batch;
+        __builtin_prefetch(batch.words.data() + (soon.at & ~Arrival::kPacked));
+      }
+      const Key& key = keys_[first_];
+      Held& held = held_[key.batch];
+      const Arrival arrival{key.time, key.at};
+      if (arrival.packed()) {
+        const PackedSample packed = Intake::packed(held.batch, *held.formats, arrival);
+        if constexpr (std::is_invocable_v<Use&, const Batch&, const PackedSample&>) {
+          use(std::as_const(held.batch), packed);
+        } else {
+          Event event = packed.event();
+          use(std::as_const(held.batch), event);
+        }
+      } else {
+        use(std::as_const(held.batch), held.batch.events[arrival.at]);
+      }
+      if (--held.left == 0) release(key.batch);
     }
     tidy();
   }
@@ -62,16 +86,25 @@ class EventSorter {
   struct Key {
     TimeNs time;
     std::uint32_t batch;  // into held_
-    std::uint32_t event;
+    std::uint32_t at;     // as Arrival::at
   };
   struct Held {
     Batch batch;
-    std::size_t left = 0;  // of its events
+    std::shared_ptr<const FixedFormats> formats;
+    std::size_t events = 0;
+    std::size_t left = 0;  // of these
+
+    Event event(const Arrival& arrival) const {
+      return arrival.packed() ? Intake::packed(batch, *formats, arrival).event() : batch.events[arrival.at];
+    }
   };
+
+  // How many samples before its own a packed one is fetched into the cache.
+  static constexpr std::size_t kAhead = 12;
 
   static bool earlier(const Key& a, const Key& b) { return a.time < b.time; }
   static void sort_runs(std::vector<Key>& keys, std::vector<Key>& scratch);
-  std::uint32_t hold(Batch&& batch);
+  std::uint32_t hold(Intake&& intake);
   void release(std::uint32_t batch);
   void merge_fresh();
   std::size_t pass(TimeNs horizon);

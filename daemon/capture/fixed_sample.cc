@@ -2,9 +2,7 @@
 
 #include <asm/perf_regs.h>
 
-#include <algorithm>
 #include <bit>
-#include <limits>
 
 namespace tailor::capture {
 namespace {
@@ -16,7 +14,7 @@ constexpr std::uint64_t kFixedFields =
 
 }  // namespace
 
-std::optional<FixedSample> FixedSample::of(const EventFormat& format) {
+std::optional<FixedSample> FixedSample::of(const EventFormat& format, std::uint32_t ring_cpu) {
   std::uint64_t type = format.sample_type;
   if (type & ~kFixedFields) return std::nullopt;
   FixedSample fixed;
@@ -41,10 +39,14 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format) {
   fixed.data_source_ = place(PERF_SAMPLE_DATA_SRC);
   fixed.interrupt_ = place(PERF_SAMPLE_REGS_INTR, 1 + std::popcount(format.regs_intr));
   fixed.words_ = next;
+  const std::uint64_t size = (fixed.words_ + 1) * sizeof(std::uint64_t);
+  fixed.header_ = PERF_RECORD_SAMPLE | std::uint64_t{PERF_RECORD_MISC_USER} << 32 | size << 48;
+  fixed.of_memory_ = fixed.address_ != kAbsent || fixed.data_source_ != kAbsent || fixed.weight_ != kAbsent;
   fixed.wide_latency_ = !(type & PERF_SAMPLE_WEIGHT_STRUCT);
   fixed.blank_.kind = Kind::kSample;
   fixed.blank_.mode = Mode::kUser;
   fixed.blank_.source = format.source;
+  fixed.blank_.cpu = ring_cpu;
   fixed.blank_.tag_from = static_cast<std::uint8_t>(format.tag_from);
   fixed.blank_.weight = format.period;
   fixed.blank_.has_address = type & PERF_SAMPLE_ADDR;
@@ -60,42 +62,11 @@ void FixedSample::set_registers(std::uint8_t at, std::uint64_t mask, std::uint8_
   usable_ = mask >> PERF_REG_X86_64_MAX == 0;
   if (!usable_ || mask == 0) return;
   blank_.regs_mask = static_cast<std::uint32_t>(mask);
-  registers_ = static_cast<std::uint8_t>(std::popcount(mask));
   first_register_ = static_cast<std::uint8_t>(at + 1);
   if (tag_register >= PERF_REG_X86_64_MAX || !(mask >> tag_register & 1)) return;
   const std::uint64_t below = mask & ((std::uint64_t{1} << tag_register) - 1);
   tag_ = static_cast<std::uint8_t>(first_register_ + std::popcount(below));
   blank_.has_tag = true;
-}
-
-bool FixedSample::append(const RecordView& record, std::uint32_t ring_cpu, Batch& out) const {
-  const bool user = (record.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_USER;
-  if (!user || !usable_ || record.payload.size() != words_ * sizeof(std::uint64_t)) return false;
-  const WordView words(record.payload.data(), words_);
-  if (user_ != kAbsent && words[user_] == PERF_SAMPLE_REGS_ABI_NONE) return false;
-  if (interrupt_ != kAbsent && words[interrupt_] == PERF_SAMPLE_REGS_ABI_NONE) return false;
-  auto word = [&](std::uint8_t at) { return at == kAbsent ? 0 : words[at]; };
-  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
-  Event& event = out.events.emplace_back(blank_);
-  event.time = static_cast<TimeNs>(word(time_));
-  event.cpu = cpu_ == kAbsent ? ring_cpu : static_cast<std::uint32_t>(words[cpu_]);
-  const std::uint64_t thread = word(tid_);
-  event.pid = static_cast<std::int32_t>(thread);
-  event.tid = static_cast<std::int32_t>(thread >> 32);
-  if (period_ != kAbsent) event.weight = words[period_];
-  event.ip = event.user_ip = word(ip_);
-  if (address_ != kAbsent) event.address = words[address_];
-  if (data_source_ != kAbsent) event.data_source = words[data_source_];
-  if (weight_ != kAbsent) {
-    constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
-    const std::uint64_t weight = words[weight_];
-    event.latency = static_cast<std::uint32_t>(wide_latency_ ? std::min(weight, kMost) : weight);
-  }
-  if (registers_ == 0) return true;
-  if (tag_ != kAbsent) event.tag = words[tag_];
-  event.regs_offset = static_cast<std::uint32_t>(out.words.size());
-  for (std::size_t i = 0; i < registers_; ++i) out.words.push_back(words[first_register_ + i]);
-  return true;
 }
 
 }  // namespace tailor::capture

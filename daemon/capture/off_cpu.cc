@@ -12,9 +12,8 @@ void OffCpuTracker::set_sources(const std::vector<Source>& sources) {
   }
 }
 
-bool OffCpuTracker::absorb(const Batch& batch, const Event& event) {
-  if (event.kind != Kind::kSample || event.source >= is_switch_.size() || !is_switch_[event.source])
-    return false;
+bool OffCpuTracker::keep(const Batch& batch, const Event& event) {
+  if (event.kind != Kind::kSample) return false;
   auto [wait, added] = waits_.try_emplace(event.tid);
   if (!added) {
     ++counts_.abandoned;

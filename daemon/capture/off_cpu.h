@@ -31,7 +31,9 @@ class OffCpuTracker {
   void set_sources(const std::vector<Source>& sources);
 
   // True: the event is the sample of a switch and is kept here for now.
-  bool absorb(const Batch& batch, const Event& event);
+  bool absorb(const Batch& batch, const Event& event) { return absorbs(event.source) && keep(batch, event); }
+  // Whether samples of the source are those of switches.
+  bool absorbs(std::uint16_t source) const { return source < is_switch_.size() && is_switch_[source] != 0; }
 
   // For a switch-out, which comes after the sample of the same switch: notes whether the thread could have
   // gone on (flag_preempted).
@@ -51,7 +53,9 @@ class OffCpuTracker {
   const OffCpuCounts& counts() const { return counts_; }
 
  private:
-  std::vector<bool> is_switch_;                    // by source
+  bool keep(const Batch& batch, const Event& event);
+
+  std::vector<std::uint8_t> is_switch_;            // by source
   std::unordered_map<std::int32_t, Batch> waits_;  // by thread
   Batch last_;
   WaitNames names_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "daemon/capture/sample_view.h"
 
@@ -11,6 +12,8 @@ namespace tailor::capture {
 namespace {
 
 constexpr std::size_t kWord = sizeof(std::uint64_t);
+// Copied bytes beyond this that are no packed sample's are not kept for them.
+constexpr std::size_t kMostWordsAnEvent = 64;
 
 std::size_t fields(std::uint64_t sample_type, std::uint64_t which) {
   return static_cast<std::size_t>(std::popcount(sample_type & which));
@@ -36,7 +39,10 @@ Result<RecordDecoder::Lookup> RecordDecoder::index(const RingLayout& layout) {
     }
   }
   Lookup lookup;
-  for (const EventFormat& format : layout.formats) lookup.fixed.push_back(FixedSample::of(format));
+  FixedFormats fixed;
+  for (const EventFormat& format : layout.formats) fixed.push_back(FixedSample::of(format, layout.cpu));
+  lookup.any_fixed = std::ranges::any_of(fixed, [](const auto& each) { return each.has_value(); });
+  lookup.fixed = std::make_shared<const FixedFormats>(std::move(fixed));
   if (layout.formats.size() == 1) return lookup;
   for (const EventFormat& format : layout.formats) {
     auto position = id_position(format);
@@ -73,7 +79,7 @@ Status RecordDecoder::update(RingLayout layout) {
 }
 
 std::size_t RecordDecoder::format_of(const RecordView& record) {
-  if (lookup_.fixed.size() == 1) return 0;
+  if (lookup_.fixed->size() == 1) return 0;
   std::size_t words = record.payload.size() / kWord;
   bool sample = record.type == PERF_RECORD_SAMPLE;
   std::size_t needed = sample ? lookup_.position.from_start + 1 : lookup_.position.from_end;
@@ -95,51 +101,125 @@ void RecordDecoder::count_losses(const Event& event) {
   if (event.kind == Kind::kLostSamples) counts_.lost_samples += event.weight;
 }
 
+inline const FixedSample* RecordDecoder::fixed_of(std::size_t format, const RecordView& record) const {
+  if (record.type != PERF_RECORD_SAMPLE || format == kNoFormat) return nullptr;
+  const auto& fixed = (*lookup_.fixed)[format];
+  return fixed && fixed->fits(record.misc, record.payload) ? &*fixed : nullptr;
+}
+
 RecordOutcome RecordDecoder::decode_by(std::size_t number, const RecordView& record, Batch& out) {
   const EventFormat& format = layout_.formats[number];
   if (record.type != PERF_RECORD_SAMPLE) return decode_sideband(format, layout_.cpu, record, out);
-  const auto& fixed = lookup_.fixed[number];
-  if (fixed && fixed->append(record, layout_.cpu, out)) return RecordOutcome::kDecoded;
-  return decode_sample(format, layout_.cpu, record, out);
+  const FixedSample* fixed = fixed_of(number, record);
+  if (fixed == nullptr) return decode_sample(format, layout_.cpu, record, out);
+  const std::size_t at = out.words.size();
+  out.words.resize(at + record.payload.size() / kWord);
+  std::memcpy(out.words.data() + at, record.payload.data(), record.payload.size());
+  out.events.push_back(fixed->unpack(out.words.data() + at, static_cast<std::uint32_t>(at)));
+  return RecordOutcome::kDecoded;
 }
 
-void RecordDecoder::decode_record(const RecordView& record, Batch& out) {
-  const std::size_t format = format_of(record);
+bool RecordDecoder::decode_record(std::size_t format, const RecordView& record, Batch& out) {
   if (format == kNoFormat) {
     ++counts_.unknown_id;
-    return;
+    return false;
   }
   switch (decode_by(format, record, out)) {
     case RecordOutcome::kDecoded:
       ++counts_.decoded;
       count_losses(out.events.back());
-      break;
+      return true;
     case RecordOutcome::kMalformed:
       ++counts_.malformed;
-      break;
+      return false;
     case RecordOutcome::kUnknownType:
       ++counts_.unknown_type;
-      break;
+      return false;
   }
+  return false;
+}
+
+// False at bytes that are no record.
+bool RecordDecoder::read_record(std::span<const std::byte> bytes, RecordView& record) {
+  perf_event_header header{};
+  if (bytes.size() >= sizeof header) std::memcpy(&header, bytes.data(), sizeof header);
+  if (header.size < sizeof header || header.size > bytes.size()) {
+    counts_.cut_bytes += bytes.size();
+    return false;
+  }
+  ++counts_.records;
+  record = {header.type, header.misc, bytes.subspan(sizeof header, header.size - sizeof header)};
+  return true;
 }
 
 void RecordDecoder::decode(std::span<const std::byte> bytes, Batch& out) {
   counts_.bytes += bytes.size();
-  while (!bytes.empty()) {
-    ByteCursor cursor(bytes);
-    RecordView record;
-    record.type = cursor.u32();
-    record.misc = cursor.u16();
-    std::size_t size = cursor.u16();
-    if (!cursor.ok() || size < sizeof(perf_event_header) || size > bytes.size()) {
-      counts_.cut_bytes += bytes.size();
-      return;
-    }
-    record.payload = cursor.take(size - sizeof(perf_event_header));
-    ++counts_.records;
-    decode_record(record, out);
-    bytes = bytes.subspan(size);
+  RecordView record;
+  while (!bytes.empty() && read_record(bytes, record)) {
+    decode_record(format_of(record), record, out);
+    bytes = bytes.subspan(sizeof(perf_event_header) + record.payload.size());
   }
+}
+
+void RecordDecoder::decode(std::span<const std::byte> bytes, Intake& out) {
+  counts_.bytes += bytes.size();
+  std::vector<std::uint64_t>& words = out.batch.words;
+  const std::size_t copied = lookup_.any_fixed ? bytes.size() / kWord : 0;
+  words.resize(copied);
+  if (copied != 0) std::memcpy(words.data(), bytes.data(), copied * kWord);
+  out.formats = lookup_.fixed;
+  std::size_t packed = 0;
+  RecordView record;
+  for (std::size_t at = 0; at < bytes.size();) {
+    packed += pack_run(at, out);
+    if (at >= bytes.size() || !read_record(bytes.subspan(at), record)) break;
+    packed += take_record(at, record, out);
+    at += sizeof(perf_event_header) + record.payload.size();
+  }
+  if (copied > 2 * packed + kMostWordsAnEvent * out.batch.events.size()) out.unpack_all();
+}
+
+// Nearly all records are samples, one after the other. Moves `at` behind them; returns how many words these
+// are. Where several events share the ring each record says which one it is of: take_record().
+std::size_t RecordDecoder::pack_run(std::size_t& at, Intake& out) {
+  const FixedFormats& formats = *lookup_.fixed;
+  if (formats.size() != 1 || !formats[0] || at % kWord != 0) return 0;
+  const std::size_t first = at / kWord;
+  std::vector<std::uint64_t>& words = out.batch.words;
+  const std::size_t count =
+      formats[0]->for_each_fitting(std::span(words).subspan(first), [&](std::size_t payload, TimeNs time) {
+        words[first + payload - 1] = 0;
+        out.order.push_back({time, static_cast<std::uint32_t>(first + payload) | Arrival::kPacked});
+      });
+  counts_.records += count;
+  counts_.decoded += count;
+  counts_.samples += count;
+  const std::size_t taken = count * formats[0]->record_words();
+  at += taken * kWord;
+  return taken;
+}
+
+// The record at `at`, which is packed if it fits; returns how many words stay packed.
+std::size_t RecordDecoder::take_record(std::size_t at, const RecordView& record, Intake& out) {
+  const std::size_t format = format_of(record);
+  const FixedSample* fixed = at % kWord == 0 ? fixed_of(format, record) : nullptr;
+  if (fixed != nullptr) {
+    std::uint64_t* payload = out.batch.words.data() + at / kWord + 1;
+    // The layout knows the process where the kernel no longer does: Pipeline::adopt_nameless().
+    if (fixed->named(payload)) {
+      *(payload - 1) = format;
+      out.order.push_back(
+          {fixed->time(payload), static_cast<std::uint32_t>(at / kWord + 1) | Arrival::kPacked});
+      ++counts_.decoded;
+      ++counts_.samples;
+      return fixed->record_words();
+    }
+  }
+  if (decode_record(format, record, out.batch)) {
+    const auto event = static_cast<std::uint32_t>(out.batch.events.size() - 1);
+    out.order.push_back({out.batch.events.back().time, event});
+  }
+  return 0;
 }
 
 }  // namespace tailor::capture

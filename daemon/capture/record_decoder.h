@@ -4,13 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "daemon/capture/batch.h"
-#include "daemon/capture/fixed_sample.h"
+#include "daemon/capture/intake.h"
 #include "daemon/capture/record_events.h"
 #include "daemon/capture/ring_chunk.h"
 #include "proto/base/result.h"
@@ -44,6 +44,8 @@ class RecordDecoder {
   // Appends the events of `bytes`, whole records as RingChunk has them. Never fails: see counts().
   // Times are those of the ring's clock; an event without one has time 0.
   void decode(std::span<const std::byte> bytes, Batch& out);
+  // The same into an empty intake, which holds the same events in the same order, some of them packed.
+  void decode(std::span<const std::byte> bytes, Intake& out);
 
   const RingLayout& layout() const { return layout_; }
   const DecodeCounts& counts() const { return counts_; }
@@ -59,7 +61,8 @@ class RecordDecoder {
   struct Lookup {
     std::vector<EventIdEntry> ids;  // by id; empty: one format for all
     IdPosition position;
-    std::vector<std::optional<FixedSample>> fixed;  // by format
+    std::shared_ptr<const FixedFormats> fixed;
+    bool any_fixed = false;
   };
 
   RecordDecoder(RingLayout layout, Lookup lookup) : layout_(std::move(layout)), lookup_(std::move(lookup)) {}
@@ -68,8 +71,14 @@ class RecordDecoder {
   static constexpr std::size_t kNoFormat = ~std::size_t{0};
   // The format of a record, by its number; kNoFormat: of an event the layout does not name.
   std::size_t format_of(const RecordView& record);
+  // NULL unless the record is a sample that fits.
+  const FixedSample* fixed_of(std::size_t format, const RecordView& record) const;
   RecordOutcome decode_by(std::size_t format, const RecordView& record, Batch& out);
-  void decode_record(const RecordView& record, Batch& out);
+  // Whether there is an event of it, at the end of `out`.
+  bool decode_record(std::size_t format, const RecordView& record, Batch& out);
+  bool read_record(std::span<const std::byte> bytes, RecordView& record);
+  std::size_t pack_run(std::size_t& at, Intake& out);
+  std::size_t take_record(std::size_t at, const RecordView& record, Intake& out);
   void count_losses(const Event& event);
 
   RingLayout layout_;

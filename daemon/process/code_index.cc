@@ -48,11 +48,14 @@ std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
   return gone;
 }
 
-const CodeState* CodeIndex::find(std::uint64_t address, TimeNs time) const {
+const CodeState* CodeIndex::search(std::uint64_t address, TimeNs time) const {
   const std::size_t at = first_ending_after(address);
   if (at < by_end_.size()) {
     const CodeState* code = by_end_[at];
-    if (code->base <= address && code->loaded <= time) return code;
+    if (code->base <= address && code->loaded <= time) {
+      std::atomic_ref(found_).store(at, std::memory_order_relaxed);
+      return code;
+    }
   }
   // Few: what was unloaded between `time` and now.
   const CodeState* best = nullptr;

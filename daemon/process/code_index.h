@@ -1,6 +1,7 @@
 // The code objects of one process, found by (address, time).
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -29,7 +30,15 @@ class CodeIndex {
   std::vector<CodeId> remove_unseen(std::uint64_t seen, TimeNs time);
 
   // The object that was at `address` at `time`, else NULL. Valid until the next change. No allocation.
-  const CodeState* find(std::uint64_t address, TimeNs time) const;
+  const CodeState* find(std::uint64_t address, TimeNs time) const {
+    // Most samples lie in the object of the one before.
+    const std::size_t guess = std::atomic_ref(found_).load(std::memory_order_relaxed);
+    if (guess < by_end_.size()) {
+      const CodeState* code = by_end_[guess];
+      if (code->contains(address) && code->loaded <= time) return code;
+    }
+    return search(address, time);
+  }
   // The live object of this number, else NULL.
   CodeState* live(CodeId id);
 
@@ -44,6 +53,7 @@ class CodeIndex {
   std::uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
+  const CodeState* search(std::uint64_t address, TimeNs time) const;
   std::size_t first_ending_after(std::uint64_t address) const;
   void retire(CodeId id, TimeNs time);
   void forget_oldest();
@@ -53,6 +63,8 @@ class CodeIndex {
   std::vector<std::uint64_t> ends_;                 // of live_, by address
   std::vector<const CodeState*> by_end_;            // whose ends they are
   std::deque<std::unique_ptr<CodeState>> retired_;  // by end of life
+  // Where a search ended last: a guess, checked before use. Any thread may ask.
+  mutable std::size_t found_ = 0;
   std::size_t bytes_ = 0;
   std::uint64_t replaced_ = 0;
   std::uint64_t forgotten_early_ = 0;

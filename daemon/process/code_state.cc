@@ -81,22 +81,6 @@ void CodeState::index_rows() {
   }
 }
 
-// The block says which few rows can begin between its first byte and the address. The search among them has
-// no branch that depends on what is compared: addresses of samples are as good as random.
-const CodeRow* CodeState::row_at(std::uint64_t address) const {
-  if (rows.empty()) return nullptr;
-  const std::uint64_t offset = address - base;
-  const std::uint64_t block = offset >> block_shift;
-  const CodeRow* first = rows.data() + blocks[block];
-  std::size_t count = blocks[block + 1] - blocks[block];
-  while (count > 0) {
-    const std::size_t half = (count + 1) / 2;
-    first += first[half - 1].offset <= offset ? half : 0;
-    count -= half;
-  }
-  return first == rows.data() ? nullptr : first - 1;
-}
-
 Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {
   std::string problem = check_range(code, limits);
   CodeState state;

@@ -41,7 +41,20 @@ struct CodeState {
   // Divides the code into blocks of few rows, once `rows` are complete; without it rows are not found.
   void index_rows();
   // The row of an address inside the code, NULL before the first row.
-  const CodeRow* row_at(std::uint64_t address) const;
+  const CodeRow* row_at(std::uint64_t address) const {
+    if (rows.empty()) return nullptr;
+    // The block says which few rows can begin between its first byte and the address. The search among them
+    // has no branch that depends on what is compared: addresses of samples are as good as random.
+    const std::uint64_t offset = address - base;
+    const std::uint32_t* block = blocks.data() + (offset >> block_shift);
+    const CodeRow* first = rows.data() + block[0];
+    for (std::uint32_t count = block[1] - block[0]; count > 0;) {
+      const std::uint32_t half = (count + 1) / 2;
+      first += first[half - 1].offset <= offset ? half : 0;
+      count -= half;
+    }
+    return first == rows.data() ? nullptr : first - 1;
+  }
   std::size_t bytes() const {
     return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + blocks.capacity() * sizeof(std::uint32_t) +
            machine_code.capacity();

@@ -164,7 +164,12 @@ void ProcessState::trim(TimeNs watermark) {
   while (agents_.size() > 1 && agents_[1].from <= watermark) agents_.erase(agents_.begin());
   for (auto thread = threads_.begin(); thread != threads_.end();) {
     thread->second.trim(watermark);
-    thread = thread->second.idle() ? threads_.erase(thread) : std::next(thread);
+    if (thread->second.idle()) {
+      found_[found_at(thread->first)] = nullptr;
+      thread = threads_.erase(thread);
+    } else {
+      ++thread;
+    }
   }
 }
 
@@ -178,10 +183,11 @@ std::uint64_t ProcessState::tag_key_at(TimeNs time) const {
   return agent == nullptr ? 0 : agent->tag_key;
 }
 
-ThreadContext ProcessState::context_at(std::int32_t tid, TimeNs time) const {
-  if (tid == agent_thread_ && tid != 0) return {.component = kAgentComponent};
+ThreadContext ProcessState::find_context(std::int32_t tid, TimeNs time) const {
   const auto found = threads_.find(tid);
-  return found == threads_.end() ? ThreadContext{} : found->second.at(time);
+  if (found == threads_.end()) return {};
+  std::atomic_ref(found_[found_at(tid)]).store(&*found, std::memory_order_relaxed);
+  return found->second.at(time);
 }
 
 std::size_t ProcessState::bytes() const {

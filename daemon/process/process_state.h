@@ -6,6 +6,8 @@
 // refusal is an error with its reason, and changes nothing.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -99,7 +101,12 @@ class ProcessState {
   const PlanState* plan_of_tag(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
     return plans_.find(slot, generation, time);
   }
-  ThreadContext context_at(std::int32_t tid, TimeNs time) const;
+  ThreadContext context_at(std::int32_t tid, TimeNs time) const {
+    if (tid == agent_thread_ && tid != 0) return {.component = kAgentComponent};
+    if (threads_.empty()) return {};
+    const Threads::value_type* guess = std::atomic_ref(found_[found_at(tid)]).load(std::memory_order_relaxed);
+    return guess != nullptr && guess->first == tid ? guess->second.at(time) : find_context(tid, time);
+  }
   std::uint32_t component_of_code(std::uint64_t address) const {
     return address - agent_code_ < agent_code_bytes_ ? kAgentComponent : ranges_.find(address);
   }
@@ -119,8 +126,12 @@ class ProcessState {
     std::uint64_t tag_key;
     bool present;
   };
+  using Threads = std::unordered_map<std::int32_t, ThreadTimeline>;
   using Area = std::tuple<std::uint32_t, std::uint32_t>;  // arena, area
 
+  static constexpr std::size_t kFound = 16;
+  static std::size_t found_at(std::int32_t tid) { return static_cast<std::uint32_t>(tid) % kFound; }
+  ThreadContext find_context(std::int32_t tid, TimeNs time) const;
   const Agent* agent_at(TimeNs time) const;
   Result<ThreadTimeline*> timeline(std::int32_t tid);
 
@@ -135,7 +146,8 @@ class ProcessState {
   CodeIndex code_;
   std::map<std::uint32_t, std::string> components_;
   ComponentRanges ranges_;
-  std::unordered_map<std::int32_t, ThreadTimeline> threads_;
+  Threads threads_;
+  mutable std::array<const Threads::value_type*, kFound> found_{};  // of threads_, asked for last
   std::map<Area, std::int32_t> areas_;
   RegionTimeline regions_;
 };

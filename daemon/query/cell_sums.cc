@@ -2,7 +2,9 @@
 
 #include <linux/perf_event.h>
 
-#include <bit>
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <utility>
 
 namespace tailor::query {
@@ -10,10 +12,11 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 1024;
 
-// Word by word: a wider comparison would wait for the words that were just written.
+// Word by word, those that differ most often first: a wider comparison would wait for words that were just
+// written.
 inline bool same(const std::array<std::uint64_t, 8>& a, const std::array<std::uint64_t, 8>& b) {
-  return a[7] == b[7] && a[4] == b[4] && a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3] &&
-         a[5] == b[5] && a[6] == b[6];
+  return a[4] == b[4] && a[6] == b[6] && a[0] == b[0] && a[1] == b[1] && a[2] == b[2] && a[3] == b[3] &&
+         a[5] == b[5] && a[7] == b[7];
 }
 
 }  // namespace
@@ -75,62 +78,89 @@ CellKey key_of(const store::SampleRecord& s) {
   return key;
 }
 
+constexpr std::uint64_t kHeadMask = 0x0000'FFFF'FFFF'FFFF;
+static_assert(offsetof(attribute::Attribution, how) == 0 && offsetof(attribute::Attribution, reason) == 1 &&
+              offsetof(attribute::Attribution, quality) == 2 &&
+              offsetof(attribute::Attribution, kernel) == 3 &&
+              offsetof(attribute::Attribution, pipeline) == 4 && sizeof(bool) == 1);
+
 // One expression a word, so that the words stay in registers. key_of() is the way back.
 inline CellSums::Words CellSums::words_of(const store::SampleRecord& s) {
   const attribute::Attribution& a = s.attribution;
   const MemoryLevel served_by = s.data_source == 0 ? MemoryLevel::kUnknown : memory_level(s.data_source);
-  auto byte = [](auto value, int number) { return static_cast<std::uint64_t>(value) << 8 * number; };
+  auto bits = [](auto value, int from) { return static_cast<std::uint64_t>(value) << from; };
+  // How, reason, quality, kernel and pipeline lie side by side: kHeadMask leaves them of the first eight
+  // bytes.
+  std::uint64_t head;
+  std::memcpy(&head, &a, sizeof head);
   return {a.plan,
           a.code,
           a.execution,
           s.process.start,
-          std::uint64_t{a.link} << 32 | a.engine_component,
-          std::uint64_t{static_cast<std::uint32_t>(s.process.pid)} << 32 | a.level,
-          std::uint64_t{s.region} << 32 | std::uint64_t{s.source} << 16 | a.pipeline,
-          byte(a.how, 0) | byte(a.reason, 1) | byte(a.quality, 2) | byte(a.kernel, 3) |
-              byte(s.address_from, 4) | byte(s.skid, 5) | byte(s.wait, 6) | byte(served_by, 7)};
+          bits(a.link, 0) | bits(a.engine_component, 32),
+          bits(a.level, 0) | bits(static_cast<std::uint32_t>(s.process.pid), 32),
+          (head & kHeadMask) | bits(s.source, 48),
+          bits(s.address_from, 0) | bits(s.skid, 8) | bits(served_by, 16) | bits(s.wait, 24) |
+              bits(s.region, 32)};
 }
 
 CellKey CellSums::key_of(const Words& words) {
-  auto byte = [&words](int number) { return static_cast<std::uint8_t>(words[7] >> 8 * number); };
+  auto byte = [&words](int word, int from) { return static_cast<std::uint8_t>(words[word] >> from); };
   CellKey key;
   key.plan = words[0];
   key.code = words[1];
   key.execution = words[2];
   key.process.start = words[3];
-  key.link = static_cast<std::uint32_t>(words[4] >> 32);
-  key.engine_component = static_cast<std::uint32_t>(words[4]);
+  key.link = static_cast<std::uint32_t>(words[4]);
+  key.engine_component = static_cast<std::uint32_t>(words[4] >> 32);
   key.process.pid = static_cast<std::int32_t>(words[5] >> 32);
   key.level = static_cast<std::uint32_t>(words[5]);
-  key.region = static_cast<std::uint32_t>(words[6] >> 32);
-  key.source = static_cast<std::uint16_t>(words[6] >> 16);
-  key.pipeline = static_cast<std::uint16_t>(words[6]);
-  key.how = static_cast<attribute::How>(byte(0));
-  key.reason = static_cast<attribute::Reason>(byte(1));
-  key.quality = static_cast<attribute::Quality>(byte(2));
-  key.kernel = byte(3) != 0;
-  key.address_from = static_cast<store::AddressFrom>(byte(4));
-  key.skid = byte(5);
-  key.wait = static_cast<store::Wait>(byte(6));
-  key.served_by = static_cast<MemoryLevel>(byte(7));
+  key.how = static_cast<attribute::How>(byte(6, 0));
+  key.reason = static_cast<attribute::Reason>(byte(6, 8));
+  key.quality = static_cast<attribute::Quality>(byte(6, 16));
+  key.kernel = byte(6, 24) != 0;
+  key.pipeline = static_cast<std::uint16_t>(words[6] >> 32);
+  key.source = static_cast<std::uint16_t>(words[6] >> 48);
+  key.address_from = static_cast<store::AddressFrom>(byte(7, 0));
+  key.skid = byte(7, 8);
+  key.served_by = static_cast<MemoryLevel>(byte(7, 16));
+  key.wait = static_cast<store::Wait>(byte(7, 24));
+  key.region = static_cast<std::uint32_t>(words[7] >> 32);
   return key;
 }
 
-// Three independent chains of products, so that they overlap.
+// A sum of products with random odd numbers, which overlap, and the upper half of it, mixed once more: every
+// bit of a key reaches the lower bits of the result.
 inline std::uint32_t CellSums::hash_of(const Words& key) {
-  constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
-  const std::uint64_t one = (key[0] ^ std::rotl(key[1], 20) ^ std::rotl(key[2], 40)) * kOdd;
-  const std::uint64_t two = (key[4] ^ std::rotl(key[3], 13)) * kOdd;
-  const std::uint64_t three = (key[7] ^ std::rotl(key[5], 29) ^ std::rotl(key[6], 47)) * kOdd;
-  const std::uint64_t mixed =
-      (one ^ one >> 29) * kOdd ^ std::rotl((two ^ two >> 31) * kOdd, 21) ^ (three ^ three >> 33) * kOdd;
-  return static_cast<std::uint32_t>(mixed >> 32 ^ mixed);
+  constexpr Words kOdd = {0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93,
+                          0xA0761D6478BD642F, 0xE7037ED1A0B428DB, 0x8EBC6AF09C88C6E3, 0x589965CC75374CC3};
+  const std::uint64_t sum = key[0] * kOdd[0] + key[1] * kOdd[1] + key[2] * kOdd[2] + key[3] * kOdd[3] +
+                            key[4] * kOdd[4] + key[5] * kOdd[5] + key[6] * kOdd[6] + key[7] * kOdd[7];
+  return static_cast<std::uint32_t>(((sum ^ sum >> 32) * kOdd[0]) >> 32);
 }
 
 CellSums::CellSums() : slots_(kFirstSlots) {}
 
-void CellSums::add(const store::SampleRecord& sample) {
-  Cell& cell = cell_of(words_of(sample));
+inline Cell& CellSums::cell_of(const Keyed& keyed) {
+  const auto& [key, hash] = keyed;
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; slots_[at].sum != 0; at = (at + 1) & mask) {
+    if (slots_[at].hash == hash && same(sums_[slots_[at].sum - 1].key, key))
+      return sums_[slots_[at].sum - 1].cell;
+  }
+  return new_cell(key, hash, at);
+}
+
+Cell& CellSums::new_cell(const Words& key, std::uint32_t hash, std::size_t at) {
+  sums_.push_back({key, {}});
+  slots_[at] = {hash, static_cast<std::uint32_t>(sums_.size())};
+  if (2 * sums_.size() > slots_.size()) grow();
+  return sums_.back().cell;
+}
+
+inline void CellSums::add(const Keyed& keyed, const store::SampleRecord& sample) {
+  Cell& cell = cell_of(keyed);
   const auto weight = static_cast<double>(sample.weight);
   ++cell.samples;
   cell.weight += weight;
@@ -140,18 +170,17 @@ void CellSums::add(const store::SampleRecord& sample) {
   ++cell.latency_samples;
 }
 
-inline Cell& CellSums::cell_of(const Words& key) {
-  const std::uint32_t hash = hash_of(key);
-  const std::size_t mask = slots_.size() - 1;
-  std::size_t at = hash & mask;
-  for (; slots_[at].sum != 0; at = (at + 1) & mask) {
-    if (slots_[at].hash == hash && same(sums_[slots_[at].sum - 1].key, key))
-      return sums_[slots_[at].sum - 1].cell;
+void CellSums::add(std::span<const store::SampleRecord> samples) {
+  std::array<Keyed, kAtOnce> keyed;
+  while (!samples.empty()) {
+    const auto some = samples.first(std::min(samples.size(), kAtOnce));
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      keyed[i].key = words_of(some[i]);
+      keyed[i].hash = hash_of(keyed[i].key);
+    }
+    for (std::size_t i = 0; i < some.size(); ++i) add(keyed[i], some[i]);
+    samples = samples.subspan(some.size());
   }
-  sums_.push_back({key, {}});
-  slots_[at] = {hash, static_cast<std::uint32_t>(sums_.size())};
-  if (2 * sums_.size() > slots_.size()) grow();
-  return sums_.back().cell;
 }
 
 void CellSums::grow() {

@@ -85,9 +85,22 @@ void ProfileLoader::on_execution(const store::ExecutionRecord& execution) {
 }
 
 void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
+  // Runs of samples that count; nearly always all.
+  auto counts = [this](const store::SampleRecord& sample) {
+    return sample.time >= options_.from && sample.time <= options_.to;
+  };
+  for (auto next = samples.begin(); next != samples.end();) {
+    const auto first = std::find_if(next, samples.end(), counts);
+    next = std::find_if_not(first, samples.end(), counts);
+    add({first, next});
+  }
+}
+
+void ProfileLoader::add(std::span<const store::SampleRecord> samples) {
+  cells_.add(samples);
+  TimeNs last = data_->last_time;
   for (const store::SampleRecord& sample : samples) {
-    if (sample.time < options_.from || sample.time > options_.to) continue;
-    cells_.add(sample);
+    last = std::max(last, sample.time);
     if (options_.keep_samples) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
       data_->samples.push_back({sample.time, sample.tid, sample.weight, &key});
@@ -97,8 +110,8 @@ void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
       if (data_->places.size() >= kMaxPlaces) place.address = 0;
       count(data_->places[place], sample.weight);
     }
-    data_->last_time = std::max(data_->last_time, sample.time);
   }
+  data_->last_time = last;
 }
 
 void ProfileLoader::on_activity(std::span<const store::ActivityRecord> records) {

@@ -159,6 +159,8 @@ class ProfileLoader : public store::ProfileSink {
   Profile finish();
 
  private:
+  void add(std::span<const store::SampleRecord> samples);
+
   LoadOptions options_;
   CellSums cells_;
   std::set<CellKey> keys_;  // of the samples that are kept

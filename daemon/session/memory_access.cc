@@ -12,22 +12,19 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 // More than the two that may hold a tag, IP and stack pointer: the recording was asked for operands.
 constexpr int kEnoughRegisters = 8;
 
-// Counting all bits is a call of a library function on the processors that binaries are built for.
-bool has_enough(std::uint32_t registers) {
-  for (int i = 1; i < kEnoughRegisters && registers != 0; ++i) registers &= registers - 1;
-  return registers != 0;
-}
-
 }  // namespace
 
-void MemoryAccess::resolve(const capture::Batch& batch, const capture::Event& event,
-                           process::ProcessState& process, store::SampleRecord& record) {
-  record.latency = event.latency;
-  record.data_source = event.data_source;
+void MemoryAccess::look_at_registers(std::uint32_t mask) {
+  registers_ = mask;
+  enough_registers_ = std::popcount(mask) >= kEnoughRegisters;
+}
+
+void MemoryAccess::find(const capture::Batch& batch, const capture::Event& event,
+                        process::ProcessState& process, store::SampleRecord& record) {
   if (event.has_address && event.address != 0) {
     record.address = event.address;
     record.address_from = store::AddressFrom::kSample;
-  } else if (event.mode == capture::Mode::kUser && has_enough(event.regs_mask)) {
+  } else if (event.mode == capture::Mode::kUser && enough_registers_) {
     decode(batch, event, process, record);
   }
   if (record.address_from == store::AddressFrom::kNone) return;

@@ -4,9 +4,10 @@
 
 namespace tailor::session {
 
-void PebsWatch::add(capture::RingIndex ring, std::span<const capture::Event> events) {
+void PebsWatch::add(capture::RingIndex ring, const capture::Intake& chunk) {
   std::vector<Lane>& lanes = rings_[ring];
-  for (const capture::Event& event : events) {
+  for (const capture::Arrival& arrival : chunk.order) {
+    const capture::Event event = chunk.event(arrival);
     if (event.kind == capture::Kind::kSample && event.time != 0) add(lane_of(lanes, event.source), event);
   }
 }

@@ -7,10 +7,9 @@
 
 #include <cstdint>
 #include <map>
-#include <span>
 #include <vector>
 
-#include "daemon/capture/event.h"
+#include "daemon/capture/intake.h"
 #include "daemon/capture/ring_chunk.h"
 #include "daemon/clock/drain_times.h"
 
@@ -19,8 +18,8 @@ namespace tailor::session {
 // One thread. A few ns a sample, nothing allocated per sample.
 class PebsWatch {
  public:
-  // Decoded events of one ring whose records are stamped by perf's own clock, in the order of the ring.
-  void add(capture::RingIndex ring, std::span<const capture::Event> events);
+  // A chunk of one ring whose records are stamped by perf's own clock, in the order of the ring.
+  void add(capture::RingIndex ring, const capture::Intake& chunk);
   void forget(capture::RingIndex ring) { rings_.erase(ring); }
 
   // Of GapCount::kMinGaps neighbours more than a tenth were closer than the hardware can count. Stays so.

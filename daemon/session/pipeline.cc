@@ -15,7 +15,7 @@ namespace tailor::session {
 namespace {
 
 // Few enough to be in the cache still when the sink reads them.
-constexpr std::size_t kSamplesAtOnce = 512;
+constexpr std::size_t kSamplesAtOnce = 128;
 
 const store::SampleRecord kBlank;
 
@@ -79,9 +79,9 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
     return;
   }
   // Only PEBS events are opened under perf's own clock.
-  if (layout->clock == capture::RecordClock::kPerf) pebs_watch_.add(layout->ring, decoded_.events);
-  adopt_nameless(*layout, decoded_);
-  count_losses(*layout, decoded_);
+  if (layout->clock == capture::RecordClock::kPerf) pebs_watch_.add(layout->ring, decoded_);
+  adopt_nameless(*layout, decoded_.batch);
+  count_losses(*layout, decoded_.batch);
   sorter_.add(std::move(decoded_), late_);
   take_late(late_);
 }
@@ -139,12 +139,27 @@ PipelineStats Pipeline::stats() const {
   return stats;
 }
 
-// The kernel no longer knows the number of a thread that is almost gone.
+// The kernel no longer knows the number of a thread that is almost gone. (No packed sample is of one.)
 void Pipeline::adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch) {
   if (layout.pid <= 0) return;
   for (capture::Event& event : batch.events) {
     if (event.pid < 0) event.pid = layout.pid;
   }
+}
+
+inline ProcessEntry* Pipeline::owner(std::int32_t pid, TimeNs time) {
+  ProcessEntry* entry = table_.at(pid, time);
+  if (entry != nullptr || cpu_wide_) return entry;
+  return table_.add_unnamed(pid, kTimeMin);
+}
+
+inline store::Accounting& Pipeline::accounting(ProcessEntry* entry) {
+  if (entry == nullptr) {
+    nobodys_changed_ = true;
+    return nobodys_;
+  }
+  entry->accounting_changed = true;
+  return entry->accounting;
 }
 
 store::Accounting Pipeline::total() {
@@ -183,13 +198,116 @@ void Pipeline::take_late(capture::Batch& late) {
   }
 }
 
+// Counts a sample. NULL where its process is none of ours.
+inline ProcessEntry* Pipeline::receive(std::int32_t pid, TimeNs time) {
+  ProcessEntry* entry = owner(pid, time);
+  store::Accounting& totals = accounting(entry);
+  ++totals.received;
+  if (entry == nullptr) {
+    ++totals.filtered;
+  } else if (entry->record.first_seen == 0) {
+    entry->record.first_seen = time;
+    entry->record_changed = true;
+  }
+  if (entry != nullptr) process_untold_ = process_untold_ || entry->record_changed;
+  return entry;
+}
+
+// The last of samples_ is complete.
+inline void Pipeline::finish(ProcessEntry& entry, const store::SampleRecord& record) {
+  const bool found = record.attribution.how != attribute::How::kUnattributed;
+  ++(found ? entry.accounting.attributed : entry.accounting.unattributed);
+  ++stats_.samples;
+  if (record.source >= entry.samples_by_source.size()) entry.samples_by_source.resize(record.source + 1u);
+  ++entry.samples_by_source[record.source];
+  if (samples_.size() >= kSamplesAtOnce) flush_samples();
+}
+
+// The tag is where the agent said it keeps it, whatever register the recording was opened for. Where that is
+// among the registers of a sample is the same from sample to sample. False: no agent said anything.
+inline bool Pipeline::find_tag(const ProcessEntry& entry, std::uint32_t registers) {
+  if (entry.record.registered == kTimeMin) return false;
+  const std::uint32_t strategy = entry.record.tag_strategy;
+  if (strategy != tag_place_.strategy || registers != tag_place_.registers) look_for_tag(strategy, registers);
+  return true;
+}
+
+void Pipeline::look_for_tag(std::uint32_t strategy, std::uint32_t registers) {
+  const unsigned number = tag_register(strategy);
+  const std::uint32_t bit = number < 32 ? std::uint32_t{1} << number : 0;
+  tag_place_ = {strategy, registers, (registers & bit) != 0,
+                static_cast<std::uint32_t>(std::popcount(registers & (bit - 1)))};
+}
+
+void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
+  ProcessEntry* entry = receive(event.pid, event.time);
+  if (entry == nullptr) return;
+  if (find_tag(*entry, event.regs_mask)) {
+    event.has_tag = tag_place_.present;
+    event.tag = tag_place_.present ? batch.words[event.regs_offset + tag_place_.before] : 0;
+  }
+  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
+  store::SampleRecord& record = samples_.emplace_back(kBlank);
+  record.time = event.time;
+  record.process = entry->id();
+  record.tid = event.tid;
+  record.cpu = event.cpu;
+  record.source = event.source;
+  record.mode = event.mode;
+  record.has_tag = event.has_tag;
+  record.weight = event.weight;
+  record.ip = event.ip;
+  record.wait = event.wait;
+  record.user_ip = event.user_ip;
+  record.tag = event.tag;
+  attribute::attribute(attribute::evidence_of(event), batch.chain(event), &entry->state, record.attribution);
+  memory_.resolve(batch, event, entry->state, record);
+  finish(*entry, record);
+}
+
+// The same without an event between, for samples of user code that say nothing of memory: nearly all.
+[[gnu::always_inline]] inline void Pipeline::packed_sample(const capture::Batch& batch,
+                                                           const capture::PackedSample& sample) {
+  const capture::FixedSample& format = *sample.format;
+  if (format.of_memory() || memory_.has_enough(format.registers()) || off_cpu_.absorbs(format.source())) {
+    capture::Event event = sample.event();
+    return handle(batch, event);
+  }
+  const std::uint64_t* payload = sample.payload;
+  const std::uint64_t thread = format.thread(payload);
+  ProcessEntry* entry = receive(static_cast<std::int32_t>(thread), sample.time);
+  if (entry == nullptr) return;
+  attribute::Evidence evidence{.time = sample.time,
+                               .tid = static_cast<std::int32_t>(thread >> 32),
+                               .has_tag = format.has_tag(),
+                               .tag_from = format.tag_from(),
+                               .ip = format.ip(payload),
+                               .user_ip = format.ip(payload),
+                               .tag = format.tag(payload)};
+  if (find_tag(*entry, format.registers())) {
+    evidence.has_tag = tag_place_.present;
+    evidence.tag = tag_place_.present ? format.register_values(payload)[tag_place_.before] : 0;
+  }
+  store::SampleRecord& record = samples_.emplace_back(kBlank);
+  record.time = sample.time;
+  record.process = entry->id();
+  record.tid = evidence.tid;
+  record.cpu = format.cpu(payload);
+  record.source = format.source();
+  record.has_tag = evidence.has_tag;
+  record.weight = format.weight(payload);
+  record.ip = record.user_ip = evidence.ip;
+  record.tag = evidence.tag;
+  attribute::attribute(evidence, {}, &entry->state, record.attribution);
+  finish(*entry, record);
+}
+
 void Pipeline::move_watermark(TimeNs watermark) {
   if (watermark <= sorter_.watermark()) {
     tell_changes();
     return;
   }
-  sorter_.advance(watermark,
-                  [this](const capture::Batch& batch, capture::Event& event) { handle(batch, event); });
+  sorter_.advance(watermark, Leaving{*this});
   flush_samples();
   tell_changes();
   sink_.on_watermark(watermark);
@@ -222,56 +340,6 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
     default:
       return;
   }
-}
-
-void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
-  ProcessEntry* entry = owner(event.pid, event.time);
-  store::Accounting& totals = accounting(entry);
-  ++totals.received;
-  if (entry == nullptr) {
-    ++totals.filtered;
-    return;
-  }
-  if (entry->record.first_seen == 0) {
-    entry->record.first_seen = event.time;
-    entry->record_changed = true;
-  }
-  if (entry->record.registered != kTimeMin) take_tag(entry->record.tag_strategy, batch, event);
-  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
-  store::SampleRecord& record = samples_.emplace_back(kBlank);
-  record.time = event.time;
-  record.process = entry->id();
-  record.tid = event.tid;
-  record.cpu = event.cpu;
-  record.source = event.source;
-  record.mode = event.mode;
-  record.has_tag = event.has_tag;
-  record.weight = event.weight;
-  record.ip = event.ip;
-  record.wait = event.wait;
-  record.user_ip = event.user_ip;
-  record.tag = event.tag;
-  attribute::attribute(event, batch.chain(event), &entry->state, record.attribution);
-  memory_.resolve(batch, event, entry->state, record);
-  const bool found = record.attribution.how != attribute::How::kUnattributed;
-  ++(found ? totals.attributed : totals.unattributed);
-  ++stats_.samples;
-  if (event.source >= entry->samples_by_source.size()) entry->samples_by_source.resize(event.source + 1u);
-  ++entry->samples_by_source[event.source];
-  if (samples_.size() >= kSamplesAtOnce) flush_samples();
-}
-
-// The tag is where the agent said it keeps it, whatever register the recording was opened for. Where that is
-// among the registers of a sample is the same from sample to sample.
-void Pipeline::take_tag(std::uint32_t strategy, const capture::Batch& batch, capture::Event& event) {
-  if (strategy != tag_place_.strategy || event.regs_mask != tag_place_.registers) {
-    const unsigned number = tag_register(strategy);
-    const std::uint32_t bit = number < 32 ? std::uint32_t{1} << number : 0;
-    tag_place_ = {strategy, event.regs_mask, (event.regs_mask & bit) != 0,
-                  static_cast<std::uint32_t>(std::popcount(event.regs_mask & (bit - 1)))};
-  }
-  event.has_tag = tag_place_.present;
-  event.tag = tag_place_.present ? batch.words[event.regs_offset + tag_place_.before] : 0;
 }
 
 void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {
@@ -335,29 +403,16 @@ void Pipeline::thread_ended(const capture::Event& event) {
     entry->ended = std::min(entry->ended, event.time);
 }
 
-ProcessEntry* Pipeline::owner(std::int32_t pid, TimeNs time) {
-  ProcessEntry* entry = table_.at(pid, time);
-  if (entry != nullptr || cpu_wide_) return entry;
-  return table_.add_unnamed(pid, kTimeMin);
-}
-
-store::Accounting& Pipeline::accounting(ProcessEntry* entry) {
-  if (entry == nullptr) {
-    nobodys_changed_ = true;
-    return nobodys_;
-  }
-  entry->accounting_changed = true;
-  return entry->accounting;
-}
-
 // A process is told before its samples.
 void Pipeline::flush_samples() {
   if (samples_.empty()) return;
-  table_.for_each([&](ProcessEntry& entry) {
-    if (!entry.record_changed || entry.record.first_seen == 0) return;
-    sink_.on_process(entry.record);
-    entry.record_changed = false;
-  });
+  if (std::exchange(process_untold_, false)) {
+    table_.for_each([&](ProcessEntry& entry) {
+      if (!entry.record_changed || entry.record.first_seen == 0) return;
+      sink_.on_process(entry.record);
+      entry.record_changed = false;
+    });
+  }
   sink_.on_samples(samples_);
   samples_.clear();
 }

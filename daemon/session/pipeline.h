@@ -86,7 +86,11 @@ class Pipeline : public Input {
   void move_watermark(TimeNs watermark);
   void handle(const capture::Batch& batch, capture::Event& event);
   void sample(const capture::Batch& batch, capture::Event& event);
-  void take_tag(std::uint32_t strategy, const capture::Batch& batch, capture::Event& event);
+  void packed_sample(const capture::Batch& batch, const capture::PackedSample& sample);
+  ProcessEntry* receive(std::int32_t pid, TimeNs time);
+  void finish(ProcessEntry& entry, const store::SampleRecord& record);
+  void look_for_tag(std::uint32_t strategy, std::uint32_t registers);
+  bool find_tag(const ProcessEntry& entry, std::uint32_t registers);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void name_agent(ProcessEntry& entry);
   void mapped(const capture::Batch& batch, const capture::Event& event);
@@ -97,6 +101,15 @@ class Pipeline : public Input {
   store::Accounting& accounting(ProcessEntry* entry);
   void flush_samples();
   void tell_changes();
+
+  // What leaves the sorter.
+  struct Leaving {
+    Pipeline& to;
+    void operator()(const capture::Batch& batch, capture::Event& event) { to.handle(batch, event); }
+    void operator()(const capture::Batch& batch, const capture::PackedSample& sample) {
+      to.packed_sample(batch, sample);
+    }
+  };
 
   // Where the tag of an agent of that strategy lies among the sampled registers.
   struct TagPlace {
@@ -124,8 +137,10 @@ class Pipeline : public Input {
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;
   TagPlace tag_place_;
-  capture::Batch decoded_, late_;
+  capture::Intake decoded_;
+  capture::Batch late_;
   std::vector<store::SampleRecord> samples_;
+  bool process_untold_ = false;  // samples_ has some of a process that the sink knows otherwise
 };
 
 }  // namespace tailor::session

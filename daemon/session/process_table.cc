@@ -38,7 +38,7 @@ ProcessEntry* ProcessTable::find(ProcessId id) {
   return nullptr;
 }
 
-ProcessEntry* ProcessTable::at(std::int32_t pid, TimeNs time) {
+ProcessEntry* ProcessTable::search(std::int32_t pid, TimeNs time) {
   if (last_ == nullptr || last_pid_ != pid) {
     const auto found = by_pid_.find(pid);
     if (found == by_pid_.end()) return nullptr;

@@ -57,7 +57,11 @@ class ProcessTable {
   ProcessEntry* find(ProcessId id);
   // Who had `pid` at `time`: of those known, the newest that began by then, else the oldest. NULL if there is
   // none.
-  ProcessEntry* at(std::int32_t pid, TimeNs time);
+  ProcessEntry* at(std::int32_t pid, TimeNs time) {
+    // Most samples are of the process of the one before.
+    if (last_ != nullptr && last_pid_ == pid && last_->back()->since <= time) return last_->back().get();
+    return search(pid, time);
+  }
   // A process of which only the number is known. NULL beyond the limit of processes.
   ProcessEntry* add_unnamed(std::int32_t pid, TimeNs since);
 
@@ -75,6 +79,8 @@ class ProcessTable {
   const store::Accounting& forgotten() const { return forgotten_; }
 
  private:
+  ProcessEntry* search(std::int32_t pid, TimeNs time);
+
   using Entries = std::vector<std::unique_ptr<ProcessEntry>>;  // of one pid, by `since`
   static constexpr std::size_t kMaxProcesses = 65536;
 

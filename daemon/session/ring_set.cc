@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <span>
 #include <utility>
 
 #include "daemon/clock/perf_time.h"
@@ -36,17 +35,15 @@ void RingSet::close(capture::RingIndex ring) {
 }
 
 const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
-                                           capture::Batch& out) {
+                                           capture::Intake& out) {
   const auto known = decoders_.find(chunk.ring);
   if (known == decoders_.end()) return nullptr;
-  const std::size_t before = out.events.size();
   known->second.decode(chunk.bytes, out);
   if (known->second.layout().clock == capture::RecordClock::kPerf) {
-    for (capture::Event& event : std::span(out.events).subspan(before)) {
-      // 0: the record carries no time.
-      if (event.time != 0) {
-        event.time = clock::perf_to_ns(*perf_clock_, timeline, static_cast<std::uint64_t>(event.time));
-      }
+    for (capture::Arrival& arrival : out.order) {
+      if (arrival.time == 0) continue;  // the record carries no time
+      arrival.time = clock::perf_to_ns(*perf_clock_, timeline, static_cast<std::uint64_t>(arrival.time));
+      if (!arrival.packed()) out.batch.events[arrival.at].time = arrival.time;
     }
   }
   return &known->second.layout();

@@ -5,7 +5,7 @@
 #include <map>
 #include <optional>
 
-#include "daemon/capture/batch.h"
+#include "daemon/capture/intake.h"
 #include "daemon/capture/record_decoder.h"
 #include "daemon/capture/ring_chunk.h"
 #include "daemon/clock/conversion.h"
@@ -24,10 +24,10 @@ class RingSet {
   // How times of perf's own clock are converted from now on. Fails, and changes nothing, for a line that
   // makes no sense.
   Status set_perf_clock(const clock::Conversion& line);
-  // Appends the events of `chunk`, their times on `timeline`; returns the ring's layout, NULL if there is no
-  // such ring.
+  // Gives what `chunk` holds to an empty intake, with times on `timeline`; returns the ring's layout, NULL if
+  // there is no such ring.
   const capture::RingLayout* decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
-                                    capture::Batch& out);
+                                    capture::Intake& out);
 
   bool empty() const { return decoders_.empty(); }
   // Records of all rings, closed ones included, that could not be decoded.

@@ -51,6 +51,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     require(batch.chain(event).size() == event.chain_size);
     copy.append(batch, event);
   }
+  // The same events in the same order, some of them packed.
+  Intake intake;
+  decoder->decode(bytes, intake);
+  require(intake.order.size() == batch.events.size());
+  for (std::size_t i = 0; i < batch.events.size(); ++i) {
+    const Event& one = batch.events[i];
+    const Event other = intake.event(intake.order[i]);
+    require(one.time == other.time && one.kind == other.kind && one.tid == other.tid && one.ip == other.ip);
+    require(one.tag == other.tag && one.regs_mask == other.regs_mask && one.weight == other.weight);
+    for (unsigned number = 0; number < 32; ++number) {
+      require(batch.reg(one, number) == intake.batch.reg(other, number));
+    }
+  }
   RecordScan scan;
   scan_records(bytes, scan);
   return 0;

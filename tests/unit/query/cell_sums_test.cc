@@ -25,7 +25,7 @@ TEST(CellSums, AreThoseOfAMap) {
     a.plan = random() % 3;
     a.code = random() % 2;
     a.execution = random() % 4;
-    sums.add(sample);
+    sums.add(std::span(&sample, 1));
     CellKey key;
     key.process = sample.process;
     key.source = sample.source;
@@ -81,7 +81,7 @@ TEST(CellSums, KeepEveryFieldOfAKey) {
          random(),
          random()};
     CellSums sums;
-    sums.add(sample);
+    sums.add(std::span(&sample, 1));
     const auto cells = sums.take();
     ASSERT_EQ(cells.size(), 1u);
     EXPECT_EQ(cells.begin()->first, key_of(sample));

@@ -65,9 +65,15 @@ class Cpu {
   std::map<std::int32_t, TimeNs> left_;  // of each thread's period
 };
 
+capture::Intake chunk_of(std::vector<capture::Event> events) {
+  capture::Batch batch;
+  batch.events = std::move(events);
+  return capture::Intake::of(std::move(batch));
+}
+
 bool found(Cpu cpu, int threads, int turns) {
   PebsWatch watch;
-  for (int i = 0; i < turns; ++i) watch.add(0, cpu.turn(1 + i % threads));
+  for (int i = 0; i < turns; ++i) watch.add(0, chunk_of(cpu.turn(1 + i % threads)));
   return watch.doubted();
 }
 
@@ -86,9 +92,9 @@ TEST(PebsWatch, FindsThemWithManyThreadsAndSmallBatches) {
 TEST(PebsWatch, FindsAKernelThatBeginsToDoSo) {
   PebsWatch watch;
   Cpu before(true), after(false);
-  for (int i = 0; i < 2000; ++i) watch.add(0, before.turn(1));
+  for (int i = 0; i < 2000; ++i) watch.add(0, chunk_of(before.turn(1)));
   EXPECT_FALSE(watch.doubted());
-  for (int i = 0; i < 30; ++i) watch.add(0, after.turn(1));
+  for (int i = 0; i < 30; ++i) watch.add(0, chunk_of(after.turn(1)));
   EXPECT_TRUE(watch.doubted());
 }
 
@@ -96,10 +102,10 @@ TEST(PebsWatch, FindsAKernelThatBeginsToDoSo) {
 TEST(PebsWatch, FindsAnEventThatBeginsLater) {
   PebsWatch watch;
   Cpu old(true), young(false);
-  for (int i = 0; i < 500; ++i) watch.add(0, old.turn(1));
+  for (int i = 0; i < 500; ++i) watch.add(0, chunk_of(old.turn(1)));
   for (int i = 0; i < 30; ++i) {
-    watch.add(0, old.turn(1));
-    watch.add(7, young.turn(2));
+    watch.add(0, chunk_of(old.turn(1)));
+    watch.add(7, chunk_of(young.turn(2)));
   }
   EXPECT_TRUE(watch.doubted());
 }
@@ -114,7 +120,7 @@ TEST(PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
   for (int i = 0; i < 100; ++i) {
     auto events = cpu.turn(1);
     for (capture::Event& event : events) event.weight = 5003;
-    watch.add(0, events);
+    watch.add(0, chunk_of(events));
   }
   EXPECT_FALSE(watch.doubted());
 }
@@ -123,7 +129,7 @@ TEST(PebsWatch, ClosedRingsStartAnew) {
   PebsWatch watch;
   Cpu cpu(false);
   for (int i = 0; i < 100; ++i) {
-    watch.add(0, cpu.turn(1));
+    watch.add(0, chunk_of(cpu.turn(1)));
     watch.forget(0);
   }
   EXPECT_FALSE(watch.doubted());
@@ -137,7 +143,7 @@ TEST(PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
     events[i].time = i % 2 == 0 ? kTimeMin : kTimeMax;
     events[i].weight = ~std::uint64_t{0} >> (i % 64);
   }
-  watch.add(0, events);
+  watch.add(0, chunk_of(events));
 }
 
 // The broken twin: a watch that takes records of two threads or of two rings for neighbours convicts a kernel
@@ -153,11 +159,11 @@ TEST(PebsWatch, WouldConvictTheInnocentWithoutTellingThreadsAndRingsApart) {
       both.push_back(event);
       both.back().time += 300;
     }
-    blind.add(0, both);
+    blind.add(0, chunk_of(both));
     for (std::size_t k = 1; k < both.size(); k += 2) both[k].tid = 2;
-    right.add(0, both);
-    right.add(1, one);
-    right.add(2, one);
+    right.add(0, chunk_of(both));
+    right.add(1, chunk_of(one));
+    right.add(2, chunk_of(one));
   }
   EXPECT_FALSE(right.doubted());
   EXPECT_TRUE(blind.doubted());
