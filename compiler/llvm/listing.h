@@ -3,17 +3,22 @@
 
 #include <llvm/IR/Module.h>
 
-#include <functional>
 #include <string>
+#include <vector>
+
+#include "compiler/tagging/link.h"
 
 namespace tailor::jit {
 
-// Calls `instruction_line` for every instruction and `heading_line` for every heading, in the order of the
-// lines of the listing of `module`.
-void ForEachLine(llvm::Module& module, const std::function<void(llvm::Function&)>& heading_line,
-                 const std::function<void(llvm::Instruction&)>& instruction_line);
+struct ListedLine {
+  llvm::Instruction* instruction = nullptr;  // null: a heading
+  tagging::Link owner;                       // none of a heading
+};
 
-// The listing itself; every line ends in '\n', and none holds another.
-std::string ListingOf(llvm::Module& module);
+// The lines of the listing of `module`, in order, without owners.
+std::vector<ListedLine> LinesOf(llvm::Module& module);
+
+// The listing itself, of about `line_count` lines; every line ends in '\n', and none holds another.
+std::string ListingOf(const llvm::Module& module, std::size_t line_count);
 
 }  // namespace tailor::jit

@@ -5,6 +5,8 @@
 #include <llvm/IR/Verifier.h>
 #include <llvm/Support/raw_ostream.h>
 
+#include <span>
+
 #include "compiler/llvm/line_code.h"
 #include "compiler/llvm/listing.h"
 #include "compiler/llvm/sealed_module_state.h"
@@ -15,44 +17,56 @@ namespace {
 
 using tagging::Link;
 
-// Gives every instruction without owner that of the one after it in its block, else of the one before.
-std::uint32_t AdoptOrphans(llvm::Module& module, OwnerMap& owners) {
+// Gives every instruction of a block without owner that of the one after it, else of the one before. Returns
+// to how many.
+std::uint32_t AdoptOrphans(std::span<ListedLine> block) {
   std::uint32_t adopted = 0;
-  for (llvm::Function& function : module) {
-    for (llvm::BasicBlock& block : function) {
-      auto pass = [&](auto range) {
-        Link near;
-        for (llvm::Instruction& instruction : range) {
-          Link& link = owners[&instruction];
-          if (!link.none()) {
-            near = link;
-          } else if (!near.none()) {
-            link = near;
-            ++adopted;
-          }
-        }
-      };
-      pass(llvm::reverse(block));
-      pass(llvm::make_range(block.begin(), block.end()));
+  auto adopt = [&](ListedLine& line, Link& near) {
+    if (!line.owner.none()) {
+      near = line.owner;
+    } else if (!near.none()) {
+      line.owner = near;
+      ++adopted;
     }
+  };
+  Link after, before;
+  for (ListedLine& line : llvm::reverse(block)) adopt(line, after);
+  for (ListedLine& line : block) adopt(line, before);
+  return adopted;
+}
+
+// As above, in all blocks.
+std::uint32_t AdoptAllOrphans(std::span<ListedLine> lines) {
+  std::uint32_t adopted = 0;
+  std::size_t begin = 0;
+  bool orphans = false;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const bool heading = lines[i].instruction == nullptr;
+    orphans |= !heading && lines[i].owner.none();
+    if (i + 1 < lines.size() && lines[i + 1].instruction != nullptr) {
+      if (heading) begin = i + 1;
+      continue;
+    }
+    if (orphans) adopted += AdoptOrphans(lines.subspan(begin, i + 1 - begin));
+    orphans = false;
   }
   return adopted;
 }
 
-// The owners of each line of the listing, in order.
-std::vector<Link> LinksOfLines(llvm::Module& module, const OwnerMap& owners) {
-  std::vector<Link> links;
-  ForEachLine(
-      module, [&](llvm::Function&) { links.emplace_back(); },
-      [&](llvm::Instruction& instruction) { links.push_back(owners.lookup(&instruction)); });
-  return links;
+// The lines of the listing with their owners.
+std::vector<ListedLine> OwnedLines(llvm::Module& module, const OwnerMap& owners) {
+  std::vector<ListedLine> lines = LinesOf(module);
+  for (ListedLine& line : lines) {
+    if (line.instruction != nullptr) line.owner = owners.lookup(line.instruction);
+  }
+  return lines;
 }
 
 // Writes the number of every instruction into its debug location.
 //
 // One subprogram is the scope of all locations, and it is attached to no function: to most of LLVM a function
 // without subprogram has no debug information to care for, which saves half of what locations cost.
-void NumberInstructions(llvm::Module& module, ComponentId first) {
+void NumberInstructions(llvm::Module& module, std::span<const ListedLine> lines, ComponentId first) {
   llvm::DIBuilder builder(module);
   llvm::DIFile* file = builder.createFile("ir", "");
   builder.createCompileUnit(llvm::dwarf::DW_LANG_C, file, "", false, "", 0, "", llvm::DICompileUnit::NoDebug);
@@ -63,12 +77,12 @@ void NumberInstructions(llvm::Module& module, ComponentId first) {
   module.getOrInsertNamedMetadata(kScopeMetadata)->addOperand(scope);
   // Without the version the locations would be dropped when the module is cloned through bitcode.
   module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
-  ComponentId line = first;
-  ForEachLine(
-      module, [&](llvm::Function&) { ++line; },
-      [&](llvm::Instruction& instruction) {
-        instruction.setDebugLoc(LocationOf({Link::One(line++), false}, scope, nullptr));
-      });
+  ComponentId id = first;
+  for (const ListedLine& line : lines) {
+    if (line.instruction != nullptr)
+      line.instruction->setDebugLoc(LocationOf({Link::One(id), false}, scope, nullptr));
+    ++id;
+  }
 }
 
 // The tag of the first owner of a link, each task's made once.
@@ -105,16 +119,23 @@ void TagSections(const SealerInput& input, llvm::Module& module, OwnerMap& owner
 }
 
 void WriteLineage(const SealerInput& input, llvm::Module& module, SealedModule::State& state) {
-  OwnerMap owners = input.log.owners();
-  state.adopted = AdoptOrphans(module, owners);
   TagCache tags(input);
-  if (TagsSections(input.options)) TagSections(input, module, owners, tags);
-  std::vector<Link> links = LinksOfLines(module, owners);
+  std::vector<ListedLine> lines = OwnedLines(module, input.log.owners());
+  state.adopted = AdoptAllOrphans(lines);
+  if (TagsSections(input.options)) {
+    OwnerMap owners;
+    for (const ListedLine& line : lines) owners[line.instruction] = line.owner;
+    TagSections(input, module, owners, tags);
+    lines = OwnedLines(module, owners);
+  }
+  std::vector<Link> links;
+  links.reserve(lines.size());
+  for (const ListedLine& line : lines) links.push_back(line.owner);
   state.first =
       input.plan.AddLinked(static_cast<LevelIndex>(input.plan.level_count() - 1), links, input.log.pool());
   state.count = static_cast<std::uint32_t>(links.size());
-  input.plan.AppendAttachment("ir", ListingOf(module));
-  NumberInstructions(module, state.first);
+  input.plan.AppendAttachment("ir", ListingOf(module, lines.size()));
+  NumberInstructions(module, lines, state.first);
   if (input.options.tags == TagStrategy::kNone) return;
   state.component_tags.reserve(links.size());
   for (Link link : links) state.component_tags.push_back(tags.Of(link));

@@ -14,6 +14,7 @@ void LineageLog::RecordRun(ComponentId first, std::span<const Link> links, const
   std::vector<Link> own;  // of the other pool's sets
   own.reserve(pool.sets().size());
   for (const auto& set : pool.sets()) own.push_back(pool_.Intern(set));
+  if (first + links.size() > links_.size() + 1) links_.resize(first + links.size() - 1);
   for (std::size_t i = 0; i < links.size(); ++i) {
     Put(first + static_cast<ComponentId>(i), links[i].is_set() ? own[links[i].index()] : links[i]);
   }

@@ -4,8 +4,7 @@
 
 namespace tailor::tagging {
 
-Link LinkPool::Intern(std::span<const ComponentId> ids) {
-  if (ids.size() == 1) return Link::One(ids.front());
+Link LinkPool::InternMany(std::span<const ComponentId> ids) {
   std::vector<ComponentId> set(ids.begin(), ids.end());
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
@@ -17,9 +16,7 @@ Link LinkPool::Intern(std::span<const ComponentId> ids) {
   return Link::Set(it->second);
 }
 
-Link LinkPool::Union(Link a, Link b) {
-  if (a == b || b.none()) return a;
-  if (a.none()) return b;
+Link LinkPool::UniteOwners(Link a, Link b) {
   std::vector<ComponentId> ids;
   Expand(a, ids);
   Expand(b, ids);

@@ -14,10 +14,15 @@ class LinkPool {
  public:
   // The link to `ids`: none if empty, a plain link if it names one component, else a set. The order of the
   // ids and repetitions do not matter; 0 (no component) is left out.
-  Link Intern(std::span<const ComponentId> ids);
+  Link Intern(std::span<const ComponentId> ids) {
+    return ids.size() == 1 ? Link::One(ids.front()) : InternMany(ids);
+  }
 
   // The link to the owners of both.
-  Link Union(Link a, Link b);
+  Link Union(Link a, Link b) {
+    if (a == b || b.none()) return a;
+    return a.none() ? b : UniteOwners(a, b);
+  }
 
   // Appends the components of `link` to `out`, ascending.
   void Expand(Link link, std::vector<ComponentId>& out) const;
@@ -25,6 +30,9 @@ class LinkPool {
   const std::vector<std::vector<ComponentId>>& sets() const { return sets_; }
 
  private:
+  Link InternMany(std::span<const ComponentId> ids);
+  Link UniteOwners(Link a, Link b);
+
   std::vector<std::vector<ComponentId>> sets_;
   std::map<std::vector<ComponentId>, std::uint32_t> numbers_;
 };
