@@ -1,6 +1,7 @@
 #include "compiler/llvm/fused_owners_pass.h"
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
@@ -27,62 +28,93 @@ const llvm::Instruction* Absorber(const llvm::Instruction& instruction) {
   return user->getParent() == instruction.getParent() && !as_address ? user : nullptr;
 }
 
+// What went into an IR instruction that was selected.
+struct Fusion {
+  Link parts;
+  bool stores;  // it is a store
+  const llvm::DILocation* location;
+};
+
 class FusedOwnersPass final : public llvm::MachineFunctionPass {
  public:
   explicit FusedOwnersPass(ModuleLineage& lineage) : MachineFunctionPass(id_), lineage_(lineage) {}
 
   llvm::StringRef getPassName() const override { return "Tailor fused owners"; }
+  // Only locations change: LLVM need compute nothing anew.
+  void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
+    usage.setPreservesAll();
+    MachineFunctionPass::getAnalysisUsage(usage);
+  }
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     StopwatchAdd time(lineage_.milliseconds);
-    llvm::DenseMap<unsigned, llvm::SmallVector<llvm::MachineInstr*, 4>> selected;  // by line
+    llvm::DenseSet<unsigned> selected;  // lines
+    llvm::SmallVector<llvm::MachineInstr*, 64> without;
     for (llvm::MachineBasicBlock& block : function) {
       for (llvm::MachineInstr& instruction : block) {
         if (const llvm::DebugLoc& location = instruction.getDebugLoc()) {
-          selected[location.getLine()].push_back(&instruction);
+          selected.insert(location.getLine());
+        } else {
+          without.push_back(&instruction);
         }
       }
     }
-    llvm::DenseMap<const llvm::Instruction*, Link> absorbed;
-    for (const llvm::BasicBlock& block : function.getFunction()) {
-      for (const llvm::Instruction& instruction : block) Visit(instruction, selected, absorbed);
+    const FusionMap fusions = FindFusions(function.getFunction(), selected);
+    if (!fusions.empty()) {
+      for (llvm::MachineBasicBlock& block : function) {
+        for (llvm::MachineInstr& instruction : block) Fuse(instruction, fusions);
+      }
     }
-    for (llvm::MachineBasicBlock& block : function) {
-      for (llvm::MachineInstr& instruction : block) GiveConstantToUsers(instruction);
-    }
+    for (llvm::MachineInstr* instruction : without) GiveConstantToUsers(*instruction);
     return true;
   }
 
  private:
-  // Instructions come in the order of the block, so what went into `instruction` has been seen.
-  void Visit(const llvm::Instruction& instruction,
-             const llvm::DenseMap<unsigned, llvm::SmallVector<llvm::MachineInstr*, 4>>& selected,
-             llvm::DenseMap<const llvm::Instruction*, Link>& absorbed) {
-    const llvm::DebugLoc& location = instruction.getDebugLoc();
-    if (!location) return;
-    const Link parts = absorbed.lookup(&instruction);
-    auto it = selected.find(location.getLine());
-    if (it == selected.end()) {
-      const llvm::Instruction* into = DoesWork(instruction) ? Absorber(instruction) : nullptr;
-      if (into == nullptr) return;
-      Link& link = absorbed[into];
-      link = lineage_.sets.Union(link, lineage_.sets.Union(parts, LineageOf(location).link));
-      return;
+  // By line; copies of an instruction share it.
+  using FusionMap = llvm::DenseMap<unsigned, llvm::SmallVector<Fusion, 1>>;
+
+  // Instructions come in the order of the block, so what went into one has been seen before it.
+  FusionMap FindFusions(const llvm::Function& function, const llvm::DenseSet<unsigned>& selected) {
+    FusionMap fusions;
+    llvm::DenseMap<const llvm::Instruction*, Link> absorbed;
+    for (const llvm::BasicBlock& block : function) {
+      for (const llvm::Instruction& instruction : block) {
+        const llvm::DebugLoc& location = instruction.getDebugLoc();
+        if (!location) continue;
+        if (selected.contains(location.getLine())) {
+          const Link parts = absorbed.empty() ? Link() : absorbed.lookup(&instruction);
+          if (parts.none()) continue;
+          fusions[location.getLine()].push_back(
+              {parts, llvm::isa<llvm::StoreInst>(instruction), location.get()});
+          continue;
+        }
+        const llvm::Instruction* into = DoesWork(instruction) ? Absorber(instruction) : nullptr;
+        if (into == nullptr) continue;
+        const Link parts = lineage_.sets.Union(absorbed.lookup(&instruction), LineageOf(location).link);
+        Link& link = absorbed[into];
+        link = lineage_.sets.Union(link, parts);
+      }
     }
-    if (parts.none()) return;
-    const bool memory = llvm::isa<llvm::StoreInst>(instruction);
-    for (llvm::MachineInstr* machine : it->second) {
-      if ((memory && !machine->mayStore()) || LineageOf(machine->getDebugLoc()).repaired) continue;
-      Link both = lineage_.sets.Union(parts, LineageOf(machine->getDebugLoc()).link);
-      machine->setDebugLoc(LocationOf({both, false}, llvm::cast<llvm::DILocalScope>(location.getScope()),
-                                      location.getInlinedAt()));
+    return fusions;
+  }
+
+  void Fuse(llvm::MachineInstr& machine, const FusionMap& fusions) {
+    const llvm::DebugLoc& location = machine.getDebugLoc();
+    if (!location || LineageOf(location).repaired) return;
+    auto it = fusions.find(location.getLine());
+    if (it == fusions.end()) return;
+    for (const Fusion& fusion : it->second) {
+      if (fusion.stores && !machine.mayStore()) continue;
+      const Link both = lineage_.sets.Union(fusion.parts, LineageOf(machine.getDebugLoc()).link);
+      machine.setDebugLoc(
+          LocationOf({both, false}, fusion.location->getScope(), fusion.location->getInlinedAt()));
     }
   }
 
   // A constant is an operand in the IR; selection makes an instruction of it, without a location, that may
   // serve several.
   void GiveConstantToUsers(llvm::MachineInstr& instruction) {
-    if (instruction.getDebugLoc() || instruction.getNumExplicitDefs() != 1) return;
+    if (instruction.getNumExplicitDefs() != 1) return;
     if (!instruction.isMoveImmediate() && !instruction.isRematerializable()) return;
     const llvm::MachineOperand& made = instruction.getOperand(0);
     if (!made.isReg() || !made.getReg().isVirtual()) return;

@@ -4,6 +4,7 @@
 #include <llvm/CodeGen/MachineFrameInfo.h>
 #include <llvm/CodeGen/MachineMemOperand.h>
 #include <llvm/CodeGen/PseudoSourceValue.h>
+#include <llvm/CodeGen/TargetFrameLowering.h>
 #include <llvm/CodeGen/TargetInstrInfo.h>
 #include <llvm/CodeGen/TargetLowering.h>
 #include <llvm/CodeGen/TargetRegisterInfo.h>
@@ -67,43 +68,65 @@ bool WritesSlot(const llvm::MachineInstr& instruction, int slot) {
 }  // namespace
 
 LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::LinkPool& sets)
-    : function_(function), registers_(*function.getSubtarget().getRegisterInfo()), sets_(sets) {
-  IndexIr();
+    : function_(function),
+      registers_(*function.getSubtarget().getRegisterInfo()),
+      frame_pointer_(function.getSubtarget().getFrameLowering()->hasFP(function)
+                         ? registers_.getFrameRegister(function)
+                         : llvm::Register()),
+      sets_(sets) {
+  IndexLoads();
   for (const llvm::MachineBasicBlock& block : function) {
     std::size_t begin = instructions_.size();
     for (const llvm::MachineInstr& instruction : block) {
       if (!EmitsCode(instruction)) continue;
       instructions_.push_back({&instruction, {}, {}});
       Record(instructions_.back());
-      if (IsFrameCode(instruction)) continue;
-      for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
-        const std::optional<int> slot = SlotOf(*memory);
-        if (slot && memory->isStore()) slot_writers_[*slot].push_back(instructions_.size() - 1);
-      }
     }
     block_of_[&block] = blocks_.size();
     blocks_.push_back({&block, begin, instructions_.size()});
   }
 }
 
+void LocationRepair::IndexLoads() {
+  for (const llvm::BasicBlock& block : function_.getFunction()) {
+    for (const llvm::Instruction& instruction : block) {
+      const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
+      if (load == nullptr) continue;
+      Link& link = loads_[{&block, load->getPointerOperand()}];
+      link = sets_.Union(link, LineageOf(load->getDebugLoc()).link);
+    }
+  }
+}
+
+// For the function as a whole, too: code moves between blocks.
 void LocationRepair::IndexIr() {
   for (const llvm::BasicBlock& block : function_.getFunction()) {
     for (const llvm::Instruction& instruction : block) {
-      Link owner = LineageOf(instruction.getDebugLoc()).link;
-      auto add = [&](auto& index, const llvm::Value* value) {
-        // Also for the function as a whole: code moves between blocks.
-        for (const llvm::BasicBlock* where : {&block, static_cast<const llvm::BasicBlock*>(nullptr)}) {
-          Link& link = index[{where, value}];
-          link = sets_.Union(link, owner);
-        }
+      const Link owner = LineageOf(instruction.getDebugLoc()).link;
+      auto add = [&](auto& index, const llvm::BasicBlock* where, const llvm::Value* value) {
+        Link& link = index[{where, value}];
+        link = sets_.Union(link, owner);
       };
       if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-        add(loads_, load->getPointerOperand());
+        add(loads_, nullptr, load->getPointerOperand());
       if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-        add(stores_, store->getPointerOperand());
+        add(stores_, &block, store->getPointerOperand());
+        add(stores_, nullptr, store->getPointerOperand());
       }
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction))
-        add(calls_, call->getCalledOperand());
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
+        add(calls_, &block, call->getCalledOperand());
+        add(calls_, nullptr, call->getCalledOperand());
+      }
+    }
+  }
+}
+
+void LocationRepair::IndexSlotWriters() {
+  for (std::size_t i = 0; i < instructions_.size(); ++i) {
+    if (IsFrameCode(*instructions_[i].instruction)) continue;
+    for (const llvm::MachineMemOperand* memory : instructions_[i].instruction->memoperands()) {
+      const std::optional<int> slot = SlotOf(*memory);
+      if (slot && memory->isStore()) slot_writers_[*slot].push_back(i);
     }
   }
 }
@@ -143,7 +166,8 @@ Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool 
 }
 
 // Plain loads, stores, calls and the ends of blocks can be found again in the IR.
-Link LocationRepair::FromIr(const llvm::MachineInstr& instruction) const {
+Link LocationRepair::FromIr(const Block&, std::size_t at) const {
+  const llvm::MachineInstr& instruction = *instructions_[at].instruction;
   const llvm::BasicBlock* block = instruction.getParent()->getBasicBlock();
   if (instruction.isCall()) {
     const llvm::Value* callee = Callee(instruction);
@@ -156,11 +180,36 @@ Link LocationRepair::FromIr(const llvm::MachineInstr& instruction) const {
   return AccessedMemory(instruction, false, nullptr);
 }
 
+const llvm::BitVector& LocationRepair::Overlapping(llvm::Register reg) const {
+  llvm::BitVector& overlapping = overlapping_[reg.id()];
+  if (overlapping.empty()) {
+    overlapping.resize(registers_.getNumRegs());
+    for (llvm::MCRegAliasIterator alias(reg.asMCReg(), &registers_, /*IncludeSelf=*/true); alias.isValid();
+         ++alias)
+      overlapping.set(llvm::MCRegister(*alias).id());
+  }
+  return overlapping;
+}
+
+LocationRepair::Touch LocationRepair::TouchOf(const llvm::MachineInstr& instruction, llvm::Register reg,
+                                              const llvm::BitVector& overlapping) {
+  Touch touch{false, false};
+  for (const llvm::MachineOperand& operand : instruction.operands()) {
+    if (operand.isRegMask()) {
+      touch.writes |= operand.clobbersPhysReg(reg.asMCReg());
+    } else if (operand.isReg() && operand.getReg().isPhysical() && overlapping[operand.getReg().id()]) {
+      (operand.isDef() ? touch.writes : touch.reads) = true;
+    }
+  }
+  return touch;
+}
+
 Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const {
+  const llvm::BitVector& overlapping = Overlapping(reg);
   for (std::size_t i = from; i < block.end; ++i) {
-    const llvm::MachineInstr& later = *instructions_[i].instruction;
-    if (later.readsRegister(reg, &registers_)) return instructions_[i].own;
-    if (later.modifiesRegister(reg, &registers_)) return Link();
+    const Touch touch = TouchOf(*instructions_[i].instruction, reg, overlapping);
+    if (touch.reads) return instructions_[i].own;
+    if (touch.writes) return Link();
   }
   if (blocks == 0) return Link();
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
@@ -174,16 +223,23 @@ Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Reg
 // The nearest reader, however far: breadth first along the paths on which nobody overwrites the place.
 Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInFrame& place,
                             Readers readers) const {
+  const llvm::BitVector no_register;
+  const llvm::BitVector& overlapping = place.slot ? no_register : Overlapping(place.reg);
+  auto touch_of = [&](const llvm::MachineInstr& instruction) {
+    if (!place.slot) return TouchOf(instruction, place.reg, overlapping);
+    if (instruction.memoperands_empty() || IsFrameCode(instruction)) return Touch{false, false};
+    return Touch{ReadsSlot(instruction, *place.slot), WritesSlot(instruction, *place.slot)};
+  };
   llvm::SmallPtrSet<const llvm::MachineBasicBlock*, 16> seen;
-  std::vector<std::pair<const Block*, std::size_t>> open{{&block, from}};
+  llvm::SmallVector<std::pair<const Block*, std::size_t>, 16> open{{&block, from}};
   for (std::size_t i = 0; i < open.size(); ++i) {
     const auto [here, begin] = open[i];
     bool overwritten = false;
     for (std::size_t at = begin; at < here->end && !overwritten; ++at) {
-      const llvm::MachineInstr& later = *instructions_[at].instruction;
+      const Touch touch = touch_of(*instructions_[at].instruction);
       const Link own = instructions_[at].own;
-      if (Reads(later, place) && (readers == Readers::kFirst || !own.none())) return own;
-      overwritten = Writes(later, place);
+      if (touch.reads && (readers == Readers::kFirst || !own.none())) return own;
+      overwritten = touch.writes;
     }
     if (overwritten) continue;
     for (const llvm::MachineBasicBlock* after : here->block->successors()) {
@@ -194,15 +250,6 @@ Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInF
     }
   }
   return Link();
-}
-
-bool LocationRepair::Reads(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const {
-  if (!place.slot) return instruction.readsRegister(place.reg, &registers_);
-  return !IsFrameCode(instruction) && ReadsSlot(instruction, *place.slot);
-}
-bool LocationRepair::Writes(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const {
-  if (!place.slot) return instruction.modifiesRegister(place.reg, &registers_);
-  return !IsFrameCode(instruction) && WritesSlot(instruction, *place.slot);
 }
 
 // A spilled value waits for its reload. Without optimisation every value is spilled, by whoever made it.
@@ -264,8 +311,11 @@ Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
   if (Link link = FromSlotWriter(at); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isUse() || !operand.getReg().isPhysical()) continue;
+    // Nothing but frame code writes it.
+    if (operand.getReg() == frame_pointer_) continue;
+    const llvm::BitVector& overlapping = Overlapping(operand.getReg());
     for (std::size_t i = at; i-- > block.begin;) {
-      if (!instructions_[i].instruction->modifiesRegister(operand.getReg(), &registers_)) continue;
+      if (!TouchOf(*instructions_[i].instruction, operand.getReg(), overlapping).writes) continue;
       if (!instructions_[i].own.none()) return instructions_[i].own;
       break;
     }
@@ -277,6 +327,26 @@ Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
 Link LocationRepair::FromRegisters(const Block& block, std::size_t at) const {
   Link link = FromReader(block, at);
   return link.none() ? FromWriter(block, at) : link;
+}
+
+// The first value that is put into a register in this function.
+Link LocationRepair::FirstWriter(llvm::Register reg) const {
+  const llvm::BitVector& overlapping = Overlapping(reg);
+  for (const Instruction& each : instructions_) {
+    if (!each.own.none() && TouchOf(*each.instruction, reg, overlapping).writes) return each.own;
+  }
+  return Link();
+}
+
+// The first value that is kept on the stack.
+Link LocationRepair::FirstInFrame() const {
+  for (const Instruction& each : instructions_) {
+    if (each.own.none()) continue;
+    for (const llvm::MachineMemOperand* memory : each.instruction->memoperands()) {
+      if (SlotOf(*memory)) return each.own;
+    }
+  }
+  return Link();
 }
 
 // Saving a register that the caller uses: for the first value that is put into it here. Room on the stack:
@@ -294,18 +364,8 @@ Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const 
   }
   if (frame_code.readsRegister(frame_pointer, nullptr) || frame_code.modifiesRegister(frame_pointer, nullptr))
     return Link();
-  if (!saved && !frame_code.modifiesRegister(stack_pointer, nullptr)) return Link();
-  for (const Instruction& each : instructions_) {
-    if (each.own.none()) continue;
-    if (saved) {
-      if (each.instruction->modifiesRegister(saved, &registers_)) return each.own;
-      continue;
-    }
-    for (const llvm::MachineMemOperand* memory : each.instruction->memoperands()) {
-      if (SlotOf(*memory)) return each.own;
-    }
-  }
-  return Link();
+  if (saved) return FirstWriter(saved);
+  return frame_code.modifiesRegister(stack_pointer, nullptr) ? FirstInFrame() : Link();
 }
 
 Link LocationRepair::FromOtherBlock(const Block& block) const {
@@ -333,44 +393,47 @@ Link LocationRepair::FromNeighbour(const Block& block, std::size_t at) const {
   return FromOtherBlock(block);
 }
 
-bool LocationRepair::RepairRound(Link (LocationRepair::*infer)(const Block&, std::size_t) const) {
-  bool changed = false;
-  for (const Block& block : blocks_) {
-    for (std::size_t i = block.begin; i < block.end; ++i) {
-      Instruction& instruction = instructions_[i];
-      if (!instruction.own.none() || instruction.owner.flag == RowFlag::kPrologue) continue;
-      Link link = (this->*infer)(block, i);
-      if (link.none()) continue;
+void LocationRepair::RepairBy(Link (LocationRepair::*infer)(const Block&, std::size_t) const) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    std::erase_if(gaps_, [&](const Gap& gap) {
+      Instruction& instruction = instructions_[gap.at];
+      const Link link = (this->*infer)(blocks_[gap.block], gap.at);
+      if (link.none()) return false;
       instruction.own = link;
       instruction.owner = {link, RowFlag::kInferred};
       changed = true;
-    }
+      return true;
+    });
   }
-  return changed;
 }
 
 void LocationRepair::Repair() {
-  for (Instruction& instruction : instructions_) {
-    if (!instruction.own.none() || instruction.owner.flag == RowFlag::kPrologue) continue;
-    instruction.own = FromIr(*instruction.instruction);
-    if (!instruction.own.none()) instruction.owner = {instruction.own, RowFlag::kInferred};
+  std::vector<std::size_t> frame_code;
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    for (std::size_t i = blocks_[block].begin; i < blocks_[block].end; ++i) {
+      if (instructions_[i].owner.flag == RowFlag::kPrologue) {
+        frame_code.push_back(i);
+      } else if (instructions_[i].own.none()) {
+        gaps_.push_back({block, i});
+      }
+    }
   }
-  // First who reads, near and far, then also who wrote, until they tell no more; only then what merely stands
-  // near.
-  while (RepairRound(&LocationRepair::FromReader)) {
+  if (!gaps_.empty()) {
+    IndexIr();
+    IndexSlotWriters();
   }
-  while (RepairRound(&LocationRepair::FromAnyReader)) {
-  }
-  while (RepairRound(&LocationRepair::FromTarget)) {
-  }
-  while (RepairRound(&LocationRepair::FromRegisters)) {
-  }
-  while (RepairRound(&LocationRepair::FromNeighbour)) {
-  }
-  for (Instruction& instruction : instructions_) {
-    if (instruction.owner.flag != RowFlag::kPrologue) continue;
-    const Link link = FromWhatIsKept(*instruction.instruction);
-    if (!link.none()) instruction.owner = {link, RowFlag::kInferred};
+  // First what the IR tells; then who reads, near and far, then also who wrote, until they tell no more; only
+  // then what merely stands near.
+  RepairBy(&LocationRepair::FromIr);
+  RepairBy(&LocationRepair::FromReader);
+  RepairBy(&LocationRepair::FromAnyReader);
+  RepairBy(&LocationRepair::FromTarget);
+  RepairBy(&LocationRepair::FromRegisters);
+  RepairBy(&LocationRepair::FromNeighbour);
+  for (std::size_t i : frame_code) {
+    const Link link = FromWhatIsKept(*instructions_[i].instruction);
+    if (!link.none()) instructions_[i].owner = {link, RowFlag::kInferred};
   }
 }
 

@@ -2,6 +2,7 @@
 // generation lost: spills, reloads, copies, constants, jumps, frame set-up.
 #pragma once
 
+#include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
@@ -51,20 +52,32 @@ class LocationRepair {
   };
   enum class Readers { kFirst, kOwned };
 
+  // What an instruction does to a register, or to one that overlaps it.
+  struct Touch {
+    bool reads, writes;
+  };
+  struct Gap {
+    std::size_t block;  // in blocks_
+    std::size_t at;     // in instructions_
+  };
+
+  void IndexLoads();
   void IndexIr();
+  void IndexSlotWriters();
   void Record(Instruction& instruction) const;
   tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
                                const llvm::BasicBlock* block) const;
+  const llvm::BitVector& Overlapping(llvm::Register reg) const;
+  static Touch TouchOf(const llvm::MachineInstr& instruction, llvm::Register reg,
+                       const llvm::BitVector& overlapping);
 
-  tagging::Link FromIr(const llvm::MachineInstr& instruction) const;
+  tagging::Link FromIr(const Block& block, std::size_t at) const;
   tagging::Link FromReader(const Block& block, std::size_t at) const;
   tagging::Link FromSlotReader(const Block& block, std::size_t at, Readers readers) const;
   tagging::Link FromSlotWriter(std::size_t at) const;
   tagging::Link FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const;
   tagging::Link Reader(const Block& block, std::size_t from, const PlaceInFrame& place,
                        Readers readers) const;
-  bool Reads(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const;
-  bool Writes(const llvm::MachineInstr& instruction, const PlaceInFrame& place) const;
   tagging::Link FromAnyReader(const Block& block, std::size_t at) const;
   tagging::Link FromTarget(const Block& block, std::size_t at) const;
   tagging::Link FromWriter(const Block& block, std::size_t at) const;
@@ -72,18 +85,26 @@ class LocationRepair {
   tagging::Link FromOtherBlock(const Block& block) const;
   tagging::Link FromRegisters(const Block& block, std::size_t at) const;
   tagging::Link FromWhatIsKept(const llvm::MachineInstr& frame_code) const;
-  bool RepairRound(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const);
+  tagging::Link FirstWriter(llvm::Register reg) const;
+  tagging::Link FirstInFrame() const;
+  // Infers as long as anything is found.
+  void RepairBy(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const);
 
   const llvm::MachineFunction& function_;
   const llvm::TargetRegisterInfo& registers_;
+  const llvm::Register frame_pointer_;  // none if the function keeps none
   tagging::LinkPool& sets_;
   std::vector<Instruction> instructions_;
   std::vector<Block> blocks_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> block_of_;
+  std::vector<Gap> gaps_;  // without owner, in the order of the layout
   // Who accesses an address, or calls a function, within an IR block; under a null block, in the function.
+  // loads_ of blocks is always there, the rest once something has lost its location.
   llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
-  // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
+  // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_. Made by
+  // Repair().
   llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>> slot_writers_;
+  mutable llvm::DenseMap<unsigned, llvm::BitVector> overlapping_;
 };
 
 }  // namespace tailor::jit
