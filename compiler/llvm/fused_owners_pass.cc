@@ -47,7 +47,7 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
   }
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
-    StopwatchAdd time(lineage_.milliseconds);
+    TickAdd time(lineage_.ticks);
     llvm::DenseSet<unsigned> selected;  // lines
     llvm::SmallVector<llvm::MachineInstr*, 64> without;
     for (llvm::MachineBasicBlock& block : function) {

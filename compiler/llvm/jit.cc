@@ -129,9 +129,11 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
 
   auto out = std::make_unique<CompiledModule::State>();
   out->level = options.level;
+  std::uint64_t ticks = 0;  // of what follows
   ModuleLineage lineage;
   lineage.trial = options.trial;
   {
+    TickAdd all(ticks);
     StopwatchAdd time(out->times.optimise);
     Optimise(sealed, **target, options.level, lineage);
   }
@@ -141,6 +143,7 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
       functions.push_back(function.getName().str());
   }
   Result<CompiledObject> object = [&] {
+    TickAdd all(ticks);
     StopwatchAdd time(out->times.codegen);
     return CompileObject(sealed, **target, lineage);
   }();
@@ -148,7 +151,8 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
   if (!object) return object.error();
   out->rows = std::move(object->rows);
   const std::set<std::string> untagged = std::move(object->untagged);
-  out->times.lineage = lineage.milliseconds;
+  out->times.lineage = static_cast<double>(lineage.ticks) / static_cast<double>(ticks) *
+                       (out->times.optimise + out->times.codegen);
 
   auto library = state_->NewLibrary();
   if (!library) return library.error();

@@ -74,7 +74,7 @@ LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::L
                          ? registers_.getFrameRegister(function)
                          : llvm::Register()),
       sets_(sets) {
-  IndexLoads();
+  instructions_.reserve(function.getInstructionCount());
   for (const llvm::MachineBasicBlock& block : function) {
     std::size_t begin = instructions_.size();
     for (const llvm::MachineInstr& instruction : block) {
@@ -87,46 +87,41 @@ LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::L
   }
 }
 
-void LocationRepair::IndexLoads() {
-  for (const llvm::BasicBlock& block : function_.getFunction()) {
-    for (const llvm::Instruction& instruction : block) {
-      const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction);
-      if (load == nullptr) continue;
-      Link& link = loads_[{&block, load->getPointerOperand()}];
-      link = sets_.Union(link, LineageOf(load->getDebugLoc()).link);
-    }
-  }
-}
-
 // For the function as a whole, too: code moves between blocks.
-void LocationRepair::IndexIr() {
-  for (const llvm::BasicBlock& block : function_.getFunction()) {
-    for (const llvm::Instruction& instruction : block) {
-      const Link owner = LineageOf(instruction.getDebugLoc()).link;
-      auto add = [&](auto& index, const llvm::BasicBlock* where, const llvm::Value* value) {
-        Link& link = index[{where, value}];
+void LocationRepair::Index(const llvm::Value& value) const {
+  for (const llvm::User* user : value.users()) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    if (instruction == nullptr || instruction->getFunction() != &function_.getFunction()) continue;
+    const Link owner = LineageOf(instruction->getDebugLoc()).link;
+    auto add = [&](auto& index) {
+      for (const llvm::BasicBlock* where :
+           {instruction->getParent(), static_cast<const llvm::BasicBlock*>(nullptr)}) {
+        Link& link = index[{where, &value}];
         link = sets_.Union(link, owner);
-      };
-      if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
-        add(loads_, nullptr, load->getPointerOperand());
-      if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-        add(stores_, &block, store->getPointerOperand());
-        add(stores_, nullptr, store->getPointerOperand());
       }
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction)) {
-        add(calls_, &block, call->getCalledOperand());
-        add(calls_, nullptr, call->getCalledOperand());
-      }
-    }
+    };
+    const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction);
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
+    const auto* call = llvm::dyn_cast<llvm::CallBase>(instruction);
+    if (load != nullptr) add(loads_);
+    if (store != nullptr && store->getPointerOperand() == &value) add(stores_);
+    if (call != nullptr && call->getCalledOperand() == &value) add(calls_);
   }
 }
 
-void LocationRepair::IndexSlotWriters() {
+Link LocationRepair::OwnersOf(const llvm::DenseMap<Place, Link>& index, const llvm::BasicBlock* block,
+                              const llvm::Value& value) const {
+  if (indexed_.insert(&value).second) Index(value);
+  return index.lookup({block, &value});
+}
+
+void LocationRepair::IndexSlotWriters() const {
+  slot_writers_.emplace();
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
     if (IsFrameCode(*instructions_[i].instruction)) continue;
     for (const llvm::MachineMemOperand* memory : instructions_[i].instruction->memoperands()) {
       const std::optional<int> slot = SlotOf(*memory);
-      if (slot && memory->isStore()) slot_writers_[*slot].push_back(i);
+      if (slot && memory->isStore()) (*slot_writers_)[*slot].push_back(i);
     }
   }
 }
@@ -158,9 +153,9 @@ Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool 
   if (instruction.isCall()) return link;
   for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
     if (memory->getValue() == nullptr) continue;
-    Place place{block, memory->getValue()};
-    if (memory->isLoad()) link = sets_.Union(link, loads_.lookup(place));
-    if (memory->isStore() && !loads_only) link = sets_.Union(link, stores_.lookup(place));
+    if (memory->isLoad()) link = sets_.Union(link, OwnersOf(loads_, block, *memory->getValue()));
+    if (memory->isStore() && !loads_only)
+      link = sets_.Union(link, OwnersOf(stores_, block, *memory->getValue()));
   }
   return link;
 }
@@ -171,7 +166,7 @@ Link LocationRepair::FromIr(const Block&, std::size_t at) const {
   const llvm::BasicBlock* block = instruction.getParent()->getBasicBlock();
   if (instruction.isCall()) {
     const llvm::Value* callee = Callee(instruction);
-    return callee == nullptr ? Link() : calls_.lookup({block, callee});
+    return callee == nullptr ? Link() : OwnersOf(calls_, block, *callee);
   }
   if (instruction.isTerminator() && block != nullptr) {
     return LineageOf(block->getTerminator()->getDebugLoc()).link;
@@ -267,8 +262,10 @@ Link LocationRepair::FromSlotReader(const Block& block, std::size_t at, Readers 
 Link LocationRepair::FromSlotWriter(std::size_t at) const {
   for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
     const std::optional<int> slot = SlotOf(*memory);
-    auto writers = slot && memory->isLoad() ? slot_writers_.find(*slot) : slot_writers_.end();
-    if (writers == slot_writers_.end()) continue;
+    if (!slot || !memory->isLoad()) continue;
+    if (!slot_writers_) IndexSlotWriters();
+    auto writers = slot_writers_->find(*slot);
+    if (writers == slot_writers_->end()) continue;
     auto next = std::lower_bound(writers->second.begin(), writers->second.end(), at);
     return instructions_[next == writers->second.begin() ? writers->second.back() : *std::prev(next)].own;
   }
@@ -331,11 +328,15 @@ Link LocationRepair::FromRegisters(const Block& block, std::size_t at) const {
 
 // The first value that is put into a register in this function.
 Link LocationRepair::FirstWriter(llvm::Register reg) const {
+  auto [it, added] = first_writers_.try_emplace(reg.id());
+  if (!added) return it->second;
   const llvm::BitVector& overlapping = Overlapping(reg);
   for (const Instruction& each : instructions_) {
-    if (!each.own.none() && TouchOf(*each.instruction, reg, overlapping).writes) return each.own;
+    if (each.own.none() || !TouchOf(*each.instruction, reg, overlapping).writes) continue;
+    it->second = each.own;
+    break;
   }
-  return Link();
+  return it->second;
 }
 
 // The first value that is kept on the stack.
@@ -418,10 +419,6 @@ void LocationRepair::Repair() {
         gaps_.push_back({block, i});
       }
     }
-  }
-  if (!gaps_.empty()) {
-    IndexIr();
-    IndexSlotWriters();
   }
   // First what the IR tells; then who reads, near and far, then also who wrote, until they tell no more; only
   // then what merely stands near.

@@ -4,6 +4,7 @@
 
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SmallVector.h>
 #include <llvm/CodeGen/MachineFunction.h>
 
@@ -61,10 +62,11 @@ class LocationRepair {
     std::size_t at;     // in instructions_
   };
 
-  void IndexLoads();
-  void IndexIr();
-  void IndexSlotWriters();
+  void Index(const llvm::Value& value) const;
+  void IndexSlotWriters() const;
   void Record(Instruction& instruction) const;
+  tagging::Link OwnersOf(const llvm::DenseMap<Place, tagging::Link>& index, const llvm::BasicBlock* block,
+                         const llvm::Value& value) const;
   tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
                                const llvm::BasicBlock* block) const;
   const llvm::BitVector& Overlapping(llvm::Register reg) const;
@@ -98,13 +100,14 @@ class LocationRepair {
   std::vector<Block> blocks_;
   llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> block_of_;
   std::vector<Gap> gaps_;  // without owner, in the order of the layout
+  // Made when first asked for.
   // Who accesses an address, or calls a function, within an IR block; under a null block, in the function.
-  // loads_ of blocks is always there, the rest once something has lost its location.
-  llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
-  // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_. Made by
-  // Repair().
-  llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>> slot_writers_;
+  mutable llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
+  mutable llvm::DenseSet<const llvm::Value*> indexed_;  // in the maps above
+  // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
+  mutable std::optional<llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>>> slot_writers_;
   mutable llvm::DenseMap<unsigned, llvm::BitVector> overlapping_;
+  mutable llvm::DenseMap<unsigned, tagging::Link> first_writers_;
 };
 
 }  // namespace tailor::jit

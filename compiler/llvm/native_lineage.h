@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/tagging/link_pool.h"
@@ -26,6 +27,8 @@ struct NativeOwner {
 struct NativeMark {
   llvm::MCSymbol* symbol = nullptr;
   NativeOwner owner;
+  // Bytes from the base, which is the last mark before it without this number; none of a base.
+  std::optional<std::uint32_t> from_base = std::nullopt;
 };
 
 struct FunctionMarks {
@@ -37,7 +40,7 @@ struct FunctionMarks {
 struct ModuleLineage {
   tagging::LinkPool sets;                // of IR components
   std::vector<FunctionMarks> functions;  // in the order of emission
-  double milliseconds = 0;               // spent on lineage
+  std::uint64_t ticks = 0;               // of the time stamp counter, spent on lineage
   RepairTrial* trial = nullptr;          // see CompileOptions
 };
 

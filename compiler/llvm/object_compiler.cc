@@ -55,14 +55,15 @@ Result<tagging::RowTableBuilder> ReadRows(llvm::MemoryBufferRef object, const Mo
   }
   tagging::RowTableBuilder rows;
   std::size_t at = 0;
-  std::vector<ComponentId> ids;
+  std::uint32_t base = 0;
   for (const FunctionMarks& function : lineage.functions) {
     for (const NativeMark& mark : function.marks) {
-      if (at + 4 > offsets.size()) return Error{"the row section is too short"};
-      ids.clear();
-      lineage.sets.Expand(mark.owner.link, ids);
-      rows.Add(llvm::support::endian::read32le(offsets.data() + at), ids, mark.owner.flag);
-      at += 4;
+      if (!mark.from_base) {
+        if (at + 4 > offsets.size()) return Error{"the row section is too short"};
+        base = llvm::support::endian::read32le(offsets.data() + at);
+        at += 4;
+      }
+      rows.Add(base + mark.from_base.value_or(0), mark.owner.link, lineage.sets, mark.owner.flag);
     }
   }
   return rows;
@@ -108,7 +109,7 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
 
   out.object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), sealed.module->getName(),
                                                                /*RequiresNullTerminator=*/false);
-  StopwatchAdd time(lineage.milliseconds);
+  TickAdd time(lineage.ticks);
   auto rows = ReadRows(out.object->getMemBufferRef(), lineage);
   if (!rows) return rows.error();
   out.rows = std::move(*rows);

@@ -55,7 +55,7 @@ class RowPass final : public llvm::MachineFunctionPass {
     if (RepairTrial* trial = lineage_.trial) {
       for (unsigned i = 0; i < trial->rounds; ++i) RunTrial(function, lineage_.sets, *trial, trial->seed + i);
     }
-    StopwatchAdd time(lineage_.milliseconds);
+    TickAdd time(lineage_.ticks);
     LocationRepair repair(function, lineage_.sets);
     repair.Repair();
     FunctionMarks& out = lineage_.functions.emplace_back();
@@ -83,14 +83,25 @@ class RowEmitter final : public EmissionHandler {
   void beginFunction(const llvm::MachineFunction*) override {}
   void endFunction(const llvm::MachineFunction*) override {}
 
+  // A fragment is a stretch of code whose size is known by now; between fragments are jumps and padding,
+  // whose size the assembler decides. Where a mark stands in its fragment needs no help of the assembler's.
   void endModule() override {
     if (lineage_.functions.empty()) return;
-    StopwatchAdd time(lineage_.milliseconds);
+    TickAdd time(lineage_.ticks);
     llvm::MCStreamer& out = *printer_.OutStreamer;
     out.switchSection(printer_.OutContext.getELFSection(kRowSection, llvm::ELF::SHT_PROGBITS, 0));
     const llvm::MCSymbol* first = printer_.getSymbol(lineage_.functions.front().function);
-    for (const FunctionMarks& function : lineage_.functions) {
-      for (const NativeMark& mark : function.marks) out.emitAbsoluteSymbolDiff(mark.symbol, first, 4);
+    const llvm::MCSymbol* base = nullptr;
+    for (FunctionMarks& function : lineage_.functions) {
+      for (NativeMark& mark : function.marks) {
+        const llvm::MCFragment* fragment = mark.symbol->getFragment();
+        if (base == nullptr || fragment == nullptr || fragment != base->getFragment()) {
+          out.emitAbsoluteSymbolDiff(mark.symbol, first, 4);
+          base = mark.symbol;
+        } else {
+          mark.from_base = static_cast<std::uint32_t>(mark.symbol->getOffset() - base->getOffset());
+        }
+      }
     }
   }
 

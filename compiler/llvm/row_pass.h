@@ -19,7 +19,8 @@ inline constexpr const char* kRowSection = ".tailor.rows";
 // owner in `lineage`. Labels leave no trace in the machine code. The pass manager owns the pass.
 llvm::MachineFunctionPass* CreateRowPass(ModuleLineage& lineage);
 
-// Writes the section: for each mark in `lineage`, in order, its offset from the first function, 32 bits.
+// Writes the section: for each base among the marks in `lineage`, in order, its offset from the first
+// function, 32 bits. Fills in where the other marks stand.
 std::unique_ptr<llvm::AsmPrinterHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage);
 
 }  // namespace tailor::jit

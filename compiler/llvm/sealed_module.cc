@@ -2,6 +2,7 @@
 
 #include <llvm/Bitcode/BitcodeReader.h>
 #include <llvm/Bitcode/BitcodeWriter.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include <cstdlib>
@@ -9,6 +10,19 @@
 #include "compiler/llvm/sealed_module_state.h"
 
 namespace tailor::jit {
+namespace {
+
+constexpr const char* kVersionFlag = "Debug Info Version";
+
+void DropLastFlag(llvm::Module& module) {
+  llvm::NamedMDNode* flags = module.getModuleFlagsMetadata();
+  llvm::SmallVector<llvm::MDNode*, 4> kept(flags->op_begin(), std::prev(flags->op_end()));
+  flags->clearOperands();
+  for (llvm::MDNode* flag : kept) flags->addOperand(flag);
+  if (kept.empty()) module.eraseNamedMetadata(flags);
+}
+
+}  // namespace
 
 SealedModule::SealedModule(std::unique_ptr<State> state) : state_(std::move(state)) {}
 SealedModule::SealedModule(SealedModule&&) noexcept = default;
@@ -16,11 +30,17 @@ SealedModule& SealedModule::operator=(SealedModule&&) noexcept = default;
 SealedModule::~SealedModule() = default;
 
 SealedModule SealedModule::Clone() const {
+  const bool versioned = state_->module->getModuleFlag(kVersionFlag) != nullptr;
+  // Without the version a reader drops all locations. LLVM looks for other flags at every step, so as few as
+  // possible stand there at other times.
+  if (!versioned)
+    state_->module->addModuleFlag(llvm::Module::Warning, kVersionFlag, llvm::DEBUG_METADATA_VERSION);
   llvm::SmallVector<char, 0> bitcode;
   llvm::BitcodeWriter writer(bitcode);
   writer.writeModule(*state_->module);
   writer.writeSymtab();
   writer.writeStrtab();
+  if (!versioned) DropLastFlag(*state_->module);
 
   auto copy = std::make_unique<State>();
   copy->context = std::make_unique<llvm::LLVMContext>();
@@ -28,6 +48,7 @@ SealedModule SealedModule::Clone() const {
   auto module = llvm::parseBitcodeFile(buffer, *copy->context);
   if (!module) std::abort();  // our own bytes, just written
   copy->module = std::move(*module);
+  if (!versioned) DropLastFlag(*copy->module);
   copy->first = state_->first;
   copy->count = state_->count;
   copy->adopted = state_->adopted;

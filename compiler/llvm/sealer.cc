@@ -75,8 +75,6 @@ void NumberInstructions(llvm::Module& module, std::span<const ListedLine> lines,
       file, "ir", "ir", file, 1, type, 1, llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition);
   builder.finalize();
   module.getOrInsertNamedMetadata(kScopeMetadata)->addOperand(scope);
-  // Without the version the locations would be dropped when the module is cloned through bitcode.
-  module.addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
   ComponentId id = first;
   for (const ListedLine& line : lines) {
     if (line.instruction != nullptr)

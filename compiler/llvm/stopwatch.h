@@ -1,10 +1,14 @@
-// Adds the time of a scope to a sum of milliseconds.
+// Adds the time of a scope to a sum.
 #pragma once
 
+#include <x86intrin.h>
+
 #include <chrono>
+#include <cstdint>
 
 namespace tailor::jit {
 
+// In milliseconds.
 class StopwatchAdd {
  public:
   explicit StopwatchAdd(double& milliseconds) : sum_(milliseconds) {}
@@ -17,6 +21,19 @@ class StopwatchAdd {
  private:
   double& sum_;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+// In ticks of the time stamp counter, for scopes that are many and short.
+class TickAdd {
+ public:
+  explicit TickAdd(std::uint64_t& ticks) : sum_(ticks) {}
+  ~TickAdd() { sum_ += __rdtsc() - begin_; }
+  TickAdd(const TickAdd&) = delete;
+  TickAdd& operator=(const TickAdd&) = delete;
+
+ private:
+  std::uint64_t& sum_;
+  std::uint64_t begin_ = __rdtsc();
 };
 
 }  // namespace tailor::jit

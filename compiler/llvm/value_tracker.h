@@ -9,8 +9,9 @@
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/IR/Module.h>
 #include <llvm/IR/PassInstrumentation.h>
+#include <llvm/Support/Allocator.h>
 
-#include <memory>
+#include <vector>
 
 #include "compiler/llvm/line_code.h"
 #include "compiler/llvm/native_lineage.h"
@@ -42,16 +43,25 @@ class ValueTracker {
 
   void Sync(llvm::Function& function);
   void SyncLoop(const llvm::Loop& loop);
-  void SyncInstruction(llvm::Instruction& instruction);
+  void SyncBlock(llvm::BasicBlock& block);
+  Handle* HandleOf(llvm::Instruction& instruction);
+  void SyncLocation(llvm::Instruction& instruction, Handle& handle);
   void Replaced(llvm::Instruction& before, llvm::Value* after);
-  void Deleted(const llvm::Instruction* instruction);
+  void Deleted(Handle& handle);
   Handle& Track(llvm::Instruction& instruction);
   tagging::Link FusedParts(llvm::Instruction& before, const llvm::Instruction& after) const;
 
   llvm::Module& module_;
   ModuleLineage& lineage_;
   llvm::DILocalScope* scope_;
-  llvm::DenseMap<const llvm::Instruction*, std::unique_ptr<Handle>> handles_;
+  // Also of handles that are free, so that whoever points to one can ask whose it is.
+  llvm::SpecificBumpPtrAllocator<Handle> storage_;
+  std::vector<Handle*> free_;
+  llvm::DenseMap<const llvm::Instruction*, Handle*> handles_;
+  // What stood in a block when it was last seen, in order. Most of it stands there still, and is recognised
+  // without being looked up.
+  llvm::DenseMap<const llvm::BasicBlock*, std::vector<Handle*>> seen_;
+  std::vector<Handle*> standing_;  // of the block at hand
 };
 
 }  // namespace tailor::jit

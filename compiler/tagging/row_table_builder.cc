@@ -16,7 +16,20 @@ RowFlag Normalise(RowFlag flag, Link link) {
 }  // namespace
 
 void RowTableBuilder::Add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag) {
-  Link link = flag == RowFlag::kPrologue ? Link() : pool_.Intern(ids);
+  AddOwn(offset, flag == RowFlag::kPrologue ? Link() : pool_.Intern(ids), flag);
+}
+
+void RowTableBuilder::Add(std::uint32_t offset, Link link, const LinkPool& pool, RowFlag flag) {
+  if (flag == RowFlag::kPrologue || !link.is_set()) {
+    return AddOwn(offset, flag == RowFlag::kPrologue ? Link() : link, flag);
+  }
+  if (link.index() >= own_.size()) own_.resize(pool.sets().size());
+  Link& own = own_.at(link.index());
+  if (own.none()) own = pool_.Intern(pool.sets()[link.index()]);
+  AddOwn(offset, own, flag);
+}
+
+void RowTableBuilder::AddOwn(std::uint32_t offset, Link link, RowFlag flag) {
   Row row{offset, link, Normalise(flag, link)};
   if (!rows_.empty() && rows_.back().offset == offset) rows_.pop_back();
   if (!rows_.empty() && rows_.back().link == row.link && rows_.back().flag == row.flag) return;

@@ -28,6 +28,8 @@ class RowTableBuilder {
   // row at the same offset replaces the first. Several ids make an exact row shared; no ids make it unmapped
   // unless it is prologue.
   void Add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag);
+  // The same with what `link` leads to in `pool`, which is one pool in all calls and may grow between them.
+  void Add(std::uint32_t offset, Link link, const LinkPool& pool, RowFlag flag);
 
   // Neighbouring rows that say the same are one.
   const std::vector<Row>& rows() const { return rows_; }
@@ -36,8 +38,11 @@ class RowTableBuilder {
   tailor::v1::RowTable Build() const;
 
  private:
+  void AddOwn(std::uint32_t offset, Link link, RowFlag flag);
+
   std::vector<Row> rows_;
   LinkPool pool_;
+  std::vector<Link> own_;  // of the other pool's sets, none where not met yet
 };
 
 // Bytes of code under each flag, indexed by RowFlag; what precedes the first row counts as unmapped.
