@@ -10,8 +10,9 @@ constexpr std::size_t kLineBytes = 80;
 
 }  // namespace
 
-std::vector<ListedLine> LinesOf(llvm::Module& module) {
+std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count) {
   std::vector<ListedLine> lines;
+  lines.reserve(line_count);
   for (llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
     lines.emplace_back();

@@ -15,8 +15,8 @@ struct ListedLine {
   tagging::Link owner;                       // none of a heading
 };
 
-// The lines of the listing of `module`, in order, without owners.
-std::vector<ListedLine> LinesOf(llvm::Module& module);
+// The lines of the listing of `module`, of about `line_count`, in order, without owners.
+std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count);
 
 // The listing itself, of about `line_count` lines; every line ends in '\n', and none holds another.
 std::string ListingOf(const llvm::Module& module, std::size_t line_count);

@@ -55,7 +55,7 @@ std::uint32_t AdoptAllOrphans(std::span<ListedLine> lines) {
 
 // The lines of the listing with their owners.
 std::vector<ListedLine> OwnedLines(llvm::Module& module, const OwnerMap& owners) {
-  std::vector<ListedLine> lines = LinesOf(module);
+  std::vector<ListedLine> lines = LinesOf(module, owners.size() + owners.size() / 4);
   for (ListedLine& line : lines) {
     if (line.instruction != nullptr) line.owner = owners.lookup(line.instruction);
   }

@@ -119,7 +119,7 @@ TEST(Listing, SaysWhatLlvmSays) {
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(kModule, problem, context);
   ASSERT_NE(module, nullptr) << problem.getMessage().str() << " in line " << problem.getLineNo();
-  const std::vector<ListedLine> lines = LinesOf(*module);
+  const std::vector<ListedLine> lines = LinesOf(*module, 0);
   std::istringstream listing(ListingOf(*module, lines.size()));
   llvm::ModuleSlotTracker slots(module.get(), /*ShouldInitializeAllMetadata=*/false);
   std::vector<std::string> headings;

@@ -28,5 +28,22 @@ TEST(Sha256, KnownDigests) {
             "ffe054fe7ae0cb6dc65c3af9b61d5209f439851db43d0ba5997337df154668eb");
 }
 
+TEST(Sha256, HardwareSaysTheSame) {
+#if defined(__x86_64__)
+  if (!sha256_detail::HasHardware()) GTEST_SKIP() << "this processor has no SHA extensions";
+  std::string blocks(64 * 9, '\0');
+  for (std::size_t i = 0; i < blocks.size(); ++i) blocks[i] = static_cast<char>(i * 37 + i / 64);
+  const auto* bytes = reinterpret_cast<const unsigned char*>(blocks.data());
+  for (std::size_t count = 0; count <= 9; ++count) {
+    sha256_detail::State plain = {1, 2, 3, 4, 5, 6, 7, 8}, fast = plain;
+    sha256_detail::CompressAll(plain, bytes, count);
+    sha256_detail::CompressByHardware(fast, bytes, count);
+    EXPECT_EQ(plain, fast) << count;
+  }
+#else
+  GTEST_SKIP() << "not x86-64";
+#endif
+}
+
 }  // namespace
 }  // namespace tailor
