@@ -1,7 +1,7 @@
 // What lineage costs of a query's compilation: the same four pipelines are generated, sealed and compiled
 // with lineage on and off, in turn; the share is that of the CPU time of each pair. Counters: share (mean of
-// the pairs, per cent), share_upper95 (upper bound of its 95 % interval), off_ms and on_ms (mean), wire_bytes (of
-// the IR level for one component).
+// the pairs, per cent), share_upper95 (upper bound of its 95 % interval), off_ms and on_ms (mean), wire_bytes
+// (of the IR level for one component).
 #include <benchmark/benchmark.h>
 #include <time.h>
 
