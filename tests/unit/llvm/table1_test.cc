@@ -439,6 +439,63 @@ TEST(Table1, VectorisedAndInterleavedLoop) {
   ExpectTracked(build, check, native, /*merges=*/false);
 }
 
+// Polyhedral: the statements of one loop are scheduled into two, because one of them depends on an earlier
+// round and keeps the other from being vectorised. Each loop has one task's work and a copy of the loop
+// control, which stays with the task that loops. (Of the loop passes in LLVM's default pipeline this is the
+// one that moves statements across rounds; Polly is not part of stock LLVM.)
+TEST(Table1, PolyhedralLoopFission) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* f64 = b.getDoubleTy();
+    llvm::Function* f =
+        Begin(m, {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), b.getInt64Ty()}, b.getVoidTy());
+    for (unsigned argument = 0; argument < 4; ++argument) f->addParamAttr(argument, llvm::Attribute::NoAlias);
+    auto control = m.tasks().Enter(kRead);
+    Loop(m, f->getArg(4), [&](llvm::Value* i) {
+      {
+        auto build_side = m.tasks().Enter(kBuild);
+        llvm::Value* before = b.CreateLoad(f64, ElementOf(b, f64, f->getArg(0), i));
+        llvm::Value* next = b.CreateAdd(i, b.getInt64(3), "", true, true);
+        b.CreateStore(b.CreateFDiv(before, llvm::ConstantFP::get(f64, 3)),
+                      ElementOf(b, f64, f->getArg(0), next));
+      }
+      auto sum = m.tasks().Enter(kSum);
+      llvm::Value* value = b.CreateLoad(f64, ElementOf(b, f64, f->getArg(1), i));
+      llvm::Value* other = b.CreateLoad(f64, ElementOf(b, f64, f->getArg(2), i));
+      b.CreateStore(b.CreateFMul(value, other), ElementOf(b, f64, f->getArg(3), i));
+    });
+    llvm::Instruction* back = b.GetInsertBlock()->getSinglePredecessor()->getTerminator();
+    llvm::LLVMContext& context = m.context();
+    auto text = [&](const char* what) { return llvm::MDString::get(context, what); };
+    auto* wanted =
+        llvm::MDNode::get(context, {text("llvm.loop.distribute.enable"),
+                                    llvm::ConstantAsMetadata::get(llvm::ConstantInt::getTrue(context))});
+    // The loops that come of it are not to be distributed again.
+    auto* done = llvm::MDNode::get(context, text("llvm.loop.mustprogress"));
+    auto* after = llvm::MDNode::get(context, {text("llvm.loop.distribute.followup_all"), done});
+    auto* loop = llvm::MDNode::getDistinct(context, {nullptr, wanted, after});
+    loop->replaceOperandWith(0, loop);
+    back->setMetadata(llvm::LLVMContext::MD_loop, loop);
+    b.CreateRetVoid();
+  };
+  auto check = [](const Optimised& o) {
+    // Only apart from the division of each round can the products be vectorised.
+    auto products = o.All(llvm::Instruction::FMul);
+    const bool vectors = std::any_of(products.begin(), products.end(),
+                                     [](const auto* i) { return i->getType()->isVectorTy(); });
+    auto jumps = o.All(llvm::Instruction::ICmp);
+    return vectors && jumps.size() > 1 && o.AllBelongTo(llvm::Instruction::ICmp, 0, {kRead}) &&
+           o.AllBelongTo(llvm::Instruction::FMul, 0, {kSum}) &&
+           o.AllBelongTo(llvm::Instruction::FDiv, 0, {kBuild});
+  };
+  auto native = [](const Optimised& o) {
+    return o.NativeOwners({"MULPD", "MULSD"}) == std::set<Tasks>{{kSum}} &&
+           o.NativeOwners({"DIVSD"}) == std::set<Tasks>{{kBuild}} &&
+           o.NativeOwnersOfStores() == std::set<Tasks>{{kBuild}, {kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false);
+}
+
 // Section 5.4: a groupjoin does the work of a join and of a group-by. Its sections keep their operators, down
 // to the machine code.
 TEST(Table1, DataflowGraphOperatorFusion) {
