@@ -15,7 +15,7 @@
 
 namespace tailor::weft {
 
-// TPC-H's 22 queries, figure-9 and sfja: what the claims about lineage are checked on.
+// All queries that come with weft: what the claims about lineage are checked on.
 std::vector<NamedQuery> LineageQueries();
 
 // The tables at scale factor 0.01, generated if they are not there. Where they cannot be, says why and ends
