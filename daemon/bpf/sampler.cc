@@ -98,9 +98,8 @@ Status Sampler::load() {
     const bool summed = options_.aggregate > 0 && !options_.events[source].address;
     program_->rodata->summed_sources |= std::uint64_t{summed} << source;
   }
-  if (program_->rodata->summed_sources == 0) {
-    bpf_map__set_max_entries(program_->maps.first_sums, 1);
-    bpf_map__set_max_entries(program_->maps.second_sums, 1);
+  for (bpf_map* map : {program_->maps.first_sums, program_->maps.second_sums}) {
+    bpf_map__set_max_entries(map, program_->rodata->summed_sources == 0 ? 1 : options_.sums);
   }
   if (int failed = sampler_bpf__load(program_); failed != 0) return explain_load(failed);
   for (bpf_program* program :

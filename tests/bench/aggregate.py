@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """What adding samples up in the kernel saves, against a record per sample.
 
-Interleaved runs of the same weft command: alone, under `tailor record --source bpf`, and the same with --aggregate. CPU
-time of weft alone against the run alone, with 95 % intervals; the recorder's own CPU time; the profile's bytes and records;
+Interleaved runs of the same engine: alone, under `tailor record --source bpf`, and the same with --aggregate. CPU time of
+the engine against the run alone, with 95 % intervals; the recorder's own CPU time, against the engine's; the profile's bytes and records;
 and the share of the operators in both, which must be the same.
+
+    aggregate.py [...] [-- COMMAND ...]      another engine than weft: build/targets/known_shares 1 60 20
 """
 import argparse
 import json
@@ -14,7 +16,6 @@ import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
 import paired
-from stacks import metered
 from tailor_env import BIN, run
 
 WAYS = {"a record each": [], "sums of 1 s": ["--aggregate", "1"], "sums of 5 s": ["--aggregate", "5"]}
@@ -28,31 +29,34 @@ def main():
     parser.add_argument("--repeat", default="300")
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--frequencies", type=int, nargs="+", default=(1000, 10000))
+    parser.add_argument("command", nargs="*")
     options = parser.parse_args()
     weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2", "--quiet",
             "--query", options.query]
+    engine = options.command or weft
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "out")
         for frequency in options.frequencies:
             kept = {name: {"pairs": [], "own": [], "bytes": [], "records": [], "operators": []} for name in WAYS}
             for _ in range(options.pairs):
-                alone = paired.metered([], weft, env={"TAILOR_DISABLE": "1"})[0]
+                alone = paired.metered([], engine, env={"TAILOR_DISABLE": "1"})[0]
                 for name, way in WAYS.items():
-                    engine, own = metered([BIN / "tailor", "record", "--source", "bpf", *way, "-F", frequency, "-o", data, "--"],
-                                          weft)
+                    used = paired.metered([BIN / "tailor", "record", "--source", "bpf", *way, "-F", frequency, "-o", data,
+                                           "--"], engine)[0]
                     report = json.loads(run(BIN / "tailor", "report", data, "--json"))
-                    for key, value in (("pairs", (engine, alone)), ("own", own), ("bytes", os.path.getsize(data)),
+                    own = report["recording"]["own_cpu_ns"] / report["weight"]
+                    for key, value in (("pairs", (used, alone)), ("own", own), ("bytes", os.path.getsize(data)),
                                        ("records", report["samples"]), ("operators", report["operators"]["share"])):
                         kept[name][key].append(value)
             for name, values in kept.items():
                 ratio = paired.ratio_interval(values["pairs"])
                 mean = {key: sum(values[key]) / len(values[key]) for key in ("own", "bytes", "records", "operators")}
                 print(f"{frequency:6} Hz  {name:14} {ratio.mean:6.3f}  [{ratio.low:.3f}, {ratio.high:.3f}]  own {mean['own']:.2%} of "
-                      f"a core, {mean['records']:.0f} records, {mean['bytes']:.0f} bytes, operators {mean['operators']:.1%}", flush=True)
+                      f"that, {mean['records']:.0f} records, {mean['bytes']:.0f} bytes, operators {mean['operators']:.1%}", flush=True)
                 rows.append({"frequency": frequency, "way": name, "ratio": ratio.mean, "low": ratio.low, "high": ratio.high,
                              "pairs": options.pairs, **mean})
-    paired.report("aggregate", f"{options.query}, SF {options.sf}, {options.threads} threads, on {paired.machine()}",
+    paired.report("aggregate", f"{' '.join(map(str, engine))} on {paired.machine()}",
                   {"rows": rows, "options": vars(options)})
 
 

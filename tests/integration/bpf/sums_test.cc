@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/bpf/opener.h"
+#include "daemon/bpf/sample_encoder.h"
 #include "daemon/capture/capture_reader.h"
 #include "tests/support/child_process.h"
 #include "tests/support/chunk_collector.h"
@@ -18,10 +19,10 @@ struct Taken {
   std::uint64_t late = 0;
 };
 
-// Two busy threads for a second.
+// Two busy threads, 0.4 s each.
 Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
   Taken taken;
-  test::ChildProcess child({std::string(TAILOR_TARGETS) + "/busy_threads", "2", "1000"});
+  test::ChildProcess child({std::string(TAILOR_TARGETS) + "/busy_threads", "2", "400"});
   test::ChunkCollector sink;
   Opener opener;
   capture::CaptureReader reader(
@@ -57,12 +58,42 @@ Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
 TEST(Sums, EverySampleIsInOneSum) {
   const Taken taken = take(kAggregate);
   if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
-  EXPECT_GT(taken.counts.samples, 2000u);
+  EXPECT_GT(taken.counts.samples, 1000u);
   EXPECT_EQ(taken.weight, taken.counts.samples * taken.period);
   EXPECT_EQ(taken.counts.summed, taken.counts.samples);
   EXPECT_LT(taken.records, taken.counts.samples / 2) << "they are added up";
   EXPECT_EQ(taken.late, 0u);
   EXPECT_EQ(taken.counts.lost, 0u);
+}
+
+// The maps are too small on purpose: what finds no room comes by itself.
+TEST(Sums, WithoutRoomASampleComesByItself) {
+  test::ChildProcess child({std::string(TAILOR_TARGETS) + "/busy_threads", "2", "300"});
+  SamplerOptions options;
+  options.events = {capture::cpu_clock(4000)};
+  options.ring_bytes = std::size_t{512} << 10;
+  options.aggregate = kAggregate;
+  options.sums = 2;
+  auto sampler = Sampler::start(os::real(), options);
+  if (!sampler) GTEST_SKIP() << sampler.error().message;
+  const capture::RingLayout layout = layout_of(options.events, false, false);
+  auto recording = (*sampler)->add(child.pid(), 0, layout);
+  ASSERT_TRUE(recording.ok());
+  child.read_all();
+  child.wait();
+  (*sampler)->stop(*recording);
+  const std::vector<std::byte> records = (*sampler)->fetch(*recording, true);
+  const tailor_bpf_counts counts = (*sampler)->counts(*recording);
+  EXPECT_GT(counts.summed, 0u);
+  EXPECT_LT(counts.summed, counts.taken);
+  auto decoder = capture::RecordDecoder::create(layout);
+  ASSERT_TRUE(decoder.ok());
+  capture::Batch batch;
+  decoder->decode(records, batch);
+  std::uint64_t weight = 0;
+  for (const capture::Event& event : batch.events) weight += event.weight;
+  EXPECT_EQ(weight, counts.taken * options.events.front().period);
+  EXPECT_EQ(counts.lost, 0u);
 }
 
 // The broken twin: without sums there is a record per sample.
@@ -78,7 +109,7 @@ TEST(Sums, PerfTakesARecordPerSample) {
   const Taken taken = take(kAggregate, capture::SampledBy::kPerf);
   if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
   EXPECT_EQ(taken.weight, taken.records * taken.period);
-  EXPECT_GT(taken.records, 2000u);
+  EXPECT_GT(taken.records, 1000u);
 }
 
 }  // namespace

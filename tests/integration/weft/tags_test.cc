@@ -139,9 +139,11 @@ TEST_P(IdleThreads, WouldCarryWhatAJobLeaves) {
   EXPECT_EQ(TagsOf(pool, strategy), std::vector<std::uint64_t>{tag});
 }
 
-INSTANTIATE_TEST_SUITE_P(Registers, IdleThreads,
-                         ::testing::Values(TagStrategy::kR15, TagStrategy::kSwiftSelf),
+INSTANTIATE_TEST_SUITE_P(Places, IdleThreads,
+                         ::testing::Values(TagStrategy::kR15, TagStrategy::kSwiftSelf,
+                                           TagStrategy::kMemorySlot),
                          [](const auto& strategy) {
+                           if (strategy.param == TagStrategy::kMemorySlot) return "slot";
                            return strategy.param == TagStrategy::kR15 ? "r15" : "r13";
                          });
 
