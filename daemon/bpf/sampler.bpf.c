@@ -49,8 +49,8 @@ struct {
 /* Sources whose samples are added up, a bit each. */
 const volatile __u64 summed_sources = 0;
 
-/* Two maps: the daemon reads the one that is not in `sums`. When it has changed them, the kernel waits until no
- * program uses the old one any more, so that no sample is lost or counted twice. */
+/* Two maps: the daemon reads the one that is not in `sums`. When it has changed them, the kernel waits until
+ * no program uses the old one any more, so that no sample is lost or counted twice. */
 struct sums_of_samples {
   __uint(type, BPF_MAP_TYPE_HASH);
   __uint(max_entries, TAILOR_BPF_SUMS);
@@ -152,7 +152,8 @@ static __always_inline int is_known(const struct tailor_bpf_process* process, __
   return bpf_map_lookup_elem(&code_pages, &page) != 0;
 }
 
-/* Adds the sample to its sum. 0 if there is no room, or the map was busy with what this sample interrupted. */
+/* Adds the sample to its sum. 0 if there is no room, or the map was busy with what this sample interrupted.
+ */
 static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct tailor_bpf_process* process,
                                   __u64 id, const struct pt_regs* user, __u64 slot_tag) {
   struct tailor_bpf_sum_key key = {.recording = process->recording,
