@@ -2,6 +2,8 @@
 // rightly, and lineage leaves no trace in the code.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "tests/support/native_code.h"
 #include "tests/support/weft_code.h"
 
@@ -85,6 +87,40 @@ TEST_P(NativeLineage, RepairFindsTheTaskOfHiddenLocations) {
               shifted);
   EXPECT_GE(share, 0.95);
   EXPECT_LT(shifted, 0.6);
+}
+
+// The links of a level without what is described of its components.
+double BytesOfALink(const v1::Level& level) {
+  v1::Level links;
+  *links.mutable_links() = level.links();
+  *links.mutable_link_sets() = level.link_sets();
+  return static_cast<double>(links.ByteSizeLong()) / level.links_size();
+}
+
+TEST_P(NativeLineage, LinksAreSmallOnTheWire) {
+  double most = 0;
+  std::size_t rows = 0, row_bytes = 0;
+  for (const NamedQuery& named : LineageQueries()) {
+    GeneratedQuery query(named, Options(TagStrategy::kR15));
+    const v1::Plan plan = query.dictionary.Build({1, 1, 1});
+    most = std::max(most, BytesOfALink(plan.levels(2)));
+    EXPECT_LE(BytesOfALink(plan.levels(2)), 12) << named.name;
+    v1::CodeObject code;
+    ASSERT_TRUE(code.ParseFromString(Compile(query.sealed)->CodeObject(1, 1)));
+    rows += static_cast<std::size_t>(code.rows().offset_delta_size());
+    row_bytes += code.rows().ByteSizeLong();
+  }
+  std::printf("at most %.2f bytes a link, %.2f bytes a row\n", most,
+              static_cast<double>(row_bytes) / static_cast<double>(rows));
+  EXPECT_LE(row_bytes, 12 * rows);
+  // The twin: sets that nobody shares.
+  v1::Level wasteful;
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    wasteful.add_links(i << 1 | 1);
+    v1::LinkSet& set = *wasteful.add_link_sets();
+    for (std::uint32_t id = 1; id <= 12; ++id) set.add_ids(100 * i + id);
+  }
+  EXPECT_GT(BytesOfALink(wasteful), 12);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, NativeLineage, testing::Values(OptLevel::kO2, OptLevel::kO3),

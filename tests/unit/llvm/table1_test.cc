@@ -164,15 +164,16 @@ using Check = std::function<bool(const Optimised&)>;
 using Twin = Optimised::Twin;
 
 // `check` holds for what `build` makes, and `native` for its machine code; neither holds for a twin.
-void ExpectTracked(const Build& build, const Check& check, const Check& native, bool merges) {
-  Optimised real(build, Twin::kNone);
+void ExpectTracked(const Build& build, const Check& check, const Check& native, bool merges,
+                   OptLevel level = OptLevel::kO2) {
+  Optimised real(build, Twin::kNone, level);
   EXPECT_TRUE(check(real)) << real.Text();
   real.Emit();
   EXPECT_TRUE(native(real)) << real.NativeText();
   for (Twin twin : {Twin::kTasksSwapped, Twin::kReplacementsIgnored}) {
     if (twin == Twin::kReplacementsIgnored && !merges) continue;
     const char* what = twin == Twin::kTasksSwapped ? "swapped owners" : "replacements that nobody follows";
-    Optimised broken(build, twin);
+    Optimised broken(build, twin, level);
     EXPECT_FALSE(check(broken)) << "the check would not notice " << what;
     broken.Emit();
     EXPECT_FALSE(native(broken)) << "the check of the machine code would not notice " << what;
@@ -400,6 +401,70 @@ TEST(Table1, LoopUnrolling) {
     return o.ProbeOwns({"DIV"}) && o.NativeOwnersOfStores() == std::set<Tasks>{{kSum}};
   };
   ExpectTracked(build, check, native, /*merges=*/false);
+}
+
+// A branch that all rounds take alike goes in front of the loop, which is copied for either side; and a
+// function that is called in the loop is copied into it. All copies belong to the tasks of the originals.
+TEST(Table1, UnswitchingAndInlining) {
+  auto build = [](QueryModule& m) {
+    auto& b = m.builder();
+    auto* i64 = b.getInt64Ty();
+    llvm::Function* divide = m.BeginFunction("divide", llvm::FunctionType::get(i64, {i64, i64}, false));
+    {
+      auto probe = m.tasks().Enter(kProbe);
+      b.CreateRet(b.CreateUDiv(divide->getArg(0), divide->getArg(1)));
+    }
+    llvm::Function* f =
+        Begin(m, {b.getPtrTy(), b.getPtrTy(), b.getPtrTy(), i64, b.getInt1Ty(), i64}, b.getVoidTy());
+    for (unsigned argument : {0u, 1u, 2u}) f->addParamAttr(argument, llvm::Attribute::NoAlias);
+    f->addParamAttr(4, llvm::Attribute::NoUndef);
+    auto read = m.tasks().Enter(kRead);
+    Loop(m, f->getArg(3), [&](llvm::Value* i) {
+      llvm::Value* value = b.CreateLoad(i64, ElementOf(b, i64, f->getArg(0), i));
+      auto* yes = llvm::BasicBlock::Create(m.context(), "yes", f);
+      auto* no = llvm::BasicBlock::Create(m.context(), "no", f);
+      auto* both = llvm::BasicBlock::Create(m.context(), "both", f);
+      b.CreateCondBr(f->getArg(4), yes, no);
+      b.SetInsertPoint(yes);
+      {
+        auto probe = m.tasks().Enter(kProbe);
+        b.CreateStore(b.CreateCall(divide, {value, f->getArg(5)}), ElementOf(b, i64, f->getArg(1), i));
+      }
+      b.CreateBr(both);
+      b.SetInsertPoint(no);
+      {
+        auto sum = m.tasks().Enter(kSum);
+        b.CreateStore(b.CreateMul(value, f->getArg(5)), ElementOf(b, i64, f->getArg(2), i));
+      }
+      b.CreateBr(both);
+      b.SetInsertPoint(both);
+    });
+    b.CreateRetVoid();
+  };
+  auto check = [](const Optimised& o) {
+    const auto divisions = o.All(llvm::Instruction::UDiv);
+    auto calls_divide = [](const llvm::Instruction* i) {
+      const llvm::Function* callee = llvm::cast<llvm::CallInst>(i)->getCalledFunction();
+      return callee != nullptr && callee->getName() == "divide";
+    };
+    auto asks_the_flag = [](const llvm::Instruction* i) {
+      const auto* branch = llvm::cast<llvm::BranchInst>(i);
+      return branch->isConditional() && llvm::isa<llvm::Argument>(branch->getCondition());
+    };
+    const auto calls = o.All(llvm::Instruction::Call);
+    const auto branches = o.All(llvm::Instruction::Br);
+    const auto asks = std::find_if(branches.begin(), branches.end(), asks_the_flag);
+    return divisions.size() > 1 && std::none_of(calls.begin(), calls.end(), calls_divide) &&
+           asks != branches.end() && (*asks)->getParent()->isEntryBlock() &&
+           std::count_if(branches.begin(), branches.end(), asks_the_flag) == 1 &&
+           o.AllBelongTo(llvm::Instruction::UDiv, 0, {kProbe}) &&
+           o.AllBelongTo(llvm::Instruction::Mul, 0, {kSum}) &&
+           o.AllBelongTo(llvm::Instruction::Load, 0, {kRead});
+  };
+  auto native = [](const Optimised& o) {
+    return o.ProbeOwns({"DIV"}) && o.NativeOwnersOfStores() == std::set<Tasks>{{kProbe}, {kSum}};
+  };
+  ExpectTracked(build, check, native, /*merges=*/false, OptLevel::kO3);
 }
 
 // Column-at-a-time work on floating point numbers: the loop is vectorised and interleaved, with a remainder.
