@@ -1,0 +1,33 @@
+"""A daemon that adds samples up for much longer than anybody waits: a report of an engine that still runs has them all the
+same, and they are complete, attributed and said to be sums.
+"""
+import json
+import os
+import subprocess
+import time
+
+from tailor_env import BIN, Daemon, check, run, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+
+with Daemon(frequency=1000, options=["--aggregate", "60"]) as daemon:
+    engine = subprocess.Popen([str(BIN / "weft"), "--sf", "0.05", "--quiet", "--repeat", "100000", "--query", "tpch-18"],
+                              env={**os.environ, **daemon.env}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 30
+        while not json.loads(daemon.tailor("list", "--limit", "1", "--json"))["executions"] and time.monotonic() < deadline:
+            time.sleep(0.2)
+        time.sleep(3)
+        report = daemon.report("--pid", engine.pid)
+        if "a record per sample" in report["recording"]["capture"]:
+            skip(f"BPF is not permitted: {report['recording']['capture']}")
+        check(report["recording"]["aggregated_ns"] == 60_000_000_000, "the report says that samples were added up")
+        check(report["weight"] > 1e9, f"{report['weight'] / 1e9:.1f} s of CPU time are there before the sums' time is over")
+        singles = report["weight"] / report["source"]["period"]
+        check(report["samples"] < singles / 2, f"{singles:.0f} samples in {report['samples']:.0f} sums")
+        check(report["unattributed"]["share"] < 0.01, f"{report['unattributed']['share']:.2%} of them are nobody's")
+        check(report["losses"]["late_samples"] + report["losses"]["lost_samples"] == 0, "none is late or lost")
+    finally:
+        engine.kill()
+        engine.wait()
