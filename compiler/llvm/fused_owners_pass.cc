@@ -35,6 +35,11 @@ struct Fusion {
   const llvm::DILocation* location;
 };
 
+struct Located {
+  llvm::MachineInstr* instruction;
+  unsigned line;
+};
+
 class FusedOwnersPass final : public llvm::MachineFunctionPass {
  public:
   explicit FusedOwnersPass(ModuleLineage& lineage) : MachineFunctionPass(id_), lineage_(lineage) {}
@@ -49,20 +54,31 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     TickAdd time(lineage_.ticks);
     llvm::DenseSet<unsigned> selected;  // lines
+    llvm::SmallVector<Located, 128> located;
     llvm::SmallVector<llvm::MachineInstr*, 64> without;
+    // Neighbours mostly share a location, and reading one is a miss in the cache.
+    const llvm::DILocation* last = nullptr;
+    unsigned line = 0;
     for (llvm::MachineBasicBlock& block : function) {
       for (llvm::MachineInstr& instruction : block) {
-        if (const llvm::DebugLoc& location = instruction.getDebugLoc()) {
-          selected.insert(location.getLine());
-        } else {
+        const llvm::DILocation* location = instruction.getDebugLoc().get();
+        if (location == nullptr) {
           without.push_back(&instruction);
+          continue;
         }
+        if (location != last) {
+          last = location;
+          line = location->getLine();
+          selected.insert(line);
+        }
+        located.push_back({&instruction, line});
       }
     }
     const FusionMap fusions = FindFusions(function.getFunction(), selected);
     if (!fusions.empty()) {
-      for (llvm::MachineBasicBlock& block : function) {
-        for (llvm::MachineInstr& instruction : block) Fuse(instruction, fusions);
+      for (const Located& each : located) {
+        auto it = fusions.find(each.line);
+        if (it != fusions.end()) Fuse(*each.instruction, it->second);
       }
     }
     for (llvm::MachineInstr* instruction : without) GiveConstantToUsers(*instruction);
@@ -98,12 +114,9 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     return fusions;
   }
 
-  void Fuse(llvm::MachineInstr& machine, const FusionMap& fusions) {
-    const llvm::DebugLoc& location = machine.getDebugLoc();
-    if (!location || LineageOf(location).repaired) return;
-    auto it = fusions.find(location.getLine());
-    if (it == fusions.end()) return;
-    for (const Fusion& fusion : it->second) {
+  void Fuse(llvm::MachineInstr& machine, llvm::ArrayRef<Fusion> fusions) {
+    if (LineageOf(machine.getDebugLoc()).repaired) return;
+    for (const Fusion& fusion : fusions) {
       if (fusion.stores && !machine.mayStore()) continue;
       const Link both = lineage_.sets.Union(fusion.parts, LineageOf(machine.getDebugLoc()).link);
       machine.setDebugLoc(

@@ -37,7 +37,7 @@ bool IsPlain(llvm::StringRef name) {
 }
 
 // The flags between the name of an arithmetic operation and its operands; false if there are others.
-bool PutArithmeticFlags(const llvm::Instruction& instruction, std::string& out) {
+bool PutArithmeticFlags(const llvm::Instruction& instruction, TextBuffer& out) {
   if (instruction.getRawSubclassOptionalData() == 0) return true;
   if (llvm::isa<llvm::OverflowingBinaryOperator>(instruction)) {
     if (instruction.hasNoUnsignedWrap()) out += " nuw";
@@ -259,11 +259,12 @@ bool InstructionText::PutAttached(const llvm::Instruction& instruction) {
 
 // Cases of a switch and clauses of a landing pad stand on lines of their own there.
 void InstructionText::PutByLlvm(const llvm::Instruction& instruction) {
-  const std::size_t begin = out_.size();
-  llvm::raw_string_ostream stream(out_);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   instruction.print(stream, slots());
   stream.flush();
-  std::replace(out_.begin() + static_cast<std::ptrdiff_t>(begin), out_.end(), '\n', ' ');
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  out_ += text;
 }
 
 // Without `all_types` the first operand's type stands for all.
@@ -315,8 +316,15 @@ void InstructionText::PutOperand(const llvm::Value* value, bool with_type) {
     return;
   }
   if (llvm::isa<llvm::MetadataAsValue>(value)) return PutMetadata(value);
-  llvm::raw_string_ostream stream(out_);
-  value->printAsOperand(stream, /*PrintType=*/false, slots());
+  PutOperandByLlvm(*value);
+}
+
+void InstructionText::PutOperandByLlvm(const llvm::Value& value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  value.printAsOperand(stream, /*PrintType=*/false, slots());
+  stream.flush();
+  out_ += text;
 }
 
 void InstructionText::PutMetadata(const llvm::Value* value) {
@@ -325,8 +333,7 @@ void InstructionText::PutMetadata(const llvm::Value* value) {
                          ? llvm::dyn_cast<llvm::MDString>(node->getOperand(0))
                          : nullptr;
   if (name == nullptr || !IsPlain(name->getString())) {
-    llvm::raw_string_ostream stream(out_);
-    value->printAsOperand(stream, /*PrintType=*/false, slots());
+    PutOperandByLlvm(*value);
     return;
   }
   out_ += "!{!\"";
@@ -347,10 +354,13 @@ void InstructionText::PutName(char sigil, llvm::StringRef name) {
     out_ += name;
     return;
   }
-  llvm::raw_string_ostream stream(out_);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   stream << '"';
   llvm::printEscapedString(name, stream);
   stream << '"';
+  stream.flush();
+  out_ += text;
 }
 
 void InstructionText::PutType(llvm::Type* type) {
@@ -378,13 +388,17 @@ void InstructionText::PutType(llvm::Type* type) {
     default:
       break;
   }
-  llvm::raw_string_ostream stream(out_);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
   type->print(stream, /*IsForDebug=*/false, /*NoDetails=*/true);
+  stream.flush();
+  out_ += text;
 }
 
 void InstructionText::PutNumber(std::int64_t number) {
   char digits[24];
-  out_.append(digits, std::to_chars(digits, digits + sizeof(digits), number).ptr);
+  const char* end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
+  out_ += llvm::StringRef(digits, static_cast<std::size_t>(end - digits));
 }
 
 llvm::ModuleSlotTracker& InstructionText::slots() {

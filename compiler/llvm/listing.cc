@@ -5,8 +5,8 @@
 namespace tailor::jit {
 namespace {
 
-// A line is about as long; a listing grows without being copied.
-constexpr std::size_t kLineBytes = 80;
+// A line is about as long.
+constexpr std::size_t kLineBytes = 48;
 
 }  // namespace
 
@@ -25,8 +25,7 @@ std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count) {
 }
 
 std::string ListingOf(const llvm::Module& module, std::size_t line_count) {
-  std::string out;
-  out.reserve(line_count * kLineBytes);
+  TextBuffer out(line_count * kLineBytes);
   InstructionText text(module, out);
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
@@ -42,7 +41,7 @@ std::string ListingOf(const llvm::Module& module, std::size_t line_count) {
       }
     }
   }
-  return out;
+  return out.Take();
 }
 
 }  // namespace tailor::jit

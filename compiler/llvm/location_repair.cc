@@ -87,18 +87,15 @@ LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::L
   }
 }
 
-// For the function as a whole, too: code moves between blocks.
-void LocationRepair::Index(const llvm::Value& value) const {
+// By block, or for the function as a whole: code moves between blocks.
+void LocationRepair::Index(const llvm::Value& value, bool by_block) const {
   for (const llvm::User* user : value.users()) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
     if (instruction == nullptr || instruction->getFunction() != &function_.getFunction()) continue;
     const Link owner = LineageOf(instruction->getDebugLoc()).link;
     auto add = [&](auto& index) {
-      for (const llvm::BasicBlock* where :
-           {instruction->getParent(), static_cast<const llvm::BasicBlock*>(nullptr)}) {
-        Link& link = index[{where, &value}];
-        link = sets_.Union(link, owner);
-      }
+      Link& link = index[{by_block ? instruction->getParent() : nullptr, &value}];
+      link = sets_.Union(link, owner);
     };
     const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction);
     const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
@@ -111,7 +108,8 @@ void LocationRepair::Index(const llvm::Value& value) const {
 
 Link LocationRepair::OwnersOf(const llvm::DenseMap<Place, Link>& index, const llvm::BasicBlock* block,
                               const llvm::Value& value) const {
-  if (indexed_.insert(&value).second) Index(value);
+  const bool by_block = block != nullptr;
+  if ((by_block ? indexed_ : indexed_whole_).insert(&value).second) Index(value, by_block);
   return index.lookup({block, &value});
 }
 

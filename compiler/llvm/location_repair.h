@@ -62,7 +62,7 @@ class LocationRepair {
     std::size_t at;     // in instructions_
   };
 
-  void Index(const llvm::Value& value) const;
+  void Index(const llvm::Value& value, bool by_block) const;
   void IndexSlotWriters() const;
   void Record(Instruction& instruction) const;
   tagging::Link OwnersOf(const llvm::DenseMap<Place, tagging::Link>& index, const llvm::BasicBlock* block,
@@ -103,7 +103,7 @@ class LocationRepair {
   // Made when first asked for.
   // Who accesses an address, or calls a function, within an IR block; under a null block, in the function.
   mutable llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
-  mutable llvm::DenseSet<const llvm::Value*> indexed_;  // in the maps above
+  mutable llvm::DenseSet<const llvm::Value*> indexed_, indexed_whole_;  // in the maps above
   // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
   mutable std::optional<llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>>> slot_writers_;
   mutable llvm::DenseMap<unsigned, llvm::BitVector> overlapping_;
