@@ -7,7 +7,6 @@ and the share of the operators in both, which must be the same.
 
     aggregate.py [...] [-- COMMAND ...]      another engine than weft: build/targets/known_shares 1 60 20
 """
-import argparse
 import json
 import os
 import pathlib
@@ -15,6 +14,7 @@ import sys
 import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
+import engine_runs
 import paired
 from tailor_env import BIN, run
 
@@ -22,17 +22,10 @@ WAYS = {"a record each": [], "sums of 1 s": ["--aggregate", "1"], "sums of 5 s":
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--query", default="tpch-18")
-    parser.add_argument("--sf", default="0.1")
-    parser.add_argument("--threads", default="1")
-    parser.add_argument("--repeat", default="300")
-    parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--frequencies", type=int, nargs="+", default=(1000, 10000))
+    parser = engine_runs.parser(__doc__, "tpch-18", "0.1", "1", "300")
     parser.add_argument("command", nargs="*")
     options = parser.parse_args()
-    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2", "--quiet",
-            "--query", options.query]
+    weft = engine_runs.command(options)
     engine = options.command or weft
     rows = []
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,6 @@ Interleaved runs of the same weft command: alone, under `tailor record`, under `
 that of weft alone. Printed: the overhead of each against the run alone, and the ratio of the two profilers,
 with 95 % intervals over the pairs.
 """
-import argparse
 import os
 import pathlib
 import shutil
@@ -13,24 +12,17 @@ import sys
 import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
+import engine_runs
 import paired
 from tailor_env import BIN
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--query", default="1")
-    parser.add_argument("--sf", default="1")
-    parser.add_argument("--threads", default="2")
-    parser.add_argument("--repeat", default="12")
-    parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--frequencies", type=int, nargs="+", default=(1000, 10000))
-    options = parser.parse_args()
+    options = engine_runs.parser(__doc__, "tpch-1", "1", "2", "12").parse_args()
     perf = shutil.which("perf")
     if not perf:
         raise SystemExit("perf is not installed (Debian package linux-perf)")
-    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2",
-            "--quiet", "--tpch", options.query]
+    weft = engine_runs.command(options)
     results = []
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "out")
@@ -51,7 +43,7 @@ def main():
                 print(f"{frequency:6} Hz  {name:14} {value.mean:6.3f}  [{value.low:.3f}, {value.high:.3f}]", flush=True)
                 results.append({"frequency": frequency, "what": name, "ratio": value.mean, "low": value.low,
                                 "high": value.high, "pairs": options.pairs})
-    paired.report("overhead", f"TPC-H {options.query}, SF {options.sf}, {options.threads} threads, on {paired.machine()}",
+    paired.report("overhead", f"{options.query}, SF {options.sf}, {options.threads} threads, on {paired.machine()}",
                   {"rows": results, "options": vars(options)})
 
 

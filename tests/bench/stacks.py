@@ -6,7 +6,6 @@ without stacks and with one per sample. CPU time of weft alone, against the run 
 own CPU time as a share of one core; and how the samples were attributed, so that the ways of tag recovery can be compared
 with what they bring. (The paper: 529 % for call stacks with every sample.)
 """
-import argparse
 import collections
 import json
 import os
@@ -16,6 +15,7 @@ import sys
 import tempfile
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / "support"), str(pathlib.Path(__file__).parent)]
+import engine_runs
 import paired
 from tailor_env import BIN, run
 
@@ -32,16 +32,8 @@ def metered(prefix, weft):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--query", default="tpch-18")
-    parser.add_argument("--sf", default="0.1")
-    parser.add_argument("--threads", default="1")
-    parser.add_argument("--repeat", default="40")
-    parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--frequencies", type=int, nargs="+", default=(1000, 10000))
-    options = parser.parse_args()
-    weft = [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2", "--quiet",
-            "--query", options.query]
+    options = engine_runs.parser(__doc__, "tpch-18", "0.1", "1", "40").parse_args()
+    weft = engine_runs.command(options)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "out")
