@@ -11,11 +11,13 @@ namespace {
 
 constexpr std::size_t kFewestSamples = 9;  // of an operator
 constexpr std::size_t kFewestBursts = 3;
+constexpr std::size_t kSteps = 4;       // the widest
 constexpr double kLongGap = 2;          // times the longest of the short ones
 constexpr double kEvenPace = 0.8;       // of the periods
 constexpr std::size_t kNeighbours = 2;  // of a period, on either side
 constexpr std::size_t kAlike = 16;      // counts that differ by a sixteenth are of one loop
 constexpr double kEnoughVotes = 0.25;   // of the most
+constexpr double kStrays = 0.2;         // of an operator's samples
 constexpr double kVoteOfPace = 8;       // exponent: one burst too few or too many, and the vote counts half
 
 // A sample of an operator: when, and on the clock that gaps are measured by.
@@ -29,22 +31,25 @@ struct Burst {
   std::size_t samples = 0;
 };
 
-// The length from which on a gap lies between two bursts: above the widest step in the ordered lengths. 0:
-// all gaps are alike. At most a third may be long, else there are no bursts but single samples.
+// A length from which on a gap lies between two bursts: above a wide step in the ordered lengths. There may
+// be several: between what an operator does in one iteration, between iterations, between every fifth. At
+// most a third of the gaps may be long, else there are no bursts but single samples.
 struct LongGap {
   std::int64_t from = 0;
-  double step = kLongGap;  // how many times the longest of the short ones
+  double step = 0;  // how many times the longest of the short ones
 };
-LongGap long_gap(const std::vector<Moment>& moments) {
+std::vector<LongGap> long_gaps(const std::vector<Moment>& moments) {
   std::vector<std::int64_t> gaps;
   for (std::size_t i = 1; i < moments.size(); ++i) gaps.push_back(moments[i].clock - moments[i - 1].clock);
   std::sort(gaps.begin(), gaps.end());
-  LongGap found;
+  std::vector<LongGap> found;
   for (std::size_t i = gaps.size() * 2 / 3; i + 1 < gaps.size(); ++i) {
     const double step =
         static_cast<double>(gaps[i + 1]) / static_cast<double>(std::max<std::int64_t>(1, gaps[i]));
-    if (step >= found.step) found = {gaps[i + 1], step};
+    if (step >= kLongGap) found.push_back({gaps[i + 1], step});
   }
+  std::sort(found.begin(), found.end(), [](const LongGap& a, const LongGap& b) { return a.step > b.step; });
+  if (found.size() > kSteps) found.resize(kSteps);
   return found;
 }
 
@@ -89,50 +94,55 @@ double evenness(const std::vector<Burst>& bursts) {
 
 // How an operator comes and goes.
 struct Rhythm {
+  ComponentId owner = kNoComponent;
   std::vector<Burst> bursts;
   double step = 0;    // between the longest gap within bursts and the shortest between them
   double weight = 0;  // of its vote on how many bursts there are
 };
 
-// No bursts where the operator is at work all the time, or at no pace.
-Rhythm rhythm_of(const std::vector<Moment>& moments) {
-  if (moments.size() < kFewestSamples) return {};
-  const LongGap gap = long_gap(moments);
-  if (gap.from == 0) return {};
-  Rhythm rhythm{split(moments, gap.from), gap.step, 0};
-  drop_strays(rhythm.bursts);
-  if (rhythm.bursts.size() < kFewestBursts) return {};
-  const double even = evenness(rhythm.bursts);
-  if (even < kEvenPace) return {};
-  rhythm.weight = static_cast<double>(moments.size()) * std::pow(even, kVoteOfPace);
-  return rhythm;
+// None where the operator is at work all the time, or at no pace.
+std::vector<Rhythm> rhythms_of(ComponentId owner, const std::vector<Moment>& moments) {
+  std::vector<Rhythm> found;
+  if (moments.size() < kFewestSamples) return found;
+  for (const LongGap& gap : long_gaps(moments)) {
+    Rhythm rhythm{owner, split(moments, gap.from), gap.step, 0};
+    drop_strays(rhythm.bursts);
+    if (rhythm.bursts.size() < kFewestBursts) continue;
+    const double even = evenness(rhythm.bursts);
+    if (even < kEvenPace) continue;
+    rhythm.weight = static_cast<double>(moments.size()) * std::pow(even, kVoteOfPace);
+    found.push_back(std::move(rhythm));
+  }
+  return found;
 }
 
-// How many iterations there are: counts next to each other are of one loop, and of those the clearest rhythm
-// is right. 0: no operator has bursts.
-std::size_t count_of(const std::vector<Rhythm>& rhythms) {
-  auto near = [](std::size_t count, const Rhythm& other) {
-    const std::size_t difference =
-        std::max(count, other.bursts.size()) - std::min(count, other.bursts.size());
-    return difference <= count / kAlike;
-  };
+bool near(std::size_t count, const Rhythm& other) {
+  const std::size_t difference = std::max(count, other.bursts.size()) - std::min(count, other.bursts.size());
+  return difference <= count / kAlike;
+}
+
+// The rhythm of the loop: counts next to each other are of one loop, and of those the clearest rhythm is
+// right. NULL: no operator has bursts.
+const Rhythm* rhythm_of_loop(const std::vector<Rhythm>& rhythms) {
   std::map<std::size_t, double> votes;
-  for (const Rhythm& rhythm : rhythms) votes[rhythm.bursts.size()] = 0;
   double most = 0;
-  for (auto& [count, weight] : votes) {
-    for (const Rhythm& rhythm : rhythms) weight += near(count, rhythm) ? rhythm.weight : 0;
+  for (const Rhythm& candidate : rhythms) {
+    const std::size_t count = candidate.bursts.size();
+    std::map<ComponentId, double> each;  // an operator votes once
+    for (const Rhythm& rhythm : rhythms) {
+      if (near(count, rhythm)) each[rhythm.owner] = std::max(each[rhythm.owner], rhythm.weight);
+    }
+    double& weight = votes[count] = 0;
+    for (const auto& [owner, vote] : each) weight += vote;
     most = std::max(most, weight);
   }
   std::size_t fastest = 0;
   for (const auto& [count, weight] : votes) {
     if (weight >= most * kEnoughVotes) fastest = count;
   }
-  std::size_t clearest = 0;
-  double step = 0;
+  const Rhythm* clearest = nullptr;
   for (const Rhythm& rhythm : rhythms) {
-    if (!near(fastest, rhythm) || rhythm.step <= step) continue;
-    step = rhythm.step;
-    clearest = rhythm.bursts.size();
+    if (near(fastest, rhythm) && (clearest == nullptr || rhythm.step > clearest->step)) clearest = &rhythm;
   }
   return clearest;
 }
@@ -144,25 +154,49 @@ TimeNs next_after(const std::vector<OwnedSample>& samples, TimeNs time) {
   return next == samples.end() ? time : next->time;
 }
 
+// Whether the samples of an operator come between the bursts of the loop's rhythm, and behind the last burst
+// rather than in front of the first: then it ends an iteration rather than begins one.
+bool follows(const std::vector<Moment>& moments, const std::vector<Burst>& bursts) {
+  std::size_t in_front = 0, behind = 0, within = 0, burst = 0;
+  for (const Moment& moment : moments) {
+    while (burst < bursts.size() && bursts[burst].last.time < moment.time) ++burst;
+    if (burst == bursts.size())
+      ++behind;
+    else if (moment.time >= bursts[burst].first.time)
+      ++within;
+    else if (burst == 0)
+      ++in_front;
+  }
+  const bool begins = 2 * in_front * bursts.size() >= moments.size();  // half of what it has in an iteration
+  return behind > in_front && !begins &&
+         static_cast<double>(within) <= kStrays * static_cast<double>(moments.size());
+}
+
 std::vector<TimeNs> ends_by(const std::vector<OwnedSample>& samples,
                             const std::map<ComponentId, std::vector<Moment>>& moments) {
   std::vector<Rhythm> rhythms;
   for (const auto& [owner, each] : moments) {
-    Rhythm rhythm = rhythm_of(each);
-    if (!rhythm.bursts.empty()) rhythms.push_back(std::move(rhythm));
+    for (Rhythm& rhythm : rhythms_of(owner, each)) rhythms.push_back(std::move(rhythm));
   }
-  const std::size_t count = count_of(rhythms);
-  const std::vector<Burst>* latest = nullptr;
-  for (const Rhythm& rhythm : rhythms) {
-    if (rhythm.bursts.size() != count) continue;
-    if (latest == nullptr || latest->front().last.time < rhythm.bursts.front().last.time)
-      latest = &rhythm.bursts;
+  const Rhythm* loop = rhythm_of_loop(rhythms);
+  if (loop == nullptr) return {};
+  const std::vector<Burst>& bursts = loop->bursts;
+  std::vector<TimeNs> last;  // of the loop's operator and those that follow it, by iteration
+  for (const Burst& burst : bursts) last.push_back(burst.last.time);
+  for (const auto& [owner, each] : moments) {
+    if (owner == loop->owner || !follows(each, bursts)) continue;
+    for (const Moment& moment : each) {
+      const auto next = std::upper_bound(bursts.begin(), bursts.end(), moment.time,
+                                         [](TimeNs t, const Burst& burst) { return t < burst.first.time; });
+      if (next == bursts.begin()) continue;
+      TimeNs& end = last[static_cast<std::size_t>(next - bursts.begin() - 1)];
+      end = std::max(end, moment.time);
+    }
   }
   std::vector<TimeNs> ends;
-  if (latest == nullptr) return ends;
-  for (const Burst& burst : *latest) {
-    const TimeNs next = next_after(samples, burst.last.time);
-    ends.push_back(burst.last.time + (next - burst.last.time) / 2);
+  for (TimeNs time : last) {
+    const TimeNs next = next_after(samples, time);
+    ends.push_back(time + (next - time) / 2);
   }
   return ends;
 }

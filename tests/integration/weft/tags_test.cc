@@ -45,7 +45,7 @@ class WeftTags : public ::testing::Test {
   static void TearDownTestSuite() {
     delete std::exchange(jit_, nullptr);
     delete std::exchange(database_, nullptr);
-    tailor_agent_stop(0);
+    tailor_agent_stop(10000);  // else the thread may still run when the next suite starts one
   }
   void SetUp() override {
     if (database_ == nullptr) GTEST_SKIP() << "no TPC-H data: " << why_not_;
