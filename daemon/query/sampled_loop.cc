@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <tuple>
 #include <utility>
 
 namespace tailor::query {
@@ -96,6 +97,7 @@ double evenness(const std::vector<Burst>& bursts) {
 struct Rhythm {
   ComponentId owner = kNoComponent;
   std::vector<Burst> bursts;
+  double even = 0;    // part of its periods
   double step = 0;    // between the longest gap within bursts and the shortest between them
   double weight = 0;  // of its vote on how many bursts there are
 };
@@ -105,12 +107,12 @@ std::vector<Rhythm> rhythms_of(ComponentId owner, const std::vector<Moment>& mom
   std::vector<Rhythm> found;
   if (moments.size() < kFewestSamples) return found;
   for (const LongGap& gap : long_gaps(moments)) {
-    Rhythm rhythm{owner, split(moments, gap.from), gap.step, 0};
+    Rhythm rhythm{owner, split(moments, gap.from), 0, gap.step, 0};
     drop_strays(rhythm.bursts);
     if (rhythm.bursts.size() < kFewestBursts) continue;
-    const double even = evenness(rhythm.bursts);
-    if (even < kEvenPace) continue;
-    rhythm.weight = static_cast<double>(moments.size()) * std::pow(even, kVoteOfPace);
+    rhythm.even = evenness(rhythm.bursts);
+    if (rhythm.even < kEvenPace) continue;
+    rhythm.weight = static_cast<double>(moments.size()) * std::pow(rhythm.even, kVoteOfPace);
     found.push_back(std::move(rhythm));
   }
   return found;
@@ -121,8 +123,9 @@ bool near(std::size_t count, const Rhythm& other) {
   return difference <= count / kAlike;
 }
 
-// The rhythm of the loop: counts next to each other are of one loop, and of those the clearest rhythm is
-// right. NULL: no operator has bursts.
+// The rhythm of the loop: counts next to each other are of one loop, and of those the most even rhythm is
+// right, because two bursts taken for one are not; and of several the one with the clearest gaps. NULL: no
+// operator has bursts.
 const Rhythm* rhythm_of_loop(const std::vector<Rhythm>& rhythms) {
   std::map<std::size_t, double> votes;
   double most = 0;
@@ -140,11 +143,13 @@ const Rhythm* rhythm_of_loop(const std::vector<Rhythm>& rhythms) {
   for (const auto& [count, weight] : votes) {
     if (weight >= most * kEnoughVotes) fastest = count;
   }
-  const Rhythm* clearest = nullptr;
+  const Rhythm* best = nullptr;
   for (const Rhythm& rhythm : rhythms) {
-    if (near(fastest, rhythm) && (clearest == nullptr || rhythm.step > clearest->step)) clearest = &rhythm;
+    if (!near(fastest, rhythm)) continue;
+    if (best == nullptr || std::tie(rhythm.even, rhythm.step) > std::tie(best->even, best->step))
+      best = &rhythm;
   }
-  return clearest;
+  return best;
 }
 
 // When the sample after `time` was taken, or `time`, where there is none.
