@@ -5,8 +5,9 @@ Two costs are told apart. `reserved`: the runtime is compiled so that it leaves 
 (-ffixed-r13 -ffixed-r15), against the same weft with a runtime that doesn't (weft_plain). Each strategy: the same
 runtime, and generated code that keeps the tag there; without a daemon, so that nothing samples.
 
-A run is one process that executes every query a number of times; its cost of a query is the least CPU time of
-an execution, because what disturbs only adds. Runs are interleaved in rounds, the order turns from round to round.
+A run is one process that executes one query a number of times; its cost is the least CPU time of an execution,
+because what disturbs only adds. The variants of a query run one right after the other, so that a machine whose speed
+drifts is the same for all of them; the order turns from round to round.
 The value of a round is the geometric mean of the ratio over the queries, and the interval is Student's t over the
 logarithms of the rounds.
 """
@@ -28,16 +29,13 @@ QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure-10a", "figu
 STRATEGIES = ["r15", "swiftself", "slot"]
 
 
-def run(weft, tags, options):
-    """Query -> least CPU ns of its executions."""
+def run(weft, tags, query, options):
+    """The least CPU ns of the query's executions."""
     command = [str(weft), "--sf", options.sf, "--threads", "1", "--repeat", str(options.repeat), "--opt", "2", "--quiet",
-               "--timing-json", "-", "--tags", tags, *(x for q in options.queries for x in ("--query", q))]
+               "--timing-json", "-", "--tags", tags, "--query", query]
     out = subprocess.run(command, capture_output=True, text=True, check=True,
                          env={**os.environ, "TAILOR_SOCKET": "/nonexistent"}).stdout
-    least = {}
-    for execution in json.loads(out)["executions"]:
-        least[execution["query"]] = min(execution["cpu_ns"], least.get(execution["query"], math.inf))
-    return least
+    return min(execution["cpu_ns"] for execution in json.loads(out)["executions"])
 
 
 def ratio(rounds, above, below):
@@ -56,19 +54,22 @@ def main():
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--minutes", type=float, default=60, help="no new round after so long")
     parser.add_argument("--queries", nargs="+", default=QUERIES)
+    parser.add_argument("--strategies", nargs="+", default=STRATEGIES, choices=STRATEGIES)
     options = parser.parse_args()
-    variants = {"none": (BIN / "weft", "none"), **{s: (BIN / "weft", s) for s in STRATEGIES}}
+    variants = {"none": (BIN / "weft", "none"), **{s: (BIN / "weft", s) for s in options.strategies}}
     variants["plain"] = (BUILD / "bench-programs/weft_plain", "none")
-    for weft, tags in variants.values():
-        run(weft, tags, argparse.Namespace(**{**vars(options), "repeat": 1}))
     rounds, names, end = [], list(variants), time.monotonic() + 60 * options.minutes
     while len(rounds) < options.rounds and time.monotonic() < end:
         turn = len(rounds) % len(names)
         order = names[turn:] + names[:turn]
-        rounds.append({name: run(*variants[name], options) for name in order})
+        costs = {name: {} for name in names}
+        for query in options.queries:
+            for name in order:
+                costs[name][query] = run(*variants[name], query, options)
+        rounds.append(costs)
         print(f"round {len(rounds)}", file=sys.stderr, flush=True)
-    rows = [*((s, s, "none") for s in STRATEGIES), ("reserved", "none", "plain"),
-            *((f"{s} and reserved", s, "plain") for s in STRATEGIES)]
+    rows = [*((s, s, "none") for s in options.strategies), ("reserved", "none", "plain"),
+            *((f"{s} and reserved", s, "plain") for s in options.strategies)]
     results = []
     for name, above, below in rows:
         value, each = ratio(rounds, above, below)
