@@ -232,7 +232,8 @@ TEST_P(RecordBy, FaultsGoToTheTaskThatCausedThem) {
   KernelShares shares = kernel_shares(profile.samples);
   EXPECT_GT(shares.all, 5000) << "faults";
   EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99);
-  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.02);
+  // The tasks take turns by time, and a host that is slow for a while takes fewer faults in it.
+  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
 }
 
 // Time of samples in executions by task, and how much of it is known by a tag that was put aside.
