@@ -38,8 +38,7 @@ Parsed parse(int argc, char** argv) {
       app.add_option(
              "--aggregate", o.aggregate,
              "Add samples up in the kernel for so many seconds, by thread, instruction and tag: less data "
-             "and "
-             "work, but times and executions are known to that only (needs BPF, else one record each)")
+             "and work, but times and executions are known to that only (needs BPF, else one record each)")
           ->check(CLI::Range(0.1, 60.0));
   app.add_flag("--memory", o.memory,
                "Also record registers, from which the data addresses of instructions are computed")

@@ -90,8 +90,7 @@ void add_record(CLI::App& app, Action& action) {
               "--aggregate",
               [options](double seconds) { options->record.aggregate = static_cast<TimeNs>(seconds * 1e9); },
               "Add samples up in the kernel for so many seconds, by thread, instruction and tag: less data "
-              "and work, "
-              "but times and executions are known to that only (needs BPF, else one record each)")
+              "and work, but times and executions are known to that only (needs BPF, else one record each)")
           ->check(CLI::Range(0.1, 60.0));
   auto* overhead = command
                        .add_option_function<std::string>(

@@ -1,0 +1,218 @@
+// What the tests of Table 1 are made of: a query that is optimised and compiled, whole and as its broken
+// twins, and questions about who owns its instructions.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/Object/ObjectFile.h>
+#include <llvm/Support/raw_ostream.h>
+
+#include <set>
+#include <sstream>
+#include <stdexcept>
+
+#include "compiler/llvm/line_code.h"
+#include "compiler/llvm/object_compiler.h"
+#include "compiler/llvm/optimizer.h"
+#include "compiler/llvm/target_pool.h"
+#include "tests/support/native_code.h"
+#include "tests/unit/llvm/query_fixture.h"
+
+namespace tailor::jit {
+
+using Tasks = std::set<ComponentId>;
+using Build = std::function<void(QueryModule&)>;
+
+inline constexpr ComponentId kRead = 1, kProbe = 2, kBuild = 3, kSum = 4;
+
+// An optimised module and what is known of its instructions.
+class Optimised {
+ public:
+  enum class Twin { kNone, kTasksSwapped, kReplacementsIgnored };
+
+  Optimised(const Build& build, Twin twin, OptLevel level = OptLevel::kO2) {
+    for (int i = 0; i < 4; ++i) plan_.Add(0, {.name = "op"});
+    for (ComponentId i = 1; i <= 4; ++i) plan_.Add(1, {.name = "task"}, {&i, 1});
+    QueryModule module(plan_, {.name = "table1"});
+    build(module);
+    auto sealed = module.Seal();
+    if (!sealed) throw std::runtime_error(sealed.error().message);
+    sealed_ = std::make_unique<SealedModule>(std::move(*sealed));
+    swapped_ = twin == Twin::kTasksSwapped;
+    // Without lineage nobody listens, and LLVM's own care for locations is all there is.
+    sealed_->state().lineage = twin != Twin::kReplacementsIgnored;
+    auto pool = std::move(*TargetPool::Create());
+    target_ = std::move(*pool->Take(level));
+    sealed_->state().module->setDataLayout(pool->layout());
+    sealed_->state().module->setTargetTriple(target_->getTargetTriple().str());
+    Optimise(sealed_->state(), *target_, level, lineage_);
+  }
+
+  // Goes on to machine code, with lineage in every twin.
+  void Emit() {
+    sealed_->state().lineage = true;
+    auto compiled = CompileObject(sealed_->state(), *target_, lineage_);
+    if (!compiled) throw std::runtime_error(compiled.error().message);
+    auto object = llvm::object::ObjectFile::createObjectFile(compiled->object->getMemBufferRef());
+    if (!object) throw std::runtime_error(llvm::toString(object.takeError()));
+    std::string text;
+    for (const llvm::object::SectionRef& section : (*object)->sections()) {
+      if (section.isText() && section.getSize() > 0) text = llvm::cantFail(section.getContents()).str();
+    }
+    const auto& rows = compiled->rows.rows();
+    std::size_t row = 0;
+    for (const NativeInstruction& native : TakeApart(text)) {
+      while (row + 1 < rows.size() && rows[row + 1].offset <= native.offset) ++row;
+      std::vector<ComponentId> ids;
+      compiled->rows.pool().Expand(rows[row].link, ids);
+      const bool frame = native.moves_stack || rows[row].flag == tagging::RowFlag::kPrologue;
+      if (!frame && native.text.find("NOOP") == std::string::npos) native_.push_back({native, TasksOf(ids)});
+    }
+  }
+
+  // The owners of all machine instructions whose name has one of `names` in it, each set of tasks once.
+  std::set<Tasks> NativeOwners(const std::vector<std::string>& names) const {
+    std::set<Tasks> owners;
+    for (const auto& [native, tasks] : native_) {
+      for (const std::string& name : names) {
+        if (native.text.find(name) != std::string::npos) owners.insert(tasks);
+      }
+    }
+    return owners;
+  }
+  // One line for each machine instruction: its name, and the tasks that own it.
+  std::string NativeText() const {
+    std::string text;
+    for (const auto& [native, tasks] : native_) {
+      text += native.text;
+      for (ComponentId task : tasks) text += " " + std::to_string(task);
+      text += '\n';
+    }
+    return text;
+  }
+  // Whether there are such instructions, and all belong to probe, together with read where its load went
+  // into them.
+  bool ProbeOwns(const std::vector<std::string>& names) const {
+    const auto owners = NativeOwners(names);
+    return !owners.empty() && std::all_of(owners.begin(), owners.end(), [](const Tasks& tasks) {
+      return tasks == Tasks{kProbe} || tasks == Tasks{kRead, kProbe};
+    });
+  }
+  std::set<Tasks> NativeOwnersOfStores() const {
+    std::set<Tasks> owners;
+    for (const auto& [native, tasks] : native_) {
+      if (native.stores) owners.insert(tasks);
+    }
+    return owners;
+  }
+
+  std::vector<const llvm::Instruction*> All(unsigned opcode) const {
+    std::vector<const llvm::Instruction*> out;
+    for (const llvm::Function& function : *sealed_->state().module) {
+      for (const llvm::Instruction& i : llvm::instructions(function)) {
+        if (i.getOpcode() == opcode) out.push_back(&i);
+      }
+    }
+    return out;
+  }
+
+  Tasks TasksOf(const llvm::Instruction& instruction) const {
+    std::vector<ComponentId> ids;
+    lineage_.sets.Expand(LineageOf(instruction.getDebugLoc()).link, ids);
+    return TasksOf(ids);
+  }
+  Tasks TasksOf(const std::vector<ComponentId>& ids) const {
+    Tasks tasks;
+    for (ComponentId id : ids) {
+      for (ComponentId task : plan_.Owners(2, id)) tasks.insert(swapped_ ? 1 + task % 4 : task);
+    }
+    return tasks;
+  }
+
+  // Whether there are instructions of `opcode`, `count` of them unless 0, and all belong to `tasks`.
+  bool AllBelongTo(unsigned opcode, std::size_t count, const Tasks& tasks) const {
+    auto all = All(opcode);
+    return !all.empty() && (count == 0 || all.size() == count) &&
+           std::all_of(all.begin(), all.end(), [&](const auto* i) { return TasksOf(*i) == tasks; });
+  }
+  Tasks TasksWithCode() const {
+    Tasks tasks;
+    for (const llvm::Function& function : *sealed_->state().module) {
+      for (const llvm::Instruction& i : llvm::instructions(function)) tasks.merge(TasksOf(i));
+    }
+    return tasks;
+  }
+  std::string Text() const {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    sealed_->state().module->print(stream, nullptr);
+    return stream.str();
+  }
+
+ private:
+  tagging::DictionaryBuilder plan_{"table1", {"operator", "task", "ir"}};
+  std::unique_ptr<SealedModule> sealed_;
+  std::unique_ptr<llvm::TargetMachine> target_;
+  ModuleLineage lineage_;
+  std::vector<std::pair<NativeInstruction, Tasks>> native_;
+  bool swapped_ = false;
+};
+
+using Check = std::function<bool(const Optimised&)>;
+using Twin = Optimised::Twin;
+
+// `check` holds for what `build` makes, and `native` for its machine code; neither holds for a twin.
+inline void ExpectTracked(const Build& build, const Check& check, const Check& native, bool merges,
+                          OptLevel level = OptLevel::kO2) {
+  Optimised real(build, Twin::kNone, level);
+  EXPECT_TRUE(check(real)) << real.Text();
+  real.Emit();
+  EXPECT_TRUE(native(real)) << real.NativeText();
+  for (Twin twin : {Twin::kTasksSwapped, Twin::kReplacementsIgnored}) {
+    if (twin == Twin::kReplacementsIgnored && !merges) continue;
+    const char* what = twin == Twin::kTasksSwapped ? "swapped owners" : "replacements that nobody follows";
+    Optimised broken(build, twin, level);
+    EXPECT_FALSE(check(broken)) << "the check would not notice " << what;
+    broken.Emit();
+    EXPECT_FALSE(native(broken)) << "the check of the machine code would not notice " << what;
+  }
+}
+
+inline llvm::Function* Begin(QueryModule& module, std::vector<llvm::Type*> arguments,
+                             llvm::Type* result = nullptr) {
+  auto* type =
+      llvm::FunctionType::get(result != nullptr ? result : module.builder().getInt64Ty(), arguments, false);
+  return module.BeginFunction("f", type);
+}
+
+// Calls `body(i)` to generate the body of a loop from 0 to `n`, whose control belongs to the active task.
+inline void Loop(QueryModule& module, llvm::Value* n, const std::function<void(llvm::Value*)>& body) {
+  TrackedBuilder& b = module.builder();
+  llvm::Function* f = b.GetInsertBlock()->getParent();
+  auto* before = b.GetInsertBlock();
+  auto* loop = llvm::BasicBlock::Create(module.context(), "loop", f);
+  auto* done = llvm::BasicBlock::Create(module.context(), "done", f);
+  b.CreateBr(loop);
+  b.SetInsertPoint(loop);
+  auto* i = b.CreatePHI(b.getInt64Ty(), 2, "i");
+  body(i);
+  auto* next = b.CreateAdd(i, b.getInt64(1), "next", true, true);
+  b.CreateCondBr(b.CreateICmpULT(next, n), loop, done);
+  i->addIncoming(b.getInt64(0), before);
+  i->addIncoming(next, b.GetInsertBlock());
+  b.SetInsertPoint(done);
+}
+
+inline llvm::Value* ElementOf(TrackedBuilder& b, llvm::Type* type, llvm::Value* base, llvm::Value* i) {
+  return b.CreateInBoundsGEP(type, base, {i});
+}
+
+// Line `id` of the plan's listing.
+inline std::string LineOf(const tagging::DictionaryBuilder& plan, ComponentId id) {
+  std::istringstream listing(plan.Build({}).attachments(0).content());
+  std::string line;
+  for (ComponentId i = 0; i < id; ++i) std::getline(listing, line);
+  return line;
+}
+
+}  // namespace tailor::jit
