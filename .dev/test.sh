@@ -1,4 +1,18 @@
 # shellcheck shell=bash
+. .dev/fuzz.sh
+
+# What each failed test of a ctest log printed: the checks that failed, and its end.
+show_failures() {
+  local number rest
+  { grep -oE 'Test +#[0-9]+: .*\*\*\*(Failed|Timeout|Exception|Not Run)' "$1" || true; } | while read -r _ number rest; do
+    number=${number#\#}
+    say "failed: ${rest%% *}"
+    { grep -E "^${number%:}: " "$1" | cut -c1-400 | grep -A8 -E ': Failure$|Error|Traceback' | head -n 60
+      echo '...'
+      grep -E "^${number%:}: " "$1" | cut -c1-400 | tail -n 25; } || true
+  done
+}
+
 # Runs the tests group by group, so that a slow group shows. A test that cannot run here skips with its reason.
 dev_test() {
   local full='' only='' filter=() group start failed=0 ran=0 skipped=0 bad=0 log
@@ -29,12 +43,16 @@ dev_test() {
       -j "$([ "$group" = unit ] && nproc || echo 1)" >"$log" 2>&1 || failed=1
     # Skips with their reasons, and failures, are what a reader wants to see; the rest is in the log.
     grep -hE 'SKIP: |\[  (SKIPPED|FAILED ) \].*ms\)|\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" | sort -u | head -60 || true
-    if grep -qE '\*\*\*(Failed|Timeout|Exception)' "$log"; then tail -n 150 "$log"; fi
+    show_failures "$log"
     ran=$((ran + $(grep -cE ' Passed ' "$log" || true)))
     skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log" || true)))
     bad=$((bad + $(grep -cE '\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" || true)))
     printf '%s    %-12s %4d s%s\n' "$DIM" "$group" $((SECONDS - start)) "$RESET"
   done
+  if [ -n "$full" ] && [ -z "$only" ]; then
+    say "fuzzers, 30 s each"
+    fuzz_all 30 || failed=1
+  fi
   echo "$ran passed, $bad failed, $skipped skipped"
   return $failed
 }

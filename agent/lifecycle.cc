@@ -20,7 +20,7 @@ namespace {
 constexpr char kDefaultSocket[] = "/run/tailor/agent.sock";
 constexpr std::size_t kDefaultQueueBytes = std::size_t{64} * 1024 * 1024;
 constexpr std::size_t kMaxQueueBytes = std::size_t{1} << 32;
-constexpr std::uint32_t kDefaultLogRecords = 4096;
+constexpr std::uint32_t kDefaultLogRecords = 16384;
 constexpr std::uint32_t kMinLogRecords = 64;
 constexpr std::uint32_t kMaxLogRecords = 1u << 16;
 

@@ -89,26 +89,27 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
   // By line; copies of an instruction share it.
   using FusionMap = llvm::DenseMap<unsigned, llvm::SmallVector<Fusion, 1>>;
 
-  // Instructions come in the order of the block, so what went into one has been seen before it.
+  // Instructions come in the order of the block, so what went into one has been seen before it. Of most
+  // nothing did, and they cannot have gone into another: then their location, a miss in the cache, is not
+  // looked at.
   FusionMap FindFusions(const llvm::Function& function, const llvm::DenseSet<unsigned>& selected) {
     FusionMap fusions;
     llvm::DenseMap<const llvm::Instruction*, Link> absorbed;
     for (const llvm::BasicBlock& block : function) {
       for (const llvm::Instruction& instruction : block) {
+        const Link parts = absorbed.empty() ? Link() : absorbed.lookup(&instruction);
+        const llvm::Instruction* into = DoesWork(instruction) ? Absorber(instruction) : nullptr;
+        if (parts.none() && into == nullptr) continue;
         const llvm::DebugLoc& location = instruction.getDebugLoc();
         if (!location) continue;
-        if (selected.contains(location.getLine())) {
-          const Link parts = absorbed.empty() ? Link() : absorbed.lookup(&instruction);
-          if (parts.none()) continue;
+        if (!selected.contains(location.getLine())) {
+          if (into == nullptr) continue;
+          Link& link = absorbed[into];
+          link = lineage_.sets.Union(link, lineage_.sets.Union(parts, LineageOf(location).link));
+        } else if (!parts.none()) {
           fusions[location.getLine()].push_back(
               {parts, llvm::isa<llvm::StoreInst>(instruction), location.get()});
-          continue;
         }
-        const llvm::Instruction* into = DoesWork(instruction) ? Absorber(instruction) : nullptr;
-        if (into == nullptr) continue;
-        const Link parts = lineage_.sets.Union(absorbed.lookup(&instruction), LineageOf(location).link);
-        Link& link = absorbed[into];
-        link = lineage_.sets.Union(link, parts);
       }
     }
     return fusions;
@@ -119,8 +120,13 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     for (const Fusion& fusion : fusions) {
       if (fusion.stores && !machine.mayStore()) continue;
       const Link both = lineage_.sets.Union(fusion.parts, LineageOf(machine.getDebugLoc()).link);
-      machine.setDebugLoc(
-          LocationOf({both, false}, fusion.location->getScope(), fusion.location->getInlinedAt()));
+      // One IR instruction often became several machine instructions in a row.
+      if (both != last_both_ || fusion.location != last_fused_) {
+        last_ = LocationOf({both, false}, fusion.location->getScope(), fusion.location->getInlinedAt());
+        last_both_ = both;
+        last_fused_ = fusion.location;
+      }
+      machine.setDebugLoc(last_);
     }
   }
 
@@ -133,20 +139,29 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     if (!made.isReg() || !made.getReg().isVirtual()) return;
     Link owners;
     const llvm::DebugLoc* location = nullptr;
+    bool one_location = true;
     for (const llvm::MachineInstr& user :
          instruction.getMF()->getRegInfo().use_nodbg_instructions(made.getReg())) {
+      if (location != nullptr && user.getDebugLoc() == *location) continue;
       const Lineage lineage = LineageOf(user.getDebugLoc());
       if (lineage.link.none() || lineage.repaired) return;
       owners = lineage_.sets.Union(owners, lineage.link);
+      one_location = location == nullptr;
       location = &user.getDebugLoc();
     }
     if (location == nullptr) return;
-    instruction.setDebugLoc(LocationOf({owners, false}, llvm::cast<llvm::DILocalScope>(location->getScope()),
-                                       location->getInlinedAt()));
+    instruction.setDebugLoc(one_location ? *location
+                                         : LocationOf({owners, false},
+                                                      llvm::cast<llvm::DILocalScope>(location->getScope()),
+                                                      location->getInlinedAt()));
   }
 
   static char id_;
   ModuleLineage& lineage_;
+  // What Fuse() made last, and of what.
+  llvm::DebugLoc last_;
+  Link last_both_;
+  const llvm::DILocation* last_fused_ = nullptr;
 };
 
 char FusedOwnersPass::id_ = 0;

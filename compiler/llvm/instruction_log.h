@@ -19,7 +19,9 @@ using OwnerMap = llvm::DenseMap<const llvm::Instruction*, tagging::Link>;
 // Not thread-safe.
 class InstructionLog {
  public:
-  explicit InstructionLog(const tagging::AbstractionTracker& tracker) : tracker_(tracker) {}
+  explicit InstructionLog(const tagging::AbstractionTracker& tracker) : tracker_(tracker) {
+    owners_.reserve(kInstructions);
+  }
 
   // `instruction` belongs to what is active now.
   void Record(const llvm::Instruction* instruction) {
@@ -30,6 +32,9 @@ class InstructionLog {
   const tagging::LinkPool& pool() const { return pool_; }
 
  private:
+  // Room for so many from the start: the map of an average query need not be made anew again and again.
+  static constexpr unsigned kInstructions = 700;
+
   const tagging::AbstractionTracker& tracker_;
   OwnerMap owners_;
   tagging::LinkPool pool_;

@@ -12,13 +12,21 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 namespace tailor::jit {
 namespace {
 
 // The optional flags of an address computation that is "inbounds", as the instruction keeps them.
 constexpr unsigned kInBoundsFlags = LLVM_VERSION_MAJOR >= 19 ? 3 : 1;
+
+llvm::StringRef OpcodeName(unsigned opcode) {
+  static const auto kNames = [] {
+    std::array<llvm::StringRef, llvm::Instruction::OtherOpsEnd> names;
+    for (unsigned i = 0; i < names.size(); ++i) names[i] = llvm::Instruction::getOpcodeName(i);
+    return names;
+  }();
+  return kNames[opcode];
+}
 
 // A name of which LLVM quotes nothing.
 bool IsPlain(llvm::StringRef name) {
@@ -85,7 +93,7 @@ void InstructionText::PutBlock(const llvm::BasicBlock& block) {
   if (block.hasName()) {
     out_ += block.getName();
   } else {
-    PutNumber(numbers_.lookup(&block));
+    out_.PutNumber(numbers_.lookup(&block));
   }
   out_ += ':';
 }
@@ -106,7 +114,7 @@ void InstructionText::PutInstruction(const llvm::Instruction& instruction) {
 bool InstructionText::PutKnown(const llvm::Instruction& instruction) {
   const unsigned flags = instruction.getRawSubclassOptionalData();
   if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return flags == 0 && PutCall(*call);
-  out_ += instruction.getOpcodeName();
+  out_ += OpcodeName(instruction.getOpcode());
   if (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::FreezeInst>(instruction)) {
     if (!PutArithmeticFlags(instruction, out_)) return false;
     PutOperands(instruction, /*all_types=*/false);
@@ -135,14 +143,19 @@ bool InstructionText::PutKnown(const llvm::Instruction& instruction) {
     out_ += ',';
     PutOperands(instruction, /*all_types=*/true);
     out_ += ", align ";
-    PutNumber(static_cast<std::int64_t>(load->getAlign().value()));
+    out_.PutNumber(static_cast<std::int64_t>(load->getAlign().value()));
     return true;
   }
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-    if (!store->isSimple()) return false;
+    if (store->isVolatile() || store->getSyncScopeID() != llvm::SyncScope::System) return false;
+    if (store->isAtomic()) out_ += " atomic";
     PutOperands(instruction, /*all_types=*/true);
+    if (store->isAtomic()) {
+      out_ += ' ';
+      out_ += llvm::toIRString(store->getOrdering());
+    }
     out_ += ", align ";
-    PutNumber(static_cast<std::int64_t>(store->getAlign().value()));
+    out_.PutNumber(static_cast<std::int64_t>(store->getAlign().value()));
     return true;
   }
   if (llvm::isa<llvm::CastInst>(instruction)) {
@@ -205,7 +218,7 @@ bool InstructionText::PutKnown(const llvm::Instruction& instruction) {
     out_ += ' ';
     PutType(variable->getAllocatedType());
     out_ += ", align ";
-    PutNumber(static_cast<std::int64_t>(variable->getAlign().value()));
+    out_.PutNumber(static_cast<std::int64_t>(variable->getAlign().value()));
     return true;
   }
   return llvm::isa<llvm::UnreachableInst>(instruction);
@@ -290,7 +303,7 @@ void InstructionText::PutOperand(const llvm::Value* value, bool with_type) {
     if (integer->getBitWidth() == 1) {
       out_ += integer->isZero() ? "false" : "true";
     } else if (integer->getBitWidth() <= 64) {
-      PutNumber(integer->getSExtValue());
+      out_.PutNumber(integer->getSExtValue());
     } else {
       llvm::SmallString<40> digits;
       integer->getValue().toStringSigned(digits);
@@ -300,10 +313,14 @@ void InstructionText::PutOperand(const llvm::Value* value, bool with_type) {
   }
   if (auto it = numbers_.find(value); it != numbers_.end()) {
     out_ += '%';
-    return PutNumber(it->second);
+    return out_.PutNumber(it->second);
   }
   if (llvm::isa<llvm::ConstantPointerNull>(value)) {
     out_ += "null";
+    return;
+  }
+  if (llvm::isa<llvm::ConstantAggregateZero>(value)) {
+    out_ += "zeroinitializer";
     return;
   }
   const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(value);
@@ -344,7 +361,7 @@ void InstructionText::PutMetadata(const llvm::Value* value) {
 void InstructionText::PutIndices(llvm::ArrayRef<unsigned> indices) {
   for (unsigned index : indices) {
     out_ += ", ";
-    PutNumber(index);
+    out_.PutNumber(index);
   }
 }
 
@@ -364,11 +381,11 @@ void InstructionText::PutName(char sigil, llvm::StringRef name) {
 }
 
 void InstructionText::PutType(llvm::Type* type) {
-  if (type->isIntegerTy()) {
-    out_ += 'i';
-    return PutNumber(type->getIntegerBitWidth());
-  }
   switch (type->getTypeID()) {
+    case llvm::Type::IntegerTyID:
+      out_ += 'i';
+      out_.PutNumber(type->getIntegerBitWidth());
+      return;
     case llvm::Type::VoidTyID:
       out_ += "void";
       return;
@@ -393,12 +410,6 @@ void InstructionText::PutType(llvm::Type* type) {
   type->print(stream, /*IsForDebug=*/false, /*NoDetails=*/true);
   stream.flush();
   out_ += text;
-}
-
-void InstructionText::PutNumber(std::int64_t number) {
-  char digits[24];
-  const char* end = std::to_chars(digits, digits + sizeof(digits), number).ptr;
-  out_ += llvm::StringRef(digits, static_cast<std::size_t>(end - digits));
 }
 
 llvm::ModuleSlotTracker& InstructionText::slots() {

@@ -9,9 +9,10 @@
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/ModuleSlotTracker.h>
 
+#include <charconv>
 #include <cstring>
+#include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 
 namespace llvm {
@@ -28,33 +29,58 @@ namespace tailor::jit {
 // What is appended to without a call for each piece.
 class TextBuffer {
  public:
-  explicit TextBuffer(std::size_t capacity) { text_.resize(capacity); }
+  explicit TextBuffer(std::size_t capacity) : text_(new char[capacity]), capacity_(capacity) {}
 
   std::size_t size() const { return size_; }
   void resize(std::size_t size) { size_ = size; }  // shorter only
   TextBuffer& operator+=(char c) {
-    if (size_ == text_.size()) Grow(1);
-    text_[size_++] = c;
+    *Room(1) = c;
+    ++size_;
     return *this;
   }
   TextBuffer& operator+=(llvm::StringRef piece) {
-    if (text_.size() - size_ < piece.size()) Grow(piece.size());
-    std::memcpy(text_.data() + size_, piece.data(), piece.size());
+    char* to = Room(piece.size());
+    // Most are names: shorter than what a call of memcpy is worth.
+    if (piece.size() <= kShort) {
+      for (std::size_t i = 0; i < piece.size(); ++i) to[i] = piece[i];
+    } else {
+      std::memcpy(to, piece.data(), piece.size());
+    }
     size_ += piece.size();
     return *this;
   }
-  // The text; the buffer is empty afterwards.
-  std::string Take() {
-    text_.resize(size_);
-    size_ = 0;
-    return std::move(text_);
+  // A literal.
+  template <std::size_t N>
+  TextBuffer& operator+=(const char (&piece)[N]) {
+    std::memcpy(Room(N - 1), piece, N - 1);
+    size_ += N - 1;
+    return *this;
   }
+  void PutNumber(std::int64_t number) {
+    char* to = Room(kDigits);
+    size_ += static_cast<std::size_t>(std::to_chars(to, to + kDigits, number).ptr - to);
+  }
+  llvm::StringRef text() const { return {text_.get(), size_}; }
 
  private:
-  void Grow(std::size_t more) { text_.resize(2 * text_.size() + more); }
+  static constexpr std::size_t kShort = 16;
+  static constexpr std::size_t kDigits = 24;
 
-  std::string text_;
-  std::size_t size_ = 0;  // of it
+  // The end, with so many bytes behind it.
+  char* Room(std::size_t bytes) {
+    if (capacity_ - size_ < bytes) Grow(bytes);
+    return text_.get() + size_;
+  }
+  void Grow(std::size_t more) {
+    capacity_ = 2 * capacity_ + more;
+    std::unique_ptr<char[]> larger(new char[capacity_]);
+    std::memcpy(larger.get(), text_.get(), size_);
+    text_ = std::move(larger);
+  }
+
+  std::unique_ptr<char[]> text_;
+  std::size_t capacity_;
+  std::size_t size_ = 0;
 };
 
 // Not thread-safe. The module and the text outlive it, and the module must not change meanwhile.
@@ -83,7 +109,6 @@ class InstructionText {
   void PutIndices(llvm::ArrayRef<unsigned> indices);
   void PutName(char sigil, llvm::StringRef name);
   void PutType(llvm::Type* type);
-  void PutNumber(std::int64_t number);
   llvm::ModuleSlotTracker& slots();
 
   const llvm::Module& module_;

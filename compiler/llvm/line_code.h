@@ -28,11 +28,14 @@ inline Lineage LineageOf(const llvm::DebugLoc& location) {
           location.getCol() == kRepairedColumn};
 }
 
+inline unsigned LineOf(tagging::Link link) {
+  return link.index() + (link.is_set() ? kFirstSetLine : 0);
+}
+
 inline llvm::DebugLoc LocationOf(Lineage lineage, llvm::DILocalScope* scope, llvm::DILocation* inlined_at) {
   if (lineage.link.none()) return llvm::DebugLoc();
-  unsigned line = lineage.link.index() + (lineage.link.is_set() ? kFirstSetLine : 0);
-  return llvm::DILocation::get(scope->getContext(), line, lineage.repaired ? kRepairedColumn : 0, scope,
-                               inlined_at);
+  return llvm::DILocation::get(scope->getContext(), LineOf(lineage.link),
+                               lineage.repaired ? kRepairedColumn : 0, scope, inlined_at);
 }
 
 // The scope of all locations of a sealed module.

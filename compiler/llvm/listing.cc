@@ -1,7 +1,4 @@
 #include "compiler/llvm/listing.h"
-
-#include "compiler/llvm/instruction_text.h"
-
 namespace tailor::jit {
 namespace {
 
@@ -24,7 +21,7 @@ std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count) {
   return lines;
 }
 
-std::string ListingOf(const llvm::Module& module, std::size_t line_count) {
+TextBuffer ListingOf(const llvm::Module& module, std::size_t line_count) {
   TextBuffer out(line_count * kLineBytes);
   InstructionText text(module, out);
   for (const llvm::Function& function : module) {
@@ -41,7 +38,7 @@ std::string ListingOf(const llvm::Module& module, std::size_t line_count) {
       }
     }
   }
-  return out.Take();
+  return out;
 }
 
 }  // namespace tailor::jit

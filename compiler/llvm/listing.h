@@ -3,9 +3,9 @@
 
 #include <llvm/IR/Module.h>
 
-#include <string>
 #include <vector>
 
+#include "compiler/llvm/instruction_text.h"
 #include "compiler/tagging/link.h"
 
 namespace tailor::jit {
@@ -19,6 +19,6 @@ struct ListedLine {
 std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count);
 
 // The listing itself, of about `line_count` lines; every line ends in '\n', and none holds another.
-std::string ListingOf(const llvm::Module& module, std::size_t line_count);
+TextBuffer ListingOf(const llvm::Module& module, std::size_t line_count);
 
 }  // namespace tailor::jit

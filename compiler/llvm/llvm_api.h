@@ -4,6 +4,7 @@
 
 #include <llvm/CodeGen/AsmPrinter.h>
 #include <llvm/CodeGen/AsmPrinterHandler.h>
+#include <llvm/CodeGen/DebugHandlerBase.h>
 #include <llvm/Config/llvm-config.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/Support/CodeGen.h>
@@ -24,10 +25,24 @@ inline constexpr bool kNamesTagRegister = LLVM_VERSION_MAJOR >= 19;
 
 using CodeGenLevel = llvm::CodeGenOptLevel;
 inline constexpr auto kObjectFile = llvm::CodeGenFileType::ObjectFile;
-using EmissionHandler = llvm::AsmPrinterHandler;
 
-inline void AddHandler(llvm::AsmPrinter& printer, std::unique_ptr<llvm::AsmPrinterHandler> handler) {
-  printer.addAsmPrinterHandler(std::move(handler));
+// Listens to the emission of instructions. A handler of debug information, because no other is told of them;
+// there is none, so its base has nothing to do.
+class EmissionHandler : public llvm::DebugHandlerBase {
+ public:
+  void beginModule(llvm::Module*) override {}
+  void endInstruction() override {}
+
+ protected:
+  explicit EmissionHandler(llvm::AsmPrinter& printer) : DebugHandlerBase(&printer) { Asm = nullptr; }
+
+ private:
+  void beginFunctionImpl(const llvm::MachineFunction*) override {}
+  void endFunctionImpl(const llvm::MachineFunction*) override {}
+};
+
+inline void AddHandler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
+  printer.addDebugHandler(std::move(handler));
 }
 template <typename Plugin, typename... Arguments>
 auto MakePlugin(Arguments&&... arguments) {
@@ -44,12 +59,17 @@ inline constexpr auto kObjectFile = llvm::CGFT_ObjectFile;
 
 // A handler had to take part in everything.
 class EmissionHandler : public llvm::AsmPrinterHandler {
+ public:
   void setSymbolSize(const llvm::MCSymbol*, std::uint64_t) override {}
-  void beginInstruction(const llvm::MachineInstr*) override {}
+  void beginFunction(const llvm::MachineFunction*) override {}
+  void endFunction(const llvm::MachineFunction*) override {}
   void endInstruction() override {}
+
+ protected:
+  explicit EmissionHandler(llvm::AsmPrinter&) {}
 };
 
-inline void AddHandler(llvm::AsmPrinter& printer, std::unique_ptr<llvm::AsmPrinterHandler> handler) {
+inline void AddHandler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
   printer.addAsmPrinterHandler({std::move(handler), "", "", "", ""});
 }
 template <typename Plugin, typename... Arguments>

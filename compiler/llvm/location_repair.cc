@@ -23,6 +23,8 @@ using tagging::RowFlag;
 
 // How many blocks ahead a reader of a register is looked for.
 constexpr int kReaderBlocks = 4;
+// A value with more users than these is looked up in an index of them.
+constexpr unsigned kFewUsers = 4;
 
 bool EmitsCode(const llvm::MachineInstr& instruction) {
   return !instruction.isMetaInstruction() && !instruction.isPosition();
@@ -67,14 +69,21 @@ bool WritesSlot(const llvm::MachineInstr& instruction, int slot) {
 
 }  // namespace
 
-LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::LinkPool& sets)
-    : function_(function),
-      registers_(*function.getSubtarget().getRegisterInfo()),
-      frame_pointer_(function.getSubtarget().getFrameLowering()->hasFP(function)
-                         ? registers_.getFrameRegister(function)
-                         : llvm::Register()),
-      sets_(sets) {
-  instructions_.reserve(function.getInstructionCount());
+void LocationRepair::Begin(const llvm::MachineFunction& function) {
+  function_ = &function;
+  registers_ = function.getSubtarget().getRegisterInfo();
+  const bool keeps_frame_pointer = function.getSubtarget().getFrameLowering()->hasFP(function);
+  frame_pointer_ = keeps_frame_pointer ? registers_->getFrameRegister(function) : llvm::Register();
+  instructions_.clear();
+  blocks_.clear();
+  block_of_.assign(function.getNumBlockIDs(), 0);
+  gaps_.clear();
+  for (Owners& users : users_) users.clear();
+  indexed_.clear();
+  indexed_whole_.clear();
+  slot_writers_.reset();
+  overlapping_.resize(registers_->getNumRegs());
+  first_writers_.clear();
   for (const llvm::MachineBasicBlock& block : function) {
     std::size_t begin = instructions_.size();
     for (const llvm::MachineInstr& instruction : block) {
@@ -82,35 +91,51 @@ LocationRepair::LocationRepair(const llvm::MachineFunction& function, tagging::L
       instructions_.push_back({&instruction, {}, {}});
       Record(instructions_.back());
     }
-    block_of_[&block] = blocks_.size();
+    block_of_[static_cast<std::size_t>(block.getNumber())] = blocks_.size();
     blocks_.push_back({&block, begin, instructions_.size()});
   }
+}
+
+bool LocationRepair::IsUse(const llvm::Instruction& instruction, const llvm::Value& value, Use use) {
+  if (use == Use::kLoad) return llvm::isa<llvm::LoadInst>(instruction);
+  if (use == Use::kStore) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
+    return store != nullptr && store->getPointerOperand() == &value;
+  }
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
+  return call != nullptr && call->getCalledOperand() == &value;
 }
 
 // By block, or for the function as a whole: code moves between blocks.
 void LocationRepair::Index(const llvm::Value& value, bool by_block) const {
   for (const llvm::User* user : value.users()) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
-    if (instruction == nullptr || instruction->getFunction() != &function_.getFunction()) continue;
-    const Link owner = LineageOf(instruction->getDebugLoc()).link;
-    auto add = [&](auto& index) {
-      Link& link = index[{by_block ? instruction->getParent() : nullptr, &value}];
-      link = sets_.Union(link, owner);
-    };
-    const auto* load = llvm::dyn_cast<llvm::LoadInst>(instruction);
-    const auto* store = llvm::dyn_cast<llvm::StoreInst>(instruction);
-    const auto* call = llvm::dyn_cast<llvm::CallBase>(instruction);
-    if (load != nullptr) add(loads_);
-    if (store != nullptr && store->getPointerOperand() == &value) add(stores_);
-    if (call != nullptr && call->getCalledOperand() == &value) add(calls_);
+    if (instruction == nullptr || instruction->getFunction() != &function_->getFunction()) continue;
+    for (int use = 0; use < kUses; ++use) {
+      if (!IsUse(*instruction, value, static_cast<Use>(use))) continue;
+      Link& link = users_[use][{by_block ? instruction->getParent() : nullptr, &value}];
+      link = sets_.Union(link, LineageOf(instruction->getDebugLoc()).link);
+    }
   }
 }
 
-Link LocationRepair::OwnersOf(const llvm::DenseMap<Place, Link>& index, const llvm::BasicBlock* block,
-                              const llvm::Value& value) const {
+// The owners of all that use `value` so in `block` (null: in the function).
+Link LocationRepair::OwnersOf(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const {
   const bool by_block = block != nullptr;
-  if ((by_block ? indexed_ : indexed_whole_).insert(&value).second) Index(value, by_block);
-  return index.lookup({block, &value});
+  if (value.hasNUsesOrMore(kFewUsers + 1)) {
+    if ((by_block ? indexed_ : indexed_whole_).insert(&value).second) Index(value, by_block);
+    return users_[static_cast<int>(use)].lookup({block, &value});
+  }
+  Link link;
+  for (const llvm::User* user : value.users()) {
+    const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
+    if (instruction == nullptr || !IsUse(*instruction, value, use)) continue;
+    if (by_block ? instruction->getParent() != block
+                 : instruction->getFunction() != &function_->getFunction())
+      continue;
+    link = sets_.Union(link, LineageOf(instruction->getDebugLoc()).link);
+  }
+  return link;
 }
 
 void LocationRepair::IndexSlotWriters() const {
@@ -151,9 +176,9 @@ Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool 
   if (instruction.isCall()) return link;
   for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
     if (memory->getValue() == nullptr) continue;
-    if (memory->isLoad()) link = sets_.Union(link, OwnersOf(loads_, block, *memory->getValue()));
+    if (memory->isLoad()) link = sets_.Union(link, OwnersOf(Use::kLoad, block, *memory->getValue()));
     if (memory->isStore() && !loads_only)
-      link = sets_.Union(link, OwnersOf(stores_, block, *memory->getValue()));
+      link = sets_.Union(link, OwnersOf(Use::kStore, block, *memory->getValue()));
   }
   return link;
 }
@@ -164,7 +189,7 @@ Link LocationRepair::FromIr(const Block&, std::size_t at) const {
   const llvm::BasicBlock* block = instruction.getParent()->getBasicBlock();
   if (instruction.isCall()) {
     const llvm::Value* callee = Callee(instruction);
-    return callee == nullptr ? Link() : OwnersOf(calls_, block, *callee);
+    return callee == nullptr ? Link() : OwnersOf(Use::kCall, block, *callee);
   }
   if (instruction.isTerminator() && block != nullptr) {
     return LineageOf(block->getTerminator()->getDebugLoc()).link;
@@ -176,8 +201,8 @@ Link LocationRepair::FromIr(const Block&, std::size_t at) const {
 const llvm::BitVector& LocationRepair::Overlapping(llvm::Register reg) const {
   llvm::BitVector& overlapping = overlapping_[reg.id()];
   if (overlapping.empty()) {
-    overlapping.resize(registers_.getNumRegs());
-    for (llvm::MCRegAliasIterator alias(reg.asMCReg(), &registers_, /*IncludeSelf=*/true); alias.isValid();
+    overlapping.resize(registers_->getNumRegs());
+    for (llvm::MCRegAliasIterator alias(reg.asMCReg(), registers_, /*IncludeSelf=*/true); alias.isValid();
          ++alias)
       overlapping.set(llvm::MCRegister(*alias).id());
   }
@@ -207,7 +232,7 @@ Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Reg
   if (blocks == 0) return Link();
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
     if (!after->isLiveIn(reg.asMCReg())) continue;
-    const Block& next = blocks_[block_of_.lookup(after)];
+    const Block& next = BlockOf(*after);
     if (Link link = FirstReader(next, next.begin, reg, blocks - 1); !link.none()) return link;
   }
   return Link();
@@ -236,18 +261,32 @@ Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInF
     }
     if (overwritten) continue;
     for (const llvm::MachineBasicBlock* after : here->block->successors()) {
-      if (!place.slot && !IsLiveIn(*after, place.reg, registers_)) continue;
+      if (!place.slot && !IsLiveIn(*after, place.reg, *registers_)) continue;
       if (!seen.insert(after).second) continue;
-      const Block& next = blocks_[block_of_.lookup(after)];
+      const Block& next = BlockOf(*after);
       open.emplace_back(&next, next.begin);
     }
   }
   return Link();
 }
 
-// A spilled value waits for its reload. Without optimisation every value is spilled, by whoever made it.
+// A register whose value may be read.
+bool LocationRepair::WritesRegister(const llvm::MachineOperand& operand) {
+  return operand.isReg() && operand.isDef() && !operand.isDead() && operand.getReg().isPhysical();
+}
+
+// Without optimisation every value is spilled, by whoever made it.
+bool LocationRepair::FollowsSlots() const {
+  return function_->getTarget().getOptLevel() != CodeGenLevel::None;
+}
+
+bool LocationRepair::CanBeRead(const llvm::MachineInstr& instruction) const {
+  return FollowsSlots() || llvm::any_of(instruction.operands(), WritesRegister);
+}
+
+// A spilled value waits for its reload.
 Link LocationRepair::FromSlotReader(const Block& block, std::size_t at, Readers readers) const {
-  if (function_.getTarget().getOptLevel() == CodeGenLevel::None) return Link();
+  if (!FollowsSlots()) return Link();
   for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
     const std::optional<int> slot = SlotOf(*memory);
     if (!slot || !memory->isStore()) continue;
@@ -275,7 +314,7 @@ Link LocationRepair::FromReader(const Block& block, std::size_t at) const {
   if (instructions_[at].instruction->isCall()) return Link();
   if (Link link = FromSlotReader(block, at, Readers::kFirst); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
-    if (!operand.isReg() || !operand.isDef() || operand.isDead() || !operand.getReg().isPhysical()) continue;
+    if (!WritesRegister(operand)) continue;
     if (Link link = FirstReader(block, at + 1, operand.getReg(), kReaderBlocks); !link.none()) return link;
   }
   return Link();
@@ -285,7 +324,7 @@ Link LocationRepair::FromAnyReader(const Block& block, std::size_t at) const {
   if (instructions_[at].instruction->isCall()) return Link();
   if (Link link = FromSlotReader(block, at, Readers::kOwned); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
-    if (!operand.isReg() || !operand.isDef() || operand.isDead() || !operand.getReg().isPhysical()) continue;
+    if (!WritesRegister(operand)) continue;
     if (Link link = Reader(block, at + 1, {operand.getReg(), {}}, Readers::kOwned); !link.none()) return link;
   }
   return Link();
@@ -295,7 +334,7 @@ Link LocationRepair::FromAnyReader(const Block& block, std::size_t at) const {
 Link LocationRepair::FromTarget(const Block& block, std::size_t at) const {
   if (!instructions_[at].instruction->isUnconditionalBranch()) return Link();
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
-    const Block& next = blocks_[block_of_.lookup(after)];
+    const Block& next = BlockOf(*after);
     if (next.end > next.begin && !instructions_[next.begin].own.none()) return instructions_[next.begin].own;
   }
   return Link();
@@ -351,11 +390,11 @@ Link LocationRepair::FirstInFrame() const {
 // Saving a register that the caller uses: for the first value that is put into it here. Room on the stack:
 // for the first value that is kept there.
 Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const {
-  const llvm::Register frame_pointer = registers_.getFrameRegister(function_);
+  const llvm::Register frame_pointer = registers_->getFrameRegister(*function_);
   const llvm::Register stack_pointer =
-      function_.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
+      function_->getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
   llvm::Register saved;
-  for (const llvm::CalleeSavedInfo& info : function_.getFrameInfo().getCalleeSavedInfo()) {
+  for (const llvm::CalleeSavedInfo& info : function_->getFrameInfo().getCalleeSavedInfo()) {
     const llvm::Register reg = info.getReg();
     const bool saves = frame_code.mayStore() && frame_code.readsRegister(reg, nullptr);
     const bool restores = frame_code.mayLoad() && frame_code.modifiesRegister(reg, nullptr);
@@ -369,13 +408,13 @@ Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const 
 
 Link LocationRepair::FromOtherBlock(const Block& block) const {
   for (const llvm::MachineBasicBlock* before : block.block->predecessors()) {
-    const Block& other = blocks_[block_of_.lookup(before)];
+    const Block& other = BlockOf(*before);
     if (other.end > other.begin && !instructions_[other.end - 1].own.none()) {
       return instructions_[other.end - 1].own;
     }
   }
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
-    const Block& other = blocks_[block_of_.lookup(after)];
+    const Block& other = BlockOf(*after);
     if (other.end > other.begin && !instructions_[other.begin].own.none()) {
       return instructions_[other.begin].own;
     }
@@ -392,10 +431,11 @@ Link LocationRepair::FromNeighbour(const Block& block, std::size_t at) const {
   return FromOtherBlock(block);
 }
 
-void LocationRepair::RepairBy(Link (LocationRepair::*infer)(const Block&, std::size_t) const) {
+void LocationRepair::RepairBy(Link (LocationRepair::*infer)(const Block&, std::size_t) const, Gaps which) {
   for (bool changed = true; changed;) {
     changed = false;
     std::erase_if(gaps_, [&](const Gap& gap) {
+      if (which == Gaps::kThatCanBeRead && !gap.can_be_read) return false;
       Instruction& instruction = instructions_[gap.at];
       const Link link = (this->*infer)(blocks_[gap.block], gap.at);
       if (link.none()) return false;
@@ -414,18 +454,18 @@ void LocationRepair::Repair() {
       if (instructions_[i].owner.flag == RowFlag::kPrologue) {
         frame_code.push_back(i);
       } else if (instructions_[i].own.none()) {
-        gaps_.push_back({block, i});
+        gaps_.push_back({block, i, CanBeRead(*instructions_[i].instruction)});
       }
     }
   }
   // First what the IR tells; then who reads, near and far, then also who wrote, until they tell no more; only
   // then what merely stands near.
-  RepairBy(&LocationRepair::FromIr);
-  RepairBy(&LocationRepair::FromReader);
-  RepairBy(&LocationRepair::FromAnyReader);
-  RepairBy(&LocationRepair::FromTarget);
-  RepairBy(&LocationRepair::FromRegisters);
-  RepairBy(&LocationRepair::FromNeighbour);
+  RepairBy(&LocationRepair::FromIr, Gaps::kAll);
+  RepairBy(&LocationRepair::FromReader, Gaps::kThatCanBeRead);
+  RepairBy(&LocationRepair::FromAnyReader, Gaps::kThatCanBeRead);
+  RepairBy(&LocationRepair::FromTarget, Gaps::kAll);
+  RepairBy(&LocationRepair::FromRegisters, Gaps::kAll);
+  RepairBy(&LocationRepair::FromNeighbour, Gaps::kAll);
   for (std::size_t i : frame_code) {
     const Link link = FromWhatIsKept(*instructions_[i].instruction);
     if (!link.none()) instructions_[i].owner = {link, RowFlag::kInferred};

@@ -15,8 +15,9 @@
 
 namespace tailor::jit {
 
-// Lifecycle: construct on a function after its last machine pass (reads what was recorded), Repair() fills
-// the gaps, owners() tells. Works on the order of the layout; changes nothing in the function.
+// Lifecycle: for each function, after its last machine pass, Begin() reads what was recorded, Repair() fills
+// the gaps, instructions() tells. Works on the order of the layout; changes nothing in the function. One
+// object serves the functions of a module, so that memory is taken once.
 class LocationRepair {
  public:
   struct Instruction {
@@ -26,7 +27,10 @@ class LocationRepair {
   };
 
   // `sets` receives the union of the owners where one machine instruction does the work of several.
-  LocationRepair(const llvm::MachineFunction& function, tagging::LinkPool& sets);
+  explicit LocationRepair(tagging::LinkPool& sets) : sets_(sets) {}
+
+  // Forgets the function before. `function` outlives what follows, until the next Begin().
+  void Begin(const llvm::MachineFunction& function);
 
   // Forgets what was recorded of an instruction. Before Repair().
   void Hide(std::size_t at) { instructions_[at].owner = {}, instructions_[at].own = {}; }
@@ -47,6 +51,10 @@ class LocationRepair {
     std::size_t begin, end;  // in instructions_
   };
   using Place = std::pair<const llvm::BasicBlock*, const llvm::Value*>;
+  using Owners = llvm::DenseMap<Place, tagging::Link>;
+  // What an IR instruction does with an address or a function.
+  enum class Use { kLoad, kStore, kCall };
+  static constexpr int kUses = 3;
   struct PlaceInFrame {
     llvm::Register reg;
     std::optional<int> slot;  // a spill slot instead, by frame index
@@ -60,13 +68,15 @@ class LocationRepair {
   struct Gap {
     std::size_t block;  // in blocks_
     std::size_t at;     // in instructions_
+    bool can_be_read;   // it writes a register or, where such are looked for, a spill slot
   };
+  enum class Gaps { kAll, kThatCanBeRead };
 
+  static bool IsUse(const llvm::Instruction& instruction, const llvm::Value& value, Use use);
   void Index(const llvm::Value& value, bool by_block) const;
   void IndexSlotWriters() const;
   void Record(Instruction& instruction) const;
-  tagging::Link OwnersOf(const llvm::DenseMap<Place, tagging::Link>& index, const llvm::BasicBlock* block,
-                         const llvm::Value& value) const;
+  tagging::Link OwnersOf(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const;
   tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
                                const llvm::BasicBlock* block) const;
   const llvm::BitVector& Overlapping(llvm::Register reg) const;
@@ -74,6 +84,8 @@ class LocationRepair {
                        const llvm::BitVector& overlapping);
 
   tagging::Link FromIr(const Block& block, std::size_t at) const;
+  static bool WritesRegister(const llvm::MachineOperand& operand);
+  bool FollowsSlots() const;
   tagging::Link FromReader(const Block& block, std::size_t at) const;
   tagging::Link FromSlotReader(const Block& block, std::size_t at, Readers readers) const;
   tagging::Link FromSlotWriter(std::size_t at) const;
@@ -89,24 +101,30 @@ class LocationRepair {
   tagging::Link FromWhatIsKept(const llvm::MachineInstr& frame_code) const;
   tagging::Link FirstWriter(llvm::Register reg) const;
   tagging::Link FirstInFrame() const;
+  bool CanBeRead(const llvm::MachineInstr& instruction) const;
   // Infers as long as anything is found.
-  void RepairBy(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const);
+  void RepairBy(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const, Gaps which);
 
-  const llvm::MachineFunction& function_;
-  const llvm::TargetRegisterInfo& registers_;
-  const llvm::Register frame_pointer_;  // none if the function keeps none
+  const Block& BlockOf(const llvm::MachineBasicBlock& block) const {
+    return blocks_[block_of_[static_cast<std::size_t>(block.getNumber())]];
+  }
+
   tagging::LinkPool& sets_;
+  const llvm::MachineFunction* function_ = nullptr;
+  const llvm::TargetRegisterInfo* registers_ = nullptr;
+  llvm::Register frame_pointer_;  // none if the function keeps none
   std::vector<Instruction> instructions_;
   std::vector<Block> blocks_;
-  llvm::DenseMap<const llvm::MachineBasicBlock*, std::size_t> block_of_;
-  std::vector<Gap> gaps_;  // without owner, in the order of the layout
+  std::vector<std::size_t> block_of_;  // in blocks_, by the block's number
+  std::vector<Gap> gaps_;              // without owner, in the order of the layout
   // Made when first asked for.
-  // Who accesses an address, or calls a function, within an IR block; under a null block, in the function.
-  mutable llvm::DenseMap<Place, tagging::Link> loads_, stores_, calls_;
+  // By Use: who accesses an address, or calls a function, within an IR block; under a null block, in the
+  // function.
+  mutable Owners users_[kUses];
   mutable llvm::DenseSet<const llvm::Value*> indexed_, indexed_whole_;  // in the maps above
   // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
   mutable std::optional<llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>>> slot_writers_;
-  mutable llvm::DenseMap<unsigned, llvm::BitVector> overlapping_;
+  mutable std::vector<llvm::BitVector> overlapping_;  // by register, of all functions
   mutable llvm::DenseMap<unsigned, tagging::Link> first_writers_;
 };
 

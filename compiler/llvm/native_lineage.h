@@ -10,7 +10,7 @@
 
 namespace llvm {
 class Function;
-class MCSymbol;
+class MachineInstr;
 }  // namespace llvm
 
 namespace tailor::jit {
@@ -23,25 +23,21 @@ struct NativeOwner {
   bool operator==(const NativeOwner&) const = default;
 };
 
-// From `symbol` on, until the next mark of the function, instructions belong to `owner`.
+// From `first` on, until the next mark, instructions belong to `owner`.
 struct NativeMark {
-  llvm::MCSymbol* symbol = nullptr;
+  const llvm::MachineInstr* first = nullptr;  // gone once its function has been emitted
   NativeOwner owner;
   // Bytes from the base, which is the last mark before it without this number; none of a base.
   std::optional<std::uint32_t> from_base = std::nullopt;
 };
 
-struct FunctionMarks {
-  const llvm::Function* function = nullptr;
-  std::vector<NativeMark> marks;
-};
-
 // The lineage of one module while it is compiled.
 struct ModuleLineage {
-  tagging::LinkPool sets;                // of IR components
-  std::vector<FunctionMarks> functions;  // in the order of emission
-  std::uint64_t ticks = 0;               // of the time stamp counter, spent on lineage
-  RepairTrial* trial = nullptr;          // see CompileOptions
+  tagging::LinkPool sets;                 // of IR components
+  std::vector<NativeMark> marks;          // in the order of emission
+  const llvm::Function* first = nullptr;  // of those that are emitted
+  std::uint64_t ticks = 0;                // of the time stamp counter, spent on lineage
+  RepairTrial* trial = nullptr;           // see CompileOptions
 };
 
 }  // namespace tailor::jit

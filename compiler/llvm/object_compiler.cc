@@ -56,15 +56,13 @@ Result<tagging::RowTableBuilder> ReadRows(llvm::MemoryBufferRef object, const Mo
   tagging::RowTableBuilder rows;
   std::size_t at = 0;
   std::uint32_t base = 0;
-  for (const FunctionMarks& function : lineage.functions) {
-    for (const NativeMark& mark : function.marks) {
-      if (!mark.from_base) {
-        if (at + 4 > offsets.size()) return Error{"the row section is too short"};
-        base = llvm::support::endian::read32le(offsets.data() + at);
-        at += 4;
-      }
-      rows.Add(base + mark.from_base.value_or(0), mark.owner.link, lineage.sets, mark.owner.flag);
+  for (const NativeMark& mark : lineage.marks) {
+    if (!mark.from_base) {
+      if (at + 4 > offsets.size()) return Error{"the row section is too short"};
+      base = llvm::support::endian::read32le(offsets.data() + at);
+      at += 4;
     }
+    rows.Add(base + mark.from_base.value_or(0), mark.owner.link, lineage.sets, mark.owner.flag);
   }
   return rows;
 }

@@ -14,8 +14,9 @@ QueryModule::QueryModule(tagging::DictionaryBuilder& plan, QueryModuleOptions op
       context_(std::make_unique<llvm::LLVMContext>()),
       module_(std::make_unique<llvm::Module>(options_.name, *context_)),
       log_(tasks_),
-      builder_(std::make_unique<TrackedBuilder>(*context_, llvm::ConstantFolder(),
-                                                TrackedInserter(options_.lineage ? &log_ : nullptr))) {}
+      builder_(std::make_unique<TrackedBuilder>(
+          *context_, llvm::ConstantFolder(),
+          TrackedInserter(options_.lineage || TagsSections(options_) ? &log_ : nullptr))) {}
 
 QueryModule::~QueryModule() = default;
 
@@ -24,8 +25,13 @@ llvm::Function* QueryModule::BeginFunction(const std::string& name, llvm::Functi
   // Offline unwinding of samples needs the table even where no exception can pass.
   function->setUWTableKind(llvm::UWTableKind::Async);
   if (options_.frame_pointers) function->addFnAttr("frame-pointer", "all");
-  // A call turned into a jump would leave the frame that puts back the caller's tag.
-  if (options_.tags != TagStrategy::kNone) function->addFnAttr("disable-tail-calls", "true");
+  if (options_.padding > 0) {
+    function->setPrefixData(
+        llvm::Constant::getNullValue(llvm::ArrayType::get(builder_->getInt8Ty(), options_.padding)));
+  }
+  // A call turned into a jump would leave no frame: none that puts back the caller's tag, and none by which a
+  // call stack tells whom shared code works for.
+  function->addFnAttr("disable-tail-calls", "true");
   builder_->SetInsertPoint(llvm::BasicBlock::Create(*context_, "entry", function));
   return function;
 }

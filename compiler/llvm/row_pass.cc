@@ -2,26 +2,25 @@
 
 #include <llvm/BinaryFormat/ELF.h>
 #include <llvm/CodeGen/AsmPrinter.h>
-#include <llvm/CodeGen/AsmPrinterHandler.h>
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/IR/Function.h>
 #include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCFragment.h>
+#include <llvm/MC/MCObjectStreamer.h>
 #include <llvm/MC/MCSectionELF.h>
-#include <llvm/MC/MCStreamer.h>
 
 #include <random>
 
 #include "compiler/llvm/jit.h"
-#include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/location_repair.h"
 #include "compiler/llvm/stopwatch.h"
 
 namespace tailor::jit {
 namespace {
 
-void RunTrial(const llvm::MachineFunction& function, tagging::LinkPool& sets, RepairTrial& trial,
-              unsigned seed) {
-  LocationRepair repair(function, sets);
+void RunTrial(LocationRepair& repair, const llvm::MachineFunction& function, tagging::LinkPool& sets,
+              RepairTrial& trial, unsigned seed) {
+  repair.Begin(function);
   std::mt19937 random(seed);
   std::bernoulli_distribution hide(trial.hidden_fraction);
   std::vector<std::pair<std::size_t, tagging::Link>> hidden;
@@ -43,7 +42,8 @@ void RunTrial(const llvm::MachineFunction& function, tagging::LinkPool& sets, Re
 
 class RowPass final : public llvm::MachineFunctionPass {
  public:
-  explicit RowPass(ModuleLineage& lineage) : MachineFunctionPass(id_), lineage_(lineage) {}
+  explicit RowPass(ModuleLineage& lineage)
+      : MachineFunctionPass(id_), lineage_(lineage), repair_(lineage.sets) {}
 
   llvm::StringRef getPassName() const override { return "Tailor rows"; }
   void getAnalysisUsage(llvm::AnalysisUsage& usage) const override {
@@ -53,18 +53,17 @@ class RowPass final : public llvm::MachineFunctionPass {
 
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     if (RepairTrial* trial = lineage_.trial) {
-      for (unsigned i = 0; i < trial->rounds; ++i) RunTrial(function, lineage_.sets, *trial, trial->seed + i);
+      for (unsigned i = 0; i < trial->rounds; ++i)
+        RunTrial(repair_, function, lineage_.sets, *trial, trial->seed + i);
     }
     TickAdd time(lineage_.ticks);
-    LocationRepair repair(function, lineage_.sets);
-    repair.Repair();
-    FunctionMarks& out = lineage_.functions.emplace_back();
-    out.function = &function.getFunction();
-    for (const auto& [instruction, owner, own] : repair.instructions()) {
-      if (!out.marks.empty() && out.marks.back().owner == owner) continue;
-      llvm::MCSymbol* label = function.getContext().createTempSymbol();
-      const_cast<llvm::MachineInstr*>(instruction)->setPreInstrSymbol(function, label);
-      out.marks.push_back({label, owner});
+    repair_.Begin(function);
+    repair_.Repair();
+    if (lineage_.first == nullptr) lineage_.first = &function.getFunction();
+    const NativeOwner* before = nullptr;
+    for (const auto& [instruction, owner, own] : repair_.instructions()) {
+      if (before == nullptr || *before != owner) lineage_.marks.push_back({instruction, owner});
+      before = &owner;
     }
     return false;
   }
@@ -72,42 +71,46 @@ class RowPass final : public llvm::MachineFunctionPass {
  private:
   static char id_;
   ModuleLineage& lineage_;
+  LocationRepair repair_;
 };
 
 char RowPass::id_ = 0;
 
 class RowEmitter final : public EmissionHandler {
  public:
-  RowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) : printer_(printer), lineage_(lineage) {}
-
-  void beginFunction(const llvm::MachineFunction*) override {}
-  void endFunction(const llvm::MachineFunction*) override {}
+  RowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage)
+      : EmissionHandler(printer), printer_(printer), lineage_(lineage) {}
 
   // A fragment is a stretch of code whose size is known by now; between fragments are jumps and padding,
   // whose size the assembler decides. Where a mark stands in its fragment needs no help of the assembler's.
+  void beginInstruction(const llvm::MachineInstr* instruction) override {
+    if (next_ == lineage_.marks.size() || lineage_.marks[next_].first != instruction) return;
+    NativeMark& mark = lineage_.marks[next_++];
+    auto& out = static_cast<llvm::MCObjectStreamer&>(*printer_.OutStreamer);
+    const auto* fragment = llvm::dyn_cast_or_null<llvm::MCDataFragment>(out.getCurrentFragment());
+    if (fragment != nullptr && !bases_.empty() && bases_.back()->getFragment() == fragment) {
+      mark.from_base =
+          static_cast<std::uint32_t>(fragment->getContents().size() - bases_.back()->getOffset());
+    } else {
+      bases_.push_back(printer_.OutContext.createTempSymbol());
+      out.emitLabel(bases_.back());
+    }
+  }
+
   void endModule() override {
-    if (lineage_.functions.empty()) return;
+    if (bases_.empty()) return;
     TickAdd time(lineage_.ticks);
     llvm::MCStreamer& out = *printer_.OutStreamer;
     out.switchSection(printer_.OutContext.getELFSection(kRowSection, llvm::ELF::SHT_PROGBITS, 0));
-    const llvm::MCSymbol* first = printer_.getSymbol(lineage_.functions.front().function);
-    const llvm::MCSymbol* base = nullptr;
-    for (FunctionMarks& function : lineage_.functions) {
-      for (NativeMark& mark : function.marks) {
-        const llvm::MCFragment* fragment = mark.symbol->getFragment();
-        if (base == nullptr || fragment == nullptr || fragment != base->getFragment()) {
-          out.emitAbsoluteSymbolDiff(mark.symbol, first, 4);
-          base = mark.symbol;
-        } else {
-          mark.from_base = static_cast<std::uint32_t>(mark.symbol->getOffset() - base->getOffset());
-        }
-      }
-    }
+    const llvm::MCSymbol* first = printer_.getSymbol(lineage_.first);
+    for (const llvm::MCSymbol* base : bases_) out.emitAbsoluteSymbolDiff(base, first, 4);
   }
 
  private:
   llvm::AsmPrinter& printer_;
   ModuleLineage& lineage_;
+  std::size_t next_ = 0;                // of the marks
+  std::vector<llvm::MCSymbol*> bases_;  // in order
 };
 
 }  // namespace
@@ -116,7 +119,7 @@ llvm::MachineFunctionPass* CreateRowPass(ModuleLineage& lineage) {
   return new RowPass(lineage);
 }
 
-std::unique_ptr<llvm::AsmPrinterHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) {
+std::unique_ptr<EmissionHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) {
   return std::make_unique<RowEmitter>(printer, lineage);
 }
 

@@ -3,11 +3,11 @@
 
 #include <memory>
 
+#include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/native_lineage.h"
 
 namespace llvm {
 class AsmPrinter;
-class AsmPrinterHandler;
 class MachineFunctionPass;
 }  // namespace llvm
 
@@ -15,12 +15,13 @@ namespace tailor::jit {
 
 inline constexpr const char* kRowSection = ".tailor.rows";
 
-// The last machine pass: marks with a label every instruction where the owner changes, and notes the label's
-// owner in `lineage`. Labels leave no trace in the machine code. The pass manager owns the pass.
+// The last machine pass: notes every instruction where the owner changes, with the owner, in `lineage`. The
+// pass manager owns the pass.
 llvm::MachineFunctionPass* CreateRowPass(ModuleLineage& lineage);
 
-// Writes the section: for each base among the marks in `lineage`, in order, its offset from the first
-// function, 32 bits. Fills in where the other marks stand.
-std::unique_ptr<llvm::AsmPrinterHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage);
+// Notes where the marks in `lineage` stand as their instructions are emitted: a label for each base, and the
+// others' distance from it. At the end writes the section: for each base, in order, its offset from the first
+// function, 32 bits. Labels leave no trace in the machine code.
+std::unique_ptr<EmissionHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage);
 
 }  // namespace tailor::jit

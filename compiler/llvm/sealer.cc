@@ -65,7 +65,8 @@ std::vector<ListedLine> OwnedLines(llvm::Module& module, const OwnerMap& owners)
 // Writes the number of every instruction into its debug location.
 //
 // One subprogram is the scope of all locations, and it is attached to no function: to most of LLVM a function
-// without subprogram has no debug information to care for, which saves half of what locations cost.
+// without subprogram has no debug information to care for, which saves half of what locations cost. Locations
+// are distinct: no two would be alike, and looking for one's like takes longer than making it.
 void NumberInstructions(llvm::Module& module, std::span<const ListedLine> lines, ComponentId first) {
   llvm::DIBuilder builder(module);
   llvm::DIFile* file = builder.createFile("ir", "");
@@ -78,7 +79,8 @@ void NumberInstructions(llvm::Module& module, std::span<const ListedLine> lines,
   ComponentId id = first;
   for (const ListedLine& line : lines) {
     if (line.instruction != nullptr)
-      line.instruction->setDebugLoc(LocationOf({Link::One(id), false}, scope, nullptr));
+      line.instruction->setDebugLoc(
+          llvm::DILocation::getDistinct(module.getContext(), LineOf(Link::One(id)), 0, scope));
     ++id;
   }
 }
@@ -89,16 +91,19 @@ class TagCache {
   explicit TagCache(const SealerInput& input) : input_(input) {}
 
   std::uint64_t Of(Link link) {
-    if (link.none()) return 0;
+    if (link == last_) return last_tag_;
     ComponentId task = link.is_set() ? input_.log.pool().sets()[link.index()].front() : link.index();
     auto [it, added] = tags_.try_emplace(task, 0);
     if (added) it->second = TagOfTask(input_.plan, input_.options, task);
-    return it->second;
+    last_ = link;
+    return last_tag_ = it->second;
   }
 
  private:
   const SealerInput& input_;
   llvm::DenseMap<ComponentId, std::uint64_t> tags_;
+  Link last_;  // of Of(): none at first, whose tag is 0
+  std::uint64_t last_tag_ = 0;
 };
 
 void TagSections(const SealerInput& input, llvm::Module& module, OwnerMap& owners, TagCache& tags) {
@@ -116,23 +121,27 @@ void TagSections(const SealerInput& input, llvm::Module& module, OwnerMap& owner
   }
 }
 
-void WriteLineage(const SealerInput& input, llvm::Module& module, SealedModule::State& state) {
-  TagCache tags(input);
+// The lines with their owners, after the tags at section entries were written.
+std::vector<ListedLine> TaggedLines(const SealerInput& input, llvm::Module& module, TagCache& tags,
+                                    SealedModule::State& state) {
   std::vector<ListedLine> lines = OwnedLines(module, input.log.owners());
   state.adopted = AdoptAllOrphans(lines);
-  if (TagsSections(input.options)) {
-    OwnerMap owners;
-    for (const ListedLine& line : lines) owners[line.instruction] = line.owner;
-    TagSections(input, module, owners, tags);
-    lines = OwnedLines(module, owners);
-  }
+  if (!TagsSections(input.options)) return lines;
+  OwnerMap owners;
+  for (const ListedLine& line : lines) owners[line.instruction] = line.owner;
+  TagSections(input, module, owners, tags);
+  return OwnedLines(module, owners);
+}
+
+void WriteLineage(const SealerInput& input, llvm::Module& module, const std::vector<ListedLine>& lines,
+                  TagCache& tags, SealedModule::State& state) {
   std::vector<Link> links;
   links.reserve(lines.size());
   for (const ListedLine& line : lines) links.push_back(line.owner);
   state.first =
       input.plan.AddLinked(static_cast<LevelIndex>(input.plan.level_count() - 1), links, input.log.pool());
   state.count = static_cast<std::uint32_t>(links.size());
-  input.plan.AppendAttachment("ir", ListingOf(module, lines.size()));
+  input.plan.AppendAttachment("ir", ListingOf(module, lines.size()).text());
   NumberInstructions(module, lines, state.first);
   if (input.options.tags == TagStrategy::kNone) return;
   state.component_tags.reserve(links.size());
@@ -158,7 +167,7 @@ std::uint64_t TagOfTask(const tagging::DictionaryBuilder& plan, const QueryModul
 
 bool TagsSections(const QueryModuleOptions& options) {
   return options.tags == TagStrategy::kMemorySlot ||
-         (options.tags == TagStrategy::kR15 && options.tag_sections && options.lineage);
+         (options.tags == TagStrategy::kR15 && options.tag_sections);
 }
 
 Result<SealedModule> SealModule(const SealerInput& input, std::unique_ptr<llvm::LLVMContext> context,
@@ -171,7 +180,12 @@ Result<SealedModule> SealModule(const SealerInput& input, std::unique_ptr<llvm::
   state->tags = input.options.tags;
   state->tag_sections = TagsSections(input.options);
   state->lineage = input.options.lineage;
-  if (input.options.lineage) WriteLineage(input, *module, *state);
+  // Code is the same whether lineage is written or not.
+  if (input.options.lineage || TagsSections(input.options)) {
+    TagCache tags(input);
+    const std::vector<ListedLine> lines = TaggedLines(input, *module, tags, *state);
+    if (input.options.lineage) WriteLineage(input, *module, lines, tags, *state);
+  }
   state->context = std::move(context);
   state->module = std::move(module);
   return SealedModule(std::move(state));

@@ -7,6 +7,28 @@
 #include "proto/base/sha256.h"
 
 namespace tailor::tagging {
+namespace {
+
+tailor::v1::Attachment WithoutContent(const std::string& kind, const std::string& content) {
+  tailor::v1::Attachment attachment;
+  attachment.set_kind(kind);
+  const auto digest = Sha256(content);
+  attachment.set_sha256(digest.data(), digest.size());
+  return attachment;
+}
+
+// What stands before a field of `bytes` bytes on the wire (protobuf's encoding: tag and length).
+void PutLength(int field, std::size_t bytes, std::string& out) {
+  constexpr unsigned kLengthDelimited = 2;
+  auto put = [&](std::size_t number) {
+    for (; number >= 0x80; number >>= 7) out += static_cast<char>(number | 0x80);
+    out += static_cast<char>(number);
+  };
+  put(static_cast<unsigned>(field) << 3 | kLengthDelimited);
+  put(bytes);
+}
+
+}  // namespace
 
 DictionaryBuilder::DictionaryBuilder(std::string plan_name, std::vector<std::string> level_names)
     : name_(std::move(plan_name)) {
@@ -106,6 +128,37 @@ void DictionaryBuilder::SetTagLevels(LevelIndex upper, LevelIndex lower) {
 }
 
 tailor::v1::Plan DictionaryBuilder::Build(const PlanKey& key) const {
+  tailor::v1::Plan plan = BuildWithoutAttachments(key);
+  for (const auto& [kind, content] : attachments_) {
+    *plan.add_attachments() = WithoutContent(kind, content);
+    plan.mutable_attachments()->rbegin()->set_content(content);
+  }
+  return plan;
+}
+
+// The fields of a message may stand in any order.
+std::string DictionaryBuilder::Serialise(const PlanKey& key) const {
+  constexpr std::size_t kHeaders = 128;  // at least what stands around a content
+  const tailor::v1::Plan plan = BuildWithoutAttachments(key);
+  std::size_t bytes = plan.ByteSizeLong();
+  for (const auto& [kind, content] : attachments_) bytes += kHeaders + kind.size() + content.size();
+  std::string out;
+  out.reserve(bytes);
+  plan.AppendToString(&out);
+  for (const auto& [kind, content] : attachments_) {
+    const tailor::v1::Attachment attachment = WithoutContent(kind, content);
+    std::string header;
+    PutLength(tailor::v1::Attachment::kContentFieldNumber, content.size(), header);
+    const std::size_t rest = attachment.ByteSizeLong() + header.size() + content.size();
+    PutLength(tailor::v1::Plan::kAttachmentsFieldNumber, rest, out);
+    attachment.AppendToString(&out);
+    out += header;
+    out += content;
+  }
+  return out;
+}
+
+tailor::v1::Plan DictionaryBuilder::BuildWithoutAttachments(const PlanKey& key) const {
   tailor::v1::Plan plan;
   plan.set_id(key.id);
   plan.set_slot(key.slot);
@@ -113,13 +166,6 @@ tailor::v1::Plan DictionaryBuilder::Build(const PlanKey& key) const {
   plan.set_name(name_);
   for (const Level& level : levels_) BuildLevel(level, *plan.add_levels());
   BuildPipelines(plan);
-  for (const auto& [kind, content] : attachments_) {
-    auto* attachment = plan.add_attachments();
-    attachment->set_kind(kind);
-    auto digest = Sha256(content);
-    attachment->set_sha256(digest.data(), digest.size());
-    attachment->set_content(content);
-  }
   plan.set_tag_upper_level(tag_upper_);
   plan.set_tag_lower_level(tag_lower_);
   plan.set_has_tag_lower_level(tag_lower_ != tag_upper_);
@@ -146,8 +192,9 @@ void DictionaryBuilder::BuildLevel(const Level& level, tailor::v1::Level& out) c
     }
   }
   if (&level == levels_.data()) return;
-  out.mutable_links()->Reserve(static_cast<int>(level.count));
-  for (ComponentId id = 1; id <= level.count; ++id) out.add_links(level.log.LinkOf(id).wire());
+  // Those behind the last that was recorded have no owner.
+  out.mutable_links()->Resize(static_cast<int>(level.count), Link().wire());
+  std::ranges::transform(level.log.links(), out.mutable_links()->begin(), &Link::wire);
   for (const auto& set : level.log.pool().sets()) {
     out.add_link_sets()->mutable_ids()->Add(set.begin(), set.end());
   }

@@ -83,7 +83,8 @@ class DictionaryBuilder {
   LevelIndex tag_lower_level() const { return tag_lower_; }
 
   tailor::v1::Plan Build(const PlanKey& key) const;
-  std::string Serialise(const PlanKey& key) const { return Build(key).SerializeAsString(); }
+  // What Build() gives, as bytes, without a copy of the attachments in between.
+  std::string Serialise(const PlanKey& key) const;
 
  private:
   struct Level {
@@ -99,6 +100,7 @@ class DictionaryBuilder {
     std::vector<std::uint32_t> depends_on;
   };
 
+  tailor::v1::Plan BuildWithoutAttachments(const PlanKey& key) const;
   void BuildLevel(const Level& level, tailor::v1::Level& out) const;
   void BuildPipelines(tailor::v1::Plan& out) const;
 

@@ -1,11 +1,17 @@
 #include "compiler/tagging/link_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tailor::tagging {
 
 Link LinkPool::InternMany(std::span<const ComponentId> ids) {
-  std::vector<ComponentId> set(ids.begin(), ids.end());
+  if (std::ranges::equal(ids, last_)) return last_link_;
+  last_.assign(ids.begin(), ids.end());
+  return last_link_ = InternSet(last_);
+}
+
+Link LinkPool::InternSet(std::vector<ComponentId> set) {
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
   std::erase(set, kNoComponent);
@@ -18,9 +24,10 @@ Link LinkPool::InternMany(std::span<const ComponentId> ids) {
 
 Link LinkPool::UniteOwners(Link a, Link b) {
   std::vector<ComponentId> ids;
+  ids.reserve(4);  // nearly all are two
   Expand(a, ids);
   Expand(b, ids);
-  return Intern(ids);
+  return InternSet(std::move(ids));
 }
 
 void LinkPool::Expand(Link link, std::vector<ComponentId>& out) const {

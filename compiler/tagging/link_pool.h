@@ -1,6 +1,7 @@
 // Gives every distinct set of components one number, so that a link to many costs as much as a link to one.
 #pragma once
 
+#include <array>
 #include <map>
 #include <span>
 #include <vector>
@@ -15,13 +16,17 @@ class LinkPool {
   // The link to `ids`: none if empty, a plain link if it names one component, else a set. The order of the
   // ids and repetitions do not matter; 0 (no component) is left out.
   Link Intern(std::span<const ComponentId> ids) {
-    return ids.size() == 1 ? Link::One(ids.front()) : InternMany(ids);
+    if (ids.size() == 1) return Link::One(ids.front());
+    return ids.empty() ? Link() : InternMany(ids);
   }
 
   // The link to the owners of both.
   Link Union(Link a, Link b) {
     if (a == b || b.none()) return a;
-    return a.none() ? b : UniteOwners(a, b);
+    if (a.none()) return b;
+    United& known = united_[(a.wire() * 31 + b.wire()) % united_.size()];
+    if (known.a != a || known.b != b) known = {a, b, UniteOwners(a, b)};
+    return known.both;
   }
 
   // Appends the components of `link` to `out`, ascending.
@@ -30,11 +35,21 @@ class LinkPool {
   const std::vector<std::vector<ComponentId>>& sets() const { return sets_; }
 
  private:
+  // A union that was asked for: the same are asked for again and again.
+  struct United {
+    Link a, b, both;
+  };
+
   Link InternMany(std::span<const ComponentId> ids);
+  Link InternSet(std::vector<ComponentId> set);  // sorts it
   Link UniteOwners(Link a, Link b);
 
   std::vector<std::vector<ComponentId>> sets_;
   std::map<std::vector<ComponentId>, std::uint32_t> numbers_;
+  std::array<United, 64> united_{};
+  // What InternMany() was asked for last, and its answer.
+  std::vector<ComponentId> last_;
+  Link last_link_;
 };
 
 }  // namespace tailor::tagging

@@ -38,12 +38,19 @@ void RowTableBuilder::AddOwn(std::uint32_t offset, Link link, RowFlag flag) {
 
 tailor::v1::RowTable RowTableBuilder::Build() const {
   tailor::v1::RowTable table;
+  const int count = static_cast<int>(rows_.size());
+  auto& offsets = *table.mutable_offset_delta();
+  auto& links = *table.mutable_link_delta();
+  std::string& flags = *table.mutable_flags();
+  offsets.Reserve(count);
+  links.Reserve(count);
+  flags.reserve(rows_.size());
   std::uint32_t offset = 0;
   std::int64_t link = 0;
   for (const Row& row : rows_) {
-    table.add_offset_delta(row.offset - offset);
-    table.add_link_delta(static_cast<std::int32_t>(row.link.wire() - link));
-    table.mutable_flags()->push_back(static_cast<char>(row.flag));
+    offsets.AddAlreadyReserved(row.offset - offset);
+    links.AddAlreadyReserved(static_cast<std::int32_t>(row.link.wire() - link));
+    flags += static_cast<char>(row.flag);
     offset = row.offset;
     link = row.link.wire();
   }

@@ -56,12 +56,14 @@ constexpr std::array<Quality, v1::RowFlag_ARRAYSIZE> kQualities = [] {
   return true;
 }
 
-// Rules 2 and 3. A tag is believed only if its check fits, the plan had its slot in its generation at the
-// time of the sample, and the plan has the components. Why not is kept as the reason.
+// Rules 2 and 3. A tag is believed only if it was found in a way we know, its check fits, the plan had its
+// slot in its generation at the time of the sample, and the plan has the components. Why not is kept as the
+// reason.
 bool by_tag(Case& c, How how) {
   const std::uint64_t tag = c.sample.tag;
   if (!c.sample.has_tag || tag == TAILOR_TAG_NONE || !c.process.registered_at(c.sample.time)) return false;
-  if (!tailor_tag_fits(c.process.tag_key_at(c.sample.time), tag)) {
+  const bool known_way = c.sample.tag_from <= static_cast<std::uint8_t>(capture::TagFrom::kUnwound);
+  if (!known_way || !tailor_tag_fits(c.process.tag_key_at(c.sample.time), tag)) {
     c.word.reason = Reason::kTagCheckFailed;
     return false;
   }
@@ -85,14 +87,8 @@ bool by_tag(Case& c, How how) {
 
 // Which word rules 2 and 3 give.
 How how_by_tag(const Evidence& sample) {
-  switch (static_cast<capture::TagFrom>(sample.tag_from)) {
-    case capture::TagFrom::kUnwound:
-      return How::kTagUnwound;
-    case capture::TagFrom::kScanned:
-      return How::kTagScanned;
-    default:
-      return sample.mode == Mode::kUser ? How::kTag : How::kKernelTag;
-  }
+  if (sample.tag_from == static_cast<std::uint8_t>(capture::TagFrom::kUnwound)) return How::kTagUnwound;
+  return sample.mode == Mode::kUser ? How::kTag : How::kKernelTag;
 }
 
 // Rule 4. A return address is that of the instruction after the call, which may already be another's: the

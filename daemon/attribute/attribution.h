@@ -18,7 +18,6 @@ enum class How : std::uint8_t {
   kComponentInterval = 6,  // engine component by declared interval
   kComponentCode = 7,      // engine component by code range
   kTagUnwound = 8,         // valid tag, recovered where call frame information says it was saved
-  kTagScanned = 9,         // valid tag, found by scanning the stack
 };
 
 // Why a sample is unattributed. Stored: never renumber.

@@ -26,9 +26,14 @@ constexpr std::uint64_t kPageBytes = 4096;
 
 using Opened = Result<std::unique_ptr<capture::Recording>>;
 
+bool samples_switches(const CaptureOptions& options) {
+  return std::ranges::any_of(options.events,
+                             [](const EventSpec& event) { return event.unit == capture::Unit::kNsOffCpu; });
+}
+
 bool wants_bpf(const CaptureOptions& options) {
   if (options.sampled_by != SampledBy::kAuto) return options.sampled_by == SampledBy::kBpf;
-  if (options.aggregate > 0) return true;
+  if (options.aggregate > 0 || (samples_switches(options) && !options.callchain)) return true;
   const bool adaptive = options.stacks == capture::Stacks::kAdaptive && !options.callchain;
   if (adaptive && std::ranges::any_of(options.events, suits)) return true;
   return std::ranges::any_of(options.events, [&](const EventSpec& event) {
@@ -41,6 +46,9 @@ void add_rows(CaptureOptions& options, bool bpf) {
   for (const EventSpec& event : options.events) {
     const SampledBy by = bpf && suits(event) ? SampledBy::kBpf : SampledBy::kPerf;
     options.reasons.push_back(capture::describe(event, by, options.exclude_kernel));
+  }
+  if (bpf && samples_switches(options)) {
+    options.reasons.push_back("tags in memory slots at switches by BPF");
   }
 }
 
@@ -95,7 +103,9 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   }
   rest.events.clear();
   for (const EventSpec& event : options.events) (suits(event) ? wanted.events : rest.events).push_back(event);
-  if (wanted.events.empty()) return Error{"no BPF program can take samples of these events"};
+  wanted.switches = samples_switches(options);
+  if (wanted.events.empty() && !wanted.switches)
+    return Error{"no BPF program can take samples of these events"};
   if (options.callchain) return Error{"call chains of every sample are perf's to take"};
   if (options.aggregate > 0 && options.all_registers) return Error{"sums of samples have no registers"};
   wanted.aggregate = options.aggregate;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <optional>
 #include <utility>
 
 #include "daemon/bpf/sample_encoder.h"
@@ -31,8 +32,17 @@ Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
                                                    std::unique_ptr<capture::CaptureSession> sideband) {
   std::unique_ptr<Recording> recording(new Recording(os, std::move(sampler), std::move(sideband)));
   const auto& events = recording->sampler_->options().events;
-  recording->layout_ = layout_of(events, options.all_registers, options.stacks != capture::Stacks::kNone);
+  std::optional<std::uint16_t> switches;
+  for (const capture::Source& source : recording->sideband_->sources()) {
+    if (source.unit == capture::Unit::kNsOffCpu) switches = source.index;
+  }
+  if (switches.has_value() != recording->sampler_->options().switches) {
+    return Error{"the sampler is not one for these events"};
+  }
+  recording->layout_ =
+      layout_of(events, options.all_registers, options.stacks != capture::Stacks::kNone, switches);
   recording->layout_.pid = pid;
+  recording->layout_.cpu = capture::kEveryCpu;
   for (std::size_t i = 0; i < events.size(); ++i) {
     recording->sources_.push_back(
         {static_cast<std::uint16_t>(i), events[i].name, events[i].unit, events[i].period, false});

@@ -43,8 +43,8 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
 
 }  // namespace
 
-capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers,
-                              bool stacks) {
+capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks,
+                              std::optional<std::uint16_t> switches) {
   capture::RingLayout layout;
   for (const bool stack : {false, true}) {
     if (stack && !stacks) continue;
@@ -54,6 +54,16 @@ capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, boo
       layout.ids.push_back({number + std::uint64_t{1}, number});
     }
   }
+  if (!switches) return layout;
+  capture::EventFormat slot;
+  slot.source = *switches;
+  slot.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                     PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
+  slot.regs_user = kSlot;
+  slot.period = 1;
+  const auto number = static_cast<std::uint16_t>(layout.formats.size());
+  layout.formats.push_back(slot);
+  layout.ids.push_back({number + std::uint64_t{1}, number});
   return layout;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,8 +16,10 @@
 namespace tailor::bpf {
 
 // The layout of the records of `events`: a format and an id for each, and with `stacks` another one each for
-// samples that bring their stack. Ring and process are the caller's to set. Pure.
-capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks);
+// samples that bring their stack; with `switches` a last one for the slots of threads that leave the CPU, of
+// that source. Ring and process are the caller's to set. Pure.
+capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks,
+                              std::optional<std::uint16_t> switches = std::nullopt);
 
 // Appends `sample` as a PERF_RECORD_SAMPLE of `layout`, stamped `time`, with `stack` if that is not empty
 // (whole words). False, and nothing appended, if the layout has no such format. Pure.

@@ -236,6 +236,38 @@ lost:
   return 0;
 }
 
+/* The tag of a thread that leaves the CPU, where the process keeps its tags in memory: the sample of the
+ * switch, which is perf's, has none. The tracepoint comes right before it, still in the thread that leaves.
+ */
+SEC("raw_tp/sched_switch")
+int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
+  __u64 id = bpf_get_current_pid_tgid();
+  __u32 pid = id >> 32;
+  struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
+  if (!process || (process->flags & TAILOR_BPF_WAIT_EXEC) || !(process->flags & TAILOR_BPF_TAG_SLOT))
+    return 0;
+  __u32 recording = process->recording;
+  struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &recording);
+  if (!count) return 0;
+  struct tailor_bpf_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
+  if (!sample) {
+    __sync_fetch_and_add(&count->lost, 1);
+    return 0;
+  }
+  __builtin_memset(sample, 0, sizeof *sample);
+  sample->time = bpf_ktime_get_ns();
+  sample->period = 1;
+  sample->pid = pid;
+  sample->tid = (__u32)id;
+  sample->recording = recording;
+  sample->cpu = bpf_get_smp_processor_id();
+  sample->source = TAILOR_BPF_SWITCH;
+  sample->has_registers = 1;
+  sample->slot_tag = read_slot(process);
+  bpf_ringbuf_submit(sample, wakeup_flags());
+  return 0;
+}
+
 /* A child belongs to the recording before it runs. It has no agent yet. */
 SEC("raw_tp/sched_process_fork")
 int follow_fork(struct bpf_raw_tracepoint_args* ctx) {

@@ -101,9 +101,12 @@ Status Sampler::load() {
   for (bpf_map* map : {program_->maps.first_sums, program_->maps.second_sums}) {
     bpf_map__set_max_entries(map, program_->rodata->summed_sources == 0 ? 1 : options_.sums);
   }
+  bpf_program__set_autoload(program_->progs.take_slot_at_switch, options_.switches);
   if (int failed = sampler_bpf__load(program_); failed != 0) return explain_load(failed);
-  for (bpf_program* program :
-       {program_->progs.follow_fork, program_->progs.begin_at_exec, program_->progs.forget_child}) {
+  std::vector<bpf_program*> at_tracepoints = {program_->progs.follow_fork, program_->progs.begin_at_exec,
+                                              program_->progs.forget_child};
+  if (options_.switches) at_tracepoints.push_back(program_->progs.take_slot_at_switch);
+  for (bpf_program* program : at_tracepoints) {
     bpf_link* link = bpf_program__attach(program);
     if (link == nullptr) return explain_load(errno);
     links_.push_back(link);
@@ -273,6 +276,8 @@ int Sampler::on_record(void* self, void* data, std::size_t size) {
   std::memcpy(&sample, data, sizeof sample);
   auto found = sampler.members_.find(sample.recording);
   if (found == sampler.members_.end()) return 0;  // taken just before it was removed
+  // Its format is the last one of a layout.
+  if (sample.source == TAILOR_BPF_SWITCH) sample.source = found->second.layout.formats.back().source;
   std::span<const std::byte> stack;
   if (size >= sizeof(tailor_bpf_stack_sample)) {
     const auto& whole = *static_cast<const tailor_bpf_stack_sample*>(data);

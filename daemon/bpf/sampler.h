@@ -28,6 +28,7 @@ struct SamplerOptions {
   std::vector<capture::EventSpec> events;  // source i is events[i]
   bool exclude_kernel = false;
   std::size_t ring_bytes = 0;            // per CPU; a power of two
+  bool switches = false;                 // the slots of threads that leave the CPU are read, too
   TimeNs aggregate = 0;                  // samples are added up for so long, 0: they are not
   std::uint32_t sums = TAILOR_BPF_SUMS;  // at most, at a time; samples beyond come one by one
   bool operator==(const SamplerOptions&) const = default;

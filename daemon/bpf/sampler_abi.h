@@ -75,6 +75,9 @@ struct tailor_bpf_sample {
   __u64 slot_tag; /* the word in the thread's memory slot, 0: none, or it cannot be read */
 };
 
+/* tailor_bpf_sample.source of what is no sample, but the slot of a thread that leaves the CPU */
+#define TAILOR_BPF_SWITCH 0xffff
+
 /* Samples that are added up: those of one thread at one instruction under one tag, in one mode. */
 struct tailor_bpf_sum_key {
   __u32 recording;

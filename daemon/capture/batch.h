@@ -52,8 +52,8 @@ struct Batch {
   // Copies an event of another batch with everything it refers to.
   void append(const Batch& from, const Event& event) {
     Event& copy = events.emplace_back(event);
+    copy.chain_offset = static_cast<std::uint32_t>(words.size() + event.kernel_chain_size);
     if (event.chain_size != 0 || event.kernel_chain_size != 0) {
-      copy.chain_offset = static_cast<std::uint32_t>(words.size() + event.kernel_chain_size);
       for (auto part : {from.kernel_chain(event), from.chain(event)}) {
         words.insert(words.end(), part.begin(), part.end());
       }
@@ -63,10 +63,9 @@ struct Batch {
       auto first = from.words.begin() + event.regs_offset;
       words.insert(words.end(), first, first + std::popcount(event.regs_mask));
     }
-    if (event.text_size != 0) {
-      copy.text_offset = static_cast<std::uint32_t>(text.size());
-      text += from.text_of(event);
-    }
+    // Also of an empty text: its old place may lie beyond this batch.
+    copy.text_offset = static_cast<std::uint32_t>(text.size());
+    text += from.text_of(event);
   }
 };
 

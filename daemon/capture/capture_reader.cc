@@ -75,6 +75,7 @@ Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, S
   attached.sources = (*session)->sources();
   attached.notes = (*session)->notes();
   attached.reads_slots = (*session)->reads_slots();
+  attached.user_mode_only = (*session)->user_mode_only();
   attached.adds_up = (*session)->adds_up();
   to_add_.push_back({attached.id, std::move(*session), replaces});
   wake();
@@ -85,6 +86,12 @@ void CaptureReader::remove(SessionId id) {
   std::lock_guard lock(mutex_);
   to_remove_.push_back(id);
   wake();
+}
+
+std::uint64_t CaptureReader::births(SessionId id) {
+  std::lock_guard lock(mutex_);
+  const auto found = births_.find(id);
+  return found == births_.end() ? 0 : found->second;
 }
 
 void CaptureReader::hurry() {
@@ -108,6 +115,7 @@ void CaptureReader::run() {
       if (hurried) member.session->hurry();
       member.session->drain(sink_);
     }
+    tell_births();
     tell_horizon();
     last_round_ = began;
     for (SessionId id : std::exchange(ended_, {})) end(id);
@@ -139,6 +147,14 @@ void CaptureReader::change_over(const NewMember& added) {
     ended_.push_back(added.replaces);
   }
   added.session->set_enabled(true);
+}
+
+void CaptureReader::tell_births() {
+  std::lock_guard lock(mutex_);
+  births_.clear();
+  for (const auto& [id, member] : members_) {
+    if (const std::uint64_t births = member.session->births(); births > 0) births_[id] = births;
+  }
 }
 
 // What this round found may still be overtaken by a record stamped before it began; the round before is past

@@ -32,6 +32,7 @@ struct Attached {
   std::vector<Source> sources;
   std::vector<std::string> notes;  // see Recording::notes
   bool reads_slots = false;        // see Recording::reads_slots
+  bool user_mode_only = false;     // see Recording::user_mode_only
   TimeNs adds_up = 0;              // see Recording::adds_up
 };
 
@@ -59,6 +60,8 @@ class CaptureReader {
   Result<Attached> replace(SessionId old, pid_t pid, const CaptureOptions& options);
   // Any thread. The recording is finished on the next round.
   void remove(SessionId id);
+  // Any thread. See Recording::births; 0 of a recording that is not there.
+  std::uint64_t births(SessionId id);
   // Any thread. The next round reads everything, see Recording::hurry().
   void hurry();
 
@@ -78,6 +81,7 @@ class CaptureReader {
   Result<Attached> open(pid_t pid, const CaptureOptions& options, SessionId replaces);
   void take_requests();
   void change_over(const NewMember& added);
+  void tell_births();
   void tell_horizon();
   void admit(SessionId id, std::unique_ptr<Recording> session);
   void end(SessionId id);
@@ -99,6 +103,7 @@ class CaptureReader {
   std::vector<SessionId> to_remove_;
   std::map<SessionId, TimeNs> attaching_;  // since when
   SessionId last_id_ = 0;
+  std::map<SessionId, std::uint64_t> births_;
 
   std::map<SessionId, Member> members_;  // the reader's thread only
   std::vector<SessionId> ended_;         // processes that ended, to be finished after this round

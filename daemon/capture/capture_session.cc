@@ -110,7 +110,14 @@ Status CaptureSession::open_per_cpu(const std::string& reason) {
   auto opened = open_thread(kAllProcesses);
   if (!opened) return opened;
   notes_.push_back(reason);
-  filter_.emplace(pid_, options_.follow_children);
+  // Children that are made from now on are told by records of the events that run already.
+  std::vector<pid_t> pids = {pid_};
+  if (options_.follow_children) {
+    pids.insert(pids.end(), options_.followed.begin(), options_.followed.end());
+    pids = os::family_of(os_, pids);
+    pids.push_back(pid_);
+  }
+  filter_.emplace(pids, options_.follow_children);
   return Ok{};
 }
 
@@ -293,6 +300,7 @@ void CaptureSession::drain(ChunkSink& sink) {
     if (std::exchange(slot.layout_changed, false)) sink.on_ring(slot.layout);
     RingChunk& chunk = chunks.emplace_back(slot.layout.ring, std::exchange(slot.early, {}));
     read_ring(slot, chunk.bytes);
+    if (!filter_) births_ += slot.scan.forked.size();
     slot.scan.forked.clear();
     if (filter_) filter_->learn(chunk.bytes);
   }
@@ -354,6 +362,7 @@ CaptureCounts CaptureSession::counts() {
   CaptureCounts counts;
   counts.bytes = bytes_;
   counts.filtered = filter_ ? filter_->removed() : 0;
+  counts.filtered_samples = filter_ ? filter_->removed_samples() : 0;
   for (const RingSlot& slot : rings_) {
     counts.lost += std::max(kernel_losses(slot), slot.scan.lost);
     counts.lost_said += slot.scan.lost;

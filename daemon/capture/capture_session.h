@@ -40,6 +40,7 @@ class CaptureSession : public Recording {
   pid_t pid() const override { return pid_; }
   const std::vector<Source>& sources() const override { return sources_; }
   const std::vector<std::string>& notes() const override { return notes_; }
+  bool user_mode_only() const override { return !attrs_.empty() && attrs_.front().exclude_kernel; }
   std::size_t ring_count() const override { return rings_.size(); }
   std::size_t event_count() const { return events_.size(); }
   std::size_t ring_bytes() const { return options_.ring_bytes; }
@@ -48,6 +49,7 @@ class CaptureSession : public Recording {
   void finish(ChunkSink& sink) override;
   int poll_fd(std::size_t index) const override;
   int next_poll_fd(std::size_t index) override;
+  std::uint64_t births() const override { return births_; }
   CaptureCounts counts() override;
 
   // Events stop and go on; both are also for a process that is already there.
@@ -106,6 +108,7 @@ class CaptureSession : public Recording {
   std::vector<RingSlot> rings_;
   std::map<RingKey, std::size_t> ring_by_key_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t births_ = 0;
 };
 
 // CaptureSession::open as an OpenRecording.

@@ -27,13 +27,12 @@ enum class Kind : std::uint8_t {
   kComm,  // text: the new name; flag_exec
   kFork,  // pid, tid are the child's; parent_pid, parent_tid
   kExit,
-  kSwitchOut,    // flag_preempted: it was still runnable. CPU-wide: parent_pid, parent_tid come next
-  kSwitchIn,     // CPU-wide: parent_pid, parent_tid ran before
-  kLost,         // `weight` records lost in a ring of `cpu`
-  kLostSamples,  // `weight` samples lost in hardware
-  kThrottle,
-  kUnthrottle,
-  kGap,           // nothing was recorded on `cpu` from `time - weight` to `time`
+  kSwitchOut,     // flag_preempted: it was still runnable. CPU-wide: parent_pid, parent_tid come next
+  kSwitchIn,      // CPU-wide: parent_pid, parent_tid ran before
+  kLost,          // `weight` records lost in a ring of `cpu`
+  kLostSamples,   // `weight` samples lost in hardware
+  kThrottle,      // the kernel stopped an event that came too often; data_source: which one (its stream id)
+  kUnthrottle,    // it goes on
   kCounts,        // values of counters read by the kernel; words: as PERF_RECORD_READ has them
   kAux,           // bytes arrived in an AUX area; address: offset, size; data_source: flags
   kTraceStart,    // instruction tracing began for pid, tid

@@ -29,6 +29,12 @@ Best best_of(const HostPmu& pmu) {
 }
 
 std::string lack_of(const HostPmu& pmu) {
+  if (pmu.hybrid) {
+    return fmt::format(
+        "this host ({}) is hybrid, and its counters are those of cpu_core and cpu_atom, which are "
+        "not supported",
+        pmu.cpu);
+  }
   return fmt::format("this host ({}) has neither PEBS nor IBS{}", pmu.cpu,
                      pmu.counters ? "" : ": no hardware counters at all, as in most virtual machines");
 }
@@ -100,9 +106,20 @@ class Selector {
     return add_event(name);
   }
 
+  // Time off the CPU is shown beside the time on it, whoever measures that.
+  Status complete() {
+    if (!selection.context_switches || std::ranges::any_of(selection.events, &Selector::is_on_cpu))
+      return Ok{};
+    return add_auto();
+  }
+
   Selection selection;
 
  private:
+  static bool is_on_cpu(const EventSpec& spec) {
+    return spec.unit != Unit::kNsOffCpu && spec.mechanism != Mechanism::kSoftware;
+  }
+
   using Function = Status (Selector::*)();
   static const std::pair<std::string_view, Function> kFunctions[8];
 
@@ -158,8 +175,6 @@ class Selector {
 
   Status add_off_cpu() {
     selection.context_switches = true;
-    auto on_cpu = push(cpu_clock(hz_), "cpu-clock for the time on CPU");
-    if (!on_cpu) return on_cpu;
     return push(off_cpu(),
                 "every context switch for the time off CPU: owners by call chain (frame pointers)");
   }
@@ -167,8 +182,10 @@ class Selector {
   // A precise event of Intel's tables.
   Status table_event(const std::string& name, std::uint64_t period, bool address) {
     if (!has_pebs(pmu_)) {
-      return Error{fmt::format("{} needs PEBS and {}; take cpu-clock, or faults for data addresses", name,
-                               pmu_.ibs ? "this host has IBS: take cost or memory" : lack_of(pmu_))};
+      return Error{fmt::format("{} needs PEBS and {}", name,
+                               pmu_.ibs
+                                   ? "this host has IBS: take cost or memory"
+                                   : lack_of(pmu_) + "; take cpu-clock, for data addresses with --memory")};
     }
     if (pmu_.table.empty())
       return Error{fmt::format("no event table for this CPU ({}); take cost", pmu_.cpu)};
@@ -221,7 +238,7 @@ class Selector {
     }
     auto spec =
         from_table(qualified ? name : pmu_.table + "::" + name, period != 0 ? period : kBranchPeriod, false);
-    if (!spec) return spec.error();
+    if (!spec) return Error{spec.error().message + "; 'tailor events' lists what this host can do"};
     if (!pmu_.counters) return Error{fmt::format("event '{}': {}; take cpu-clock", name, lack_of(pmu_))};
     spec->name = name;
     spec->address = spec->mechanism == Mechanism::kPebs && name.find("MEM_") != std::string::npos;
@@ -256,6 +273,7 @@ Result<Selection> select_events(std::span<const std::string> names, std::uint64_
     auto added = selector.add(name);
     if (!added) return added.error();
   }
+  if (Status completed = selector.complete(); !completed.ok()) return completed.error();
   if (selector.selection.events.empty()) return Error{"no event was named; take auto"};
   return std::move(selector.selection);
 }

@@ -32,11 +32,12 @@ inline constexpr std::array kPresets = {
     Preset{"auto", "time on CPU by the best means of this host: PEBS, else IBS, else cpu-clock"},
     Preset{"cost", "time on CPU: precise cycles"},
     Preset{"paper", "INST_RETIRED:PREC_DIST every 5000 and MEM_INST_RETIRED:ALL_LOADS every 1000"},
-    Preset{"memory", "loads with data address, source and latency"},
+    Preset{"memory", "loads with data address and source, and latency where the CPU gives it"},
     Preset{"branch", "mispredicted branches"},
     Preset{"cache", "loads that missed the last-level cache, with data address"},
     Preset{"faults", "page faults with data address"},
-    Preset{"off-cpu", "time on CPU and every switch away from it"},
+    Preset{"off-cpu",
+           "every switch away from the CPU, and time on it (auto, unless another event measures that)"},
 };
 
 // The events for `names`, each a preset or an event, at about `hz` samples a second where the period is ours

@@ -125,8 +125,9 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   }
   attr.inherit = process;
   attr.inherit_thread = process && !options.follow_children;
-  attr.disabled = options.enable_on_exec || options.start_disabled;
-  attr.enable_on_exec = options.enable_on_exec;
+  // An event of a CPU sees nobody's exec: what is before that of a command is its wait for the start.
+  attr.enable_on_exec = options.enable_on_exec && process;
+  attr.disabled = attr.enable_on_exec || options.start_disabled;
   bool one_by_one = spec.mechanism == Mechanism::kPebs && !options.large_pebs;
   attr.watermark = !one_by_one;
   attr.wakeup_watermark = one_by_one ? 1 : static_cast<std::uint32_t>(options.ring_bytes / 4);

@@ -16,13 +16,15 @@ struct IntelModel {
   const char* table;
 };
 
-// Family 6. Cascade Lake is Skylake-X from stepping 5. Emerald and Granite Rapids keep Sapphire Rapids'
-// encodings of the retired-instruction and memory events (Intel SDM volume 3, chapter 20; perfmon tables).
+// Family 6; Comet Lake counts as Skylake, Tiger and Rocket Lake as Ice Lake. Cascade Lake is Skylake-X from
+// stepping 5. Emerald and Granite Rapids keep Sapphire Rapids' encodings of the retired-instruction and
+// memory events (Intel SDM volume 3, chapter 20; perfmon tables).
 constexpr std::array kIntel = {
     IntelModel{0x4E, "skl"}, IntelModel{0x5E, "skl"}, IntelModel{0x8E, "skl"}, IntelModel{0x9E, "skl"},
     IntelModel{0x55, "skx"}, IntelModel{0x7D, "icl"}, IntelModel{0x7E, "icl"}, IntelModel{0x9D, "icl"},
     IntelModel{0xA7, "icl"}, IntelModel{0x6A, "icx"}, IntelModel{0x6C, "icx"}, IntelModel{0x8F, "spr"},
-    IntelModel{0xCF, "spr"}, IntelModel{0xAD, "spr"}, IntelModel{0xAE, "spr"},
+    IntelModel{0xCF, "spr"}, IntelModel{0xAD, "spr"}, IntelModel{0xAE, "spr"}, IntelModel{0xA5, "skl"},
+    IntelModel{0xA6, "skl"}, IntelModel{0x8C, "icl"}, IntelModel{0x8D, "icl"},
 };
 
 std::string intel_table(unsigned family, unsigned model, unsigned stepping) {
@@ -91,6 +93,7 @@ HostPmu probe_pmu(const os::Os& os) {
   auto devices = os.sys() / "bus/event_source/devices";
   std::error_code ignored;
   pmu.counters = std::filesystem::exists(devices / "cpu/type", ignored);
+  pmu.hybrid = std::filesystem::exists(devices / "cpu_core/type", ignored);
   auto precise = os::read_number(devices / "cpu/caps/max_precise");
   pmu.max_precise = precise && *precise > 0 ? static_cast<unsigned>(*precise) : 0;
   pmu.ibs = probe_ibs(devices);

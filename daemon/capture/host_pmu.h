@@ -22,6 +22,7 @@ struct HostPmu {
   std::string cpu;           // "GenuineIntel 6/143", for messages
   std::string table;         // libpfm4's name of the event table ("spr"), empty: none fits
   bool counters = false;     // the kernel offers the core's counters at all
+  bool hybrid = false;       // they are those of cpu_core and cpu_atom, which event selection does not take
   unsigned max_precise = 0;  // greatest precise_ip of those
   std::optional<IbsPmu> ibs;
   bool operator==(const HostPmu&) const = default;

@@ -7,6 +7,10 @@
 // where the thread was and gets the time of the return: the thread returns to the same place, and the order
 // of events stays that of time. Its `wait` says why it was away: it was taken off the CPU though it could
 // have gone on, or it blocked in kernel code that its chain names (wait_functions.h).
+//
+// A tag in a memory slot is none of perf's registers: a BPF program tells it by a sample of the same source
+// that has nothing but the slot's place among the registers, right before the switch. Clocks are converted,
+// so it may also seem to come right behind.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +25,7 @@ namespace tailor::capture {
 
 struct OffCpuCounts {
   std::uint64_t returned = 0;   // waits that became samples
+  std::uint64_t cut = 0;        // waits that became samples though they were not over
   std::uint64_t abandoned = 0;  // the thread ended, or left again, without a record of its return
 };
 
@@ -46,6 +51,11 @@ class OffCpuTracker {
   // For a kKernelSymbol event named `name`: from now on waits in that function are known by it.
   void learn(const Event& symbol, std::string_view name) { names_.learn(symbol.address, symbol.size, name); }
 
+  // Nothing is recorded any more of a process, or of all (kAllProcesses): the waits that its threads were in
+  // by `time`, each a batch of one sample that lasts until then, by thread. Later ones stay.
+  std::vector<Batch> cut(std::int32_t pid, TimeNs time);
+  static constexpr std::int32_t kAllProcesses = -1;
+
   // For an exit record: forgets the thread.
   void ended(const Event& exit);
 
@@ -54,9 +64,12 @@ class OffCpuTracker {
 
  private:
   bool keep(const Batch& batch, const Event& event);
+  void end(Batch& wait, TimeNs time);
+  void keep_slot(std::int32_t tid, std::uint64_t tag);
 
-  std::vector<std::uint8_t> is_switch_;            // by source
-  std::unordered_map<std::int32_t, Batch> waits_;  // by thread
+  std::vector<std::uint8_t> is_switch_;                    // by source
+  std::unordered_map<std::int32_t, Batch> waits_;          // by thread
+  std::unordered_map<std::int32_t, std::uint64_t> slots_;  // by thread, of switches whose sample is to come
   Batch last_;
   WaitNames names_;
   OffCpuCounts counts_;

@@ -74,6 +74,7 @@ void PidFilter::apply(const RingLayout& layout, std::vector<std::byte>& bytes) {
     rest = rest.subspan(record.size());
     if (!keeps(format, record)) {
       ++removed_;
+      if (type_of(record) == PERF_RECORD_SAMPLE) ++removed_samples_;
       continue;
     }
     std::memmove(bytes.data() + kept, record.data(), record.size());

@@ -1,4 +1,4 @@
-// Keeps of a CPU's records those of one process, and of its children where they are wanted.
+// Keeps of a CPU's records those of some processes, and of their children where they are wanted.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,8 @@ namespace tailor::capture {
 // One for all rings of a session: what a FORK record of one CPU says holds for the others.
 class PidFilter {
  public:
-  PidFilter(pid_t pid, bool follow_children) : pids_{pid}, follow_children_(follow_children) {}
+  PidFilter(const std::vector<pid_t>& pids, bool follow_children)
+      : pids_(pids.begin(), pids.end()), follow_children_(follow_children) {}
 
   // Learns from the FORK records of `bytes` which children belong to the process. To be called for the bytes
   // of all rings before any is filtered.
@@ -27,13 +28,14 @@ class PidFilter {
   void apply(const RingLayout& layout, std::vector<std::byte>& bytes);
 
   std::uint64_t removed() const { return removed_; }
+  std::uint64_t removed_samples() const { return removed_samples_; }  // of these
 
  private:
   bool keeps(const EventFormat& format, std::span<const std::byte> record) const;
 
   std::set<std::int32_t> pids_;
   bool follow_children_;
-  std::uint64_t removed_ = 0;
+  std::uint64_t removed_ = 0, removed_samples_ = 0;
 };
 
 }  // namespace tailor::capture

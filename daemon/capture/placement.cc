@@ -8,6 +8,7 @@
 #include <chrono>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "daemon/os/host_files.h"
 
@@ -42,7 +43,25 @@ std::uint64_t switches_of(const os::Os& os, pid_t pid, const std::vector<pid_t>&
   return switches;
 }
 
+constexpr TimeNs kBirthWindow = 100'000'000;
+constexpr double kMostHidden = 0.05;  // of a CPU
+
 }  // namespace
+
+bool BirthWatch::too_many(TimeNs now, std::uint64_t births) {
+  if (since_ == kTimeMin) {
+    since_ = now;
+    before_ = births;
+  }
+  const TimeNs passed = now - since_;
+  if (passed < kBirthWindow) return false;
+  const auto born = static_cast<double>(births - before_);
+  per_second_ = born * 1e9 / static_cast<double>(passed);
+  since_ = now;
+  before_ = births;
+  const bool many = born * static_cast<double>(period_) > kMostHidden * static_cast<double>(passed);
+  return std::exchange(once_, many) && many;
+}
 
 PlacementChoice choose_placement(const TargetFacts& facts) {
   if (facts.events_needed > facts.descriptors / 2) {

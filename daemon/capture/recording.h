@@ -20,12 +20,13 @@ namespace tailor::capture {
 // Where the bytes went; all counts are of records and add up over the recording's life.
 struct CaptureCounts {
   std::uint64_t bytes = 0;
-  std::uint64_t samples = 0;       // taken by a BPF program, those it had no room for not among them
-  std::uint64_t summed = 0;        // of these, added up in the kernel
-  std::uint64_t lost = 0;          // for lack of room in a ring, as the kernel counts per event
-  std::uint64_t lost_said = 0;     // of these, already told by LOST records in the rings
-  std::uint64_t filtered = 0;      // of other processes, removed
-  std::uint64_t broken_rings = 0;  // see Ring::broken
+  std::uint64_t samples = 0;           // taken by a BPF program, those it had no room for not among them
+  std::uint64_t summed = 0;            // of these, added up in the kernel
+  std::uint64_t lost = 0;              // for lack of room in a ring, as the kernel counts per event
+  std::uint64_t lost_said = 0;         // of these, already told by LOST records in the rings
+  std::uint64_t filtered = 0;          // of other processes, removed
+  std::uint64_t filtered_samples = 0;  // of these, samples
+  std::uint64_t broken_rings = 0;      // see Ring::broken
 };
 
 // Owned by one thread at a time: made by whoever asks for a recording, then handed to the reader.
@@ -41,6 +42,8 @@ class Recording {
   virtual const std::vector<std::string>& notes() const = 0;
   // Whether its samples bring the tag of the thread's memory slot, where the process keeps its tags there.
   virtual bool reads_slots() const { return false; }
+  // Whether the timers among its events see user mode only.
+  virtual bool user_mode_only() const { return false; }
   // For how long samples are added up before they are drained, each sum under the time of its last sample. 0:
   // they are not.
   virtual TimeNs adds_up() const { return 0; }
@@ -65,6 +68,10 @@ class Recording {
   // wakes it. After a hang-up (its thread ended) next_poll_fd() gives another one.
   virtual int poll_fd(std::size_t index) const = 0;
   virtual int next_poll_fd(std::size_t index) = 0;
+
+  // Threads and processes that were made, as far as it was drained, while each of them got events of its own,
+  // which begin with a full period. 0 where they do not.
+  virtual std::uint64_t births() const { return 0; }
 
   // What the kernel and the rings say now.
   virtual CaptureCounts counts() = 0;

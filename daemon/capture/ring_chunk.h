@@ -20,6 +20,9 @@ enum class RecordClock : std::uint8_t {
   kPerf = 1,          // perf's own (sched_clock): to be converted before sorting
 };
 
+// In place of a CPU: a ring of all of them.
+inline constexpr std::uint32_t kEveryCpu = 0xFFFFFFFF;
+
 inline constexpr std::uint8_t kNoTagRegister = 0xFF;
 
 // The fields of a perf_event_attr that decide how its records look, and what its samples mean.
@@ -51,8 +54,8 @@ struct EventIdEntry {
 // format has PERF_SAMPLE_IDENTIFIER and sample_id_all.
 struct RingLayout {
   RingIndex ring = 0;
-  std::uint32_t cpu = 0;
-  std::int32_t pid = 0;  // the process the ring was opened for, -1: all on this CPU
+  std::uint32_t cpu = 0;  // or kEveryCpu
+  std::int32_t pid = 0;   // the process the ring was opened for, -1: all on this CPU
   RecordClock clock = RecordClock::kMonotonicRaw;
   std::vector<EventFormat> formats;
   std::vector<EventIdEntry> ids;

@@ -78,8 +78,8 @@ void decode_task(const Target& to, ByteCursor& cursor, Kind kind) {
 void decode_throttle(const Target& to, ByteCursor& cursor, Kind kind) {
   to.event.kind = kind;
   to.event.time = static_cast<TimeNs>(cursor.u64());
-  cursor.u64();  // id
-  cursor.u64();  // stream id
+  cursor.u64();                         // id, the same for all events that were inherited from one
+  to.event.data_source = cursor.u64();  // stream id
 }
 
 void decode_lost(const Target& to, ByteCursor& cursor) {

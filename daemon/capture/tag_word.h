@@ -7,11 +7,10 @@
 
 namespace tailor::capture {
 
-// Where a tag was found. Journalled: never renumber.
+// Where a tag was found. Journalled: never renumber, nor use 2 again.
 enum class TagFrom : std::uint8_t {
   kRegister = 0,  // the register itself
   kUnwound = 1,   // where call frame information says a library saved it
-  kScanned = 2,   // found on the stack
 };
 
 enum class TagRegister : std::uint8_t { kNone, kR13, kR15 };

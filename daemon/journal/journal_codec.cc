@@ -236,6 +236,12 @@ Status deliver(const v1::JournalRecord& record, session::Input& input) {
     case v1::JournalRecord::kGone:
       input.on_gone(decode(record.gone()));
       return Ok{};
+    case v1::JournalRecord::kCaptureEnded: {
+      const v1::CaptureEnded& in = record.capture_ended();
+      input.on_capture_ended({get_process(in.process()), in.time(), in.goes_on(), in.records_filtered(),
+                              in.samples_filtered(), in.broken_rings()});
+      return Ok{};
+    }
     case v1::JournalRecord::kProcessEnded:
       input.on_process_ended(get_process(record.process_ended()));
       return Ok{};

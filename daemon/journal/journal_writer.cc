@@ -133,6 +133,17 @@ void JournalWriter::on_gone(const registration::PeerGone& event) {
   write();
 }
 
+void JournalWriter::on_capture_ended(const session::CaptureEnded& event) {
+  v1::CaptureEnded& out = *next().mutable_capture_ended();
+  store::set_process(*out.mutable_process(), event.process);
+  out.set_time(event.time);
+  out.set_goes_on(event.goes_on);
+  out.set_records_filtered(event.records_filtered);
+  out.set_samples_filtered(event.samples_filtered);
+  out.set_broken_rings(event.broken_rings);
+  write();
+}
+
 void JournalWriter::on_process_ended(ProcessId process) {
   store::set_process(*next().mutable_process_ended(), process);
   write();

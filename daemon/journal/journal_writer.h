@@ -38,6 +38,7 @@ class JournalWriter : public session::Input {
   void on_rejected(const registration::PeerRejected& event) override;
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
   void on_gone(const registration::PeerGone& event) override;
+  void on_capture_ended(const session::CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;

@@ -136,12 +136,13 @@ Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
 
 }  // namespace
 
-Result<std::uint64_t> cpu_time_of(const Os& os, pid_t pid) {
+Result<CpuTime> cpu_time_of(const Os& os, pid_t pid) {
   auto user = stat_field(os, pid, 14);
-  if (!user) return user;
+  if (!user) return user.error();
   auto system = stat_field(os, pid, 15);
-  if (!system) return system;
-  return (*user + *system) * (1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK)));
+  if (!system) return system.error();
+  const std::uint64_t tick = 1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return CpuTime{*user * tick, *system * tick};
 }
 
 std::optional<std::uint64_t> steal_time(const Os& os) {

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "daemon/os/cpu_time.h"
 #include "daemon/os/os.h"
 
 namespace tailor::os {
@@ -32,9 +33,9 @@ Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid);
 // are noticed. Where the kernel does not list children (CONFIG_PROC_CHILDREN), the roots alone.
 std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots);
 
-// CPU time of a process so far, of all its threads, in ns (to the kernel's clock tick); fields 14 and 15 of
-// /proc/PID/stat.
-Result<std::uint64_t> cpu_time_of(const Os& os, pid_t pid);
+// CPU time of a process so far, of all its threads and those that have ended, without its children, in ns (to
+// the kernel's clock tick); fields 14 and 15 of /proc/PID/stat.
+Result<CpuTime> cpu_time_of(const Os& os, pid_t pid);
 
 // CPU time the hypervisor gave to others while this host had work, since boot, of all CPUs together, in ns;
 // nothing where the kernel does not tell.

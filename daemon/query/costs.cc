@@ -133,6 +133,9 @@ std::optional<std::uint16_t> default_source(const Profile& profile, const Select
   for (const auto& [index, total] : totals) {
     if (profile.source(index).unit == capture::Unit::kNsOnCpu) return index;
   }
+  for (const auto& [index, total] : totals) {
+    if (profile.source(index).unit != capture::Unit::kNsOffCpu) return index;
+  }
   return totals.begin()->first;
 }
 

@@ -54,7 +54,8 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
                    const std::function<void(const Cost&)>& use);
 
 // The source a report shows unless told otherwise: of those that have samples in the selection, the first
-// that measures time on CPU, else the first. None if nothing was sampled.
+// that measures time on CPU, else the first that does not measure time off it, else the first. None if
+// nothing was sampled.
 std::optional<std::uint16_t> default_source(const Profile& profile, const Selection& selection);
 
 // Samples per source, for the selection.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -205,6 +206,25 @@ const Iteration* Loop::at(std::int32_t tid, TimeNs time) const {
                                       [](TimeNs t, const Iteration& each) { return t < each.from; });
   if (after == where.begin() || time >= std::prev(after)->to) return nullptr;
   return &*std::prev(after);
+}
+
+double Loop::spread() const {
+  constexpr std::size_t kAround = 2;  // on either side
+  std::vector<double> lengths, differences;
+  for (std::size_t i = 1; i + 1 < iterations.size(); ++i)
+    lengths.push_back(static_cast<double>(iterations[i].to - iterations[i].from));
+  if (lengths.size() <= kAround) return 0;
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::size_t from = i < kAround ? 0 : i - kAround, to = std::min(lengths.size(), i + kAround + 1);
+    std::vector<double> around(lengths.begin() + static_cast<std::ptrdiff_t>(from),
+                               lengths.begin() + static_cast<std::ptrdiff_t>(to));
+    std::sort(around.begin(), around.end());
+    const double median = around[around.size() / 2];
+    if (median > 0) differences.push_back(std::abs(lengths[i] - median) / median);
+  }
+  if (differences.empty()) return 0;
+  std::sort(differences.begin(), differences.end());
+  return differences[(differences.size() - 1) * 9 / 10];
 }
 
 Result<std::vector<Loop>> find_loops(const Profile& profile, const Selection& selection,

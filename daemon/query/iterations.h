@@ -31,6 +31,9 @@ struct Loop {
 
   // Where the thread was; null outside of the loop.
   const Iteration* at(std::int32_t tid, TimeNs time) const;
+  // How much iterations differ in length from those around them: nine of ten by at most this part of the
+  // median of five. Without the first and the last, which hold what is around the loop; 0 of less than five.
+  double spread() const;
 };
 
 enum class IterationsFrom { kBest, kMarks, kSamples };

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "daemon/query/accounting_json.h"
 #include "daemon/query/iterations.h"
 #include "daemon/query/report_json.h"
 
@@ -25,9 +26,11 @@ std::string to_json(const Profile& profile, const Selection& selection, const st
                    {"component", loop.component},
                    {"name", loop.name},
                    {"found_by", loop.marked ? "marks" : "samples"},
+                   {"spread", loop.spread()},
                    {"iterations", std::move(iterations)}});
   }
-  return Json{{"loops", std::move(out)}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  Json all = {{"loops", std::move(out)}, {"accounting", accounting_json(account_of(profile))}};
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace tailor::query

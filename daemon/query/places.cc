@@ -16,7 +16,13 @@ std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbo
   const store::MappingRecord* mapping = profile.mapping(key.process, key.address);
   if (mapping == nullptr) return fmt::format("{:#x}", key.address);
   if (mapping->path.starts_with('[')) return mapping->path;
-  return symbols.name(mapping->path, key.address - mapping->begin + mapping->file_offset);
+  const store::RecordingInfo& info = profile.recording();
+  // What it had mapped when it was first sampled was there then.
+  const auto process = profile.processes().find(key.process);
+  const TimeNs first = process == profile.processes().end() ? info.start : process->second.first_seen;
+  const TimeNs since_start = std::max({mapping->time, first, info.start}) - info.start;
+  return symbols.name(mapping->path, key.address - mapping->begin + mapping->file_offset,
+                      static_cast<std::int64_t>(info.wall_clock_ns) + since_start);
 }
 
 }  // namespace

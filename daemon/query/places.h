@@ -15,8 +15,8 @@ struct Place {
   Amount amount;
 };
 
-// Most expensive first, `most` at most. Functions are looked up in the files the process had mapped, as they
-// are on this host now.
+// Most expensive first, `most` at most. Functions are looked up in the files the process had mapped, unless
+// they were changed since.
 std::vector<Place> unattributed_places(const Profile& profile, const Selection& selection,
                                        std::uint16_t source, std::size_t most);
 

@@ -171,28 +171,6 @@ std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale)
   return rows;
 }
 
-void add_losses(const Profile& profile, PlanReport& report) {
-  std::uint64_t received = 0;
-  for (const auto& [process, a] : profile.accounting()) {
-    // The rings' own entry is the only one that knows what they lost.
-    const bool rings = process == ProcessId{};
-    report.lost_samples += a.lost_ring + a.lost_hardware;
-    report.late_samples += rings ? 0 : a.late;
-    report.log_records_lost += a.log_lost;
-    report.throttled += a.throttled;
-    report.gap_ns += a.gap_ns;
-    received += rings ? 0 : a.received;
-  }
-  if (received == 0) {
-    if (const auto it = profile.accounting().find(ProcessId{}); it != profile.accounting().end()) {
-      received = it->second.received;
-    }
-  }
-  report.unwritten_samples = profile.said_loss().samples + profile.read_report().missing_samples;
-  const double lost = static_cast<double>(report.lost_samples + report.unwritten_samples);
-  if (lost > 0) report.lost_share = lost / (static_cast<double>(received) + lost);
-}
-
 void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, PlanReport& report) {
   for (const auto& [key, plan] : sums.plans) {
     report.plans.push_back({key.first, key.second, plan.model->name(), plan.executions.size(),
@@ -258,7 +236,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   }
   report.evidence = gather_evidence(profile, selection, *source);
   if (report.source.unit != capture::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);
-  add_losses(profile, report);
+  report.accounting = account_of(profile);
   return report;
 }
 

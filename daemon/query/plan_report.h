@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/accounting.h"
 #include "daemon/query/costs.h"
 #include "daemon/query/evidence.h"
 #include "daemon/query/interval.h"
@@ -96,11 +97,7 @@ struct PlanReport {
   Evidence evidence;
   std::optional<WaitLane> off_cpu;  // where it was recorded and is not the report itself
   std::vector<std::pair<capture::Source, Cell>> other_sources;  // with samples, not in this report
-  // Of the whole recording: losses cannot be told apart by execution.
-  std::uint64_t lost_samples = 0, late_samples = 0, log_records_lost = 0, throttled = 0,
-                unwritten_samples = 0;
-  double lost_share = 0;  // lost / (received + lost)
-  std::uint64_t gap_ns = 0;
+  Accounting accounting;
 };
 
 // Fails, saying so, if the selection has no samples of the source.

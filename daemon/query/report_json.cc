@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/query/accounting_json.h"
 #include "daemon/query/words.h"
 
 namespace tailor::query {
@@ -155,6 +156,8 @@ Json recording_json(const Profile& profile) {
           {"cpus", info.cpus},
           {"steal_ns", info.steal_ns},
           {"own_cpu_ns", info.own_cpu_ns},
+          {"cpu_used_ns", info.cpu_used_ns},
+          {"cpu_sampled_ns", info.cpu_sampled_ns},
           {"aggregated_ns", info.aggregated_ns}};
 }
 
@@ -211,14 +214,16 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                     {"in_operators", windows.in_operators},
                     {"in_components", windows.in_components},
                     {"unattributed", windows.unattributed}};
+  const Accounting& account = report.accounting;
+  out["accounting"] = accounting_json(account);
   out["losses"] = {{"scope", "recording"},
-                   {"lost_samples", report.lost_samples},
-                   {"lost_share", report.lost_share},
-                   {"unwritten_samples", report.unwritten_samples},
-                   {"late_samples", report.late_samples},
-                   {"log_records_lost", report.log_records_lost},
-                   {"throttled", report.throttled},
-                   {"gap_ns", report.gap_ns}};
+                   {"lost_samples", account.total.lost_ring + account.total.lost_hardware},
+                   {"lost_share", account.lost_share()},
+                   {"unwritten_samples", account.unwritten_samples},
+                   {"late_samples", account.total.late},
+                   {"log_records_lost", account.total.log_lost},
+                   {"throttled", account.total.throttled},
+                   {"gap_ns", account.total.gap_ns}};
   out["file"] = damage_json(profile);
   return out;
 }
@@ -317,6 +322,7 @@ std::string to_json(const Profile& profile, const MemoryReport& report) {
     }
     out["rows"].push_back(json);
   }
+  out["accounting"] = accounting_json(account_of(profile));
   out["file"] = damage_json(profile);
   return dump(out);
 }

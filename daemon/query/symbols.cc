@@ -30,6 +30,7 @@ class ElfFile {
     struct stat facts{};
     if (::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return Error{path + " is no regular file"};
     ElfFile file(std::move(fd), static_cast<std::uint64_t>(facts.st_size));
+    file.changed_ns_ = facts.st_ctim.tv_sec * std::int64_t{1'000'000'000} + facts.st_ctim.tv_nsec;
     const auto header = file.read<Elf64_Ehdr>(0, 1);
     if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 ||
         header[0].e_ident[EI_CLASS] != ELFCLASS64 || header[0].e_ident[EI_DATA] != ELFDATA2LSB) {
@@ -40,6 +41,7 @@ class ElfFile {
   }
 
   const Elf64_Ehdr& header() const { return header_; }
+  std::int64_t changed_ns() const { return changed_ns_; }  // also when it got its name
 
   // Empty if they are not all in the file.
   template <typename T>
@@ -59,6 +61,7 @@ class ElfFile {
   ElfFile(UniqueFd fd, std::uint64_t size) : fd_(std::move(fd)), size_(size) {}
   UniqueFd fd_;
   std::uint64_t size_;
+  std::int64_t changed_ns_ = 0;
   Elf64_Ehdr header_{};
 };
 
@@ -84,9 +87,10 @@ const Elf64_Shdr* symbol_section(std::span<const Elf64_Shdr> sections) {
 
 }  // namespace
 
-Result<FunctionNames> FunctionNames::read(const std::string& path) {
+Result<FunctionNames> FunctionNames::read(const std::string& path, std::int64_t mapped_ns) {
   auto file = ElfFile::open(path);
   if (!file) return file.error();
+  if (file->changed_ns() > mapped_ns) return Error{path + " was changed since it was mapped"};
   FunctionNames out;
   for (const Elf64_Phdr& part : file->read<Elf64_Phdr>(file->header().e_phoff, file->header().e_phnum)) {
     if (part.p_type == PT_LOAD) out.segments_.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
@@ -129,10 +133,10 @@ std::string FunctionNames::at(std::uint64_t file_offset) const {
   return {};
 }
 
-std::string Symbols::name(const std::string& path, std::uint64_t file_offset) {
+std::string Symbols::name(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns) {
   const auto [it, added] = files_.try_emplace(path);
   if (added) {
-    if (auto read = FunctionNames::read(path); read.ok())
+    if (auto read = FunctionNames::read(path, mapped_ns); read.ok())
       it->second = std::make_unique<FunctionNames>(*std::move(read));
   }
   const std::string file = path.substr(path.rfind('/') + 1);

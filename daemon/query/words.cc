@@ -43,8 +43,6 @@ Word word(attribute::How how) {
       return {"component_code", "engine component, by code range"};
     case attribute::How::kTagUnwound:
       return {"tag_unwound", "tag, where a library saved it"};
-    case attribute::How::kTagScanned:
-      return {"tag_scanned", "tag, found on the stack"};
   }
   return {"unknown", "unknown"};
 }

@@ -22,6 +22,8 @@ struct RingClosed {
 };
 struct SessionEnded {
   capture::SessionId session;
+  capture::CaptureCounts counts;
+  TimeNs time = 0;  // nothing was taken after it
 };
 using CaptureWord =
     std::variant<capture::RingLayout, capture::RingChunk, RoundRead, RingClosed, SessionEnded>;
@@ -39,7 +41,7 @@ class CaptureQueue : public capture::ChunkSink {
   }
   void on_round(TimeNs horizon) override { push(RoundRead{horizon}, 0); }
   void on_ring_closed(capture::RingIndex ring) override { push(RingClosed{ring}, 0); }
-  void on_session_ended(capture::SessionId session) { push(SessionEnded{session}, 0); }
+  void on_session_ended(const SessionEnded& ended) { push(ended, 0); }
 
   // Everything there is, in order.
   std::vector<CaptureWord> take() {

@@ -1,6 +1,7 @@
 #include "daemon/session/host_info.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -35,6 +36,17 @@ std::string content(const std::filesystem::path& path) {
   std::stringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+// The path under which we see the file that the process sees as `path`: its own where both see the same, else
+// one through its root, which leads to no other file when the process has ended.
+std::string path_here(const std::filesystem::path& folder, const std::string& path) {
+  const std::string inside = (folder / "root").string() + path;
+  struct stat theirs{}, ours{};
+  if (::stat(inside.c_str(), &theirs) != 0) return path;
+  const bool same =
+      ::stat(path.c_str(), &ours) == 0 && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+  return same ? path : inside;
 }
 
 }  // namespace
@@ -81,7 +93,9 @@ std::vector<store::MappingRecord> mappings_of(const os::Os& os, ProcessId proces
                                    &end, protection, &offset, &path);
     if (fields < 4 || path <= 0 || protection[2] != 'x' || end <= begin) continue;
     std::string name = line.substr(std::min(static_cast<std::size_t>(path), line.size()));
-    if (!name.empty()) mappings.push_back({process, kTimeMin, begin, end - begin, offset, std::move(name)});
+    if (name.empty()) continue;
+    if (name.starts_with('/')) name = path_here(os.proc() / std::to_string(process.pid), name);
+    mappings.push_back({process, kTimeMin, begin, end - begin, offset, std::move(name)});
   }
   return mappings;
 }

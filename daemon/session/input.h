@@ -22,6 +22,17 @@ struct KnownProcess {
   std::int32_t agent_thread = 0;                    // the agent's own, 0: none yet
 };
 
+// The events that sampled a process were closed, and everything their rings held was handed over.
+struct CaptureEnded {
+  ProcessId process;
+  TimeNs time = 0;       // nothing was taken after it
+  bool goes_on = false;  // by other events, without a pause
+  // As in capture::CaptureCounts.
+  std::uint64_t records_filtered = 0;
+  std::uint64_t samples_filtered = 0;
+  std::uint64_t broken_rings = 0;
+};
+
 // One thread. Times of events are those of their sources; `now` is CLOCK_MONOTONIC_RAW.
 class Input {
  public:
@@ -53,6 +64,7 @@ class Input {
   virtual void on_agent_dropped(ProcessId process, std::uint64_t messages) = 0;
   virtual void on_gone(const registration::PeerGone& event) = 0;
 
+  virtual void on_capture_ended(const CaptureEnded& event) = 0;
   // The process has ended, and everything its rings held was handed over.
   virtual void on_process_ended(ProcessId process) = 0;
 

@@ -12,14 +12,35 @@
 #include "daemon/session/pebs_probe.h"
 
 namespace tailor::session {
+namespace {
 
-void LiveSession::session_ended(capture::SessionId session) {
-  const auto known = std::find_if(sampled_.begin(), sampled_.end(),
-                                  [&](const Sampled& each) { return each.session == session; });
-  if (known == sampled_.end()) return;
+// Of the events of a CPU nothing else is worth what it costs others: every switch, every fault.
+bool only_timers(const capture::CaptureOptions& options) {
+  return !options.context_switches &&
+         std::ranges::all_of(options.events, [](const capture::EventSpec& event) {
+           return event.mechanism == capture::Mechanism::kTimer;
+         });
+}
+
+}  // namespace
+
+void LiveSession::tell_ended(ProcessId process, const SessionEnded& ended, bool goes_on) {
+  input_.on_capture_ended({process, ended.time, goes_on, ended.counts.filtered, ended.counts.filtered_samples,
+                           ended.counts.broken_rings});
+}
+
+void LiveSession::session_ended(const SessionEnded& ended) {
+  const auto known = std::ranges::find(sampled_, ended.session, &Sampled::session);
+  if (known == sampled_.end()) {
+    if (const auto replaced = replaced_.extract(ended.session)) tell_ended(replaced.mapped(), ended, true);
+    return;
+  }
   const Sampled before = std::move(*known);
   sampled_.erase(known);
   overhead_.end(before.process);
+  tell_ended(before.process, ended, false);
+  look_at_cpu_time(before);
+  coverage_.end(before.process);
   if (before.detached) return;
   if (before.reopened != kTimeMin && !ending_ && reopen(before)) return;
   input_.advance(os_.now());
@@ -65,6 +86,24 @@ void LiveSession::watch_pebs() {
   }
 }
 
+std::uint64_t LiveSession::on_cpu_ns_of(ProcessId process) {
+  const ProcessEntry* entry = pipeline_.processes().find(process);
+  return entry == nullptr ? 0 : entry->accounting.on_cpu_ns;
+}
+
+// One that has ended can be looked at until its parent has waited for it.
+void LiveSession::look_at_cpu_time(const Sampled& sampled) {
+  const TimeNs now = os_.now();
+  const auto used = os::cpu_time_of(os_, sampled.process.pid);
+  const auto same = os::start_time_of(os_, sampled.process.pid);
+  if (!used.ok() || !same.ok() || *same != sampled.process.start) return;
+  coverage_.look(sampled.process, now, sampled.user_mode_only ? used->user_ns : used->all());
+}
+
+void LiveSession::settle_cpu_coverage() {
+  coverage_.settle(pipeline_.stats().watermark, [this](ProcessId process) { return on_cpu_ns_of(process); });
+}
+
 void LiveSession::govern() {
   const std::vector<ProcessId> due = overhead_.due(os_.now());
   if (due.empty()) return;
@@ -78,24 +117,62 @@ void LiveSession::govern() {
 
 void LiveSession::resample(Sampled& sampled) {
   capture::CaptureOptions options = overhead_.draw(sampled.process, os_.now(), progress_of(sampled.process));
-  if (options.follow_children) {
-    pipeline_.processes().for_each([&](const ProcessEntry& entry) {
-      if (entry.ended == kTimeMax) options.followed.push_back(entry.id().pid);
-    });
-  }
+  options.placement = sampled.options.placement;
+  follow_family(options);
   auto attached = reader_->replace(sampled.session, sampled.process.pid, options);
   if (!attached.ok()) {
     if (attached.error().code != ESRCH)
       on_problem_({sampled.process, "the old period stays: " + attached.error().message});
     return;
   }
-  sampled.session = attached->id;
+  replaced_.emplace(std::exchange(sampled.session, attached->id), sampled.process);
+  tell_recording(sampled.process);
+}
+
+void LiveSession::follow_family(capture::CaptureOptions& options) {
+  if (!options.follow_children) return;
+  pipeline_.processes().for_each([&](const ProcessEntry& entry) {
+    if (entry.ended == kTimeMax) options.followed.push_back(entry.id().pid);
+  });
+}
+
+void LiveSession::watch_births() {
+  for (Sampled& each : sampled_) {
+    if (!each.births || each.detached || each.reopened != kTimeMin) continue;
+    if (!each.births->too_many(os_.now(), reader_->births(each.session))) continue;
+    const double births_per_second = each.births->per_second();
+    each.births.reset();  // once
+    change_to_cpus(each, births_per_second);
+  }
+}
+
+// Timers of the CPUs in place of those of the threads.
+void LiveSession::change_to_cpus(Sampled& sampled, double births_per_second) {
+  capture::CaptureOptions options =
+      overhead_.enabled() ? overhead_.draw(sampled.process, os_.now(), progress_of(sampled.process))
+                          : sampled.options;
+  options.placement = capture::Placement::kPerCpu;
+  const std::string why =
+      fmt::format("{:.0f} threads and processes a second are made, whose timers would each begin anew",
+                  births_per_second);
+  options.reasons.push_back(why);
+  follow_family(options);
+  auto attached = reader_->replace(sampled.session, sampled.process.pid, options);
+  if (!attached.ok()) {
+    if (attached.error().code == ESRCH) return;
+    on_problem_({sampled.process, fmt::format("{}: short ones are hardly sampled, because {}", why,
+                                              attached.error().message)});
+    return;
+  }
+  replaced_.emplace(std::exchange(sampled.session, attached->id), sampled.process);
+  sampled.options.placement = capture::Placement::kPerCpu;
+  notes_ = attached->notes;
   tell_recording(sampled.process);
 }
 
 TargetProgress LiveSession::progress_of(ProcessId process) {
   TargetProgress progress;
-  if (auto cpu = os::cpu_time_of(os_, process.pid); cpu.ok()) progress.cpu_ns = *cpu;
+  if (auto cpu = os::cpu_time_of(os_, process.pid); cpu.ok()) progress.cpu_ns = cpu->all();
   if (const ProcessEntry* entry = pipeline_.processes().find(process))
     progress.samples = entry->samples_by_source;
   return progress;
@@ -136,6 +213,14 @@ Status LiveSession::sample(const KnownProcess& process, const capture::CaptureOp
   sampled.options = options;
   sampled.large_pebs = uses_large_pebs(settled);
   sampled.reads_slots = attached->reads_slots;
+  sampled.user_mode_only = attached->user_mode_only;
+  if (settled.placement == capture::Placement::kAuto && only_timers(settled))
+    sampled.births.emplace(settled.events.front().period);
+  user_mode_only_ = user_mode_only_ || attached->user_mode_only;
+  if (const auto used = os::cpu_time_of(os_, process.process.pid); used.ok()) {
+    coverage_.begin(process.process,
+                    {sampled.user_mode_only ? used->user_ns : used->all(), on_cpu_ns_of(process.process)});
+  }
   sampled_.push_back(std::move(sampled));
   if (!is_registered(process.process) && !foreign_.contains(process.process)) {
     ForeignProcess foreign(os_, process.process);
@@ -167,7 +252,11 @@ std::string LiveSession::sample_registered(const registration::PeerConnected& ev
 
 void LiveSession::tell_unread_slots(const registration::PeerConnected& event) {
   if (event.hello.tag_strategy() != v1::TAGS_MEMORY_SLOT) return;
-  const auto sampled = std::ranges::find(sampled_, event.process, &Sampled::process);
+  auto sampled = std::ranges::find(sampled_, event.process, &Sampled::process);
+  if (sampled == sampled_.end()) {  // a child of one that is sampled with its children
+    sampled =
+        std::ranges::find_if(sampled_, [](const Sampled& each) { return each.options.follow_children; });
+  }
   if (sampled == sampled_.end()) return;
   if (sampled->reads_slots && event.hello.tag_slot_offset() != 0) return;
   const char* why = sampled->reads_slots ? "its agent does not say where" : "only a BPF program reads them";

@@ -75,7 +75,9 @@ Result<std::unique_ptr<LiveSession>> LiveSession::start(os::Os& os, LiveOptions 
   CaptureQueue& queue = session->queue_;
   session->reader_ = std::make_unique<capture::CaptureReader>(
       os, queue,
-      [&queue](capture::SessionId id, const capture::CaptureCounts&) { queue.on_session_ended(id); },
+      [&queue, &os](capture::SessionId id, const capture::CaptureCounts& counts) {
+        queue.on_session_ended({id, counts, os.now()});
+      },
       [raw = session.get()](os::Os& with, pid_t pid, const capture::CaptureOptions& how) {
         return raw->opener_.open(with, pid, how);
       });
@@ -161,8 +163,10 @@ LiveStatus LiveSession::status() {
   run([&] {
     status.pipeline = pipeline_.stats();
     status.total = pipeline_.total();
+    status.stacks = stacks_.counts().stacks;
     status.capture_row = recording_.capture_row;
     status.own_cpu_ns = own_cpu_ns() - cpu_before_;
+    status.recording = recording_;
     status.registration = server_->counters();
     status.clock_source = clock::name(clock_.model().source());
     status.clock_error_ns = clock_.model().error_bound_ns();
@@ -176,6 +180,10 @@ LiveStatus LiveSession::status() {
     });
   });
   return status;
+}
+
+void LiveSession::note_cpu_time(const os::CpuTime& used) {
+  run([&] { command_used_ = used; });
 }
 
 void LiveSession::stop() {
@@ -253,10 +261,12 @@ void LiveSession::control() {
     speak_for_foreign();
     take_captured();
     watch_pebs();
+    if (!last && !ending_) watch_births();
     input_.advance(os_.now());
     do_requests();
     finish_flushes();
     tell_problems();
+    settle_cpu_coverage();
     if (os_.now() >= next_sweep_) sweep();
     if (overhead_.enabled() && !last) govern();
     if (last) return;
@@ -278,7 +288,7 @@ void LiveSession::take(CaptureWord& word) {
     stacks_.closed(closed->ring);
     input_.on_ring_closed(closed->ring);
   } else if (const auto* ended = std::get_if<SessionEnded>(&word)) {
-    session_ended(ended->session);
+    session_ended(*ended);
   }
 }
 
@@ -332,6 +342,7 @@ void LiveSession::speak_for_foreign() {
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.
 void LiveSession::sweep() {
   next_sweep_ = os_.now() + kSweepInterval;
+  for (const Sampled& sampled : sampled_) look_at_cpu_time(sampled);
   tell_cpu_times();
   for (const auto& [process, arena] : arenas_) tell_dropped(process);
   std::vector<ProcessId> ended;
@@ -346,8 +357,18 @@ void LiveSession::sweep() {
   }
 }
 
-// Costs are measured again, and the periods of those whose turn it is drawn anew.
 void LiveSession::tell_cpu_times() {
+  settle_cpu_coverage();
+  CpuCoverage coverage = coverage_.sum();
+  if (command_used_) {
+    coverage = {user_mode_only_ ? command_used_->user_ns : command_used_->all(), pipeline_.total().on_cpu_ns};
+  }
+  const bool timed = std::ranges::any_of(recording_.sources, [](const capture::Source& source) {
+    return source.unit == capture::Unit::kNsOnCpu;
+  });
+  if (!timed) coverage = {};
+  recording_.cpu_used_ns = coverage.used;
+  recording_.cpu_sampled_ns = coverage.sampled;
   if (const auto now = os::steal_time(os_); now && steal_before_) recording_.steal_ns = *now - *steal_before_;
   recording_.own_cpu_ns = own_cpu_ns() - cpu_before_;
   input_.on_recording(recording_);

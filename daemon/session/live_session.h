@@ -18,9 +18,12 @@
 
 #include "daemon/bpf/opener.h"
 #include "daemon/capture/capture_reader.h"
+#include "daemon/capture/placement.h"
+#include "daemon/os/cpu_time.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/server.h"
 #include "daemon/session/capture_queue.h"
+#include "daemon/session/cpu_coverage.h"
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
@@ -55,8 +58,10 @@ struct LiveProcess {
 struct LiveStatus {
   PipelineStats pipeline;
   store::Accounting total;       // of all processes
+  std::uint64_t stacks = 0;      // samples that brought a piece of their stack
   std::string capture_row;       // what could not be sampled, and why
   std::uint64_t own_cpu_ns = 0;  // of this program, since the session began
+  store::RecordingInfo recording;
   registration::Counters registration;
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
@@ -93,6 +98,10 @@ class LiveSession : private registration::Sink {
   void run(std::function<void()> work);
   LiveStatus status();
 
+  // Any thread. All that the recorded command and its children have used in the end, which nobody else knows
+  // as well: what samples stand for is held against that.
+  void note_cpu_time(const os::CpuTime& used);
+
   // Stops reading, flushes and joins. Not while another call runs; afterwards only status() may be called.
   // The destructor does it if nobody did.
   void stop();
@@ -101,9 +110,11 @@ class LiveSession : private registration::Sink {
   struct Sampled {
     ProcessId process;
     capture::SessionId session;
-    capture::CaptureOptions options;  // as asked for
-    bool large_pebs = false;          // as opened
-    bool reads_slots = false;         // of threads' memory, for tags
+    capture::CaptureOptions options;            // as asked for
+    bool large_pebs = false;                    // as opened
+    bool reads_slots = false;                   // of threads' memory, for tags
+    bool user_mode_only = false;                // as opened
+    std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
     bool on_request = false;
     bool detached = false;       // the process goes on
     TimeNs reopened = kTimeMin;  // since when it ends, to be sampled otherwise; kTimeMin: it does not
@@ -133,12 +144,19 @@ class LiveSession : private registration::Sink {
   void speak_for_foreign();
   void sweep();
   void tell_cpu_times();
+  std::uint64_t on_cpu_ns_of(ProcessId process);
+  void look_at_cpu_time(const Sampled& sampled);
+  void settle_cpu_coverage();
   void govern();
   void resample(Sampled& sampled);
+  void follow_family(capture::CaptureOptions& options);
+  void watch_births();
+  void change_to_cpus(Sampled& sampled, double births_per_second);
   TargetProgress progress_of(ProcessId process);
   void tell_clock();
   void watch_pebs();
-  void session_ended(capture::SessionId session);
+  void session_ended(const SessionEnded& ended);
+  void tell_ended(ProcessId process, const SessionEnded& ended, bool goes_on);
   bool reopen(const Sampled& before);
   // `note`: for the profile, "" for none.
   Status sample(const KnownProcess& process, const capture::CaptureOptions& options,
@@ -163,15 +181,19 @@ class LiveSession : private registration::Sink {
   bpf::Opener opener_;
   std::unique_ptr<capture::CaptureReader> reader_;
   std::unique_ptr<registration::Server> server_;
-  std::vector<Sampled> sampled_;                                                // control thread
-  bool ending_ = false;                                                         // control thread
-  std::map<ProcessId, std::string> not_sampled_;                                // why; control thread
+  std::vector<Sampled> sampled_;                      // control thread
+  std::map<capture::SessionId, ProcessId> replaced_;  // by a newer one, and still to end; control thread
+  bool ending_ = false;                               // control thread
+  std::map<ProcessId, std::string> not_sampled_;      // why; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   TimeNs next_sweep_ = kTimeMin;
   std::optional<std::uint64_t> steal_before_;  // when the session began
   std::vector<std::string> notes_;             // of what is sampled; control thread
   std::uint64_t cpu_before_ = 0;               // own CPU time when the session began
+  CpuCoverageOfProcesses coverage_;            // control thread
+  std::optional<os::CpuTime> command_used_;    // control thread
+  bool user_mode_only_ = false;                // some process is sampled so; control thread
   unwind::StackEnricher stacks_;               // control thread
 
   struct Flush {

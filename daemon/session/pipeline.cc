@@ -9,7 +9,7 @@
 
 #include "daemon/attribute/attribute.h"
 #include "daemon/capture/register_masks.h"
-#include "daemon/session/totals.h"
+#include "daemon/store/totals.h"
 
 namespace tailor::session {
 namespace {
@@ -36,6 +36,11 @@ Pipeline::Pipeline(store::ProfileSink& sink, PipelineOptions options)
 
 void Pipeline::on_recording(const store::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
+  on_cpu_.clear();
+  for (const capture::Source& source : info.sources) {
+    if (source.index >= on_cpu_.size()) on_cpu_.resize(source.index + 1u);
+    on_cpu_[source.index] = source.unit == capture::Unit::kNsOnCpu;
+  }
   sink_.on_recording(info);
 }
 
@@ -99,7 +104,23 @@ void Pipeline::on_round(TimeNs horizon) {
 
 void Pipeline::on_ring_closed(capture::RingIndex ring) {
   rings_.close(ring);
+  count_gaps(throttle_gaps_.close(ring, now_));
   pebs_watch_.forget(ring);
+}
+
+// Samples of others that the reader removed were received too, and belong to none of ours. Waits of children
+// whose parent alone is known to be sampled stay until nothing is sampled.
+void Pipeline::on_capture_ended(const CaptureEnded& event) {
+  if (event.records_filtered != 0) {
+    nobodys_.received += event.samples_filtered;
+    nobodys_.filtered += event.samples_filtered;
+    nobodys_.records_filtered += event.records_filtered;
+    nobodys_changed_ = true;
+  }
+  if (event.broken_rings != 0) accounting(table_.find(event.process)).broken_rings += event.broken_rings;
+  if (event.goes_on) return;
+  const std::int32_t pid = rings_.empty() ? capture::OffCpuTracker::kAllProcesses : event.process.pid;
+  cuts_.push_back({pid, event.time});
 }
 
 void Pipeline::on_process_ended(ProcessId process) {
@@ -164,8 +185,8 @@ inline store::Accounting& Pipeline::accounting(ProcessEntry* entry) {
 
 store::Accounting Pipeline::total() {
   store::Accounting total = nobodys_;
-  add(total, table_.forgotten());
-  table_.for_each([&](const ProcessEntry& entry) { add(total, entry.accounting); });
+  store::add(total, table_.forgotten());
+  table_.for_each([&](const ProcessEntry& entry) { store::add(total, entry.accounting); });
   return total;
 }
 
@@ -174,15 +195,42 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
   ProcessEntry* entry = nullptr;
   for (const capture::Event& event : batch.events) {
     const bool loss = event.kind == capture::Kind::kLost || event.kind == capture::Kind::kLostSamples ||
-                      event.kind == capture::Kind::kThrottle || event.kind == capture::Kind::kGap;
+                      event.kind == capture::Kind::kThrottle;
+    count_gaps(throttle_gaps_.add(layout, event));
     if (!loss) continue;
     if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
     store::Accounting& totals = accounting(entry);
-    if (event.kind == capture::Kind::kLost) totals.lost_ring += event.weight;
-    if (event.kind == capture::Kind::kLostSamples) totals.lost_hardware += event.weight;
-    if (event.kind == capture::Kind::kThrottle) ++totals.throttled;
-    if (event.kind == capture::Kind::kGap) totals.gap_ns += event.weight;
+    store::CpuLosses& of_cpu = totals.of_cpu(layout.cpu);
+    if (event.kind == capture::Kind::kLost) {
+      totals.lost_ring += event.weight;
+      of_cpu.lost_ring += event.weight;
+    } else if (event.kind == capture::Kind::kLostSamples) {
+      totals.lost_hardware += event.weight;
+      of_cpu.lost_hardware += event.weight;
+    } else {
+      ++totals.throttled;
+      ++of_cpu.throttled;
+    }
   }
+}
+
+void Pipeline::count_gaps(std::vector<capture::ThrottleGap> ended) {
+  for (const capture::ThrottleGap& gap : ended) {
+    store::Accounting& totals = accounting(gap.pid > 0 ? owner(gap.pid, now_) : nullptr);
+    totals.gap_ns += gap.ns;
+    totals.of_cpu(gap.cpu).gap_ns += gap.ns;
+  }
+}
+
+// What is counted for all rings together.
+void Pipeline::count_overall() {
+  const auto note = [this](std::uint64_t& field, std::uint64_t now) {
+    if (std::exchange(field, now) != now) nobodys_changed_ = true;
+  };
+  note(nobodys_.forced, sorter_.counts().forced);
+  note(nobodys_.undecoded, rings_.undecoded());
+  note(nobodys_.cut_bytes, rings_.cut_bytes());
+  note(nobodys_.waits_abandoned, off_cpu_.counts().abandoned);
 }
 
 // A late sample may have lost the code it ran in: it is counted, not guessed at. The rest is still of use.
@@ -195,6 +243,7 @@ void Pipeline::take_late(capture::Batch& late) {
     store::Accounting& totals = accounting(owner(event.pid, event.time));
     ++totals.received;
     ++totals.late;
+    if (is_on_cpu(event.source)) totals.on_cpu_ns += event.weight;
   }
 }
 
@@ -218,6 +267,7 @@ inline void Pipeline::finish(ProcessEntry& entry, const store::SampleRecord& rec
   const bool found = record.attribution.how != attribute::How::kUnattributed;
   ++(found ? entry.accounting.attributed : entry.accounting.unattributed);
   ++stats_.samples;
+  if (is_on_cpu(record.source)) entry.accounting.on_cpu_ns += record.weight;
   if (record.source >= entry.samples_by_source.size()) entry.samples_by_source.resize(record.source + 1u);
   ++entry.samples_by_source[record.source];
   if (samples_.size() >= kSamplesAtOnce) flush_samples();
@@ -308,11 +358,21 @@ void Pipeline::move_watermark(TimeNs watermark) {
     return;
   }
   sorter_.advance(watermark, Leaving{*this});
+  cut_waits(watermark);
   flush_samples();
   tell_changes();
   sink_.on_watermark(watermark);
   table_.for_each([&](ProcessEntry& entry) { entry.state.trim(watermark); });
   table_.trim(watermark);
+}
+
+// A wait that is not over when the recording is has lasted until then.
+void Pipeline::cut_waits(TimeNs watermark) {
+  std::erase_if(cuts_, [&](const CutWaits& cut) {
+    if (cut.time > watermark) return false;
+    for (capture::Batch& wait : off_cpu_.cut(cut.pid, cut.time)) sample(wait, wait.events.front());
+    return true;
+  });
 }
 
 void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
@@ -418,6 +478,7 @@ void Pipeline::flush_samples() {
 }
 
 void Pipeline::tell_changes() {
+  count_overall();
   table_.for_each([&](ProcessEntry& entry) {
     if (entry.record_changed && entry.record.first_seen != 0) {
       sink_.on_process(entry.record);

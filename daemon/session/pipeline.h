@@ -13,6 +13,7 @@
 
 #include "daemon/capture/event_sorter.h"
 #include "daemon/capture/off_cpu.h"
+#include "daemon/capture/throttle_gaps.h"
 #include "daemon/clock/timeline.h"
 #include "daemon/process/limits.h"
 #include "daemon/session/agent_words.h"
@@ -63,6 +64,7 @@ class Pipeline : public Input {
   void on_rejected(const registration::PeerRejected& event) override { words_.rejected(event); }
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
   void on_gone(const registration::PeerGone& event) override { words_.gone(event, now_); }
+  void on_capture_ended(const CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;
@@ -82,7 +84,10 @@ class Pipeline : public Input {
  private:
   static void adopt_nameless(const capture::RingLayout& layout, capture::Batch& batch);
   void count_losses(const capture::RingLayout& layout, const capture::Batch& batch);
+  void count_gaps(std::vector<capture::ThrottleGap> ended);
+  void count_overall();
   void take_late(capture::Batch& late);
+  void cut_waits(TimeNs watermark);
   void move_watermark(TimeNs watermark);
   void handle(const capture::Batch& batch, capture::Event& event);
   void sample(const capture::Batch& batch, capture::Event& event);
@@ -99,6 +104,7 @@ class Pipeline : public Input {
   void thread_ended(const capture::Event& event);
   ProcessEntry* owner(std::int32_t pid, TimeNs time);
   store::Accounting& accounting(ProcessEntry* entry);
+  bool is_on_cpu(std::uint16_t source) const { return source < on_cpu_.size() && on_cpu_[source] != 0; }
   void flush_samples();
   void tell_changes();
 
@@ -129,10 +135,17 @@ class Pipeline : public Input {
   PebsWatch pebs_watch_;
   capture::EventSorter sorter_;
   capture::OffCpuTracker off_cpu_;
+  capture::ThrottleGaps throttle_gaps_;
   MemoryAccess memory_;
-  store::Accounting nobodys_;  // of no process
+  std::vector<std::uint8_t> on_cpu_;  // by source: its samples stand for time on the CPU
+  store::Accounting nobodys_;         // of no process
   bool nobodys_changed_ = false;
   bool cpu_wide_ = false;  // rings hold samples of processes nobody asked for
+  struct CutWaits {
+    std::int32_t pid = 0;
+    TimeNs time = 0;
+  };
+  std::vector<CutWaits> cuts_;  // to be made when the watermark gets there
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;

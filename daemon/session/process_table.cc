@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "daemon/session/totals.h"
+#include "daemon/store/totals.h"
 
 namespace tailor::session {
 
@@ -62,7 +62,7 @@ void ProcessTable::trim(TimeNs watermark) {
   for (auto it = by_pid_.begin(); it != by_pid_.end();) {
     size_ -= std::erase_if(it->second, [&](const auto& entry) {
       const bool over = entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
-      if (over) add(forgotten_, entry->accounting);
+      if (over) store::add(forgotten_, entry->accounting);
       return over;
     });
     it = it->second.empty() ? by_pid_.erase(it) : std::next(it);

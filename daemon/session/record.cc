@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +15,6 @@
 #include <memory>
 #include <utility>
 
-#include "daemon/capture/event_selection.h"
-#include "daemon/capture/host_pmu.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/os/launched_command.h"
 #include "daemon/session/host_info.h"
@@ -75,7 +74,17 @@ class SignalsForTheCommand {
   UniqueFd fd_;
 };
 
-int wait_for(pid_t command, const UniqueFd& pidfd, SignalsForTheCommand& signals) {
+std::uint64_t nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+         static_cast<std::uint64_t>(time.tv_usec) * 1000;
+}
+
+struct Ended {
+  int exit_code = 0;
+  os::CpuTime used;  // with the children that were waited for
+};
+
+Ended wait_for(pid_t command, const UniqueFd& pidfd, SignalsForTheCommand& signals) {
   while (true) {
     std::array<pollfd, 2> waiting = {pollfd{pidfd.get(), POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
     if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) break;
@@ -83,26 +92,11 @@ int wait_for(pid_t command, const UniqueFd& pidfd, SignalsForTheCommand& signals
     if (waiting[0].revents != 0) break;
   }
   int status = 0;
-  while (::waitpid(command, &status, 0) < 0 && errno == EINTR) {
+  rusage usage{};
+  while (::wait4(command, &status, 0, &usage) < 0 && errno == EINTR) {
   }
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-Result<capture::CaptureOptions> capture_options(const os::Os& os, const RecordOptions& options) {
-  auto selection = capture::select_events(options.events, options.frequency, capture::probe_pmu(os));
-  if (!selection.ok()) return selection.error();
-  capture::CaptureOptions capture;
-  capture.events = std::move(selection->events);
-  capture.context_switches = selection->context_switches;
-  capture.reasons = std::move(selection->reasons);
-  capture.enable_on_exec = true;
-  capture.follow_children = true;
-  capture.callchain = options.callchain;
-  capture.all_registers = options.memory;
-  capture.sampled_by = options.sampled_by;
-  capture.stacks = options.stacks;
-  capture.aggregate = options.aggregate;
-  return capture;
+  return {WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status),
+          {nanoseconds(usage.ru_utime), nanoseconds(usage.ru_stime)}};
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -123,8 +117,10 @@ RecordOutcome outcome_of(int exit_code, LiveSession& session, const store::FileW
   LiveStatus status = session.status();
   outcome.total = status.total;
   outcome.pipeline = status.pipeline;
+  outcome.stacks = status.stacks;
   outcome.capture_row = status.capture_row;
   outcome.own_cpu_ns = status.own_cpu_ns;
+  outcome.recording = status.recording;
   outcome.samples_written = file.stats().samples;
   outcome.bytes_written = file.stats().bytes;
   return outcome;
@@ -133,18 +129,20 @@ RecordOutcome outcome_of(int exit_code, LiveSession& session, const store::FileW
 }  // namespace
 
 Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
-  auto capture = capture_options(os, options);
+  auto capture = capture_options(os, options.sampling);
   if (!capture.ok()) return capture.error();
+  capture->enable_on_exec = true;
+  capture->follow_children = true;
   auto directory = TemporaryDirectory::make();
   if (!directory.ok()) return directory.error();
   LiveOptions live;
   live.agent_socket = directory->path() + "/agent.sock";
   live.agent_socket_mode = 0600;
   live.capture = std::move(*capture);
-  live.pipeline.max_lag += options.aggregate;
+  live.pipeline.max_lag += options.sampling.aggregate;
   live.command = joined(options.command);
-  live.max_overhead = options.max_overhead;
-  live.seed = options.seed;
+  live.max_overhead = options.sampling.max_overhead;
+  live.seed = options.sampling.seed;
 
   auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});
   if (!command.ok()) return command.error();
@@ -174,12 +172,13 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   Status started = command->start();
   if (!started.ok()) return started.error();
 
-  const int exit_code = wait_for(command->pid(), *pidfd, signals);
+  const Ended ended = wait_for(command->pid(), *pidfd, signals);
   const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
+  (*session)->note_cpu_time(ended.used);
   (*session)->stop();
   Status finished = (*file)->finish();
   if (!finished.ok()) return finished.error();
-  RecordOutcome outcome = outcome_of(exit_code, **session, **file);
+  RecordOutcome outcome = outcome_of(ended.exit_code, **session, **file);
   outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
   if (journal != nullptr) {

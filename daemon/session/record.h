@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "daemon/capture/event_spec.h"
 #include "daemon/os/os.h"
 #include "daemon/session/pipeline.h"
+#include "daemon/session/sampling_options.h"
 #include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
@@ -15,17 +15,9 @@ namespace tailor::session {
 
 struct RecordOptions {
   std::vector<std::string> command;
-  std::string output = "profile.tailor";            // replaced if it exists
-  std::string journal;                              // every input is kept there too; empty: none
-  std::uint64_t frequency = 1000;                   // samples a second of CPU time
-  std::vector<std::string> events = {"cpu-clock"};  // presets and names: daemon/capture/event_selection.h
-  capture::SampledBy sampled_by = capture::SampledBy::kAuto;
-  capture::Stacks stacks = capture::Stacks::kAdaptive;
-  TimeNs aggregate = 0;     // see capture::CaptureOptions
-  bool callchain = false;   // for engines that give no tags
-  bool memory = false;      // registers too, for the operands of instructions
-  double max_overhead = 0;  // share of the command's CPU time, 0: no bound
-  std::uint64_t seed = 0;   // of the periods that max_overhead makes
+  std::string output = "profile.tailor";  // replaced if it exists
+  std::string journal;                    // every input is kept there too; empty: none
+  SamplingOptions sampling;
 };
 
 struct RecordOutcome {
@@ -33,7 +25,9 @@ struct RecordOutcome {
   store::Accounting total;  // of all processes
   PipelineStats pipeline;
   std::uint64_t own_cpu_ns = 0, wall_ns = 0;  // of the recorder, while it recorded
-  std::string capture_row;  // what could not be sampled, and why; empty: everything asked for
+  store::RecordingInfo recording;
+  std::uint64_t stacks = 0;  // samples that brought a piece of their stack
+  std::string capture_row;   // what could not be sampled, and why; empty: everything asked for
   std::uint64_t samples_written = 0;
   std::uint64_t bytes_written = 0;
   std::vector<Problem> problems;  // the first ones

@@ -28,17 +28,18 @@ Status RingSet::set_perf_clock(const clock::Conversion& line) {
 }
 
 void RingSet::close(capture::RingIndex ring) {
-  const auto known = decoders_.find(ring);
-  if (known == decoders_.end()) return;
-  undecoded_closed_ += undecoded(known->second.counts());
-  decoders_.erase(known);
+  decoders_.erase(ring);
 }
 
 const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
                                            capture::Intake& out) {
   const auto known = decoders_.find(chunk.ring);
   if (known == decoders_.end()) return nullptr;
+  const capture::DecodeCounts before = known->second.counts();
   known->second.decode(chunk.bytes, out);
+  const capture::DecodeCounts& after = known->second.counts();
+  undecoded_ += after.malformed + after.unknown_id - before.malformed - before.unknown_id;
+  cut_bytes_ += after.cut_bytes - before.cut_bytes;
   if (known->second.layout().clock == capture::RecordClock::kPerf) {
     for (capture::Arrival& arrival : out.order) {
       if (arrival.time == 0) continue;  // the record carries no time
@@ -47,12 +48,6 @@ const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, cons
     }
   }
   return &known->second.layout();
-}
-
-std::uint64_t RingSet::undecoded() const {
-  std::uint64_t total = undecoded_closed_;
-  for (const auto& [ring, decoder] : decoders_) total += undecoded(decoder.counts());
-  return total;
 }
 
 }  // namespace tailor::session

@@ -30,17 +30,15 @@ class RingSet {
                                     capture::Intake& out);
 
   bool empty() const { return decoders_.empty(); }
-  // Records of all rings, closed ones included, that could not be decoded.
-  std::uint64_t undecoded() const;
+  // Of all rings, closed ones included: records that could not be decoded, and bytes behind a record with an
+  // impossible size.
+  std::uint64_t undecoded() const { return undecoded_; }
+  std::uint64_t cut_bytes() const { return cut_bytes_; }
 
  private:
-  static std::uint64_t undecoded(const capture::DecodeCounts& counts) {
-    return counts.malformed + counts.unknown_id;
-  }
-
   std::map<capture::RingIndex, capture::RecordDecoder> decoders_;
   std::optional<clock::Conversion> perf_clock_;
-  std::uint64_t undecoded_closed_ = 0;
+  std::uint64_t undecoded_ = 0, cut_bytes_ = 0;
 };
 
 }  // namespace tailor::session

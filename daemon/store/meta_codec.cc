@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace tailor::store {
+namespace {
+
+// Linux's own bound (CONFIG_NR_CPUS on x86-64), and the ring of all of them.
+constexpr int kMostCpus = 8192 + 1;
+
+}  // namespace
 
 void set_process(v1::ProcessRef& out, ProcessId process) {
   out.set_pid(process.pid);
@@ -58,6 +64,8 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
   out.set_cpus(in.cpus);
   out.set_own_cpu_ns(in.own_cpu_ns);
   out.set_aggregated_ns(in.aggregated_ns);
+  out.set_cpu_used_ns(in.cpu_used_ns);
+  out.set_cpu_sampled_ns(in.cpu_sampled_ns);
   for (const capture::Source& source : in.sources) {
     v1::SampleSource& o = *out.add_sources();
     o.set_index(source.index);
@@ -69,9 +77,11 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
 }
 
 Result<RecordingInfo> decode(const v1::Recording& in) {
-  RecordingInfo out{in.host(),           in.kernel(),   in.cpu(),  in.daemon_version(), in.command(),
-                    in.wall_clock_ns(),  in.start(),    {},        in.capture_row(),    in.clock_source(),
-                    in.clock_error_ns(), in.steal_ns(), in.cpus(), in.own_cpu_ns(),     in.aggregated_ns()};
+  RecordingInfo out{
+      in.host(),           in.kernel(),        in.cpu(),  in.daemon_version(), in.command(),
+      in.wall_clock_ns(),  in.start(),         {},        in.capture_row(),    in.clock_source(),
+      in.clock_error_ns(), in.steal_ns(),      in.cpus(), in.own_cpu_ns(),     in.aggregated_ns(),
+      in.cpu_used_ns(),    in.cpu_sampled_ns()};
   for (const v1::SampleSource& source : in.sources()) {
     if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
     if (source.unit() > static_cast<std::uint32_t>(capture::Unit::kEvents)) {
@@ -175,24 +185,52 @@ void encode(const Accounting& in, v1::ProcessAccounting& out) {
   out.set_messages(in.messages);
   out.set_messages_rejected(in.messages_rejected);
   out.set_agent_dropped(in.agent_dropped);
+  for (const CpuLosses& cpu : in.cpus) {
+    v1::CpuLosses& to = *out.add_cpus();
+    to.set_cpu(cpu.cpu);
+    to.set_lost_ring(cpu.lost_ring);
+    to.set_lost_hardware(cpu.lost_hardware);
+    to.set_throttled(cpu.throttled);
+    to.set_gap_ns(cpu.gap_ns);
+  }
+  out.set_on_cpu_ns(in.on_cpu_ns);
+  out.set_forced(in.forced);
+  out.set_undecoded(in.undecoded);
+  out.set_cut_bytes(in.cut_bytes);
+  out.set_broken_rings(in.broken_rings);
+  out.set_records_filtered(in.records_filtered);
+  out.set_waits_abandoned(in.waits_abandoned);
 }
 
 Result<Accounting> decode(const v1::ProcessAccounting& in) {
-  return Accounting{get_process(in.process()),
-                    in.received(),
-                    in.attributed(),
-                    in.unattributed(),
-                    in.filtered(),
-                    in.late(),
-                    in.lost_ring(),
-                    in.lost_hardware(),
-                    in.throttled(),
-                    in.gap_ns(),
-                    in.log_records(),
-                    in.log_lost(),
-                    in.messages(),
-                    in.messages_rejected(),
-                    in.agent_dropped()};
+  if (in.cpus_size() > kMostCpus) return Error{"accounting: more CPUs than a host has"};
+  Accounting out;
+  out.process = get_process(in.process());
+  out.received = in.received();
+  out.attributed = in.attributed();
+  out.unattributed = in.unattributed();
+  out.filtered = in.filtered();
+  out.late = in.late();
+  out.lost_ring = in.lost_ring();
+  out.lost_hardware = in.lost_hardware();
+  out.throttled = in.throttled();
+  out.gap_ns = in.gap_ns();
+  out.log_records = in.log_records();
+  out.log_lost = in.log_lost();
+  out.messages = in.messages();
+  out.messages_rejected = in.messages_rejected();
+  out.agent_dropped = in.agent_dropped();
+  out.on_cpu_ns = in.on_cpu_ns();
+  out.forced = in.forced();
+  out.undecoded = in.undecoded();
+  out.cut_bytes = in.cut_bytes();
+  out.broken_rings = in.broken_rings();
+  out.records_filtered = in.records_filtered();
+  out.waits_abandoned = in.waits_abandoned();
+  for (const v1::CpuLosses& cpu : in.cpus()) {
+    out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};
+  }
+  return out;
 }
 
 }  // namespace tailor::store

@@ -63,7 +63,7 @@ void encode_attribution(std::span<const SampleRecord> samples, v1::AttributionCo
 
 bool decode_verdict(std::uint32_t verdict, attribute::Attribution& a) {
   const std::uint32_t how = verdict & 0xF, reason = (verdict >> 4) & 0xF, quality = (verdict >> 8) & 0xF;
-  if (how > static_cast<std::uint32_t>(attribute::How::kTagScanned)) return false;
+  if (how > static_cast<std::uint32_t>(attribute::How::kTagUnwound)) return false;
   if (reason > static_cast<std::uint32_t>(attribute::Reason::kNoRegisters)) return false;
   if (quality > static_cast<std::uint32_t>(attribute::Quality::kUnmapped) || verdict >> 13) return false;
   a.how = static_cast<attribute::How>(how);

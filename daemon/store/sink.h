@@ -1,6 +1,7 @@
 // What the pipeline hands to whoever keeps a profile: the store, a file, a test.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -91,14 +92,40 @@ struct MappingRecord {
   std::string path;               // as the process saw it, or the kernel's word in brackets ("[vdso]")
 };
 
-// Totals of one process (or of the ring, process = {}) since the recording began; they add up:
-// received = attributed + unattributed + filtered + late.
+// What the rings of one CPU lost.
+struct CpuLosses {
+  std::uint32_t cpu = 0;  // or capture::kEveryCpu
+  std::uint64_t lost_ring = 0, lost_hardware = 0, throttled = 0, gap_ns = 0;
+};
+
+// Totals of one process (or, process = {}, of what belongs to none) since the recording began; they add up:
+// received = attributed + unattributed + filtered + late; what was lost is the sum of what each CPU lost.
 struct Accounting {
   ProcessId process;
   std::uint64_t received = 0, attributed = 0, unattributed = 0, filtered = 0, late = 0;
-  std::uint64_t lost_ring = 0, lost_hardware = 0, throttled = 0, gap_ns = 0;
+  std::uint64_t lost_ring = 0, lost_hardware = 0;
+  // How often the kernel stopped an event that came too often, and for how long some event of a ring stood
+  // still.
+  std::uint64_t throttled = 0, gap_ns = 0;
   std::uint64_t log_records = 0, log_lost = 0;
   std::uint64_t messages = 0, messages_rejected = 0, agent_dropped = 0;
+  std::uint64_t on_cpu_ns = 0;       // CPU time that the received samples of timers stand for
+  std::vector<CpuLosses> cpus = {};  // by CPU; none where nothing was lost
+  std::uint64_t forced = 0;          // events that left the sorter early, for lack of room
+  std::uint64_t undecoded = 0;       // records
+  std::uint64_t cut_bytes = 0;       // of rings, behind a record with an impossible size
+  std::uint64_t broken_rings = 0;    // capture::Ring::broken()
+  std::uint64_t records_filtered =
+      0;                              // of other processes, removed from rings; the samples are in `filtered`
+  std::uint64_t waits_abandoned = 0;  // time off the CPU whose end nothing tells: no samples
+
+  // The place of a CPU's losses, made if new.
+  CpuLosses& of_cpu(std::uint32_t cpu) {
+    auto at = std::lower_bound(cpus.begin(), cpus.end(), cpu,
+                               [](const CpuLosses& each, std::uint32_t wanted) { return each.cpu < wanted; });
+    if (at == cpus.end() || at->cpu != cpu) at = cpus.insert(at, {cpu});
+    return *at;
+  }
 };
 
 // How the recording was made.
@@ -115,6 +142,9 @@ struct RecordingInfo {
   std::uint64_t own_cpu_ns = 0;  // CPU time of the recorder since `start`
   std::uint64_t aggregated_ns =
       0;  // samples were added up for so long, each sum has the time of its last; 0: none
+  // CPU time that the sampled processes used while they were sampled, as the kernel accounts it (without that
+  // in kernel mode if no sample is taken there), and what the samples of timers in it stand for; 0: not known
+  std::uint64_t cpu_used_ns = 0, cpu_sampled_ns = 0;
 };
 
 // Calls come from one thread, in the order of the watermark; a plan or code object comes before the first

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <ctime>
 #include <filesystem>
-#include <random>
 #include <utility>
 
 #include "daemon/query/executions.h"
@@ -42,30 +41,22 @@ store::StoreOptions store_options(const Options& options) {
   return store;
 }
 
-TimeNs aggregate_ns(const Options& options) {
-  return static_cast<TimeNs>(options.aggregate * 1e9);
-}
-
 // Sums come late by as much as they are added up.
 session::PipelineOptions pipeline_options(const Options& options) {
   session::PipelineOptions pipeline;
-  pipeline.max_lag += aggregate_ns(options);
+  pipeline.max_lag += options.sampling.aggregate;
   return pipeline;
 }
 
-session::LiveOptions live_options(const Options& options, session::Input* journal) {
+session::LiveOptions live_options(const Options& options, capture::CaptureOptions capture,
+                                  session::Input* journal) {
   session::LiveOptions live;
   live.agent_socket = options.agent_socket;
-  live.capture.events = {capture::cpu_clock(options.frequency)};
-  live.capture.callchain = options.callchain;
-  live.capture.all_registers = options.memory;
-  live.capture.sampled_by = options.sampled_by;
-  live.capture.stacks = options.stacks;
-  live.capture.aggregate = aggregate_ns(options);
+  live.capture = std::move(capture);
   live.pipeline = pipeline_options(options);
   live.sample_registered = true;
-  live.max_overhead = options.max_overhead;
-  live.seed = std::random_device{}();
+  live.max_overhead = options.sampling.max_overhead;
+  live.seed = options.sampling.seed;
   live.command = "tailord";
   live.journal = journal;
   return live;
@@ -103,6 +94,9 @@ void log_problem(const session::Problem& problem) {
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(os, options));
   daemon->started_ = os.now();
+  auto capture = session::capture_options(os, options.sampling);
+  if (!capture.ok()) return capture.error();
+  daemon->capture_ = std::move(*capture);
   for (const std::string& path : {options.agent_socket, options.control_socket, options.store}) {
     Status made = make_parent(path);
     if (!made.ok()) return made.error();
@@ -115,8 +109,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
     if (!journal.ok()) return journal.error();
     daemon->journal_ = std::move(*journal);
   }
-  auto session = session::LiveSession::start(os, live_options(options, daemon->journal_.get()),
-                                             *daemon->store_, log_problem);
+  auto session = session::LiveSession::start(
+      os, live_options(options, daemon->capture_, daemon->journal_.get()), *daemon->store_, log_problem);
   if (!session.ok()) return session.error();
   daemon->session_ = std::move(*session);
   auto control = control::ControlServer::listen(
@@ -221,13 +215,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   if (!process.ok()) return process.error();
   out.set_time(os_.now());
   out.set_store(options_.store);
-  capture::CaptureOptions capture;
-  capture.events = {capture::cpu_clock(options_.frequency)};
-  capture.callchain = options_.callchain;
-  capture.sampled_by = options_.sampled_by;
-  capture.stacks = options_.stacks;
-  capture.aggregate = aggregate_ns(options_);
-  auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture);
+  auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture_);
   if (!known.ok()) return known.error();
   store::set_process(*out.mutable_process(), *process);
   out.set_registered(known->registered);

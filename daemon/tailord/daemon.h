@@ -37,6 +37,7 @@ class Daemon {
 
   os::Os& os_;
   Options options_;
+  capture::CaptureOptions capture_;  // of every process
   TimeNs started_ = 0;
   std::unique_ptr<store::StoreWriter> store_;  // written on the session's control thread
   std::unique_ptr<journal::JournalWriter> journal_;

@@ -97,24 +97,40 @@ const CfiTable::Entry* CfiTable::find(std::uint64_t address) const {
   return address < entry.end ? &entry : nullptr;
 }
 
-bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack,
-                    bool& signal) const {
-  const std::uint64_t address = frame.value[kReturnAddress] - bias - (exact ? 0 : 1);
-  const Entry* entry = find(address);
-  if (entry == nullptr) return false;
-  const Common& common = common_[entry->common];
+std::optional<CfiRules> CfiTable::rules_of(const Entry& entry, std::uint64_t address) const {
+  const Common& common = common_[entry.common];
   const std::span<const std::byte> all(bytes_);
   CfiProgram program{common.code_alignment,
                      common.data_alignment,
                      common.pointer_encoding,
                      all.subspan(common.offset, common.size),
-                     all.subspan(entry->offset, entry->size),
+                     all.subspan(entry.offset, entry.size),
                      address_ + common.offset,
-                     address_ + entry->offset};
+                     address_ + entry.offset};
   CfiRules rules;
-  if (!program.run(entry->begin, address, rules)) return false;
-  if (!rules.apply(frame, stack)) return false;
-  signal = common.signal;
+  if (!program.run(entry.begin, address, rules)) return std::nullopt;
+  return rules;
+}
+
+std::optional<CfiRules> CfiTable::rules_at(std::uint64_t address) const {
+  const Entry* entry = find(address);
+  return entry == nullptr ? std::nullopt : rules_of(*entry, address);
+}
+
+std::vector<CfiTable::Range> CfiTable::ranges() const {
+  std::vector<Range> out;
+  for (const Entry& entry : entries_) out.push_back({entry.begin, entry.end});
+  return out;
+}
+
+bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack,
+                    bool& signal) const {
+  const std::uint64_t address = frame.value[kReturnAddress] - bias - (exact ? 0 : 1);
+  const Entry* entry = find(address);
+  if (entry == nullptr) return false;
+  const auto rules = rules_of(*entry, address);
+  if (!rules || !rules->apply(frame, stack)) return false;
+  signal = common_[entry->common].signal;
   return true;
 }
 

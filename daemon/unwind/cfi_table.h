@@ -6,10 +6,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "daemon/unwind/cfi_rules.h"
 #include "daemon/unwind/frame.h"
 
 namespace tailor::unwind {
@@ -25,6 +27,14 @@ class CfiTable {
   // makes no sense. `signal` becomes whether the caller was interrupted rather than called.
   bool step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack, bool& signal) const;
 
+  // The rules that hold at `address`, in the table's own addresses; NULL as step(). Valid while the table is.
+  std::optional<CfiRules> rules_at(std::uint64_t address) const;
+
+  struct Range {
+    std::uint64_t begin, end;
+  };
+  // What the entries cover, by begin.
+  std::vector<Range> ranges() const;
   std::size_t entries() const { return entries_.size(); }
   std::size_t refused() const { return refused_; }  // entries that were left out
 
@@ -46,6 +56,7 @@ class CfiTable {
   bool parse_common(std::size_t offset, std::span<const std::byte> body, Common& out) const;
   void parse_all();
   const Entry* find(std::uint64_t address) const;
+  std::optional<CfiRules> rules_of(const Entry& entry, std::uint64_t address) const;
 
   std::vector<std::byte> bytes_;
   std::uint64_t address_ = 0;

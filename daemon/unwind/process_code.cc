@@ -66,30 +66,29 @@ std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file,
   return table;
 }
 
-void ProcessCode::add_code(CodeId id, std::uint64_t begin, std::uint64_t end, std::string_view eh_frame,
-                           std::uint64_t address) {
-  if (begin >= end) return;
-  auto at = generated_.lower_bound(begin);
-  if (at != generated_.begin() && std::prev(at)->second.end > begin) --at;
-  while (at != generated_.end() && at->first < end) at = generated_.erase(at);
-  if (generated_.size() >= kMostGenerated)
-    std::erase_if(generated_, [](const auto& e) { return e.second.removed; });
-  if (generated_.size() >= kMostGenerated) return;
+void ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address) {
+  if (code.begin >= code.end) return;
+  auto at = registered_.lower_bound(code.begin);
+  if (at != registered_.begin() && std::prev(at)->second.range.end > code.begin) --at;
+  while (at != registered_.end() && at->first < code.end) at = registered_.erase(at);
+  if (registered_.size() >= kMostRegistered)
+    std::erase_if(registered_, [](const auto& e) { return e.second.removed; });
+  if (registered_.size() >= kMostRegistered) return;
   const auto bytes = std::as_bytes(std::span(eh_frame.data(), eh_frame.size()));
-  generated_.emplace(begin, Generated{id, begin, end, CfiTable::parse(bytes, address)});
+  registered_.emplace(code.begin, Registered{code, CfiTable::parse(bytes, address)});
 }
 
 void ProcessCode::remove_code(CodeId id) {
-  for (auto& [begin, code] : generated_) {
-    if (code.id == id) code.removed = true;
+  for (auto& [begin, code] : registered_) {
+    if (code.range.id == id) code.removed = true;
   }
 }
 
-const ProcessCode::Generated* ProcessCode::generated_at(std::uint64_t address) const {
-  auto after = generated_.upper_bound(address);
-  if (after == generated_.begin()) return nullptr;
-  const Generated& code = std::prev(after)->second;
-  return address < code.end ? &code : nullptr;
+const ProcessCode::Registered* ProcessCode::registered_at(std::uint64_t address) const {
+  auto after = registered_.upper_bound(address);
+  if (after == registered_.begin()) return nullptr;
+  const Registered& code = std::prev(after)->second;
+  return address < code.range.end ? &code : nullptr;
 }
 
 Mapping* ProcessCode::mapping_at(std::uint64_t address) {
@@ -111,7 +110,8 @@ void ProcessCode::read_maps(TimeNs now) {
 
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
   const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
-  if (const Generated* code = generated_at(address)) return code->table.step(frame, 0, exact, stack, signal);
+  if (const Registered* code = registered_at(address))
+    return code->table.step(frame, 0, exact, stack, signal);
   Mapping* mapping = mapping_at(address);
   if (mapping == nullptr) {
     read_maps(now);

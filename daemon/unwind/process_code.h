@@ -37,38 +37,47 @@ class FileTables {
   std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
 };
 
+// What an agent says of a piece of code.
+struct RegisteredCode {
+  CodeId id = 0;
+  std::uint64_t begin = 0, end = 0;
+  bool of_plan = true;  // else shared code: it works for whoever calls it
+};
+
 class ProcessCode {
  public:
   ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
       : folder_(proc / std::to_string(pid)), files_(files) {}
 
-  // Generated code. `eh_frame` may be empty. Replaces what lay there before.
-  void add_code(CodeId id, std::uint64_t begin, std::uint64_t end, std::string_view eh_frame,
-                std::uint64_t address);
+  // Registered code. `eh_frame` may be empty. Replaces what lay there before.
+  void add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
   // It stays for samples that are on their way, until other code takes its place or there is too much of it.
   void remove_code(CodeId id);
-  bool is_generated(std::uint64_t address) const { return generated_at(address) != nullptr; }
+  // Whether code of a plan lies there: it tells by itself whose the sample is.
+  bool is_generated(std::uint64_t address) const {
+    const Registered* code = registered_at(address);
+    return code != nullptr && code->range.of_plan;
+  }
 
   // Looks at /proc again at the next unknown address, but not before `interval` has passed.
   bool step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now);
 
  private:
-  struct Generated {
-    CodeId id;
-    std::uint64_t begin, end;
+  struct Registered {
+    RegisteredCode range;
     CfiTable table;
     bool removed = false;
   };
-  const Generated* generated_at(std::uint64_t address) const;
+  const Registered* registered_at(std::uint64_t address) const;
   Mapping* mapping_at(std::uint64_t address);
   void find_table(Mapping& mapping);
   void read_maps(TimeNs now);
 
-  static constexpr std::size_t kMostGenerated = 65536;
+  static constexpr std::size_t kMostRegistered = 65536;
   std::filesystem::path folder_;
   FileTables& files_;
-  std::map<std::uint64_t, Generated> generated_;  // by begin
-  std::vector<Mapping> mappings_;                 // by begin
+  std::map<std::uint64_t, Registered> registered_;  // by begin
+  std::vector<Mapping> mappings_;                   // by begin
   TimeNs next_look_ = kTimeMin;
 };
 

@@ -23,7 +23,7 @@ constexpr std::size_t kHeader = sizeof(perf_event_header);
 constexpr std::size_t kMostFrames = 64;
 constexpr std::size_t kMostProcesses = 4096;
 constexpr TimeNs kKeepAfterwards = 10'000'000'000;
-constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62, kScannedId = std::uint64_t{1} << 63;
+constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62;
 
 // The fields a record with a stack may have: those we can write again.
 constexpr std::uint64_t kFields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
@@ -121,9 +121,10 @@ void StackEnricher::message(const registration::PeerMessage& event) {
   if (event.message.has_code_load()) {
     const v1::CodeObject& code = event.message.code_load();
     const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
-    if (code.plan_id() == 0 || code.base() + size < code.base()) return;
+    if (code.base() + size < code.base()) return;
     process(event.process.pid)
-        .code->add_code(code.id(), code.base(), code.base() + size, code.eh_frame(), code.eh_frame_address());
+        .code->add_code({code.id(), code.base(), code.base() + size, code.plan_id() != 0}, code.eh_frame(),
+                        code.eh_frame_address());
   }
   if (event.message.has_code_unload())
     process(event.process.pid).code->remove_code(event.message.code_unload().code_id());
@@ -147,11 +148,8 @@ RingLayout StackEnricher::layout(const RingLayout& layout) {
     const auto unwound = static_cast<std::uint16_t>(out.formats.size());
     out.formats[i] = without_stack(layout.formats[i], TagFrom::kRegister, kept_);
     out.formats.push_back(without_stack(layout.formats[i], TagFrom::kUnwound, kept_));
-    out.formats.push_back(without_stack(layout.formats[i], TagFrom::kScanned, kept_));
     for (const capture::EventIdEntry& id : layout.ids) {
-      if (id.format != i) continue;
-      out.ids.push_back({id.id | kUnwoundId, unwound});
-      out.ids.push_back({id.id | kScannedId, static_cast<std::uint16_t>(unwound + 1)});
+      if (id.format == i) out.ids.push_back({id.id | kUnwoundId, unwound});
     }
   }
   return out;
@@ -211,11 +209,9 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
     walked =
         walk(frame, {frame.value[kSp], sample.stack.first(size)}, tags, *owner.code, kMostFrames, os_.now());
     counts_.unwound += walked.from == TagFrom::kUnwound;
-    counts_.scanned += walked.from == TagFrom::kScanned;
   }
   Words words(out);
-  words.put(id | (walked.from == TagFrom::kUnwound ? kUnwoundId : 0) |
-            (walked.from == TagFrom::kScanned ? kScannedId : 0));
+  words.put(id | (walked.from == TagFrom::kUnwound ? kUnwoundId : 0));
   if (format.sample_type & PERF_SAMPLE_IP) words.put(sample.ip);
   if (format.sample_type & PERF_SAMPLE_TID) {
     words.put(static_cast<std::uint32_t>(sample.pid), static_cast<std::uint32_t>(sample.tid));

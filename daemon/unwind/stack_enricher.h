@@ -19,7 +19,6 @@ namespace tailor::unwind {
 struct EnricherCounts {
   std::uint64_t stacks = 0;     // samples that brought one
   std::uint64_t unwound = 0;    // tags recovered by call frame information
-  std::uint64_t scanned = 0;    // tags found by scanning
   std::uint64_t malformed = 0;  // records that went on as they are: the decoder counts them
 };
 

@@ -29,15 +29,6 @@ bool step_by_frame_pointer(Frame& frame, const StackView& stack) {
 
 }  // namespace
 
-std::uint64_t scan_for_tag(const StackView& stack, const TagWord& tags) {
-  for (std::size_t at = 0; at < kScanBytes; at += sizeof(std::uint64_t)) {
-    const auto word = stack.read(stack.address + at);
-    if (!word) break;
-    if (tags.fits(*word)) return *word;
-  }
-  return 0;
-}
-
 Walked walk(const Frame& innermost, const StackView& stack, const TagWord& tags, ProcessCode& code,
             std::size_t most, TimeNs now) {
   Walked walked;
@@ -56,10 +47,6 @@ Walked walk(const Frame& innermost, const StackView& stack, const TagWord& tags,
     walked.tag = tag_in(frame, tags);
     if (walked.tag != 0) walked.from = capture::TagFrom::kUnwound;
     generated |= code.is_generated(frame.value[kReturnAddress] - 1);
-  }
-  if (!generated && walked.tag == 0) {
-    walked.tag = scan_for_tag(stack, tags);
-    if (walked.tag != 0) walked.from = capture::TagFrom::kScanned;
   }
   return walked;
 }

@@ -19,13 +19,9 @@ struct Walked {
 // Walks at most `most` frames by call frame information; where there is none, by frame pointer; and no
 // farther than it takes to know whose the sample is. Where the instruction pointer is in generated code or
 // the register's value fits, that is not one step. Else the tag is recovered from the first caller in whose
-// frame the register holds one; and if there is none and no generated code is among the callers, by the first
-// tag in the `kScanBytes` of stack next to the stack pointer.
-inline constexpr std::size_t kScanBytes = 512;
+// frame the register holds one. A word elsewhere on the stack that fits is no tag: a variable, or what a call
+// that is over has left behind.
 Walked walk(const Frame& innermost, const StackView& stack, const capture::TagWord& tags, ProcessCode& code,
             std::size_t most, TimeNs now);
-
-// The first word near the stack pointer that fits, 0 if there is none.
-std::uint64_t scan_for_tag(const StackView& stack, const capture::TagWord& tags);
 
 }  // namespace tailor::unwind

@@ -1,7 +1,9 @@
 """Where perf is denied, the blocker and the remedy are named, and the command still has its exit code."""
+import shutil
 import subprocess
+import tempfile
 
-from tailor_env import BIN, BUILD, check
+from tailor_env import BIN, BUILD, check, sampling_denied, skip
 
 blocked = subprocess.run([str(BUILD / "targets/no_perf"), str(BIN / "tailor"), "record", "-o", "/dev/null", "--", "true"],
                          capture_output=True, text=True)
@@ -11,3 +13,30 @@ check("perf_event_open" in text or "perf_event" in text, "the error names what w
 check("seccomp" in text or "cap_perfmon" in text or "perf_event_paranoid" in text, "and what to change")
 nobody = subprocess.run([str(BIN / "tailor"), "report", "/nonexistent.tailor"], capture_output=True, text=True)
 check(nobody.returncode != 0 and "/nonexistent.tailor" in nobody.stderr, "a missing file is named")
+
+# Where the kernel refuses BPF, perf takes the samples and the recording says so; who asks for BPF alone is told why not.
+if reason := sampling_denied():
+    skip(reason)
+CAPSH = shutil.which("capsh", path="/usr/sbin:/sbin:/usr/bin:/bin")
+if CAPSH is None:
+    skip("capsh is missing (package libcap2-bin): not tried without CAP_BPF")
+
+
+def without_bpf(*options):
+    with tempfile.NamedTemporaryFile(suffix=".tailor") as profile:
+        command = [str(BIN / "tailor"), "record", *options, "-o", profile.name, "--", "sh", "-c",
+                   "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]
+        return subprocess.run([CAPSH, "--drop=cap_bpf,cap_perfmon,cap_sys_admin", "--shell=/usr/bin/env", "--", *command],
+                              capture_output=True, text=True)
+
+
+fallen_back = without_bpf()
+if fallen_back.returncode != 0 and "BPF" not in fallen_back.stderr:
+    skip(f"perf is denied too without these capabilities: {fallen_back.stderr.strip()}")
+check(fallen_back.returncode == 0, "without CAP_BPF the command is recorded all the same"
+      + (f": {fallen_back.stderr[-500:]}" if fallen_back.returncode else ""))
+said = " ".join(fallen_back.stderr.split())
+check("sampled by perf, though BPF would see more" in said, "by perf, and the recording says why")
+check("cpu-clock by perf" in said and "cpu-clock by BPF" not in said, "and names the row it took")
+refused = without_bpf("--source", "bpf")
+check(refused.returncode == 1 and "bpf" in refused.stderr.lower(), f"--source bpf fails ({refused.returncode}): {refused.stderr.strip()}")

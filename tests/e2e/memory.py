@@ -14,6 +14,10 @@ with tempfile.TemporaryDirectory() as folder:
         "2", "--quiet", "--query", "tpch-18", "--repeat", "40")
     report = json.loads(run(BIN / "tailor", "report", "--memory", "--json", profile))
     text = run(BIN / "tailor", "report", "--memory", profile)
+    # The kernel says where a page fault was.
+    run(BIN / "tailor", "record", "-e", "faults", "-o", profile, "--", BIN / "weft", "--sf", "0.2", "--threads", "2", "--quiet",
+        "--query", "tpch-18", "--repeat", "10")
+    faults = json.loads(run(BIN / "tailor", "report", "--memory", "--json", profile))
 addresses = report["addresses"]
 print(text)
 check(report["generated_samples"] > 300, f"{report['generated_samples']:.0f} samples in generated code are enough to judge")
@@ -23,3 +27,9 @@ check(addresses["in_regions"] >= 0.5 * addresses["decoded"],
       f"{addresses['in_regions'] / addresses['decoded']:.1%} of the operands lie in registered regions (at least half)")
 owners = {row["operator_name"] for row in report["rows"] if row["region"]}
 check(len(owners) >= 2, f"regions are touched by several operators: {', '.join(sorted(owners))}")
+check(faults["samples"] > 1000 and faults["addresses"]["recorded"] == faults["samples"],
+      f"each of {faults['samples']} page faults has an address")
+groups = [row for row in faults["rows"] if row["operator_name"].startswith("Group by")]
+inside = sum(row["samples"] for row in groups if row["region_name"].startswith("group"))
+check(inside > 0.5 * sum(row["samples"] for row in groups) > 100,
+      f"{inside:.0f} of the {sum(row['samples'] for row in groups):.0f} faults of the group-by lie in its registered regions")

@@ -17,6 +17,9 @@ def check(ok, text):
 recording = report["recording"]
 check(recording["clock_source"] == "module", f"the profile's clock is {recording['clock_source']}")
 check(recording["clock_error_ns"] <= 100, f"with a bound of {recording['clock_error_ns']} ns")
+# Unless told otherwise the daemon takes BPF, or says why not.
+check("cpu-clock by BPF" in recording["capture"] or "though BPF would see more" in recording["capture"],
+      f"sampled as the recording says: {recording['capture']}")
 plans = report["plans"]
 check(len(plans) == 1, f"{len(plans)} plans are in the report")
 shares = {row["name"]: row["share"] for row in plans[0]["operators"]}

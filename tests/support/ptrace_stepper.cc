@@ -49,6 +49,7 @@ class Follower {
     const std::uint64_t first = Registers().rip;
     TracedRun run;
     const bool call = entries_.contains(first) && !seen_.contains(first);
+    run.from_entry = call;
     std::size_t since_new = 0;
     while (true) {
       const user_regs_struct now = Registers();

@@ -18,7 +18,8 @@ struct TracedStep {
 // Instructions that ran one after the other. Code outside the range that they call runs in between, unseen.
 struct TracedRun {
   std::vector<TracedStep> steps;
-  bool whole_call = false;  // from the entry of a function to its return
+  bool from_entry = false;  // began at the entry of a function
+  bool whole_call = false;  // from there to its return
 };
 
 struct TracedInstruction {

@@ -75,4 +75,43 @@ void append(std::vector<std::byte>& to, std::span<const std::byte> bytes) {
   to.insert(to.end(), bytes.begin(), bytes.end());
 }
 
+std::vector<std::vector<std::byte>> every_sideband_record(const capture::EventFormat& format,
+                                                          const SampleFields& id, std::uint64_t time) {
+  std::vector<std::vector<std::byte>> records;
+  auto add = [&](const RecordBytes& record) { records.push_back(with_sample_id(record, format, id)); };
+  add(RecordBytes(PERF_RECORD_MMAP, 0).u32(1).u32(2).u64(0x1000).u64(0x2000).u64(0x3000).text("/lib/a.so"));
+  add(RecordBytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID)
+          .u32(1)
+          .u32(2)
+          .u64(0x1000)
+          .u64(0x2000)
+          .u64(0x3000)
+          .u8(20)
+          .u8(0)
+          .u16(0)
+          .raw("abcdefghijklmnopqrst")
+          .u32(5)
+          .u32(2)
+          .text("/lib/b.so"));
+  add(RecordBytes(PERF_RECORD_LOST, 0).u64(11).u64(42));
+  add(RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC).u32(1).u32(2).text("engine"));
+  add(RecordBytes(PERF_RECORD_EXIT, 0).u32(1).u32(3).u32(2).u32(4).u64(time));
+  add(RecordBytes(PERF_RECORD_FORK, 0).u32(1).u32(3).u32(2).u32(4).u64(time + 1));
+  add(RecordBytes(PERF_RECORD_THROTTLE, 0).u64(time + 2).u64(11).u64(12));
+  add(RecordBytes(PERF_RECORD_UNTHROTTLE, 0).u64(time + 3).u64(11).u64(12));
+  add(RecordBytes(PERF_RECORD_READ, 0).u32(1).u32(2).u64(77));
+  add(RecordBytes(PERF_RECORD_AUX, 0).u64(1).u64(2).u64(3));
+  add(RecordBytes(PERF_RECORD_ITRACE_START, 0).u32(1).u32(2));
+  add(RecordBytes(PERF_RECORD_LOST_SAMPLES, 0).u64(9));
+  add(RecordBytes(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT));
+  add(RecordBytes(PERF_RECORD_SWITCH_CPU_WIDE, 0).u32(8).u32(9));
+  add(RecordBytes(PERF_RECORD_NAMESPACES, 0).u32(1).u32(2).u64(2).u64(10).u64(11).u64(12).u64(13));
+  add(RecordBytes(PERF_RECORD_KSYMBOL, 0).u64(0x9000).u32(64).u16(1).u16(1).text("bpf_prog"));
+  add(RecordBytes(PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(5).raw("tagtagta"));
+  add(RecordBytes(PERF_RECORD_CGROUP, 0).u64(77).text("/system.slice"));
+  add(RecordBytes(PERF_RECORD_TEXT_POKE, 0).u64(0x9100).u16(4).u16(4).raw("old_new_").u32(0));
+  add(RecordBytes(PERF_RECORD_AUX_OUTPUT_HW_ID, 0).u64(0x123));
+  return records;
+}
+
 }  // namespace tailor::test

@@ -87,4 +87,9 @@ std::vector<std::byte> with_sample_id(RecordBytes record, const capture::EventFo
 
 void append(std::vector<std::byte>& to, std::span<const std::byte> bytes);
 
+// A record of every type but samples, each with its identity in the trailer. `time` (and a little later): of
+// those that carry a time of their own.
+std::vector<std::vector<std::byte>> every_sideband_record(const capture::EventFormat& format,
+                                                          const SampleFields& id, std::uint64_t time);
+
 }  // namespace tailor::test

@@ -1,8 +1,10 @@
 // An engine that waits, for tests that need the truth about time off the CPU. Each kind of wait happens COUNT
 // times in code that is not generated, under a tag: of task 1 (operator 1) futexes and page faults, of task 3
-// (operator 2) sleeps, pipes and the queue for a CPU. Prints "name nanoseconds" for each, by its own clock.
+// (operator 2) sleeps, pipes, storage and the queue for a CPU. Prints "name nanoseconds" for each, by its own
+// clock, or "name -1" where the host does not permit or has no such wait. FILE is written and left behind.
+// With "slot" the tags are in the thread's memory slot, else in r15.
 //
-//   known_waits COUNT MICROSECONDS
+//   known_waits COUNT MICROSECONDS FILE [slot]
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <linux/userfaultfd.h>
@@ -11,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <tailor/agent.h>
+#include <tailor/tag_scope.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,7 +21,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include "tests/support/known_engine.h"
 
@@ -36,8 +41,18 @@ timespec span_of(long microseconds) {
   return {microseconds / 1'000'000, microseconds % 1'000'000 * 1000};
 }
 
+bool tags_in_memory = false;
+
+// Calls work(tag for r15) under the tag, wherever it is kept.
+template <typename Work>
+auto under(std::uint64_t tag, Work work) {
+  if (!tags_in_memory) return work(tag);
+  tailor::TagScope scope(TAILOR_TAGS_MEMORY_SLOT, tag);
+  return work(std::uint64_t{0});
+}
+
 // A system call with the tag in r15.
-long call_under_tag(std::uint64_t tag, long number, long a, long b = 0, long c = 0, long d = 0) {
+long call_with_r15(std::uint64_t tag, long number, long a, long b, long c, long d) {
   long result;
   asm volatile(
       "mov %[tag], %%r15\n\t"
@@ -50,17 +65,25 @@ long call_under_tag(std::uint64_t tag, long number, long a, long b = 0, long c =
   return result;
 }
 
+long call_under_tag(std::uint64_t tag, long number, long a, long b = 0, long c = 0, long d = 0) {
+  return under(tag, [&](std::uint64_t r15) { return call_with_r15(r15, number, a, b, c, d); });
+}
+
 void touch_under_tag(std::uint64_t tag, void* page) {
-  asm volatile(
-      "mov %[tag], %%r15\n\tmovb $1, (%[page])\n\txor %%r15d, %%r15d" ::[tag] "r"(tag), [page] "r"(page)
-      : "r15", "memory", "cc");
+  under(tag, [&](std::uint64_t r15) {
+    asm volatile(
+        "mov %[tag], %%r15\n\tmovb $1, (%[page])\n\txor %%r15d, %%r15d" ::[tag] "r"(r15), [page] "r"(page)
+        : "r15", "memory", "cc");
+  });
 }
 
 void spin_under_tag(std::uint64_t tag, std::uint64_t rounds) {
-  asm volatile("mov %[tag], %%r15\n1:\tdec %[rounds]\n\tjnz 1b\n\txor %%r15d, %%r15d"
-               : [rounds] "+r"(rounds)
-               : [tag] "r"(tag)
-               : "r15", "cc");
+  under(tag, [&](std::uint64_t r15) {
+    asm volatile("mov %[tag], %%r15\n1:\tdec %[rounds]\n\tjnz 1b\n\txor %%r15d, %%r15d"
+                 : [rounds] "+r"(rounds)
+                 : [tag] "r"(r15)
+                 : "r15", "cc");
+  });
 }
 
 // Waits on a word that nobody changes, until its timeout.
@@ -124,6 +147,25 @@ bool page_faults(std::uint64_t tag, int count, long microseconds) {
   return true;
 }
 
+// Pages are written and waited for; returns how long the thread did not run. -1 where the file system has
+// nothing to wait for (in memory).
+std::int64_t file_syncs(std::uint64_t tag, int count, const char* path) {
+  constexpr std::int64_t kLeastOfAWait = 20'000;
+  const int fd = ::open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) return -1;
+  const std::vector<char> page(kPage, 'x');
+  std::int64_t waited = 0;
+  for (int i = 0; i < count; ++i) {
+    if (::pwrite(fd, page.data(), kPage, static_cast<off_t>(kPage) * i) != static_cast<ssize_t>(kPage))
+      return -1;
+    const std::int64_t wall = now(), cpu = now(CLOCK_THREAD_CPUTIME_ID);
+    call_under_tag(tag, SYS_fsync, fd);
+    waited += now() - wall - (now(CLOCK_THREAD_CPUTIME_ID) - cpu);
+  }
+  ::close(fd);
+  return waited < count * kLeastOfAWait ? -1 : waited;
+}
+
 // Two threads on one CPU; returns how long this one was ready but did not run.
 std::int64_t queue(std::uint64_t tag, std::int64_t nanoseconds) {
   cpu_set_t before, one;
@@ -163,16 +205,19 @@ void timed(const char* name, Waits waits) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) return 2;
+  if (argc < 4) return 2;
+  tags_in_memory = argc > 4 && std::string_view(argv[4]) == "slot";
   const int count = std::atoi(argv[1]);
   const long microseconds = std::atol(argv[2]);
-  const tailor_plan_ids plan = tailor::test::start_known_engine("known_waits");
+  const tailor_plan_ids plan = tailor::test::start_known_engine(
+      "known_waits", tags_in_memory ? TAILOR_TAGS_MEMORY_SLOT : TAILOR_TAGS_R15);
   const std::uint64_t first = tailor_tag(&plan, 1, 1), second = tailor_tag(&plan, 2, 3);
   timed("lock", [&] { futex_waits(first, count, microseconds); });
   timed("sleep", [&] { sleeps(second, count, microseconds); });
   timed("peer", [&] { pipe_reads(second, count, microseconds); });
   const std::int64_t before = now();
-  if (page_faults(first, count, microseconds)) print("page_fault", now() - before);
+  print("page_fault", page_faults(first, count, microseconds) ? now() - before : -1);
+  print("io", file_syncs(second, count, argv[3]));
   print("run_queue", queue(second, 100'000'000));
   std::fflush(stdout);
   tailor_agent_stop(2000);

@@ -36,11 +36,18 @@ void print_json(const std::vector<EventOffer>& offers) {
   fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
+void print_counters(const capture::HostPmu& pmu) {
+  if (pmu.table.empty()) return;
+  fmt::print("\nCounters by libpfm4's names of this CPU ({}), as in EVENT:UMASK:precise=2@PERIOD{}\n",
+             pmu.table, pmu.counters ? "" : "; this host has none to use");
+}
+
 int run(bool json, bool ascii) {
   const auto offers = capture::probe_events(os::real(), capture::probe_pmu(os::real()));
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || ascii;
   json ? print_json(offers) : print_text(offers, terminal);
+  if (!json) print_counters(capture::probe_pmu(os::real()));
   const bool any = std::ranges::any_of(offers, &EventOffer::available);
   return any ? kOk : kNothing;
 }

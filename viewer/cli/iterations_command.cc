@@ -2,6 +2,7 @@
 
 #include "daemon/query/iterations.h"
 #include "daemon/query/report_json.h"
+#include "viewer/cli/accounting_text.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
@@ -13,10 +14,11 @@ std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Te
   const auto& [process, handle] = loop.execution;
   const store::ExecutionRecord* record = chosen.profile.execution(process, handle);
   const std::string id = record == nullptr ? "?" : query::hex(record->id).substr(0, 12);
-  return terminal.bold(
-             fmt::format("{}, execution {}: {} iterations, {}", escape_line(loop.name, terminal.ascii), id,
-                         grouped(loop.iterations.size()),
-                         loop.marked ? "as the engine marked them" : "found in the times of the samples")) +
+  return terminal.bold(fmt::format(
+             "{}, execution {}: {} iterations, {}; nine of ten as long as those around to {:.0f} %",
+             escape_line(loop.name, terminal.ascii), id, grouped(loop.iterations.size()),
+             loop.marked ? "as the engine marked them" : "found in the times of the samples",
+             100 * loop.spread())) +
          "\n";
 }
 
@@ -54,6 +56,7 @@ int run(const Choice& choice) {
   std::string out;
   for (const query::Loop& loop : chosen->loops)
     out += (out.empty() ? "" : "\n") + render_loop(*chosen, loop, terminal);
+  out += "\n" + wrap(accounting_text(query::account_of(chosen->profile)), terminal.width, 2) + "\n";
   fmt::print("{}", out);
   return kOk;
 }

@@ -1,13 +1,14 @@
 #include <fmt/format.h>
 
-#include <random>
-
 #include "daemon/journal/replay.h"
 #include "daemon/os/os.h"
-#include "daemon/session/overhead_control.h"
+#include "daemon/query/coverage.h"
 #include "daemon/session/record.h"
+#include "daemon/session/sampling_flags.h"
+#include "viewer/cli/accounting_text.h"
 #include "viewer/cli/attach.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -15,6 +16,7 @@ namespace {
 
 struct Options {
   session::RecordOptions record;
+  std::vector<const CLI::Option*> of_commands;  // not of processes, which the daemon samples in its own way
   std::int32_t pid = 0;
   double seconds = 0;
 };
@@ -33,10 +35,14 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
       "{} samples, {} of them attributed, {} lost; {} bytes in {}", grouped(outcome.samples_written),
       percent(known > 0 ? static_cast<double>(total.attributed) / known : 0),
       grouped(total.lost_ring + total.lost_hardware), grouped(outcome.bytes_written), options.output));
-  if (options.max_overhead > 0 && outcome.wall_ns > 0) {
+  if (total.lost_ring + total.lost_hardware + total.late + total.throttled > 0)
+    say(accounting_text({total, 0}));
+  if (options.sampling.max_overhead > 0 && outcome.wall_ns > 0) {
     say(fmt::format("the recorder itself used {} of a core",
                     percent(static_cast<double>(outcome.own_cpu_ns) / static_cast<double>(outcome.wall_ns))));
   }
+  const auto coverage = query::coverage_of(outcome.recording);
+  if (coverage && coverage->falls_short) say(coverage_warning(*coverage));
   if (outcome.samples_written > 0) say(fmt::format("next: tailor report {}", options.output));
 }
 
@@ -53,6 +59,14 @@ int run(const Options& options) {
     return complain("record what? Give a command after --, or a process with -p", kUsage);
   }
   if (command) return run_command(options);
+  for (const CLI::Option* option : options.of_commands) {
+    if (option->count() == 0) continue;
+    return complain(
+        fmt::format("{} is not for -p: the daemon samples processes, as tailord was told to by its "
+                    "own options",
+                    option->get_name()),
+        kUsage);
+  }
   return record_process({options.pid, options.record.output, options.seconds});
 }
 
@@ -64,58 +78,12 @@ void add_record(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   command.add_option("-o,--output", options->record.output, "The profile; replaced if it exists")
       ->capture_default_str();
-  command.add_option("-F,--frequency", options->record.frequency, "Samples a second of CPU time")
-      ->check(CLI::Range(1, 50'000))
-      ->capture_default_str();
+  options->of_commands = session::add_sampling_flags(command, options->record.sampling);
+  options->of_commands.push_back(command.add_option("--journal", options->record.journal,
+                                                    "Keep every input in this file, for `tailor replay`"));
   command
-      .add_option("-e,--event", options->record.events,
-                  "Presets and events, `tailor events` lists them; NAME@PERIOD sets a period")
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->capture_default_str();
-  command
-      .add_option("--source", options->record.sampled_by,
-                  "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)")
-      ->transform(CLI::CheckedTransformer(capture::kSampledByNames, CLI::ignore_case));
-  command
-      .add_option(
-          "--stacks", options->record.stacks,
-          "Which samples bring a piece of stack, to find tags a library put aside: adaptive "
-          "(default; unknown code without a tag; without BPF every one of a timer up to 5 kHz), none or "
-          "always")
-      ->transform(CLI::CheckedTransformer(capture::kStacksNames, CLI::ignore_case));
-  auto* aggregate =
-      command
-          .add_option_function<double>(
-              "--aggregate",
-              [options](double seconds) { options->record.aggregate = static_cast<TimeNs>(seconds * 1e9); },
-              "Add samples up in the kernel for so many seconds, by thread, instruction and tag: less data "
-              "and work, but times and executions are known to that only (needs BPF, else one record each)")
-          ->check(CLI::Range(0.1, 60.0));
-  auto* overhead = command
-                       .add_option_function<std::string>(
-                           "--max-overhead",
-                           [options](const std::string& text) {
-                             options->record.max_overhead = *session::parse_percentage(text);
-                             options->record.seed = std::random_device{}();
-                           },
-                           "Sample less often if samples cost the command more of its CPU time: 1%")
-                       ->check([](const std::string& text) {
-                         auto share = session::parse_percentage(text);
-                         return share.ok() ? std::string() : share.error().message;
-                       });
-  overhead->excludes(aggregate);
-  command
-      .add_flag("--callchain", options->record.callchain,
-                "Call stacks too, for engines without tags (costs more)")
-      ->excludes(aggregate);
-  command
-      .add_flag("--memory", options->record.memory,
-                "Registers too, from which the data addresses of instructions are computed")
-      ->excludes(aggregate);
-  command.add_option("--journal", options->record.journal,
-                     "Keep every input in this file, for `tailor replay`");
-  command.add_option("-p,--pid", options->pid, "A running process, through the daemon")
+      .add_option("-p,--pid", options->pid,
+                  "A running process, through the daemon, which samples as tailord was told to")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--seconds", options->seconds, "With -p: for how long (default: until it ends, or Ctrl-C)")

@@ -4,6 +4,7 @@
 
 #include "daemon/query/memory_report.h"
 #include "daemon/query/words.h"
+#include "viewer/cli/accounting_text.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
@@ -54,7 +55,8 @@ std::string quality(const query::MemoryReport& report) {
 
 }  // namespace
 
-std::string render(const query::Profile&, const query::MemoryReport& report, const Terminal& terminal) {
+std::string render(const query::Profile& profile, const query::MemoryReport& report,
+                   const Terminal& terminal) {
   const bool latencies = std::ranges::any_of(report.rows, [](const auto& row) { return row.latency > 0; });
   std::size_t width = 8;
   for (const query::MemoryRow& row : report.rows) {
@@ -74,7 +76,10 @@ std::string render(const query::Profile&, const query::MemoryReport& report, con
     out += line + "\n";
   }
   out += "\n" + terminal.bold("Measured") + "\n" +
-         wrap(source_text(report.source, terminal) + ". " + quality(report), terminal.width, 2) + "\n";
+         wrap(source_text(report.source, terminal) + ". " + quality(report) + " " +
+                  accounting_text(query::account_of(profile)),
+              terminal.width, 2) +
+         "\n";
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/query/words.h"
+#include "viewer/cli/accounting_text.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -78,17 +79,12 @@ std::string places_lines(const query::PlanReport& report, const Terminal& termin
   return out;
 }
 
-// Tags that were not where they are kept, by how they were found.
+// Tags that were not where they are kept.
 std::string recovered_text(const query::ByRule& by) {
-  auto count = [&by](attribute::How how) {
-    const auto found = by.find(how);
-    return found == by.end() ? 0 : static_cast<std::uint64_t>(std::llround(found->second));
-  };
-  const std::uint64_t unwound = count(attribute::How::kTagUnwound),
-                      scanned = count(attribute::How::kTagScanned);
-  if (unwound + scanned == 0) return "";
-  return fmt::format(" Tags found where a library had saved them: {}, on its stack: {}.", grouped(unwound),
-                     grouped(scanned));
+  const auto found = by.find(attribute::How::kTagUnwound);
+  if (found == by.end()) return "";
+  return fmt::format(" Tags found where a library had saved them: {}.",
+                     grouped(static_cast<std::uint64_t>(std::llround(found->second))));
 }
 
 std::string plural(std::uint64_t n, std::string_view one, std::string_view many) {
@@ -218,26 +214,26 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
   return out + line(lane.total, "all") + "\n";
 }
 
+std::string coverage_warning(const query::Coverage& coverage) {
+  return fmt::format(
+      "Samples stand for {} of {} CPU time only: the rest was not seen, and shares are of what was. Threads "
+      "and processes that live less than a period are missed where perf takes the samples of each thread.",
+      duration(coverage.sampled_ns), duration(coverage.used_ns));
+}
+
 std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
                             const Terminal& terminal) {
   const double total = report.total.weight > 0 ? report.total.weight : 1;
   std::string facts;
   if (!profile.narrowed_to().empty())
     facts = fmt::format("Only {}. ", escape_line(profile.narrowed_to(), terminal.ascii));
-  facts += fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
-                       source_text(report.source, terminal),
-                       plural(report.lost_samples + report.unwritten_samples, "sample", "samples"),
-                       percent(report.lost_share), percent(report.all.amount.inferred / total),
-                       percent(report.all.amount.shared / total));
+  facts +=
+      fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
+                  source_text(report.source, terminal), plural(report.accounting.lost(), "sample", "samples"),
+                  percent(report.accounting.lost_share()), percent(report.all.amount.inferred / total),
+                  percent(report.all.amount.shared / total));
   facts += links_text(report.evidence);
   facts += recovered_text(report.evidence.all);
-  if (report.throttled > 0)
-    facts += fmt::format(" The kernel throttled sampling {} times.", grouped(report.throttled));
-  if (report.gap_ns > 0)
-    facts += fmt::format(" Nothing was recorded for {}.", duration(static_cast<double>(report.gap_ns)));
-  if (report.log_records_lost > 0) {
-    facts += fmt::format(" {} activity records were lost.", grouped(report.log_records_lost));
-  }
   const store::RecordingInfo& info = profile.recording();
   if (info.aggregated_ns > 0) {
     facts += fmt::format(
@@ -260,13 +256,22 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
     facts += fmt::format(" The recorder itself used {} of a core.",
                          percent(static_cast<double>(info.own_cpu_ns) / static_cast<double>(span)));
   }
+  const auto coverage = query::coverage_of(info);
+  if (coverage) {
+    facts +=
+        fmt::format(" Samples stand for {} of {} CPU time of the processes ({}).",
+                    duration(coverage->sampled_ns), duration(coverage->used_ns), percent(coverage->share));
+  }
   for (const auto& [source, cell] : report.other_sources) {
     facts += fmt::format(" Also recorded: {} samples of {} (--source).", grouped(cell.samples),
                          escape(source.name, terminal.ascii));
   }
+  facts += " " + accounting_text(report.accounting);
   std::string out = terminal.bold("Measured") + "\n" + wrap(facts, terminal.width, 2) + "\n";
   const std::string damage = damage_text(profile);
   if (!damage.empty()) out += terminal.warn(damage);
+  if (coverage && coverage->falls_short)
+    out += terminal.warn(wrap(coverage_warning(*coverage), terminal.width, 0) + "\n");
   return out;
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "daemon/query/coverage.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
 #include "viewer/cli/terminal.h"
@@ -29,6 +30,9 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
 // How far the figures can be trusted: lost, inferred and shared share, clock, damage of the file.
 std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
                             const Terminal& terminal);
+
+// Of samples that stand for less than they should.
+std::string coverage_warning(const query::Coverage& coverage);
 
 // One line that says what `source` means: "a sample every 1.00 ms of CPU time".
 std::string source_text(const capture::Source& source, const Terminal& terminal);

@@ -1,15 +1,17 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "daemon/store/meta_codec.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
+#include "viewer/cli/accounting_text.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
 namespace {
 
-std::string accounting_text(const v1::ProcessAccounting& a) {
+std::string samples_text(const v1::ProcessAccounting& a) {
   const std::uint64_t lost = a.lost_ring() + a.lost_hardware();
   const double known = static_cast<double>(a.attributed() + a.unattributed());
   return fmt::format("{} samples, {} attributed, {} lost", grouped(a.received()),
@@ -30,7 +32,9 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
                        percent(static_cast<double>(s.own_cpu_ns()) / static_cast<double>(s.uptime_ns())));
   }
   if (!s.capture_row().empty()) out += fmt::format("  sampling             {}\n", text(s.capture_row()));
-  out += fmt::format("  all processes        {}\n", accounting_text(s.total()));
+  out += fmt::format("  all processes        {}\n", samples_text(s.total()));
+  if (const auto total = store::decode(s.total()); total.ok())
+    out += wrap(accounting_text({*total, 0}), terminal.width, 2) + "\n";
   if (s.store_loss().blocks() > 0) {
     out += terminal.warn(fmt::format("  not written          {} blocks with {} samples: {}\n",
                                      s.store_loss().blocks(), grouped(s.store_loss().samples()),
@@ -47,8 +51,7 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
     const v1::ProcessInfo& info = p.info();
     const std::string name = info.engine_name().empty() ? info.comm() + " (not registered)"
                                                         : info.engine_name() + " " + info.engine_version();
-    out +=
-        fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), accounting_text(p.accounting()));
+    out += fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), samples_text(p.accounting()));
     if (!p.sampled())
       out += terminal.warn(fmt::format("            not sampled: {}\n", text(p.not_sampled_because())));
   }

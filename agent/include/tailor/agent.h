@@ -56,7 +56,7 @@ struct tailor_agent_options {
   uint32_t tag_strategy;      /* enum tailor_tag_strategy */
   const char* socket_path;    /* NULL: TAILOR_SOCKET, else the default */
   size_t queue_bytes;         /* bound on waiting messages; 0: 64 MiB */
-  uint32_t log_records;       /* capacity of a thread's activity log, a power of two up to 65536; 0: 4096 */
+  uint32_t log_records;       /* capacity of a thread's activity log, a power of two up to 65536; 0: 16384 */
 };
 
 /* Starts the agent of this process: draws the tag key, makes the first arena, starts the background thread

@@ -146,8 +146,10 @@ void Compilation::Consume(Translator& from) {
   RunTask(consumer.TaskOf(from.parent_input()), [&] { consumer.Consume(from.parent_input()); });
 }
 
-ComponentId Compilation::AddTask(std::string name, std::string kind) {
-  return to_tasks_.Emit({.name = std::move(name), .kind = std::move(kind)});
+ComponentId Compilation::AddTask(std::string name, std::string kind,
+                                 std::vector<tagging::Attribute> attributes) {
+  return to_tasks_.Emit(
+      {.name = std::move(name), .kind = std::move(kind), .attributes = std::move(attributes)});
 }
 
 void Compilation::RunTask(ComponentId task, const std::function<void()>& generate) {

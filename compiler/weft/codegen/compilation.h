@@ -62,7 +62,7 @@ class Compilation {
   // Hands the tuple whose values are bound to the consumer of `from`.
   void Consume(Translator& from);
   // Registers a task of the active operator.
-  ComponentId AddTask(std::string name, std::string kind);
+  ComponentId AddTask(std::string name, std::string kind, std::vector<tagging::Attribute> attributes = {});
   // Generates code on behalf of a task.
   void RunTask(ComponentId task, const std::function<void()>& generate);
 

@@ -1,5 +1,5 @@
-// Groupjoin: join and aggregation in one hash table. Its tasks keep the two origins apart: "join part" builds
-// and probes, "group part" aggregates.
+// Groupjoin: join and aggregation in one hash table. Its tasks keep the two origins apart, by their attribute
+// `part`: "join" builds and probes, "group" aggregates.
 #include "compiler/weft/codegen/aggregate_code.h"
 #include "compiler/weft/codegen/flow.h"
 #include "compiler/weft/codegen/join_code.h"
@@ -24,10 +24,10 @@ class GroupJoinTranslator final : public Translator {
   }
 
   void Produce() override {
-    scan_task_ = c_.AddTask("Scan groups (group part)", "group_scan");
-    group_task_ = c_.AddTask("Aggregate (group part)", "group_aggregate");
-    probe_task_ = c_.AddTask("Probe (join part)", "hash_probe");
-    build_task_ = c_.AddTask("Build (join part)", "hash_build");
+    scan_task_ = c_.AddTask("Scan groups (group part)", "group_scan", {{"part", "group"}});
+    group_task_ = c_.AddTask("Aggregate (group part)", "group_aggregate", {{"part", "group"}});
+    probe_task_ = c_.AddTask("Probe (join part)", "hash_probe", {{"part", "join"}});
+    build_task_ = c_.AddTask("Build (join part)", "hash_build", {{"part", "join"}});
     build_.GenerateBuild("groupjoin build", input(0), build_task_);
     c_.BeginPipeline("groupjoin aggregate");
     c_.Produce(input(1));

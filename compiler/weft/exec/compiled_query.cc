@@ -39,8 +39,13 @@ Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sq
   query->times_.begin = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   {
     Timer timer(query->times_.plan);
-    WorkScope work(EngineWork::kPlan);
-    Result<Plan> plan = plan_query(sql, database.catalog());
+    Result<ReadQuery> read = [&] {
+      WorkScope work(EngineWork::kParse);
+      return read_query(sql, database.catalog());
+    }();
+    if (!read.ok()) return std::move(read).error();
+    WorkScope work(EngineWork::kOptimise);
+    Result<Plan> plan = optimise(sql, *std::move(read));
     if (!plan.ok()) return std::move(plan).error();
     query->plan_ = std::move(*plan);
   }
@@ -56,6 +61,7 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
   options.tags = settings_.tags;
   options.lineage = settings_.lineage;
   options.tag_sections = settings_.tag_sections;
+  options.padding = settings_.padding;
   options.make_tag = [this](ComponentId upper, ComponentId lower) { return tailor_tag(&ids_, upper, lower); };
   auto declare = [this](const std::string& name, std::uint32_t role, ComponentId op, std::uint32_t element) {
     tailor_region_kind kind{name.c_str(), role, ids_.id, kOperatorLevel, op, element};

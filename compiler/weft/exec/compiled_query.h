@@ -42,6 +42,8 @@ struct CompileSettings {
   // Write the tag wherever control passes from one task to another (jit::QueryModuleOptions), so that the row
   // table can be checked against it. Slower code.
   bool tag_sections = false;
+  // Bytes in front of every function (jit::QueryModuleOptions).
+  unsigned padding = 0;
 
   bool operator==(const CompileSettings&) const = default;
 };

@@ -5,11 +5,8 @@
 namespace tailor::weft {
 namespace {
 
-constexpr std::array kNames = {"load",          "parse and optimise",
-                               "generate code", "compile",
-                               "register plan", "schedule",
-                               "memory",        "output",
-                               "session",       "exit"};
+constexpr std::array kNames = {"load",     "parse",  "optimise", "generate code", "compile", "register plan",
+                               "schedule", "memory", "output",   "session",       "exit"};
 
 const std::array<std::uint32_t, kNames.size()>& Numbers() {
   static const auto numbers = [] {

@@ -10,7 +10,8 @@ namespace tailor::weft {
 
 enum class EngineWork {
   kLoad,
-  kPlan,
+  kParse,
+  kOptimise,
   kGenerate,
   kCompile,
   kRegister,

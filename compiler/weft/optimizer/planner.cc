@@ -6,28 +6,38 @@
 #include "compiler/weft/optimizer/lower.h"
 #include "compiler/weft/optimizer/push_down.h"
 #include "compiler/weft/optimizer/unnest.h"
-#include "compiler/weft/sql/binder.h"
 #include "compiler/weft/sql/parser.h"
 #include "compiler/weft/sql/sql_error.h"
 
 namespace tailor::weft {
 
-Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options) {
+Result<ReadQuery> read_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options) {
   auto tree = parse_select(sql);
   if (!tree) return tree.error();
   auto hinted = read_hints(sql, options);
   if (!hinted) return hinted.error();
   auto query = bind_select(**tree, sql, catalog);
   if (!query) return query.error();
-  estimate_distinct(*query->root);
-  unnest(&query->root, &query->ius);
-  query->root = push_down(std::move(query->root));
-  split_distinct(&query->root, &query->ius);
-  auto ordered = order_joins(std::move(query->root), hinted->leading);
+  return ReadQuery{*std::move(query), *std::move(hinted)};
+}
+
+Result<Plan> optimise(const std::string& sql, ReadQuery read) {
+  Query& query = read.query;
+  estimate_distinct(*query.root);
+  unnest(&query.root, &query.ius);
+  query.root = push_down(std::move(query.root));
+  split_distinct(&query.root, &query.ius);
+  auto ordered = order_joins(std::move(query.root), read.options.leading);
   // Without the hint every order is possible.
-  if (!ordered) return sql_error(sql, hinted->leading_location, ordered.error().message);
-  query->root = *std::move(ordered);
-  return lower(*std::move(query), *hinted);
+  if (!ordered) return sql_error(sql, read.options.leading_location, ordered.error().message);
+  query.root = *std::move(ordered);
+  return lower(std::move(query), read.options);
+}
+
+Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options) {
+  auto read = read_query(sql, catalog, options);
+  if (!read) return read.error();
+  return optimise(sql, *std::move(read));
 }
 
 }  // namespace tailor::weft

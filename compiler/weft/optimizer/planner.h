@@ -1,4 +1,4 @@
-// SQL text to physical plan: the front half of weft in one call.
+// SQL text to physical plan: the front half of weft.
 #pragma once
 
 #include <string>
@@ -6,9 +6,21 @@
 #include "compiler/weft/catalog/catalog.h"
 #include "compiler/weft/optimizer/options.h"
 #include "compiler/weft/plan/operator.h"
+#include "compiler/weft/sql/binder.h"
 #include "proto/base/result.h"
 
 namespace tailor::weft {
+
+// What the text says: names bound to tables and columns, and its hints.
+struct ReadQuery {
+  Query query;
+  PlannerOptions options;
+};
+
+// The two halves of plan_query(), with its errors.
+Result<ReadQuery> read_query(const std::string& sql, const Catalog& catalog,
+                             const PlannerOptions& options = {});
+Result<Plan> optimise(const std::string& sql, ReadQuery read);
 
 // Hints in the text (see options.h) go over `options`. The catalog's tables must outlive the plan. Errors
 // name line and column where they have one. Thread-safe.

@@ -72,7 +72,8 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
          "stacks only)")
       ->check(CLI::IsMember({"r15", "swiftself", "slot", "none"}))
       ->capture_default_str();
-  app.add_flag("--no-lineage", raw.no_lineage, "generate code without lineage");
+  app.add_flag("--no-lineage", raw.no_lineage,
+               "generate code without lineage; calls that LLVM inserts then run without a tag");
   app.add_flag("--perf-map", out.perf_map, "name generated code for perf in /tmp/perf-PID.map");
   app.add_option("--jitdump", out.jitdump,
                  "write names, times, code and IR lines for perf to jit-PID.dump in this folder");

@@ -61,8 +61,7 @@ class Generated {
 // from. All load their code objects into the agent. Null with a message on stderr if they cannot.
 std::unique_ptr<Generated> generate_llvm(Program& program);
 std::unique_ptr<Generated> generate_c(Program& program, const std::string& folder);
-// With `swapped` the log exchanges two nodes: for tests, which must notice.
-std::unique_ptr<Generated> generate_emitted(Program& program, bool swapped);
+std::unique_ptr<Generated> generate_emitted(Program& program);
 
 }  // namespace flow
 

@@ -192,8 +192,7 @@ struct EmittedCode final : Generated {
 
 }  // namespace
 
-std::unique_ptr<Generated> generate_emitted(Program& program, bool swapped) {
-  if (swapped) std::swap(program.gather_step, program.damp_step);
+std::unique_ptr<Generated> generate_emitted(Program& program) {
   Emitter emitter(program);
   emitter.run();
   const std::vector<std::uint8_t>& bytes = emitter.code();

@@ -50,8 +50,9 @@ class StallingOs : public test::ForwardingOs {
   };
 };
 
-capture::CaptureOptions every_page_fault() {
+capture::CaptureOptions every_page_fault(capture::SampledBy by) {
   capture::CaptureOptions options;
+  options.sampled_by = by;
   capture::EventSpec faults;
   faults.name = "page-faults";
   faults.mechanism = capture::Mechanism::kSoftware;
@@ -74,12 +75,12 @@ struct Told {
 };
 
 // Records the target from end to end; the reader stands still in the middle if asked to.
-void record(bool stalled, Told& told) {
+void record(capture::SampledBy by, bool stalled, Told& told) {
   StallingOs os;
   test::ChildProcess child({TARGETS "/page_faults", "3500"});
   ASSERT_EQ(child.read_line(), "ready");
   std::this_thread::sleep_for(100ms);  // it has printed that, and now waits in a system call
-  const capture::CaptureOptions options = every_page_fault();
+  const capture::CaptureOptions options = every_page_fault(by);
   perf_event_attr attr = capture::make_attr(options.events[0], false, options, true);
   attr.sample_period = 0;
   attr.read_format = 0;
@@ -122,9 +123,15 @@ void expect_to_add_up(const Told& told) {
   EXPECT_EQ(total.received + total.lost_ring, told.counted);
 }
 
-TEST(Loss, OfAReaderThatStoodStillForTwoSecondsIsToldToTheSample) {
+class Loss : public testing::TestWithParam<capture::SampledBy> {};
+INSTANTIATE_TEST_SUITE_P(Sources, Loss, testing::Values(capture::SampledBy::kPerf, capture::SampledBy::kBpf),
+                         [](const auto& each) {
+                           return each.param == capture::SampledBy::kBpf ? std::string("Bpf") : "Perf";
+                         });
+
+TEST_P(Loss, OfAReaderThatStoodStillForTwoSecondsIsToldToTheSample) {
   Told told;
-  record(true, told);
+  record(GetParam(), true, told);
   if (IsSkipped() || HasFatalFailure()) return;
   expect_to_add_up(told);
   // It was one: what came alone would not do.
@@ -132,9 +139,9 @@ TEST(Loss, OfAReaderThatStoodStillForTwoSecondsIsToldToTheSample) {
   EXPECT_GT(told.total.received, 1000u);
 }
 
-TEST(Loss, ThereIsNoneWhereTheReaderKeepsUp) {
+TEST_P(Loss, ThereIsNoneWhereTheReaderKeepsUp) {
   Told told;
-  record(false, told);
+  record(GetParam(), false, told);
   if (IsSkipped() || HasFatalFailure()) return;
   expect_to_add_up(told);
   EXPECT_GT(told.counted, 10'000u);

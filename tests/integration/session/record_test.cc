@@ -1,6 +1,4 @@
 // The whole way on this host: an engine of a known shape is launched, registers, is sampled and attributed.
-#include "daemon/session/record.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,60 +10,10 @@
 #include <sstream>
 
 #include "daemon/journal/replay.h"
-#include "daemon/store/profile_reader.h"
-#include "tests/support/collecting_sink.h"
+#include "tests/integration/session/record_fixture.h"
 
 namespace tailor::session {
 namespace {
-
-class RecordTest : public testing::Test {
- protected:
-  RecordTest() {
-    std::string name = testing::TempDir() + "tailor-record-XXXXXX";
-    directory = ::mkdtemp(name.data());
-  }
-  ~RecordTest() override { std::filesystem::remove_all(directory); }
-
-  // Records the command; skips the test where sampling is denied.
-  RecordOutcome run(std::vector<std::string> command, const std::string& journal = {}) {
-    RecordOptions options;
-    options.command = std::move(command);
-    options.output = directory + "/profile.tailor";
-    options.journal = journal;
-    options.frequency = 2000;
-    options.events = events;
-    options.sampled_by = sampled_by;
-    options.stacks = stacks;
-    options.aggregate = aggregate;
-    auto outcome = record(os::real(), options);
-    if (!outcome.ok()) {
-      skipped = outcome.error().message;
-      return {};
-    }
-    read(options.output);
-    return *outcome;
-  }
-  void read(const std::string& path) {
-    auto file = store::open_file(path);
-    ASSERT_TRUE(file.ok());
-    store::ReadReport report;
-    store::SaidLoss loss;
-    ASSERT_TRUE(store::read_profile(**file, profile, report, loss).ok());
-  }
-  static std::string content(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-  }
-
-  std::string directory, skipped;
-  std::vector<std::string> events = {"cpu-clock"};
-  capture::SampledBy sampled_by = capture::SampledBy::kAuto;
-  capture::Stacks stacks = capture::Stacks::kNone;
-  TimeNs aggregate = 0;
-  test::CollectingSink profile;
-};
 
 // The task of a sample: 1, 2, 3, or 0.
 int task_of(const store::SampleRecord& sample) {
@@ -195,6 +143,16 @@ TEST_P(RecordBy, KernelTimeGoesToTheTaskThatCausedIt) {
             std::string::npos);
 }
 
+// Calls so short that entering the kernel and leaving it is most of their time.
+TEST_P(RecordBy, KernelTimeOfFutexesGoesToTheTaskThatCausedIt) {
+  run({std::string(TARGETS) + "/kernel_shares", "20", "20", "futex"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  KernelShares shares = kernel_shares(profile.samples);
+  EXPECT_GT(shares.all, 100e6) << "nanoseconds in the kernel, for enough samples to judge";
+  EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99);
+  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
+}
+
 // The twin that must fail: without the tag nothing says on whose behalf the kernel runs.
 TEST_P(RecordBy, KernelTimeWithoutATagIsNobodys) {
   run({std::string(TARGETS) + "/kernel_shares", "20", "50", "untagged"});
@@ -270,6 +228,24 @@ TEST_P(RecordBy, ATagThatALibraryPutAsideIsFoundAndNoStackIsKept) {
   EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
 }
 
+// Known code and known tags need no stack; "always", the twin, takes one with every sample.
+TEST_F(RecordTest, AdaptiveStacksAreTakenOfFewSamples) {
+  sampled_by = capture::SampledBy::kBpf;
+  for (auto wanted : {capture::Stacks::kAdaptive, capture::Stacks::kAlways}) {
+    stacks = wanted;
+    profile = {};
+    const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "5", "20"});
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    ASSERT_GT(outcome.samples_written, 300u);
+    const auto part = static_cast<double>(outcome.stacks) / static_cast<double>(outcome.samples_written);
+    if (wanted == capture::Stacks::kAdaptive) {
+      EXPECT_LT(part, 0.05);
+    } else {
+      EXPECT_GT(part, 0.99);
+    }
+  }
+}
+
 // The twin that must fail: without stacks the tag is out of reach.
 TEST_P(RecordBy, WithoutStacksATagThatALibraryPutAsideIsLost) {
   run({std::string(TARGETS) + "/saved_register", "20", "5"});
@@ -279,27 +255,25 @@ TEST_P(RecordBy, WithoutStacksATagThatALibraryPutAsideIsLost) {
   EXPECT_LT((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.05);
 }
 
-TEST_F(RecordTest, BpfFollowsChildrenAndCountsLikePerf) {
-  const std::vector<std::string> command = {"sh", "-c",
-                                            "sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; :"};
-  std::map<capture::SampledBy, double> seconds;
-  for (auto by : {capture::SampledBy::kPerf, capture::SampledBy::kBpf}) {
-    sampled_by = by;
-    profile = {};
-    const RecordOutcome outcome = run(command);
-    if (!skipped.empty()) GTEST_SKIP() << skipped;
-    std::set<std::int32_t> processes;
-    for (const auto& sample : profile.samples) {
-      seconds[by] += static_cast<double>(sample.weight) / 1e9;
-      processes.insert(sample.process.pid);
-    }
-    EXPECT_GE(processes.size(), 1u);
-    EXPECT_EQ(outcome.total.lost_ring, 0u);
+// A child that works for long, one after the other.
+TEST_P(RecordBy, ChildrenAreFollowedAndTheirTimeIsCovered) {
+  const RecordOutcome outcome = run(
+      {"sh", "-c", "for k in 1 2; do sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; done; :"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  std::map<std::int32_t, double> of_process;
+  double all = 0;
+  for (const auto& sample : profile.samples) {
+    of_process[sample.process.pid] += static_cast<double>(sample.weight);
+    all += static_cast<double>(sample.weight);
   }
-  EXPECT_GT(seconds[capture::SampledBy::kPerf], 0.1);
-  const double ratio = seconds[capture::SampledBy::kBpf] / seconds[capture::SampledBy::kPerf];
-  EXPECT_GT(ratio, 0.5);
-  EXPECT_LT(ratio, 2.0);
+  EXPECT_GT(all, 200e6);
+  std::size_t workers = 0;
+  for (const auto& [pid, ns] : of_process) workers += ns > 0.3 * all;
+  EXPECT_EQ(workers, 2u) << "both children, and not their parent";
+  EXPECT_EQ(all, static_cast<double>(outcome.recording.cpu_sampled_ns));
+  EXPECT_GT(coverage_of(outcome), 0.85);
+  EXPECT_LT(coverage_of(outcome), 1.10);
+  EXPECT_EQ(outcome.total.lost_ring, 0u);
 }
 
 TEST_F(RecordTest, RecordsSeveralEvents) {
@@ -328,48 +302,95 @@ TEST_F(RecordTest, TimeOffCpuIsALaneOfItsOwn) {
   EXPECT_GE(away, 50u * 2'000'000);
 }
 
-// Every kind of wait is told by its name and belongs to the operator whose tag was in the register when the
-// thread left. What a program says of its own waits holds a little more: the time until it runs again.
-TEST_F(RecordTest, WaitsHaveNamesAndOperators) {
-  events = {"off-cpu"};
-  const std::string out = directory + "/waits";
-  const RecordOutcome outcome = run({"sh", "-c", std::string(TARGETS) + "/known_waits 40 2000 > " + out});
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  if (outcome.capture_row.find("waits are not named") != std::string::npos)
-    GTEST_SKIP() << outcome.capture_row;
-  using capture::Wait;
-  std::map<Wait, double> named, of_right_task;
-  double tagged = 0, unknown = 0;
-  for (const auto& sample : profile.samples) {
-    const auto ns = static_cast<double>(sample.weight);
-    const int task = task_of(sample);
-    if (task == 0) continue;  // other threads, and what the agent does
-    const bool first = sample.wait == Wait::kLock || sample.wait == Wait::kPage;
-    named[sample.wait] += ns;
-    of_right_task[sample.wait] += task == (first ? 1 : 3) ? ns : 0;
-    tagged += ns;
-    if (sample.wait == Wait::kBlocked) unknown += ns;
-  }
-  std::istringstream lines(content(out));
-  std::string name;
-  double ns = 0;
-  std::map<std::string, Wait> kinds = {{"lock", Wait::kLock},
-                                       {"sleep", Wait::kSleep},
-                                       {"peer", Wait::kPeer},
-                                       {"page_fault", Wait::kPage},
-                                       {"run_queue", Wait::kRunnable}};
-  int checked = 0;
-  while (lines >> name >> ns) {
-    const Wait kind = kinds.at(name);
-    EXPECT_GT(named[kind], 0.7 * ns) << name;
-    if (kind != Wait::kRunnable) {
-      EXPECT_LT(named[kind], 1.05 * ns) << name;
-      EXPECT_GT(of_right_task[kind], 0.95 * named[kind]) << name;
+// What known_waits said of its waits, and what of them the profile has.
+struct Waits {
+  std::map<std::string, double> said;  // ns; -1: the host has no such wait
+  std::map<capture::Wait, double> named, of_right_task, count;
+  double of_tasks = 0, unknown = 0;
+};
+// The kernel's clock of a thread's CPU time starts before its memory is switched in, the wait ends behind that:
+// 12 us later where the CPU forgets its branch predictions between two processes.
+constexpr double kSwitch = 20'000;  // ns
+const std::map<std::string, capture::Wait> kWaits = {
+    {"lock", capture::Wait::kLock}, {"sleep", capture::Wait::kSleep},
+    {"peer", capture::Wait::kPeer}, {"page_fault", capture::Wait::kPage},
+    {"io", capture::Wait::kIo},     {"run_queue", capture::Wait::kRunnable}};
+
+class WaitsTest : public RecordTest {
+ protected:
+  // Skips the test where they cannot be sampled or named.
+  Waits record_waits(const std::string& how) {
+    events = {"off-cpu"};
+    const std::string out = directory + "/waits";
+    outcome = run({"sh", "-c",
+                   std::string(TARGETS) + "/known_waits 40 2000 " + directory + "/io " + how + " > " + out});
+    if (skipped.empty() && outcome.capture_row.find("waits are not named") != std::string::npos)
+      skipped = outcome.capture_row;
+    Waits waits;
+    for (const auto& sample : profile.samples) {
+      const auto ns = static_cast<double>(sample.weight);
+      const int task = task_of(sample);
+      if (task == 0) continue;  // other threads, and what the agent does
+      const bool first = sample.wait == capture::Wait::kLock || sample.wait == capture::Wait::kPage;
+      waits.named[sample.wait] += ns;
+      ++waits.count[sample.wait];
+      waits.of_right_task[sample.wait] += task == (first ? 1 : 3) ? ns : 0;
+      waits.of_tasks += ns;
+      if (sample.wait == capture::Wait::kBlocked) waits.unknown += ns;
     }
-    ++checked;
+    std::istringstream lines(content(out));
+    std::string name;
+    double ns = 0;
+    while (lines >> name >> ns) waits.said[name] = ns;
+    return waits;
   }
-  EXPECT_GE(checked, 4);
-  EXPECT_LT(unknown, 0.02 * tagged);
+  // Every kind is told by its name and belongs to the operator whose tag was there when the thread left. What
+  // a program says of its own waits holds a little more: the time until it runs again.
+  void expect_all(Waits& waits) {
+    std::string missing;
+    for (const auto& [name, kind] : kWaits) {
+      ASSERT_TRUE(waits.said.contains(name)) << name;
+      const double ns = waits.said[name];
+      if (ns < 0) {
+        missing += " " + name;
+        continue;
+      }
+      EXPECT_GT(waits.named[kind], 0.7 * ns) << name;
+      if (kind == capture::Wait::kRunnable) continue;
+      EXPECT_LT(waits.named[kind], 1.05 * ns + kSwitch * waits.count[kind]) << name;
+      EXPECT_GT(waits.of_right_task[kind], 0.95 * waits.named[kind]) << name;
+    }
+    EXPECT_LT(waits.unknown, 0.02 * waits.of_tasks);
+    if (!missing.empty()) GTEST_SKIP() << "this host does not permit or has no such waits:" << missing;
+  }
+
+  RecordOutcome outcome;
+};
+
+TEST_F(WaitsTest, HaveNamesAndOperators) {
+  Waits waits = record_waits("");
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  expect_all(waits);
+}
+
+// perf's sample of a switch has registers only: the slot is told by the BPF program.
+TEST_F(WaitsTest, OfTagsInMemoryHaveNamesAndOperators) {
+  sampled_by = capture::SampledBy::kBpf;
+  Waits waits = record_waits("slot");
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  expect_all(waits);
+  EXPECT_EQ(outcome.total.lost_ring, 0u);
+}
+
+// The twin that must fail: without it they are nobody's, and the recording says so.
+TEST_F(WaitsTest, OfTagsInMemoryAreNobodysWithoutBpf) {
+  sampled_by = capture::SampledBy::kPerf;
+  Waits waits = record_waits("slot");
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  EXPECT_EQ(waits.of_tasks, 0);
+  EXPECT_TRUE(std::ranges::any_of(outcome.problems, [](const Problem& problem) {
+    return problem.text.find("only a BPF program reads them") != std::string::npos;
+  }));
 }
 
 TEST_F(RecordTest, AnEventThatDoesNotExistIsNamed) {

@@ -128,7 +128,7 @@ TEST(FalseAccepts, InAJvm) {
   NothingIsBelieved({"java", SOURCES "/JavaWork.java"}, std::chrono::milliseconds(4000));
 }
 
-// The broken twins: real tags among the values are found, and without the key's check they would be many.
+// The broken twins: real tags among the values are found, and none of them with one bit changed.
 TEST(FalseAccepts, RealTagsAreBelieved) {
   std::mt19937_64 random(7);
   const std::uint64_t key = random();

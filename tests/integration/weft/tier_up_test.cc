@@ -41,8 +41,8 @@ class TierUp : public testing::Test {
     if (tiered) options.command.push_back("--tiered");
     options.command.insert(options.command.end(), {"-c", sql});
     options.output = output;
-    options.frequency = 4000;
-    options.events = {"cpu-clock"};
+    options.sampling.frequency = 4000;
+    options.sampling.events = {"cpu-clock"};
     const auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
       skipped = outcome.error().message;

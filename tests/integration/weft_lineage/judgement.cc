@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <random>
 #include <set>
 
 namespace tailor::weft {
@@ -54,13 +55,61 @@ class Judging {
   }
 
   Judgement Run() {
-    for (const TracedRun& run : traced_.trace.runs) JudgeRun(run);
-    for (const auto& [place, count] : counts_) {
-      const Verdict verdict = verdicts_[place];
-      out_.executed[static_cast<std::size_t>(verdict)] += count;
-      if (verdict == Verdict::kUnexplained && out_.unexplained.size() < 12) Describe(place, count);
+    ReadRuns();
+    std::vector<Verdict> verdicts;
+    std::set<Case> shown;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      verdicts.push_back(VerdictOn(i));
+      if (verdicts[i] != Verdict::kUnexplained) shown.insert({steps_[i].at, steps_[i].tag});
+    }
+    std::map<Case, std::uint64_t> unexplained;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].tag_unseen) continue;
+      const Case place{steps_[i].at, steps_[i].tag};
+      // Where a run begins or ends, values come from or go to what was not followed.
+      if (verdicts[i] == Verdict::kUnexplained && shown.contains(place)) verdicts[i] = Verdict::kNotFollowed;
+      ++out_.executed[static_cast<std::size_t>(verdicts[i])];
+      if (verdicts[i] == Verdict::kUnexplained) ++unexplained[place];
+    }
+    for (const auto& [place, count] : unexplained) {
+      if (out_.unexplained.size() < 12) Describe(place, count);
+    }
+    for (std::size_t at = 0; at < owners_.size(); ++at) {
+      if (!executions_[at].empty()) CheckOrigin(at);
     }
     return std::move(out_);
+  }
+
+  WrongRows TryWrong(double fraction, std::uint64_t seed) {
+    ReadRuns();
+    std::vector<std::size_t> right;
+    for (std::size_t at = 0; at < owners_.size(); ++at) {
+      if (Recorded(at) && !executions_[at].empty() && Agrees(executions_[at])) right.push_back(at);
+    }
+    std::mt19937_64 random(seed);
+    std::shuffle(right.begin(), right.end(), random);
+    right.resize(static_cast<std::size_t>(fraction * static_cast<double>(right.size()) + 0.5));
+    WrongRows out;
+    for (std::size_t at : right) {
+      const std::vector<std::size_t> others = Strangers(at);
+      if (others.empty()) continue;
+      const Owner before = owners_[at];
+      owners_[at] = owners_[others[random() % others.size()]];
+      can_flow_.clear();
+      ++out.tried;
+      bool unexplained = false, not_followed = false;
+      const auto& ran = executions_[at];
+      for (std::size_t n = 0; n < std::min<std::size_t>(ran.size(), 100) && !unexplained; ++n) {
+        const Verdict verdict = VerdictOn(ran[n]);
+        unexplained = verdict == Verdict::kUnexplained;
+        not_followed |= verdict == Verdict::kNotFollowed;
+      }
+      out.unexplained += unexplained;
+      out.not_followed += !unexplained && not_followed;
+      owners_[at] = before;
+    }
+    can_flow_.clear();
+    return out;
   }
 
  private:
@@ -68,12 +117,12 @@ class Judging {
     RowFlag flag;
     std::vector<ComponentId> ids, tasks;
   };
-  // Executions of an instruction under a tag are one case: what is shown for one holds for all.
-  using Case = std::pair<std::size_t, ComponentId>;
+  using Case = std::pair<std::size_t, ComponentId>;  // an instruction under a tag
   struct Step {
     std::size_t at;
     ComponentId tag;
     std::vector<std::size_t> from, to;  // steps whose values it reads, that read its values
+    bool tag_unseen;                    // it wrote a tag, and was the last that was followed
   };
 
   bool Owns(std::size_t at, ComponentId task) const {
@@ -82,32 +131,53 @@ class Judging {
            std::find(tasks.begin(), tasks.end(), task) != tasks.end();
   }
 
-  void JudgeRun(const TracedRun& run) {
-    steps_.clear();
+  void ReadRuns() {
+    executions_.resize(owners_.size());
+    for (const TracedRun& run : traced_.trace.runs) ReadRun(run);
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (steps_[i].tag_unseen) continue;
+      executions_[steps_[i].at].push_back(i);
+    }
+  }
+
+  void ReadRun(const TracedRun& run) {
     std::map<Place, std::size_t> writers;
+    const std::size_t first = steps_.size();
     for (std::size_t i = 0; i < run.steps.size(); ++i) {
       const std::size_t at = traced_.IndexAt(run.steps[i].ip);
       const NativeInstruction& native = traced_.code[at].native;
       // The instruction that writes a tag still runs under the one before.
-      const bool writes = native.writes_r15 && i + 1 < run.steps.size();
-      steps_.push_back({at, TaskOf(run.steps[i + (writes ? 1 : 0)].r15), {}, {}});
+      const bool last = i + 1 == run.steps.size();
+      steps_.push_back({at,
+                        TaskOf(run.steps[i + (native.writes_r15 && !last ? 1 : 0)].r15),
+                        {},
+                        {},
+                        native.writes_r15 && last});
       for (Place place : native.reads) {
         auto it = writers.find(place);
         if (it == writers.end()) continue;
-        steps_[i].from.push_back(it->second);
-        steps_[it->second].to.push_back(i);
+        steps_[first + i].from.push_back(it->second);
+        steps_[it->second].to.push_back(first + i);
       }
-      for (Place place : native.writes) writers[place] = i;
+      for (Place place : native.writes) writers[place] = first + i;
     }
-    for (std::size_t i = 0; i < steps_.size(); ++i) {
-      // What tag the last one wrote was not seen.
-      if (i + 1 == steps_.size() && traced_.code[steps_[i].at].native.writes_r15) continue;
-      const Case place{steps_[i].at, steps_[i].tag};
-      ++counts_[place];
-      auto [it, added] = verdicts_.try_emplace(place, Verdict::kUnexplained);
-      if (it->second == Verdict::kUnexplained) it->second = VerdictOn(i);
-      if (added) CheckOrigin(steps_[i].at);
+  }
+
+  bool Agrees(const std::vector<std::size_t>& executions) const {
+    return std::all_of(executions.begin(), executions.end(),
+                       [&](std::size_t i) { return Owns(steps_[i].at, steps_[i].tag); });
+  }
+
+  // Recorded instructions of the same function that share no task with `at`.
+  std::vector<std::size_t> Strangers(std::size_t at) const {
+    std::vector<std::size_t> out;
+    for (std::size_t other = 0; other < owners_.size(); ++other) {
+      const auto& tasks = owners_[other].tasks;
+      if (Recorded(other) && traced_.code[other].function == traced_.code[at].function &&
+          std::none_of(tasks.begin(), tasks.end(), [&](ComponentId task) { return Owns(at, task); }))
+        out.push_back(other);
     }
+    return out;
   }
 
   ComponentId TaskOf(std::uint64_t tag) {
@@ -120,7 +190,7 @@ class Judging {
     return owners_[at].flag == RowFlag::kExact || owners_[at].flag == RowFlag::kShared;
   }
 
-  Verdict VerdictOn(std::size_t i) const {
+  Verdict VerdictOn(std::size_t i) {
     const Step& step = steps_[i];
     if (owners_[step.at].flag == RowFlag::kPrologue) return Verdict::kFrame;
     if (step.tag == kNoComponent) return Verdict::kUntagged;
@@ -130,13 +200,14 @@ class Judging {
     // Tag writes are ordered with calls, and end with the function.
     if (native.is_call || native.is_return) return Verdict::kUnexplained;
     if (MakesTag(step.at)) return Verdict::kMoved;
+    bool on_some_path = false;
     for (ComponentId task : owners_[step.at].tasks) {
-      if (!Flows(i, task, &Step::to) && !Flows(i, task, &Step::from) && !CanFlow(step.at, task) &&
-          !EndsChain(step, task))
-        continue;
-      if (!Recorded(step.at)) return Verdict::kServes;
-      if (PossibleOrigin(step.at)) return Verdict::kMoved;
+      const bool possible = !Recorded(step.at) || PossibleOrigin(step.at);
+      if (possible && (Flows(i, task, &Step::to) || Flows(i, task, &Step::from) || EndsChain(step, task)))
+        return Recorded(step.at) ? Verdict::kMoved : Verdict::kServes;
+      on_some_path = on_some_path || (possible && CanFlow(step.at, task));
     }
+    if (on_some_path) return Verdict::kNotFollowed;
     return IsControl(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
   }
 
@@ -184,8 +255,13 @@ class Judging {
   }
 
   // Whether what it writes can reach, on some path, a recorded instruction of `task`: for values that were
-  // made in time for a path that was not taken.
-  bool CanFlow(std::size_t at, ComponentId task) const {
+  // made in time for a path that was not taken, or not followed to its end.
+  bool CanFlow(std::size_t at, ComponentId task) {
+    auto [it, added] = can_flow_.try_emplace({at, task}, false);
+    if (added) it->second = SearchFlow(at, task);
+    return it->second;
+  }
+  bool SearchFlow(std::size_t at, ComponentId task) const {
     std::set<std::pair<std::size_t, Place>> seen;
     std::vector<std::pair<std::size_t, Place>> open;
     auto go_on = [&](std::size_t from, Place place) {
@@ -266,10 +342,10 @@ class Judging {
   }
 
   const TracedQuery& traced_;
-  std::vector<Owner> owners_;  // by index in code
-  std::vector<Step> steps_;    // of the run being judged
-  std::map<Case, std::uint64_t> counts_;
-  std::map<Case, Verdict> verdicts_;
+  std::vector<Owner> owners_;                         // by index in code
+  std::vector<Step> steps_;                           // of all runs
+  std::vector<std::vector<std::size_t>> executions_;  // by index in code: steps
+  std::map<Case, bool> can_flow_;                     // by index in code and task
   std::map<std::uint64_t, ComponentId> tasks_;
   Judgement out_;
 };
@@ -278,7 +354,7 @@ class Judging {
 
 std::uint64_t Judgement::judged() const {
   return of(Verdict::kAgree) + of(Verdict::kMoved) + of(Verdict::kServes) + of(Verdict::kControl) +
-         of(Verdict::kUnexplained);
+         of(Verdict::kNotFollowed) + of(Verdict::kUnexplained);
 }
 
 void Judgement::Add(const Judgement& other) {
@@ -289,6 +365,10 @@ void Judgement::Add(const Judgement& other) {
 
 Judgement Judge(const TracedQuery& traced, Breakage breakage) {
   return Judging(traced, breakage).Run();
+}
+
+WrongRows TryWrongRows(const TracedQuery& traced, double fraction, std::uint64_t seed) {
+  return Judging(traced, Breakage::kNone).TryWrong(fraction, seed);
 }
 
 }  // namespace tailor::weft

@@ -18,14 +18,16 @@ enum class Verdict {
                  // section
   kServes,       // inferred, and what it writes or reads flows to or from the section of its owner
   kControl,      // a jump or what it tests, found again in the IR as its owner's branch, of the same function
+  kNotFollowed,  // moved or serves, but its values came from or went to where it was not followed: shown by
+                 // the code, or by another execution under the same tag
   kUntagged,     // before a function's first tag or after its last
   kFrame,        // prologue pseudo-task, and what saves registers or reserves the frame
   kUnexplained,  // none of these
 };
-inline constexpr std::size_t kVerdicts = 7;
+inline constexpr std::size_t kVerdicts = 8;
 
 struct Judgement {
-  std::array<std::uint64_t, kVerdicts> executed{};  // instructions
+  std::array<std::uint64_t, kVerdicts> executed{};  // instructions, each time that they ran
   std::uint64_t impossible_origin = 0;   // recorded as IR that cannot have become such an instruction
   std::vector<std::string> unexplained;  // described, at most a few
 
@@ -39,5 +41,20 @@ struct Judgement {
 enum class Breakage { kNone, kTasksSwapped, kRowsShifted };
 
 Judgement Judge(const TracedQuery& traced, Breakage breakage);
+
+// The finer twin: one row at a time is wrong, all others are right.
+struct WrongRows {
+  std::size_t tried = 0;
+  std::size_t unexplained = 0;   // of which an execution is
+  std::size_t not_followed = 0;  // of the others: an execution is
+
+  void Add(const WrongRows& other) {
+    tried += other.tried, unexplained += other.unexplained, not_followed += other.not_followed;
+  }
+};
+
+// Gives a random `fraction` of the instructions that agree and were recorded the owners of another one of the
+// same function that has none of their tasks, one after the other.
+WrongRows TryWrongRows(const TracedQuery& traced, double fraction, std::uint64_t seed);
 
 }  // namespace tailor::weft

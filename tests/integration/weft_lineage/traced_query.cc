@@ -24,8 +24,7 @@ std::string OpcodeOf(const std::string& line) {
 
 }  // namespace
 
-TracedQuery::TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level, std::uint64_t rows,
-                         std::size_t steps) {
+OwnedQuery::OwnedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level) {
   CompileSettings settings;
   settings.name = std::string(named.name);
   settings.level = level;
@@ -38,7 +37,11 @@ TracedQuery::TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel l
   query = std::move(*made);
   ReadListing();
   ReadCode();
+}
 
+TracedQuery::TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level, std::uint64_t rows,
+                         std::size_t steps)
+    : OwnedQuery(named, jit, level) {
   // The scheduler's own knob, turned for a run that is followed step by step.
   auto& program = const_cast<Program&>(query->program());
   for (PipelineProgram& pipeline : program.pipelines) pipeline.morsel = std::min(pipeline.morsel, rows);
@@ -67,7 +70,7 @@ ComponentId TracedQuery::TaskOfTag(std::uint64_t tag) const {
   return kNoComponent;
 }
 
-std::size_t TracedQuery::IndexAt(std::uint64_t ip) const {
+std::size_t OwnedQuery::IndexAt(std::uint64_t ip) const {
   const std::uint64_t offset = ip - query->code().base();
   auto it = std::lower_bound(
       code.begin(), code.end(), offset,
@@ -76,7 +79,7 @@ std::size_t TracedQuery::IndexAt(std::uint64_t ip) const {
   return static_cast<std::size_t>(it - code.begin());
 }
 
-void TracedQuery::ReadListing() {
+void OwnedQuery::ReadListing() {
   const tailor::v1::Plan plan = query->dictionary().Build({});
   for (const auto& attachment : plan.attachments()) {
     if (attachment.kind() != "ir") continue;
@@ -92,7 +95,7 @@ void TracedQuery::ReadListing() {
   }
 }
 
-void TracedQuery::ReadCode() {
+void OwnedQuery::ReadCode() {
   const jit::CompiledModule& module = query->code();
   const auto& rows = module.rows().rows();
   std::size_t row = 0, function = 0;

@@ -27,7 +27,23 @@ struct OwnedInstruction {
   std::vector<ComponentId> tasks;  // that these belong to
 };
 
-struct TracedQuery {
+// A query that is compiled with a tag at every section entry, and who owns what of it.
+struct OwnedQuery {
+  // Aborts where it cannot be compiled.
+  OwnedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level);
+
+  std::size_t IndexAt(std::uint64_t ip) const;  // in code
+
+  std::unique_ptr<CompiledQuery> query;
+  std::vector<IrLine> lines;           // lines[id - 1]
+  std::vector<OwnedInstruction> code;  // by offset
+
+ private:
+  void ReadListing();
+  void ReadCode();
+};
+
+struct TracedQuery : OwnedQuery {
   // Compiles, then executes in a child process on one worker, in morsels of `rows` tuples, of which each
   // pipeline's first is followed up to `steps` instructions. Aborts where that fails.
   TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level, std::uint64_t rows,
@@ -35,16 +51,8 @@ struct TracedQuery {
 
   // The task that a tag names, 0 for anything that is not a tag of this query.
   ComponentId TaskOfTag(std::uint64_t tag) const;
-  std::size_t IndexAt(std::uint64_t ip) const;  // in code
 
-  std::unique_ptr<CompiledQuery> query;
-  std::vector<IrLine> lines;           // lines[id - 1]
-  std::vector<OwnedInstruction> code;  // by offset
   StepOutcome trace;
-
- private:
-  void ReadListing();
-  void ReadCode();
 };
 
 }  // namespace tailor::weft

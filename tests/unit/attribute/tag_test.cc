@@ -3,6 +3,7 @@
 
 #include <random>
 
+#include "daemon/capture/tag_word.h"
 #include "tests/unit/attribute/fixture.h"
 
 namespace tailor::attribute {
@@ -46,6 +47,16 @@ TEST_F(TagTest, OfAPlanWithoutALowerTagLevelNamesTheUpper) {
   Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 3, 2)));
   EXPECT_EQ(word.level, 0u);
   EXPECT_EQ(word.link, 2u << 1);
+}
+
+TEST_F(TagTest, IsBelievedIfItWasFoundInAWayWeKnow) {
+  capture::Event sample = tagged(user_sample(kLibrary), tag_of(2, 3));
+  sample.tag_from = static_cast<std::uint8_t>(capture::TagFrom::kUnwound);
+  EXPECT_EQ(run(sample).how, How::kTagUnwound);
+  for (int way : {2, 3, 255}) {
+    sample.tag_from = static_cast<std::uint8_t>(way);
+    EXPECT_EQ(run(sample).reason, Reason::kTagCheckFailed) << way;
+  }
 }
 
 TEST_F(TagTest, MeansNothingInAnotherProcess) {

@@ -221,13 +221,16 @@ TEST(CaptureSession, LossesAddUpToTheRecord) {
   EXPECT_EQ((*session)->counts().lost, sink.counts().lost);
 }
 
-// Process 10 and its child 12 stay, 99 is removed, in whichever ring its records are.
+// Process 10, its child 12 and 13, which was there before, stay; 99 is removed, in whichever ring its records
+// are.
 TEST(CaptureSession, OneEventPerCpuKeepsTheRecordsOfTheProcess) {
   FakeOs os;
   os.add_threads(10, {10});
   CaptureOptions options = clock_options();
   options.placement = Placement::kPerCpu;
   options.follow_children = true;
+  os.add_threads(13, {13});
+  options.followed = {13};
   auto session = CaptureSession::open(os, 10, options);
   ASSERT_TRUE(session.ok());
   ASSERT_EQ(os.opened().size(), 2u);
@@ -243,6 +246,7 @@ TEST(CaptureSession, OneEventPerCpuKeepsTheRecordsOfTheProcess) {
   write(0, 10);
   write(0, 99);
   write(0, 12);
+  write(0, 13);
   test::SampleFields parent;
   parent.pid = parent.tid = 10;
   os.write_record(
@@ -258,9 +262,50 @@ TEST(CaptureSession, OneEventPerCpuKeepsTheRecordsOfTheProcess) {
   auto samples = sink.samples_by_thread();
   EXPECT_EQ(samples[10], 2u);
   EXPECT_EQ(samples[12], 1u);
+  EXPECT_EQ(samples[13], 1u);
   EXPECT_EQ(samples.count(99), 0u);
+  EXPECT_EQ((*session)->births(), 0u) << "none of them got an event of its own";
   EXPECT_EQ((*session)->counts().filtered, 2u);
   EXPECT_EQ(sink.counts().malformed, 0u);
+}
+
+// An event of a CPU is not started by an exec.
+TEST(CaptureSession, OneEventPerCpuOfACommandRunsFromTheStart) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  CaptureOptions options = clock_options();
+  options.enable_on_exec = true;
+  for (auto placement : {Placement::kPerThread, Placement::kPerCpu}) {
+    options.placement = placement;
+    os.opened().clear();
+    auto session = CaptureSession::open(os, 10, options);
+    ASSERT_TRUE(session.ok());
+    const perf_event_attr& attr = os.opened()[0].attr;
+    EXPECT_EQ(attr.enable_on_exec, placement == Placement::kPerThread);
+    EXPECT_EQ(attr.disabled, placement == Placement::kPerThread);
+  }
+}
+
+TEST(CaptureSession, CountsTheBirthsThatGotEventsOfTheirOwn) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  const CaptureOptions options = clock_options();
+  auto session = CaptureSession::open(os, 10, options);
+  ASSERT_TRUE(session.ok());
+  const EventFormat format = format_of(os.opened()[0].attr, options.events[0], 0, kNoTagRegister);
+  test::SampleFields parent;
+  parent.pid = parent.tid = 10;
+  for (std::uint32_t tid : {11u, 12u}) {
+    os.write_record(
+        os.opened()[0].fd,
+        test::with_sample_id(RecordBytes(PERF_RECORD_FORK, 0).u32(10).u32(10).u32(tid).u32(10).u64(1), format,
+                             parent));
+  }
+  EXPECT_EQ((*session)->births(), 0u);
+  test::ChunkCollector sink;
+  (*session)->number_rings(0);
+  (*session)->drain(sink);
+  EXPECT_EQ((*session)->births(), 2u);
 }
 
 TEST(CaptureSession, APlacementThatIsDeniedIsSaidSo) {
@@ -293,6 +338,34 @@ TEST(CaptureSession, TheUsualPlacementIsTakenWhereACpuIsDenied) {
   EXPECT_EQ((*session)->event_count(), 60u);
   ASSERT_EQ((*session)->notes().size(), 1u);
   EXPECT_NE((*session)->notes()[0].find("perf_event_paranoid"), std::string::npos);
+}
+
+constexpr TimeNs kMs = 1'000'000;
+
+// At 1 kHz a birth hides a millisecond at most: 50 a second are a twentieth of a CPU.
+TEST(Placement, ManyBirthsForAWhileAreTooMany) {
+  BirthWatch few(kMs), many(kMs), slower(10 * kMs);
+  bool of_few = false, of_many = false, of_slower = false;
+  for (TimeNs time = 0; time <= 500 * kMs; time += 20 * kMs) {
+    const auto passed = static_cast<std::uint64_t>(time / kMs);
+    of_few |= few.too_many(time, passed * 40 / 1000);
+    of_many |= many.too_many(time, passed);
+    of_slower |= slower.too_many(time, passed * 40 / 1000);
+    if (time == 180 * kMs) {
+      EXPECT_FALSE(of_many) << "a second window has to be like the first";
+    }
+  }
+  EXPECT_FALSE(of_few);
+  EXPECT_TRUE(of_many);
+  EXPECT_TRUE(of_slower) << "each hides ten times as much";
+  EXPECT_NEAR(many.per_second(), 1000, 1);
+}
+
+TEST(Placement, APoolOfThreadsMadeAtOnceIsNotTooMany) {
+  BirthWatch watch(kMs);
+  for (TimeNs time = 0; time <= 500 * kMs; time += 20 * kMs) {
+    EXPECT_FALSE(watch.too_many(time, time < 140 * kMs ? 0 : 64));
+  }
 }
 
 TEST(Placement, ByDescriptorsAndSwitches) {

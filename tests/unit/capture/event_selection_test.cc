@@ -166,15 +166,35 @@ TEST(Selection, SeveralNamesAndPeriods) {
   std::vector<std::string> names = {"cpu-clock@250007", "faults", "off-cpu"};
   auto selection = select_events(names, 1000, HostPmu{});
   ASSERT_TRUE(selection.ok());
-  ASSERT_EQ(selection->events.size(), 4u);
+  ASSERT_EQ(selection->events.size(), 3u) << "the time on CPU is measured once";
   EXPECT_EQ(selection->events[0].period, 250'007u);
   EXPECT_EQ(selection->events[1].unit, Unit::kEvents);
   EXPECT_TRUE(selection->context_switches);
-  EXPECT_EQ(selection->events[3].unit, Unit::kNsOffCpu);
-  EXPECT_TRUE(attr_of(selection->events[3]).sample_type & PERF_SAMPLE_CALLCHAIN);
+  EXPECT_EQ(selection->events[2].unit, Unit::kNsOffCpu);
+  EXPECT_TRUE(attr_of(selection->events[2]).sample_type & PERF_SAMPLE_CALLCHAIN);
   for (const char* wrong : {"cpu-clock@", "cpu-clock@x", "cpu-clock@0", "no-such-event", ""}) {
     EXPECT_FALSE(select(wrong, HostPmu{}).ok()) << wrong;
   }
+}
+
+TEST(Selection, OffCpuComesWithTheBestTimeOnCpu) {
+  const HostPmu precise = host_of({"", 0x6A, 6, "icx", 0});
+  for (const HostPmu& pmu : {HostPmu{}, precise}) {
+    auto selection = select("off-cpu", pmu);
+    ASSERT_TRUE(selection.ok());
+    ASSERT_EQ(selection->events.size(), 2u);
+    EXPECT_EQ(selection->events[0].unit, Unit::kNsOffCpu);
+    EXPECT_EQ(selection->events[1], select("auto", pmu)->events[0]);
+  }
+  std::vector<std::string> names = {"off-cpu", "cost"};
+  EXPECT_EQ(select_events(names, 1000, precise)->events.size(), 2u);
+}
+
+TEST(Selection, AHybridHostIsNotTakenForAVirtualMachine) {
+  HostPmu pmu;
+  pmu.cpu = "GenuineIntel 6/151";
+  pmu.hybrid = true;
+  EXPECT_THAT(select("auto", pmu)->reasons[0], HasSubstr("cpu_core and cpu_atom"));
 }
 
 TEST(Selection, CountersByName) {
@@ -232,8 +252,12 @@ TEST(ProbePmu, ReadsProcAndSys) {
   EXPECT_EQ(probe_pmu(os).ibs, (IbsPmu{11, false}));
   os.sys_files().write("bus/event_source/devices/ibs_op/format/swfilt", "config2:0\n");
   EXPECT_EQ(probe_pmu(os).ibs, (IbsPmu{11, true}));
+  test::FakeOs hybrid;
+  hybrid.sys_files().write("bus/event_source/devices/cpu_core/type", "4\n");
+  EXPECT_TRUE(probe_pmu(hybrid).hybrid);
   test::FakeOs empty;
   EXPECT_FALSE(probe_pmu(empty).counters);
+  EXPECT_FALSE(probe_pmu(empty).hybrid);
 }
 
 TEST(Primes, AtMost) {

@@ -147,5 +147,18 @@ TEST(EventSorter, IsAStableSortWhateverStaysBehind) {
   EXPECT_EQ(sorter.pending(), 0u);
 }
 
+TEST(Batch, AnEventWithoutTextOrChainIsTakenAlongFromAnyPlace) {
+  Batch from, to;
+  from.text = "a long text of others";
+  from.words = {1, 2, 3};
+  Event& event = from.events.emplace_back();
+  event.kind = Kind::kComm;  // of a thread that has emptied its name
+  event.text_offset = static_cast<std::uint32_t>(from.text.size());
+  event.chain_offset = static_cast<std::uint32_t>(from.words.size());
+  to.append(from, event);
+  EXPECT_EQ(to.text_of(to.events[0]), "");
+  EXPECT_TRUE(to.chain(to.events[0]).empty());
+}
+
 }  // namespace
 }  // namespace tailor::capture

@@ -85,9 +85,8 @@ std::vector<std::byte> random_bytes(const RingLayout& layout, Random& random, Ti
     f.interrupt_abi = random.one_in(10) ? 0 : 2;
     f.interrupt_registers = random.words(static_cast<std::size_t>(std::popcount(format.regs_intr)));
     if (random.one_in(6)) {
-      test::RecordBytes comm(PERF_RECORD_COMM, 0);
-      comm.u32(1).u32(2).text("thread " + std::to_string(random.below(1000)));
-      test::append(bytes, test::with_sample_id(std::move(comm), format, f));
+      const auto others = test::every_sideband_record(format, f, f.time);
+      test::append(bytes, others[random.below(others.size())]);
     } else if (random.one_in(15)) {
       // Not a multiple of eight: everything behind it lies askew.
       test::append(bytes, test::RecordBytes(200, 0).raw("odd").done());

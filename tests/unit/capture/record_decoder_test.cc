@@ -130,50 +130,17 @@ TEST(RecordDecoder, UserChainLeavesOutMarkersKernelAndIp) {
             (std::vector<std::uint64_t>{0x402000, 0x403000}));
 }
 
-// Every other record type once, with its identity in the trailer.
-std::vector<std::byte> every_sideband_record(const EventFormat& format, const test::SampleFields& id) {
+std::vector<std::byte> all_sideband(const EventFormat& format) {
   std::vector<std::byte> stream;
-  auto add = [&](const RecordBytes& record) {
-    test::append(stream, test::with_sample_id(record, format, id));
-  };
-  add(RecordBytes(PERF_RECORD_MMAP, 0).u32(1).u32(2).u64(0x1000).u64(0x2000).u64(0x3000).text("/lib/a.so"));
-  add(RecordBytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_MMAP_BUILD_ID)
-          .u32(1)
-          .u32(2)
-          .u64(0x1000)
-          .u64(0x2000)
-          .u64(0x3000)
-          .u8(20)
-          .u8(0)
-          .u16(0)
-          .raw("abcdefghijklmnopqrst")
-          .u32(5)
-          .u32(2)
-          .text("/lib/b.so"));
-  add(RecordBytes(PERF_RECORD_LOST, 0).u64(11).u64(42));
-  add(RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC).u32(1).u32(2).text("engine"));
-  add(RecordBytes(PERF_RECORD_EXIT, 0).u32(1).u32(3).u32(2).u32(4).u64(900));
-  add(RecordBytes(PERF_RECORD_FORK, 0).u32(1).u32(3).u32(2).u32(4).u64(901));
-  add(RecordBytes(PERF_RECORD_THROTTLE, 0).u64(902).u64(11).u64(11));
-  add(RecordBytes(PERF_RECORD_UNTHROTTLE, 0).u64(903).u64(11).u64(11));
-  add(RecordBytes(PERF_RECORD_READ, 0).u32(1).u32(2).u64(77));
-  add(RecordBytes(PERF_RECORD_AUX, 0).u64(1).u64(2).u64(3));
-  add(RecordBytes(PERF_RECORD_ITRACE_START, 0).u32(1).u32(2));
-  add(RecordBytes(PERF_RECORD_LOST_SAMPLES, 0).u64(9));
-  add(RecordBytes(PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT));
-  add(RecordBytes(PERF_RECORD_SWITCH_CPU_WIDE, 0).u32(8).u32(9));
-  add(RecordBytes(PERF_RECORD_NAMESPACES, 0).u32(1).u32(2).u64(2).u64(10).u64(11).u64(12).u64(13));
-  add(RecordBytes(PERF_RECORD_KSYMBOL, 0).u64(0x9000).u32(64).u16(1).u16(1).text("bpf_prog"));
-  add(RecordBytes(PERF_RECORD_BPF_EVENT, 0).u16(1).u16(0).u32(5).raw("tagtagta"));
-  add(RecordBytes(PERF_RECORD_CGROUP, 0).u64(77).text("/system.slice"));
-  add(RecordBytes(PERF_RECORD_TEXT_POKE, 0).u64(0x9100).u16(4).u16(4).raw("old_new_").u32(0));
-  add(RecordBytes(PERF_RECORD_AUX_OUTPUT_HW_ID, 0).u64(0x123));
+  for (const auto& record : test::every_sideband_record(format, user_sample(), 900)) {
+    test::append(stream, record);
+  }
   return stream;
 }
 
 TEST(RecordDecoder, EveryRecordTypeBecomesAnEvent) {
   auto decoder = decoder_for(tagged_format());
-  Batch batch = decode(decoder, every_sideband_record(tagged_format(), user_sample()));
+  Batch batch = decode(decoder, all_sideband(tagged_format()));
   std::vector<Kind> kinds;
   for (const Event& event : batch.events) kinds.push_back(event.kind);
   EXPECT_EQ(kinds,
@@ -192,6 +159,7 @@ TEST(RecordDecoder, EveryRecordTypeBecomesAnEvent) {
   EXPECT_TRUE(batch.events[3].flag_exec);
   EXPECT_EQ(batch.events[5].parent_tid, 4);
   EXPECT_EQ(batch.events[5].time, 901);
+  EXPECT_EQ(batch.events[6].data_source, 12u);
   EXPECT_TRUE(batch.events[12].flag_preempted);
   EXPECT_EQ(batch.events[12].tid, 101);
   EXPECT_EQ(batch.events[12].time, 5000);
@@ -246,7 +214,7 @@ TEST(RecordDecoder, ContradictingLayoutsAreRefused) {
 TEST(RecordDecoder, DamagedBytesAreCountedAndNeverCrash) {
   std::mt19937 random(3);
   auto format = tagged_format();
-  auto intact = every_sideband_record(format, user_sample());
+  auto intact = all_sideband(format);
   test::append(intact, test::encode_sample(format, user_sample()));
   for (int round = 0; round < 3000; ++round) {
     auto bytes = intact;

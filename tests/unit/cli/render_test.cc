@@ -61,6 +61,26 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
       HasSubstr("Links of 132 samples in generated code: exact 83.3 %, shared 8.3 %, set-up code 8.3 %.\n"));
 }
 
+TEST(RenderPlan, TheAccountingOfTheWholeRecording) {
+  const query::Profile profile = test::make_profile([&](store::ProfileSink& sink) {
+    test::give_profile(sink, 11);
+    store::Accounting nobodys;
+    nobodys.received = 20;
+    nobodys.filtered = 12;
+    nobodys.late = 8;
+    nobodys.lost_ring = 1005;
+    nobodys.of_cpu(3).lost_ring = 5;
+    nobodys.of_cpu(1).lost_ring = 1000;
+    nobodys.throttled = 2;
+    nobodys.gap_ns = 8'000'000;
+    sink.on_accounting(nobodys);
+  });
+  EXPECT_THAT(rendered(profile, plain(2000)),
+              HasSubstr("The whole recording: received 196 samples = 165 attributed + 11 unattributed + "
+                        "12 filtered + 8 late; lost 1,005 (CPU 1: 1,000, CPU 3: 5); throttled 2 times for "
+                        "8.00 ms."));
+}
+
 TEST(RenderPlan, AsciiFallback) {
   const std::string text = rendered(sample(), plain(110, true));
   for (char c : text) ASSERT_LT(static_cast<unsigned char>(c), 0x80);

@@ -51,8 +51,9 @@ void act(session::Input& input, int turns = 300) {
   input.on_rejected({1, process, "nonsense \xff"});
   script.unload_code(process, ms(304), 11);
   script.gone(process, registration::GoneReason::kHangup);
-  input.on_process_ended(process);
   input.on_ring_closed(0);
+  input.on_capture_ended({process, ms(306), false, 9, 4, 1});
+  input.on_process_ended(process);
   input.flush(ms(310));
 }
 

@@ -120,7 +120,7 @@ TEST(Listing, SaysWhatLlvmSays) {
   auto module = llvm::parseAssemblyString(kModule, problem, context);
   ASSERT_NE(module, nullptr) << problem.getMessage().str() << " in line " << problem.getLineNo();
   const std::vector<ListedLine> lines = LinesOf(*module, 0);
-  std::istringstream listing(ListingOf(*module, lines.size()));
+  std::istringstream listing(ListingOf(*module, lines.size()).text().str());
   llvm::ModuleSlotTracker slots(module.get(), /*ShouldInitializeAllMetadata=*/false);
   std::vector<std::string> headings;
   for (const ListedLine& line : lines) {

@@ -22,6 +22,7 @@ namespace tailor::jit {
 
 using Tasks = std::set<ComponentId>;
 using Build = std::function<void(QueryModule&)>;
+using Optimiser = decltype(&Optimise);
 
 inline constexpr ComponentId kRead = 1, kProbe = 2, kBuild = 3, kSum = 4;
 
@@ -30,7 +31,7 @@ class Optimised {
  public:
   enum class Twin { kNone, kTasksSwapped, kReplacementsIgnored };
 
-  Optimised(const Build& build, Twin twin, OptLevel level = OptLevel::kO2) {
+  Optimised(const Build& build, Twin twin, OptLevel level = OptLevel::kO2, Optimiser optimise = &Optimise) {
     for (int i = 0; i < 4; ++i) plan_.Add(0, {.name = "op"});
     for (ComponentId i = 1; i <= 4; ++i) plan_.Add(1, {.name = "task"}, {&i, 1});
     QueryModule module(plan_, {.name = "table1"});
@@ -45,7 +46,7 @@ class Optimised {
     target_ = std::move(*pool->Take(level));
     sealed_->state().module->setDataLayout(pool->layout());
     sealed_->state().module->setTargetTriple(target_->getTargetTriple().str());
-    Optimise(sealed_->state(), *target_, level, lineage_);
+    optimise(sealed_->state(), *target_, level, lineage_);
   }
 
   // Goes on to machine code, with lineage in every twin.
@@ -116,6 +117,10 @@ class Optimised {
     return out;
   }
 
+  // Whether its owners were inferred and not recorded.
+  bool Repaired(const llvm::Instruction& instruction) const {
+    return LineageOf(instruction.getDebugLoc()).repaired;
+  }
   Tasks TasksOf(const llvm::Instruction& instruction) const {
     std::vector<ComponentId> ids;
     lineage_.sets.Expand(LineageOf(instruction.getDebugLoc()).link, ids);
@@ -134,6 +139,18 @@ class Optimised {
     auto all = All(opcode);
     return !all.empty() && (count == 0 || all.size() == count) &&
            std::all_of(all.begin(), all.end(), [&](const auto* i) { return TasksOf(*i) == tasks; });
+  }
+  // Whether each block has as many instructions of each of these kinds as of the others.
+  bool Together(const std::vector<unsigned>& opcodes) const {
+    std::map<const llvm::BasicBlock*, std::map<unsigned, int>> counts;
+    for (unsigned opcode : opcodes) {
+      for (const llvm::Instruction* i : All(opcode)) ++counts[i->getParent()][opcode];
+    }
+    return std::all_of(counts.begin(), counts.end(), [&](const auto& block) {
+      return block.second.size() == opcodes.size() &&
+             std::all_of(block.second.begin(), block.second.end(),
+                         [&](const auto& each) { return each.second == block.second.begin()->second; });
+    });
   }
   Tasks TasksWithCode() const {
     Tasks tasks;
@@ -163,15 +180,15 @@ using Twin = Optimised::Twin;
 
 // `check` holds for what `build` makes, and `native` for its machine code; neither holds for a twin.
 inline void ExpectTracked(const Build& build, const Check& check, const Check& native, bool merges,
-                          OptLevel level = OptLevel::kO2) {
-  Optimised real(build, Twin::kNone, level);
+                          OptLevel level = OptLevel::kO2, Optimiser optimise = &Optimise) {
+  Optimised real(build, Twin::kNone, level, optimise);
   EXPECT_TRUE(check(real)) << real.Text();
   real.Emit();
   EXPECT_TRUE(native(real)) << real.NativeText();
   for (Twin twin : {Twin::kTasksSwapped, Twin::kReplacementsIgnored}) {
     if (twin == Twin::kReplacementsIgnored && !merges) continue;
     const char* what = twin == Twin::kTasksSwapped ? "swapped owners" : "replacements that nobody follows";
-    Optimised broken(build, twin, level);
+    Optimised broken(build, twin, level, optimise);
     EXPECT_FALSE(check(broken)) << "the check would not notice " << what;
     broken.Emit();
     EXPECT_FALSE(native(broken)) << "the check of the machine code would not notice " << what;

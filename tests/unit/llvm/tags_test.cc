@@ -17,6 +17,7 @@ using ::testing::SizeIs;
 
 struct Seen {
   std::uint64_t r15, r13, slot;
+  const void* back;  // where the call returns to
 };
 std::vector<Seen> seen;
 std::uint64_t thread_slot;
@@ -26,7 +27,7 @@ std::uint64_t thread_slot;
   do {                                                                     \
     std::uint64_t r15, r13;                                                \
     asm volatile("mov %%r15, %0\n mov %%r13, %1" : "=&r"(r15), "=r"(r13)); \
-    seen.push_back({r15, r13, thread_slot});                               \
+    seen.push_back({r15, r13, thread_slot, __builtin_return_address(0)});  \
   } while (0)
 
 extern "C" std::int64_t TagsTestShared(std::int64_t x) {
@@ -173,6 +174,41 @@ TEST_P(TagsTest, CallsOfInstructionSelectionAreTagged) {
   }
 }
 
+// Probe and sum ask for the same 128-bit division: LLVM calls once, for both, under the tag of the first.
+TEST_P(TagsTest, ACallThatTwoTasksShare) {
+  if (GetParam() == OptLevel::kO0) GTEST_SKIP() << "no optimiser runs at O0";
+  for (TagStrategy strategy : {TagStrategy::kR15, TagStrategy::kNone}) {
+    seen.clear();
+    Open({.tags = strategy});
+    auto* i128 = b().getInt128Ty();
+    llvm::Function* f =
+        module_->BeginFunction("h", llvm::FunctionType::get(i64(), {b().getPtrTy(), i64(), i64()}, false));
+    auto quotient = [&] {
+      llvm::Value* high = b().CreateShl(b().CreateZExt(f->getArg(1), i128), 64);
+      return b().CreateTrunc(b().CreateUDiv(high, b().CreateZExt(f->getArg(2), i128)), i64());
+    };
+    {
+      auto scope = module_->tasks().Enter(kProbe);
+      b().CreateStore(quotient(), f->getArg(0));
+    }
+    {
+      auto scope = module_->tasks().Enter(kSum);
+      b().CreateRet(b().CreateAdd(quotient(), b().getInt64(1)));
+    }
+    auto code = Compile(GetParam());
+    ASSERT_NE(code, nullptr);
+    std::uint64_t stored = 0;
+    auto* h = code->Function<std::uint64_t(std::uint64_t*, std::uint64_t, std::uint64_t)>("h");
+    const std::uint64_t more = h(&stored, 1, 200);
+    EXPECT_EQ(more, stored + 1);
+    ASSERT_THAT(seen, SizeIs(1));
+    const auto at = reinterpret_cast<std::uint64_t>(seen[0].back) - 1 - code->base();
+    EXPECT_THAT(TasksAt(*code, static_cast<std::uint32_t>(at)), ElementsAre(kProbe, kSum));
+    // The twin: without tags nothing names the first.
+    EXPECT_EQ(seen[0].r15 == Tag(2, kProbe), strategy == TagStrategy::kR15);
+  }
+}
+
 // The optimiser turns the loop of `build` into a call of memset.
 TEST_P(TagsTest, CallsOfTheOptimiserAreTagged) {
   if (GetParam() == OptLevel::kO0) GTEST_SKIP() << "no optimiser runs at O0";
@@ -226,9 +262,11 @@ TEST_P(TagsTest, WhatIsCalledUnderNoTagIsNamed) {
 
 // An engine with a builder and modules of its own: tag_code.h alone.
 TEST_P(TagsTest, AnEngineThatBuildsItsIrByItself) {
-  for (TagStrategy strategy : {TagStrategy::kNone, TagStrategy::kSwiftSelf, TagStrategy::kMemorySlot}) {
+  for (TagStrategy strategy :
+       {TagStrategy::kNone, TagStrategy::kR15, TagStrategy::kSwiftSelf, TagStrategy::kMemorySlot}) {
     seen.clear();
-    Open({.tags = TagStrategy::kNone});
+    // r15 is the one that asks something of code generation: CreateTagRegisterPass.
+    Open({.tags = strategy == TagStrategy::kR15 ? strategy : TagStrategy::kNone});
     llvm::IRBuilder<> ir(module_->context());
     auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
     llvm::Function* f = module_->BeginFunction(
@@ -236,7 +274,8 @@ TEST_P(TagsTest, AnEngineThatBuildsItsIrByItself) {
     auto scope = module_->tasks().Enter(kRead);
     ir.SetInsertPoint(&f->getEntryBlock());
     llvm::Value* slot = f->getArg(1);
-    llvm::Value* before = strategy == TagStrategy::kMemorySlot ? EmitTagRead(ir, strategy, slot) : nullptr;
+    const bool restored = strategy == TagStrategy::kMemorySlot || strategy == TagStrategy::kR15;
+    llvm::Value* before = restored ? EmitTagRead(ir, strategy, slot) : nullptr;
     auto callee = module_->module().getOrInsertFunction("shared", TaggedType(strategy, type));
     ir.CreateRet(
         EmitTaggedCall(ir, strategy, slot, before, ir.getInt64(Tag(1, kRead)), callee, {f->getArg(0)}));
@@ -245,6 +284,7 @@ TEST_P(TagsTest, AnEngineThatBuildsItsIrByItself) {
     thread_slot = 0xABCD;
     EXPECT_EQ(code->Function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 2);
     ASSERT_THAT(seen, SizeIs(1));
+    EXPECT_EQ(seen[0].r15 == Tag(1, kRead), strategy == TagStrategy::kR15);
     EXPECT_EQ(seen[0].r13 == Tag(1, kRead), strategy == TagStrategy::kSwiftSelf);
     EXPECT_EQ(seen[0].slot == Tag(1, kRead), strategy == TagStrategy::kMemorySlot);
     EXPECT_EQ(thread_slot, 0xABCDu);

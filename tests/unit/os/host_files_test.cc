@@ -46,7 +46,7 @@ TEST(HostFiles, TimesOfAProcessAndTheHypervisor) {
   test::FakeOs os;
   const auto tick = static_cast<std::uint64_t>(1'000'000'000 / ::sysconf(_SC_CLK_TCK));
   os.proc_files().write("5/stat", "5 (a) b) S 1 5 5 0 -1 4194560 1 2 3 4 50 7 7 8 20 0 1 0 123456 99 1\n");
-  EXPECT_EQ(*cpu_time_of(os, 5), 57 * tick);
+  EXPECT_EQ(cpu_time_of(os, 5)->all(), 57 * tick);
   EXPECT_FALSE(cpu_time_of(os, 6).ok());
   EXPECT_FALSE(steal_time(os));
   os.proc_files().write("stat", "cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n");

@@ -155,5 +155,55 @@ TEST(RegionTimeline, AgreesWithAWalkOverEverything) {
   }
 }
 
+// As many as a large engine has. Held against a look at every region for a sample of the questions.
+TEST(RegionTimeline, AMillionLiveRegionsAreFoundByAddressAndTime) {
+  constexpr std::size_t kRegions = 1'000'000;
+  constexpr TimeNs kNever = kTimeMax;
+  struct Known {
+    std::uint64_t base, bytes;
+    TimeNs from, to;
+    std::uint32_t kind;
+  };
+  std::mt19937_64 random(11);
+  std::vector<Known> all;
+  RegionTimeline regions({});
+  // A tenth of them ends, and another one takes the place.
+  std::uint64_t base = 0x10000;
+  const auto begin = [&](std::uint64_t at, TimeNs from) {
+    all.push_back({at, 16 + random() % 4000, from, kNever, static_cast<std::uint32_t>(all.size() + 1)});
+    regions.add(all.back().kind, at, all.back().bytes, from);
+  };
+  for (std::size_t i = 0; i < kRegions; ++i, base += 4096 + random() % 4096)
+    begin(base, static_cast<TimeNs>(random() % 1000));
+  for (std::size_t i = 0; i < kRegions; i += 10) {
+    all[i].to = static_cast<TimeNs>(2000 + random() % 1000);
+    regions.remove(all[i].base, all[i].to);
+    begin(all[i].base, all[i].to + static_cast<TimeNs>(random() % 100));
+  }
+  const auto oracle = [&](std::uint64_t address, TimeNs time) -> std::uint32_t {
+    for (const Known& each : all) {
+      const bool there = address >= each.base && address - each.base < each.bytes;
+      if (there && time >= each.from && time < each.to) return each.kind;
+    }
+    return 0;
+  };
+  std::size_t found = 0, replaced = 0;
+  for (TimeNs time = 0; time < 4000; time += 32) {
+    // Every other one at a region that ends, so that both sides of its end are asked.
+    const std::size_t which = random() % kRegions;
+    const Known& near = all[time % 64 == 0 ? which : which - which % 10];
+    const std::uint64_t address = near.base + random() % 4096;
+    const std::uint32_t kind = kind_at(regions, address, time);
+    ASSERT_EQ(kind, oracle(address, time)) << "time " << time;
+    found += kind != 0;
+    replaced += kind > kRegions;
+  }
+  EXPECT_GT(found, 30u);
+  EXPECT_GT(replaced, 2u);
+  regions.advance(5000);
+  EXPECT_EQ(regions.live(), kRegions);
+  EXPECT_EQ(regions.unmatched() + regions.replaced() + regions.refused(), 0u);
+}
+
 }  // namespace
 }  // namespace tailor::process

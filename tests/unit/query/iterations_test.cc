@@ -69,6 +69,23 @@ TEST(SampledLoop, IterationsThatOnlyWaitingDividesAreFoundByTime) {
   EXPECT_EQ(iteration_ends(samples).size(), 12u);
 }
 
+TEST(SampledLoop, SpreadSaysHowMuchIterationsDiffer) {
+  auto loop_of = [](const std::vector<TimeNs>& lengths) {
+    Loop loop;
+    TimeNs from = 0;
+    for (TimeNs length : lengths) {
+      loop.iterations.push_back({loop.iterations.size() + 1, from, from + length});
+      from += length;
+    }
+    return loop;
+  };
+  EXPECT_EQ(loop_of({50, 10, 10, 10, 10, 10, 10, 30}).spread(), 0);
+  EXPECT_NEAR(loop_of({10, 10, 12, 10, 8, 10, 12, 10, 8, 10}).spread(), 0.2, 1e-9);
+  // Two taken for one.
+  EXPECT_GE(loop_of({10, 10, 20, 10, 10, 20, 10, 10, 20, 10}).spread(), 1);
+  EXPECT_EQ(loop_of({10, 90, 10, 10}).spread(), 0) << "too few to say";
+}
+
 // Twins: what is no loop must not be taken for one.
 TEST(SampledLoop, OperatorsMixedAtRandomAreNoLoop) {
   for (unsigned seed = 1; seed <= 50; ++seed) {

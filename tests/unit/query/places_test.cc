@@ -56,6 +56,9 @@ TEST(Places, AreFunctionsByReason) {
   const auto address = reinterpret_cast<std::uint64_t>(&tailor_places_test_function);
   ProfileLoader loader({});
   test::give_context(loader);
+  store::RecordingInfo info;
+  info.wall_clock_ns = INT64_MAX / 2;  // after the program was linked
+  loader.on_recording(info);
   loader.on_mapping({test::kSampleProcess, 0, 0, ~std::uint64_t{0}, 0, "/nonexistent/earlier"});
   loader.on_mapping(mapping_of(address));
   using attribute::Reason;
@@ -104,6 +107,18 @@ TEST(Places, FilesThatAreNoneAreHarmless) {
   }
   Symbols symbols;
   EXPECT_EQ(symbols.name(text, 0x10), "text+0x10");
+}
+
+// A library that was upgraded since has other functions at these offsets.
+TEST(Places, AFileThatWasChangedSinceItWasMappedGivesNoNames) {
+  const auto address = reinterpret_cast<std::uint64_t>(&tailor_places_test_function);
+  const store::MappingRecord mapping = mapping_of(address);
+  const std::uint64_t offset = address - mapping.begin + mapping.file_offset;
+  struct stat facts{};
+  ASSERT_EQ(::stat(program().c_str(), &facts), 0);
+  const std::int64_t changed = facts.st_ctim.tv_sec * std::int64_t{1'000'000'000} + facts.st_ctim.tv_nsec;
+  EXPECT_TRUE(Symbols().name(program(), offset, changed).starts_with("tailor_places_test_function "));
+  EXPECT_FALSE(Symbols().name(program(), offset, changed - 1).starts_with("tailor_places_test_function "));
 }
 
 }  // namespace

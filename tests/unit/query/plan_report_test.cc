@@ -187,7 +187,7 @@ TEST(PlanReport, LinksAreCountedForAnyMixture) {
   std::vector<store::SampleRecord> samples;
   for (int i = 0; i < 500; ++i) {
     store::SampleRecord s = test::ir_sample(test::kSampleStart + i, 1 + random() % 9);
-    s.attribution.how = static_cast<How>(random() % 10);
+    s.attribution.how = static_cast<How>(random() % 9);
     s.attribution.quality = static_cast<Quality>(random() % 5);
     const auto how = static_cast<int>(s.attribution.how);
     if (how == 1 || how == 3 || how == 5) expected[s.attribution.quality] += 1;
@@ -258,12 +258,17 @@ TEST(PlanReport, LossesAreCounted) {
     test::give_profile(sink, 1);
     store::Accounting rings;
     rings.lost_ring = 4;
-    rings.received = 16;
+    rings.received = rings.filtered = 7;  // of others
+    rings.of_cpu(1).lost_ring = 4;
     sink.on_accounting(rings);
   });
   const PlanReport report = report_of(profile);
-  EXPECT_EQ(report.lost_samples, 4u);
-  EXPECT_DOUBLE_EQ(report.lost_share, 4.0 / 20);
+  const store::Accounting& total = report.accounting.total;
+  const auto received = static_cast<double>(total.received - 7);
+  EXPECT_EQ(report.accounting.lost(), 4u);
+  EXPECT_DOUBLE_EQ(report.accounting.lost_share(), 4.0 / (received + 4));
+  EXPECT_EQ(total.received, total.attributed + total.unattributed + total.filtered + total.late);
+  EXPECT_EQ(total.cpus.at(0).cpu, 1u);
 }
 
 TEST(PlanReport, EmptyProfile) {

@@ -98,7 +98,106 @@ TEST_F(PipelineTest, TheAccountingAddsUp) {
   EXPECT_EQ(nobodys.received, 1u);
   EXPECT_EQ(nobodys.filtered, 1u);
   EXPECT_EQ(nobodys.lost_ring, 5u);
+  ASSERT_EQ(nobodys.cpus.size(), 1u);
+  EXPECT_EQ(nobodys.cpus[0].lost_ring, 5u);
   EXPECT_EQ(sink.samples.size(), 2u);
+}
+
+// Whatever a recording can lose or leave out is in the accounting that the profile gets, and it adds up.
+TEST_F(PipelineTest, WhatTheReaderRemovedAndCouldNotReadIsAccountedFor) {
+  start_engine();
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.record(test::RecordBytes(PERF_RECORD_LOST_SAMPLES, 0).u64(3), 42, ms(11));
+  script.record(test::RecordBytes(PERF_RECORD_LOST, 0).u64(0), 42, ms(11));  // without its number
+  script.read();
+  pipeline.on_chunk({0, std::vector<std::byte>(24)});  // a record of no size
+  pipeline.on_capture_ended({kProcess, ms(20), true, 7, 5, 2});
+  pipeline.on_capture_ended({kProcess, ms(30), false, 1, 1, 0});
+  pipeline.flush(ms(40));
+  const store::Accounting& nobodys = sink.accounting.at(ProcessId{});
+  EXPECT_EQ(nobodys.received, 6u);
+  EXPECT_EQ(nobodys.filtered, 6u);
+  EXPECT_EQ(nobodys.records_filtered, 8u);
+  EXPECT_EQ(nobodys.lost_hardware, 3u);
+  EXPECT_EQ(nobodys.cut_bytes, 24u);
+  EXPECT_EQ(nobodys.undecoded, 1u);
+  EXPECT_EQ(sink.accounting.at(kProcess).broken_rings, 2u);
+  const store::Accounting total = pipeline.total();
+  EXPECT_EQ(total.received, total.attributed + total.unattributed + total.filtered + total.late);
+  EXPECT_EQ(total.received, 7u);
+}
+
+TEST_F(PipelineTest, TheTimeBetweenThrottleAndUnthrottleIsAGap) {
+  const auto throttle = [&](std::uint32_t type, TimeNs time, std::uint64_t stream) {
+    script.record(test::RecordBytes(type, 0).u64(static_cast<std::uint64_t>(time)).u64(1).u64(stream), 42,
+                  time);
+  };
+  start_engine();
+  throttle(PERF_RECORD_THROTTLE, ms(10), 7);
+  throttle(PERF_RECORD_THROTTLE, ms(11), 8);  // overlaps: the ring stands still once
+  throttle(PERF_RECORD_UNTHROTTLE, ms(13), 7);
+  script.read();
+  throttle(PERF_RECORD_UNTHROTTLE, ms(14), 8);
+  throttle(PERF_RECORD_UNTHROTTLE, ms(15), 8);  // of nothing
+  throttle(PERF_RECORD_THROTTLE, ms(20), 7);    // nobody says when it ended
+  script.read();
+  pipeline.advance(ms(22));
+  EXPECT_EQ(sink.accounting.at(ProcessId{}).gap_ns, static_cast<std::uint64_t>(ms(4)));
+  pipeline.on_ring_closed(0);
+  pipeline.flush(ms(30));
+  const store::Accounting& nobodys = sink.accounting.at(ProcessId{});
+  EXPECT_EQ(nobodys.throttled, 3u);
+  EXPECT_EQ(nobodys.gap_ns, static_cast<std::uint64_t>(ms(4 + 2)));
+  ASSERT_EQ(nobodys.cpus.size(), 1u);
+  EXPECT_EQ(nobodys.cpus[0].throttled, 3u);
+  EXPECT_EQ(nobodys.cpus[0].gap_ns, nobodys.gap_ns);
+}
+
+TEST_F(PipelineTest, AThreadThatEndedIsThrottledNoMore) {
+  start_engine();
+  script.record(test::RecordBytes(PERF_RECORD_THROTTLE, 0).u64(0).u64(1).u64(7), 42, ms(10));
+  script.record(test::RecordBytes(PERF_RECORD_EXIT, 0)
+                    .u32(42)
+                    .u32(1)
+                    .u32(42)
+                    .u32(1)
+                    .u64(static_cast<std::uint64_t>(ms(12))),
+                42, ms(12));
+  script.read();
+  pipeline.on_ring_closed(0);
+  pipeline.flush(ms(30));
+  EXPECT_EQ(sink.accounting.at(ProcessId{}).throttled, 1u);
+  EXPECT_LE(sink.accounting.at(ProcessId{}).gap_ns, static_cast<std::uint64_t>(ms(12)));
+}
+
+TEST_F(PipelineTest, AWaitThatIsOpenAtTheEndLastsUntilThen) {
+  store::RecordingInfo info;
+  info.sources.push_back({0, "off-cpu", capture::Unit::kNsOffCpu, 1, false});
+  pipeline.on_recording(info);
+  start_engine();
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.sample(43, 43, ms(11), kCode + 16);  // of a process that is still sampled
+  script.read();
+  pipeline.on_capture_ended({kProcess, ms(20), true, 0, 0, 0});  // by other events it goes on
+  pipeline.on_known_process({kOther, "other"});
+  pipeline.flush(ms(25));
+  EXPECT_TRUE(sink.samples.empty());
+  pipeline.on_capture_ended({kProcess, ms(30), false, 0, 0, 0});
+  pipeline.flush(ms(29));
+  EXPECT_TRUE(sink.samples.empty()) << "the thread may still return";
+  pipeline.flush(ms(31));
+  ASSERT_EQ(sink.samples.size(), 1u);
+  EXPECT_EQ(sink.samples[0].tid, 42);
+  EXPECT_EQ(sink.samples[0].time, ms(30));
+  EXPECT_EQ(sink.samples[0].weight, static_cast<std::uint64_t>(ms(20)));
+  pipeline.on_ring_closed(0);
+  pipeline.on_capture_ended({kOther, ms(40), false, 0, 0, 0});
+  pipeline.flush(ms(41));
+  ASSERT_EQ(sink.samples.size(), 2u);
+  EXPECT_EQ(sink.samples[1].weight, static_cast<std::uint64_t>(ms(29)));
+  const store::Accounting total = pipeline.total();
+  EXPECT_EQ(total.received, 2u);
+  EXPECT_EQ(total.attributed + total.unattributed, 2u);
 }
 
 TEST_F(PipelineTest, BeforeTheHelloTheEngineStarts) {

@@ -66,6 +66,20 @@ TEST(DictionaryBuilder, WritesWhatWasSaid) {
   EXPECT_TRUE(out.has_tag_lower_level());
 }
 
+// Of every length of the length that stands before a content.
+TEST(DictionaryBuilder, SerialisesWhatItBuilds) {
+  for (std::size_t bytes : {0, 1, 100, 127, 128, 300, 16383, 16384, 70000, 3000000}) {
+    DictionaryBuilder plan("q", {"node", "ir"});
+    plan.AddUnnamed(1, 200);
+    plan.Attach("ir", std::string(bytes, 'x'));
+    plan.Attach("sql", "select 1");
+    tailor::v1::Plan out;
+    ASSERT_TRUE(out.ParseFromString(plan.Serialise({.id = 1, .slot = 2, .generation = 3}))) << bytes;
+    EXPECT_EQ(out.SerializeAsString(), plan.Build({.id = 1, .slot = 2, .generation = 3}).SerializeAsString())
+        << bytes;
+  }
+}
+
 TEST(DictionaryBuilder, TwoLevelsTagTheTopAlone) {
   DictionaryBuilder plan("q", {"node", "ir"});
   auto out = plan.Build({});

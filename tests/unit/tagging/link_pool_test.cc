@@ -34,6 +34,23 @@ TEST(LinkPool, UnionOfEverything) {
   EXPECT_THAT(ids, ElementsAre(1, 2, 9));
 }
 
+// Unions are remembered, but few of them.
+TEST(LinkPool, ManyUnions) {
+  LinkPool pool;
+  for (int round = 0; round < 3; ++round) {
+    for (ComponentId a = 1; a <= 40; ++a) {
+      for (ComponentId b = a + 1; b <= 40; ++b) {
+        const Link both = pool.Union(Link::One(a), Link::One(b));
+        Ids ids;
+        pool.Expand(both, ids);
+        ASSERT_THAT(ids, ElementsAre(a, b));
+        ASSERT_EQ(pool.Union(Link::One(b), Link::One(a)), both);
+      }
+    }
+  }
+  EXPECT_EQ(pool.sets().size(), 40u * 39u / 2u);
+}
+
 // Instruction fusing: the fused instruction belongs to the owners of both.
 TEST(LineageLog, ExtendKeepsBothOwners) {
   LineageLog log;

@@ -25,16 +25,26 @@ TEST(ParseMaps, KeepsExecutableFilesOnly) {
 TEST(ProcessCode, GeneratedCodeIsReplacedByWhatComesThere) {
   FileTables files;
   ProcessCode code("/nonexistent", 1, files);
-  code.add_code(1, 0x1000, 0x2000, {}, 0);
-  code.add_code(2, 0x3000, 0x4000, {}, 0);
+  code.add_code({1, 0x1000, 0x2000}, {}, 0);
+  code.add_code({2, 0x3000, 0x4000}, {}, 0);
   EXPECT_TRUE(code.is_generated(0x1fff));
   EXPECT_FALSE(code.is_generated(0x2000));
   code.remove_code(1);
   EXPECT_TRUE(code.is_generated(0x1800)) << "samples may still be on their way";
-  code.add_code(3, 0x1800, 0x3800, {}, 0);
+  code.add_code({3, 0x1800, 0x3800}, {}, 0);
   EXPECT_FALSE(code.is_generated(0x1000));
   EXPECT_TRUE(code.is_generated(0x3000));
   EXPECT_FALSE(code.is_generated(0x3900));
+}
+
+// Registered code without a plan has its table looked at, and does not end the walk.
+TEST(ProcessCode, CodeWithoutAPlanIsNotWhatDecides) {
+  FileTables files;
+  ProcessCode code("/nonexistent", 1, files);
+  code.add_code({1, 0x1000, 0x2000, false}, {}, 0);
+  EXPECT_FALSE(code.is_generated(0x1800));
+  code.add_code({2, 0x1000, 0x2000, true}, {}, 0);
+  EXPECT_TRUE(code.is_generated(0x1800));
 }
 
 TEST(ReadElfCfi, WhatIsNoElfFileIsRefused) {

@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "tests/unit/unwind/own_stack.h"
+#include "tests/unit/unwind/small_table.h"
 
 // Two functions that put r15 aside, use it, and call back: one says where, one says only that it is not to be
 // had.
@@ -117,12 +118,16 @@ TEST_F(StackWalk, ATagIsFoundWhereTheLibrarySavedIt) {
   EXPECT_EQ(walked.from, capture::TagFrom::kUnwound);
 }
 
-TEST_F(StackWalk, ATagThatIsOnlySomewhereOnTheStackIsScannedFor) {
+// Nothing says that the word is a register's: it may be a variable, or left over from another call.
+TEST_F(StackWalk, AWordSomewhereOnTheStackIsNoTag) {
   const std::uint64_t tag = tailor_tag_make(kKey, 1, 1, 2, 3);
   under_tag(tag, saves_and_hides);
-  const Walked walked = walk(taken.frame, taken.view(), {kKey, capture::TagRegister::kR15}, code, 8, 0);
-  EXPECT_EQ(walked.tag, tag);
-  EXPECT_EQ(walked.from, capture::TagFrom::kScanned);
+  const capture::TagWord tags{kKey, capture::TagRegister::kR15};
+  EXPECT_EQ(walk(taken.frame, taken.view(), tags, code, 8, 0).tag, 0u);
+  bool there = false;
+  for (std::size_t at = 0; at + 8 <= taken.bytes.size(); at += 8)
+    there |= taken.view().read(taken.frame.value[kSp] + at) == tag;
+  EXPECT_TRUE(there) << "but it lies within the sampled stack";
 }
 
 TEST_F(StackWalk, UnderAnotherKeyNothingIsATag) {
@@ -131,21 +136,45 @@ TEST_F(StackWalk, UnderAnotherKeyNothingIsATag) {
   EXPECT_EQ(walked.tag, 0u);
 }
 
-TEST_F(StackWalk, GeneratedCodeAmongTheCallersDecidesBeforeAnyScan) {
-  under_tag(tailor_tag_make(kKey, 1, 1, 2, 3), saves_and_hides);
+TEST_F(StackWalk, GeneratedCodeAmongTheCallersEndsTheWalk) {
+  under_tag(tailor_tag_make(kKey, 1, 1, 2, 3), saves_and_says);
   const Walked bare = walk(taken.frame, taken.view(), {}, code, 8, 0);
   ASSERT_GE(bare.chain.size(), 2u);
-  code.add_code(1, bare.chain[1] - 8, bare.chain[1] + 8, {}, 0);
+  code.add_code({1, bare.chain[0] - 8, bare.chain[0] + 8}, {}, 0);
   const Walked walked = walk(taken.frame, taken.view(), {kKey, capture::TagRegister::kR15}, code, 8, 0);
   EXPECT_EQ(walked.tag, 0u);
-  EXPECT_EQ(walked.chain[1], bare.chain[1]);
+  EXPECT_EQ(walked.chain, std::vector{bare.chain[0]});
 }
 
 TEST_F(StackWalk, AProcessOfWhichNothingIsKnownIsWalkedByFramePointers) {
   under_tag(tailor_tag_make(kKey, 1, 1, 2, 3), saves_and_says);
   ProcessCode unknown("/nonexistent", 1, files);
-  const Walked walked = walk(taken.frame, taken.view(), {}, unknown, 3, 0);
-  ASSERT_FALSE(walked.chain.empty());
+  const Walked exact = walk(taken.frame, taken.view(), {}, code, 3, 0);
+  const Walked walked = walk(taken.frame, taken.view(), {}, unknown, 2, 0);
+  // saves_and_says makes no frame, so its caller is left out.
+  ASSERT_EQ(exact.chain.size(), 3u);
+  EXPECT_EQ(walked.chain, (std::vector{exact.chain[0], exact.chain[2]}));
+  taken.frame.forget(kBp);
+  EXPECT_TRUE(walk(taken.frame, taken.view(), {}, unknown, 2, 0).chain.empty());
+}
+
+// Shared code that an engine generated, after its push: only its table tells where it returns to.
+TEST_F(StackWalk, CodeWithoutAPlanIsLeftByItsTable) {
+  constexpr std::uint64_t kPlan = 0x9000;
+  const auto table = test::small_table();
+  const std::string_view bytes(reinterpret_cast<const char*>(table.data()), table.size());
+  const auto stack = test::words({0xBB, kPlan + 5});
+  Frame frame;
+  frame.set(kReturnAddress, test::kCode + 1);
+  frame.set(kSp, 0x7000);
+  frame.set(kBp, 0x1234);
+  for (bool told : {true, false}) {
+    ProcessCode engine("/nonexistent", 1, files);
+    engine.add_code({1, test::kCode, test::kCode + 0x40, false}, told ? bytes : "", test::kTable);
+    engine.add_code({2, kPlan, kPlan + 0x100}, {}, 0);
+    const Walked walked = walk(frame, {0x7000, stack}, {}, engine, 8, 0);
+    EXPECT_EQ(walked.chain, told ? std::vector{kPlan + 5} : std::vector<std::uint64_t>{}) << told;
+  }
 }
 
 }  // namespace

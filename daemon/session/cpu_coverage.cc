@@ -1,0 +1,46 @@
+#include "daemon/session/cpu_coverage.h"
+
+namespace tailor::session {
+
+void CpuCoverageOfProcesses::begin(ProcessId process, CpuCoverage before) {
+  processes_.try_emplace(process, Process{before, before}).first->second.over = false;
+}
+
+void CpuCoverageOfProcesses::look(ProcessId process, TimeNs now, std::uint64_t used) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end() || found->second.looked_at != kTimeMax) return;
+  found->second.looked = used;
+  found->second.looked_at = now;
+}
+
+void CpuCoverageOfProcesses::settle(TimeNs watermark,
+                                    const std::function<std::uint64_t(ProcessId)>& sampled_of) {
+  for (auto& [process, each] : processes_) {
+    if (each.looked_at > watermark) continue;
+    each.settled = {each.looked, sampled_of(process)};
+    each.looked_at = kTimeMax;
+  }
+  std::erase_if(processes_, [this](const auto& entry) {
+    const Process& each = entry.second;
+    if (!each.over || each.looked_at != kTimeMax) return false;
+    ended_.used += each.settled.used - each.before.used;
+    ended_.sampled += each.settled.sampled - each.before.sampled;
+    return true;
+  });
+}
+
+void CpuCoverageOfProcesses::end(ProcessId process) {
+  const auto found = processes_.find(process);
+  if (found != processes_.end()) found->second.over = true;
+}
+
+CpuCoverage CpuCoverageOfProcesses::sum() const {
+  CpuCoverage sum = ended_;
+  for (const auto& [process, each] : processes_) {
+    sum.used += each.settled.used - each.before.used;
+    sum.sampled += each.settled.sampled - each.before.sampled;
+  }
+  return sum;
+}
+
+}  // namespace tailor::session

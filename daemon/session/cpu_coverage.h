@@ -1,0 +1,47 @@
+// Holds the CPU time that samples stand for against the CPU time that their processes used: what says how
+// many samples should have been there, whoever failed to take them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "proto/base/ids.h"
+
+namespace tailor::session {
+
+// In ns: of the sampled processes since each was sampled.
+struct CpuCoverage {
+  std::uint64_t used = 0, sampled = 0;
+};
+
+// For processes that go on: each is looked at now and then, and what its samples stand for is taken when all
+// of them up to that look have been attributed. What a process uses after its last look is on neither side.
+// One thread.
+class CpuCoverageOfProcesses {
+ public:
+  // What the process has used, and what its samples stood for, when it began to be sampled. One that is known
+  // goes on from where it was.
+  void begin(ProcessId process, CpuCoverage before);
+  // Looked at: it has used so much by `now`. One that is not known is left alone.
+  void look(ProcessId process, TimeNs now, std::uint64_t used);
+  // Samples up to `watermark` are attributed; `sampled_of` tells what those of a process stand for so far.
+  void settle(TimeNs watermark, const std::function<std::uint64_t(ProcessId)>& sampled_of);
+  // It is not sampled any more. A look that waits still counts.
+  void end(ProcessId process);
+
+  CpuCoverage sum() const;
+
+ private:
+  struct Process {
+    CpuCoverage before, settled;
+    std::uint64_t looked = 0;     // used by then
+    TimeNs looked_at = kTimeMax;  // kTimeMax: no look waits
+    bool over = false;
+  };
+
+  std::map<ProcessId, Process> processes_;
+  CpuCoverage ended_;
+};
+
+}  // namespace tailor::session

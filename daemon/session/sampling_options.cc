@@ -1,0 +1,25 @@
+#include "daemon/session/sampling_options.h"
+
+#include "daemon/capture/event_probe.h"
+#include "daemon/capture/host_pmu.h"
+
+namespace tailor::session {
+
+Result<capture::CaptureOptions> capture_options(os::Os& os, const SamplingOptions& options) {
+  auto selection =
+      capture::select_usable_events(os, options.events, options.frequency, capture::probe_pmu(os));
+  if (!selection.ok()) return selection.error();
+  capture::CaptureOptions capture;
+  capture.events = std::move(selection->events);
+  capture.context_switches = selection->context_switches;
+  capture.reasons = std::move(selection->reasons);
+  capture.callchain = options.callchain;
+  capture.all_registers = options.memory;
+  capture.sampled_by = options.sampled_by;
+  capture.stacks = options.stacks;
+  capture.placement = options.placement;
+  capture.aggregate = options.aggregate;
+  return capture;
+}
+
+}  // namespace tailor::session

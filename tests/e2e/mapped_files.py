@@ -1,0 +1,86 @@
+"""Functions have the names of the file that the process had mapped, not of another one of the same path: one that a
+container sees in its place, or one that has taken its place since. Where the file is nowhere to be found there is no name."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tailor_env import BIN, BUILD, Daemon, check, run, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode != 0:
+    skip("new namespaces are not allowed here")
+HOST, OUTSIDE, INSIDE = (BUILD / "targets" / name for name in ("plugin_host", "plugin_outside.so", "plugin_inside.so"))
+
+
+def places(report):
+    return [place["where"] for place in report["unattributed_places"] if place["share"] > 0.2]
+
+
+def begin(command):
+    """The process, once it waits for its line."""
+    process = subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    check(process.stdout.readline() == b"ready\n", "the program waits")
+    return process
+
+
+def end(process):
+    process.kill()
+    process.wait()
+
+
+def record(daemon, process, profile):
+    """Records half a second of it; what `tailor report` says while it lives."""
+    process.stdin.write(b"\n")
+    process.stdin.flush()
+    daemon.tailor("record", "-p", process.pid, "-o", profile, "--seconds", "0.7")
+    return report(daemon, profile)
+
+
+def report(daemon, profile):
+    return places(json.loads(daemon.tailor("report", profile, "--json")))
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name, Daemon(frequency=1000) as daemon:
+        folder = pathlib.Path(name)
+        library, profile = folder / "plugin.so", folder / "p.tailor"
+        shutil.copy(OUTSIDE, library)
+
+        process = begin([HOST, library])
+        try:
+            found = record(daemon, process, profile)
+            check("work_outside (plugin.so)" in found, f"an ordinary process has names: {found}")
+        finally:
+            end(process)
+        check("work_outside (plugin.so)" in report(daemon, profile), "also when it has ended")
+
+        process = begin(["unshare", "--mount", "sh", "-c", f"mount --bind {INSIDE} {library} && exec {HOST} {library}"])
+        try:
+            found = record(daemon, process, profile)
+            check("work_inside (plugin.so)" in found, f"a container's library has its own names: {found}")
+            check(not any("work_outside" in where for where in found), "and none of the host's")
+        finally:
+            end(process)
+        found = report(daemon, profile)
+        check(any(where.startswith("plugin.so+0x") for where in found), f"when it has ended there is the offset: {found}")
+        check(not any("work_" in where for where in found), "and no name at all")
+
+        # Mapped while it is watched: the kernel itself says which file it is.
+        shutil.copy(OUTSIDE, library)
+        run(BIN / "tailor", "record", "-o", profile, "--", "sh", "-c", f"echo | timeout 1 {HOST} {library}; true")
+        check("work_outside (plugin.so)" in report(daemon, profile), "what is mapped later has names too")
+        library.unlink()
+        shutil.copy(INSIDE, library)
+        found = report(daemon, profile)
+        check(any(where.startswith("plugin.so+0x") for where in found) and not any("work_" in where for where in found),
+              f"after an upgrade of the library there is no wrong name: {found}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

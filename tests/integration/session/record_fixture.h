@@ -1,0 +1,76 @@
+// Records commands as `tailor record` does, for tests of what comes out.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/session/record.h"
+#include "daemon/store/profile_reader.h"
+#include "tests/support/collecting_sink.h"
+
+namespace tailor::session {
+
+class RecordTest : public testing::Test {
+ protected:
+  RecordTest() {
+    std::string name = testing::TempDir() + "tailor-record-XXXXXX";
+    directory = ::mkdtemp(name.data());
+  }
+  ~RecordTest() override { std::filesystem::remove_all(directory); }
+
+  // Records the command; skips the test where sampling is denied.
+  RecordOutcome run(std::vector<std::string> command, const std::string& journal = {}) {
+    RecordOptions options;
+    options.command = std::move(command);
+    options.output = directory + "/profile.tailor";
+    options.journal = journal;
+    options.sampling.frequency = 2000;
+    options.sampling.events = events;
+    options.sampling.sampled_by = sampled_by;
+    options.sampling.stacks = stacks;
+    options.sampling.aggregate = aggregate;
+    options.sampling.placement = placement;
+    auto outcome = record(os::real(), options);
+    if (!outcome.ok()) {
+      skipped = outcome.error().message;
+      return {};
+    }
+    read(options.output);
+    return *outcome;
+  }
+  void read(const std::string& path) {
+    auto file = store::open_file(path);
+    ASSERT_TRUE(file.ok());
+    store::ReadReport report;
+    store::SaidLoss loss;
+    ASSERT_TRUE(store::read_profile(**file, profile, report, loss).ok());
+  }
+  static std::string content(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+  }
+
+  std::string directory, skipped;
+  std::vector<std::string> events = {"cpu-clock"};
+  capture::SampledBy sampled_by = capture::SampledBy::kAuto;
+  capture::Stacks stacks = capture::Stacks::kNone;
+  TimeNs aggregate = 0;
+  capture::Placement placement = capture::Placement::kAuto;
+  test::CollectingSink profile;
+};
+
+// What samples stand for of what was used: the kernel accounts it to the command and its children.
+inline double coverage_of(const RecordOutcome& outcome) {
+  return static_cast<double>(outcome.recording.cpu_sampled_ns) /
+         static_cast<double>(outcome.recording.cpu_used_ns);
+}
+
+}  // namespace tailor::session

@@ -1,0 +1,50 @@
+#include "viewer/cli/accounting_text.h"
+
+#include <fmt/format.h>
+
+#include "daemon/capture/ring_chunk.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+std::string cpu_name(std::uint32_t cpu) {
+  return cpu == capture::kEveryCpu ? "all CPUs" : fmt::format("CPU {}", cpu);
+}
+
+// " (CPU 0: 12, CPU 3: 5)", "" without one.
+std::string by_cpu(const store::Accounting& total) {
+  std::string out;
+  for (const store::CpuLosses& each : total.cpus) {
+    const std::uint64_t lost = each.lost_ring + each.lost_hardware;
+    if (lost > 0) out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", cpu_name(each.cpu), grouped(lost));
+  }
+  return out.empty() ? "" : " (" + out + ")";
+}
+
+}  // namespace
+
+std::string accounting_text(const query::Accounting& account) {
+  const store::Accounting& total = account.total;
+  std::string out = fmt::format(
+      "The whole recording: received {} samples = {} attributed + {} unattributed + {} filtered + {} late; "
+      "lost {}{}; throttled {} times for {}.",
+      grouped(total.received), grouped(total.attributed), grouped(total.unattributed),
+      grouped(total.filtered), grouped(total.late), grouped(total.lost_ring + total.lost_hardware),
+      by_cpu(total), grouped(total.throttled), duration(static_cast<double>(total.gap_ns)));
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0) out += fmt::format(" {} {}.", grouped(count), what);
+  };
+  add(account.unwritten_samples, "samples are not in the profile");
+  add(total.undecoded, "records could not be decoded");
+  add(total.cut_bytes, "bytes of rings could not be read");
+  add(total.broken_rings, "times a ring contradicted itself");
+  add(total.forced, "events were attributed early, for lack of room");
+  add(total.waits_abandoned, "waits off the CPU have no known end");
+  add(total.log_lost, "activity records were lost");
+  add(total.messages_rejected, "messages of agents were refused");
+  add(total.agent_dropped, "messages were dropped by agents");
+  return out;
+}
+
+}  // namespace tailor::cli
