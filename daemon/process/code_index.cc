@@ -53,7 +53,7 @@ const CodeState* CodeIndex::search(std::uint64_t address, TimeNs time) const {
   if (at < by_end_.size()) {
     const CodeState* code = by_end_[at];
     if (code->base <= address && code->loaded <= time) {
-      std::atomic_ref(found_).store(at, std::memory_order_relaxed);
+      std::atomic_ref(found_[found_at(address)]).store(code, std::memory_order_relaxed);
       return code;
     }
   }
@@ -92,6 +92,7 @@ std::size_t CodeIndex::first_ending_after(std::uint64_t address) const {
 void CodeIndex::retire(CodeId id, TimeNs time) {
   auto node = live_.extract(id);
   std::unique_ptr<CodeState> code = std::move(node.mapped());
+  for (const CodeState*& each : found_) each = each == code.get() ? nullptr : each;
   const auto at = static_cast<std::ptrdiff_t>(first_ending_after(code->base));
   ends_.erase(ends_.begin() + at);
   by_end_.erase(by_end_.begin() + at);

@@ -1,6 +1,7 @@
 // The code objects of one process, found by (address, time).
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -31,12 +32,8 @@ class CodeIndex {
 
   // The object that was at `address` at `time`, else NULL. Valid until the next change. No allocation.
   const CodeState* find(std::uint64_t address, TimeNs time) const {
-    // Most samples lie in the object of the one before.
-    const std::size_t guess = std::atomic_ref(found_).load(std::memory_order_relaxed);
-    if (guess < by_end_.size()) {
-      const CodeState* code = by_end_[guess];
-      if (code->contains(address) && code->loaded <= time) return code;
-    }
+    const CodeState* guess = std::atomic_ref(found_[found_at(address)]).load(std::memory_order_relaxed);
+    if (guess != nullptr && guess->contains(address) && guess->loaded <= time) return guess;
     return search(address, time);
   }
   // The live object of this number, else NULL.
@@ -53,6 +50,11 @@ class CodeIndex {
   std::uint64_t forgotten_early() const { return forgotten_early_; }
 
  private:
+  // Several objects are sampled at a time, and each keeps its place: pages of objects that lie side by side
+  // have different ones.
+  static constexpr std::size_t kFound = 64;
+  static std::size_t found_at(std::uint64_t address) { return (address >> 12 ^ address >> 18) % kFound; }
+
   const CodeState* search(std::uint64_t address, TimeNs time) const;
   std::size_t first_ending_after(std::uint64_t address) const;
   void retire(CodeId id, TimeNs time);
@@ -63,8 +65,8 @@ class CodeIndex {
   std::vector<std::uint64_t> ends_;                 // of live_, by address
   std::vector<const CodeState*> by_end_;            // whose ends they are
   std::deque<std::unique_ptr<CodeState>> retired_;  // by end of life
-  // Where a search ended last: a guess, checked before use. Any thread may ask.
-  mutable std::size_t found_ = 0;
+  // Live ones that were found last, by where: guesses, checked before use. Any thread may ask.
+  mutable std::array<const CodeState*, kFound> found_{};
   std::size_t bytes_ = 0;
   std::uint64_t replaced_ = 0;
   std::uint64_t forgotten_early_ = 0;

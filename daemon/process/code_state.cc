@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <string>
 
 namespace tailor::process {
@@ -73,12 +75,17 @@ void CodeState::index_rows() {
   block_shift = kLeastBlockShift;
   while (last_byte >> block_shift > 2 * rows.size()) ++block_shift;
   const std::uint64_t count = (last_byte >> block_shift) + 1;
-  blocks.reserve(count + 1);
-  std::uint32_t row = 0;
-  for (std::uint64_t block = 0; block <= count; ++block) {
-    while (row < rows.size() && rows[row].offset < block << block_shift) ++row;
+  blocks.reserve(count);
+  std::uint32_t row = 0, most = 0;
+  for (std::uint64_t block = 0; block < count; ++block) {
     blocks.push_back(row);
+    while (row < rows.size() && rows[row].offset >> block_shift == block) ++row;
+    most = std::max(most, row - blocks.back());
   }
+  window = std::bit_floor(most);
+  offsets.reserve(rows.size() + 2 * window);
+  for (const CodeRow& each : rows) offsets.push_back(each.offset);
+  offsets.resize(rows.size() + 2 * window, UINT32_MAX);
 }
 
 Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {

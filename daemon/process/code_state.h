@@ -31,33 +31,31 @@ struct CodeState {
   TimeNs unloaded = kTimeMax;
   std::uint64_t seen = 0;     // the connection that spoke of it last
   std::vector<CodeRow> rows;  // by offset
-  // The code in blocks of 2^block_shift bytes: blocks[n] rows begin before block n, the last entry is that of
-  // the end. See index_rows().
+  // What finds them; see index_rows(). The code in blocks of 2^block_shift bytes: blocks[n] rows begin before
+  // block n, and none has 2 * window rows. Offsets of rows, and 2 * window behind them that no address has.
   std::vector<std::uint32_t> blocks;
+  std::vector<std::uint32_t> offsets;
+  std::uint32_t window = 0;  // a power of two
   std::uint8_t block_shift = 0;
   std::string machine_code;  // empty where the agent gave none
 
   bool contains(std::uint64_t address) const { return base <= address && address < end; }
-  // Divides the code into blocks of few rows, once `rows` are complete; without it rows are not found.
+  // Makes the rows found, once `rows` are complete.
   void index_rows();
   // The row of an address inside the code, NULL before the first row.
   const CodeRow* row_at(std::uint64_t address) const {
     if (rows.empty()) return nullptr;
-    // The block says which few rows can begin between its first byte and the address. The search among them
-    // has no branch that depends on what is compared: addresses of samples are as good as random.
+    // The block says which few rows can begin between its first byte and the address. Addresses of samples are
+    // as good as random, so no jump depends on them: the search takes as many steps as the fullest block
+    // needs, and rows of later blocks that it looks at are never before the address.
     const std::uint64_t offset = address - base;
-    const std::uint32_t* block = blocks.data() + (offset >> block_shift);
-    const CodeRow* first = rows.data() + block[0];
-    for (std::uint32_t count = block[1] - block[0]; count > 0;) {
-      const std::uint32_t half = (count + 1) / 2;
-      first += first[half - 1].offset <= offset ? half : 0;
-      count -= half;
-    }
-    return first == rows.data() ? nullptr : first - 1;
+    const std::uint32_t* next = offsets.data() + blocks[offset >> block_shift];
+    for (std::size_t half = window; half > 0; half /= 2) next += half & -std::size_t{next[half - 1] <= offset};
+    return next == offsets.data() ? nullptr : &rows[static_cast<std::size_t>(next - offsets.data()) - 1];
   }
   std::size_t bytes() const {
-    return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + blocks.capacity() * sizeof(std::uint32_t) +
-           machine_code.capacity();
+    return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + machine_code.capacity() +
+           (blocks.capacity() + offsets.capacity()) * sizeof(std::uint32_t);
   }
 };
 
