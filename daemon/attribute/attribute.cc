@@ -1,7 +1,5 @@
 #include "daemon/attribute/attribute.h"
 
-#include <array>
-
 #include "daemon/capture/tag_word.h"
 #include "tailor/tag.h"
 
@@ -28,17 +26,6 @@ std::uint64_t user_address(const Evidence& sample) {
   return sample.mode == Mode::kUser ? sample.ip : sample.user_ip;
 }
 
-// By flag. A table, because the flags of samples are as good as random, and jumps by them are guessed wrong.
-constexpr std::array<Quality, v1::RowFlag_ARRAYSIZE> kQualities = [] {
-  std::array<Quality, v1::RowFlag_ARRAYSIZE> of{};
-  of.fill(Quality::kUnmapped);
-  of[v1::ROW_EXACT] = Quality::kExact;
-  of[v1::ROW_INFERRED] = Quality::kInferred;
-  of[v1::ROW_SHARED] = Quality::kShared;
-  of[v1::ROW_PROLOGUE] = Quality::kPrologue;
-  return of;
-}();
-
 // Rules 1, 3 and 4: an address in registered code that belongs to a plan.
 [[gnu::always_inline]] inline bool by_code(Case& c, std::uint64_t address, How how) {
   if (address == 0) return false;
@@ -46,13 +33,7 @@ constexpr std::array<Quality, v1::RowFlag_ARRAYSIZE> kQualities = [] {
   if (code == nullptr) return false;
   if (c.word.code == 0) c.word.code = code->id;
   if (code->plan == 0) return false;  // the engine's own code: shared, so the tag decides
-  const process::CodeRow* row = code->row_at(address);
-  c.word.code = code->id;
-  c.word.plan = code->plan;
-  c.word.level = code->level;
-  c.word.link = row == nullptr ? 0 : row->link;
-  c.word.quality = row == nullptr ? Quality::kUnmapped : kQualities[row->flag];
-  c.word.how = how;
+  take_code(*code, address, how, c.word);
   return true;
 }
 
@@ -129,15 +110,6 @@ Reason reason_for(const Case& c) {
   c.word.reason = found ? Reason::kNone : reason_for(c);
 }
 
-// The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
-// the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution.
-void join_execution(Case& c) {
-  const ThreadContext& context = c.context;
-  if (c.word.plan != 0 && context.plan != 0 && context.plan != c.word.plan) return;
-  c.word.execution = context.execution;
-  c.word.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
-}
-
 }  // namespace
 
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState* process,
@@ -147,11 +119,15 @@ void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, con
     word.reason = Reason::kNotRegistered;
     return;
   }
-  const ThreadContext context = process->context_at(sample.tid, sample.time);
-  Case c{sample, *process, context, word};
+  attribute(sample, chain, *process, process->context_at(sample.tid, sample.time), word);
+}
+
+void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState& process,
+               const ThreadContext& context, Attribution& word) {
+  Case c{sample, process, context, word};
   c.word.kernel = c.in_kernel();
   if (!by_code(c, user_address(sample), c.in_kernel() ? How::kKernelCode : How::kCode)) by_others(c, chain);
-  join_execution(c);
+  join_execution(context, word);
 }
 
 }  // namespace tailor::attribute

@@ -1,6 +1,8 @@
 // From a sample to its owner: docs/ARCHITECTURE.md, Attribution.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -9,6 +11,37 @@
 #include "daemon/process/process_state.h"
 
 namespace tailor::attribute {
+
+// By flag. A table, because the flags of samples are as good as random, and jumps by them are guessed wrong.
+inline constexpr std::array<Quality, v1::RowFlag_ARRAYSIZE> kQualities = [] {
+  std::array<Quality, v1::RowFlag_ARRAYSIZE> of{};
+  of.fill(Quality::kUnmapped);
+  of[v1::ROW_EXACT] = Quality::kExact;
+  of[v1::ROW_INFERRED] = Quality::kInferred;
+  of[v1::ROW_SHARED] = Quality::kShared;
+  of[v1::ROW_PROLOGUE] = Quality::kPrologue;
+  return of;
+}();
+
+// What the row of `address`, which lies in `code`, says.
+inline void take_code(const process::CodeState& code, std::uint64_t address, How how, Attribution& word) {
+  const std::size_t count = code.rows_up_to(address);
+  word.how = how;
+  word.code = code.id;
+  word.plan = code.plan;
+  word.level = code.level;
+  word.row = code.first_row + static_cast<std::uint32_t>(count);
+  word.link = count == 0 ? 0 : code.rows[count - 1].link;
+  word.quality = count == 0 ? Quality::kUnmapped : kQualities[code.rows[count - 1].flag];
+}
+
+// The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
+// the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution.
+inline void join_execution(const process::ThreadContext& context, Attribution& word) {
+  if (word.plan != 0 && context.plan != 0 && context.plan != word.plan) return;
+  word.execution = context.execution;
+  word.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
+}
 
 // What attribution asks of a sample; as in capture::Event.
 struct Evidence {
@@ -30,6 +63,22 @@ struct Evidence {
 // for every one of them.
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
                const process::ProcessState* process, Attribution& word);
+
+// The same for whoever knows what the thread worked on then: process.context_at(sample.tid, sample.time).
+void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
+               const process::ProcessState& process, const process::ThreadContext& context,
+               Attribution& word);
+
+// Its first rule alone: user code at `address` that is registered and belongs to a plan. False: it is not,
+// and `word` is as it was.
+inline bool attribute_by_code(std::uint64_t address, TimeNs time, const process::ProcessState& process,
+                              const process::ThreadContext& context, Attribution& word) {
+  const process::CodeState* code = process.code_at(address, time);
+  if (code == nullptr || code->plan == 0 || address == 0) return false;
+  take_code(*code, address, How::kCode, word);
+  join_execution(context, word);
+  return true;
+}
 
 inline Evidence evidence_of(const capture::Event& sample) {
   return {sample.time,     sample.tid, sample.mode,    sample.has_tag,

@@ -43,6 +43,7 @@ struct Attribution {
   LevelIndex level = 0;        // of `link`
   std::uint32_t link = 0;      // as Level.links in dictionary.proto; sets are those of `code`
   std::uint32_t engine_component = 0;
+  std::uint32_t row = 0;  // kCode: its number among the rows of the process (process::CodeIndex). Not stored
   PlanId plan = 0;
   CodeId code = 0;                // 0 unless the IP (or a frame) is in registered code
   ExecutionHandle execution = 0;  // by the thread's log, 0 outside any execution

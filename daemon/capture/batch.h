@@ -3,20 +3,41 @@
 
 #include <bit>
 #include <cstdint>
+#include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/capture/event.h"
 
 namespace tailor::capture {
 
+// Words whose room is not cleared before they are written.
+template <typename T>
+struct UnclearedAllocator : std::allocator<T> {
+  template <typename U>
+  struct rebind {
+    using other = UnclearedAllocator<U>;
+  };
+  template <typename U>
+  void construct(U* at) {
+    ::new (static_cast<void*>(at)) U;
+  }
+  template <typename U, typename... Args>
+  void construct(U* at, Args&&... args) {
+    ::new (static_cast<void*>(at)) U(std::forward<Args>(args)...);
+  }
+};
+using Words = std::vector<std::uint64_t, UnclearedAllocator<std::uint64_t>>;
+
 // Offsets of an event are valid in its own batch only; append() rewrites them.
 struct Batch {
   std::vector<Event> events;
-  std::vector<std::uint64_t> words;  // call chains, registers and whatever else an event's kind says
+  Words words;  // call chains, registers and whatever else an event's kind says
   std::string text;
 
   bool empty() const { return events.empty(); }

@@ -82,6 +82,9 @@ class FixedSample {
   std::uint8_t tag_from() const { return blank_.tag_from; }
   bool has_tag() const { return blank_.has_tag; }
   std::uint32_t registers() const { return blank_.regs_mask; }
+  // Where in a payload the first value of registers() is, and the tag. Not asked where there is none.
+  std::uint32_t registers_at() const { return first_register_; }
+  std::uint32_t tag_at() const { return tag_; }
   bool of_memory() const { return of_memory_; }  // has a data address, a data source or a latency
 
   // The event of a payload that fits. `at` is where the payload begins in the words of the event's batch: the

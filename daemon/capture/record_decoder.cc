@@ -15,6 +15,18 @@ constexpr std::size_t kWord = sizeof(std::uint64_t);
 // Copied bytes beyond this that are no packed sample's are not kept for them.
 constexpr std::size_t kMostWordsAnEvent = 64;
 
+// By hand: for as much as this the C library, and compilers, take the processor's string instruction, which
+// is half as fast from memory that is not in the cache.
+void copy(std::byte* to, const std::byte* from, std::size_t bytes) {
+  constexpr std::size_t kLine = 64, kAhead = 16 * kLine;
+  std::size_t at = 0;
+  for (; at + kLine <= bytes; at += kLine) {
+    __builtin_prefetch(from + at + kAhead);
+    std::memcpy(to + at, from + at, kLine);
+  }
+  std::memcpy(to + at, from + at, bytes - at);
+}
+
 std::size_t fields(std::uint64_t sample_type, std::uint64_t which) {
   return static_cast<std::size_t>(std::popcount(sample_type & which));
 }
@@ -163,10 +175,10 @@ void RecordDecoder::decode(std::span<const std::byte> bytes, Batch& out) {
 
 void RecordDecoder::decode(std::span<const std::byte> bytes, Intake& out) {
   counts_.bytes += bytes.size();
-  std::vector<std::uint64_t>& words = out.batch.words;
+  Words& words = out.batch.words;
   const std::size_t copied = lookup_.any_fixed ? bytes.size() / kWord : 0;
   words.resize(copied);
-  if (copied != 0) std::memcpy(words.data(), bytes.data(), copied * kWord);
+  copy(reinterpret_cast<std::byte*>(words.data()), bytes.data(), copied * kWord);
   out.formats = lookup_.fixed;
   std::size_t packed = 0;
   RecordView record;
@@ -185,7 +197,7 @@ std::size_t RecordDecoder::pack_run(std::size_t& at, Intake& out) {
   const FixedFormats& formats = *lookup_.fixed;
   if (formats.size() != 1 || !formats[0] || at % kWord != 0) return 0;
   const std::size_t first = at / kWord;
-  std::vector<std::uint64_t>& words = out.batch.words;
+  Words& words = out.batch.words;
   const std::size_t count =
       formats[0]->for_each_fitting(std::span(words).subspan(first), [&](std::size_t payload, TimeNs time) {
         words[first + payload - 1] = 0;

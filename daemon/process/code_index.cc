@@ -26,7 +26,10 @@ Status CodeIndex::add(CodeState code) {
     ++replaced_;
   }
   bytes_ += code.bytes();
+  lowest_ = highest_ == 0 ? code.base : std::min(lowest_, code.base);
+  highest_ = std::max(highest_, code.end);
   auto kept = std::make_unique<CodeState>(std::move(code));
+  number_rows(*kept);
   ends_.insert(ends_.begin() + static_cast<std::ptrdiff_t>(at), kept->end);
   by_end_.insert(by_end_.begin() + static_cast<std::ptrdiff_t>(at), kept.get());
   live_.emplace(kept->id, std::move(kept));
@@ -81,10 +84,25 @@ std::size_t CodeIndex::first_ending_after(std::uint64_t address) const {
   std::size_t count = ends_.size();
   while (count > 0) {
     const std::size_t half = (count + 1) / 2;
-    first += first[half - 1] <= address ? half : 0;
+    first += half & -std::size_t{first[half - 1] <= address};
     count -= half;
   }
   return static_cast<std::size_t>(first - ends_.data());
+}
+
+// Where the numbers are used up, all objects get new ones.
+void CodeIndex::number_rows(CodeState& code) {
+  const auto number = [this](CodeState& each) {
+    each.first_row = next_row_;
+    next_row_ += static_cast<std::uint32_t>(each.rows.size()) + 1;  // and one for what lies before the first
+  };
+  if (code.rows.size() >= row_numbers_ - next_row_) {
+    next_row_ = 1;
+    ++row_numbering_;
+    for (auto& [id, each] : live_) number(*each);
+    for (auto& each : retired_) number(*each);
+  }
+  number(code);
 }
 
 // Keeps the ends of retired objects in order, so that find() can stop at the first that is too old; agents'

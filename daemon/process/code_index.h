@@ -21,7 +21,10 @@ namespace tailor::process {
 // heard of, and ends it. Unloaded ones stay until trim() has passed their end. One thread.
 class CodeIndex {
  public:
-  explicit CodeIndex(const Limits& limits) : limits_(limits) {}
+  static constexpr std::uint32_t kRowNumbers = (1u << 31) - 1;
+  // `row_numbers`: after so many rows begins another numbering.
+  explicit CodeIndex(const Limits& limits, std::uint32_t row_numbers = kRowNumbers)
+      : limits_(limits), row_numbers_(row_numbers) {}
 
   // Fails, with the reason, for a live object of the same id and beyond the limits.
   Status add(CodeState code);
@@ -32,6 +35,8 @@ class CodeIndex {
 
   // The object that was at `address` at `time`, else NULL. Valid until the next change. No allocation.
   const CodeState* find(std::uint64_t address, TimeNs time) const {
+    // Code of libraries lies far from generated code.
+    if (address - lowest_ >= highest_ - lowest_) return nullptr;
     const CodeState* guess = std::atomic_ref(found_[found_at(address)]).load(std::memory_order_relaxed);
     if (guess != nullptr && guess->contains(address) && guess->loaded <= time) return guess;
     return search(address, time);
@@ -44,6 +49,8 @@ class CodeIndex {
 
   std::size_t size() const { return live_.size() + retired_.size(); }
   std::size_t bytes() const { return bytes_; }
+  // Rows of different objects have different numbers, from 1 on, within one numbering.
+  std::uint64_t row_numbering() const { return row_numbering_; }
   // Live objects ended by one that was loaded over them.
   std::uint64_t replaced() const { return replaced_; }
   // Objects forgotten before the watermark had passed them, for lack of room.
@@ -57,17 +64,22 @@ class CodeIndex {
 
   const CodeState* search(std::uint64_t address, TimeNs time) const;
   std::size_t first_ending_after(std::uint64_t address) const;
+  void number_rows(CodeState& code);
   void retire(CodeId id, TimeNs time);
   void forget_oldest();
 
   Limits limits_;
+  std::uint32_t row_numbers_;
   std::map<CodeId, std::unique_ptr<CodeState>> live_;
   std::vector<std::uint64_t> ends_;                 // of live_, by address
   std::vector<const CodeState*> by_end_;            // whose ends they are
   std::deque<std::unique_ptr<CodeState>> retired_;  // by end of life
+  std::uint64_t lowest_ = 0, highest_ = 0;          // all that ever were lie in between
   // Live ones that were found last, by where: guesses, checked before use. Any thread may ask.
   mutable std::array<const CodeState*, kFound> found_{};
   std::size_t bytes_ = 0;
+  std::uint32_t next_row_ = 1;
+  std::uint64_t row_numbering_ = 0;
   std::uint64_t replaced_ = 0;
   std::uint64_t forgotten_early_ = 0;
 };

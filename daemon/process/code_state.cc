@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstdint>
 #include <string>
 
@@ -12,8 +11,6 @@ namespace {
 
 // User addresses of x86-64, five-level paging included.
 constexpr std::uint64_t kUserEnd = std::uint64_t{1} << 56;
-
-constexpr std::uint8_t kLeastBlockShift = 4;
 
 std::uint64_t size_of(const v1::CodeObject& code) {
   return code.size() != 0 ? code.size() : code.code().size();
@@ -70,22 +67,22 @@ std::string read_rows(const v1::RowTable& rows, std::uint32_t components, CodeSt
 }  // namespace
 
 void CodeState::index_rows() {
-  if (rows.empty()) return;
-  const std::uint64_t last_byte = end - base - 1;
-  block_shift = kLeastBlockShift;
-  while (last_byte >> block_shift > 2 * rows.size()) ++block_shift;
-  const std::uint64_t count = (last_byte >> block_shift) + 1;
-  blocks.reserve(count);
-  std::uint32_t row = 0, most = 0;
-  for (std::uint64_t block = 0; block < count; ++block) {
-    blocks.push_back(row);
-    while (row < rows.size() && rows[row].offset >> block_shift == block) ++row;
-    most = std::max(most, row - blocks.back());
+  constexpr std::uint64_t kMostBlocksARow = 8;
+  const std::uint64_t count = (end - base - 1) / kBlock + 1;
+  if (count > kMostBlocksARow * rows.size()) return;
+  blocks.resize(count);
+  for (const CodeRow& row : rows) blocks[row.offset / kBlock] |= std::uint64_t{1} << row.offset % kBlock;
+  std::uint64_t before = 0;
+  for (std::uint64_t& block : blocks) {
+    const std::uint32_t here = ones(static_cast<std::uint32_t>(block));
+    block |= before << 32;
+    before += here;
   }
-  window = std::bit_floor(most);
-  offsets.reserve(rows.size() + 2 * window);
-  for (const CodeRow& each : rows) offsets.push_back(each.offset);
-  offsets.resize(rows.size() + 2 * window, UINT32_MAX);
+}
+
+std::size_t CodeState::search_rows(std::uint64_t offset) const {
+  const auto after = std::ranges::upper_bound(rows, offset, {}, &CodeRow::offset);
+  return static_cast<std::size_t>(after - rows.begin());
 }
 
 Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, const Limits& limits) {

@@ -29,34 +29,48 @@ struct CodeState {
   std::uint64_t end = 0;   // of the one after the last
   TimeNs loaded = 0;
   TimeNs unloaded = kTimeMax;
-  std::uint64_t seen = 0;     // the connection that spoke of it last
-  std::vector<CodeRow> rows;  // by offset
-  // What finds them; see index_rows(). The code in blocks of 2^block_shift bytes: blocks[n] rows begin before
-  // block n, and none has 2 * window rows. Offsets of rows, and 2 * window behind them that no address has.
-  std::vector<std::uint32_t> blocks;
-  std::vector<std::uint32_t> offsets;
-  std::uint32_t window = 0;  // a power of two
-  std::uint8_t block_shift = 0;
+  std::uint64_t seen = 0;       // the connection that spoke of it last
+  std::vector<CodeRow> rows;    // by offset
+  std::uint32_t first_row = 0;  // number of what lies before rows[0], which has the next one: see CodeIndex
+  // What finds them, see index_rows(): for every 32 bytes of code, in the lower half a bit for each byte at
+  // which a row begins, in the upper half how many rows begin before. Empty where rows are few and long.
+  std::vector<std::uint64_t> blocks;
   std::string machine_code;  // empty where the agent gave none
 
   bool contains(std::uint64_t address) const { return base <= address && address < end; }
-  // Makes the rows found, once `rows` are complete.
+  // Once `rows` are complete; without it they are searched for.
   void index_rows();
+  // How many rows begin at or before an address inside the code: the last of them is its row.
+  std::size_t rows_up_to(std::uint64_t address) const {
+    const std::uint64_t offset = address - base;
+    if (blocks.empty()) return search_rows(offset);
+    // No loop and no jump: addresses of samples are as good as random.
+    const std::uint64_t block = blocks[offset / kBlock];
+    const auto up_to = (std::uint32_t{2} << offset % kBlock) - 1;  // of the highest bit: 0 - 1, all
+    return (block >> 32) + ones(static_cast<std::uint32_t>(block) & up_to);
+  }
   // The row of an address inside the code, NULL before the first row.
   const CodeRow* row_at(std::uint64_t address) const {
-    if (rows.empty()) return nullptr;
-    // The block says which few rows can begin between its first byte and the address. Addresses of samples are
-    // as good as random, so no jump depends on them: the search takes as many steps as the fullest block
-    // needs, and rows of later blocks that it looks at are never before the address.
-    const std::uint64_t offset = address - base;
-    const std::uint32_t* next = offsets.data() + blocks[offset >> block_shift];
-    for (std::size_t half = window; half > 0; half /= 2) next += half & -std::size_t{next[half - 1] <= offset};
-    return next == offsets.data() ? nullptr : &rows[static_cast<std::size_t>(next - offsets.data()) - 1];
+    const std::size_t count = rows_up_to(address);
+    return count == 0 ? nullptr : &rows[count - 1];
   }
   std::size_t bytes() const {
     return sizeof(*this) + rows.capacity() * sizeof(CodeRow) + machine_code.capacity() +
-           (blocks.capacity() + offsets.capacity()) * sizeof(std::uint32_t);
+           blocks.capacity() * sizeof(std::uint64_t);
   }
+
+ private:
+  static constexpr std::uint64_t kBlock = 32;
+
+  // How many bits are set. The instruction for it is not one that every x86-64 has, and std::popcount() is a
+  // call without it.
+  static std::uint32_t ones(std::uint32_t bits) {
+    bits -= bits >> 1 & 0x55555555;
+    bits = (bits & 0x33333333) + (bits >> 2 & 0x33333333);
+    bits = (bits + (bits >> 4)) & 0x0F0F0F0F;
+    return bits * 0x01010101 >> 24;
+  }
+  std::size_t search_rows(std::uint64_t offset) const;
 };
 
 // Checks range, rows (growing offsets inside the code, known flags) and links (existing components of the

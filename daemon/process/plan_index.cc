@@ -39,12 +39,16 @@ void PlanIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
   for (PlanId id : gone) retire(id, time);
 }
 
-const PlanState* PlanIndex::find(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
+const PlanState* PlanIndex::search(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
   const std::uint32_t k = key(slot, generation);
   const auto next = after(k, time);
   if (next == entries_.begin()) return nullptr;
   const Entry& entry = *std::prev(next);
-  return entry.key == k && entry.plan->live_at(time) ? entry.plan : nullptr;
+  if (entry.key != k || !entry.plan->live_at(time)) return nullptr;
+  if (entry.plan->unloaded == kTimeMax) {
+    std::atomic_ref(found_[slot % kFound]).store(entry.plan, std::memory_order_relaxed);
+  }
+  return entry.plan;
 }
 
 PlanState* PlanIndex::live(PlanId id) {
@@ -65,7 +69,7 @@ std::vector<PlanIndex::Entry>::const_iterator PlanIndex::after(std::uint32_t k, 
     const std::size_t half = (count + 1) / 2;
     const Entry& entry = first[half - 1];
     const bool before = (entry.key < k) | ((entry.key == k) & (entry.loaded <= time));
-    first += before ? half : 0;
+    first += half & -std::size_t{before};
     count -= half;
   }
   return entries_.begin() + (first - entries_.data());
@@ -74,6 +78,8 @@ std::vector<PlanIndex::Entry>::const_iterator PlanIndex::after(std::uint32_t k, 
 void PlanIndex::retire(PlanId id, TimeNs time) {
   auto node = live_.extract(id);
   std::unique_ptr<PlanState> plan = std::move(node.mapped());
+  const PlanState*& found = found_[plan->slot % kFound];
+  if (found == plan.get()) found = nullptr;
   plan->unloaded = std::max(time, plan->loaded);
   if (!retired_.empty()) plan->unloaded = std::max(plan->unloaded, retired_.back()->unloaded);
   retired_.push_back(std::move(plan));

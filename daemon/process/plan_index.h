@@ -1,6 +1,8 @@
 // The plans of one process, found by id and by what a tag says.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -30,7 +32,11 @@ class PlanIndex {
   void remove_unseen(std::uint64_t seen, TimeNs time);
 
   // The plan that had slot and generation at `time`, else NULL. Valid until the next change. No allocation.
-  const PlanState* find(std::uint32_t slot, std::uint32_t generation, TimeNs time) const;
+  const PlanState* find(std::uint32_t slot, std::uint32_t generation, TimeNs time) const {
+    const PlanState* guess = std::atomic_ref(found_[slot % kFound]).load(std::memory_order_relaxed);
+    const bool right = guess != nullptr && guess->slot == slot && guess->generation == generation;
+    return right && guess->loaded <= time ? guess : search(slot, generation, time);
+  }
   // The live plan of this number, else NULL.
   PlanState* live(PlanId id);
 
@@ -50,6 +56,7 @@ class PlanIndex {
 
   static std::uint32_t key(std::uint32_t slot, std::uint32_t generation) { return slot << 4 | generation; }
   std::vector<Entry>::const_iterator after(std::uint32_t key, TimeNs time) const;
+  const PlanState* search(std::uint32_t slot, std::uint32_t generation, TimeNs time) const;
   void retire(PlanId id, TimeNs time);
   void forget_oldest();
 
@@ -57,6 +64,9 @@ class PlanIndex {
   std::map<PlanId, std::unique_ptr<PlanState>> live_;
   std::deque<std::unique_ptr<PlanState>> retired_;  // by end of life
   std::vector<Entry> entries_;                      // of both, by (key, load time)
+  // Live ones that were found last, by slot: guesses, checked before use. Any thread may ask.
+  static constexpr std::size_t kFound = 32;
+  mutable std::array<const PlanState*, kFound> found_{};
   std::uint64_t replaced_ = 0;
 };
 

@@ -190,6 +190,11 @@ ThreadContext ProcessState::find_context(std::int32_t tid, TimeNs time) const {
   return found->second.at(time);
 }
 
+TimeNs ProcessState::context_change_after(std::int32_t tid, TimeNs time) const {
+  const auto found = threads_.find(tid);
+  return found == threads_.end() ? kTimeMax : found->second.change_after(time);
+}
+
 std::size_t ProcessState::bytes() const {
   std::size_t total = code_.bytes() + plans_.size() * sizeof(PlanState);
   for (const auto& [tid, timeline] : threads_) total += timeline.changes() * sizeof(ThreadContext);

@@ -107,6 +107,8 @@ class ProcessState {
     const Threads::value_type* guess = std::atomic_ref(found_[found_at(tid)]).load(std::memory_order_relaxed);
     return guess != nullptr && guess->first == tid ? guess->second.at(time) : find_context(tid, time);
   }
+  // Until when the context at `time` holds, by what is known so far.
+  TimeNs context_change_after(std::int32_t tid, TimeNs time) const;
   std::uint32_t component_of_code(std::uint64_t address) const {
     return address - agent_code_ < agent_code_bytes_ ? kAgentComponent : ranges_.find(address);
   }

@@ -68,6 +68,13 @@ ThreadContext ThreadTimeline::at(TimeNs time) const {
   return std::prev(after)->context;
 }
 
+TimeNs ThreadTimeline::change_after(TimeNs time) const {
+  const auto begin = changes_.begin() + static_cast<std::ptrdiff_t>(first_);
+  const auto after = std::upper_bound(begin, changes_.end(), time,
+                                      [](TimeNs t, const Change& change) { return t < change.time; });
+  return after == changes_.end() ? kTimeMax : after->time;
+}
+
 void ThreadTimeline::trim(TimeNs watermark) {
   while (changes() > 1 && changes_[first_ + 1].time <= watermark) ++first_;
   // Moving what is left costs no more than what was forgotten.

@@ -36,6 +36,8 @@ class ThreadTimeline {
 
   // Valid back to the last trim. No allocation; O(log changes), O(1) for times that grow from call to call.
   ThreadContext at(TimeNs time) const;
+  // The time of the first change after `time`; kTimeMax: none is known so far.
+  TimeNs change_after(TimeNs time) const;
 
   // Forgets what was before `watermark`, but keeps what then held.
   void trim(TimeNs watermark);

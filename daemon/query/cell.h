@@ -4,6 +4,8 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "daemon/attribute/attribution.h"
 #include "daemon/store/sink.h"
@@ -46,5 +48,8 @@ struct Cell {
   double latency = 0;                 // sum over the samples that have one
   std::uint64_t latency_samples = 0;  // how many these are
 };
+
+// Each key once, in their order.
+using Cells = std::vector<std::pair<CellKey, Cell>>;
 
 }  // namespace tailor::query

@@ -10,7 +10,7 @@
 namespace tailor::query {
 namespace {
 
-constexpr std::size_t kFirstSlots = 1024;
+constexpr std::size_t kFirstSlots = 16384;
 
 // Word by word, those that differ most often first: a wider comparison would wait for words that were just
 // written.
@@ -145,22 +145,21 @@ inline Cell& CellSums::cell_of(const Keyed& keyed) {
   const auto& [key, hash] = keyed;
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
-  for (; slots_[at].sum != 0; at = (at + 1) & mask) {
-    if (slots_[at].hash == hash && same(sums_[slots_[at].sum - 1].key, key))
-      return sums_[slots_[at].sum - 1].cell;
+  for (; slots_[at].sum != nullptr; at = (at + 1) & mask) {
+    const Slot& slot = slots_[at];
+    if (slot.hash == hash && same(slot.sum->key, key)) return slot.sum->cell;
   }
   return new_cell(key, hash, at);
 }
 
 Cell& CellSums::new_cell(const Words& key, std::uint32_t hash, std::size_t at) {
   sums_.push_back({key, {}});
-  slots_[at] = {hash, static_cast<std::uint32_t>(sums_.size())};
-  if (2 * sums_.size() > slots_.size()) grow();
+  slots_[at] = {hash, &sums_.back()};
+  if (4 * sums_.size() > slots_.size()) grow();
   return sums_.back().cell;
 }
 
-inline void CellSums::add(const Keyed& keyed, const store::SampleRecord& sample) {
-  Cell& cell = cell_of(keyed);
+inline void CellSums::add(Cell& cell, const store::SampleRecord& sample) {
   const auto weight = static_cast<double>(sample.weight);
   ++cell.samples;
   cell.weight += weight;
@@ -170,33 +169,70 @@ inline void CellSums::add(const Keyed& keyed, const store::SampleRecord& sample)
   ++cell.latency_samples;
 }
 
+inline void CellSums::fetch_slot(std::uint32_t hash) const {
+  __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+}
+
+// That of the first slot: nearly always the right one.
+inline void CellSums::fetch_sum(std::uint32_t hash) const {
+  const Sum* sum = slots_[hash & (slots_.size() - 1)].sum;
+  if (sum == nullptr) return;
+  __builtin_prefetch(&sum->key);
+  __builtin_prefetch(&sum->cell);
+}
+
 void CellSums::add(std::span<const store::SampleRecord> samples) {
-  std::array<Keyed, kAtOnce> keyed;
   while (!samples.empty()) {
-    const auto some = samples.first(std::min(samples.size(), kAtOnce));
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      keyed[i].key = words_of(some[i]);
-      keyed[i].hash = hash_of(keyed[i].key);
+    if (samples.front().alike != 0) {
+      add_numbered(samples.front());
+      samples = samples.subspan(1);
+      continue;
     }
-    for (std::size_t i = 0; i < some.size(); ++i) add(keyed[i], some[i]);
+    const auto most = samples.first(std::min(samples.size(), kAtOnce));
+    const auto end = std::ranges::find_if(most, [](const auto& sample) { return sample.alike != 0; });
+    const auto some = most.first(static_cast<std::size_t>(end - most.begin()));
+    add_unnumbered(some);
     samples = samples.subspan(some.size());
   }
+}
+
+inline void CellSums::add_numbered(const store::SampleRecord& sample) {
+  if (alike_.empty()) alike_.resize(kAlike);
+  Alike& alike = alike_[(sample.alike ^ sample.alike >> 32) % kAlike];
+  if (alike.number != sample.alike) {
+    const Words key = words_of(sample);
+    alike = {sample.alike, &cell_of({key, hash_of(key)})};
+  }
+  add(*alike.cell, sample);
+}
+
+void CellSums::add_unnumbered(std::span<const store::SampleRecord> samples) {
+  std::array<Keyed, kAtOnce> keyed;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    keyed[i].key = words_of(samples[i]);
+    keyed[i].hash = hash_of(keyed[i].key);
+    fetch_slot(keyed[i].hash);
+  }
+  for (std::size_t i = 0; i < samples.size(); ++i) fetch_sum(keyed[i].hash);
+  for (std::size_t i = 0; i < samples.size(); ++i) add(cell_of(keyed[i]), samples[i]);
 }
 
 void CellSums::grow() {
   std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : before) {
-    if (slot.sum == 0) continue;
+    if (slot.sum == nullptr) continue;
     std::size_t at = slot.hash & mask;
-    while (slots_[at].sum != 0) at = (at + 1) & mask;
+    while (slots_[at].sum != nullptr) at = (at + 1) & mask;
     slots_[at] = slot;
   }
 }
 
-std::map<CellKey, Cell> CellSums::take() {
-  std::map<CellKey, Cell> cells;
-  for (const Sum& sum : sums_) cells.emplace(key_of(sum.key), sum.cell);
+Cells CellSums::take() {
+  Cells cells;
+  cells.reserve(sums_.size());
+  for (const Sum& sum : sums_) cells.emplace_back(key_of(sum.key), sum.cell);
+  std::ranges::sort(cells, {}, &Cells::value_type::first);
   *this = CellSums();
   return cells;
 }

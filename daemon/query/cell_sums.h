@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
+#include <deque>
 #include <span>
 #include <vector>
 
@@ -16,26 +16,26 @@ namespace tailor::query {
 // The cell that a sample counts in.
 CellKey key_of(const store::SampleRecord& sample);
 
-// A hash table with open addressing: sums are dense, and a sample touches two cache lines. A sample's way
-// there is a chain of waits, so the keys of many are worked out before the first is looked up: then they
-// overlap. One thread.
+// A hash table with open addressing: sums are dense, and a sample touches three cache lines. A sample's way
+// there is a chain of waits for them, so many go it together: all keys are worked out, then all places are
+// looked up, then all sums are changed. One thread.
 class CellSums {
  public:
   CellSums();
   void add(std::span<const store::SampleRecord> samples);
-  // By key. Of one key the sums are those of its samples in the order in which they were added.
-  std::map<CellKey, Cell> take();
+  // Of one key the sums are those of its samples in the order in which they were added.
+  Cells take();
 
  private:
   // A key without gaps, of the size of a cache line: equal keys are equal words.
   using Words = std::array<std::uint64_t, 8>;
-  struct Sum {
+  struct alignas(64) Sum {
     Words key;
     Cell cell;
   };
   struct Slot {
     std::uint32_t hash = 0;
-    std::uint32_t sum = 0;  // number in sums_ + 1, 0: free
+    Sum* sum = nullptr;  // free
   };
 
   // A sample with its key worked out.
@@ -45,7 +45,9 @@ class CellSums {
   };
   static constexpr std::size_t kAtOnce = 32;
 
-  void add(const Keyed& keyed, const store::SampleRecord& sample);
+  void add_unnumbered(std::span<const store::SampleRecord> samples);
+  void add_numbered(const store::SampleRecord& sample);
+  static void add(Cell& cell, const store::SampleRecord& sample);
   static Words words_of(const store::SampleRecord& sample);
   static std::uint32_t hash_of(const Words& key);
   static CellKey key_of(const Words& words);
@@ -53,8 +55,18 @@ class CellSums {
   Cell& new_cell(const Words& key, std::uint32_t hash, std::size_t at);
   void grow();
 
-  std::vector<Slot> slots_;  // a power of two, at most half full
-  std::vector<Sum> sums_;
+  void fetch_slot(std::uint32_t hash) const;
+  void fetch_sum(std::uint32_t hash) const;
+
+  std::vector<Slot> slots_;  // a power of two, at most a quarter full
+  std::deque<Sum> sums_;     // stay where they are
+  // The sums of samples that are numbered as alike, by part of that number: looked at before the key is.
+  struct Alike {
+    std::uint64_t number = 0;
+    Cell* cell = nullptr;
+  };
+  static constexpr std::size_t kAlike = 8192;
+  std::vector<Alike> alike_;  // empty until there is one
 };
 
 }  // namespace tailor::query

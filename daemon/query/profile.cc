@@ -85,7 +85,8 @@ void ProfileLoader::on_execution(const store::ExecutionRecord& execution) {
 }
 
 void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
-  // Runs of samples that count; nearly always all.
+  if (options_.from == kTimeMin && options_.to == kTimeMax) return add(samples);
+  // Runs of samples that count.
   auto counts = [this](const store::SampleRecord& sample) {
     return sample.time >= options_.from && sample.time <= options_.to;
   };
@@ -134,7 +135,9 @@ void ProfileLoader::on_watermark(TimeNs watermark) {
 Profile ProfileLoader::finish() {
   data_->cells = cells_.take();
   std::unordered_map<const CellKey*, const CellKey*> kept;
-  for (const CellKey& key : keys_) kept[&key] = &data_->cells.find(key)->first;
+  for (const CellKey& key : keys_) {
+    kept[&key] = &std::ranges::lower_bound(data_->cells, key, {}, &Cells::value_type::first)->first;
+  }
   for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
   std::sort(data_->executions.begin(), data_->executions.end(), [](const auto& a, const auto& b) {
     return std::tie(a.begin, a.process, a.handle) < std::tie(b.begin, b.process, b.handle);
@@ -171,12 +174,12 @@ Result<Profile> Profile::load_store(const std::string& directory, const store::C
 }
 
 Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::string what) const {
-  auto cells = std::make_shared<std::map<CellKey, Cell>>();
+  std::map<CellKey, Cell> cells;
   for (const TimedSample& sample : data_->samples) {
-    if (keep(sample)) count((*cells)[*sample.key], sample.weight);
+    if (keep(sample)) count(cells[*sample.key], sample.weight);
   }
   Profile some = *this;
-  some.cells_ = std::move(cells);
+  some.cells_ = std::make_shared<Cells>(cells.begin(), cells.end());
   some.narrowed_to_ = std::move(what);
   return some;
 }

@@ -73,7 +73,7 @@ class Profile {
   const std::map<ProcessId, store::ProcessRecord>& processes() const { return data_->processes; }
   // By begin.
   const std::vector<store::ExecutionRecord>& executions() const { return data_->executions; }
-  const std::map<CellKey, Cell>& cells() const { return *cells_; }
+  const Cells& cells() const { return *cells_; }
   const std::map<PlaceKey, Cell>& places() const { return data_->places; }
   // What the process had mapped at the address, or had last; NULL if nothing is known of it.
   const store::MappingRecord* mapping(ProcessId process, std::uint64_t address) const;
@@ -111,7 +111,7 @@ class Profile {
     std::map<InProcess<std::uint32_t>, std::string> components;
     std::map<InProcess<std::uint32_t>, std::string> region_kinds;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
-    std::map<CellKey, Cell> cells;
+    Cells cells;
     std::vector<TimedSample> samples;
     std::vector<store::ActivityRecord> marks;
     std::map<PlaceKey, Cell> places;
@@ -125,7 +125,7 @@ class Profile {
  private:
   explicit Profile(std::shared_ptr<const Data> data) : data_(std::move(data)), cells_(data_, &data_->cells) {}
   std::shared_ptr<const Data> data_;
-  std::shared_ptr<const std::map<CellKey, Cell>> cells_;
+  std::shared_ptr<const Cells> cells_;
   std::string narrowed_to_;
   friend class ProfileLoader;
 };

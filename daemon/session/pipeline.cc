@@ -1,32 +1,12 @@
 #include "daemon/session/pipeline.h"
 
-#include <asm/perf_regs.h>
-
 #include <algorithm>
-#include <bit>
 #include <string>
 #include <utility>
 
-#include "daemon/attribute/attribute.h"
-#include "daemon/capture/register_masks.h"
 #include "daemon/store/totals.h"
 
 namespace tailor::session {
-namespace {
-
-// Few enough to be in the cache still when the sink reads them.
-constexpr std::size_t kSamplesAtOnce = 128;
-
-const store::SampleRecord kBlank;
-
-// The perf number of the register in whose place the tag of an agent stands, PERF_REG_X86_64_MAX: none.
-unsigned tag_register(std::uint32_t strategy) {
-  if (strategy == v1::TAGS_R15) return PERF_REG_X86_R15;
-  if (strategy == v1::TAGS_MEMORY_SLOT) return capture::kSlotPlace;
-  return strategy == v1::TAGS_SWIFTSELF ? PERF_REG_X86_R13 : PERF_REG_X86_64_MAX;
-}
-
-}  // namespace
 
 Pipeline::Pipeline(store::ProfileSink& sink, PipelineOptions options)
     : sink_(sink),
@@ -168,21 +148,6 @@ void Pipeline::adopt_nameless(const capture::RingLayout& layout, capture::Batch&
   }
 }
 
-inline ProcessEntry* Pipeline::owner(std::int32_t pid, TimeNs time) {
-  ProcessEntry* entry = table_.at(pid, time);
-  if (entry != nullptr || cpu_wide_) return entry;
-  return table_.add_unnamed(pid, kTimeMin);
-}
-
-inline store::Accounting& Pipeline::accounting(ProcessEntry* entry) {
-  if (entry == nullptr) {
-    nobodys_changed_ = true;
-    return nobodys_;
-  }
-  entry->accounting_changed = true;
-  return entry->accounting;
-}
-
 store::Accounting Pipeline::total() {
   store::Accounting total = nobodys_;
   store::add(total, table_.forgotten());
@@ -247,134 +212,6 @@ void Pipeline::take_late(capture::Batch& late) {
   }
 }
 
-// Counts a sample. NULL where its process is none of ours.
-inline ProcessEntry* Pipeline::receive(std::int32_t pid, TimeNs time) {
-  ProcessEntry* entry = owner(pid, time);
-  store::Accounting& totals = accounting(entry);
-  ++totals.received;
-  if (entry == nullptr) {
-    ++totals.filtered;
-  } else if (entry->record.first_seen == 0) {
-    entry->record.first_seen = time;
-    entry->record_changed = true;
-  }
-  if (entry != nullptr) process_untold_ = process_untold_ || entry->record_changed;
-  return entry;
-}
-
-// The last of samples_ is complete.
-inline void Pipeline::finish(ProcessEntry& entry, const store::SampleRecord& record) {
-  const bool found = record.attribution.how != attribute::How::kUnattributed;
-  ++(found ? entry.accounting.attributed : entry.accounting.unattributed);
-  ++stats_.samples;
-  if (is_on_cpu(record.source)) entry.accounting.on_cpu_ns += record.weight;
-  if (record.source >= entry.samples_by_source.size()) entry.samples_by_source.resize(record.source + 1u);
-  ++entry.samples_by_source[record.source];
-  if (samples_.size() >= kSamplesAtOnce) flush_samples();
-}
-
-// The tag is where the agent said it keeps it, whatever register the recording was opened for. Where that is
-// among the registers of a sample is the same from sample to sample. False: no agent said anything.
-inline bool Pipeline::find_tag(const ProcessEntry& entry, std::uint32_t registers) {
-  if (entry.record.registered == kTimeMin) return false;
-  const std::uint32_t strategy = entry.record.tag_strategy;
-  if (strategy != tag_place_.strategy || registers != tag_place_.registers) look_for_tag(strategy, registers);
-  return true;
-}
-
-void Pipeline::look_for_tag(std::uint32_t strategy, std::uint32_t registers) {
-  const unsigned number = tag_register(strategy);
-  const std::uint32_t bit = number < 32 ? std::uint32_t{1} << number : 0;
-  tag_place_ = {strategy, registers, (registers & bit) != 0,
-                static_cast<std::uint32_t>(std::popcount(registers & (bit - 1)))};
-}
-
-void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
-  ProcessEntry* entry = receive(event.pid, event.time);
-  if (entry == nullptr) return;
-  if (find_tag(*entry, event.regs_mask)) {
-    event.has_tag = tag_place_.present;
-    event.tag = tag_place_.present ? batch.words[event.regs_offset + tag_place_.before] : 0;
-  }
-  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
-  store::SampleRecord& record = samples_.emplace_back(kBlank);
-  record.time = event.time;
-  record.process = entry->id();
-  record.tid = event.tid;
-  record.cpu = event.cpu;
-  record.source = event.source;
-  record.mode = event.mode;
-  record.has_tag = event.has_tag;
-  record.weight = event.weight;
-  record.ip = event.ip;
-  record.wait = event.wait;
-  record.user_ip = event.user_ip;
-  record.tag = event.tag;
-  attribute::attribute(attribute::evidence_of(event), batch.chain(event), &entry->state, record.attribution);
-  memory_.resolve(batch, event, entry->state, record);
-  finish(*entry, record);
-}
-
-// The same without an event between, for samples of user code that say nothing of memory: nearly all.
-[[gnu::always_inline]] inline void Pipeline::packed_sample(const capture::Batch& batch,
-                                                           const capture::PackedSample& sample) {
-  const capture::FixedSample& format = *sample.format;
-  if (format.of_memory() || memory_.has_enough(format.registers()) || off_cpu_.absorbs(format.source())) {
-    capture::Event event = sample.event();
-    return handle(batch, event);
-  }
-  const std::uint64_t* payload = sample.payload;
-  const std::uint64_t thread = format.thread(payload);
-  ProcessEntry* entry = receive(static_cast<std::int32_t>(thread), sample.time);
-  if (entry == nullptr) return;
-  attribute::Evidence evidence{.time = sample.time,
-                               .tid = static_cast<std::int32_t>(thread >> 32),
-                               .has_tag = format.has_tag(),
-                               .tag_from = format.tag_from(),
-                               .ip = format.ip(payload),
-                               .user_ip = format.ip(payload),
-                               .tag = format.tag(payload)};
-  if (find_tag(*entry, format.registers())) {
-    evidence.has_tag = tag_place_.present;
-    evidence.tag = tag_place_.present ? format.register_values(payload)[tag_place_.before] : 0;
-  }
-  store::SampleRecord& record = samples_.emplace_back(kBlank);
-  record.time = sample.time;
-  record.process = entry->id();
-  record.tid = evidence.tid;
-  record.cpu = format.cpu(payload);
-  record.source = format.source();
-  record.has_tag = evidence.has_tag;
-  record.weight = format.weight(payload);
-  record.ip = record.user_ip = evidence.ip;
-  record.tag = evidence.tag;
-  attribute::attribute(evidence, {}, &entry->state, record.attribution);
-  finish(*entry, record);
-}
-
-void Pipeline::move_watermark(TimeNs watermark) {
-  if (watermark <= sorter_.watermark()) {
-    tell_changes();
-    return;
-  }
-  sorter_.advance(watermark, Leaving{*this});
-  cut_waits(watermark);
-  flush_samples();
-  tell_changes();
-  sink_.on_watermark(watermark);
-  table_.for_each([&](ProcessEntry& entry) { entry.state.trim(watermark); });
-  table_.trim(watermark);
-}
-
-// A wait that is not over when the recording is has lasted until then.
-void Pipeline::cut_waits(TimeNs watermark) {
-  std::erase_if(cuts_, [&](const CutWaits& cut) {
-    if (cut.time > watermark) return false;
-    for (capture::Batch& wait : off_cpu_.cut(cut.pid, cut.time)) sample(wait, wait.events.front());
-    return true;
-  });
-}
-
 void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
   switch (event.kind) {
     case capture::Kind::kSample:
@@ -388,13 +225,17 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
     case capture::Kind::kKernelSymbol:
       return off_cpu_.learn(event, batch.text_of(event));
     case capture::Kind::kComm:
+      end_spans();
       return name_thread(batch, event);
     case capture::Kind::kMmap:
+      end_spans();
       return mapped(batch, event);
     case capture::Kind::kFork:
+      end_spans();
       if (event.pid != event.parent_pid) process_started(event);
       return;
     case capture::Kind::kExit:
+      end_spans();
       off_cpu_.ended(event);
       return thread_ended(event);
     default:
@@ -461,20 +302,6 @@ void Pipeline::thread_ended(const capture::Event& event) {
   const bool process = event.pid == event.tid;
   if (process && entry != nullptr && entry->id().start == 0)
     entry->ended = std::min(entry->ended, event.time);
-}
-
-// A process is told before its samples.
-void Pipeline::flush_samples() {
-  if (samples_.empty()) return;
-  if (std::exchange(process_untold_, false)) {
-    table_.for_each([&](ProcessEntry& entry) {
-      if (!entry.record_changed || entry.record.first_seen == 0) return;
-      sink_.on_process(entry.record);
-      entry.record_changed = false;
-    });
-  }
-  sink_.on_samples(samples_);
-  samples_.clear();
 }
 
 void Pipeline::tell_changes() {

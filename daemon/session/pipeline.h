@@ -23,6 +23,7 @@
 #include "daemon/session/problems.h"
 #include "daemon/session/process_table.h"
 #include "daemon/session/ring_set.h"
+#include "daemon/session/thread_spans.h"
 
 namespace tailor::session {
 
@@ -92,6 +93,10 @@ class Pipeline : public Input {
   void handle(const capture::Batch& batch, capture::Event& event);
   void sample(const capture::Batch& batch, capture::Event& event);
   void packed_sample(const capture::Batch& batch, const capture::PackedSample& sample);
+  bool sample_in_span(const capture::PackedSample& sample);
+  bool begin_span(ThreadSpan& span, const capture::PackedSample& sample);
+  void count_span(ThreadSpan& span);
+  void end_spans();
   ProcessEntry* receive(std::int32_t pid, TimeNs time);
   void finish(ProcessEntry& entry, const store::SampleRecord& record);
   void look_for_tag(std::uint32_t strategy, std::uint32_t registers);
@@ -150,10 +155,26 @@ class Pipeline : public Input {
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;
   TagPlace tag_place_;
+  ThreadSpans spans_;
   capture::Intake decoded_;
   capture::Batch late_;
   std::vector<store::SampleRecord> samples_;
   bool process_untold_ = false;  // samples_ has some of a process that the sink knows otherwise
 };
+
+inline ProcessEntry* Pipeline::owner(std::int32_t pid, TimeNs time) {
+  ProcessEntry* entry = table_.at(pid, time);
+  if (entry != nullptr || cpu_wide_) return entry;
+  return table_.add_unnamed(pid, kTimeMin);
+}
+
+inline store::Accounting& Pipeline::accounting(ProcessEntry* entry) {
+  if (entry == nullptr) {
+    nobodys_changed_ = true;
+    return nobodys_;
+  }
+  entry->accounting_changed = true;
+  return entry->accounting;
+}
 
 }  // namespace tailor::session

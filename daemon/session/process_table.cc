@@ -57,8 +57,9 @@ ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
   return &insert({pid, 0}, since);
 }
 
-void ProcessTable::trim(TimeNs watermark) {
+std::size_t ProcessTable::trim(TimeNs watermark) {
   last_ = nullptr;
+  const std::size_t before = size_;
   for (auto it = by_pid_.begin(); it != by_pid_.end();) {
     size_ -= std::erase_if(it->second, [&](const auto& entry) {
       const bool over = entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
@@ -67,6 +68,7 @@ void ProcessTable::trim(TimeNs watermark) {
     });
     it = it->second.empty() ? by_pid_.erase(it) : std::next(it);
   }
+  return before - size_;
 }
 
 ProcessEntry& ProcessTable::insert(ProcessId id, TimeNs since) {

@@ -65,8 +65,8 @@ class ProcessTable {
   // A process of which only the number is known. NULL beyond the limit of processes.
   ProcessEntry* add_unnamed(std::int32_t pid, TimeNs since);
 
-  // Forgets processes that ended before `watermark`.
-  void trim(TimeNs watermark);
+  // Forgets processes that ended before `watermark`; returns how many.
+  std::size_t trim(TimeNs watermark);
 
   template <typename Visit>
   void for_each(Visit visit) {

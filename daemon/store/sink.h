@@ -46,6 +46,9 @@ struct SampleRecord {
   std::uint32_t latency = 0;      // cycles of the access, 0 unknown
   std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
   attribute::Attribution attribution;
+  // Samples of the same number, 0 apart, differ in time, CPU, thread, weight, addresses of code and tag only.
+  // Not every two that are alike have one. Not stored.
+  std::uint64_t alike = 0;
 };
 
 struct ProcessRecord {

@@ -18,8 +18,9 @@ inline constexpr std::uint64_t kScriptKey = 0x5eed;
 
 class ScriptedInput {
  public:
-  explicit ScriptedInput(session::Input& input) : input_(input) {
-    format_.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+  // Samples have the fields of `also` too, which are empty.
+  explicit ScriptedInput(session::Input& input, std::uint64_t also = 0) : input_(input) {
+    format_.sample_type = also | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                           PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
     format_.regs_user = (1u << 8) | (1u << 23);  // IP, R15
     format_.tag_register = 23;

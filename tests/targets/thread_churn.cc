@@ -1,6 +1,6 @@
 // Makes short-lived threads as fast as asked for, for a given time. How long each works and how long after
-// it the next is made is drawn anew every time: a loop of 200 us keeps step with a timer of 500 us, which then
-// sees two moments of it only.
+// it the next is made is drawn anew every time: a loop of 200 us keeps step with a timer of 500 us, which
+// then sees two moments of it only.
 //
 //   thread_churn PER_SECOND MILLISECONDS [MOST_MICROSECONDS_OF_WORK]
 //

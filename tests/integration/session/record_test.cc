@@ -308,8 +308,8 @@ struct Waits {
   std::map<capture::Wait, double> named, of_right_task, count;
   double of_tasks = 0, unknown = 0;
 };
-// The kernel's clock of a thread's CPU time starts before its memory is switched in, the wait ends behind that:
-// 12 us later where the CPU forgets its branch predictions between two processes.
+// The kernel's clock of a thread's CPU time starts before its memory is switched in, the wait ends behind
+// that: 12 us later where the CPU forgets its branch predictions between two processes.
 constexpr double kSwitch = 20'000;  // ns
 const std::map<std::string, capture::Wait> kWaits = {
     {"lock", capture::Wait::kLock}, {"sleep", capture::Wait::kSleep},

@@ -37,7 +37,7 @@ TEST(CheckCode, BytesBeforeTheFirstRowAreUnmapped) {
 TEST(CheckCode, EveryAddressHasTheRowOfAWalk) {
   std::mt19937 random(9);
   PlanState plan = check_plan(small_plan(1), {}).value();
-  for (std::uint32_t spread : {1u, 3u, 16u, 200u, 20'000u}) {
+  for (std::uint32_t spread : {1u, 3u, 16u, 60u, 200u, 400u, 20'000u}) {
     std::vector<test::RowWord> rows;
     auto offset = static_cast<std::uint32_t>(random() % spread);
     for (int i = 0; i < 100; ++i, offset += static_cast<std::uint32_t>(1 + random() % spread)) {

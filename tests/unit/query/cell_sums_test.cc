@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
 #include <random>
+#include <vector>
 
 namespace tailor::query {
 namespace {
@@ -43,7 +46,7 @@ TEST(CellSums, AreThoseOfAMap) {
     cell.weight += weight;
     cell.weight_squares += weight * weight;
   }
-  const std::map<CellKey, Cell> found = sums.take();
+  const Cells found = sums.take();
   ASSERT_EQ(found.size(), naive.size());
   auto expected = naive.begin();
   for (const auto& [key, cell] : found) {
@@ -54,6 +57,46 @@ TEST(CellSums, AreThoseOfAMap) {
     ++expected;
   }
   EXPECT_TRUE(sums.take().empty());
+}
+
+// Sums of samples of which some have a number, as few as the numbers of keys or as many as the samples.
+Cells sums_of(std::vector<store::SampleRecord> samples, std::uint64_t numbers, bool wrongly) {
+  std::mt19937_64 random(8);
+  CellSums sums;
+  for (store::SampleRecord& sample : samples) {
+    const std::uint64_t key = wrongly ? 0 : sample.attribution.link * 2 + sample.attribution.kernel;
+    if (random() % 4 != 0) sample.alike = 1 + key + 1000 * (random() % numbers);
+  }
+  for (std::size_t at = 0, some = 0; at < samples.size(); at += some) {
+    some = std::min<std::size_t>(samples.size() - at, 1 + random() % 100);
+    sums.add(std::span(samples).subspan(at, some));
+  }
+  return sums.take();
+}
+
+TEST(CellSums, AreTheSameOfNumberedSamples) {
+  std::mt19937_64 random(7);
+  std::vector<store::SampleRecord> samples(50'000);
+  CellSums sums;
+  for (store::SampleRecord& sample : samples) {
+    sample.weight = random() % 100;
+    sample.latency = random() % 2 == 0 ? 0 : 7;
+    sample.attribution.link = static_cast<std::uint32_t>(random() % 200);
+    sample.attribution.kernel = random() % 2 != 0;
+  }
+  sums.add(samples);
+  const Cells expected = sums.take();
+  const auto same = [&](const Cells& found) {
+    return std::ranges::equal(expected, found, [](const auto& a, const auto& b) {
+      return a.first == b.first && a.second.samples == b.second.samples &&
+             a.second.weight == b.second.weight && a.second.weight_squares == b.second.weight_squares &&
+             a.second.latency == b.second.latency && a.second.latency_samples == b.second.latency_samples;
+    });
+  };
+  EXPECT_TRUE(same(sums_of(samples, 1, false)));
+  EXPECT_TRUE(same(sums_of(samples, 100, false)));
+  EXPECT_TRUE(same(sums_of(samples, 1'000'000, false)));
+  EXPECT_FALSE(same(sums_of(samples, 1, true))) << "the twin: what is not alike has one number";
 }
 
 // Whatever values the fields have, the key that comes out is the one that went in.
@@ -75,6 +118,7 @@ TEST(CellSums, KeepEveryFieldOfAKey) {
          random() % 2 != 0,
          static_cast<std::uint16_t>(random()),
          static_cast<LevelIndex>(random()),
+         static_cast<std::uint32_t>(random()),
          static_cast<std::uint32_t>(random()),
          static_cast<std::uint32_t>(random()),
          random(),
