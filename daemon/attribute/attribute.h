@@ -1,7 +1,6 @@
 // From a sample to its owner: docs/ARCHITECTURE.md, Attribution.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -12,16 +11,15 @@
 
 namespace tailor::attribute {
 
-// By flag. A table, because the flags of samples are as good as random, and jumps by them are guessed wrong.
-inline constexpr std::array<Quality, v1::RowFlag_ARRAYSIZE> kQualities = [] {
-  std::array<Quality, v1::RowFlag_ARRAYSIZE> of{};
-  of.fill(Quality::kUnmapped);
-  of[v1::ROW_EXACT] = Quality::kExact;
-  of[v1::ROW_INFERRED] = Quality::kInferred;
-  of[v1::ROW_SHARED] = Quality::kShared;
-  of[v1::ROW_PROLOGUE] = Quality::kPrologue;
-  return of;
-}();
+// Row flags are checked where they come in, and have the numbers of the qualities.
+constexpr Quality quality_of(v1::RowFlag flag) {
+  return static_cast<Quality>(flag);
+}
+static_assert(quality_of(v1::ROW_EXACT) == Quality::kExact &&
+              quality_of(v1::ROW_INFERRED) == Quality::kInferred &&
+              quality_of(v1::ROW_SHARED) == Quality::kShared &&
+              quality_of(v1::ROW_PROLOGUE) == Quality::kPrologue &&
+              quality_of(v1::ROW_UNMAPPED) == Quality::kUnmapped && v1::RowFlag_ARRAYSIZE == 5);
 
 // What the row of `address`, which lies in `code`, says.
 inline void take_code(const process::CodeState& code, std::uint64_t address, How how, Attribution& word) {
@@ -31,8 +29,14 @@ inline void take_code(const process::CodeState& code, std::uint64_t address, How
   word.plan = code.plan;
   word.level = code.level;
   word.row = code.first_row + static_cast<std::uint32_t>(count);
-  word.link = count == 0 ? 0 : code.rows[count - 1].link;
-  word.quality = count == 0 ? Quality::kUnmapped : kQualities[code.rows[count - 1].flag];
+  if (count == 0) {
+    word.link = 0;
+    word.quality = Quality::kUnmapped;
+    return;
+  }
+  const process::CodeRow& row = code.rows[count - 1];
+  word.link = row.link;
+  word.quality = quality_of(row.flag);
 }
 
 // The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within

@@ -77,7 +77,7 @@ class RecordDecoder {
   // Whether there is an event of it, at the end of `out`.
   bool decode_record(std::size_t format, const RecordView& record, Batch& out);
   bool read_record(std::span<const std::byte> bytes, RecordView& record);
-  std::size_t pack_run(std::size_t& at, Intake& out);
+  std::size_t pack_run(std::size_t& at, std::size_t end, Intake& out);
   std::size_t take_record(std::size_t at, const RecordView& record, Intake& out);
   void count_losses(const Event& event);
 

@@ -145,18 +145,21 @@ inline Cell& CellSums::cell_of(const Keyed& keyed) {
   const auto& [key, hash] = keyed;
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = hash & mask;
-  for (; slots_[at].sum != nullptr; at = (at + 1) & mask) {
+  for (; slots_[at].sum != 0; at = (at + 1) & mask) {
     const Slot& slot = slots_[at];
-    if (slot.hash == hash && same(slot.sum->key, key)) return slot.sum->cell;
+    if (slot.hash != hash) continue;
+    Sum& sum = sum_at(slot.sum - 1);
+    if (same(sum.key, key)) return sum.cell;
   }
   return new_cell(key, hash, at);
 }
 
 Cell& CellSums::new_cell(const Words& key, std::uint32_t hash, std::size_t at) {
-  sums_.push_back({key, {}});
-  slots_[at] = {hash, &sums_.back()};
-  if (4 * sums_.size() > slots_.size()) grow();
-  return sums_.back().cell;
+  if (sums_ % kChunk == 0) chunks_.push_back(std::make_unique_for_overwrite<Sum[]>(kChunk));
+  Sum& sum = sum_at(sums_++) = {key, {}};
+  slots_[at] = {hash, sums_};
+  if (4 * std::size_t{sums_} > slots_.size()) grow();
+  return sum.cell;
 }
 
 inline void CellSums::add(Cell& cell, const store::SampleRecord& sample) {
@@ -175,10 +178,11 @@ inline void CellSums::fetch_slot(std::uint32_t hash) const {
 
 // That of the first slot: nearly always the right one.
 inline void CellSums::fetch_sum(std::uint32_t hash) const {
-  const Sum* sum = slots_[hash & (slots_.size() - 1)].sum;
-  if (sum == nullptr) return;
-  __builtin_prefetch(&sum->key);
-  __builtin_prefetch(&sum->cell);
+  const std::uint32_t number = slots_[hash & (slots_.size() - 1)].sum;
+  if (number == 0) return;
+  const Sum& sum = sum_at(number - 1);
+  __builtin_prefetch(&sum.key);
+  __builtin_prefetch(&sum.cell);
 }
 
 void CellSums::add(std::span<const store::SampleRecord> samples) {
@@ -221,17 +225,17 @@ void CellSums::grow() {
   std::vector<Slot> before = std::exchange(slots_, std::vector<Slot>(2 * slots_.size()));
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : before) {
-    if (slot.sum == nullptr) continue;
+    if (slot.sum == 0) continue;
     std::size_t at = slot.hash & mask;
-    while (slots_[at].sum != nullptr) at = (at + 1) & mask;
+    while (slots_[at].sum != 0) at = (at + 1) & mask;
     slots_[at] = slot;
   }
 }
 
 Cells CellSums::take() {
   Cells cells;
-  cells.reserve(sums_.size());
-  for (const Sum& sum : sums_) cells.emplace_back(key_of(sum.key), sum.cell);
+  cells.reserve(sums_);
+  for (std::uint32_t i = 0; i < sums_; ++i) cells.emplace_back(key_of(sum_at(i).key), sum_at(i).cell);
   std::ranges::sort(cells, {}, &Cells::value_type::first);
   *this = CellSums();
   return cells;

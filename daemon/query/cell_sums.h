@@ -4,7 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -35,7 +35,7 @@ class CellSums {
   };
   struct Slot {
     std::uint32_t hash = 0;
-    Sum* sum = nullptr;  // free
+    std::uint32_t sum = 0;  // number + 1, 0: free
   };
 
   // A sample with its key worked out.
@@ -51,6 +51,7 @@ class CellSums {
   static Words words_of(const store::SampleRecord& sample);
   static std::uint32_t hash_of(const Words& key);
   static CellKey key_of(const Words& words);
+  Sum& sum_at(std::uint32_t number) const { return chunks_[number / kChunk][number % kChunk]; }
   Cell& cell_of(const Keyed& keyed);
   Cell& new_cell(const Words& key, std::uint32_t hash, std::size_t at);
   void grow();
@@ -59,7 +60,10 @@ class CellSums {
   void fetch_sum(std::uint32_t hash) const;
 
   std::vector<Slot> slots_;  // a power of two, at most a quarter full
-  std::deque<Sum> sums_;     // stay where they are
+  // Sums stay where they are: in chunks, by number.
+  static constexpr std::size_t kChunk = 512;
+  std::vector<std::unique_ptr<Sum[]>> chunks_;
+  std::uint32_t sums_ = 0;
   // The sums of samples that are numbered as alike, by part of that number: looked at before the key is.
   struct Alike {
     std::uint64_t number = 0;

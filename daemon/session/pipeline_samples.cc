@@ -13,7 +13,7 @@ namespace tailor::session {
 namespace {
 
 // Few enough to be in the cache still when the sink reads them.
-constexpr std::size_t kSamplesAtOnce = 128;
+constexpr std::size_t kSamplesAtOnce = 64;
 
 const store::SampleRecord kBlank;
 

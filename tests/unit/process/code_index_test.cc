@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace tailor::process {
 namespace {
 
@@ -92,6 +94,31 @@ TEST(CodeIndex, HoldsNoMoreThanItsLimitsThoughNobodyTrims) {
     EXPECT_LE(index.bytes(), limits.bytes);
   }
   EXPECT_GT(index.forgotten_early(), 900u);
+}
+
+// Numbers of rows that are known at a time differ, though there are only a few.
+TEST(CodeIndex, RowsKeepApartWhenTheirNumbersAreUsedUp) {
+  CodeIndex index({}, 50);
+  std::set<std::uint64_t> numberings;
+  for (CodeId id = 1; id <= 200; ++id) {
+    CodeState code = object(id, id * 100, 50, static_cast<TimeNs>(id));
+    code.rows.resize(id % 5);
+    ASSERT_TRUE(index.add(std::move(code)).ok());
+    ASSERT_EQ(index.remove(id - 4, static_cast<TimeNs>(id)), id > 4);
+    index.trim(static_cast<TimeNs>(id) - 1);
+    std::set<std::uint32_t> numbers;
+    std::size_t rows = 0;
+    for (CodeId known = id > 5 ? id - 5 : 1; known <= id; ++known) {
+      const CodeState* state = index.find(known * 100, static_cast<TimeNs>(id) - (known + 4 <= id));
+      if (state == nullptr) continue;
+      for (std::uint32_t row = 0; row <= state->rows.size(); ++row, ++rows)
+        numbers.insert(state->first_row + row);
+    }
+    EXPECT_EQ(numbers.size(), rows) << id;
+    EXPECT_EQ(numbers.count(0), 0u);
+    numberings.insert(index.row_numbering());
+  }
+  EXPECT_GT(numberings.size(), 5u);
 }
 
 TEST(CodeIndex, UnloadsThatArriveOutOfOrderAreStillFound) {

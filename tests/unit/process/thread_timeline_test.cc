@@ -28,6 +28,9 @@ TEST(ThreadTimeline, SaysWhatWasOpenAtATime) {
   line.add(mark(TAILOR_LOG_MORSEL_END, 2), 150);
   line.add(mark(TAILOR_LOG_PIPELINE_END, 2), 160);
   line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 7), 170);
+  EXPECT_EQ(line.change_after(0), 100);
+  EXPECT_EQ(line.change_after(100), 110);
+  EXPECT_EQ(line.change_after(200), kTimeMax);
   EXPECT_EQ(line.at(99), ThreadContext{});
   EXPECT_EQ(line.at(100), (ThreadContext{7, 3, 0, 0}));
   EXPECT_EQ(line.at(115), (ThreadContext{7, 3, 2, 0}));
