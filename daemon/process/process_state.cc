@@ -191,6 +191,8 @@ ThreadContext ProcessState::find_context(std::int32_t tid, TimeNs time) const {
 }
 
 TimeNs ProcessState::context_change_after(std::int32_t tid, TimeNs time) const {
+  const Threads::value_type* guess = std::atomic_ref(found_[found_at(tid)]).load(std::memory_order_relaxed);
+  if (guess != nullptr && guess->first == tid) return guess->second.change_after(time);
   const auto found = threads_.find(tid);
   return found == threads_.end() ? kTimeMax : found->second.change_after(time);
 }

@@ -69,10 +69,11 @@ ThreadContext ThreadTimeline::at(TimeNs time) const {
 }
 
 TimeNs ThreadTimeline::change_after(TimeNs time) const {
-  const auto begin = changes_.begin() + static_cast<std::ptrdiff_t>(first_);
-  const auto after = std::upper_bound(begin, changes_.end(), time,
-                                      [](TimeNs t, const Change& change) { return t < change.time; });
-  return after == changes_.end() ? kTimeMax : after->time;
+  if (changes() == 0) return kTimeMax;
+  if (changes_[first_].time > time) return changes_[first_].time;
+  (void)at(time);  // leaves found_ where the time is
+  const std::size_t next = found_.load(std::memory_order_relaxed) + 1;
+  return next == changes_.size() ? kTimeMax : changes_[next].time;
 }
 
 void ThreadTimeline::trim(TimeNs watermark) {

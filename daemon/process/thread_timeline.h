@@ -36,7 +36,7 @@ class ThreadTimeline {
 
   // Valid back to the last trim. No allocation; O(log changes), O(1) for times that grow from call to call.
   ThreadContext at(TimeNs time) const;
-  // The time of the first change after `time`; kTimeMax: none is known so far.
+  // The time of the first change after `time`; kTimeMax: none is known so far. As cheap as at().
   TimeNs change_after(TimeNs time) const;
 
   // Forgets what was before `watermark`, but keeps what then held.

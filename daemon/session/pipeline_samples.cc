@@ -146,13 +146,14 @@ bool Pipeline::begin_span(ThreadSpan& span, const capture::PackedSample& sample)
     entry->record_changed = true;
   }
   process_untold_ = process_untold_ || entry->record_changed;
+  spans_.begin(span);
   span.thread = thread;
   span.format = &format;
   span.from = sample.time;
-  span.length = static_cast<std::uint64_t>(entry->state.context_change_after(tid, sample.time)) -
-                static_cast<std::uint64_t>(sample.time);
   span.entry = entry;
   span.context = entry->state.context_at(tid, sample.time);
+  span.length = static_cast<std::uint64_t>(entry->state.context_change_after(tid, sample.time)) -
+                static_cast<std::uint64_t>(sample.time);
   span.number = spans_.number(*entry, format.source(), span.context);
   span.has_tag = format.has_tag();
   span.tag_at = format.tag_at();
@@ -185,10 +186,7 @@ void Pipeline::count_span(ThreadSpan& span) {
 
 // Before anything that changes what processes are, and before what samples count is looked at.
 void Pipeline::end_spans() {
-  spans_.for_each([this](ThreadSpan& span) {
-    count_span(span);
-    span.length = 0;
-  });
+  spans_.end_all([this](ThreadSpan& span) { count_span(span); });
 }
 
 void Pipeline::move_watermark(TimeNs watermark) {
@@ -203,7 +201,7 @@ void Pipeline::move_watermark(TimeNs watermark) {
   tell_changes();
   sink_.on_watermark(watermark);
   table_.for_each([&](ProcessEntry& entry) { entry.state.trim(watermark); });
-  if (table_.trim(watermark) != 0) spans_.forget_all();
+  if (table_.trim(watermark) != 0) spans_.forget_numbers();
 }
 
 // A wait that is not over when the recording is has lasted until then.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "daemon/capture/fixed_sample.h"
 #include "daemon/process/thread_timeline.h"
@@ -37,11 +38,22 @@ struct ThreadSpan {
 // One thread. Of fixed size: it forgets rather than searches.
 class ThreadSpans {
  public:
+  ThreadSpans() : numbered_(kNumbered) {}
+
   // Where the thread's span is, if it has one.
   ThreadSpan& of(std::uint64_t thread) { return spans_[(thread ^ thread >> 32) % kSpans]; }
+  // It holds something from now on.
+  void begin(ThreadSpan& span) {
+    if (span.length == 0) begun_.push_back(&span);
+  }
+  // Calls use(span) for all that were begun, which then hold nothing.
   template <typename Use>
-  void for_each(Use use) {
-    for (ThreadSpan& span : spans_) use(span);
+  void end_all(Use use) {
+    for (ThreadSpan* span : begun_) {
+      use(*span);
+      span->length = 0;
+    }
+    begun_.clear();
   }
 
   // A number for the process, the source of samples, and on whose behalf a thread works. Not 0, and another
@@ -49,8 +61,8 @@ class ThreadSpans {
   std::uint32_t number(const ProcessEntry& entry, std::uint16_t source,
                        const process::ThreadContext& context);
 
-  // Entries of processes may be gone: nothing is known any more.
-  void forget_all();
+  // Entries of processes may be gone: no number is given again. Not while spans hold something.
+  void forget_numbers();
 
  private:
   struct Numbered {
@@ -61,10 +73,11 @@ class ThreadSpans {
     std::uint16_t source = 0;
   };
 
-  static constexpr std::size_t kSpans = 64, kNumbered = 256;
+  static constexpr std::size_t kSpans = 128, kNumbered = 1024;
 
   std::array<ThreadSpan, kSpans> spans_;
-  std::array<Numbered, kNumbered> numbered_;
+  std::vector<ThreadSpan*> begun_;
+  std::vector<Numbered> numbered_;
   std::uint32_t last_ = 0;
 };
 

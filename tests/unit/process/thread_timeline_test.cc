@@ -31,6 +31,9 @@ TEST(ThreadTimeline, SaysWhatWasOpenAtATime) {
   EXPECT_EQ(line.change_after(0), 100);
   EXPECT_EQ(line.change_after(100), 110);
   EXPECT_EQ(line.change_after(200), kTimeMax);
+  EXPECT_EQ(line.change_after(169), 170);
+  EXPECT_EQ(line.change_after(109), 110);
+  EXPECT_EQ(ThreadTimeline({}).change_after(5), kTimeMax);
   EXPECT_EQ(line.at(99), ThreadContext{});
   EXPECT_EQ(line.at(100), (ThreadContext{7, 3, 0, 0}));
   EXPECT_EQ(line.at(115), (ThreadContext{7, 3, 2, 0}));
