@@ -47,15 +47,15 @@ struct Jit::State {
     if (session != nullptr) llvm::consumeError(session->endSession());
   }
 
-  Status SetUp();
+  Status SetUp(const std::string& cpu);
   // Links and loads the object into `library`; `functions` are all that it defines.
   Status Link(CompiledObject object, const std::vector<std::string>& functions, orc::JITDylib& library,
               LoadedCode& out);
   Result<orc::JITDylib*> NewLibrary();
 };
 
-Status Jit::State::SetUp() {
-  auto targets_or = TargetPool::Create();
+Status Jit::State::SetUp(const std::string& cpu) {
+  auto targets_or = TargetPool::Create(cpu);
   if (!targets_or) return targets_or.error();
   targets = std::move(*targets_or);
   auto control = orc::SelfExecutorProcessControl::Create();
@@ -104,9 +104,9 @@ Status Jit::State::Link(CompiledObject object, const std::vector<std::string>& f
 Jit::Jit(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Jit::~Jit() = default;
 
-Result<std::unique_ptr<Jit>> Jit::Create() {
+Result<std::unique_ptr<Jit>> Jit::Create(const std::string& cpu) {
   auto state = std::make_unique<State>();
-  if (auto status = state->SetUp(); !status) return status.error();
+  if (auto status = state->SetUp(cpu); !status) return status.error();
   return std::unique_ptr<Jit>(new Jit(std::move(state)));
 }
 

@@ -91,8 +91,9 @@ class CompiledModule {
 // One a process is enough. Thread-safe: several threads may compile at once.
 class Jit {
  public:
-  // Errors: the host is not x86-64, or has too little memory.
-  static Result<std::unique_ptr<Jit>> Create();
+  // Generates code for the CPU that LLVM calls `cpu` ("x86-64-v3"), which the host must be able to run; "":
+  // for the host. Errors: the host is not x86-64, or has too little memory.
+  static Result<std::unique_ptr<Jit>> Create(const std::string& cpu = {});
   ~Jit();  // after all its CompiledModules
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;

@@ -23,7 +23,7 @@ CodeGenLevel LlvmLevel(OptLevel level) {
 
 }  // namespace
 
-Result<std::unique_ptr<TargetPool>> TargetPool::Create() {
+Result<std::unique_ptr<TargetPool>> TargetPool::Create(const std::string& cpu) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   // For the inline assembly that engines may generate.
@@ -33,6 +33,10 @@ Result<std::unique_ptr<TargetPool>> TargetPool::Create() {
   if (!builder->getTargetTriple().isOSBinFormatELF() ||
       builder->getTargetTriple().getArch() != llvm::Triple::x86_64) {
     return Error{"only Linux on x86-64 is supported, this is " + builder->getTargetTriple().str()};
+  }
+  if (!cpu.empty()) {
+    builder->setCPU(cpu);
+    builder->getFeatures() = llvm::SubtargetFeatures();
   }
   builder->setRelocationModel(llvm::Reloc::PIC_);
   builder->setCodeModel(llvm::CodeModel::Small);

@@ -6,6 +6,7 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <vector>
 
 #include "compiler/llvm/jit.h"
@@ -16,8 +17,9 @@ namespace tailor::jit {
 // Thread-safe.
 class TargetPool {
  public:
-  // Errors: LLVM has no back end for this host.
-  static Result<std::unique_ptr<TargetPool>> Create();
+  // For the CPU that LLVM calls `cpu`, with its features only; "": the host, with all it has. Errors: LLVM
+  // has no back end for this host.
+  static Result<std::unique_ptr<TargetPool>> Create(const std::string& cpu = {});
 
   Result<std::unique_ptr<llvm::TargetMachine>> Take(OptLevel level);
   void PutBack(OptLevel level, std::unique_ptr<llvm::TargetMachine> target);

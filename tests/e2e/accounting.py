@@ -55,7 +55,7 @@ def check_all(profile, what, reports):
 
 def record(profile, *options, stall=False):
     command = [BIN / "tailor", "record", "-o", profile, *options, "--", BIN / "weft", "--sf", "0.05", "--threads", "2",
-               "--repeat", "250" if stall else "60", "--quiet", "--tpch", "3"]
+               "--repeat", "2500" if stall else "60", "--quiet", "--tpch", "3"]
     recorder = subprocess.Popen(list(map(str, command)), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     if stall:
         time.sleep(0.7)

@@ -27,8 +27,8 @@ class Recording:
         self.name = f"{backend}, marks: {marks}"
         self.file = tempfile.NamedTemporaryFile(suffix=".tailor")
         with tempfile.NamedTemporaryFile("r") as log:
-            said = run(BIN / "tailor", "record", "-F", FREQUENCY, "-o", self.file.name, "--", program, backend, "600000",
-                       "1800000", log.name, marks, env=environment())
+            said = run(BIN / "tailor", "record", "-F", FREQUENCY, "-o", self.file.name, "--", program, backend, "1000000",
+                       "4000000", log.name, marks, env=environment())
             lines = [[int(word) for word in line.split()] for line in log]
         self.begins = {number: ns for number, ns, _ in lines}
         # What the thread lost of its CPU in an iteration, at most.
