@@ -27,12 +27,18 @@ llvm::OptimizationLevel LlvmLevel(OptLevel level) {
 
 void Optimise(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
               ModuleLineage& lineage) {
+  OptimiseWith(sealed, target, level, lineage, [](llvm::PassBuilder&) {});
+}
+
+void OptimiseWith(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
+                  ModuleLineage& lineage, const std::function<void(llvm::PassBuilder&)>& extend) {
   if (level == OptLevel::kO0) return;
   llvm::PassInstrumentationCallbacks callbacks;
   std::optional<ValueTracker> tracker;
   if (sealed.lineage) tracker.emplace(*sealed.module, lineage).Attach(callbacks);
 
   llvm::PassBuilder builder(&target, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
+  extend(builder);
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;

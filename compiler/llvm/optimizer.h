@@ -1,7 +1,10 @@
 // LLVM's own pass pipeline, with the value tracker listening.
 #pragma once
 
+#include <llvm/Passes/PassBuilder.h>
 #include <llvm/Target/TargetMachine.h>
+
+#include <functional>
 
 #include "compiler/llvm/jit.h"
 #include "compiler/llvm/native_lineage.h"
@@ -13,5 +16,9 @@ namespace tailor::jit {
 // location if one could be recorded or inferred.
 void Optimise(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
               ModuleLineage& lineage);
+
+// The same with whatever `extend` adds to LLVM's pipeline.
+void OptimiseWith(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
+                  ModuleLineage& lineage, const std::function<void(llvm::PassBuilder&)>& extend);
 
 }  // namespace tailor::jit

@@ -6,9 +6,6 @@
 #include <llvm/Passes/PassPlugin.h>
 #include <llvm/Support/CommandLine.h>
 
-#include <optional>
-
-#include "compiler/llvm/value_tracker.h"
 #include "tests/unit/llvm/optimised_query.h"
 
 namespace tailor::jit {
@@ -24,22 +21,8 @@ PluginInfo* Polly() {
 // As Optimise(), with Polly in LLVM's pipeline of O3.
 void OptimiseWithPolly(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel,
                        ModuleLineage& lineage) {
-  llvm::PassInstrumentationCallbacks callbacks;
-  std::optional<ValueTracker> tracker;
-  if (sealed.lineage) tracker.emplace(*sealed.module, lineage).Attach(callbacks);
-  llvm::PassBuilder builder(&target, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
-  Polly()().RegisterPassBuilderCallbacks(builder);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager components;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(components);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3).run(*sealed.module, modules);
-  if (tracker) tracker->Finish();
+  OptimiseWith(sealed, target, OptLevel::kO3, lineage,
+               [](llvm::PassBuilder& builder) { Polly()().RegisterPassBuilderCallbacks(builder); });
 }
 
 TEST(Polly, TiledMatrixProduct) {
