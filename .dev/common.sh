@@ -84,7 +84,7 @@ build() {
     ninja -C "$dir" "$@" || die 1 "the build failed"
   else
     ninja -C "$dir" "$@" >"$CACHE/build-$preset.log" 2>&1 ||
-      { grep -E -A12 'error|FAILED' "$CACHE/build-$preset.log" | head -60 >&2; die 1 "the build failed: see $CACHE/build-$preset.log"; }
+      { grep -E -A12 'error|FAILED' "$CACHE/build-$preset.log" | sed -n 1,60p >&2; die 1 "the build failed: see $CACHE/build-$preset.log"; }
   fi
 }
 

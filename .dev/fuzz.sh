@@ -29,7 +29,7 @@ fuzz_all() {
     else
       failed=1
       printf '    %-20s failed, see %s\n' "$name" "$CACHE/fuzz-$name.log"
-      grep -E 'ERROR|SUMMARY|runtime error|Test unit' "$CACHE/fuzz-$name.log" | head -5
+      grep -E 'ERROR|SUMMARY|runtime error|Test unit' "$CACHE/fuzz-$name.log" | sed -n 1,5p
     fi
   done
   return $failed

@@ -7,7 +7,7 @@ show_failures() {
   { grep -oE 'Test +#[0-9]+: .*\*\*\*(Failed|Timeout|Exception|Not Run)' "$1" || true; } | while read -r _ number rest; do
     number=${number#\#}
     say "failed: ${rest%% *}"
-    { grep -E "^${number%:}: " "$1" | cut -c1-400 | grep -A8 -E ': Failure$|Error|Traceback' | head -n 60
+    { grep -E "^${number%:}: " "$1" | cut -c1-400 | grep -A8 -E ': Failure$|Error|Traceback' | sed -n 1,60p
       echo '...'
       grep -E "^${number%:}: " "$1" | cut -c1-400 | tail -n 25; } || true
   done
@@ -42,7 +42,7 @@ dev_test() {
     ctest --test-dir build -L "^$group\$" ${filter[@]+"${filter[@]}"} --verbose --no-tests=ignore \
       -j "$([ "$group" = unit ] && nproc || echo 1)" >"$log" 2>&1 || failed=1
     # Skips with their reasons, and failures, are what a reader wants to see; the rest is in the log.
-    grep -hE 'SKIP: |\[  (SKIPPED|FAILED ) \].*ms\)|\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" | sort -u | head -60 || true
+    grep -hE 'SKIP: |\[  (SKIPPED|FAILED ) \].*ms\)|\*\*\*(Failed|Timeout|Exception|Not Run)' "$log" | sort -u | sed -n 1,60p || true
     show_failures "$log"
     ran=$((ran + $(grep -cE ' Passed ' "$log" || true)))
     skipped=$((skipped + $(grep -cE '\*\*\*Skipped' "$log" || true)))

@@ -14,7 +14,7 @@ newest_lists() {
   mkdir -p "$dir"/lists "$dir"/cache
   : >"$dir/status" # nothing is installed: dependencies are those of the next Debian alone
   uri=$(apt-get indextargets --format '$(ORIGIN) $(REPO_URI)' 'Created-By: Packages' 2>/dev/null |
-    sed -n 's|^Debian \(.*/debian/\)$|\1|p' | head -1)
+    sed -n 's|^Debian \(.*/debian/\)$|\1|p' | sed -n 1p)
   newest_failed="the package lists of this system name no Debian mirror"
   [ -n "$uri" ] || return 1
   printf 'deb [arch=amd64 target=Packages signed-by=%s] %s %s main\n' \
@@ -59,14 +59,23 @@ newest_tools() {
     while read -r tool; do run_beside "$(realpath "$root")" "$tool"; done
   for tool in "$root/usr/bin/x86_64-linux-gnu-$compiler" "$root"/usr/lib/linux-kbuild-*/tools/objtool/objtool; do
     newest_failed="$(basename "$tool") does not run with the libraries in $root"
-    "$tool" --help >/dev/null 2>&1 || [ $? -lt 126 ] || return 1
+    runs "$tool" || return 1
   done
+}
+
+# runs PROGRAM: whether the loader finds all that it needs. Its own status says too little: a library that is too old
+# ends a program with 1, and objtool ends with more than that where all is well.
+runs() {
+  local said status=0
+  said=$("$1" --help 2>&1) || status=$?
+  [ "$status" -lt 126 ] || [ "$status" -gt 128 ] || return 1
+  [[ "$said" != *'error while loading'* && "$said" != *'not found (required by'* ]]
 }
 
 # run_beside ROOT PROGRAM: lets a program that lacks something here run with the libraries in ROOT.
 run_beside() {
   [ "$(head -c 4 "$2")" = $'\x7fELF' ] || return 0
-  if ! ldd "$2" 2>&1 | grep -q 'not found'; then return 0; fi
+  [[ "$(ldd "$2" 2>&1)" = *'not found'* ]] || return 0
   mv "$2" "$2.elf"
   # The name stays that of the program: gcc finds its parts relative to it.
   printf '#!/bin/sh\nexec %s --library-path %s --argv0 "$0" "$0.elf" "$@"\n' \

@@ -1,3 +1,4 @@
+# shellcheck shell=dash disable=SC2034
 # Sourced by init: the daemon records an engine of known shape under the module's clock, and an ordinary user is
 # told why he may not, under the perf_event_paranoid that the kernel came with.
 /bin/busybox --install -s /bin
@@ -24,7 +25,7 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 done
 check "the engine runs" known_shares 1 8 60
 check "status" tailor status --ascii
-check "the daemon's clock is the module" sh -c "tailor status --ascii | grep -q 'clock  *module'"
+check "the daemon's clock is the module" sh -c "tailor status --ascii | grep 'clock  *module'"
 echo "REPORT BEGIN"
 tailor report --json
 echo "REPORT END"
