@@ -30,11 +30,6 @@ bool EmitsCode(const llvm::MachineInstr& instruction) {
   return !instruction.isMetaInstruction() && !instruction.isPosition();
 }
 
-bool IsFrameCode(const llvm::MachineInstr& instruction) {
-  return instruction.getFlag(llvm::MachineInstr::FrameSetup) ||
-         instruction.getFlag(llvm::MachineInstr::FrameDestroy);
-}
-
 const llvm::Value* Callee(const llvm::MachineInstr& call) {
   const llvm::MachineOperand& target = call.getOperand(0);
   return target.isGlobal() ? target.getGlobal() : nullptr;
@@ -69,11 +64,24 @@ bool WritesSlot(const llvm::MachineInstr& instruction, int slot) {
 
 }  // namespace
 
+// Before a return LLVM takes the stack pointer back from the frame pointer, by lea or mov, with no flag and
+// with the location of the return.
+bool LocationRepair::IsFrameCode(const llvm::MachineInstr& instruction) const {
+  if (instruction.getFlag(llvm::MachineInstr::FrameSetup) ||
+      instruction.getFlag(llvm::MachineInstr::FrameDestroy))
+    return true;
+  if (!frame_pointer_ || instruction.getNumExplicitDefs() != 1) return false;
+  const llvm::MachineOperand& made = instruction.getOperand(0);
+  return made.isReg() && made.getReg() == stack_pointer_ &&
+         instruction.readsRegister(frame_pointer_, nullptr);
+}
+
 void LocationRepair::Begin(const llvm::MachineFunction& function) {
   function_ = &function;
   registers_ = function.getSubtarget().getRegisterInfo();
   const bool keeps_frame_pointer = function.getSubtarget().getFrameLowering()->hasFP(function);
   frame_pointer_ = keeps_frame_pointer ? registers_->getFrameRegister(function) : llvm::Register();
+  stack_pointer_ = function.getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
   instructions_.clear();
   blocks_.clear();
   block_of_.assign(function.getNumBlockIDs(), 0);
@@ -390,9 +398,6 @@ Link LocationRepair::FirstInFrame() const {
 // Saving a register that the caller uses: for the first value that is put into it here. Room on the stack:
 // for the first value that is kept there.
 Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const {
-  const llvm::Register frame_pointer = registers_->getFrameRegister(*function_);
-  const llvm::Register stack_pointer =
-      function_->getSubtarget().getTargetLowering()->getStackPointerRegisterToSaveRestore();
   llvm::Register saved;
   for (const llvm::CalleeSavedInfo& info : function_->getFrameInfo().getCalleeSavedInfo()) {
     const llvm::Register reg = info.getReg();
@@ -400,10 +405,12 @@ Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const 
     const bool restores = frame_code.mayLoad() && frame_code.modifiesRegister(reg, nullptr);
     if (saves || restores) saved = reg;
   }
-  if (frame_code.readsRegister(frame_pointer, nullptr) || frame_code.modifiesRegister(frame_pointer, nullptr))
-    return Link();
+  const bool keeps_frame_pointer =
+      frame_pointer_ && (frame_code.modifiesRegister(frame_pointer_, nullptr) ||
+                         (frame_code.mayStore() && frame_code.readsRegister(frame_pointer_, nullptr)));
+  if (keeps_frame_pointer) return Link();
   if (saved) return FirstWriter(saved);
-  return frame_code.modifiesRegister(stack_pointer, nullptr) ? FirstInFrame() : Link();
+  return frame_code.modifiesRegister(stack_pointer_, nullptr) ? FirstInFrame() : Link();
 }
 
 Link LocationRepair::FromOtherBlock(const Block& block) const {

@@ -75,6 +75,7 @@ class LocationRepair {
   static bool IsUse(const llvm::Instruction& instruction, const llvm::Value& value, Use use);
   void Index(const llvm::Value& value, bool by_block) const;
   void IndexSlotWriters() const;
+  bool IsFrameCode(const llvm::MachineInstr& instruction) const;
   void Record(Instruction& instruction) const;
   tagging::Link OwnersOf(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const;
   tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
@@ -113,6 +114,7 @@ class LocationRepair {
   const llvm::MachineFunction* function_ = nullptr;
   const llvm::TargetRegisterInfo* registers_ = nullptr;
   llvm::Register frame_pointer_;  // none if the function keeps none
+  llvm::Register stack_pointer_;
   std::vector<Instruction> instructions_;
   std::vector<Block> blocks_;
   std::vector<std::size_t> block_of_;  // in blocks_, by the block's number

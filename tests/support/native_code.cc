@@ -111,6 +111,8 @@ class Decoder {
       if (Is(reg, "RSP") && !out.is_call && !out.is_return) out.moves_stack = true;
     }
     for (auto reg : what.implicit_uses()) Add(out.reads, reg);
+    out.is_padding = out.text.starts_with("NOOP");
+    if (out.is_padding) out.loads = false, out.reads.clear();  // its operands only make it long
     if (out.is_call) {
       for (const char* name : {"RDI", "RSI", "RDX", "RCX", "R8", "R9", "XMM0", "XMM1"})
         Add(out.reads, numbers_.at(name));

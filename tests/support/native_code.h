@@ -20,6 +20,7 @@ struct NativeInstruction {
   std::string text;  // mnemonic of LLVM's tables: "MOV64rm"
   bool is_call = false, is_return = false, is_branch = false, is_conditional = false;
   bool loads = false, stores = false;  // memory that is neither a stack slot nor a constant of the code
+  bool is_padding = false;             // a no-op
   bool writes_r15 = false;
   bool moves_stack = false;               // push, pop, or arithmetic on the stack pointer
   std::int64_t target = -1;               // of a direct jump: an offset

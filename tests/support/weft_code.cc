@@ -51,11 +51,24 @@ const Database& TestTables() {
   return *tables;
 }
 
-// What is asserted of generated code is of one code, whatever host the tests run on: any with AVX2.
-constexpr const char* kTestCpu = "znver3";
+std::string NameOf(const CodeKind& kind) {
+  std::string name = *kind.cpu == '\0' ? "host" : kind.cpu;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name + "_O" + std::to_string(static_cast<int>(kind.level));
+}
 
-std::unique_ptr<jit::Jit> MakeTestJit() {
-  auto compiler = Must(jit::Jit::Create(kTestCpu), "compiler");
+std::vector<CodeKind> KindsOfCode() {
+  std::vector<CodeKind> kinds;
+  std::vector<const char*> cpus(std::begin(kTestCpus), std::end(kTestCpus));
+  if (LongTests()) cpus = {kTestCpu, ""};
+  for (const char* cpu : cpus) {
+    for (jit::OptLevel level : {jit::OptLevel::kO2, jit::OptLevel::kO3}) kinds.push_back({cpu, level});
+  }
+  return kinds;
+}
+
+std::unique_ptr<jit::Jit> MakeTestJit(const char* cpu) {
+  auto compiler = Must(jit::Jit::Create(cpu), "compiler");
   for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
     if (!compiler->Define(symbol.name, symbol.address).ok()) std::abort();
   }

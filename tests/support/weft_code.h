@@ -22,8 +22,23 @@ std::vector<NamedQuery> LineageQueries();
 // the process with 77, which ctest shows as skipped.
 const Database& TestTables();
 
-// A compiler that knows the runtime's functions.
-std::unique_ptr<jit::Jit> MakeTestJit();
+// What is asserted of generated code is of the same code whatever host the tests run on: any with AVX2. The
+// figures in docs/lineage.md are of the first.
+inline constexpr const char* kTestCpus[] = {"znver3", "skylake", "x86-64-v3"};
+inline constexpr const char* kTestCpu = kTestCpus[0];
+
+// For which CPU code is made, and with which effort: the parameter of a test.
+struct CodeKind {
+  const char* cpu;
+  jit::OptLevel level;
+};
+std::string NameOf(const CodeKind& kind);  // "znver3_O2"
+
+// What lineage is checked on: O2 and O3 for each CPU; in the long form for the first and for the host.
+std::vector<CodeKind> KindsOfCode();
+
+// A compiler that knows the runtime's functions, for a CPU by LLVM's name for it.
+std::unique_ptr<jit::Jit> MakeTestJit(const char* cpu = kTestCpu);
 
 // The long form of a test was asked for (TAILOR_LONG_TESTS is set).
 bool LongTests();

@@ -195,6 +195,7 @@ class Judging {
     if (owners_[step.at].flag == RowFlag::kPrologue) return Verdict::kFrame;
     if (step.tag == kNoComponent) return Verdict::kUntagged;
     if (Owns(step.at, step.tag)) return Verdict::kAgree;
+    if (IsPaddingBehind(i)) return VerdictOn(i - 1);
     const NativeInstruction& native = traced_.code[step.at].native;
     if (native.moves_stack && !Recorded(step.at)) return Verdict::kFrame;
     // Tag writes are ordered with calls, and end with the function.
@@ -209,6 +210,13 @@ class Judging {
     }
     if (on_some_path) return Verdict::kNotFollowed;
     return IsControl(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
+  }
+
+  // Padding before a loop, which counts with the instruction before it: no value says whose it is.
+  bool IsPaddingBehind(std::size_t i) const {
+    const std::size_t at = steps_[i].at;
+    return traced_.code[at].native.is_padding && i > 0 && steps_[i - 1].at + 1 == at &&
+           owners_[at].ids == owners_[at - 1].ids;
   }
 
   // A tag of an owner's, made ahead of the write that needs it.

@@ -29,16 +29,16 @@ std::string WithoutCallTargets(std::string code) {
   return code;
 }
 
-class NativeLineage : public testing::TestWithParam<OptLevel> {
+class NativeLineage : public testing::TestWithParam<CodeKind> {
  protected:
   std::unique_ptr<jit::CompiledModule> Compile(const jit::SealedModule& sealed,
                                                jit::RepairTrial* trial = nullptr) {
-    auto code = jit_->Compile(sealed.Clone(), {.level = GetParam(), .trial = trial});
+    auto code = jit_->Compile(sealed.Clone(), {.level = GetParam().level, .trial = trial});
     if (!code.ok()) ADD_FAILURE() << code.error().message;
     return std::move(*code);
   }
 
-  std::unique_ptr<jit::Jit> jit_ = MakeTestJit();
+  std::unique_ptr<jit::Jit> jit_ = MakeTestJit(GetParam().cpu);
 };
 
 TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
@@ -52,7 +52,8 @@ TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
     EXPECT_EQ(coverage.bytes[static_cast<int>(RowFlag::kUnmapped)], 0u) << named.name;
     const double prologue = static_cast<double>(coverage.bytes[static_cast<int>(RowFlag::kPrologue)]) /
                             static_cast<double>(code->code().size());
-    EXPECT_LE(prologue, 0.02) << named.name;
+    // The frame pointer takes 5 bytes of a function, and some queries have many small ones.
+    EXPECT_LE(prologue, 0.025) << named.name;
     most_prologue = std::max(most_prologue, prologue);
     // The twin: a row that lost its owner.
     std::vector<tagging::Row> broken = code->rows().rows();
@@ -65,6 +66,7 @@ TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
   auto share = [&](RowFlag flag) {
     return static_cast<double>(bytes[static_cast<int>(flag)]) / static_cast<double>(total);
   };
+  EXPECT_LE(share(RowFlag::kPrologue), 0.02);
   std::printf(
       "exact %.4f inferred %.4f shared %.4f prologue %.4f unmapped %.4f of %lu bytes, prologue of a "
       "query at most %.4f\n",
@@ -134,15 +136,13 @@ TEST_P(NativeLineage, LinksAreSmallOnTheWire) {
   EXPECT_GT(BytesOfALink(wasteful), 12);
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, NativeLineage, testing::Values(OptLevel::kO2, OptLevel::kO3),
-                         [](const auto& level) {
-                           return "O" + std::to_string(static_cast<int>(level.param));
-                         });
+INSTANTIATE_TEST_SUITE_P(Kinds, NativeLineage, testing::ValuesIn(KindsOfCode()),
+                         [](const auto& kind) { return NameOf(kind.param); });
 
 class UnchangedCode : public NativeLineage {};
 
 TEST_P(UnchangedCode, LineageLeavesNoTrace) {
-  if (!LongTests() && (GetParam() == OptLevel::kO1 || GetParam() == OptLevel::kO3))
+  if (!LongTests() && (GetParam().level == OptLevel::kO1 || GetParam().level == OptLevel::kO3))
     GTEST_SKIP() << "SKIP: O1 and O3 are compared in the group full";
   std::size_t number = 0;
   for (TagStrategy tags :
@@ -175,10 +175,10 @@ TEST_P(UnchangedCode, TagsDoLeaveATrace) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, UnchangedCode,
-                         testing::Values(OptLevel::kO0, OptLevel::kO1, OptLevel::kO2, OptLevel::kO3),
-                         [](const auto& level) {
-                           return "O" + std::to_string(static_cast<int>(level.param));
-                         });
+                         testing::Values(CodeKind{kTestCpu, OptLevel::kO0}, CodeKind{kTestCpu, OptLevel::kO1},
+                                         CodeKind{kTestCpu, OptLevel::kO2},
+                                         CodeKind{kTestCpu, OptLevel::kO3}),
+                         [](const auto& kind) { return NameOf(kind.param); });
 
 }  // namespace
 }  // namespace tailor::weft
