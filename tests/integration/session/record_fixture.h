@@ -36,6 +36,7 @@ class RecordTest : public testing::Test {
     options.sampling.stacks = stacks;
     options.sampling.aggregate = aggregate;
     options.sampling.placement = placement;
+    options.sampling.memory = memory;
     auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
       skipped = outcome.error().message;
@@ -64,6 +65,7 @@ class RecordTest : public testing::Test {
   capture::Stacks stacks = capture::Stacks::kNone;
   TimeNs aggregate = 0;
   capture::Placement placement = capture::Placement::kAuto;
+  bool memory = false;
   test::CollectingSink profile;
 };
 

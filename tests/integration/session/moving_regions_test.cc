@@ -1,0 +1,61 @@
+// From the marks of an engine to the regions of its samples, at 100,000 changes a second.
+#include <array>
+
+#include "tests/integration/session/record_fixture.h"
+
+namespace tailor::session {
+namespace {
+
+class MovingRegions : public RecordTest {
+ protected:
+  MovingRegions() { memory = true; }
+
+  struct Found {
+    double first, second, none;  // of the samples with an address: in regions of that kind
+  };
+  Found record_moving(std::vector<std::string> more = {}) {
+    std::vector<std::string> command{std::string(TARGETS) + "/moving_regions", "3", directory + "/changes"};
+    command.insert(command.end(), more.begin(), more.end());
+    outcome = run(std::move(command));
+    std::ifstream(directory + "/changes") >> changes;
+    double all = 0;
+    std::array<double, 3> of{};
+    for (const store::SampleRecord& sample : profile.samples) {
+      if (sample.attribution.execution == 0 || sample.address_from == store::AddressFrom::kNone) continue;
+      all += 1;
+      of.at(sample.region) += 1;
+    }
+    addresses = all;
+    return {of[1] / all, of[2] / all, of[0] / all};
+  }
+
+  RecordOutcome outcome;
+  double addresses = 0;
+  std::uint64_t changes = 0;
+};
+
+TEST_F(MovingRegions, AreWhatTheyWereAtTheTimeOfTheSample) {
+  const Found found = record_moving();
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  const store::Accounting& total = outcome.total;
+  std::printf("%.0f samples with an address: %.3f %.3f, in no region %.4f; of %lu changes %lu lost\n",
+              addresses, found.first, found.second, found.none, changes, total.log_lost);
+  ASSERT_GT(addresses, 1000);
+  // A region is there but for the moments between two; a timer's sample may fall into one.
+  EXPECT_NEAR(found.first, 0.25, 0.04);
+  EXPECT_NEAR(found.second, 0.75, 0.04);
+  EXPECT_LT(found.none, 0.02);
+  EXPECT_GT(changes, 100'000u) << "where nobody else runs these are more than 300,000";
+  EXPECT_EQ(total.log_records + total.log_lost, changes + 2) << "with the marks of its execution";
+  EXPECT_LT(total.log_lost, changes / 20) << "on a busy host the daemon may not get to run in time";
+}
+
+// The twin: an engine that tells it the wrong way round.
+TEST_F(MovingRegions, ToldWronglyAreFoundWrongly) {
+  const Found found = record_moving({"wrong"});
+  if (!skipped.empty()) GTEST_SKIP() << skipped;
+  EXPECT_GT(found.first, 0.5);
+}
+
+}  // namespace
+}  // namespace tailor::session
