@@ -30,11 +30,11 @@ class Recording:
             said = run(BIN / "tailor", "record", "-F", FREQUENCY, "-o", self.file.name, "--", program, backend, "1000000",
                        "4000000", log.name, marks, env=environment())
             lines = [[int(word) for word in line.split()] for line in log]
-        self.begins = {number: ns for number, ns, _ in lines}
+        self.begins = {number: (earliest, latest) for number, earliest, latest, _ in lines}
         # What the thread lost of its CPU in an iteration, at most.
-        self.lost = max((b[1] - a[1]) - (b[2] - a[2]) for a, b in zip(lines, lines[1:]))
+        self.lost = max((b[2] - a[2]) - (b[3] - a[3]) for a, b in zip(lines, lines[1:]))
         self.count = int(re.search(r"iterations (\d+)", said)[1])
-        self.period = (self.begins[self.count] - self.begins[1]) / (self.count - 1)
+        self.period = (self.begins[self.count][0] - self.begins[1][0]) / (self.count - 1)
 
     def disturbed(self):
         """Whether the host stopped the thread for long enough to move what samples can tell."""
@@ -54,18 +54,21 @@ class Recording:
 
 def errors(loop, begins):
     """By how much the iterations begin elsewhere than the program says, in ns; of those that both have."""
-    return [abs(each["begin_ns"] - begins[each["number"]]) for each in loop["iterations"] if each["number"] in begins]
+    def error(begin, earliest, latest):
+        return max(earliest - begin, begin - latest, 0)
+
+    return [error(each["begin_ns"], *begins[each["number"]]) for each in loop["iterations"] if each["number"] in begins]
 
 
 def agrees(loop, begins, bound):
-    """Whether nine of ten begin where the program says: a thread can lose its CPU between its clock and its mark."""
+    """Whether nine of ten begin when the program says."""
     wrong = errors(loop, begins)
     return len(wrong) > 0 and sum(error <= bound for error in wrong) >= 0.9 * len(wrong)
 
 
 def shifted(begins):
     """The program's log, read one iteration off."""
-    return {number + 1: ns for number, ns in begins.items()}
+    return {number + 1: times for number, times in begins.items()}
 
 
 def leaders(report):
@@ -121,7 +124,9 @@ check(not only_one(lambda number: late.report("--iteration", str(number)), SPECI
 
 # Of a boundary the samples know no more than between which two of the last operator it lies.
 sample = 1e9 / FREQUENCY
-# A recording is repeated only where the program's own clocks say that the host stopped its thread.
+# A recording is repeated only where the program's own clocks say that the host stopped its thread; where it always
+# does, boundaries cannot be judged.
+not_judged = []
 for backend in ("emitted", "llvm", "c"):
     for again in (True, True, False):
         recording = Recording(backend, "no")
@@ -132,6 +137,10 @@ for backend in ("emitted", "llvm", "c"):
             break
         except SystemExit:
             print(lost)
-            if not again or not recording.disturbed():
+            if not recording.disturbed():
                 raise
-            print("once more: the host was in the way")
+            print("the host was in the way")
+            if not again:
+                not_judged.append(lost)
+if not_judged:
+    skip(f"iterations from samples: {'; '.join(not_judged)}, three times over")
