@@ -5,7 +5,9 @@
 // (" #1" after a call) are left out, and metadata that is empty or names a register is written out.
 #pragma once
 
+#include <llvm/ADT/ArrayRef.h>
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SmallVector.h>
 #include <llvm/ADT/StringRef.h>
 #include <llvm/IR/ModuleSlotTracker.h>
 
@@ -16,6 +18,7 @@
 #include <utility>
 
 namespace llvm {
+class BasicBlock;
 class CallInst;
 class Function;
 class Instruction;

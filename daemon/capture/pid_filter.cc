@@ -2,6 +2,7 @@
 
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "daemon/capture/byte_cursor.h"
@@ -77,10 +78,10 @@ void PidFilter::apply(const RingLayout& layout, std::vector<std::byte>& bytes) {
       if (type_of(record) == PERF_RECORD_SAMPLE) ++removed_samples_;
       continue;
     }
-    std::memmove(bytes.data() + kept, record.data(), record.size());
+    std::copy(record.begin(), record.end(), bytes.begin() + static_cast<std::ptrdiff_t>(kept));
     kept += record.size();
   }
-  std::memmove(bytes.data() + kept, rest.data(), rest.size());
+  std::copy(rest.begin(), rest.end(), bytes.begin() + static_cast<std::ptrdiff_t>(kept));
   bytes.resize(kept + rest.size());
 }
 

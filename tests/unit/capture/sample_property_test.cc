@@ -1,9 +1,11 @@
 // Samples of random formats, encoded by the kernel's own description, come back field by field.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <random>
+#include <span>
 #include <tuple>
 
 #include "daemon/capture/fixed_sample.h"
@@ -205,7 +207,7 @@ TEST(SampleProperty, FixedPlacesAgreeWithTheLongWay) {
     ++short_ways;
     Batch batch;
     batch.words.resize(record.payload.size() / 8);
-    std::memcpy(batch.words.data(), record.payload.data(), record.payload.size());
+    std::ranges::copy(record.payload, std::as_writable_bytes(std::span(batch.words)).begin());
     batch.events.push_back(fixed.unpack(batch.words.data(), 0));
     const std::uint64_t* payload = batch.words.data();
     const Event& event = batch.events[0];

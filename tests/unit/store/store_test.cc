@@ -64,8 +64,8 @@ void give_seconds(ProfileSink& sink, TimeNs from, int seconds) {
   for (int tick = 0; tick < seconds * 10; ++tick) {
     std::vector<SampleRecord> samples;
     for (int i = 0; i < 100; ++i) {
-      samples.push_back(
-          test::ir_sample(from + (tick * 100 + i) * 1'000'000, 1 + static_cast<std::uint32_t>(i % 9)));
+      samples.push_back(test::ir_sample(from + (tick * 100 + i) * TimeNs{1'000'000},
+                                        1 + static_cast<std::uint32_t>(i % 9)));
       samples.back().ip += random() % 4096;  // so that segments do not shrink to nothing
     }
     sink.on_samples(samples);
