@@ -3,6 +3,14 @@
 
 #include <gtest/gtest.h>
 
+// The address sanitizer's backtrace() has a frame of its own.
+#if defined(__SANITIZE_ADDRESS__)
+#define TAILOR_SKIP_BACKTRACE_UNDER_ASAN() \
+  GTEST_SKIP() << "the address sanitizer's backtrace() has a frame of its own"
+#else
+#define TAILOR_SKIP_BACKTRACE_UNDER_ASAN() static_cast<void>(0)
+#endif
+
 // The thread sanitizer does not follow a process with several threads through fork.
 #if defined(__SANITIZE_THREAD__)
 #define TAILOR_SKIP_FORK_UNDER_TSAN() GTEST_SKIP() << "the thread sanitizer does not follow forks"

@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 
+#include "tests/support/sanitizers.h"
 #include "tests/unit/unwind/own_stack.h"
 #include "tests/unit/unwind/small_table.h"
 
@@ -91,6 +92,7 @@ class StackWalk : public testing::Test {
 };
 
 TEST_F(StackWalk, GoesThroughTheCLibraryAsLibgccDoes) {
+  TAILOR_SKIP_BACKTRACE_UNDER_ASAN();
   int numbers[] = {3, 1, 2};
   std::qsort(numbers, 3, sizeof(int), compare);
   const Walked walked = walk(taken.frame, taken.view(), {}, code, 8, 0);
