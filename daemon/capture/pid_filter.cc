@@ -2,7 +2,6 @@
 
 #include <linux/perf_event.h>
 
-#include <algorithm>
 #include <cstring>
 
 #include "daemon/capture/byte_cursor.h"
@@ -78,10 +77,10 @@ void PidFilter::apply(const RingLayout& layout, std::vector<std::byte>& bytes) {
       if (type_of(record) == PERF_RECORD_SAMPLE) ++removed_samples_;
       continue;
     }
-    std::copy(record.begin(), record.end(), bytes.begin() + static_cast<std::ptrdiff_t>(kept));
+    std::memmove(bytes.data() + kept, record.data(), record.size());
     kept += record.size();
   }
-  std::copy(rest.begin(), rest.end(), bytes.begin() + static_cast<std::ptrdiff_t>(kept));
+  if (!rest.empty()) std::memmove(bytes.data() + kept, rest.data(), rest.size());
   bytes.resize(kept + rest.size());
 }
 

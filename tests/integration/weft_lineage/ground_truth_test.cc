@@ -29,8 +29,10 @@ using Counts = std::vector<double>;
 
 enum class Tasks { kRight, kSwapped };
 
-// What wrong rows may misplace of a query, in per cent, beside what chance does.
-constexpr double kMostMisplaced = 6;
+// What rows may misplace of a query, in per cent, beside what chance does, which hides more in a short run.
+double MostMisplaced() {
+  return LongTests() ? 6 : 3;
+}
 // Instructions from sample to sample, drawn anew for each: a constant number keeps step with loops.
 constexpr std::size_t kLeastPeriod = 4, kMostPeriod = 10, kMeanPeriod = 7;
 // A query that executes a few hundred instructions has few samples: how well they fall is a matter of chance.
@@ -153,7 +155,7 @@ struct Outcome {
   Judgement right, swapped, shifted;
   WrongRows wrong;
   std::size_t calls = 0, whole = 0;
-  Counts exact, sampled;                                       // of the first profile
+  Counts exact, sampled;                                       // sampled: the first profile
   double misplaced = 0, misplaced_swapped = 0, by_chance = 0;  // per cent, means of the profiles
 
   explicit Outcome(const TracedQuery& traced)
@@ -219,7 +221,7 @@ TEST_P(GroundTruth, RowTableAndTagOnEveryInstruction) {
     std::printf("%s\n", one.Row(named.name).c_str());
     std::fflush(stdout);
     operators.push_back(one.Operators(traced, named.name));
-    const double bound = kMostMisplaced + one.by_chance;
+    const double bound = MostMisplaced() + one.by_chance;
     EXPECT_LT(one.misplaced, bound) << named.name;
     EXPECT_GT(one.misplaced_swapped, bound) << named.name << ", the twin";
     ++queries;
