@@ -7,12 +7,39 @@
 
 namespace tailor {
 
+// What sort of failure it is: exit codes of `tailor` and HTTP statuses follow from it, nothing else does.
+enum class ErrorKind : unsigned char {
+  kInternal,     // the operating system refused, a defect, or nobody has said which of the others it is
+  kNotFound,     // there is no such thing, or nothing to show
+  kDenied,       // the asker may not
+  kInvalid,      // the request makes no sense; another one would
+  kUnavailable,  // not now: no daemon, the deadline passed, the asker has gone
+  kExhausted,    // a limit was reached; the message names it
+};
+
 // What went wrong, in one sentence that says what, where, and what to do.
 // `code` is an errno value where the operating system said no, else 0.
 struct Error {
   std::string message;
   int code = 0;
+  ErrorKind kind = ErrorKind::kInternal;
 };
+
+inline Error not_found(std::string message) {
+  return {std::move(message), 0, ErrorKind::kNotFound};
+}
+inline Error denied(std::string message) {
+  return {std::move(message), 0, ErrorKind::kDenied};
+}
+inline Error invalid(std::string message) {
+  return {std::move(message), 0, ErrorKind::kInvalid};
+}
+inline Error unavailable(std::string message) {
+  return {std::move(message), 0, ErrorKind::kUnavailable};
+}
+inline Error exhausted(std::string message) {
+  return {std::move(message), 0, ErrorKind::kExhausted};
+}
 
 template <typename T>
 class [[nodiscard]] Result {
