@@ -1,11 +1,18 @@
-// The data address of a sample that carries none: without PEBS or IBS a sample has the instruction and the
-// registers, and the operand can be computed.
+// The data address of a sample that carries none: without PEBS or IBS a sample has the instruction pointer
+// and the registers, and the address can be computed.
 //
-// The instruction that took the time is not the one a timer's sample points at: that one comes after it. So
-// the search goes back from the IP to the nearest instruction with a memory operand, as long as there is one
-// way only by which the CPU can have come, and undoes what is undone easily (adding and subtracting a
-// constant). Where a register of the address was overwritten on the way, the operand is lost; then the
-// operand of the instruction at the IP counts, which is about to be executed.
+// The instruction that took the time is not the one a timer's sample points at: that one comes after it. The
+// address of a sample is therefore that of the last access before its IP. The search goes back from the IP
+// along the only way by which the CPU can have come, and undoes what the instructions in between did to the
+// registers. It ends at the first instruction that accesses memory. The address is lost, and never replaced
+// by that of an older access, where
+//   - a register of the address was overwritten and no other register holds its value,
+//   - the instruction accesses several places (gathers, string instructions) or one that the registers do not
+//     give (thread-local memory),
+//   - code that was not seen ran in between (a call, a system call),
+//   - several ways lead to an instruction. Where the code has a jump through a register or a table, that
+//   holds
+//     for all of it: the code does not say which instructions such a jump leads to.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +33,7 @@ struct Registers {
 
 struct Operand {
   std::uint64_t address = 0;
-  std::uint8_t skid = 0;  // how many instructions before the IP; 0: the one at the IP
+  std::uint8_t skid = 0;  // how many instructions before the IP, at least 1
 };
 
 // The instructions of one code object. Immutable; any thread.
@@ -38,9 +45,9 @@ class CodeReader {
   // Reads the code once from its beginning: linear in its size. `code` must outlive it.
   explicit CodeReader(std::span<const std::byte> code);
 
-  // The operand of the access that the sample at `offset` stands for; `base` is the address of the code.
-  // Nothing where no way leads back to one whose registers are known, or the offset is none of an
-  // instruction. Accesses to the stack (spilled registers) count only where there is no other.
+  // The last access before the sample at `offset`; `base` is the address of the code. Nothing where it is
+  // lost, where there is none among the last kMostSkid instructions, and where no instruction begins at
+  // `offset`.
   std::optional<Operand> operand_at(std::uint64_t base, std::uint32_t offset,
                                     const Registers& registers) const;
 
@@ -49,9 +56,10 @@ class CodeReader {
  private:
   struct Instruction {
     std::uint32_t offset;
-    std::int32_t
-        before;  // the only instruction that can come before it, as an index; negative: none, or several
+    std::int32_t before;  // index of the only instruction that can come before it; negative: none, or several
   };
+
+  void find_ways();
 
   std::span<const std::byte> code_;
   std::vector<Instruction> instructions_;

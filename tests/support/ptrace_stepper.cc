@@ -59,7 +59,7 @@ class Follower {
           call ? run.steps.size() >= request_.steps_per_call : since_new > request_.steps_after_new;
       if (enough) break;
       Clear(now.rip);
-      run.steps.push_back({now.rip, now.r15});
+      run.steps.push_back({now.rip, now});
       if (!Step()) break;
       const user_regs_struct next = Registers();
       if (Inside(next.rip)) continue;

@@ -2,6 +2,8 @@
 // given piece of code.
 #pragma once
 
+#include <sys/user.h>
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -12,7 +14,7 @@ namespace tailor {
 // State before an instruction runs.
 struct TracedStep {
   std::uint64_t ip = 0;
-  std::uint64_t r15 = 0;
+  user_regs_struct registers{};
 };
 
 // Instructions that ran one after the other. Code outside the range that they call runs in between, unseen.

@@ -55,9 +55,9 @@ Counts CountsByTag(const TracedQuery& traced, Tasks tasks) {
   std::map<std::uint64_t, ComponentId> operators;
   for (const TracedRun* run : CountedRuns(traced)) {
     for (const TracedStep& step : run->steps) {
-      auto [it, added] = operators.try_emplace(step.r15, kNoComponent);
+      auto [it, added] = operators.try_emplace(step.registers.r15, kNoComponent);
       if (added) {
-        ComponentId task = traced.TaskOfTag(step.r15);
+        ComponentId task = traced.TaskOfTag(step.registers.r15);
         if (task != kNoComponent && tasks == Tasks::kSwapped) task = task % task_count + 1;
         it->second = task == kNoComponent ? kNoComponent : traced.query->OperatorOf(task);
       }

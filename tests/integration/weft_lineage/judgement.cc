@@ -149,7 +149,7 @@ class Judging {
       // The instruction that writes a tag still runs under the one before.
       const bool last = i + 1 == run.steps.size();
       steps_.push_back({at,
-                        TaskOf(run.steps[i + (native.writes_r15 && !last ? 1 : 0)].r15),
+                        TaskOf(run.steps[i + (native.writes_r15 && !last ? 1 : 0)].registers.r15),
                         {},
                         {},
                         native.writes_r15 && last});
