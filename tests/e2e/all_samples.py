@@ -20,7 +20,7 @@ import json
 import sys
 import tempfile
 
-from tailor_env import BIN, BUILD, Daemon, check, operators, run, sampling_denied, skip
+from tailor_env import BIN, BUILD, Daemon, check, operators, run, sampling_denied, skip, until_enough
 
 QUERIES = [f"tpch-{n}" for n in range(1, 23)] + ["figure-9", "figure-10a", "figure-10b", "sfja"]
 OPTIONS = sys.argv[sys.argv.index("--") + 1:] if "--" in sys.argv else []
@@ -128,8 +128,12 @@ if "--each" in sys.argv:
     sys.exit(0)
 
 with Daemon(frequency=1000, options=OPTIONS) as daemon:
-    daemon.weft(*options(SAMPLED))
-    report = everything(daemon)
+
+    def measured(work):
+        daemon.weft(*options(work * SAMPLED))
+        return everything(daemon)
+
+    report = until_enough(1500, lambda found: found["samples"], measured)
     show(report)
     parts = sum(report[part]["weight"] for part in ("operators", "engine_components", "unattributed"))
     check(abs(parts - report["weight"]) < 1e-6 * report["weight"], "the report adds up to all of the process")
@@ -137,7 +141,6 @@ with Daemon(frequency=1000, options=OPTIONS) as daemon:
     for component in ("load", "parse", "optimise", "generate code", "compile", "schedule", "memory"):
         # Memory takes about two samples of the shorter run.
         check(component in components or (component == "memory" and not FULL), f"{component} is a component with samples")
-    check(report["samples"] > 1500, f"{report['samples']} samples are enough to judge")
     check(attributed(report) >= LEAST, f"{attributed(report):.2%} of the samples are in operators or engine components")
     check(stray(report) <= MOST_STRAY, f"{stray(report):.2%} of the samples are in operators but outside of executions")
     if FULL:

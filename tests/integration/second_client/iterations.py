@@ -79,7 +79,7 @@ def leaders(report):
 def only_one(report_of, number, strays=0):
     """Whether the report of an iteration has what that iteration alone did, and those beside it have not."""
     inside = leaders(report_of(number))
-    return inside >= 5 and all(leaders(report_of(n)) <= strays for n in (number - 1, number + 1))
+    return inside > strays and all(leaders(report_of(n)) <= strays for n in (number - 1, number + 1))
 
 
 def check_recording(recording, way, bound, strays):

@@ -135,8 +135,8 @@ TEST_P(Loss, OfAReaderThatStoodStillForTwoSecondsIsToldToTheSample) {
   if (IsSkipped() || HasFatalFailure()) return;
   expect_to_add_up(told);
   // It was one: what came alone would not do.
-  EXPECT_GT(told.total.lost_ring, 1000u);
-  EXPECT_GT(told.total.received, 1000u);
+  EXPECT_GT(told.total.lost_ring, 0u);
+  EXPECT_GT(told.total.received, 0u);
 }
 
 TEST_P(Loss, ThereIsNoneWhereTheReaderKeepsUp) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -18,6 +20,10 @@ namespace tailor::session {
 
 class RecordTest : public testing::Test {
  protected:
+  static constexpr int kFrequency = 2000;
+  // How many samples of the timer stand for `ns`.
+  static double samples_in(double ns) { return ns * kFrequency / 1e9; }
+
   RecordTest() {
     std::string name = testing::TempDir() + "tailor-record-XXXXXX";
     directory = ::mkdtemp(name.data());
@@ -30,7 +36,7 @@ class RecordTest : public testing::Test {
     options.command = std::move(command);
     options.output = directory + "/profile.tailor";
     options.journal = journal;
-    options.sampling.frequency = 2000;
+    options.sampling.frequency = kFrequency;
     options.sampling.events = events;
     options.sampling.sampled_by = sampled_by;
     options.sampling.stacks = stacks;
@@ -73,6 +79,12 @@ class RecordTest : public testing::Test {
 inline double coverage_of(const RecordOutcome& outcome) {
   return static_cast<double>(outcome.recording.cpu_sampled_ns) /
          static_cast<double>(outcome.recording.cpu_used_ns);
+}
+
+// A share of `samples` samples is off by chance by no more than this, but for one time in some hundred. How
+// many samples a run gets depends on the host and on who else is busy there: no test asks a number of it.
+inline double by_chance(double share, double samples) {
+  return 3 * std::sqrt(share * (1 - share) / std::max(samples, 1.0));
 }
 
 }  // namespace tailor::session

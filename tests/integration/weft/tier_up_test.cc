@@ -96,8 +96,8 @@ TEST_F(TierUp, SamplesOfBothTiersGoToTheOperatorThatWorked) {
     auto tiers = run(sql, true);
     if (!skipped.empty()) GTEST_SKIP() << "SKIP: " << skipped;
     ASSERT_EQ(tiers.size(), 2u) << sql;
-    EXPECT_GT(tiers["O0"].all, 20) << sql;
-    EXPECT_GT(tiers["O2"].all, 100) << sql;
+    EXPECT_GT(tiers["O0"].all, 0) << sql;
+    EXPECT_GT(tiers["O2"].all, 0) << sql;
     EXPECT_EQ(tiers["O0"].dearest(), tiers["O2"].dearest()) << sql;
     EXPECT_NE(tiers["O2"].dearest(), "none") << sql;
     dearest.insert(tiers["O2"].dearest());
