@@ -1,59 +1,173 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/ARCHITECTURE.md: which folder may include which, and who may be large."""
+"""Checks the layers of docs/ARCHITECTURE.md.
+
+- Every folder with sources is in USES below and includes headers of the folders it names there, of itself, and of
+  nothing else of ours. A folder that is not in the table fails.
+- USES has no circle: an arrow that would close one fails.
+- The DEPS of a library in CMake name the library of each folder that its sources include, and no library of ours
+  that they do not include, directly or through a header.
+- Nothing is at the top level that does not belong there.
+"""
 import pathlib
 import re
 import subprocess
 import sys
 
-# Top-level folder -> the top-level folders whose headers it may include.
-ALLOWED = {
-    "proto": {"proto"},
-    "agent": {"agent", "proto"},
-    "compiler": {"compiler", "agent", "proto"},
-    "daemon": {"daemon", "proto"},
-    "viewer": {"viewer", "daemon", "proto"},
-    "kmod": {"kmod", "proto"},
+BASE = {"proto/base", "proto/include", "proto/tailor"}
+VOCABULARY = BASE | {"daemon/profile"}
+DECODE = VOCABULARY | {"daemon/capture/decode"}
+AGENT = {"agent/include", "proto/include"}
+
+# Folder -> the folders whose headers it may include, besides its own.
+USES = {
+    "proto/base": set(),
+    "proto/include": set(),
+    "proto/control": BASE,
+    "agent": AGENT | {"proto/base"},
+    "agent/include": {"proto/include"},
+    "kmod": {"proto/include"},
+    "compiler/tagging": BASE | AGENT,
+    "compiler/dwarf": BASE | {"compiler/tagging"},
+    "compiler/llvm": BASE | AGENT | {"compiler/tagging"},
+    "compiler/weft/types": BASE,
+    "compiler/weft/catalog": BASE | {"compiler/weft/types"},
+    "compiler/weft/plan": BASE | {"compiler/weft/types", "compiler/weft/catalog"},
+    "compiler/weft/sql": BASE | {"compiler/weft/plan", "compiler/weft/catalog", "compiler/weft/types"},
+    "compiler/weft/storage": BASE | AGENT | {"compiler/weft/catalog", "compiler/weft/types"},
+    "compiler/weft/runtime": BASE | AGENT | {"compiler/weft/plan", "compiler/weft/types", "compiler/weft/storage"},
+    "compiler/weft/optimizer": BASE | {"compiler/weft/plan", "compiler/weft/sql", "compiler/weft/catalog", "compiler/weft/types"},
+    "compiler/weft/codegen": BASE | AGENT | {"compiler/llvm", "compiler/tagging", "compiler/weft/plan", "compiler/weft/runtime",
+                                             "compiler/weft/storage", "compiler/weft/types"},
+    "compiler/weft/exec": BASE | AGENT | {"compiler/llvm", "compiler/tagging", "compiler/weft/codegen", "compiler/weft/optimizer",
+                                          "compiler/weft/plan", "compiler/weft/runtime", "compiler/weft/storage",
+                                          "compiler/weft/types", "compiler/weft/catalog"},
+    "compiler/weft/tool": BASE | AGENT | {"proto/control", "compiler/llvm", "compiler/tagging", "compiler/weft/exec", "compiler/weft/plan",
+                                          "compiler/weft/runtime", "compiler/weft/storage", "compiler/weft/types"},
+    "daemon/os": BASE,
+    "daemon/profile": BASE,
+    "daemon/clock": BASE | {"daemon/os"},
+    "daemon/capture/decode": VOCABULARY,
+    "daemon/capture/select": DECODE,
+    "daemon/capture/host": DECODE | {"daemon/os", "daemon/capture/select"},
+    "daemon/bpf": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host"},
+    "daemon/registration": BASE,
+    "daemon/formats": DECODE | {"daemon/capture/select"},
+    "daemon/foreign": BASE | {"daemon/formats"},
+    "daemon/process": BASE,
+    "daemon/enrich": BASE,
+    "daemon/attribute": DECODE | {"daemon/process"},
+    "daemon/unwind": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/registration"},
+    "daemon/pipeline": DECODE | {"daemon/clock", "daemon/registration", "daemon/process", "daemon/enrich", "daemon/attribute"},
+    "daemon/store": VOCABULARY,
+    "daemon/query": VOCABULARY | {"daemon/store"},
+    "daemon/serve": VOCABULARY | {"daemon/store", "daemon/query", "proto/control"},
+    "daemon/journal": VOCABULARY | {"daemon/pipeline", "daemon/store", "daemon/capture/decode"},
+    "daemon/session": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/bpf", "daemon/clock",
+                                "daemon/registration", "daemon/formats", "daemon/foreign", "daemon/process", "daemon/unwind",
+                                "daemon/pipeline", "daemon/store", "daemon/journal"},
+    "daemon/control": BASE | {"proto/control"},
+    "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/session", "daemon/control", "daemon/serve", "daemon/query", "daemon/store",
+                                    "daemon/journal", "proto/control"},
+    "viewer/cli": VOCABULARY | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/session", "daemon/serve",
+                                "daemon/query", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "proto/control"},
 }
-# Inside compiler/ and daemon/: folder -> what it must not use.
-FORBIDDEN = [
-    ("compiler/tagging/", re.compile(r'"compiler/(llvm|weft)/|<llvm/|"llvm/')),
-    ("compiler/llvm/", re.compile(r'"compiler/weft/')),
-    ("daemon/capture/", re.compile(r'"daemon/(process|attribute|store|query|session|journal|registration)/')),
-    ("daemon/attribute/", re.compile(r'"daemon/(os|store|query|session|journal|registration)/')),
-    ("daemon/store/", re.compile(r'"daemon/(session|query|journal|registration|os)/')),
-    ("daemon/query/", re.compile(r'"daemon/(session|journal|registration|os)/')),
-]
+# Public header in angle brackets, below tailor/ -> its folder.
+AGENT_HEADERS = pathlib.Path("agent/include/tailor")
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "daemon", "kmod", "agent", "compiler", "proto", "viewer",
              "tests", "deploy", "docs", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "dev"}
-# Which C header of the public sets belongs to which folder.
-PUBLIC = {"agent.h": "agent", "tag_scope.h": "agent"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
+LIBRARY = re.compile(r"tailor_library\((\w+)\s+SOURCES(.*?)(?:DEPS(.*?))?\)", re.S)
+
+
+def folder_of(path: str) -> str | None:
+    """The folder of USES that a source or header belongs to: the longest one that is a prefix."""
+    parts = path.split("/")[:-1]
+    while parts:
+        if "/".join(parts) in USES:
+            return "/".join(parts)
+        parts.pop()
+    return None
+
+
+def target_folder(quote: str, target: str, including: str) -> str | None:
+    """The folder that an included header belongs to; None: it is not ours."""
+    if target.startswith("tailor/"):
+        if target.startswith("tailor/v1/"):
+            return "proto/tailor"
+        return "agent/include" if (AGENT_HEADERS / target.split("/")[-1]).exists() else "proto/include"
+    if target.split("/")[0] in {"proto", "agent", "compiler", "daemon", "viewer"}:
+        return folder_of(target) or target
+    if quote == '"' and (pathlib.Path(including).parent / target).exists():
+        return folder_of(including)
+    return None
+
+
+def circles() -> list[str]:
+    """Folders of USES that reach themselves."""
+    found = []
+    for start in USES:
+        seen, todo = set(), list(USES[start])
+        while todo:
+            folder = todo.pop()
+            if folder in seen:
+                continue
+            seen.add(folder)
+            todo.extend(USES.get(folder, ()))
+        if start in seen:
+            found.append(f".dev/check_folders.py: {start} uses itself through others")
+    return found
+
+
+def check_libraries(includes: dict[str, set[str]], headers: dict[str, set[str]]) -> list[str]:
+    """CMake's DEPS against what the sources of each library include."""
+    libraries = {}  # name -> (file, folder, sources, deps)
+    for path in pathlib.Path("daemon").rglob("CMakeLists.txt"):
+        for name, sources, deps in LIBRARY.findall(path.read_text()):
+            here = path.parent.as_posix()
+            names = [f"{here}/{s}" for s in sources.split() if s.endswith((".cc", ".c"))]
+            libraries[name] = (path.as_posix(), here, names, set((deps or "").split()))
+    of_folder: dict[str, set[str]] = {}
+    for name, (_, folder, _, _) in libraries.items():
+        of_folder.setdefault(folder, set()).add(name)
+    bad = []
+    for name, (path, folder, sources, deps) in libraries.items():
+        wanted = set().union(*(includes.get(s, set()) for s in sources), headers.get(folder, set())) - {folder}
+        for used in sorted(wanted):
+            if used in of_folder and not of_folder[used] & deps and not of_folder.get(folder, set()) & deps:
+                bad.append(f"{path}: {name} includes {used} and its DEPS lack {' or '.join(sorted(of_folder[used]))}")
+        for dep in sorted(deps & set(libraries)):
+            if libraries[dep][1] not in wanted | {folder}:
+                bad.append(f"{path}: {name} has {dep} in its DEPS and includes nothing of {libraries[dep][1]}")
+    return bad
 
 
 def main() -> int:
     files = subprocess.run(["git", "ls-files"], capture_output=True, text=True, check=True).stdout.split()
-    bad = []
+    bad = circles()
     for top in {f.split("/")[0] for f in files}:
         if top not in TOP_LEVEL and not top.startswith("."):
             bad.append(f"{top}: not a top-level folder of this project")
     checked = 0
+    includes: dict[str, set[str]] = {}
+    headers: dict[str, set[str]] = {}
     for name in files:
-        if not name.endswith((".cc", ".h", ".c")):
-            continue
-        folder = name.split("/")[0]
-        if folder not in ALLOWED:
+        if not name.endswith((".cc", ".h", ".c")) or name.startswith(("tests/", "docs/")) or not pathlib.Path(name).exists():
             continue
         checked += 1
-        text = pathlib.Path(name).read_text(errors="replace")
-        for quote, target in INCLUDE.findall(text):
-            first = target.split("/")[0]
-            if first == "tailor" and quote == "<":
-                first = PUBLIC.get(target.split("/")[-1], "proto")
-            if first in ALLOWED and first not in ALLOWED[folder]:
-                bad.append(f"{name}: may not include {target}")
-            for prefix, pattern in FORBIDDEN:
-                if name.startswith(prefix) and pattern.search(quote + target):
-                    bad.append(f"{name}: may not include {target}")
+        folder = folder_of(name)
+        if folder is None:
+            bad.append(f"{name}: its folder is not in the table of .dev/check_folders.py")
+            continue
+        for quote, target in INCLUDE.findall(pathlib.Path(name).read_text(errors="replace")):
+            used = target_folder(quote, target, name)
+            if used is None or used == folder:
+                continue
+            includes.setdefault(name, set()).add(used)
+            if name.endswith(".h"):
+                headers.setdefault(folder, set()).add(used)
+            if used not in USES[folder]:
+                bad.append(f"{name}: {folder} may not include {target}")
+    bad += check_libraries(includes, headers)
     for line in sorted(set(bad)):
         print(line)
     print(f"{checked} files checked, {len(set(bad))} violations")

@@ -16,17 +16,17 @@ namespace tailor::agent {
 
 namespace {
 
-DaemonWord Decode(std::span<const char> packet) {
+DaemonAnswer Decode(std::span<const char> packet) {
   protozero::pbf_reader message(packet.data(), packet.size());
-  DaemonWord word;
+  DaemonAnswer word;
   while (message.next()) {
     switch (message.tag()) {
       case 1:
-        word.kind = DaemonWord::Kind::kAccepted;
+        word.kind = DaemonAnswer::Kind::kAccepted;
         message.skip();
         break;
       case 2: {
-        word.kind = DaemonWord::Kind::kBarrier;
+        word.kind = DaemonAnswer::Kind::kBarrier;
         protozero::pbf_reader ack = message.get_message();
         while (ack.next()) {
           if (ack.tag() == 1) {
@@ -38,7 +38,7 @@ DaemonWord Decode(std::span<const char> packet) {
         break;
       }
       case 3:
-        word.kind = DaemonWord::Kind::kRefused;
+        word.kind = DaemonAnswer::Kind::kRefused;
         message.skip();
         break;
       default:
@@ -143,18 +143,18 @@ Connection::Sent Connection::SendPacket(std::span<const char> packet, int attach
   }
 }
 
-DaemonWord Connection::Receive() noexcept {
+DaemonAnswer Connection::Receive() noexcept {
   char packet[4096];
   while (true) {
     ssize_t size = ::recv(fd(), packet, sizeof(packet), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return {};
-    if (size <= 0) return {DaemonWord::Kind::kClosed, 0};
+    if (size <= 0) return {DaemonAnswer::Kind::kClosed, 0};
     try {
       return Decode({packet, static_cast<std::size_t>(size)});
     } catch (...) {
       // Not a daemon of ours.
-      return {DaemonWord::Kind::kClosed, 0};
+      return {DaemonAnswer::Kind::kClosed, 0};
     }
   }
 }

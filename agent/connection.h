@@ -11,7 +11,7 @@
 namespace tailor::agent {
 
 // What a daemon can say (DaemonMessage).
-struct DaemonWord {
+struct DaemonAnswer {
   enum class Kind : std::uint8_t { kNothing, kAccepted, kBarrier, kRefused, kClosed };
   Kind kind = Kind::kNothing;
   std::uint64_t sequence = 0;  // of a barrier
@@ -43,7 +43,7 @@ class Connection {
             const std::atomic<bool>& give_up) noexcept;
 
   // The next word of the daemon, without waiting.
-  DaemonWord Receive() noexcept;
+  DaemonAnswer Receive() noexcept;
 
  private:
   static constexpr int kPatienceMs = 5000;

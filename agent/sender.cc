@@ -37,7 +37,7 @@ void Publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
 
 // Waits until done(word) holds, at most so long. Returns whether it does.
 template <typename Done>
-bool AwaitWord(std::atomic<std::uint32_t>& word, std::uint32_t timeout_ms, Done done) {
+bool AwaitFutex(std::atomic<std::uint32_t>& word, std::uint32_t timeout_ms, Done done) {
   std::int64_t deadline = NowMs() + timeout_ms;
   while (true) {
     std::uint32_t seen = word.load();
@@ -85,7 +85,7 @@ bool Sender::Start(const Identity& identity) noexcept {
 bool Sender::Stop(std::uint32_t timeout_ms) noexcept {
   stop_ = true;
   Ring();
-  bool ended = AwaitWord(finished_, timeout_ms, [](std::uint32_t word) { return word != 0; });
+  bool ended = AwaitFutex(finished_, timeout_ms, [](std::uint32_t word) { return word != 0; });
   if (ended) {
     ::pthread_join(thread_, nullptr);
   } else {
@@ -173,20 +173,20 @@ void Sender::CountDropped() noexcept {
 
 void Sender::Listen() noexcept {
   while (connection_.connected()) {
-    DaemonWord word = connection_.Receive();
+    DaemonAnswer word = connection_.Receive();
     switch (word.kind) {
-      case DaemonWord::Kind::kNothing:
+      case DaemonAnswer::Kind::kNothing:
         return;
-      case DaemonWord::Kind::kAccepted:
+      case DaemonAnswer::Kind::kAccepted:
         accepted_ = true;
         backoff_ms_ = kFirstBackoffMs;
         break;
-      case DaemonWord::Kind::kBarrier:
+      case DaemonAnswer::Kind::kBarrier:
         live_.EndBarrier(word.sequence);
         Publish(acknowledged_, static_cast<std::uint32_t>(word.sequence));
         break;
-      case DaemonWord::Kind::kRefused:
-      case DaemonWord::Kind::kClosed:
+      case DaemonAnswer::Kind::kRefused:
+      case DaemonAnswer::Kind::kClosed:
         Disconnect();
         return;
     }
@@ -194,7 +194,7 @@ void Sender::Listen() noexcept {
 }
 
 bool Sender::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
-  return AwaitWord(acknowledged_, timeout_ms, [sequence](std::uint32_t word) {
+  return AwaitFutex(acknowledged_, timeout_ms, [sequence](std::uint32_t word) {
     return static_cast<std::int32_t>(word - sequence) >= 0;
   });
 }

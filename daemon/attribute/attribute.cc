@@ -1,23 +1,23 @@
 #include "daemon/attribute/attribute.h"
 
-#include "daemon/capture/tag_word.h"
+#include "daemon/capture/decode/agent_tag.h"
 #include "tailor/tag.h"
 
 namespace tailor::attribute {
 namespace {
 
-using capture::Mode;
 using process::CodeState;
 using process::PlanState;
 using process::ProcessState;
 using process::ThreadContext;
+using profile::Mode;
 
 // What is found out about one sample, rule by rule.
 struct Case {
   const Evidence& sample;
   const ProcessState& process;
   const ThreadContext& context;
-  Attribution& word;
+  profile::Attribution& word;
 
   bool in_kernel() const { return sample.mode != Mode::kUser; }
 };
@@ -27,7 +27,7 @@ std::uint64_t user_address(const Evidence& sample) {
 }
 
 // Rules 1, 3 and 4: an address in registered code that belongs to a plan.
-[[gnu::always_inline]] inline bool by_code(Case& c, std::uint64_t address, How how) {
+[[gnu::always_inline]] inline bool by_code(Case& c, std::uint64_t address, profile::How how) {
   if (address == 0) return false;
   const CodeState* code = c.process.code_at(address, c.sample.time);
   if (code == nullptr) return false;
@@ -40,15 +40,15 @@ std::uint64_t user_address(const Evidence& sample) {
 // Rules 2 and 3. A tag is believed only if it was found in a way we know, its check fits, the plan had its
 // slot in its generation at the time of the sample, and the plan has the components. Why not is kept as the
 // reason.
-bool by_tag(Case& c, How how) {
+bool by_tag(Case& c, profile::How how) {
   const std::uint64_t tag = c.sample.tag;
   if (!c.sample.has_tag || tag == TAILOR_TAG_NONE || !c.process.registered_at(c.sample.time)) return false;
   const bool known_way = c.sample.tag_from <= static_cast<std::uint8_t>(capture::TagFrom::kUnwound);
   if (!known_way || !tailor_tag_fits(c.process.tag_key_at(c.sample.time), tag)) {
-    c.word.reason = Reason::kTagCheckFailed;
+    c.word.reason = profile::Reason::kTagCheckFailed;
     return false;
   }
-  c.word.reason = Reason::kTagPlanNotLive;
+  c.word.reason = profile::Reason::kTagPlanNotLive;
   const PlanState* plan =
       c.process.plan_of_tag(tailor_tag_plan_slot(tag), tailor_tag_generation(tag), c.sample.time);
   if (plan == nullptr) return false;
@@ -58,7 +58,7 @@ bool by_tag(Case& c, How how) {
   const bool has_lower = plan->has_tag_lower_level && lower != 0;
   if (has_lower && lower > plan->component_counts[plan->tag_lower_level]) return false;
   if (!has_lower && upper == 0) return false;
-  c.word.reason = Reason::kNone;
+  c.word.reason = profile::Reason::kNone;
   c.word.plan = plan->id;
   c.word.level = has_lower ? plan->tag_lower_level : plan->tag_upper_level;
   c.word.link = (has_lower ? lower : upper) << 1;
@@ -67,27 +67,28 @@ bool by_tag(Case& c, How how) {
 }
 
 // Which word rules 2 and 3 give.
-How how_by_tag(const Evidence& sample) {
-  if (sample.tag_from == static_cast<std::uint8_t>(capture::TagFrom::kUnwound)) return How::kTagUnwound;
-  return sample.mode == Mode::kUser ? How::kTag : How::kKernelTag;
+profile::How how_by_tag(const Evidence& sample) {
+  if (sample.tag_from == static_cast<std::uint8_t>(capture::TagFrom::kUnwound))
+    return profile::How::kTagUnwound;
+  return sample.mode == Mode::kUser ? profile::How::kTag : profile::How::kKernelTag;
 }
 
 // Rule 4. A return address is that of the instruction after the call, which may already be another's: the
 // byte before it lies inside the call.
 bool by_callchain(Case& c, std::span<const std::uint64_t> chain) {
   for (std::uint64_t frame : chain) {
-    if (frame > 1 && by_code(c, frame - 1, How::kCallchain)) return true;
+    if (frame > 1 && by_code(c, frame - 1, profile::How::kCallchain)) return true;
   }
   return false;
 }
 
 // Rule 5.
 bool by_component(Case& c) {
-  How how = How::kComponentInterval;
+  profile::How how = profile::How::kComponentInterval;
   std::uint32_t component = c.context.component;
   if (component == 0 && c.process.starting_at(c.sample.time)) component = process::kStartComponent;
   if (component == 0) {
-    how = How::kComponentCode;
+    how = profile::How::kComponentCode;
     component = c.process.component_of_code(user_address(c.sample));
   }
   if (component == 0) return false;
@@ -97,36 +98,38 @@ bool by_component(Case& c) {
 }
 
 // Rule 6. A tag that was refused has left its reason.
-Reason reason_for(const Case& c) {
-  if (!c.process.registered_at(c.sample.time)) return Reason::kNotRegistered;
-  if (c.word.reason != Reason::kNone) return c.word.reason;
-  if (c.in_kernel()) return Reason::kUnknownKernel;
-  return c.sample.ip == 0 && !c.sample.has_tag ? Reason::kNoRegisters : Reason::kUnknownUserCode;
+profile::Reason reason_for(const Case& c) {
+  if (!c.process.registered_at(c.sample.time)) return profile::Reason::kNotRegistered;
+  if (c.word.reason != profile::Reason::kNone) return c.word.reason;
+  if (c.in_kernel()) return profile::Reason::kUnknownKernel;
+  return c.sample.ip == 0 && !c.sample.has_tag ? profile::Reason::kNoRegisters
+                                               : profile::Reason::kUnknownUserCode;
 }
 
 // All rules but the first. Apart, so that the way of most samples stays short.
 [[gnu::noinline]] void by_others(Case& c, std::span<const std::uint64_t> chain) {
   const bool found = by_tag(c, how_by_tag(c.sample)) || by_callchain(c, chain) || by_component(c);
-  c.word.reason = found ? Reason::kNone : reason_for(c);
+  c.word.reason = found ? profile::Reason::kNone : reason_for(c);
 }
 
 }  // namespace
 
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState* process,
-               Attribution& word) {
+               profile::Attribution& word) {
   if (process == nullptr) {
     word.kernel = sample.mode != Mode::kUser;
-    word.reason = Reason::kNotRegistered;
+    word.reason = profile::Reason::kNotRegistered;
     return;
   }
   attribute(sample, chain, *process, process->context_at(sample.tid, sample.time), word);
 }
 
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState& process,
-               const ThreadContext& context, Attribution& word) {
+               const ThreadContext& context, profile::Attribution& word) {
   Case c{sample, process, context, word};
   c.word.kernel = c.in_kernel();
-  if (!by_code(c, user_address(sample), c.in_kernel() ? How::kKernelCode : How::kCode)) by_others(c, chain);
+  if (!by_code(c, user_address(sample), c.in_kernel() ? profile::How::kKernelCode : profile::How::kCode))
+    by_others(c, chain);
   join_execution(context, word);
 }
 

@@ -5,24 +5,25 @@
 #include <cstdint>
 #include <span>
 
-#include "daemon/attribute/attribution.h"
-#include "daemon/capture/event.h"
+#include "daemon/capture/decode/event.h"
 #include "daemon/process/process_state.h"
+#include "daemon/profile/attribution.h"
 
 namespace tailor::attribute {
 
 // Row flags are checked where they come in, and have the numbers of the qualities.
-constexpr Quality quality_of(v1::RowFlag flag) {
-  return static_cast<Quality>(flag);
+constexpr profile::Quality quality_of(v1::RowFlag flag) {
+  return static_cast<profile::Quality>(flag);
 }
-static_assert(quality_of(v1::ROW_EXACT) == Quality::kExact &&
-              quality_of(v1::ROW_INFERRED) == Quality::kInferred &&
-              quality_of(v1::ROW_SHARED) == Quality::kShared &&
-              quality_of(v1::ROW_PROLOGUE) == Quality::kPrologue &&
-              quality_of(v1::ROW_UNMAPPED) == Quality::kUnmapped && v1::RowFlag_ARRAYSIZE == 5);
+static_assert(quality_of(v1::ROW_EXACT) == profile::Quality::kExact &&
+              quality_of(v1::ROW_INFERRED) == profile::Quality::kInferred &&
+              quality_of(v1::ROW_SHARED) == profile::Quality::kShared &&
+              quality_of(v1::ROW_PROLOGUE) == profile::Quality::kPrologue &&
+              quality_of(v1::ROW_UNMAPPED) == profile::Quality::kUnmapped && v1::RowFlag_ARRAYSIZE == 5);
 
 // What the row of `address`, which lies in `code`, says.
-inline void take_code(const process::CodeState& code, std::uint64_t address, How how, Attribution& word) {
+inline void take_code(const process::CodeState& code, std::uint64_t address, profile::How how,
+                      profile::Attribution& word) {
   const std::size_t count = code.rows_up_to(address);
   word.how = how;
   word.code = code.id;
@@ -31,7 +32,7 @@ inline void take_code(const process::CodeState& code, std::uint64_t address, How
   word.row = code.first_row + static_cast<std::uint32_t>(count);
   if (count == 0) {
     word.link = 0;
-    word.quality = Quality::kUnmapped;
+    word.quality = profile::Quality::kUnmapped;
     return;
   }
   const process::CodeRow& row = code.rows[count - 1];
@@ -41,7 +42,7 @@ inline void take_code(const process::CodeState& code, std::uint64_t address, How
 
 // The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
 // the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution.
-inline void join_execution(const process::ThreadContext& context, Attribution& word) {
+inline void join_execution(const process::ThreadContext& context, profile::Attribution& word) {
   if (word.plan != 0 && context.plan != 0 && context.plan != word.plan) return;
   word.execution = context.execution;
   word.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
@@ -51,7 +52,7 @@ inline void join_execution(const process::ThreadContext& context, Attribution& w
 struct Evidence {
   TimeNs time = 0;
   std::int32_t tid = 0;
-  capture::Mode mode = capture::Mode::kUser;
+  profile::Mode mode = profile::Mode::kUser;
   bool has_tag = false;
   std::uint8_t tag_from = 0;
   std::uint64_t ip = 0, user_ip = 0, tag = 0;
@@ -66,20 +67,20 @@ struct Evidence {
 // `word` is a blank one. It is filled in place because a copy of what was just written in small pieces waits
 // for every one of them.
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
-               const process::ProcessState* process, Attribution& word);
+               const process::ProcessState* process, profile::Attribution& word);
 
 // The same for whoever knows what the thread worked on then: process.context_at(sample.tid, sample.time).
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
                const process::ProcessState& process, const process::ThreadContext& context,
-               Attribution& word);
+               profile::Attribution& word);
 
 // Its first rule alone: user code at `address` that is registered and belongs to a plan. False: it is not,
 // and `word` is as it was.
 inline bool attribute_by_code(std::uint64_t address, TimeNs time, const process::ProcessState& process,
-                              const process::ThreadContext& context, Attribution& word) {
+                              const process::ThreadContext& context, profile::Attribution& word) {
   const process::CodeState* code = process.code_at(address, time);
   if (code == nullptr || code->plan == 0 || address == 0) return false;
-  take_code(*code, address, How::kCode, word);
+  take_code(*code, address, profile::How::kCode, word);
   join_execution(context, word);
   return true;
 }
@@ -89,9 +90,9 @@ inline Evidence evidence_of(const capture::Event& sample) {
           sample.tag_from, sample.ip,  sample.user_ip, sample.tag};
 }
 
-inline Attribution attribute(const capture::Event& sample, std::span<const std::uint64_t> chain,
-                             const process::ProcessState* process) {
-  Attribution word;
+inline profile::Attribution attribute(const capture::Event& sample, std::span<const std::uint64_t> chain,
+                                      const process::ProcessState* process) {
+  profile::Attribution word;
   attribute(evidence_of(sample), chain, process, word);
   return word;
 }

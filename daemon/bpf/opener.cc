@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "daemon/bpf/recording.h"
-#include "daemon/capture/capture_session.h"
-#include "daemon/capture/tag_ways.h"
+#include "daemon/capture/host/perf_recording.h"
+#include "daemon/capture/select/tag_ways.h"
 
 namespace tailor::bpf {
 
@@ -28,7 +28,7 @@ using Opened = Result<std::unique_ptr<capture::Recording>>;
 
 bool samples_switches(const CaptureOptions& options) {
   return std::ranges::any_of(options.events,
-                             [](const EventSpec& event) { return event.unit == capture::Unit::kNsOffCpu; });
+                             [](const EventSpec& event) { return event.unit == profile::Unit::kNsOffCpu; });
 }
 
 bool wants_bpf(const CaptureOptions& options) {
@@ -120,9 +120,9 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
 
   auto taken_by = sampler(os, wanted);
   if (!taken_by) return taken_by.error();
-  auto sideband = capture::CaptureSession::open(os, pid, rest);
+  auto sideband = capture::PerfRecording::open(os, pid, rest);
   if (!sideband) return sideband.error();
-  const auto others = only_sideband ? std::vector<capture::Source>() : (*sideband)->sources();
+  const auto others = only_sideband ? std::vector<profile::Source>() : (*sideband)->sources();
   Sampler& told = **taken_by;
   auto recording = Recording::open(os, pid, options, std::move(*taken_by), std::move(*sideband));
   if (!recording) return recording.error();
@@ -146,7 +146,7 @@ void Opener::tell_all(Tell tell) {
   }
 }
 
-void Opener::tags(pid_t pid, const capture::TagWord& tags) {
+void Opener::tags(pid_t pid, const capture::AgentTag& tags) {
   std::lock_guard lock(mutex_);
   known_[pid].tags = tags;
   tell_all([&](Sampler& sampler) { sampler.tell_agent(pid, &tags); });

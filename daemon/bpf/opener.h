@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "daemon/bpf/sampler.h"
-#include "daemon/capture/recording.h"
+#include "daemon/capture/host/recording.h"
 
 namespace tailor::bpf {
 
@@ -31,7 +31,7 @@ class Opener {
                                                    const capture::CaptureOptions& options);
 
   // What the agents of processes say, whether they are recorded yet or not: for adaptive stacks.
-  void tags(pid_t pid, const capture::TagWord& tags);
+  void tags(pid_t pid, const capture::AgentTag& tags);
   void add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size);
   void remove_code(pid_t pid, CodeId id);
   void gone(pid_t pid);
@@ -41,7 +41,7 @@ class Opener {
     std::uint64_t first, last;
   };
   struct Known {
-    capture::TagWord tags;
+    capture::AgentTag tags;
     std::map<CodeId, Pages> code;
     std::map<std::uint64_t, std::uint32_t> pages;  // and how many code objects lie in each
   };

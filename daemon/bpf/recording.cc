@@ -6,7 +6,8 @@
 #include <utility>
 
 #include "daemon/bpf/sample_encoder.h"
-#include "daemon/capture/told_record.h"
+#include "daemon/capture/decode/told_record.h"
+#include "daemon/profile/accounting.h"
 
 namespace tailor::bpf {
 namespace {
@@ -23,18 +24,18 @@ std::uint32_t flags_of(const capture::CaptureOptions& options) {
 }  // namespace
 
 Recording::Recording(os::Os& os, std::shared_ptr<Sampler> sampler,
-                     std::unique_ptr<capture::CaptureSession> sideband)
+                     std::unique_ptr<capture::PerfRecording> sideband)
     : os_(os), sampler_(std::move(sampler)), sideband_(std::move(sideband)), notes_(sideband_->notes()) {}
 
 Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
                                                    const capture::CaptureOptions& options,
                                                    std::shared_ptr<Sampler> sampler,
-                                                   std::unique_ptr<capture::CaptureSession> sideband) {
+                                                   std::unique_ptr<capture::PerfRecording> sideband) {
   std::unique_ptr<Recording> recording(new Recording(os, std::move(sampler), std::move(sideband)));
   const auto& events = recording->sampler_->options().events;
   std::optional<std::uint16_t> switches;
-  for (const capture::Source& source : recording->sideband_->sources()) {
-    if (source.unit == capture::Unit::kNsOffCpu) switches = source.index;
+  for (const profile::Source& source : recording->sideband_->sources()) {
+    if (source.unit == profile::Unit::kNsOffCpu) switches = source.index;
   }
   if (switches.has_value() != recording->sampler_->options().switches) {
     return Error{"the sampler is not one for these events"};
@@ -42,7 +43,7 @@ Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
   recording->layout_ =
       layout_of(events, options.all_registers, options.stacks != capture::Stacks::kNone, switches);
   recording->layout_.pid = pid;
-  recording->layout_.cpu = capture::kEveryCpu;
+  recording->layout_.cpu = profile::kEveryCpu;
   for (std::size_t i = 0; i < events.size(); ++i) {
     recording->sources_.push_back(
         {static_cast<std::uint16_t>(i), events[i].name, events[i].unit, events[i].period, false});
@@ -61,7 +62,7 @@ Recording::~Recording() {
   sampler_->release(number_);
 }
 
-void Recording::add_sources(const std::vector<capture::Source>& sources) {
+void Recording::add_sources(const std::vector<profile::Source>& sources) {
   sources_.insert(sources_.end(), sources.begin(), sources.end());
 }
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "daemon/bpf/sampler.h"
-#include "daemon/capture/capture_session.h"
-#include "daemon/capture/recording.h"
+#include "daemon/capture/host/perf_recording.h"
+#include "daemon/capture/host/recording.h"
 
 namespace tailor::bpf {
 
@@ -18,11 +18,11 @@ class Recording : public capture::Recording {
   static Result<std::unique_ptr<Recording>> open(os::Os& os, pid_t pid,
                                                  const capture::CaptureOptions& options,
                                                  std::shared_ptr<Sampler> sampler,
-                                                 std::unique_ptr<capture::CaptureSession> sideband);
+                                                 std::unique_ptr<capture::PerfRecording> sideband);
   ~Recording() override;
 
   pid_t pid() const override { return sideband_->pid(); }
-  const std::vector<capture::Source>& sources() const override { return sources_; }
+  const std::vector<profile::Source>& sources() const override { return sources_; }
   const std::vector<std::string>& notes() const override { return notes_; }
   bool reads_slots() const override { return true; }
   bool user_mode_only() const override { return sampler_->options().exclude_kernel; }
@@ -38,16 +38,16 @@ class Recording : public capture::Recording {
   capture::CaptureCounts counts() override;
 
   // Those of `sources` that are samples.
-  void add_sources(const std::vector<capture::Source>& sources);
+  void add_sources(const std::vector<profile::Source>& sources);
 
  private:
-  Recording(os::Os& os, std::shared_ptr<Sampler> sampler, std::unique_ptr<capture::CaptureSession> sideband);
+  Recording(os::Os& os, std::shared_ptr<Sampler> sampler, std::unique_ptr<capture::PerfRecording> sideband);
   void read_samples(capture::ChunkSink& sink, bool all);
 
   os::Os& os_;
   std::shared_ptr<Sampler> sampler_;
-  std::unique_ptr<capture::CaptureSession> sideband_;
-  std::vector<capture::Source> sources_;
+  std::unique_ptr<capture::PerfRecording> sideband_;
+  std::vector<profile::Source> sources_;
   std::vector<std::string> notes_;
   capture::RingLayout layout_;
   std::uint32_t number_ = 0;  // of the recording, in the sampler

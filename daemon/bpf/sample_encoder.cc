@@ -7,7 +7,7 @@
 #include <bit>
 #include <cstring>
 
-#include "daemon/capture/register_masks.h"
+#include "daemon/capture/decode/register_masks.h"
 
 namespace tailor::bpf {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "daemon/bpf/sampler_abi.h"
-#include "daemon/capture/event_spec.h"
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/capture/select/event_spec.h"
 #include "proto/base/ids.h"
 
 namespace tailor::bpf {

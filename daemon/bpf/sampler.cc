@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "daemon/bpf/sample_encoder.h"
-#include "daemon/capture/denial.h"
+#include "daemon/capture/host/denial.h"
 #include "daemon/os/host_files.h"
 
 namespace tailor::bpf {
@@ -156,7 +156,7 @@ Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture
   return Error{fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed};
 }
 
-void Sampler::tell_agent(pid_t pid, const capture::TagWord* tags) {
+void Sampler::tell_agent(pid_t pid, const capture::AgentTag* tags) {
   const int map = bpf_map__fd(program_->maps.processes);
   const auto key = static_cast<std::uint32_t>(pid);
   tailor_bpf_process value{};

@@ -11,9 +11,9 @@
 
 #include "daemon/bpf/clock_pair.h"
 #include "daemon/bpf/sampler_abi.h"
-#include "daemon/capture/event_spec.h"
-#include "daemon/capture/ring_chunk.h"
-#include "daemon/capture/tag_word.h"
+#include "daemon/capture/decode/agent_tag.h"
+#include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/capture/select/event_spec.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
@@ -50,7 +50,7 @@ class Sampler {
   // as records of `layout`.
   Result<std::uint32_t> add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout);
   // What its agent says of tags, NULL: it has none (any more). A process that is not recorded is left alone.
-  void tell_agent(pid_t pid, const capture::TagWord* tags);
+  void tell_agent(pid_t pid, const capture::AgentTag* tags);
   // Whether that page (address / 4096) of the process holds generated code.
   void tell_code_page(pid_t pid, std::uint64_t page, bool holds_code);
   // Nothing of the recording is taken any more. What was taken can still be fetched.

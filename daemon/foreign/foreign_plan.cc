@@ -40,7 +40,7 @@ ForeignPlan::ForeignPlan(PlanId id, const std::string& name, bool with_lines) : 
   if (with_lines_) plan_.add_levels()->set_name("line");
 }
 
-v1::CodeObject ForeignPlan::add(const JitSymbol& symbol, CodeId id, std::uint64_t load_tsc) {
+v1::CodeObject ForeignPlan::add(const formats::JitSymbol& symbol, CodeId id, std::uint64_t load_tsc) {
   const ComponentId function = function_of(symbol.name);
   v1::CodeObject code;
   code.set_id(id);
@@ -58,7 +58,8 @@ v1::CodeObject ForeignPlan::add(const JitSymbol& symbol, CodeId id, std::uint64_
   // Instructions before the first line, or of a symbol without any, belong to "line 0" of the function.
   if (symbol.lines.empty() || symbol.lines.front().offset != 0)
     rows.add(0, line_of(function, symbol.name, 0));
-  for (const SourceLine& line : symbol.lines) rows.add(line.offset, line_of(function, line.file, line.line));
+  for (const formats::SourceLine& line : symbol.lines)
+    rows.add(line.offset, line_of(function, line.file, line.line));
   return code;
 }
 

@@ -8,7 +8,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "daemon/foreign/jit_symbol.h"
+#include "daemon/formats/jit_symbol.h"
 #include "proto/base/ids.h"
 #include "tailor/v1/dictionary.pb.h"
 
@@ -22,7 +22,7 @@ class ForeignPlan {
 
   // The code of one more symbol, whose components are in the plan from then on: functions of one name are one
   // component, numbered as they come. load_tsc 0: the moment at which it is said.
-  v1::CodeObject add(const JitSymbol& symbol, CodeId id, std::uint64_t load_tsc);
+  v1::CodeObject add(const formats::JitSymbol& symbol, CodeId id, std::uint64_t load_tsc);
 
   const v1::Plan& plan() const { return plan_; }
   std::size_t functions() const { return functions_.size(); }

@@ -92,8 +92,8 @@ Result<registration::ActivityRecords> decode(const v1::PeerActivity& in) {
   return out;
 }
 
-session::KnownProcess decode(const v1::KnownProcess& in) {
-  session::KnownProcess out{get_process(in.process()), in.comm(), in.cgroup()};
+pipeline::KnownProcess decode(const v1::KnownProcess& in) {
+  pipeline::KnownProcess out{get_process(in.process()), in.comm(), in.cgroup()};
   out.agent_thread = in.agent_thread();
   for (const v1::MappedFile& file : in.mapped_files()) out.mappings.push_back(store::decode(file));
   return out;
@@ -106,7 +106,7 @@ registration::PeerGone decode(const v1::PeerGone& in) {
 
 }  // namespace
 
-void encode(const session::PipelineOptions& in, v1::JournalStart& out) {
+void encode(const pipeline::PipelineOptions& in, v1::JournalStart& out) {
   out.set_delay_ns(in.delay);
   out.set_max_lag_ns(in.max_lag);
 }
@@ -171,14 +171,14 @@ void encode(const registration::ActivityRecords& in, v1::PeerActivity& out) {
   out.set_records(in.records.data(), in.records.size() * TAILOR_LOG_RECORD_SIZE);
 }
 
-session::PipelineOptions decode(const v1::JournalStart& in) {
-  session::PipelineOptions options;
+pipeline::PipelineOptions decode(const v1::JournalStart& in) {
+  pipeline::PipelineOptions options;
   options.delay = in.delay_ns();
   options.max_lag = in.max_lag_ns();
   return options;
 }
 
-Status deliver(const v1::JournalRecord& record, session::Input& input) {
+Status deliver(const v1::JournalRecord& record, pipeline::Input& input) {
   switch (record.input_case()) {
     case v1::JournalRecord::kRecording: {
       auto info = store::decode(record.recording());

@@ -22,14 +22,14 @@ void put_u32(std::string& out, std::uint32_t value) {
 }  // namespace
 
 Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::string& path,
-                                                             const session::PipelineOptions& options) {
+                                                             const pipeline::PipelineOptions& options) {
   auto output = store::create_file(path, store::Existing::kReplace);
   if (!output.ok()) return output.error();
   return on(std::move(*output), options);
 }
 
 std::unique_ptr<JournalWriter> JournalWriter::on(std::unique_ptr<store::Output> output,
-                                                 const session::PipelineOptions& options) {
+                                                 const pipeline::PipelineOptions& options) {
   std::unique_ptr<JournalWriter> writer(new JournalWriter(std::move(output)));
   writer->buffer_.append(kMagic);
   put_u32(writer->buffer_, kVersion);
@@ -39,7 +39,7 @@ std::unique_ptr<JournalWriter> JournalWriter::on(std::unique_ptr<store::Output> 
   return writer;
 }
 
-void JournalWriter::on_recording(const store::RecordingInfo& info) {
+void JournalWriter::on_recording(const profile::RecordingInfo& info) {
   store::encode(info, *next().mutable_recording());
   write();
 }
@@ -54,10 +54,10 @@ void JournalWriter::on_perf_clock(const clock::Conversion& line) {
   write();
 }
 
-void JournalWriter::on_known_process(const session::KnownProcess& process) {
+void JournalWriter::on_known_process(const pipeline::KnownProcess& process) {
   v1::KnownProcess& out = *next().mutable_known_process();
   out.set_agent_thread(process.agent_thread);
-  for (const store::MappingRecord& mapping : process.mappings)
+  for (const profile::MappingRecord& mapping : process.mappings)
     store::encode(mapping, *out.add_mapped_files());
   store::set_process(*out.mutable_process(), process.process);
   out.set_comm(process.comm);
@@ -133,7 +133,7 @@ void JournalWriter::on_gone(const registration::PeerGone& event) {
   write();
 }
 
-void JournalWriter::on_capture_ended(const session::CaptureEnded& event) {
+void JournalWriter::on_capture_ended(const pipeline::CaptureEnded& event) {
   v1::CaptureEnded& out = *next().mutable_capture_ended();
   store::set_process(*out.mutable_process(), event.process);
   out.set_time(event.time);

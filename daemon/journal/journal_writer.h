@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "daemon/session/input.h"
-#include "daemon/session/pipeline.h"
+#include "daemon/pipeline/input.h"
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/store/file_io.h"
 #include "proto/base/result.h"
 #include "tailor/v1/journal.pb.h"
@@ -15,18 +15,18 @@ namespace tailor::journal {
 
 // After a failed write it keeps nothing more: a journal with a hole would replay to something else. finish()
 // tells. One thread, that of the pipeline.
-class JournalWriter : public session::Input {
+class JournalWriter : public pipeline::Input {
  public:
   // Replaces a file of that name. `options` are those of the pipeline that hears the same inputs.
   static Result<std::unique_ptr<JournalWriter>> create(const std::string& path,
-                                                       const session::PipelineOptions& options);
+                                                       const pipeline::PipelineOptions& options);
   static std::unique_ptr<JournalWriter> on(std::unique_ptr<store::Output> output,
-                                           const session::PipelineOptions& options);
+                                           const pipeline::PipelineOptions& options);
 
-  void on_recording(const store::RecordingInfo& info) override;
+  void on_recording(const profile::RecordingInfo& info) override;
   void on_clock(const clock::Conversion& piece, bool restarted) override;
   void on_perf_clock(const clock::Conversion& line) override;
-  void on_known_process(const session::KnownProcess& process) override;
+  void on_known_process(const pipeline::KnownProcess& process) override;
   void on_ring(const capture::RingLayout& layout) override;
   void on_chunk(const capture::RingChunk& chunk) override;
   void on_round(TimeNs horizon) override;
@@ -38,7 +38,7 @@ class JournalWriter : public session::Input {
   void on_rejected(const registration::PeerRejected& event) override;
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
   void on_gone(const registration::PeerGone& event) override;
-  void on_capture_ended(const session::CaptureEnded& event) override;
+  void on_capture_ended(const pipeline::CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;

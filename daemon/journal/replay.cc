@@ -73,11 +73,11 @@ class FrameReader {
 
 }  // namespace
 
-Result<ReplayReport> replay(store::Input& journal, store::ProfileSink& sink) {
+Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink) {
   FrameReader reader(journal);
   Status header = reader.check_header();
   if (!header.ok()) return header.error();
-  std::optional<session::Pipeline> pipeline;
+  std::optional<pipeline::Pipeline> pipeline;
   ReplayReport report;
   v1::JournalRecord record;
   while (true) {

@@ -1,6 +1,6 @@
 #include "daemon/query/accounting.h"
 
-#include "daemon/store/totals.h"
+#include "daemon/profile/accounting.h"
 
 namespace tailor::query {
 
@@ -11,7 +11,7 @@ double Accounting::lost_share() const {
 
 Accounting account_of(const Profile& profile) {
   Accounting account;
-  for (const auto& [process, each] : profile.accounting()) store::add(account.total, each);
+  for (const auto& [process, each] : profile.accounting()) profile::add(account.total, each);
   account.unwritten_samples = profile.said_loss().samples + profile.read_report().missing_samples;
   return account;
 }

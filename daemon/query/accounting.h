@@ -3,14 +3,14 @@
 
 #include <cstdint>
 
+#include "daemon/profile/sink.h"
 #include "daemon/query/profile.h"
-#include "daemon/store/sink.h"
 
 namespace tailor::query {
 
 // Of the whole recording: what was lost cannot be told apart by execution.
 struct Accounting {
-  store::Accounting total;              // of all processes, and of what belongs to none
+  profile::Accounting total;            // of all processes, and of what belongs to none
   std::uint64_t unwritten_samples = 0;  // attributed, but not in the profile: a full disk, damage
 
   std::uint64_t lost() const { return total.lost_ring + total.lost_hardware + unwritten_samples; }

@@ -3,22 +3,22 @@
 
 #include <nlohmann/json.hpp>
 
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/profile/accounting.h"
 #include "daemon/query/accounting.h"
 
 namespace tailor::query {
 
 inline nlohmann::ordered_json accounting_json(const Accounting& account) {
-  const store::Accounting& total = account.total;
+  const profile::Accounting& total = account.total;
   nlohmann::ordered_json out = {{"scope", "recording"},           {"received", total.received},
                                 {"attributed", total.attributed}, {"unattributed", total.unattributed},
                                 {"filtered", total.filtered},     {"late", total.late},
                                 {"lost_ring", total.lost_ring},   {"lost_hardware", total.lost_hardware},
                                 {"throttled", total.throttled},   {"gap_ns", total.gap_ns}};
   out["by_cpu"] = nlohmann::ordered_json::array();
-  for (const store::CpuLosses& each : total.cpus) {
+  for (const profile::CpuLosses& each : total.cpus) {
     nlohmann::ordered_json cpu =
-        each.cpu == capture::kEveryCpu ? nlohmann::ordered_json("all") : nlohmann::ordered_json(each.cpu);
+        each.cpu == profile::kEveryCpu ? nlohmann::ordered_json("all") : nlohmann::ordered_json(each.cpu);
     out["by_cpu"].push_back({{"cpu", cpu},
                              {"lost_ring", each.lost_ring},
                              {"lost_hardware", each.lost_hardware},

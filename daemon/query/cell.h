@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/attribute/attribution.h"
-#include "daemon/store/sink.h"
+#include "daemon/profile/attribution.h"
+#include "daemon/profile/sink.h"
 #include "proto/base/ids.h"
 
 namespace tailor::query {
@@ -29,13 +29,13 @@ struct CellKey {
   std::uint32_t engine_component = 0;
   std::uint16_t source = 0;
   std::uint16_t pipeline = 0;
-  attribute::How how = attribute::How::kUnattributed;
-  attribute::Reason reason = attribute::Reason::kNone;
-  attribute::Quality quality = attribute::Quality::kExact;
+  profile::How how = profile::How::kUnattributed;
+  profile::Reason reason = profile::Reason::kNone;
+  profile::Quality quality = profile::Quality::kExact;
   bool kernel = false;
-  store::AddressFrom address_from = store::AddressFrom::kNone;
+  profile::AddressFrom address_from = profile::AddressFrom::kNone;
   std::uint8_t skid = 0;
-  store::Wait wait = store::Wait::kNone;
+  profile::Wait wait = profile::Wait::kNone;
   MemoryLevel served_by = MemoryLevel::kUnknown;
   std::uint32_t region = 0;
   auto operator<=>(const CellKey&) const = default;

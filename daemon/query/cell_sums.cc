@@ -54,8 +54,8 @@ MemoryLevel memory_level(std::uint64_t data_source) {
   return source.mem_lvl & ~PERF_MEM_LVL_NA ? MemoryLevel::kOther : MemoryLevel::kUnknown;
 }
 
-CellKey key_of(const store::SampleRecord& s) {
-  const attribute::Attribution& a = s.attribution;
+CellKey key_of(const profile::SampleRecord& s) {
+  const profile::Attribution& a = s.attribution;
   CellKey key;
   key.process = s.process;
   key.plan = a.plan;
@@ -79,14 +79,13 @@ CellKey key_of(const store::SampleRecord& s) {
 }
 
 constexpr std::uint64_t kHeadMask = 0x0000'FFFF'FFFF'FFFF;
-static_assert(offsetof(attribute::Attribution, how) == 0 && offsetof(attribute::Attribution, reason) == 1 &&
-              offsetof(attribute::Attribution, quality) == 2 &&
-              offsetof(attribute::Attribution, kernel) == 3 &&
-              offsetof(attribute::Attribution, pipeline) == 4 && sizeof(bool) == 1);
+static_assert(offsetof(profile::Attribution, how) == 0 && offsetof(profile::Attribution, reason) == 1 &&
+              offsetof(profile::Attribution, quality) == 2 && offsetof(profile::Attribution, kernel) == 3 &&
+              offsetof(profile::Attribution, pipeline) == 4 && sizeof(bool) == 1);
 
 // One expression a word, so that the words stay in registers. key_of() is the way back.
-inline CellSums::Words CellSums::words_of(const store::SampleRecord& s) {
-  const attribute::Attribution& a = s.attribution;
+inline CellSums::Words CellSums::words_of(const profile::SampleRecord& s) {
+  const profile::Attribution& a = s.attribution;
   const MemoryLevel served_by = s.data_source == 0 ? MemoryLevel::kUnknown : memory_level(s.data_source);
   auto bits = [](auto value, int from) { return static_cast<std::uint64_t>(value) << from; };
   // How, reason, quality, kernel and pipeline lie side by side: kHeadMask leaves them of the first eight
@@ -115,16 +114,16 @@ CellKey CellSums::key_of(const Words& words) {
   key.engine_component = static_cast<std::uint32_t>(words[4] >> 32);
   key.process.pid = static_cast<std::int32_t>(words[5] >> 32);
   key.level = static_cast<std::uint32_t>(words[5]);
-  key.how = static_cast<attribute::How>(byte(6, 0));
-  key.reason = static_cast<attribute::Reason>(byte(6, 8));
-  key.quality = static_cast<attribute::Quality>(byte(6, 16));
+  key.how = static_cast<profile::How>(byte(6, 0));
+  key.reason = static_cast<profile::Reason>(byte(6, 8));
+  key.quality = static_cast<profile::Quality>(byte(6, 16));
   key.kernel = byte(6, 24) != 0;
   key.pipeline = static_cast<std::uint16_t>(words[6] >> 32);
   key.source = static_cast<std::uint16_t>(words[6] >> 48);
-  key.address_from = static_cast<store::AddressFrom>(byte(7, 0));
+  key.address_from = static_cast<profile::AddressFrom>(byte(7, 0));
   key.skid = byte(7, 8);
   key.served_by = static_cast<MemoryLevel>(byte(7, 16));
-  key.wait = static_cast<store::Wait>(byte(7, 24));
+  key.wait = static_cast<profile::Wait>(byte(7, 24));
   key.region = static_cast<std::uint32_t>(words[7] >> 32);
   return key;
 }
@@ -162,7 +161,7 @@ Cell& CellSums::new_cell(const Words& key, std::uint32_t hash, std::size_t at) {
   return sum.cell;
 }
 
-inline void CellSums::add(Cell& cell, const store::SampleRecord& sample) {
+inline void CellSums::add(Cell& cell, const profile::SampleRecord& sample) {
   const auto weight = static_cast<double>(sample.weight);
   ++cell.samples;
   cell.weight += weight;
@@ -185,7 +184,7 @@ inline void CellSums::fetch_sum(std::uint32_t hash) const {
   __builtin_prefetch(&sum.cell);
 }
 
-void CellSums::add(std::span<const store::SampleRecord> samples) {
+void CellSums::add(std::span<const profile::SampleRecord> samples) {
   while (!samples.empty()) {
     if (samples.front().alike != 0) {
       add_numbered(samples.front());
@@ -200,7 +199,7 @@ void CellSums::add(std::span<const store::SampleRecord> samples) {
   }
 }
 
-inline void CellSums::add_numbered(const store::SampleRecord& sample) {
+inline void CellSums::add_numbered(const profile::SampleRecord& sample) {
   if (alike_.empty()) alike_.resize(kAlike);
   Alike& alike = alike_[(sample.alike ^ sample.alike >> 32) % kAlike];
   if (alike.number != sample.alike) {
@@ -210,7 +209,7 @@ inline void CellSums::add_numbered(const store::SampleRecord& sample) {
   add(*alike.cell, sample);
 }
 
-void CellSums::add_unnumbered(std::span<const store::SampleRecord> samples) {
+void CellSums::add_unnumbered(std::span<const profile::SampleRecord> samples) {
   std::array<Keyed, kAtOnce> keyed;
   for (std::size_t i = 0; i < samples.size(); ++i) {
     keyed[i].key = words_of(samples[i]);

@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
-#include "daemon/store/sink.h"
 
 namespace tailor::query {
 
 // The cell that a sample counts in.
-CellKey key_of(const store::SampleRecord& sample);
+CellKey key_of(const profile::SampleRecord& sample);
 
 // A hash table with open addressing: sums are dense, and a sample touches three cache lines. A sample's way
 // there is a chain of waits for them, so many go it together: all keys are worked out, then all places are
@@ -22,7 +22,7 @@ CellKey key_of(const store::SampleRecord& sample);
 class CellSums {
  public:
   CellSums();
-  void add(std::span<const store::SampleRecord> samples);
+  void add(std::span<const profile::SampleRecord> samples);
   // Of one key the sums are those of its samples in the order in which they were added.
   Cells take();
 
@@ -45,10 +45,10 @@ class CellSums {
   };
   static constexpr std::size_t kAtOnce = 32;
 
-  void add_unnumbered(std::span<const store::SampleRecord> samples);
-  void add_numbered(const store::SampleRecord& sample);
-  static void add(Cell& cell, const store::SampleRecord& sample);
-  static Words words_of(const store::SampleRecord& sample);
+  void add_unnumbered(std::span<const profile::SampleRecord> samples);
+  void add_numbered(const profile::SampleRecord& sample);
+  static void add(Cell& cell, const profile::SampleRecord& sample);
+  static Words words_of(const profile::SampleRecord& sample);
   static std::uint32_t hash_of(const Words& key);
   static CellKey key_of(const Words& words);
   Sum& sum_at(std::uint32_t number) const { return chunks_[number / kChunk][number % kChunk]; }

@@ -13,9 +13,9 @@ constexpr NoOwner kPrologue = {"prologue", "set-up code of generated functions"}
 constexpr NoOwner kUnmapped = {"unmapped", "generated code of unknown origin"};
 constexpr NoOwner kNoOperator = {"no_operator", "generated code that no operator owns"};
 
-NoOwner no_operator(attribute::Quality quality) {
-  if (quality == attribute::Quality::kPrologue) return kPrologue;
-  if (quality == attribute::Quality::kUnmapped) return kUnmapped;
+NoOwner no_operator(profile::Quality quality) {
+  if (quality == profile::Quality::kPrologue) return kPrologue;
+  if (quality == profile::Quality::kUnmapped) return kUnmapped;
   return kNoOperator;
 }
 
@@ -66,13 +66,13 @@ void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
 
 void classify(const Profile& profile, LineageCache& lineages, Cost& cost) {
   switch (cost.key.how) {
-    case attribute::How::kUnattributed: {
+    case profile::How::kUnattributed: {
       const Word reason = word(cost.key.reason);
       cost.reason = {reason.key, reason.text};
       return;
     }
-    case attribute::How::kComponentInterval:
-    case attribute::How::kComponentCode:
+    case profile::How::kComponentInterval:
+    case profile::How::kComponentCode:
       cost.what = Cost::Class::kComponent;
       return;
     default:
@@ -92,7 +92,7 @@ void Amount::add(const Cell& cell, const CellKey& key, double part, bool is_shar
   samples += static_cast<double>(cell.samples) * part;
   weight += part_weight;
   if (key.kernel) kernel += part_weight;
-  if (key.quality == attribute::Quality::kInferred) inferred += part_weight;
+  if (key.quality == profile::Quality::kInferred) inferred += part_weight;
   if (is_shared) shared += part_weight;
 }
 
@@ -131,10 +131,10 @@ std::optional<std::uint16_t> default_source(const Profile& profile, const Select
   const auto totals = totals_by_source(profile, selection);
   if (totals.empty()) return std::nullopt;
   for (const auto& [index, total] : totals) {
-    if (profile.source(index).unit == capture::Unit::kNsOnCpu) return index;
+    if (profile.source(index).unit == profile::Unit::kNsOnCpu) return index;
   }
   for (const auto& [index, total] : totals) {
-    if (profile.source(index).unit != capture::Unit::kNsOffCpu) return index;
+    if (profile.source(index).unit != profile::Unit::kNsOffCpu) return index;
   }
   return totals.begin()->first;
 }

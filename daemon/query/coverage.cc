@@ -20,9 +20,9 @@ std::optional<Coverage> coverage_of(std::uint64_t used_ns, std::uint64_t sampled
   return coverage;
 }
 
-std::optional<Coverage> coverage_of(const store::RecordingInfo& recording) {
-  for (const capture::Source& source : recording.sources) {
-    if (source.unit != capture::Unit::kNsOnCpu) continue;
+std::optional<Coverage> coverage_of(const profile::RecordingInfo& recording) {
+  for (const profile::Source& source : recording.sources) {
+    if (source.unit != profile::Unit::kNsOnCpu) continue;
     return coverage_of(recording.cpu_used_ns, recording.cpu_sampled_ns, source.period);
   }
   return std::nullopt;

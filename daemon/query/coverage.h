@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "daemon/store/sink.h"
+#include "daemon/profile/sink.h"
 
 namespace tailor::query {
 
@@ -18,6 +18,6 @@ struct Coverage {
 // three times the square root of n may be missing without a cause. Nothing if no time was used.
 std::optional<Coverage> coverage_of(std::uint64_t used_ns, std::uint64_t sampled_ns, std::uint64_t period);
 // Of a recording's first timer; nothing without one, or where the time used is not known.
-std::optional<Coverage> coverage_of(const store::RecordingInfo& recording);
+std::optional<Coverage> coverage_of(const profile::RecordingInfo& recording);
 
 }  // namespace tailor::query

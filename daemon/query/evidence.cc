@@ -17,9 +17,8 @@ void add_plan_cost(const Cost& cost, Evidence& evidence) {
   }
 }
 
-bool by_address(attribute::How how) {
-  return how == attribute::How::kCode || how == attribute::How::kKernelCode ||
-         how == attribute::How::kCallchain;
+bool by_address(profile::How how) {
+  return how == profile::How::kCode || how == profile::How::kKernelCode || how == profile::How::kCallchain;
 }
 
 }  // namespace

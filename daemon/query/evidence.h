@@ -8,14 +8,14 @@
 namespace tailor::query {
 
 // Samples of one source, by rule. Fractions come from shared costs.
-using ByRule = std::map<attribute::How, double>;
+using ByRule = std::map<profile::How, double>;
 
 struct Evidence {
   ByRule all;
   // Of those that an address in generated code attributed (the user IP, or the innermost frame in such code):
   // what the row table says of that address. Adds up to the samples of How::kCode, kKernelCode and
   // kCallchain.
-  std::map<attribute::Quality, double> by_link;
+  std::map<profile::Quality, double> by_link;
   // Inside an execution by the thread's own log: the window in which operators should have everything.
   struct Window {
     double samples = 0, in_operators = 0, in_components = 0, unattributed = 0;

@@ -23,7 +23,7 @@ bool selected(const Selection& selection, const ExecutionKey& key) {
 }
 
 TimeNs end_of(const Profile& profile, const ExecutionKey& key) {
-  const store::ExecutionRecord* record = profile.execution(key.first, key.second);
+  const profile::ExecutionRecord* record = profile.execution(key.first, key.second);
   const TimeNs end = record == nullptr ? kTimeMax : record->end;
   return end == kTimeMax ? std::max(profile.last_time(), kTimeMin) + 1 : end;
 }
@@ -48,13 +48,13 @@ class MarkReader {
 
   std::vector<Loop> read() {
     // By thread; the order within a log is that of its times.
-    std::vector<const store::ActivityRecord*> marks;
-    for (const store::ActivityRecord& mark : profile_.marks()) marks.push_back(&mark);
+    std::vector<const profile::ActivityRecord*> marks;
+    for (const profile::ActivityRecord& mark : profile_.marks()) marks.push_back(&mark);
     std::stable_sort(marks.begin(), marks.end(), [](const auto* a, const auto* b) {
       return std::tie(a->process, a->tid, a->time) < std::tie(b->process, b->tid, b->time);
     });
-    const store::ActivityRecord* before = nullptr;
-    for (const store::ActivityRecord* mark : marks) {
+    const profile::ActivityRecord* before = nullptr;
+    for (const profile::ActivityRecord* mark : marks) {
       if (before == nullptr || before->process != mark->process || before->tid != mark->tid) open_.clear();
       before = mark;
       take(*mark);
@@ -65,7 +65,7 @@ class MarkReader {
   }
 
  private:
-  void take(const store::ActivityRecord& mark) {
+  void take(const profile::ActivityRecord& mark) {
     if (mark.kind == TAILOR_LOG_EXECUTION_BEGIN) {
       open_.push_back(mark.a);
     } else if (mark.kind == TAILOR_LOG_EXECUTION_END) {
@@ -107,7 +107,7 @@ class MarkReader {
 
   std::string name_of(const Loop& loop) const {
     const auto& [process, handle] = loop.execution;
-    const store::ExecutionRecord* record = profile_.execution(process, handle);
+    const profile::ExecutionRecord* record = profile_.execution(process, handle);
     const PlanModel* plan = record == nullptr ? nullptr : profile_.plan(process, record->plan);
     if (plan == nullptr || plan->level_count() == 0) return fmt::format("component {}", loop.component);
     return plan->component_name(0, loop.component);
@@ -142,7 +142,7 @@ Loop loop_of(const Profile& profile, const ExecutionKey& execution, const std::v
   loop.name = "loop";
   const std::vector<TimeNs> ends = iteration_ends(samples);
   if (ends.empty()) return loop;
-  const store::ExecutionRecord* record = profile.execution(execution.first, execution.second);
+  const profile::ExecutionRecord* record = profile.execution(execution.first, execution.second);
   TimeNs from = record == nullptr ? samples.front().time : std::min(record->begin, samples.front().time);
   for (TimeNs end : ends) {
     loop.iterations.push_back({loop.iterations.size() + 1, from, end});

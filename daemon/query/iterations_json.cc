@@ -11,7 +11,7 @@ std::string to_json(const Profile& profile, const Selection& selection, const st
   Json out = Json::array();
   for (const Loop& loop : loops) {
     const auto& [process, handle] = loop.execution;
-    const store::ExecutionRecord* record = profile.execution(process, handle);
+    const profile::ExecutionRecord* record = profile.execution(process, handle);
     const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
     Json iterations = Json::array();
     for (const IterationRow& row : iteration_rows(profile, selection, loop)) {

@@ -20,7 +20,7 @@ struct RowSum {
 };
 
 bool has_address(const CellKey& key) {
-  return key.address_from != store::AddressFrom::kNone;
+  return key.address_from != profile::AddressFrom::kNone;
 }
 
 Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
@@ -69,10 +69,10 @@ void add_row(std::map<RowKey, RowSum>& sums, const Profile& profile, const Cost&
 void count(MemoryReport& report, const CellKey& key, const Cell& cell) {
   const auto samples = static_cast<double>(cell.samples);
   if (!key.kernel) report.user_samples += samples;
-  if (key.how == attribute::How::kCode) report.generated_samples += samples;
+  if (key.how == profile::How::kCode) report.generated_samples += samples;
   if (!has_address(key)) return;
   if (key.region != 0) report.in_regions += samples;
-  if (key.address_from == store::AddressFrom::kSample) {
+  if (key.address_from == profile::AddressFrom::kSample) {
     report.recorded += samples;
     return;
   }

@@ -27,7 +27,7 @@ struct MemoryRow {
 // Samples of one source. accesses <= samples; the skid tells how far from the sampled instruction the access
 // was found.
 struct MemoryReport {
-  capture::Source source;
+  profile::Source source;
   Cell total;                        // all samples of the selection, with an address or not
   double user_samples = 0;           // in user mode: those that could have an operand
   double generated_samples = 0;      // of these, in generated code, whose bytes are known

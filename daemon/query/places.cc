@@ -13,10 +13,10 @@ namespace {
 
 std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbols) {
   if (key.address == 0) return "unknown address";
-  const store::MappingRecord* mapping = profile.mapping(key.process, key.address);
+  const profile::MappingRecord* mapping = profile.mapping(key.process, key.address);
   if (mapping == nullptr) return fmt::format("{:#x}", key.address);
   if (mapping->path.starts_with('[')) return mapping->path;
-  const store::RecordingInfo& info = profile.recording();
+  const profile::RecordingInfo& info = profile.recording();
   // What it had mapped when it was first sampled was there then.
   const auto process = profile.processes().find(key.process);
   const TimeNs first = process == profile.processes().end() ? info.start : process->second.first_seen;
@@ -30,7 +30,7 @@ std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbo
 std::vector<Place> unattributed_places(const Profile& profile, const Selection& selection,
                                        std::uint16_t source, std::size_t most) {
   Symbols symbols;
-  std::map<std::tuple<attribute::Reason, bool, std::string>, Amount> sums;
+  std::map<std::tuple<profile::Reason, bool, std::string>, Amount> sums;
   for (const auto& [key, cell] : profile.places()) {
     if (key.source != source || !selected(selection, key.process, key.execution)) continue;
     CellKey as_cell;

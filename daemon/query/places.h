@@ -9,7 +9,7 @@
 namespace tailor::query {
 
 struct Place {
-  attribute::Reason reason = attribute::Reason::kNone;
+  profile::Reason reason = profile::Reason::kNone;
   bool kernel = false;  // the function is the one that had entered the kernel
   std::string where;    // "memcpy (libc.so.6)", "libc.so.6+0x1a2b", "0x7f0012345678", "unknown address"
   Amount amount;

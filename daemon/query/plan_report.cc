@@ -235,7 +235,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
     report.unattributed_places.emplace_back(place, scale(place.amount));
   }
   report.evidence = gather_evidence(profile, selection, *source);
-  if (report.source.unit != capture::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);
+  if (report.source.unit != profile::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);
   report.accounting = account_of(profile);
   return report;
 }

@@ -83,7 +83,7 @@ struct NamedRow {
 
 // operators + components + unattributed = total, up to rounding.
 struct PlanReport {
-  capture::Source source;
+  profile::Source source;
   Cell total;
   double effective_samples = 0;  // what intervals are computed from
   Share95 operators;
@@ -96,7 +96,7 @@ struct PlanReport {
   std::vector<std::pair<Place, Share95>> unattributed_places;  // the first hundred
   Evidence evidence;
   std::optional<WaitLane> off_cpu;  // where it was recorded and is not the report itself
-  std::vector<std::pair<capture::Source, Cell>> other_sources;  // with samples, not in this report
+  std::vector<std::pair<profile::Source, Cell>> other_sources;  // with samples, not in this report
   Accounting accounting;
 };
 

@@ -20,9 +20,9 @@ auto* find_or_null(const Map& map, const Key& key) {
 // profile.
 constexpr std::size_t kMaxPlaces = 1u << 18;
 
-PlaceKey place_of(const store::SampleRecord& s) {
-  const attribute::Attribution& a = s.attribution;
-  const bool user = s.mode == capture::Mode::kUser;
+PlaceKey place_of(const profile::SampleRecord& s) {
+  const profile::Attribution& a = s.attribution;
+  const bool user = s.mode == profile::Mode::kUser;
   return {s.process, a.execution, s.source, a.reason, a.kernel, user ? s.ip : s.user_ip};
 }
 
@@ -35,11 +35,11 @@ void count(Cell& cell, std::uint64_t sample_weight) {
 
 }  // namespace
 
-void ProfileLoader::on_recording(const store::RecordingInfo& info) {
+void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
   data_->recording = info;
 }
 
-void ProfileLoader::on_process(const store::ProcessRecord& process) {
+void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   data_->processes[process.process] = process;
 }
 
@@ -73,7 +73,7 @@ void ProfileLoader::on_code(ProcessId process, TimeNs /*loaded*/, const v1::Code
   data_->codes.insert_or_assign({process, code.id()}, std::move(info));
 }
 
-void ProfileLoader::on_execution(const store::ExecutionRecord& execution) {
+void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
   const auto [it, added] =
       data_->execution_index.try_emplace({execution.process, execution.handle}, data_->executions.size());
   if (added) {
@@ -84,10 +84,10 @@ void ProfileLoader::on_execution(const store::ExecutionRecord& execution) {
   data_->last_time = std::max(data_->last_time, execution.begin);
 }
 
-void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
+void ProfileLoader::on_samples(std::span<const profile::SampleRecord> samples) {
   if (options_.from == kTimeMin && options_.to == kTimeMax) return add(samples);
   // Runs of samples that count.
-  auto counts = [this](const store::SampleRecord& sample) {
+  auto counts = [this](const profile::SampleRecord& sample) {
     return sample.time >= options_.from && sample.time <= options_.to;
   };
   for (auto next = samples.begin(); next != samples.end();) {
@@ -97,16 +97,16 @@ void ProfileLoader::on_samples(std::span<const store::SampleRecord> samples) {
   }
 }
 
-void ProfileLoader::add(std::span<const store::SampleRecord> samples) {
+void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
   cells_.add(samples);
   TimeNs last = data_->last_time;
-  for (const store::SampleRecord& sample : samples) {
+  for (const profile::SampleRecord& sample : samples) {
     last = std::max(last, sample.time);
     if (options_.keep_samples) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
       data_->samples.push_back({sample.time, sample.tid, sample.weight, &key});
     }
-    if (sample.attribution.how == attribute::How::kUnattributed) {
+    if (sample.attribution.how == profile::How::kUnattributed) {
       PlaceKey place = place_of(sample);
       if (data_->places.size() >= kMaxPlaces) place.address = 0;
       count(data_->places[place], sample.weight);
@@ -115,16 +115,16 @@ void ProfileLoader::add(std::span<const store::SampleRecord> samples) {
   data_->last_time = last;
 }
 
-void ProfileLoader::on_activity(std::span<const store::ActivityRecord> records) {
+void ProfileLoader::on_activity(std::span<const profile::ActivityRecord> records) {
   if (!options_.keep_samples) return;
-  for (const store::ActivityRecord& record : records) {
+  for (const profile::ActivityRecord& record : records) {
     if (record.kind == TAILOR_LOG_EXECUTION_BEGIN || record.kind == TAILOR_LOG_EXECUTION_END ||
         record.kind == TAILOR_LOG_ITERATION)
       data_->marks.push_back(record);
   }
 }
 
-void ProfileLoader::on_accounting(const store::Accounting& accounting) {
+void ProfileLoader::on_accounting(const profile::Accounting& accounting) {
   data_->accounting[accounting.process] = accounting;
 }
 
@@ -192,7 +192,7 @@ const CodeInfo* Profile::code(ProcessId process, CodeId id) const {
   return find_or_null(data_->codes, InProcess<CodeId>{process, id});
 }
 
-const store::ExecutionRecord* Profile::execution(ProcessId process, ExecutionHandle handle) const {
+const profile::ExecutionRecord* Profile::execution(ProcessId process, ExecutionHandle handle) const {
   const std::size_t* index =
       find_or_null(data_->execution_index, InProcess<ExecutionHandle>{process, handle});
   return index == nullptr ? nullptr : &data_->executions[*index];
@@ -209,10 +209,10 @@ const std::string* Profile::attachment(ProcessId process, PlanId id, std::string
   return nullptr;
 }
 
-const store::MappingRecord* Profile::mapping(ProcessId process, std::uint64_t address) const {
+const profile::MappingRecord* Profile::mapping(ProcessId process, std::uint64_t address) const {
   const auto* all = find_or_null(data_->mappings, process);
   if (all == nullptr) return nullptr;
-  const auto found = std::find_if(all->rbegin(), all->rend(), [&](const store::MappingRecord& mapping) {
+  const auto found = std::find_if(all->rbegin(), all->rend(), [&](const profile::MappingRecord& mapping) {
     return address >= mapping.begin && address - mapping.begin < mapping.size;
   });
   return found == all->rend() ? nullptr : &*found;
@@ -228,11 +228,11 @@ std::string Profile::region_name(ProcessId process, std::uint32_t kind) const {
   return name == nullptr ? fmt::format("region kind {}", kind) : *name;
 }
 
-capture::Source Profile::source(std::uint16_t index) const {
-  for (const capture::Source& source : data_->recording.sources) {
+profile::Source Profile::source(std::uint16_t index) const {
+  for (const profile::Source& source : data_->recording.sources) {
     if (source.index == index) return source;
   }
-  return {index, fmt::format("source {}", index), capture::Unit::kEvents, 0, false};
+  return {index, fmt::format("source {}", index), profile::Unit::kEvents, 0, false};
 }
 
 }  // namespace tailor::query

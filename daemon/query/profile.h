@@ -11,13 +11,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
 #include "daemon/query/cell_sums.h"
 #include "daemon/query/plan_model.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/profile_reader.h"
-#include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
@@ -36,7 +36,7 @@ struct PlaceKey {
   ProcessId process;
   ExecutionHandle execution = 0;
   std::uint16_t source = 0;
-  attribute::Reason reason = attribute::Reason::kNone;
+  profile::Reason reason = profile::Reason::kNone;
   bool kernel = false;
   std::uint64_t address = 0;
   auto operator<=>(const PlaceKey&) const = default;
@@ -69,23 +69,23 @@ class Profile {
   static Result<Profile> load_store(const std::string& directory, const store::Catalogue& catalogue,
                                     store::RecordingNumber recording, const LoadOptions& options = {});
 
-  const store::RecordingInfo& recording() const { return data_->recording; }
-  const std::map<ProcessId, store::ProcessRecord>& processes() const { return data_->processes; }
+  const profile::RecordingInfo& recording() const { return data_->recording; }
+  const std::map<ProcessId, profile::ProcessRecord>& processes() const { return data_->processes; }
   // By begin.
-  const std::vector<store::ExecutionRecord>& executions() const { return data_->executions; }
+  const std::vector<profile::ExecutionRecord>& executions() const { return data_->executions; }
   const Cells& cells() const { return *cells_; }
   const std::map<PlaceKey, Cell>& places() const { return data_->places; }
   // What the process had mapped at the address, or had last; NULL if nothing is known of it.
-  const store::MappingRecord* mapping(ProcessId process, std::uint64_t address) const;
+  const profile::MappingRecord* mapping(ProcessId process, std::uint64_t address) const;
   // The one of process {} is that of the rings.
-  const std::map<ProcessId, store::Accounting>& accounting() const { return data_->accounting; }
+  const std::map<ProcessId, profile::Accounting>& accounting() const { return data_->accounting; }
   const store::ReadReport& read_report() const { return data_->read; }
   const store::SaidLoss& said_loss() const { return data_->loss; }
   TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
 
   // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
   const std::vector<TimedSample>& samples() const { return data_->samples; }
-  const std::vector<store::ActivityRecord>& marks() const { return data_->marks; }
+  const std::vector<profile::ActivityRecord>& marks() const { return data_->marks; }
   // The same profile with some of its samples() only. `what` says which ones, for reports; it may hold names.
   Profile only(const std::function<bool(const TimedSample&)>& keep, std::string what) const;
   const std::string& narrowed_to() const { return narrowed_to_; }  // "": it has all
@@ -93,18 +93,18 @@ class Profile {
   // Null where the profile does not hold it.
   const PlanModel* plan(ProcessId process, PlanId id) const;
   const CodeInfo* code(ProcessId process, CodeId id) const;
-  const store::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;
+  const profile::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;
   // The content of the plan's attachment of that kind.
   const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
   std::string engine_component_name(ProcessId process, std::uint32_t id) const;
   std::string region_name(ProcessId process, std::uint32_t kind) const;
   // The name of a source, its unit; "source <n>" where the recording does not say.
-  capture::Source source(std::uint16_t index) const;
+  profile::Source source(std::uint16_t index) const;
 
   struct Data {
-    store::RecordingInfo recording;
-    std::map<ProcessId, store::ProcessRecord> processes;
-    std::vector<store::ExecutionRecord> executions;
+    profile::RecordingInfo recording;
+    std::map<ProcessId, profile::ProcessRecord> processes;
+    std::vector<profile::ExecutionRecord> executions;
     std::map<InProcess<ExecutionHandle>, std::size_t> execution_index;
     std::map<InProcess<PlanId>, PlanModel> plans;
     std::map<InProcess<CodeId>, CodeInfo> codes;
@@ -113,10 +113,11 @@ class Profile {
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     Cells cells;
     std::vector<TimedSample> samples;
-    std::vector<store::ActivityRecord> marks;
+    std::vector<profile::ActivityRecord> marks;
     std::map<PlaceKey, Cell> places;
-    std::map<ProcessId, std::vector<store::MappingRecord>> mappings;  // in the order in which they were made
-    std::map<ProcessId, store::Accounting> accounting;
+    std::map<ProcessId, std::vector<profile::MappingRecord>>
+        mappings;  // in the order in which they were made
+    std::map<ProcessId, profile::Accounting> accounting;
     store::ReadReport read;
     store::SaidLoss loss;
     TimeNs last_time = kTimeMin;
@@ -131,25 +132,25 @@ class Profile {
 };
 
 // Collects a profile from any source of sink calls.
-class ProfileLoader : public store::ProfileSink {
+class ProfileLoader : public profile::ProfileSink {
  public:
   explicit ProfileLoader(const LoadOptions& options) : options_(options) {}
 
-  void on_recording(const store::RecordingInfo& info) override;
-  void on_process(const store::ProcessRecord& process) override;
+  void on_recording(const profile::RecordingInfo& info) override;
+  void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId, std::int32_t, const std::string&) override {}
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_mapping(const store::MappingRecord& mapping) override {
+  void on_mapping(const profile::MappingRecord& mapping) override {
     data_->mappings[mapping.process].push_back(mapping);
   }
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
   void on_code_unload(ProcessId, TimeNs, CodeId) override {}
-  void on_execution(const store::ExecutionRecord& execution) override;
-  void on_samples(std::span<const store::SampleRecord> samples) override;
-  void on_activity(std::span<const store::ActivityRecord> records) override;
-  void on_accounting(const store::Accounting& accounting) override;
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
+  void on_activity(std::span<const profile::ActivityRecord> records) override;
+  void on_accounting(const profile::Accounting& accounting) override;
   void on_watermark(TimeNs watermark) override;
 
   store::ReadReport& read_report() { return data_->read; }
@@ -159,7 +160,7 @@ class ProfileLoader : public store::ProfileSink {
   Profile finish();
 
  private:
-  void add(std::span<const store::SampleRecord> samples);
+  void add(std::span<const profile::SampleRecord> samples);
 
   LoadOptions options_;
   CellSums cells_;

@@ -35,7 +35,7 @@ void add_cost(Json& out, const Share95& cost) {
 Json waits_json(const WaitRow& row) {
   Json out = Json::object();
   for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
-    if (row.ns_of[i] > 0) out[std::string(wait_word(static_cast<capture::Wait>(i))) + "_ns"] = row.ns_of[i];
+    if (row.ns_of[i] > 0) out[std::string(wait_word(static_cast<profile::Wait>(i))) + "_ns"] = row.ns_of[i];
   }
   return out;
 }
@@ -46,7 +46,7 @@ Json cost_json(const Share95& cost) {
   return out;
 }
 
-Json source_json(const capture::Source& source) {
+Json source_json(const profile::Source& source) {
   return {{"name", source.name},
           {"unit", word(source.unit).key},
           {"period", source.period},
@@ -83,8 +83,8 @@ Json pipeline_json(const PipelineRow& row) {
 }
 
 // Every word is there, so that a reader need not ask which were.
-Json by_link_json(const std::map<attribute::Quality, double>& links) {
-  using attribute::Quality;
+Json by_link_json(const std::map<profile::Quality, double>& links) {
+  using profile::Quality;
   Json out = Json::object();
   for (Quality quality :
        {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue, Quality::kUnmapped}) {
@@ -144,7 +144,7 @@ Json damage_json(const Profile& profile) {
 }
 
 Json recording_json(const Profile& profile) {
-  const store::RecordingInfo& info = profile.recording();
+  const profile::RecordingInfo& info = profile.recording();
   return {{"host", info.host},
           {"kernel", info.kernel},
           {"command", info.command},

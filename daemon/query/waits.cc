@@ -43,19 +43,19 @@ void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const C
 
 }  // namespace
 
-std::string_view wait_word(capture::Wait wait) {
+std::string_view wait_word(profile::Wait wait) {
   switch (wait) {
-    case capture::Wait::kRunnable:
+    case profile::Wait::kRunnable:
       return "run_queue";
-    case capture::Wait::kLock:
+    case profile::Wait::kLock:
       return "lock";
-    case capture::Wait::kIo:
+    case profile::Wait::kIo:
       return "io";
-    case capture::Wait::kPage:
+    case profile::Wait::kPage:
       return "page_fault";
-    case capture::Wait::kSleep:
+    case profile::Wait::kSleep:
       return "sleep";
-    case capture::Wait::kPeer:
+    case profile::Wait::kPeer:
       return "peer";
     default:
       return "unknown";
@@ -66,7 +66,7 @@ std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selec
   for (const auto& [index, total] : totals_by_source(profile, selection)) {
     WaitLane lane;
     lane.source = profile.source(index);
-    if (lane.source.unit != capture::Unit::kNsOffCpu) continue;
+    if (lane.source.unit != profile::Unit::kNsOffCpu) continue;
     std::map<Key, WaitRow> rows;
     for_each_cost(profile, selection, index, [&](const Cost& cost) {
       add(lane.total, cost, 1);

@@ -19,17 +19,17 @@ struct WaitRow {
   std::string name;                        // of the operator, or why there is none
   double waits = 0;                        // how often
   double ns = 0;
-  std::array<double, capture::kWaits> ns_of{};  // of `ns`, by capture::Wait
+  std::array<double, profile::kWaits> ns_of{};  // of `ns`, by profile::Wait
 };
 
 struct WaitLane {
-  capture::Source source;
+  profile::Source source;
   WaitRow total;
   std::vector<WaitRow> rows;  // longest first
 };
 
 // "run_queue", "lock" ...: what reports call a reason to be off the CPU.
-std::string_view wait_word(capture::Wait wait);
+std::string_view wait_word(profile::Wait wait);
 
 // None where the selection has no samples of time off the CPU.
 std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selection);

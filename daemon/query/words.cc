@@ -2,62 +2,62 @@
 
 namespace tailor::query {
 
-Word word(attribute::Reason reason) {
+Word word(profile::Reason reason) {
   switch (reason) {
-    case attribute::Reason::kNone:
+    case profile::Reason::kNone:
       return {"no_reason", "no reason given"};
-    case attribute::Reason::kNotRegistered:
+    case profile::Reason::kNotRegistered:
       return {"not_registered", "process that was not registered then"};
-    case attribute::Reason::kUnknownUserCode:
+    case profile::Reason::kUnknownUserCode:
       return {"unknown_user_code", "code outside of operators and components, without a tag"};
-    case attribute::Reason::kUnknownKernel:
+    case profile::Reason::kUnknownKernel:
       return {"unknown_kernel", "kernel, on nobody's known behalf"};
-    case attribute::Reason::kTagCheckFailed:
+    case profile::Reason::kTagCheckFailed:
       return {"tag_check_failed",
               "code outside of operators and components, with the tag's register in other use"};
-    case attribute::Reason::kTagPlanNotLive:
+    case profile::Reason::kTagPlanNotLive:
       return {"tag_plan_not_live", "tag of a plan that was not loaded then"};
-    case attribute::Reason::kNoRegisters:
+    case profile::Reason::kNoRegisters:
       return {"no_registers", "sample without registers"};
   }
   return {"unknown", "unknown"};
 }
 
-Word word(attribute::How how) {
+Word word(profile::How how) {
   switch (how) {
-    case attribute::How::kUnattributed:
+    case profile::How::kUnattributed:
       return {"unattributed", "unattributed"};
-    case attribute::How::kCode:
+    case profile::How::kCode:
       return {"code", "address in generated code"};
-    case attribute::How::kTag:
+    case profile::How::kTag:
       return {"tag", "tag, in shared code"};
-    case attribute::How::kKernelCode:
+    case profile::How::kKernelCode:
       return {"kernel_code", "kernel, entered from generated code"};
-    case attribute::How::kKernelTag:
+    case profile::How::kKernelTag:
       return {"kernel_tag", "kernel, by tag"};
-    case attribute::How::kCallchain:
+    case profile::How::kCallchain:
       return {"callchain", "call stack"};
-    case attribute::How::kComponentInterval:
+    case profile::How::kComponentInterval:
       return {"component_interval", "engine component, by interval"};
-    case attribute::How::kComponentCode:
+    case profile::How::kComponentCode:
       return {"component_code", "engine component, by code range"};
-    case attribute::How::kTagUnwound:
+    case profile::How::kTagUnwound:
       return {"tag_unwound", "tag, where a library saved it"};
   }
   return {"unknown", "unknown"};
 }
 
-Word word(attribute::Quality quality) {
+Word word(profile::Quality quality) {
   switch (quality) {
-    case attribute::Quality::kExact:
+    case profile::Quality::kExact:
       return {"exact", "exact"};
-    case attribute::Quality::kInferred:
+    case profile::Quality::kInferred:
       return {"inferred", "inferred"};
-    case attribute::Quality::kShared:
+    case profile::Quality::kShared:
       return {"shared", "shared"};
-    case attribute::Quality::kPrologue:
+    case profile::Quality::kPrologue:
       return {"prologue", "set-up code"};
-    case attribute::Quality::kUnmapped:
+    case profile::Quality::kUnmapped:
       return {"unmapped", "unmapped"};
   }
   return {"unknown", "unknown"};
@@ -85,13 +85,13 @@ Word word(MemoryLevel level) {
   return {"unknown", "unknown"};
 }
 
-Word word(capture::Unit unit) {
+Word word(profile::Unit unit) {
   switch (unit) {
-    case capture::Unit::kNsOnCpu:
+    case profile::Unit::kNsOnCpu:
       return {"ns_on_cpu", "CPU time"};
-    case capture::Unit::kNsOffCpu:
+    case profile::Unit::kNsOffCpu:
       return {"ns_off_cpu", "time off CPU"};
-    case capture::Unit::kEvents:
+    case profile::Unit::kEvents:
       return {"events", "events"};
   }
   return {"unknown", "unknown"};

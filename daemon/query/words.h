@@ -3,8 +3,8 @@
 
 #include <string_view>
 
-#include "daemon/attribute/attribution.h"
-#include "daemon/capture/event.h"
+#include "daemon/profile/attribution.h"
+#include "daemon/profile/source.h"
 #include "daemon/query/cell.h"
 
 namespace tailor::query {
@@ -14,10 +14,10 @@ struct Word {
   std::string_view text;  // for people
 };
 
-Word word(attribute::Reason reason);
-Word word(attribute::How how);
-Word word(attribute::Quality quality);
-Word word(capture::Unit unit);
+Word word(profile::Reason reason);
+Word word(profile::How how);
+Word word(profile::Quality quality);
+Word word(profile::Unit unit);
 Word word(MemoryLevel level);
 
 }  // namespace tailor::query

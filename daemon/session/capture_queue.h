@@ -8,8 +8,8 @@
 #include <variant>
 #include <vector>
 
-#include "daemon/capture/capture_reader.h"
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/capture/host/capture_reader.h"
 #include "proto/base/ids.h"
 
 namespace tailor::session {
@@ -20,13 +20,13 @@ struct RoundRead {
 struct RingClosed {
   capture::RingIndex ring;
 };
-struct SessionEnded {
-  capture::SessionId session;
+struct RecordingEnded {
+  capture::RecordingNumber session;
   capture::CaptureCounts counts;
   TimeNs time = 0;  // nothing was taken after it
 };
-using CaptureWord =
-    std::variant<capture::RingLayout, capture::RingChunk, RoundRead, RingClosed, SessionEnded>;
+using CaptureMessage =
+    std::variant<capture::RingLayout, capture::RingChunk, RoundRead, RingClosed, RecordingEnded>;
 
 // Bounded: when the control thread does not keep up, the reader waits, the rings fill, and the kernel counts
 // what is lost. Any threads.
@@ -41,10 +41,10 @@ class CaptureQueue : public capture::ChunkSink {
   }
   void on_round(TimeNs horizon) override { push(RoundRead{horizon}, 0); }
   void on_ring_closed(capture::RingIndex ring) override { push(RingClosed{ring}, 0); }
-  void on_session_ended(const SessionEnded& ended) { push(ended, 0); }
+  void on_session_ended(const RecordingEnded& ended) { push(ended, 0); }
 
   // Everything there is, in order.
-  std::vector<CaptureWord> take() {
+  std::vector<CaptureMessage> take() {
     std::lock_guard lock(mutex_);
     bytes_ = 0;
     room_.notify_all();
@@ -52,7 +52,7 @@ class CaptureQueue : public capture::ChunkSink {
   }
 
  private:
-  void push(CaptureWord word, std::size_t bytes) {
+  void push(CaptureMessage word, std::size_t bytes) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return bytes == 0 || bytes_ == 0 || bytes_ + bytes <= max_bytes_; });
     bytes_ += bytes;
@@ -62,7 +62,7 @@ class CaptureQueue : public capture::ChunkSink {
   const std::size_t max_bytes_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::vector<CaptureWord> words_;
+  std::vector<CaptureMessage> words_;
   std::size_t bytes_ = 0;
 };
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "daemon/clock/host_clock.h"
-#include "daemon/foreign/perf_map.h"
+#include "daemon/formats/perf_map.h"
 #include "daemon/registration/peer_process.h"
 #include "daemon/session/own_file.h"
 
@@ -80,7 +80,7 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process)
       inner_pid_(pid_inside(directory_, process.pid)),
       map_path_((directory_ / "root/tmp" / fmt::format("perf-{}.map", inner_pid_)).string()) {}
 
-void ForeignProcess::tell(Input& input, const ForeignMoment& moment) {
+void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
   const TimeNs now = moment.timeline->to_ns(moment.tsc);
   if (!dump_.open() && now >= next_look_) {
     next_look_ = now + kLookInterval;
@@ -99,8 +99,8 @@ std::string ForeignProcess::source() const {
                      inner_pid_, map_path_);
 }
 
-void ForeignProcess::tell_dump(Input& input, const ForeignMoment& moment) {
-  Result<std::vector<foreign::JitSymbol>> read = dump_.read();
+void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& moment) {
+  Result<std::vector<formats::JitSymbol>> read = dump_.read();
   const std::uint64_t malformed = dump_.malformed() - malformed_told_;
   if (read.ok() && read->empty() && malformed == 0) return;
   const registration::PeerConnected said = hello(input, moment, "jitdump", 0);
@@ -113,7 +113,7 @@ void ForeignProcess::tell_dump(Input& input, const ForeignMoment& moment) {
     if (!plan_ || plan_->functions() >= kFunctionsOfAPlan) plan_.emplace(++plans_, "jitdump", true);
     std::vector<v1::CodeObject> codes;
     codes.reserve(read->size());
-    for (const foreign::JitSymbol& symbol : *read) {
+    for (const formats::JitSymbol& symbol : *read) {
       codes.push_back(
           plan_->add(symbol, ++codes_, tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), moment)));
     }
@@ -124,10 +124,10 @@ void ForeignProcess::tell_dump(Input& input, const ForeignMoment& moment) {
   goodbye(input, said);
 }
 
-void ForeignProcess::tell_map(Input& input, const ForeignMoment& moment) {
+void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment) {
   const std::string text = read_map_if_changed();
   if (text.empty()) return;
-  const foreign::JitSymbols map = foreign::parse_perf_map(text);
+  const formats::JitSymbols map = formats::parse_perf_map(text);
   if (map.symbols.empty()) return;
   foreign::ForeignPlan plan(++plans_, "perf map", false);
   const registration::PeerConnected said = hello(input, moment, "perf map", plans_);
@@ -135,7 +135,7 @@ void ForeignProcess::tell_map(Input& input, const ForeignMoment& moment) {
     reject(input, said, fmt::format("{}: {} lines make no sense", map_path_, map.malformed));
   std::vector<v1::CodeObject> codes;
   codes.reserve(map.symbols.size());
-  for (const foreign::JitSymbol& symbol : map.symbols) codes.push_back(plan.add(symbol, ++codes_, 0));
+  for (const formats::JitSymbol& symbol : map.symbols) codes.push_back(plan.add(symbol, ++codes_, 0));
   say_plan(input, said, plan);
   for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
   functions_ = map.symbols.size();
@@ -160,7 +160,7 @@ std::string ForeignProcess::read_map_if_changed() {
 }
 
 // The same session: what was said before stays.
-registration::PeerConnected ForeignProcess::hello(Input& input, const ForeignMoment& moment,
+registration::PeerConnected ForeignProcess::hello(pipeline::Input& input, const ForeignMoment& moment,
                                                   const char* engine, std::uint64_t session) {
   registration::PeerConnected hello;
   hello.connection = kFirstConnection + ++connections_;
@@ -173,15 +173,16 @@ registration::PeerConnected ForeignProcess::hello(Input& input, const ForeignMom
 }
 
 // Nobody is there to wait for.
-void ForeignProcess::goodbye(Input& input, const registration::PeerConnected& hello) {
+void ForeignProcess::goodbye(pipeline::Input& input, const registration::PeerConnected& hello) {
   input.on_gone({hello.connection, process_, registration::GoneReason::kHangup, ""});
 }
 
-void ForeignProcess::reject(Input& input, const registration::PeerConnected& hello, std::string what) {
+void ForeignProcess::reject(pipeline::Input& input, const registration::PeerConnected& hello,
+                            std::string what) {
   input.on_rejected({hello.connection, process_, std::move(what)});
 }
 
-void ForeignProcess::say_plan(Input& input, const registration::PeerConnected& hello,
+void ForeignProcess::say_plan(pipeline::Input& input, const registration::PeerConnected& hello,
                               const foreign::ForeignPlan& plan) {
   registration::PeerMessage message;
   message.connection = hello.connection;
@@ -191,7 +192,8 @@ void ForeignProcess::say_plan(Input& input, const registration::PeerConnected& h
   input.on_message(message);
 }
 
-void ForeignProcess::say_code(Input& input, const registration::PeerConnected& hello, v1::CodeObject code) {
+void ForeignProcess::say_code(pipeline::Input& input, const registration::PeerConnected& hello,
+                              v1::CodeObject code) {
   registration::PeerMessage message;
   message.connection = hello.connection;
   message.process = process_;

@@ -10,7 +10,7 @@
 #include "daemon/clock/timeline.h"
 #include "daemon/foreign/foreign_plan.h"
 #include "daemon/os/os.h"
-#include "daemon/session/input.h"
+#include "daemon/pipeline/input.h"
 #include "daemon/session/jitdump_file.h"
 #include "proto/base/ids.h"
 
@@ -36,7 +36,7 @@ class ForeignProcess {
   // known before the samples that were taken in it. Every record counts from its own time; code at an address
   // ends where other code is loaded. A perf map has no times: each time it has changed, what was said before
   // ends.
-  void tell(Input& input, const ForeignMoment& moment);
+  void tell(pipeline::Input& input, const ForeignMoment& moment);
 
   // How many functions were named so far; 0: there is neither file, or none to believe.
   std::size_t functions() const { return functions_; }
@@ -44,15 +44,16 @@ class ForeignProcess {
   std::string source() const;
 
  private:
-  void tell_dump(Input& input, const ForeignMoment& moment);
-  void tell_map(Input& input, const ForeignMoment& moment);
+  void tell_dump(pipeline::Input& input, const ForeignMoment& moment);
+  void tell_map(pipeline::Input& input, const ForeignMoment& moment);
   std::string read_map_if_changed();
-  registration::PeerConnected hello(Input& input, const ForeignMoment& moment, const char* engine,
+  registration::PeerConnected hello(pipeline::Input& input, const ForeignMoment& moment, const char* engine,
                                     std::uint64_t session);
-  void goodbye(Input& input, const registration::PeerConnected& hello);
-  void reject(Input& input, const registration::PeerConnected& hello, std::string what);
-  void say_plan(Input& input, const registration::PeerConnected& hello, const foreign::ForeignPlan& plan);
-  void say_code(Input& input, const registration::PeerConnected& hello, v1::CodeObject code);
+  void goodbye(pipeline::Input& input, const registration::PeerConnected& hello);
+  void reject(pipeline::Input& input, const registration::PeerConnected& hello, std::string what);
+  void say_plan(pipeline::Input& input, const registration::PeerConnected& hello,
+                const foreign::ForeignPlan& plan);
+  void say_code(pipeline::Input& input, const registration::PeerConnected& hello, v1::CodeObject code);
 
   ProcessId process_;
   std::filesystem::path directory_;  // in /proc

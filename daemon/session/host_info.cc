@@ -51,8 +51,8 @@ std::string path_here(const std::filesystem::path& folder, const std::string& pa
 
 }  // namespace
 
-store::RecordingInfo host_info(const os::Os& os) {
-  store::RecordingInfo info;
+profile::RecordingInfo host_info(const os::Os& os) {
+  profile::RecordingInfo info;
   utsname names{};
   if (::uname(&names) == 0) {
     info.host = names.nodename;
@@ -82,8 +82,8 @@ std::string cgroup_of(const os::Os& os, std::int32_t pid) {
   return {};
 }
 
-std::vector<store::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
-  std::vector<store::MappingRecord> mappings;
+std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
+  std::vector<profile::MappingRecord> mappings;
   std::ifstream maps(os.proc() / std::to_string(process.pid) / "maps");
   for (std::string line; std::getline(maps, line);) {
     std::uint64_t begin = 0, end = 0, offset = 0;
@@ -100,8 +100,9 @@ std::vector<store::MappingRecord> mappings_of(const os::Os& os, ProcessId proces
   return mappings;
 }
 
-KnownProcess known_process(const os::Os& os, ProcessId process) {
-  KnownProcess known{process, comm_of(os, process.pid), cgroup_of(os, process.pid), mappings_of(os, process)};
+pipeline::KnownProcess known_process(const os::Os& os, ProcessId process) {
+  pipeline::KnownProcess known{process, comm_of(os, process.pid), cgroup_of(os, process.pid),
+                               mappings_of(os, process)};
   std::error_code gone;
   const std::filesystem::path tasks = os.proc() / std::to_string(process.pid) / "task";
   for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {

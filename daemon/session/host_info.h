@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "daemon/os/os.h"
-#include "daemon/session/input.h"
-#include "daemon/store/sink.h"
+#include "daemon/pipeline/input.h"
+#include "daemon/profile/sink.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -14,7 +14,7 @@ namespace tailor::session {
 inline constexpr const char* kVersion = "0.1.0";
 
 // Host, kernel, CPU, version and wall clock; what cannot be found out stays empty.
-store::RecordingInfo host_info(const os::Os& os);
+profile::RecordingInfo host_info(const os::Os& os);
 
 // The name of a process; "" if it has none any more.
 std::string comm_of(const os::Os& os, std::int32_t pid);
@@ -23,10 +23,10 @@ std::string comm_of(const os::Os& os, std::int32_t pid);
 std::string cgroup_of(const os::Os& os, std::int32_t pid);
 
 // A process as it is now, with what it had before anybody sampled it.
-KnownProcess known_process(const os::Os& os, ProcessId process);
+pipeline::KnownProcess known_process(const os::Os& os, ProcessId process);
 
 // The executable files that a process has mapped now; none if it is gone or may not be looked at.
-std::vector<store::MappingRecord> mappings_of(const os::Os& os, ProcessId process);
+std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process);
 
 // {pid, start time} of a process that exists.
 Result<ProcessId> identify(const os::Os& os, std::int32_t pid);

@@ -32,11 +32,11 @@ bool JitDumpFile::find(const std::filesystem::path& directory, std::int32_t pid,
   return open();
 }
 
-Result<std::vector<foreign::JitSymbol>> JitDumpFile::read() {
+Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {
   struct stat info{};
-  if (!file_ || refused_ || ::fstat(file_.get(), &info) != 0) return std::vector<foreign::JitSymbol>{};
+  if (!file_ || refused_ || ::fstat(file_.get(), &info) != 0) return std::vector<formats::JitSymbol>{};
   const auto size = static_cast<std::uint64_t>(info.st_size);
-  if (size <= offset_) return std::vector<foreign::JitSymbol>{};
+  if (size <= offset_) return std::vector<formats::JitSymbol>{};
   Status taken = offset_ < kMaxBytes
                      ? take(std::min(size, kMaxBytes))
                      : Error{fmt::format("{}: only its first {} bytes are read", path_, kMaxBytes)};

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/foreign/jitdump.h"
+#include "daemon/formats/jitdump.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 
@@ -24,7 +24,7 @@ class JitDumpFile {
 
   // Takes what was written since the last call. An error, once, if it is no jitdump of this process; nothing
   // more is taken from it then.
-  Result<std::vector<foreign::JitSymbol>> read();
+  Result<std::vector<formats::JitSymbol>> read();
 
   bool open() const { return static_cast<bool>(file_); }
   const std::string& path() const { return path_; }  // as the process sees it
@@ -39,7 +39,7 @@ class JitDumpFile {
   std::int32_t pid_ = 0;
   std::uint64_t offset_ = 0;
   bool refused_ = false;
-  foreign::JitDumpParser parser_;
+  formats::JitDumpParser parser_;
 };
 
 }  // namespace tailor::session

@@ -6,7 +6,7 @@
 
 namespace tailor::session {
 
-void LiveClock::start(Input& input) {
+void LiveClock::start(pipeline::Input& input) {
   observe(input);
   while (!model_.ready()) {
     std::this_thread::sleep_for(std::chrono::nanoseconds(model_.next_observation_ns()));
@@ -14,13 +14,13 @@ void LiveClock::start(Input& input) {
   }
 }
 
-void LiveClock::tick(TimeNs now, Input& input) {
+void LiveClock::tick(TimeNs now, pipeline::Input& input) {
   if (now < next_) return;
   observe(input);
   next_ = now + static_cast<TimeNs>(model_.next_observation_ns());
 }
 
-void LiveClock::observe(Input& input) {
+void LiveClock::observe(pipeline::Input& input) {
   bool first = true;
   for (const clock::Conversion& piece : model_.observe(host_.observe())) {
     input.on_clock(piece, first && model_.restarted());

@@ -8,7 +8,7 @@
 #include "daemon/clock/host_clock.h"
 #include "daemon/clock/model.h"
 #include "daemon/os/os.h"
-#include "daemon/session/input.h"
+#include "daemon/pipeline/input.h"
 
 namespace tailor::session {
 
@@ -18,9 +18,9 @@ class LiveClock {
   explicit LiveClock(os::Os& os) : host_(os) {}
 
   // Observes until there is a conversion: some milliseconds.
-  void start(Input& input);
+  void start(pipeline::Input& input);
   // Observes again if it is time to.
-  void tick(TimeNs now, Input& input);
+  void tick(TimeNs now, pipeline::Input& input);
 
   const clock::Model& model() const { return model_; }
 
@@ -30,7 +30,7 @@ class LiveClock {
   std::uint64_t worst_error_ns() const { return worst_error_ns_; }
 
  private:
-  void observe(Input& input);
+  void observe(pipeline::Input& input);
 
   clock::HostClock host_;
   clock::Model model_;

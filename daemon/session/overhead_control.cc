@@ -49,7 +49,7 @@ Status OverheadControl::begin(ProcessId process, TimeNs now, capture::CaptureOpt
     capture::GovernorOptions governor;
     governor.max_overhead = options_.max_overhead / static_cast<double>(count);
     governor.least_period = spec.period;
-    governor.events_per_ns = spec.unit == capture::Unit::kNsOnCpu ? 1 : kMostEventsPerNs;
+    governor.events_per_ns = spec.unit == profile::Unit::kNsOnCpu ? 1 : kMostEventsPerNs;
     governor.multiple_of_16 = spec.mechanism == capture::Mechanism::kIbs;
     governor.seed = options_.seed + drawn_++;
     target.governed.push_back({i, capture::OverheadGovernor(governor)});
@@ -89,7 +89,7 @@ const capture::CaptureOptions& OverheadControl::draw(ProcessId process, TimeNs n
   Target& target = targets_.at(process);
   for (Governed& each : target.governed) {
     const std::size_t source = each.event;
-    const bool clock = target.options.events[source].unit == capture::Unit::kNsOnCpu;
+    const bool clock = target.options.events[source].unit == profile::Unit::kNsOnCpu;
     if (clock || source >= progress.samples.size()) continue;
     const std::uint64_t before = source < target.before.samples.size() ? target.before.samples[source] : 0;
     each.governor.observe(progress.samples[source] - before, progress.cpu_ns - target.before.cpu_ns);
@@ -108,7 +108,7 @@ std::string OverheadControl::words(ProcessId process) const {
     const capture::EventSpec& spec = found->second.options.events[each.event];
     sources += fmt::format("{}{}: a sample costs {:.1f} us here, one every {}{}: {:.2f} %",
                            sources.empty() ? "" : ", ", spec.name, each.governor.cost() / 1000, spec.period,
-                           spec.unit == capture::Unit::kNsOnCpu ? " ns" : "", 100 * each.governor.overhead());
+                           spec.unit == profile::Unit::kNsOnCpu ? " ns" : "", 100 * each.governor.overhead());
   }
   return fmt::format("at most {:g} % of the target's CPU time ({}; periods drawn every {} s from seed {})",
                      100 * options_.max_overhead, sources, options_.redraw / 1'000'000'000, options_.seed);

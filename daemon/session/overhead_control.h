@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/capture/event_spec.h"
-#include "daemon/capture/governor.h"
+#include "daemon/capture/select/event_spec.h"
+#include "daemon/capture/select/governor.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
 

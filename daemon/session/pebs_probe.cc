@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "daemon/capture/record_decoder.h"
-#include "daemon/capture/ring.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "daemon/capture/host/ring.h"
 
 namespace tailor::session {
 namespace {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "daemon/capture/event_spec.h"
+#include "daemon/capture/select/event_spec.h"
 #include "daemon/clock/drain_times.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"

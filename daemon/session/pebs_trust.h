@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "daemon/capture/event_spec.h"
+#include "daemon/capture/select/event_spec.h"
 #include "daemon/session/pebs_times.h"
 #include "proto/base/ids.h"
 

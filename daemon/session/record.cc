@@ -18,7 +18,7 @@
 #include "daemon/journal/journal_writer.h"
 #include "daemon/os/launched_command.h"
 #include "daemon/session/host_info.h"
-#include "daemon/session/live_session.h"
+#include "daemon/session/recorder.h"
 #include "daemon/store/file_writer.h"
 #include "proto/base/unique_fd.h"
 
@@ -111,10 +111,10 @@ Result<UniqueFd> open_pidfd(os::Os& os, pid_t pid) {
   return pidfd;
 }
 
-RecordOutcome outcome_of(int exit_code, LiveSession& session, const store::FileWriter& file) {
+RecordOutcome outcome_of(int exit_code, Recorder& session, const store::FileWriter& file) {
   RecordOutcome outcome;
   outcome.exit_code = exit_code;
-  LiveStatus status = session.status();
+  RecorderStatus status = session.status();
   outcome.total = status.total;
   outcome.pipeline = status.pipeline;
   outcome.stacks = status.stacks;
@@ -135,7 +135,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   capture->follow_children = true;
   auto directory = TemporaryDirectory::make();
   if (!directory.ok()) return directory.error();
-  LiveOptions live;
+  RecorderOptions live;
   live.agent_socket = directory->path() + "/agent.sock";
   live.agent_socket_mode = 0600;
   live.capture = std::move(*capture);
@@ -161,8 +161,8 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   }
   auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
   if (!file.ok()) return file.error();
-  std::vector<Problem> problems;
-  auto session = LiveSession::start(os, live, **file, [&](const Problem& problem) {
+  std::vector<pipeline::Problem> problems;
+  auto session = Recorder::start(os, live, **file, [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);
   });
   if (!session.ok()) return session.error();

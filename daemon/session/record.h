@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "daemon/os/os.h"
-#include "daemon/session/pipeline.h"
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/profile/sink.h"
 #include "daemon/session/sampling_options.h"
-#include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -21,16 +21,16 @@ struct RecordOptions {
 };
 
 struct RecordOutcome {
-  int exit_code = 0;        // of the command; 128 + n if signal n ended it
-  store::Accounting total;  // of all processes
-  PipelineStats pipeline;
+  int exit_code = 0;          // of the command; 128 + n if signal n ended it
+  profile::Accounting total;  // of all processes
+  pipeline::PipelineStats pipeline;
   std::uint64_t own_cpu_ns = 0, wall_ns = 0;  // of the recorder, while it recorded
-  store::RecordingInfo recording;
+  profile::RecordingInfo recording;
   std::uint64_t stacks = 0;  // samples that brought a piece of their stack
   std::string capture_row;   // what could not be sampled, and why; empty: everything asked for
   std::uint64_t samples_written = 0;
   std::uint64_t bytes_written = 0;
-  std::vector<Problem> problems;  // the first ones
+  std::vector<pipeline::Problem> problems;  // the first ones
 };
 
 // Runs the command to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that arrive meanwhile are passed on to it.

@@ -1,7 +1,7 @@
 #include "daemon/session/sampling_options.h"
 
-#include "daemon/capture/event_probe.h"
-#include "daemon/capture/host_pmu.h"
+#include "daemon/capture/host/event_probe.h"
+#include "daemon/capture/host/host_pmu.h"
 
 namespace tailor::session {
 

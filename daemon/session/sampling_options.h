@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "daemon/capture/event_spec.h"
+#include "daemon/capture/select/event_spec.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
 
 struct SamplingOptions {
-  std::vector<std::string> events = {"auto"};  // presets and names: daemon/capture/event_selection.h
+  std::vector<std::string> events = {"auto"};  // presets and names: daemon/capture/select/event_selection.h
   std::uint64_t frequency = 1000;              // samples a second of CPU time
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   capture::Stacks stacks = capture::Stacks::kAdaptive;

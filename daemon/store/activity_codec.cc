@@ -6,12 +6,12 @@
 
 namespace tailor::store {
 
-v1::ActivityBlock encode_activity(std::span<const ActivityRecord> records) {
+v1::ActivityBlock encode_activity(std::span<const profile::ActivityRecord> records) {
   v1::ActivityBlock out;
   out.set_rows(static_cast<std::uint32_t>(records.size()));
   ThreadTableWriter threads(*out.mutable_threads());
   std::uint64_t time = 0, a = 0;
-  for (const ActivityRecord& r : records) {
+  for (const profile::ActivityRecord& r : records) {
     out.add_thread(threads.of(r.process, r.tid));
     out.add_time(wrapping_difference(static_cast<std::uint64_t>(r.time), time));
     out.add_kind(static_cast<std::uint32_t>(r.kind));
@@ -30,7 +30,7 @@ v1::ActivityBlock encode_activity(std::span<const ActivityRecord> records) {
   return out;
 }
 
-Result<std::vector<ActivityRecord>> decode_activity(const v1::ActivityBlock& in) {
+Result<std::vector<profile::ActivityRecord>> decode_activity(const v1::ActivityBlock& in) {
   const std::uint32_t rows = in.rows();
   if (rows > kMaxBlockRows) return Error{"activity: more rows than a block may have"};
   const ColumnReader thread(in.thread(), rows), kind(in.kind(), rows), id(in.id(), rows);
@@ -39,10 +39,10 @@ Result<std::vector<ActivityRecord>> decode_activity(const v1::ActivityBlock& in)
   if (!thread.valid() || !kind.valid() || !id.valid() || !time.valid() || !a.valid() || !b.valid()) {
     return Error{"activity: a column has another number of rows"};
   }
-  std::vector<ActivityRecord> records(rows);
+  std::vector<profile::ActivityRecord> records(rows);
   std::uint64_t running_time = 0, running_a = 0;
   for (std::uint32_t row = 0; row < rows; ++row) {
-    ActivityRecord& r = records[row];
+    profile::ActivityRecord& r = records[row];
     if (!thread_at(in.threads(), thread.at(row), r.process, r.tid)) return Error{"activity: no such thread"};
     if (kind.at(row) > TAILOR_LOG_ITERATION) return Error{"activity: unknown kind"};
     running_time += static_cast<std::uint64_t>(time.at(row));

@@ -4,16 +4,16 @@
 #include <span>
 #include <vector>
 
-#include "daemon/store/sink.h"
+#include "daemon/profile/sink.h"
 #include "proto/base/result.h"
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
 
 // At most kMaxBlockRows records. The same records always give the same message.
-v1::ActivityBlock encode_activity(std::span<const ActivityRecord> records);
+v1::ActivityBlock encode_activity(std::span<const profile::ActivityRecord> records);
 
 // Fails, saying which rule is broken, on any block that encode_activity could not have made.
-Result<std::vector<ActivityRecord>> decode_activity(const v1::ActivityBlock& block);
+Result<std::vector<profile::ActivityRecord>> decode_activity(const v1::ActivityBlock& block);
 
 }  // namespace tailor::store

@@ -122,7 +122,7 @@ Status Catalogue::put_segment(const SegmentRow& row) {
   return statement.run();
 }
 
-Status Catalogue::put_execution(RecordingNumber recording, const ExecutionRecord& record,
+Status Catalogue::put_execution(RecordingNumber recording, const profile::ExecutionRecord& record,
                                 std::uint64_t wall_begin_ns) {
   v1::Execution message;
   encode(record, message);

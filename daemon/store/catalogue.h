@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/block.h"
-#include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
 struct sqlite3;
@@ -39,7 +39,7 @@ struct ExecutionCost {
 
 struct ExecutionRow {
   RecordingNumber recording = 0;
-  ExecutionRecord record;
+  profile::ExecutionRecord record;
   std::uint64_t wall_begin_ns = 0;  // 0 unknown
   std::string plan_name;
   ExecutionCost cost;
@@ -69,7 +69,8 @@ class Catalogue {
   Status commit();
 
   Status put_segment(const SegmentRow& row);
-  Status put_execution(RecordingNumber recording, const ExecutionRecord& record, std::uint64_t wall_begin_ns);
+  Status put_execution(RecordingNumber recording, const profile::ExecutionRecord& record,
+                       std::uint64_t wall_begin_ns);
   // Adds to what data segment `data` holds of the execution.
   Status add_cost(std::uint64_t data, RecordingNumber recording, ProcessId process, ExecutionHandle handle,
                   const ExecutionCost& cost);

@@ -2,11 +2,11 @@
 
 namespace tailor::store {
 
-void CatalogueNotes::recording(const RecordingInfo& info) {
+void CatalogueNotes::recording(const profile::RecordingInfo& info) {
   info_ = info;
   cpu_sources_.clear();
-  for (const capture::Source& source : info.sources) {
-    if (source.unit == capture::Unit::kNsOnCpu) cpu_sources_.insert(source.index);
+  for (const profile::Source& source : info.sources) {
+    if (source.unit == profile::Unit::kNsOnCpu) cpu_sources_.insert(source.index);
   }
 }
 
@@ -20,16 +20,16 @@ void CatalogueNotes::use(const EntryKey& key) {
   if (known_uses_.insert(key).second) new_uses_.insert(key);
 }
 
-void CatalogueNotes::execution(const ExecutionRecord& execution) {
+void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
   executions_[{execution.process, execution.handle}] = execution;
   use({execution.process, EntryKind::kProcess, 0});
   use({execution.process, EntryKind::kPlan, execution.plan});
 }
 
-void CatalogueNotes::samples(std::span<const SampleRecord> samples) {
-  const SampleRecord* before = nullptr;
-  for (const SampleRecord& s : samples) {
-    const attribute::Attribution& a = s.attribution;
+void CatalogueNotes::samples(std::span<const profile::SampleRecord> samples) {
+  const profile::SampleRecord* before = nullptr;
+  for (const profile::SampleRecord& s : samples) {
+    const profile::Attribution& a = s.attribution;
     if (a.execution != 0 && cpu_sources_.contains(s.source)) {
       ExecutionCost& cost = costs_[{s.process, a.execution}];
       ++cost.samples;

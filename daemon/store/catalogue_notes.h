@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/catalogue.h"
-#include "daemon/store/sink.h"
 
 namespace tailor::store {
 
@@ -25,10 +25,10 @@ struct NotePlace {
 // One thread.
 class CatalogueNotes {
  public:
-  void recording(const RecordingInfo& info);
+  void recording(const profile::RecordingInfo& info);
   void entry(const EntryKey& key, const std::string& name);
-  void execution(const ExecutionRecord& execution);
-  void samples(std::span<const SampleRecord> samples);
+  void execution(const profile::ExecutionRecord& execution);
+  void samples(std::span<const profile::SampleRecord> samples);
 
   // Enters everything noted since the last time. Call within a transaction.
   Status write(Catalogue& catalogue, const NotePlace& place);
@@ -38,9 +38,9 @@ class CatalogueNotes {
  private:
   void use(const EntryKey& key);
 
-  RecordingInfo info_;
+  profile::RecordingInfo info_;
   std::set<std::uint16_t> cpu_sources_;
-  std::map<ExecutionKey, ExecutionRecord> executions_;
+  std::map<ExecutionKey, profile::ExecutionRecord> executions_;
   std::map<ExecutionKey, ExecutionCost> costs_;
   std::map<EntryKey, std::string> entries_;
   std::set<EntryKey> new_uses_;

@@ -10,16 +10,16 @@
 namespace tailor::store {
 namespace {
 
-class ScanSink : public ProfileSink {
+class ScanSink : public profile::ProfileSink {
  public:
-  void on_recording(const RecordingInfo& info) override {
+  void on_recording(const profile::RecordingInfo& info) override {
     notes.recording(info);
     if (wall_ns == 0) wall_ns = info.wall_clock_ns;
   }
-  void on_process(const ProcessRecord& v) override { process_entry(v.process); }
+  void on_process(const profile::ProcessRecord& v) override { process_entry(v.process); }
   void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }
   void on_component(ProcessId p, std::uint32_t, const std::string&) override { process_entry(p); }
-  void on_mapping(const MappingRecord& v) override { process_entry(v.process); }
+  void on_mapping(const profile::MappingRecord& v) override { process_entry(v.process); }
   void on_region_kind(ProcessId p, const v1::RegionKind&) override { process_entry(p); }
   void on_code_unload(ProcessId p, TimeNs, CodeId) override { process_entry(p); }
   void on_plan(ProcessId p, TimeNs, const v1::Plan& plan) override {
@@ -28,16 +28,16 @@ class ScanSink : public ProfileSink {
   void on_code(ProcessId p, TimeNs, const v1::CodeObject& code) override {
     notes.entry({p, EntryKind::kCode, code.id()}, code.name());
   }
-  void on_execution(const ExecutionRecord& v) override { notes.execution(v); }
-  void on_samples(std::span<const SampleRecord> all) override {
+  void on_execution(const profile::ExecutionRecord& v) override { notes.execution(v); }
+  void on_samples(std::span<const profile::SampleRecord> all) override {
     notes.samples(all);
-    for (const SampleRecord& s : all) cover(s.time);
+    for (const profile::SampleRecord& s : all) cover(s.time);
     samples += all.size();
   }
-  void on_activity(std::span<const ActivityRecord> all) override {
-    for (const ActivityRecord& r : all) cover(r.time);
+  void on_activity(std::span<const profile::ActivityRecord> all) override {
+    for (const profile::ActivityRecord& r : all) cover(r.time);
   }
-  void on_accounting(const Accounting&) override {}
+  void on_accounting(const profile::Accounting&) override {}
   void on_watermark(TimeNs) override {}
 
   CatalogueNotes notes;

@@ -30,11 +30,11 @@ v1::MetaRecord& ProfileEncoder::add_meta(std::size_t size_hint) {
   return *meta_.add_records();
 }
 
-void ProfileEncoder::on_recording(const RecordingInfo& info) {
+void ProfileEncoder::on_recording(const profile::RecordingInfo& info) {
   encode(info, *add_meta(0).mutable_recording());
 }
 
-void ProfileEncoder::on_process(const ProcessRecord& process) {
+void ProfileEncoder::on_process(const profile::ProcessRecord& process) {
   encode(process, *add_meta(process.comm.size()).mutable_process());
 }
 
@@ -52,7 +52,7 @@ void ProfileEncoder::on_component(ProcessId process, std::uint32_t id, const std
   component.set_name(to_utf8(name));
 }
 
-void ProfileEncoder::on_mapping(const MappingRecord& mapping) {
+void ProfileEncoder::on_mapping(const profile::MappingRecord& mapping) {
   encode(mapping, *add_meta(mapping.path.size()).mutable_mapped_file());
 }
 
@@ -98,13 +98,13 @@ void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code)
   record.set_code_id(code);
 }
 
-void ProfileEncoder::on_execution(const ExecutionRecord& execution) {
+void ProfileEncoder::on_execution(const profile::ExecutionRecord& execution) {
   std::size_t size = execution.error.size();
   for (const auto& [key, value] : execution.labels) size += key.size() + value.size();
   encode(execution, *add_meta(size).mutable_execution());
 }
 
-void ProfileEncoder::on_samples(std::span<const SampleRecord> samples) {
+void ProfileEncoder::on_samples(std::span<const profile::SampleRecord> samples) {
   while (!samples.empty()) {
     const std::size_t n = std::min(samples.size(), options_.rows_per_block - samples_.size());
     samples_.insert(samples_.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n));
@@ -113,7 +113,7 @@ void ProfileEncoder::on_samples(std::span<const SampleRecord> samples) {
   }
 }
 
-void ProfileEncoder::on_activity(std::span<const ActivityRecord> records) {
+void ProfileEncoder::on_activity(std::span<const profile::ActivityRecord> records) {
   while (!records.empty()) {
     const std::size_t n = std::min(records.size(), options_.rows_per_block - activity_.size());
     activity_.insert(activity_.end(), records.begin(), records.begin() + static_cast<std::ptrdiff_t>(n));
@@ -122,7 +122,7 @@ void ProfileEncoder::on_activity(std::span<const ActivityRecord> records) {
   }
 }
 
-void ProfileEncoder::on_accounting(const Accounting& accounting) {
+void ProfileEncoder::on_accounting(const profile::Accounting& accounting) {
   accounting_[accounting.process] = accounting;
 }
 

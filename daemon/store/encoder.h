@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/block.h"
 #include "daemon/store/block_writer.h"
-#include "daemon/store/sink.h"
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
@@ -29,23 +29,23 @@ struct EncoderOptions {
 // Buffers samples, activity and small records, and gives out blocks so that everything a sample refers to
 // comes before it. When a block ends depends on the calls alone, never on a clock: the same calls give the
 // same blocks. One thread; `out` must outlive it.
-class ProfileEncoder : public ProfileSink {
+class ProfileEncoder : public profile::ProfileSink {
  public:
   ProfileEncoder(BlockSink& out, EncoderOptions options) : out_(out), options_(options) {}
 
-  void on_recording(const RecordingInfo& info) override;
-  void on_process(const ProcessRecord& process) override;
+  void on_recording(const profile::RecordingInfo& info) override;
+  void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_mapping(const MappingRecord& mapping) override;
+  void on_mapping(const profile::MappingRecord& mapping) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
   void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
-  void on_execution(const ExecutionRecord& execution) override;
-  void on_samples(std::span<const SampleRecord> samples) override;
-  void on_activity(std::span<const ActivityRecord> records) override;
-  void on_accounting(const Accounting& accounting) override;
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
+  void on_activity(std::span<const profile::ActivityRecord> records) override;
+  void on_accounting(const profile::Accounting& accounting) override;
   void on_watermark(TimeNs watermark) override;
 
   // Gives out everything that is buffered.
@@ -65,9 +65,10 @@ class ProfileEncoder : public ProfileSink {
   EncoderOptions options_;
   v1::MetaBlock meta_;
   std::size_t meta_bytes_ = 0;
-  std::map<ProcessId, Accounting> accounting_;  // totals: only the last of a process is worth writing
-  std::vector<SampleRecord> samples_;
-  std::vector<ActivityRecord> activity_;
+  std::map<ProcessId, profile::Accounting>
+      accounting_;  // totals: only the last of a process is worth writing
+  std::vector<profile::SampleRecord> samples_;
+  std::vector<profile::ActivityRecord> activity_;
   std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
   TimeNs watermark_ = kTimeMin;
   TimeNs flushed_ = kTimeMin;

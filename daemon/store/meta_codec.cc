@@ -49,7 +49,7 @@ std::string to_utf8(const std::string& in) {
   return out;
 }
 
-void encode(const RecordingInfo& in, v1::Recording& out) {
+void encode(const profile::RecordingInfo& in, v1::Recording& out) {
   out.set_host(to_utf8(in.host));
   out.set_kernel(to_utf8(in.kernel));
   out.set_cpu(to_utf8(in.cpu));
@@ -66,7 +66,7 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
   out.set_aggregated_ns(in.aggregated_ns);
   out.set_cpu_used_ns(in.cpu_used_ns);
   out.set_cpu_sampled_ns(in.cpu_sampled_ns);
-  for (const capture::Source& source : in.sources) {
+  for (const profile::Source& source : in.sources) {
     v1::SampleSource& o = *out.add_sources();
     o.set_index(source.index);
     o.set_name(to_utf8(source.name));
@@ -76,24 +76,24 @@ void encode(const RecordingInfo& in, v1::Recording& out) {
   }
 }
 
-Result<RecordingInfo> decode(const v1::Recording& in) {
-  RecordingInfo out{
+Result<profile::RecordingInfo> decode(const v1::Recording& in) {
+  profile::RecordingInfo out{
       in.host(),           in.kernel(),        in.cpu(),  in.daemon_version(), in.command(),
       in.wall_clock_ns(),  in.start(),         {},        in.capture_row(),    in.clock_source(),
       in.clock_error_ns(), in.steal_ns(),      in.cpus(), in.own_cpu_ns(),     in.aggregated_ns(),
       in.cpu_used_ns(),    in.cpu_sampled_ns()};
   for (const v1::SampleSource& source : in.sources()) {
     if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
-    if (source.unit() > static_cast<std::uint32_t>(capture::Unit::kEvents)) {
+    if (source.unit() > static_cast<std::uint32_t>(profile::Unit::kEvents)) {
       return Error{"recording: a source has an unknown unit"};
     }
     out.sources.push_back({static_cast<std::uint16_t>(source.index()), source.name(),
-                           static_cast<capture::Unit>(source.unit()), source.period(), source.precise()});
+                           static_cast<profile::Unit>(source.unit()), source.period(), source.precise()});
   }
   return out;
 }
 
-void encode(const ProcessRecord& in, v1::ProcessInfo& out) {
+void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_comm(to_utf8(in.comm));
   out.set_engine_name(to_utf8(in.engine_name));
@@ -109,20 +109,20 @@ void encode(const ProcessRecord& in, v1::ProcessInfo& out) {
   out.set_cgroup(to_utf8(in.cgroup));
 }
 
-Result<ProcessRecord> decode(const v1::ProcessInfo& in) {
-  return ProcessRecord{get_process(in.process()),
-                       in.comm(),
-                       in.engine_name(),
-                       in.engine_version(),
-                       in.agent_version(),
-                       in.first_seen(),
-                       in.is_registered() ? in.registered() : kTimeMin,
-                       in.tag_key(),
-                       in.tag_strategy(),
-                       in.cgroup()};
+Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
+  return profile::ProcessRecord{get_process(in.process()),
+                                in.comm(),
+                                in.engine_name(),
+                                in.engine_version(),
+                                in.agent_version(),
+                                in.first_seen(),
+                                in.is_registered() ? in.registered() : kTimeMin,
+                                in.tag_key(),
+                                in.tag_strategy(),
+                                in.cgroup()};
 }
 
-void encode(const ExecutionRecord& in, v1::Execution& out) {
+void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_handle(in.handle);
   out.set_id(in.id.bytes.data(), in.id.bytes.size());
@@ -141,8 +141,8 @@ void encode(const ExecutionRecord& in, v1::Execution& out) {
   }
 }
 
-Result<ExecutionRecord> decode(const v1::Execution& in) {
-  ExecutionRecord out;
+Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
+  profile::ExecutionRecord out;
   if (in.id().size() != out.id.bytes.size()) return Error{"execution: its id is not 16 bytes long"};
   out.process = get_process(in.process());
   out.handle = in.handle();
@@ -156,7 +156,7 @@ Result<ExecutionRecord> decode(const v1::Execution& in) {
   return out;
 }
 
-void encode(const MappingRecord& in, v1::MappedFile& out) {
+void encode(const profile::MappingRecord& in, v1::MappedFile& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_time(in.time);
   out.set_begin(in.begin);
@@ -165,11 +165,11 @@ void encode(const MappingRecord& in, v1::MappedFile& out) {
   out.set_path(to_utf8(in.path));
 }
 
-MappingRecord decode(const v1::MappedFile& in) {
+profile::MappingRecord decode(const v1::MappedFile& in) {
   return {get_process(in.process()), in.time(), in.begin(), in.size(), in.file_offset(), in.path()};
 }
 
-void encode(const Accounting& in, v1::ProcessAccounting& out) {
+void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_received(in.received);
   out.set_attributed(in.attributed);
@@ -185,7 +185,7 @@ void encode(const Accounting& in, v1::ProcessAccounting& out) {
   out.set_messages(in.messages);
   out.set_messages_rejected(in.messages_rejected);
   out.set_agent_dropped(in.agent_dropped);
-  for (const CpuLosses& cpu : in.cpus) {
+  for (const profile::CpuLosses& cpu : in.cpus) {
     v1::CpuLosses& to = *out.add_cpus();
     to.set_cpu(cpu.cpu);
     to.set_lost_ring(cpu.lost_ring);
@@ -202,9 +202,9 @@ void encode(const Accounting& in, v1::ProcessAccounting& out) {
   out.set_waits_abandoned(in.waits_abandoned);
 }
 
-Result<Accounting> decode(const v1::ProcessAccounting& in) {
+Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   if (in.cpus_size() > kMostCpus) return Error{"accounting: more CPUs than a host has"};
-  Accounting out;
+  profile::Accounting out;
   out.process = get_process(in.process());
   out.received = in.received();
   out.attributed = in.attributed();

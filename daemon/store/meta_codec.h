@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "daemon/store/sink.h"
+#include "daemon/profile/sink.h"
 #include "proto/base/result.h"
 #include "tailor/v1/profile.pb.h"
 
@@ -15,17 +15,17 @@ std::string to_utf8(const std::string& in);
 void set_process(v1::ProcessRef& out, ProcessId process);
 ProcessId get_process(const v1::ProcessRef& in);
 
-void encode(const RecordingInfo& in, v1::Recording& out);
-void encode(const ProcessRecord& in, v1::ProcessInfo& out);
-void encode(const ExecutionRecord& in, v1::Execution& out);
-void encode(const MappingRecord& in, v1::MappedFile& out);
-void encode(const Accounting& in, v1::ProcessAccounting& out);
+void encode(const profile::RecordingInfo& in, v1::Recording& out);
+void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out);
+void encode(const profile::ExecutionRecord& in, v1::Execution& out);
+void encode(const profile::MappingRecord& in, v1::MappedFile& out);
+void encode(const profile::Accounting& in, v1::ProcessAccounting& out);
 
 // These take any message that protobuf accepts; values out of range fail with a sentence.
-Result<RecordingInfo> decode(const v1::Recording& in);
-Result<ProcessRecord> decode(const v1::ProcessInfo& in);
-Result<ExecutionRecord> decode(const v1::Execution& in);
-MappingRecord decode(const v1::MappedFile& in);
-Result<Accounting> decode(const v1::ProcessAccounting& in);
+Result<profile::RecordingInfo> decode(const v1::Recording& in);
+Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in);
+Result<profile::ExecutionRecord> decode(const v1::Execution& in);
+profile::MappingRecord decode(const v1::MappedFile& in);
+Result<profile::Accounting> decode(const v1::ProcessAccounting& in);
 
 }  // namespace tailor::store

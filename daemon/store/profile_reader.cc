@@ -29,7 +29,8 @@ bool give(const Result<Value>& value, std::string& problem, Give&& to) {
   return true;
 }
 
-bool deliver_record(const v1::MetaRecord& record, ProfileSink& sink, SaidLoss& loss, std::string& problem) {
+bool deliver_record(const v1::MetaRecord& record, profile::ProfileSink& sink, SaidLoss& loss,
+                    std::string& problem) {
   switch (record.record_case()) {
     case v1::MetaRecord::kRecording:
       return give(decode(record.recording()), problem, [&](const auto& v) { sink.on_recording(v); });
@@ -69,7 +70,8 @@ bool deliver_record(const v1::MetaRecord& record, ProfileSink& sink, SaidLoss& l
   return true;
 }
 
-bool deliver_meta(const std::string& payload, ProfileSink& sink, SaidLoss& loss, std::string& problem) {
+bool deliver_meta(const std::string& payload, profile::ProfileSink& sink, SaidLoss& loss,
+                  std::string& problem) {
   v1::MetaBlock meta;
   if (!parse(payload, meta, problem)) return false;
   bool good = true;
@@ -78,7 +80,7 @@ bool deliver_meta(const std::string& payload, ProfileSink& sink, SaidLoss& loss,
   return good;
 }
 
-bool deliver_samples(const std::string& payload, ProfileSink& sink, ReadReport& report,
+bool deliver_samples(const std::string& payload, profile::ProfileSink& sink, ReadReport& report,
                      std::string& problem) {
   v1::SampleBlock message;
   if (!parse(payload, message, problem)) return false;
@@ -88,7 +90,7 @@ bool deliver_samples(const std::string& payload, ProfileSink& sink, ReadReport& 
   });
 }
 
-bool deliver_activity(const std::string& payload, ProfileSink& sink, ReadReport& report,
+bool deliver_activity(const std::string& payload, profile::ProfileSink& sink, ReadReport& report,
                       std::string& problem) {
   v1::ActivityBlock message;
   if (!parse(payload, message, problem)) return false;
@@ -108,7 +110,7 @@ bool deliver_end(const std::string& payload, ReadReport& report, std::string& pr
 
 }  // namespace
 
-bool deliver(const Block& block, ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+bool deliver(const Block& block, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
              std::string& problem) {
   switch (block.header.type) {
     case BlockType::kMeta:
@@ -135,7 +137,7 @@ bool deliver(const Block& block, ProfileSink& sink, ReadReport& report, SaidLoss
   return false;
 }
 
-Status read_profile(Input& input, ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
   BlockReader reader(input, report);
   if (auto header = reader.open(); !header) return header.error();
   for (;;) {

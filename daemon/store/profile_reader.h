@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/block_reader.h"
 #include "daemon/store/file_io.h"
-#include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -19,10 +19,11 @@ struct SaidLoss {
 // Gives `sink` everything that can be read of `input`, in the order in which it was written. Contents break
 // no rule that a decoder can see, but names, links and ids are as hostile as the file. Damage is counted in
 // `report`, not an error; errors are: no profile, another format version, the input cannot be read.
-Status read_profile(Input& input, ProfileSink& sink, ReadReport& report, SaidLoss& loss);
+Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss);
 
 // One block; false if its payload breaks a rule (then `problem` says which) or its type is unknown (then
 // empty).
-bool deliver(const Block& block, ProfileSink& sink, ReadReport& report, SaidLoss& loss, std::string& problem);
+bool deliver(const Block& block, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+             std::string& problem);
 
 }  // namespace tailor::store

@@ -30,17 +30,17 @@ class SparseNumbering {
   Numbering<std::uint64_t> numbers_;
 };
 
-std::uint32_t verdict_of(const attribute::Attribution& a) {
+std::uint32_t verdict_of(const profile::Attribution& a) {
   return static_cast<std::uint32_t>(a.how) | static_cast<std::uint32_t>(a.reason) << 4 |
          static_cast<std::uint32_t>(a.quality) << 8 | static_cast<std::uint32_t>(a.kernel) << 12;
 }
 
-void encode_attribution(std::span<const SampleRecord> samples, v1::AttributionColumns& out) {
+void encode_attribution(std::span<const profile::SampleRecord> samples, v1::AttributionColumns& out) {
   out.set_version(kAttributionVersion);
   SparseNumbering plans, codes, executions;
   std::uint32_t link = 0;
-  for (const SampleRecord& s : samples) {
-    const attribute::Attribution& a = s.attribution;
+  for (const profile::SampleRecord& s : samples) {
+    const profile::Attribution& a = s.attribution;
     out.add_verdict(verdict_of(a));
     out.add_pipeline(a.pipeline);
     out.add_level(a.level);
@@ -61,14 +61,14 @@ void encode_attribution(std::span<const SampleRecord> samples, v1::AttributionCo
   shrink_column(*out.mutable_execution());
 }
 
-bool decode_verdict(std::uint32_t verdict, attribute::Attribution& a) {
+bool decode_verdict(std::uint32_t verdict, profile::Attribution& a) {
   const std::uint32_t how = verdict & 0xF, reason = (verdict >> 4) & 0xF, quality = (verdict >> 8) & 0xF;
-  if (how > static_cast<std::uint32_t>(attribute::How::kTagUnwound)) return false;
-  if (reason > static_cast<std::uint32_t>(attribute::Reason::kNoRegisters)) return false;
-  if (quality > static_cast<std::uint32_t>(attribute::Quality::kUnmapped) || verdict >> 13) return false;
-  a.how = static_cast<attribute::How>(how);
-  a.reason = static_cast<attribute::Reason>(reason);
-  a.quality = static_cast<attribute::Quality>(quality);
+  if (how > static_cast<std::uint32_t>(profile::How::kTagUnwound)) return false;
+  if (reason > static_cast<std::uint32_t>(profile::Reason::kNoRegisters)) return false;
+  if (quality > static_cast<std::uint32_t>(profile::Quality::kUnmapped) || verdict >> 13) return false;
+  a.how = static_cast<profile::How>(how);
+  a.reason = static_cast<profile::Reason>(reason);
+  a.quality = static_cast<profile::Quality>(quality);
   a.kernel = (verdict >> 12) & 1;
   return true;
 }
@@ -86,7 +86,7 @@ Error broken(const char* what) {
   return Error{fmt::format("samples: {}", what)};
 }
 
-Status decode_attribution(const v1::AttributionColumns& in, std::vector<SampleRecord>& samples) {
+Status decode_attribution(const v1::AttributionColumns& in, std::vector<profile::SampleRecord>& samples) {
   const auto rows = static_cast<std::uint32_t>(samples.size());
   const ColumnReader verdict(in.verdict(), rows), pipeline(in.pipeline(), rows), level(in.level(), rows),
       component(in.engine_component(), rows), plan(in.plan(), rows), code(in.code(), rows),
@@ -98,7 +98,7 @@ Status decode_attribution(const v1::AttributionColumns& in, std::vector<SampleRe
   }
   std::uint64_t running_link = 0;
   for (std::uint32_t row = 0; row < rows; ++row) {
-    attribute::Attribution& a = samples[row].attribution;
+    profile::Attribution& a = samples[row].attribution;
     if (!decode_verdict(verdict.at(row), a)) return broken("unknown verdict");
     if (pipeline.at(row) > UINT16_MAX) return broken("a pipeline exceeds 16 bits");
     running_link += static_cast<std::uint64_t>(link.at(row));
@@ -117,13 +117,13 @@ Status decode_attribution(const v1::AttributionColumns& in, std::vector<SampleRe
 
 }  // namespace
 
-v1::SampleBlock encode_samples(std::span<const SampleRecord> samples) {
+v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
   v1::SampleBlock out;
   out.set_rows(static_cast<std::uint32_t>(samples.size()));
   ThreadTableWriter threads(*out.mutable_threads());
   SparseNumbering tags;
   std::uint64_t time = 0, ip = 0, address = 0;
-  for (const SampleRecord& s : samples) {
+  for (const profile::SampleRecord& s : samples) {
     out.add_thread(threads.of(s.process, s.tid));
     out.add_time(wrapping_difference(static_cast<std::uint64_t>(s.time), time));
     out.add_cpu(s.cpu);
@@ -161,7 +161,7 @@ v1::SampleBlock encode_samples(std::span<const SampleRecord> samples) {
   return out;
 }
 
-Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
+Result<std::vector<profile::SampleRecord>> decode_samples(const v1::SampleBlock& in) {
   const std::uint32_t rows = in.rows();
   if (rows > kMaxBlockRows) return broken("more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), cpu(in.cpu(), rows), source(in.source(), rows),
@@ -175,14 +175,14 @@ Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
       !region.valid() || !latency.valid() || !data_source.valid()) {
     return broken("a column has another number of rows");
   }
-  std::vector<SampleRecord> samples(rows);
+  std::vector<profile::SampleRecord> samples(rows);
   std::uint64_t running_time = 0, running_ip = 0, running_address = 0;
   for (std::uint32_t row = 0; row < rows; ++row) {
-    SampleRecord& s = samples[row];
+    profile::SampleRecord& s = samples[row];
     if (!thread_at(in.threads(), thread.at(row), s.process, s.tid)) return broken("no such thread");
     const std::uint32_t flag = flags.at(row);
-    if ((flag & kModeMask) > static_cast<std::uint32_t>(capture::Mode::kOther) ||
-        flag >> kWaitShift >= capture::kWaits) {
+    if ((flag & kModeMask) > static_cast<std::uint32_t>(profile::Mode::kOther) ||
+        flag >> kWaitShift >= profile::kWaits) {
       return broken("unknown flags");
     }
     if (source.at(row) > UINT16_MAX) return broken("a source exceeds 16 bits");
@@ -192,18 +192,19 @@ Result<std::vector<SampleRecord>> decode_samples(const v1::SampleBlock& in) {
     s.time = static_cast<TimeNs>(running_time);
     s.cpu = cpu.at(row);
     s.source = static_cast<std::uint16_t>(source.at(row));
-    s.mode = static_cast<capture::Mode>(flag & kModeMask);
+    s.mode = static_cast<profile::Mode>(flag & kModeMask);
     s.has_tag = (flag & kFlagTag) != 0;
-    s.wait = static_cast<Wait>(flag >> kWaitShift);
+    s.wait = static_cast<profile::Wait>(flag >> kWaitShift);
     s.weight = weight.at(row);
     s.ip = running_ip;
     s.user_ip = running_ip + static_cast<std::uint64_t>(user_ip.at(row));
     s.address = running_address;
     const std::uint32_t how = access.at(row);
-    if ((how & kAccessMask) > static_cast<std::uint32_t>(AddressFrom::kOperand) || how >> 2 > UINT8_MAX) {
+    if ((how & kAccessMask) > static_cast<std::uint32_t>(profile::AddressFrom::kOperand) ||
+        how >> 2 > UINT8_MAX) {
       return broken("an unknown way to an address");
     }
-    s.address_from = static_cast<AddressFrom>(how & kAccessMask);
+    s.address_from = static_cast<profile::AddressFrom>(how & kAccessMask);
     s.skid = static_cast<std::uint8_t>(how >> 2);
     s.region = region.at(row);
     s.latency = latency.at(row);

@@ -5,11 +5,11 @@
 
 namespace tailor::store {
 
-void SelectingSink::on_recording(const RecordingInfo& info) {
+void SelectingSink::on_recording(const profile::RecordingInfo& info) {
   out_.on_recording(info);
 }
 
-void SelectingSink::on_process(const ProcessRecord& process) {
+void SelectingSink::on_process(const profile::ProcessRecord& process) {
   if (process.process == process_) out_.on_process(process);
 }
 
@@ -21,7 +21,7 @@ void SelectingSink::on_component(ProcessId process, std::uint32_t id, const std:
   if (process == process_) out_.on_component(process, id, name);
 }
 
-void SelectingSink::on_mapping(const MappingRecord& mapping) {
+void SelectingSink::on_mapping(const profile::MappingRecord& mapping) {
   if (mapping.process == process_) out_.on_mapping(mapping);
 }
 
@@ -41,26 +41,26 @@ void SelectingSink::on_code_unload(ProcessId process, TimeNs time, CodeId code) 
   if (process == process_) out_.on_code_unload(process, time, code);
 }
 
-void SelectingSink::on_execution(const ExecutionRecord& execution) {
+void SelectingSink::on_execution(const profile::ExecutionRecord& execution) {
   const bool overlaps = execution.begin <= to_ && execution.end >= from_;
   if (execution.process == process_ && overlaps) out_.on_execution(execution);
 }
 
-void SelectingSink::on_samples(std::span<const SampleRecord> samples) {
-  std::vector<SampleRecord> kept;
+void SelectingSink::on_samples(std::span<const profile::SampleRecord> samples) {
+  std::vector<profile::SampleRecord> kept;
   std::copy_if(samples.begin(), samples.end(), std::back_inserter(kept),
-               [this](const SampleRecord& s) { return inside(s.process, s.time); });
+               [this](const profile::SampleRecord& s) { return inside(s.process, s.time); });
   out_.on_samples(kept);
 }
 
-void SelectingSink::on_activity(std::span<const ActivityRecord> records) {
-  std::vector<ActivityRecord> kept;
+void SelectingSink::on_activity(std::span<const profile::ActivityRecord> records) {
+  std::vector<profile::ActivityRecord> kept;
   std::copy_if(records.begin(), records.end(), std::back_inserter(kept),
-               [this](const ActivityRecord& r) { return inside(r.process, r.time); });
+               [this](const profile::ActivityRecord& r) { return inside(r.process, r.time); });
   out_.on_activity(kept);
 }
 
-void SelectingSink::on_accounting(const Accounting& accounting) {
+void SelectingSink::on_accounting(const profile::Accounting& accounting) {
   // The rings' own account has the losses, which belong to everybody.
   if (accounting.process == process_ || accounting.process == ProcessId{}) out_.on_accounting(accounting);
 }

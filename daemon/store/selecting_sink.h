@@ -1,30 +1,30 @@
 // Passes on what concerns one process in a span of time: a file of its own out of a store.
 #pragma once
 
-#include "daemon/store/sink.h"
+#include "daemon/profile/sink.h"
 
 namespace tailor::store {
 
-class SelectingSink : public ProfileSink {
+class SelectingSink : public profile::ProfileSink {
  public:
   // Samples and activity of [from, to], and everything else that is said of `process`. `out` must outlive it.
-  SelectingSink(ProfileSink& out, ProcessId process, TimeNs from, TimeNs to)
+  SelectingSink(profile::ProfileSink& out, ProcessId process, TimeNs from, TimeNs to)
       : out_(out), process_(process), from_(from), to_(to) {}
 
-  void on_recording(const RecordingInfo& info) override;
-  void on_process(const ProcessRecord& process) override;
+  void on_recording(const profile::RecordingInfo& info) override;
+  void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_mapping(const MappingRecord& mapping) override;
+  void on_mapping(const profile::MappingRecord& mapping) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
   void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
   // Those that overlap the span.
-  void on_execution(const ExecutionRecord& execution) override;
-  void on_samples(std::span<const SampleRecord> samples) override;
-  void on_activity(std::span<const ActivityRecord> records) override;
-  void on_accounting(const Accounting& accounting) override;
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
+  void on_activity(std::span<const profile::ActivityRecord> records) override;
+  void on_accounting(const profile::Accounting& accounting) override;
   void on_watermark(TimeNs watermark) override;
 
  private:
@@ -32,7 +32,7 @@ class SelectingSink : public ProfileSink {
     return process == process_ && time >= from_ && time <= to_;
   }
 
-  ProfileSink& out_;
+  profile::ProfileSink& out_;
   ProcessId process_;
   TimeNs from_, to_;
 };

@@ -28,7 +28,7 @@ void merge(const ReadReport& one, bool sealed, ReadReport& all) {
 }
 
 Status read_segment(const std::string& directory, std::uint64_t number, FileKind kind, bool sealed,
-                    ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+                    profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
   const std::string path = segment_path(directory, number, kind);
   auto input = open_file(path);
   if (!input && input.error().code == ENOENT) {
@@ -63,7 +63,7 @@ bool overlaps(const SegmentRow& row, const StoreSelection& selection) {
 }  // namespace
 
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
-                  ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
   auto rows = catalogue.segments();
   if (!rows) return rows.error();
   std::vector<SegmentRow> data;

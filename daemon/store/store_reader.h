@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/profile_reader.h"
-#include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -22,6 +22,6 @@ struct StoreSelection {
 // sink leaves out what it does not want). A segment that retention removed meanwhile is counted as missing,
 // not an error.
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
-                  ProfileSink& sink, ReadReport& report, SaidLoss& loss);
+                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss);
 
 }  // namespace tailor::store

@@ -141,20 +141,20 @@ void StoreWriter::complain(const Status& status) {
   if (!status) problem_ = status.error().message;
 }
 
-ProfileSink& StoreWriter::data() {
+profile::ProfileSink& StoreWriter::data() {
   return data_->encoder;
 }
-ProfileSink& StoreWriter::dictionary() {
+profile::ProfileSink& StoreWriter::dictionary() {
   return dictionary_->encoder;
 }
 
-void StoreWriter::on_recording(const RecordingInfo& info) {
+void StoreWriter::on_recording(const profile::RecordingInfo& info) {
   info_ = info;
   notes_.recording(info);
   data().on_recording(info);
 }
 
-void StoreWriter::on_process(const ProcessRecord& process) {
+void StoreWriter::on_process(const profile::ProcessRecord& process) {
   notes_.entry({process.process, EntryKind::kProcess, 0}, "");
   dictionary().on_process(process);
 }
@@ -169,7 +169,7 @@ void StoreWriter::on_component(ProcessId process, std::uint32_t id, const std::s
   dictionary().on_component(process, id, name);
 }
 
-void StoreWriter::on_mapping(const MappingRecord& mapping) {
+void StoreWriter::on_mapping(const profile::MappingRecord& mapping) {
   notes_.entry({mapping.process, EntryKind::kProcess, 0}, "");
   dictionary().on_mapping(mapping);
 }
@@ -194,7 +194,7 @@ void StoreWriter::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
   dictionary().on_code_unload(process, time, code);
 }
 
-void StoreWriter::on_execution(const ExecutionRecord& execution) {
+void StoreWriter::on_execution(const profile::ExecutionRecord& execution) {
   notes_.execution(execution);
   if (execution.end == kTimeMax) {
     live_executions_[{execution.process, execution.handle}] = execution;
@@ -204,16 +204,16 @@ void StoreWriter::on_execution(const ExecutionRecord& execution) {
   data().on_execution(execution);
 }
 
-void StoreWriter::on_samples(std::span<const SampleRecord> samples) {
+void StoreWriter::on_samples(std::span<const profile::SampleRecord> samples) {
   notes_.samples(samples);
   data().on_samples(samples);
 }
 
-void StoreWriter::on_activity(std::span<const ActivityRecord> records) {
+void StoreWriter::on_activity(std::span<const profile::ActivityRecord> records) {
   data().on_activity(records);
 }
 
-void StoreWriter::on_accounting(const Accounting& accounting) {
+void StoreWriter::on_accounting(const profile::Accounting& accounting) {
   accounting_[accounting.process] = accounting;
   data().on_accounting(accounting);
 }

@@ -5,11 +5,11 @@
 #include <memory>
 #include <string>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/block_writer.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/encoder.h"
-#include "daemon/store/sink.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -28,7 +28,7 @@ struct StoreOptions {
 // threads, components, plans, code. A dictionary segment stays as long as a data segment uses it. One thread;
 // a second writer of the same directory is refused. Write errors do not surface from the sink calls: see
 // stats().
-class StoreWriter : public ProfileSink {
+class StoreWriter : public profile::ProfileSink {
  public:
   // Creates what is missing, makes the catalogue anew where it is damaged, and brings up to date what a
   // writer that was killed left behind. `wall_clock_ns` is CLOCK_REALTIME now, for retention.
@@ -36,19 +36,19 @@ class StoreWriter : public ProfileSink {
                                                    std::uint64_t wall_clock_ns);
   ~StoreWriter() override;
 
-  void on_recording(const RecordingInfo& info) override;
-  void on_process(const ProcessRecord& process) override;
+  void on_recording(const profile::RecordingInfo& info) override;
+  void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_mapping(const MappingRecord& mapping) override;
+  void on_mapping(const profile::MappingRecord& mapping) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
   void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
-  void on_execution(const ExecutionRecord& execution) override;
-  void on_samples(std::span<const SampleRecord> samples) override;
-  void on_activity(std::span<const ActivityRecord> records) override;
-  void on_accounting(const Accounting& accounting) override;
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
+  void on_activity(std::span<const profile::ActivityRecord> records) override;
+  void on_accounting(const profile::Accounting& accounting) override;
   // Flushes, rolls segments and applies retention when their time has come.
   void on_watermark(TimeNs watermark) override;
 
@@ -68,8 +68,8 @@ class StoreWriter : public ProfileSink {
 
   StoreWriter(std::string directory, const StoreOptions& options, Catalogue catalogue, UniqueFd lock);
   Result<std::unique_ptr<Segment>> create_segment(FileKind kind);
-  ProfileSink& data();
-  ProfileSink& dictionary();
+  profile::ProfileSink& data();
+  profile::ProfileSink& dictionary();
   void enter_in_catalogue();
   Status write_catalogue();
   void roll_where_due();
@@ -90,9 +90,9 @@ class StoreWriter : public ProfileSink {
   WriteStats sealed_stats_;
 
   // Given again when a data segment begins.
-  RecordingInfo info_;
-  std::map<ExecutionKey, ExecutionRecord> live_executions_;
-  std::map<ProcessId, Accounting> accounting_;
+  profile::RecordingInfo info_;
+  std::map<ExecutionKey, profile::ExecutionRecord> live_executions_;
+  std::map<ProcessId, profile::Accounting> accounting_;
 
   std::uint64_t wall_clock_ns_ = 0;  // at first_watermark_
   TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin;

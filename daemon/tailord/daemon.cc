@@ -42,15 +42,15 @@ store::StoreOptions store_options(const Options& options) {
 }
 
 // Sums come late by as much as they are added up.
-session::PipelineOptions pipeline_options(const Options& options) {
-  session::PipelineOptions pipeline;
+pipeline::PipelineOptions pipeline_options(const Options& options) {
+  pipeline::PipelineOptions pipeline;
   pipeline.max_lag += options.sampling.aggregate;
   return pipeline;
 }
 
-session::LiveOptions live_options(const Options& options, capture::CaptureOptions capture,
-                                  session::Input* journal) {
-  session::LiveOptions live;
+session::RecorderOptions live_options(const Options& options, capture::CaptureOptions capture,
+                                      pipeline::Input* journal) {
+  session::RecorderOptions live;
   live.agent_socket = options.agent_socket;
   live.capture = std::move(capture);
   live.pipeline = pipeline_options(options);
@@ -78,7 +78,7 @@ Result<std::vector<ExecutionId>> execution_ids(const v1::ReportRequest& request)
   return ids;
 }
 
-void log_problem(const session::Problem& problem) {
+void log_problem(const pipeline::Problem& problem) {
   // What an engine says may hold anything, line breaks and escape sequences too.
   std::string text = problem.text;
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
@@ -109,8 +109,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
     if (!journal.ok()) return journal.error();
     daemon->journal_ = std::move(*journal);
   }
-  auto session = session::LiveSession::start(
-      os, live_options(options, daemon->capture_, daemon->journal_.get()), *daemon->store_, log_problem);
+  auto session = session::Recorder::start(os, live_options(options, daemon->capture_, daemon->journal_.get()),
+                                          *daemon->store_, log_problem);
   if (!session.ok()) return session.error();
   daemon->session_ = std::move(*session);
   auto control = control::ControlServer::listen(
@@ -168,7 +168,7 @@ v1::ControlReply Daemon::answer(const v1::ControlRequest& request) {
 }
 
 void Daemon::status(v1::DaemonStatus& out) {
-  const session::LiveStatus now = session_->status();
+  const session::RecorderStatus now = session_->status();
   out.set_daemon_version(session::kVersion);
   out.set_pid(::getpid());
   out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));
@@ -185,7 +185,7 @@ void Daemon::status(v1::DaemonStatus& out) {
   out.set_problems(now.pipeline.problems);
   out.set_late_words(now.pipeline.without_settlement);
   out.set_own_cpu_ns(now.own_cpu_ns);
-  for (const session::LiveProcess& process : now.processes) {
+  for (const session::RecordedProcess& process : now.processes) {
     v1::ProcessStatus& to = *out.add_processes();
     store::encode(process.record, *to.mutable_info());
     store::encode(process.accounting, *to.mutable_accounting());

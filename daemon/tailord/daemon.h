@@ -7,7 +7,7 @@
 #include "daemon/control/control_server.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/os/os.h"
-#include "daemon/session/live_session.h"
+#include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/options.h"
 #include "proto/base/result.h"
@@ -41,7 +41,7 @@ class Daemon {
   TimeNs started_ = 0;
   std::unique_ptr<store::StoreWriter> store_;  // written on the session's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
-  std::unique_ptr<session::LiveSession> session_;
+  std::unique_ptr<session::Recorder> session_;
   std::unique_ptr<control::ControlServer> control_;
 };
 

@@ -8,16 +8,16 @@
 #include <bit>
 #include <cstring>
 
-#include "daemon/capture/sample_view.h"
+#include "daemon/capture/decode/sample_view.h"
 
 namespace tailor::unwind {
 namespace {
 
+using capture::AgentTag;
 using capture::EventFormat;
 using capture::RingLayout;
 using capture::TagFrom;
 using capture::TagRegister;
-using capture::TagWord;
 
 constexpr std::size_t kHeader = sizeof(perf_event_header);
 constexpr std::size_t kMostFrames = 64;
@@ -88,8 +88,8 @@ class Words {
 
 }  // namespace
 
-TagWord tag_word(const v1::Hello& hello) {
-  TagWord tags{hello.tag_key(), TagRegister::kNone};
+AgentTag tag_word(const v1::Hello& hello) {
+  AgentTag tags{hello.tag_key(), TagRegister::kNone};
   if (hello.tag_strategy() == v1::TAGS_R15) tags.reg = TagRegister::kR15;
   if (hello.tag_strategy() == v1::TAGS_SWIFTSELF) tags.reg = TagRegister::kR13;
   if (hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) tags.slot_offset = hello.tag_slot_offset();
@@ -200,7 +200,7 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   const Frame frame = frame_of(sample, kernel);
   Walked walked;
-  TagWord tags;
+  AgentTag tags;
   const std::size_t size = std::min<std::size_t>(sample.stack.size(), sample.stack_dynamic_size);
   if (size > 0 && frame.has(kSp) && frame.has(kReturnAddress)) {
     ++counts_.stacks;

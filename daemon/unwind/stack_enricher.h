@@ -7,8 +7,8 @@
 #include <map>
 #include <memory>
 
-#include "daemon/capture/register_masks.h"
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/decode/register_masks.h"
+#include "daemon/capture/decode/ring_chunk.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/events.h"
 #include "daemon/unwind/process_code.h"
@@ -23,7 +23,7 @@ struct EnricherCounts {
 };
 
 // Of the process that says hello.
-capture::TagWord tag_word(const v1::Hello& hello);
+capture::AgentTag tag_word(const v1::Hello& hello);
 
 // Control thread only.
 class StackEnricher {
@@ -51,7 +51,7 @@ class StackEnricher {
     ProcessId id;
     TimeNs gone = kTimeMax;
     std::unique_ptr<ProcessCode> code;
-    capture::TagWord tags;
+    capture::AgentTag tags;
   };
   Process& process(std::int32_t pid);
   void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,

@@ -3,11 +3,11 @@
 namespace tailor::unwind {
 namespace {
 
+using capture::AgentTag;
 using capture::TagRegister;
-using capture::TagWord;
 
 // The tag in the register of a frame, 0 if it holds none.
-std::uint64_t tag_in(const Frame& frame, const TagWord& tags) {
+std::uint64_t tag_in(const Frame& frame, const AgentTag& tags) {
   const unsigned reg = tags.reg == TagRegister::kR13 ? kR13 : kR15;
   return frame.has(reg) && tags.fits(frame.value[reg]) ? frame.value[reg] : 0;
 }
@@ -29,7 +29,7 @@ bool step_by_frame_pointer(Frame& frame, const StackView& stack) {
 
 }  // namespace
 
-Walked walk(const Frame& innermost, const StackView& stack, const TagWord& tags, ProcessCode& code,
+Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags, ProcessCode& code,
             std::size_t most, TimeNs now) {
   Walked walked;
   Frame frame = innermost;

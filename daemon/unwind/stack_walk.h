@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "daemon/capture/tag_word.h"
+#include "daemon/capture/decode/agent_tag.h"
 #include "daemon/unwind/process_code.h"
 
 namespace tailor::unwind {
@@ -21,7 +21,7 @@ struct Walked {
 // the register's value fits, that is not one step. Else the tag is recovered from the first caller in whose
 // frame the register holds one. A word elsewhere on the stack that fits is no tag: a variable, or what a call
 // that is over has left behind.
-Walked walk(const Frame& innermost, const StackView& stack, const capture::TagWord& tags, ProcessCode& code,
+Walked walk(const Frame& innermost, const StackView& stack, const capture::AgentTag& tags, ProcessCode& code,
             std::size_t most, TimeNs now);
 
 }  // namespace tailor::unwind

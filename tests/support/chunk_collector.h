@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/capture/event_sorter.h"
-#include "daemon/capture/record_decoder.h"
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/decode/event_sorter.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "daemon/capture/decode/ring_chunk.h"
 
 namespace tailor::test {
 

@@ -6,18 +6,18 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/store/sink.h"
+#include "daemon/profile/sink.h"
 
 namespace tailor::test {
 
-class CollectingSink : public store::ProfileSink {
+class CollectingSink : public profile::ProfileSink {
  public:
-  store::RecordingInfo recording;
-  std::map<ProcessId, store::ProcessRecord> processes;
-  std::map<ProcessId, store::Accounting> accounting;
-  std::map<std::pair<ProcessId, ExecutionHandle>, store::ExecutionRecord> executions;
-  std::vector<store::SampleRecord> samples;
-  std::vector<store::ActivityRecord> activity;
+  profile::RecordingInfo recording;
+  std::map<ProcessId, profile::ProcessRecord> processes;
+  std::map<ProcessId, profile::Accounting> accounting;
+  std::map<std::pair<ProcessId, ExecutionHandle>, profile::ExecutionRecord> executions;
+  std::vector<profile::SampleRecord> samples;
+  std::vector<profile::ActivityRecord> activity;
   std::vector<PlanId> plans;
   std::map<PlanId, v1::Plan> plan_bodies;  // as said last, whoever said it
   std::vector<CodeId> codes, unloads;
@@ -25,16 +25,16 @@ class CollectingSink : public store::ProfileSink {
   TimeNs watermark = kTimeMin;
 
   // Of the process and, unless 0, the thread.
-  std::vector<store::SampleRecord> samples_of(ProcessId process, std::int32_t tid = 0) const {
-    std::vector<store::SampleRecord> found;
+  std::vector<profile::SampleRecord> samples_of(ProcessId process, std::int32_t tid = 0) const {
+    std::vector<profile::SampleRecord> found;
     std::copy_if(samples.begin(), samples.end(), std::back_inserter(found), [&](const auto& sample) {
       return sample.process == process && (tid == 0 || sample.tid == tid);
     });
     return found;
   }
 
-  void on_recording(const store::RecordingInfo& v) override { recording = v; }
-  void on_process(const store::ProcessRecord& v) override { processes[v.process] = v; }
+  void on_recording(const profile::RecordingInfo& v) override { recording = v; }
+  void on_process(const profile::ProcessRecord& v) override { processes[v.process] = v; }
   void on_thread(ProcessId p, std::int32_t tid, const std::string& name) override {
     threads[{p, tid}] = name;
   }
@@ -46,14 +46,14 @@ class CollectingSink : public store::ProfileSink {
   }
   void on_code(ProcessId, TimeNs, const v1::CodeObject& code) override { codes.push_back(code.id()); }
   void on_code_unload(ProcessId, TimeNs, CodeId code) override { unloads.push_back(code); }
-  void on_execution(const store::ExecutionRecord& v) override { executions[{v.process, v.handle}] = v; }
-  void on_samples(std::span<const store::SampleRecord> v) override {
+  void on_execution(const profile::ExecutionRecord& v) override { executions[{v.process, v.handle}] = v; }
+  void on_samples(std::span<const profile::SampleRecord> v) override {
     samples.insert(samples.end(), v.begin(), v.end());
   }
-  void on_activity(std::span<const store::ActivityRecord> v) override {
+  void on_activity(std::span<const profile::ActivityRecord> v) override {
     activity.insert(activity.end(), v.begin(), v.end());
   }
-  void on_accounting(const store::Accounting& v) override { accounting[v.process] = v; }
+  void on_accounting(const profile::Accounting& v) override { accounting[v.process] = v; }
   void on_watermark(TimeNs v) override { watermark = v; }
 };
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace tailor::test {
 

@@ -12,7 +12,7 @@
 
 namespace tailor::test {
 
-inline std::string profile_bytes(const std::function<void(store::ProfileSink&)>& give) {
+inline std::string profile_bytes(const std::function<void(profile::ProfileSink&)>& give) {
   std::string bytes;
   auto writer = store::FileWriter::on(std::make_unique<MemoryOutput>(bytes));
   give(*writer);
@@ -27,7 +27,7 @@ inline query::Profile load(const std::string& bytes, const query::LoadOptions& o
   return std::move(*profile);
 }
 
-inline query::Profile make_profile(const std::function<void(store::ProfileSink&)>& give) {
+inline query::Profile make_profile(const std::function<void(profile::ProfileSink&)>& give) {
   return load(profile_bytes(give));
 }
 

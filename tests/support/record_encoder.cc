@@ -1,6 +1,6 @@
 #include "tests/support/record_encoder.h"
 
-#include "daemon/capture/sample_view.h"
+#include "daemon/capture/decode/sample_view.h"
 
 namespace tailor::test {
 namespace {

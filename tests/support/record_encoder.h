@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/capture/decode/ring_chunk.h"
 
 namespace tailor::test {
 

@@ -86,8 +86,8 @@ void add_attachment(v1::Plan& plan, const char* kind, char hash, const std::stri
   attachment.set_content(content);
 }
 
-store::SampleRecord base_sample(TimeNs time) {
-  store::SampleRecord sample;
+profile::SampleRecord base_sample(TimeNs time) {
+  profile::SampleRecord sample;
   sample.time = time;
   sample.process = kSampleProcess;
   sample.tid = 4243;
@@ -129,10 +129,10 @@ v1::CodeObject sample_code() {
   return code;
 }
 
-store::SampleRecord ir_sample(TimeNs time, std::uint32_t ir) {
-  store::SampleRecord sample = base_sample(time);
-  sample.attribution.how = attribute::How::kCode;
-  sample.attribution.quality = ir == 0 ? attribute::Quality::kPrologue : attribute::Quality::kExact;
+profile::SampleRecord ir_sample(TimeNs time, std::uint32_t ir) {
+  profile::SampleRecord sample = base_sample(time);
+  sample.attribution.how = profile::How::kCode;
+  sample.attribution.quality = ir == 0 ? profile::Quality::kPrologue : profile::Quality::kExact;
   sample.attribution.level = 2;
   sample.attribution.link = ir << 1;
   sample.attribution.plan = kSamplePlan;
@@ -142,55 +142,55 @@ store::SampleRecord ir_sample(TimeNs time, std::uint32_t ir) {
   return sample;
 }
 
-store::SampleRecord shared_sample(TimeNs time) {
-  store::SampleRecord sample = ir_sample(time, 4);
+profile::SampleRecord shared_sample(TimeNs time) {
+  profile::SampleRecord sample = ir_sample(time, 4);
   sample.attribution.link = 0 << 1 | 1;
-  sample.attribution.quality = attribute::Quality::kShared;
+  sample.attribution.quality = profile::Quality::kShared;
   return sample;
 }
 
-store::SampleRecord tag_sample(TimeNs time, std::uint32_t task) {
-  store::SampleRecord sample = base_sample(time);
+profile::SampleRecord tag_sample(TimeNs time, std::uint32_t task) {
+  profile::SampleRecord sample = base_sample(time);
   sample.has_tag = true;
   sample.tag = 0xABCD'0007'1000'0000 | task;
   sample.attribution = ir_sample(time, 5).attribution;
-  sample.attribution.how = attribute::How::kTag;
+  sample.attribution.how = profile::How::kTag;
   sample.attribution.code = 0;
   sample.attribution.level = 1;
   sample.attribution.link = task << 1;
   return sample;
 }
 
-store::SampleRecord component_sample(TimeNs time, std::uint32_t component) {
-  store::SampleRecord sample = base_sample(time);
-  sample.attribution.how = attribute::How::kComponentInterval;
+profile::SampleRecord component_sample(TimeNs time, std::uint32_t component) {
+  profile::SampleRecord sample = base_sample(time);
+  sample.attribution.how = profile::How::kComponentInterval;
   sample.attribution.engine_component = component;
   sample.attribution.execution = kSampleExecution;
   return sample;
 }
 
-store::SampleRecord unattributed_sample(TimeNs time, attribute::Reason reason) {
-  store::SampleRecord sample = base_sample(time);
-  sample.mode = capture::Mode::kKernel;
+profile::SampleRecord unattributed_sample(TimeNs time, profile::Reason reason) {
+  profile::SampleRecord sample = base_sample(time);
+  sample.mode = profile::Mode::kKernel;
   sample.attribution.kernel = true;
   sample.attribution.reason = reason;
   sample.attribution.execution = kSampleExecution;
   return sample;
 }
 
-void give_context(store::ProfileSink& sink) {
-  store::RecordingInfo info;
+void give_context(profile::ProfileSink& sink) {
+  profile::RecordingInfo info;
   info.host = "testhost";
   info.kernel = "6.1.0";
   info.daemon_version = "0.1.0";
   info.start = kSampleStart;
   info.wall_clock_ns = 1'700'000'000'000'000'000;
-  info.sources.push_back({0, "cpu-clock", capture::Unit::kNsOnCpu, 1'000'000, false});
+  info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
   info.capture_row = "timer per thread; tag from r15";
   info.clock_source = "calibration";
   info.clock_error_ns = 120;
   sink.on_recording(info);
-  store::ProcessRecord process;
+  profile::ProcessRecord process;
   process.process = kSampleProcess;
   process.comm = "weft";
   process.engine_name = "weft";
@@ -202,7 +202,7 @@ void give_context(store::ProfileSink& sink) {
   sink.on_component(kSampleProcess, 2, "schedule");
   sink.on_plan(kSampleProcess, kSampleStart, sample_plan());
   sink.on_code(kSampleProcess, kSampleStart, sample_code());
-  store::ExecutionRecord execution;
+  profile::ExecutionRecord execution;
   execution.process = kSampleProcess;
   execution.handle = kSampleExecution;
   execution.id.bytes.fill(0xE1);
@@ -212,24 +212,24 @@ void give_context(store::ProfileSink& sink) {
   sink.on_execution(execution);
 }
 
-void give_profile(store::ProfileSink& sink, int rounds) {
+void give_profile(profile::ProfileSink& sink, int rounds) {
   give_context(sink);
   TimeNs time = kSampleStart;
-  std::vector<store::SampleRecord> samples;
+  std::vector<profile::SampleRecord> samples;
   for (int round = 0; round < rounds; ++round) {
     for (std::uint32_t ir = 0; ir <= 10; ++ir) samples.push_back(ir_sample(time += 1'000'003, ir));
     samples.push_back(shared_sample(time += 999'998));
     samples.push_back(tag_sample(time += 1'000'001, 6));
     samples.push_back(component_sample(time += 1'000'000, 1));
     samples.push_back(component_sample(time += 1'000'000, 2));
-    samples.push_back(unattributed_sample(time += 1'000'000, attribute::Reason::kUnknownKernel));
+    samples.push_back(unattributed_sample(time += 1'000'000, profile::Reason::kUnknownKernel));
   }
   sink.on_samples(samples);
-  const store::ActivityRecord marks[] = {
+  const profile::ActivityRecord marks[] = {
       {kSampleStart, kSampleProcess, 4243, TAILOR_LOG_EXECUTION_BEGIN, 0, kSampleExecution, kSamplePlan},
       {time, kSampleProcess, 4243, TAILOR_LOG_EXECUTION_END, 0, kSampleExecution, 0}};
   sink.on_activity(marks);
-  store::ExecutionRecord execution;
+  profile::ExecutionRecord execution;
   execution.process = kSampleProcess;
   execution.handle = kSampleExecution;
   execution.id.bytes.fill(0xE1);
@@ -239,7 +239,7 @@ void give_profile(store::ProfileSink& sink, int rounds) {
   execution.rows = 10;
   execution.labels = {{"user", "ada"}, {"query", "select 1"}};
   sink.on_execution(execution);
-  store::Accounting accounting;
+  profile::Accounting accounting;
   accounting.process = kSampleProcess;
   accounting.received = samples.size();
   accounting.unattributed = static_cast<std::uint64_t>(rounds);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/store/sink.h"
+#include "daemon/profile/sink.h"
 
 namespace tailor::test {
 
@@ -22,17 +22,17 @@ inline constexpr ExecutionHandle kSampleExecution = 3;
 inline constexpr TimeNs kSampleStart = 1'000'000'000;
 
 // A sample in generated code, of IR component `ir` (0: none).
-store::SampleRecord ir_sample(TimeNs time, std::uint32_t ir);
+profile::SampleRecord ir_sample(TimeNs time, std::uint32_t ir);
 // One whose row names link set 0 of the code object.
-store::SampleRecord shared_sample(TimeNs time);
+profile::SampleRecord shared_sample(TimeNs time);
 // One attributed to a task by its tag.
-store::SampleRecord tag_sample(TimeNs time, std::uint32_t task);
-store::SampleRecord component_sample(TimeNs time, std::uint32_t component);
-store::SampleRecord unattributed_sample(TimeNs time, attribute::Reason reason);
+profile::SampleRecord tag_sample(TimeNs time, std::uint32_t task);
+profile::SampleRecord component_sample(TimeNs time, std::uint32_t component);
+profile::SampleRecord unattributed_sample(TimeNs time, profile::Reason reason);
 
 // Everything but samples: recording, process, threads, components, plan, code, execution.
-void give_context(store::ProfileSink& sink);
+void give_context(profile::ProfileSink& sink);
 // Context, `rounds` times each of the samples above, accounting, the execution's end, a watermark.
-void give_profile(store::ProfileSink& sink, int rounds);
+void give_profile(profile::ProfileSink& sink, int rounds);
 
 }  // namespace tailor::test

@@ -1,5 +1,5 @@
-// Speaks to a session::Input as a small host would: one ring, a clock of one tick a nanosecond, engines whose
-// words are given as protobuf messages.
+// Speaks to a pipeline::Input as a small host would: one ring, a clock of one tick a nanosecond, engines
+// whose words are given as protobuf messages.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/session/input.h"
+#include "daemon/pipeline/input.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::test {
@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kScriptKey = 0x5eed;
 class ScriptedInput {
  public:
   // Samples have the fields of `also` too, which are empty.
-  explicit ScriptedInput(session::Input& input, std::uint64_t also = 0) : input_(input) {
+  explicit ScriptedInput(pipeline::Input& input, std::uint64_t also = 0) : input_(input) {
     format_.sample_type = also | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
                           PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
     format_.regs_user = (1u << 8) | (1u << 23);  // IP, R15
@@ -142,7 +142,7 @@ class ScriptedInput {
     return connections_.emplace_back(process, 0).second;
   }
 
-  session::Input& input_;
+  pipeline::Input& input_;
   capture::EventFormat format_;
   capture::RingChunk chunk_;
   std::vector<std::pair<ProcessId, std::uint64_t>> connections_;

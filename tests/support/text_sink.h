@@ -7,28 +7,30 @@
 #include <string>
 #include <vector>
 
+#include "daemon/profile/sink.h"
 #include "daemon/store/meta_codec.h"
-#include "daemon/store/sink.h"
 
 namespace tailor::test {
 
-class TextSink : public store::ProfileSink {
+class TextSink : public profile::ProfileSink {
  public:
   // In the order of the calls, but small records, samples and activity apart: a file may interleave them in
   // other ways than the pipeline did.
   std::vector<std::string> records, samples, activity;
 
-  void on_recording(const store::RecordingInfo& v) override { record<v1::Recording>("recording", v); }
-  void on_process(const store::ProcessRecord& v) override { record<v1::ProcessInfo>("process", v); }
-  void on_execution(const store::ExecutionRecord& v) override { record<v1::Execution>("execution", v); }
-  void on_accounting(const store::Accounting& v) override { record<v1::ProcessAccounting>("accounting", v); }
+  void on_recording(const profile::RecordingInfo& v) override { record<v1::Recording>("recording", v); }
+  void on_process(const profile::ProcessRecord& v) override { record<v1::ProcessInfo>("process", v); }
+  void on_execution(const profile::ExecutionRecord& v) override { record<v1::Execution>("execution", v); }
+  void on_accounting(const profile::Accounting& v) override {
+    record<v1::ProcessAccounting>("accounting", v);
+  }
   void on_thread(ProcessId p, std::int32_t tid, const std::string& name) override {
     records.push_back(fmt::format("thread {} {} {}", p.pid, tid, name));
   }
   void on_component(ProcessId p, std::uint32_t id, const std::string& name) override {
     records.push_back(fmt::format("component {} {} {}", p.pid, id, name));
   }
-  void on_mapping(const store::MappingRecord& v) override { record<v1::MappedFile>("mapping", v); }
+  void on_mapping(const profile::MappingRecord& v) override { record<v1::MappedFile>("mapping", v); }
   void on_region_kind(ProcessId p, const v1::RegionKind& kind) override {
     records.push_back(fmt::format("region kind {} {}", p.pid, kind.ShortDebugString()));
   }
@@ -41,19 +43,19 @@ class TextSink : public store::ProfileSink {
   void on_code_unload(ProcessId p, TimeNs time, CodeId code) override {
     records.push_back(fmt::format("code unload {} {} {}", p.pid, time, code));
   }
-  void on_samples(std::span<const store::SampleRecord> all) override {
-    for (const store::SampleRecord& s : all) samples.push_back(line(s));
+  void on_samples(std::span<const profile::SampleRecord> all) override {
+    for (const profile::SampleRecord& s : all) samples.push_back(line(s));
   }
-  void on_activity(std::span<const store::ActivityRecord> all) override {
-    for (const store::ActivityRecord& r : all) {
+  void on_activity(std::span<const profile::ActivityRecord> all) override {
+    for (const profile::ActivityRecord& r : all) {
       activity.push_back(fmt::format("{} {}.{} {} {} {} {} {}", r.time, r.process.pid, r.process.start, r.tid,
                                      static_cast<int>(r.kind), r.id, r.a, r.b));
     }
   }
   void on_watermark(TimeNs watermark) override { records.push_back(fmt::format("watermark {}", watermark)); }
 
-  static std::string line(const store::SampleRecord& s) {
-    const attribute::Attribution& a = s.attribution;
+  static std::string line(const profile::SampleRecord& s) {
+    const profile::Attribution& a = s.attribution;
     return fmt::format("{} {}.{} {} {} {} {} {} {} {:x} {:x} {:x} {:x} | {} {} {} {} {} {} {} {} {} {} {}",
                        s.time, s.process.pid, s.process.start, s.tid, s.cpu, s.source,
                        static_cast<int>(s.mode), s.has_tag, s.weight, s.ip, s.user_ip, s.tag, s.address,

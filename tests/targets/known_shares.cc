@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace {
 

@@ -2,20 +2,20 @@
 
 #include <fmt/format.h>
 
-#include "daemon/capture/ring_chunk.h"
+#include "daemon/profile/accounting.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
 namespace {
 
 std::string cpu_name(std::uint32_t cpu) {
-  return cpu == capture::kEveryCpu ? "all CPUs" : fmt::format("CPU {}", cpu);
+  return cpu == profile::kEveryCpu ? "all CPUs" : fmt::format("CPU {}", cpu);
 }
 
 // " (CPU 0: 12, CPU 3: 5)", "" without one.
-std::string by_cpu(const store::Accounting& total) {
+std::string by_cpu(const profile::Accounting& total) {
   std::string out;
-  for (const store::CpuLosses& each : total.cpus) {
+  for (const profile::CpuLosses& each : total.cpus) {
     const std::uint64_t lost = each.lost_ring + each.lost_hardware;
     if (lost > 0) out += fmt::format("{}{}: {}", out.empty() ? "" : ", ", cpu_name(each.cpu), grouped(lost));
   }
@@ -25,7 +25,7 @@ std::string by_cpu(const store::Accounting& total) {
 }  // namespace
 
 std::string accounting_text(const query::Accounting& account) {
-  const store::Accounting& total = account.total;
+  const profile::Accounting& total = account.total;
   std::string out = fmt::format(
       "The whole recording: received {} samples = {} attributed + {} unattributed + {} filtered + {} late; "
       "lost {}{}; throttled {} times for {}.",

@@ -56,10 +56,10 @@ Error ambiguous(const std::string& prefix, const ExecutionId& one, const Executi
 
 // ---- files
 
-Result<const store::ExecutionRecord*> find_execution(const query::Profile& profile,
-                                                     const std::string& prefix) {
-  const store::ExecutionRecord* found = nullptr;
-  for (const store::ExecutionRecord& execution : profile.executions()) {
+Result<const profile::ExecutionRecord*> find_execution(const query::Profile& profile,
+                                                       const std::string& prefix) {
+  const profile::ExecutionRecord* found = nullptr;
+  for (const profile::ExecutionRecord& execution : profile.executions()) {
     if (!query::hex(execution.id).starts_with(lower(prefix))) continue;
     if (found != nullptr) return ambiguous(prefix, found->id, execution.id);
     found = &execution;
@@ -151,7 +151,7 @@ Result<Chosen> choose_in_store(const Choice& choice, std::size_t last, bool keep
 Status select_source(const std::string& name, Chosen& chosen) {
   if (name.empty()) return Ok{};
   std::string known;
-  for (const capture::Source& source : chosen.profile.recording().sources) {
+  for (const profile::Source& source : chosen.profile.recording().sources) {
     if (source.name == name) {
       chosen.selection.source = source.index;
       return Ok{};
@@ -188,12 +188,12 @@ Result<Chosen> open_choice(Choice choice, bool keep_samples) {
 std::vector<store::ExecutionRow> executions_of(const query::Profile& profile, std::size_t limit) {
   std::map<query::InProcess<ExecutionHandle>, store::ExecutionCost> costs;
   for (const auto& [key, cell] : profile.cells()) {
-    if (profile.source(key.source).unit != capture::Unit::kNsOnCpu) continue;
+    if (profile.source(key.source).unit != profile::Unit::kNsOnCpu) continue;
     store::ExecutionCost& cost = costs[{key.process, key.execution}];
     cost.samples += cell.samples;
     cost.cpu_ns += cell.weight;
   }
-  const store::RecordingInfo& info = profile.recording();
+  const profile::RecordingInfo& info = profile.recording();
   std::vector<store::ExecutionRow> rows;
   for (auto it = profile.executions().rbegin(); it != profile.executions().rend() && rows.size() < limit;
        ++it) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "daemon/capture/event_offers.h"
-#include "daemon/capture/host_pmu.h"
+#include "daemon/capture/host/event_offers.h"
+#include "daemon/capture/host/host_pmu.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
 

@@ -12,7 +12,7 @@ namespace {
 
 std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
   const auto& [process, handle] = loop.execution;
-  const store::ExecutionRecord* record = chosen.profile.execution(process, handle);
+  const profile::ExecutionRecord* record = chosen.profile.execution(process, handle);
   const std::string id = record == nullptr ? "?" : query::hex(record->id).substr(0, 12);
   return terminal.bold(fmt::format(
              "{}, execution {}: {} iterations, {}; nine of ten as long as those around to {:.0f} %",
@@ -24,7 +24,7 @@ std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Te
 
 std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
   const auto& [process, handle] = loop.execution;
-  const store::ExecutionRecord* record = chosen.profile.execution(process, handle);
+  const profile::ExecutionRecord* record = chosen.profile.execution(process, handle);
   const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
   std::string out = heading(chosen, loop, terminal);
   out += terminal.dim(

@@ -11,7 +11,7 @@
 namespace tailor::cli {
 namespace {
 
-std::string label(const store::ExecutionRecord& execution, std::string_view key) {
+std::string label(const profile::ExecutionRecord& execution, std::string_view key) {
   for (const auto& [name, value] : execution.labels) {
     if (name == key) return value;
   }
@@ -28,12 +28,12 @@ std::string wall_text(std::uint64_t ns) {
   return text;
 }
 
-std::string elapsed_text(const store::ExecutionRecord& e) {
+std::string elapsed_text(const profile::ExecutionRecord& e) {
   if (e.end == kTimeMax) return "running";
   return e.end < e.begin ? "?" : duration(static_cast<double>(e.end - e.begin));
 }
 
-std::string who_text(const store::ExecutionRecord& e, bool ascii) {
+std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
   std::string out;
   for (const char* key : {"user", "database", "application"}) {
     const std::string value = label(e, key);
@@ -48,7 +48,7 @@ std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Term
                                "execution", "elapsed", "CPU", "samples", "rows", "who", "query")) +
       "\n";
   for (const store::ExecutionRow& row : rows) {
-    const store::ExecutionRecord& e = row.record;
+    const profile::ExecutionRecord& e = row.record;
     std::string query = escape_line(row.plan_name, terminal.ascii);
     const std::string text = sql_line(label(e, "query"), terminal.ascii);
     if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
@@ -70,7 +70,7 @@ std::string rows_json(const std::vector<store::ExecutionRow>& rows) {
   using Json = nlohmann::ordered_json;
   Json out = Json::array();
   for (const store::ExecutionRow& row : rows) {
-    const store::ExecutionRecord& e = row.record;
+    const profile::ExecutionRecord& e = row.record;
     Json labels = Json::object();
     for (const auto& [key, value] : e.labels) labels[key] = value;
     Json item = {{"id", query::hex(e.id)},           {"pid", e.process.pid},

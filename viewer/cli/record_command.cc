@@ -27,9 +27,9 @@ void say(const std::string& text) {
 
 // What a user wants to know at once: how much, how good, what next.
 void summarise(const session::RecordOptions& options, const session::RecordOutcome& outcome) {
-  const store::Accounting& total = outcome.total;
+  const profile::Accounting& total = outcome.total;
   const auto known = static_cast<double>(total.attributed + total.unattributed);
-  for (const session::Problem& problem : outcome.problems) say(problem.text);
+  for (const pipeline::Problem& problem : outcome.problems) say(problem.text);
   if (!outcome.capture_row.empty()) say("sampling: " + outcome.capture_row);
   say(fmt::format(
       "{} samples, {} of them attributed, {} lost; {} bytes in {}", grouped(outcome.samples_written),

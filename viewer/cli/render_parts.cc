@@ -81,7 +81,7 @@ std::string places_lines(const query::PlanReport& report, const Terminal& termin
 
 // Tags that were not where they are kept.
 std::string recovered_text(const query::ByRule& by) {
-  const auto found = by.find(attribute::How::kTagUnwound);
+  const auto found = by.find(profile::How::kTagUnwound);
   if (found == by.end()) return "";
   return fmt::format(" Tags found where a library had saved them: {}.",
                      grouped(static_cast<std::uint64_t>(std::llround(found->second))));
@@ -119,15 +119,15 @@ std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
   return terminal.dim(pad_left(range, kRangeWidth));
 }
 
-std::string weight_text(double weight, const capture::Source& source) {
-  if (source.unit == capture::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
+std::string weight_text(double weight, const profile::Source& source) {
+  if (source.unit == profile::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
   return fmt::format("{} {}", duration(weight), query::word(source.unit).text);
 }
 
-std::string source_text(const capture::Source& source, const Terminal& terminal) {
+std::string source_text(const profile::Source& source, const Terminal& terminal) {
   const std::string name = escape(source.name, terminal.ascii);
   if (source.period == 0) return name;
-  if (source.unit == capture::Unit::kEvents)
+  if (source.unit == profile::Unit::kEvents)
     return fmt::format("{}, one sample per {} events", name, grouped(source.period));
   return fmt::format("{}, one sample per {}", name, duration(static_cast<double>(source.period)));
 }
@@ -136,7 +136,7 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
                          PlanId plan, const std::string& name, const Terminal& terminal) {
   std::string engine = fmt::format("pid {}", process.pid);
   if (const auto it = profile.processes().find(process); it != profile.processes().end()) {
-    const store::ProcessRecord& p = it->second;
+    const profile::ProcessRecord& p = it->second;
     engine =
         fmt::format("{} {} (pid {})", escape(p.engine_name.empty() ? p.comm : p.engine_name, terminal.ascii),
                     escape(p.engine_version, terminal.ascii), process.pid);
@@ -186,7 +186,7 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
   auto reasons = [](const query::WaitRow& row) {
     std::vector<std::pair<double, std::string_view>> parts;
     for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
-      if (row.ns_of[i] > 0) parts.emplace_back(row.ns_of[i], query::wait_word(static_cast<capture::Wait>(i)));
+      if (row.ns_of[i] > 0) parts.emplace_back(row.ns_of[i], query::wait_word(static_cast<profile::Wait>(i)));
     }
     std::ranges::sort(parts, std::ranges::greater{});
     std::string text;
@@ -234,7 +234,7 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
                   percent(report.all.amount.shared / total));
   facts += links_text(report.evidence);
   facts += recovered_text(report.evidence.all);
-  const store::RecordingInfo& info = profile.recording();
+  const profile::RecordingInfo& info = profile.recording();
   if (info.aggregated_ns > 0) {
     facts += fmt::format(
         " Samples were added up for {}: only to that is known when they were taken, and in which execution; "

@@ -18,7 +18,7 @@ std::string share_cell(const query::Share95& cost, const Terminal& terminal);
 // "11.0–13.7 %" right-aligned in kRangeWidth columns.
 std::string range_cell(const query::Share95& cost, const Terminal& terminal);
 // A weight in words: time as a duration, events as a number.
-std::string weight_text(double weight, const capture::Source& source);
+std::string weight_text(double weight, const profile::Source& source);
 
 // Whose plan, how often it ran, how much was sampled: the line above a plan.
 std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,
@@ -35,6 +35,6 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
 std::string coverage_warning(const query::Coverage& coverage);
 
 // One line that says what `source` means: "a sample every 1.00 ms of CPU time".
-std::string source_text(const capture::Source& source, const Terminal& terminal);
+std::string source_text(const profile::Source& source, const Terminal& terminal);
 
 }  // namespace tailor::cli

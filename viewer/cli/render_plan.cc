@@ -153,8 +153,8 @@ std::string pipelines_section(const query::PlanPart& part, const Terminal& termi
 // Execution facts, where the report is about one.
 std::string execution_line(const query::Profile& profile, const query::PlanPart& part,
                            const Terminal& terminal) {
-  const store::ExecutionRecord* only = nullptr;
-  for (const store::ExecutionRecord& e : profile.executions()) {
+  const profile::ExecutionRecord* only = nullptr;
+  for (const profile::ExecutionRecord& e : profile.executions()) {
     if (e.process != part.process || e.plan != part.plan) continue;
     if (only != nullptr) return "";
     only = &e;

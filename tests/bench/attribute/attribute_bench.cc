@@ -8,7 +8,7 @@
 
 #include "daemon/attribute/attribute.h"
 #include "tailor/tag.h"
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace tailor::attribute {
 namespace {

@@ -2,9 +2,9 @@
 #include <asm/perf_regs.h>
 #include <benchmark/benchmark.h>
 
-#include "daemon/capture/event_sorter.h"
-#include "daemon/capture/event_spec.h"
-#include "daemon/capture/record_decoder.h"
+#include "daemon/capture/decode/event_sorter.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "daemon/capture/select/event_spec.h"
 #include "tests/support/record_encoder.h"
 
 namespace tailor::capture {

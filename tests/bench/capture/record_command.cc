@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/capture/capture_reader.h"
+#include "daemon/capture/host/capture_reader.h"
 #include "daemon/os/launched_command.h"
 #include "tests/support/forwarding_os.h"
 
@@ -78,7 +78,7 @@ int main(int argc, char** argv) {
   FileSink sink(argv[2]);
   capture::CaptureCounts counts;
   capture::CaptureReader reader(
-      os, sink, [&counts](capture::SessionId, const capture::CaptureCounts& last) { counts = last; });
+      os, sink, [&counts](capture::RecordingNumber, const capture::CaptureCounts& last) { counts = last; });
   capture::CaptureOptions options;
   options.events = {capture::cpu_clock(std::strtoull(argv[1], nullptr, 10))};
   options.enable_on_exec = true;

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "daemon/pipeline/pipeline.h"
 #include "daemon/query/profile.h"
-#include "daemon/session/pipeline.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/file_writer.h"
 #include "tests/bench/session/ring_load.h"
@@ -27,11 +27,13 @@ const bench::RingLoad& load() {
 class NoSink : public test::CollectingSink {
  public:
   std::size_t count = 0;
-  void on_samples(std::span<const store::SampleRecord> v) override {
+  void on_samples(std::span<const profile::SampleRecord> v) override {
     count += v.size();
     benchmark::DoNotOptimize(v.data());
   }
-  void on_activity(std::span<const store::ActivityRecord> v) override { benchmark::DoNotOptimize(v.data()); }
+  void on_activity(std::span<const profile::ActivityRecord> v) override {
+    benchmark::DoNotOptimize(v.data());
+  }
 };
 
 // Every sample belongs to whom it should.
@@ -47,7 +49,7 @@ void attributed(benchmark::State& bench) {
   load();
   for (auto _ : bench) {
     NoSink sink;
-    Pipeline pipeline(sink);
+    pipeline::Pipeline pipeline(sink);
     load().feed(pipeline);
     if (sink.count != kSamples) bench.SkipWithError("samples are missing");
   }
@@ -61,7 +63,7 @@ void aggregated(benchmark::State& bench) {
   std::optional<query::Profile> profile;
   for (auto _ : bench) {
     query::ProfileLoader sums({});
-    Pipeline pipeline(sums);
+    pipeline::Pipeline pipeline(sums);
     load().feed(pipeline);
     profile = sums.finish();
   }
@@ -76,7 +78,7 @@ void written(benchmark::State& bench) {
   for (auto _ : bench) {
     bytes.clear();
     auto file = store::FileWriter::on(std::make_unique<test::MemoryOutput>(bytes));
-    Pipeline pipeline(*file);
+    pipeline::Pipeline pipeline(*file);
     load().feed(pipeline);
     (void)file->finish();
   }

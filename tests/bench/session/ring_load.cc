@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <string>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 #include "tests/support/record_encoder.h"
 #include "tests/support/scripted_input.h"
 
@@ -158,22 +158,22 @@ void RingLoad::sample(capture::RingChunk& chunk, int thread, TimeNs time) {
   if (kind == 0) {
     tag = TAILOR_TAG_NONE;
     fields.ip = kSharedCode + (1 << 20) + below(16) * 64;
-    ++expected_[{place.execution, 0, 0, 0, attribute::How::kUnattributed}];
+    ++expected_[{place.execution, 0, 0, 0, profile::How::kUnattributed}];
   } else if (kind <= 32) {
     fields.ip = kSharedCode + below(64) * 16;
-    ++expected_[{place.execution, place.plan, 1, link_to(task), attribute::How::kTag}];
+    ++expected_[{place.execution, place.plan, 1, link_to(task), profile::How::kTag}];
   } else {
     const Code& code = codes_[(place.plan - 1) * kPipelines + place.pipeline - 1];
     // Some instructions are hotter than others.
     const std::uint64_t instruction = std::min(below(code.links.size()), below(code.links.size()));
     fields.ip = code.object.base() + instruction * kInstructionBytes;
-    ++expected_[{place.execution, place.plan, 2, code.links[instruction], attribute::How::kCode}];
+    ++expected_[{place.execution, place.plan, 2, code.links[instruction], profile::How::kCode}];
   }
   fields.user_registers = {fields.ip, tag};
   test::append(chunk.bytes, test::encode_sample(format_, fields));
 }
 
-void RingLoad::feed(session::Input& input) const {
+void RingLoad::feed(pipeline::Input& input) const {
   clock::Conversion piece;
   piece.mult = 1;
   input.on_clock(piece, false);

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "daemon/attribute/attribution.h"
-#include "daemon/session/input.h"
+#include "daemon/pipeline/input.h"
+#include "daemon/profile/attribution.h"
 #include "proto/base/ids.h"
 #include "tailor/v1/dictionary.pb.h"
 
@@ -22,13 +22,13 @@ namespace tailor::bench {
 class RingLoad {
  public:
   // Samples of one execution that belong alike.
-  using Owner = std::tuple<ExecutionHandle, PlanId, LevelIndex, std::uint32_t /*link*/, attribute::How>;
+  using Owner = std::tuple<ExecutionHandle, PlanId, LevelIndex, std::uint32_t /*link*/, profile::How>;
   using Owners = std::map<Owner, std::uint64_t>;
 
   explicit RingLoad(int samples);
 
   // As a host would: all of it.
-  void feed(session::Input& input) const;
+  void feed(pipeline::Input& input) const;
   const Owners& expected() const { return expected_; }
 
  private:

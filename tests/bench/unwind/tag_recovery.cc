@@ -24,8 +24,8 @@
 
 namespace {
 
+using tailor::capture::AgentTag;
 using tailor::capture::TagRegister;
-using tailor::capture::TagWord;
 namespace unwind = tailor::unwind;
 
 constexpr std::uint64_t kKey = 0x5bd1e995a5a5a5a5;
@@ -116,7 +116,7 @@ std::uint64_t timed(Count& count, Find find) {
 }
 
 // The first word near the stack pointer whose check fits.
-std::uint64_t scan_for_tag(const unwind::StackView& stack, const TagWord& tags) {
+std::uint64_t scan_for_tag(const unwind::StackView& stack, const AgentTag& tags) {
   for (std::size_t at = 0; at < kScanBytes; at += sizeof(std::uint64_t)) {
     const auto word = stack.read(stack.address + at);
     if (!word) break;
@@ -126,7 +126,7 @@ std::uint64_t scan_for_tag(const unwind::StackView& stack, const TagWord& tags) 
 }
 
 void judge(const Sample& sample, unwind::ProcessCode& code, Result& result) {
-  const TagWord tags{kKey, TagRegister::kR15};
+  const AgentTag tags{kKey, TagRegister::kR15};
   ++result.samples;
   if (sample.frame.value[unwind::kR15] == sample.tag) {
     ++result.in_register;

@@ -2,9 +2,9 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "daemon/capture/record_decoder.h"
-#include "daemon/capture/record_scan.h"
-#include "daemon/capture/sample_view.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "daemon/capture/decode/record_scan.h"
+#include "daemon/capture/decode/sample_view.h"
 
 namespace {
 

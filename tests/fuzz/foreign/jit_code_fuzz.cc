@@ -5,24 +5,25 @@
 
 #include "daemon/foreign/find_jitdump.h"
 #include "daemon/foreign/foreign_plan.h"
-#include "daemon/foreign/jitdump.h"
-#include "daemon/foreign/perf_map.h"
+#include "daemon/formats/jitdump.h"
+#include "daemon/formats/perf_map.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tailor;
   using namespace tailor::foreign;
-  JitDumpParser parser;
+  formats::JitDumpParser parser;
   std::span<const std::byte> rest(reinterpret_cast<const std::byte*>(data), size);
   const std::size_t piece = size == 0 ? 1 : 1 + data[size - 1];
   while (!rest.empty() && parser.feed(rest.first(std::min(piece, rest.size()))).ok())
     rest = rest.subspan(std::min(piece, rest.size()));
   ForeignPlan plan(1, "fuzz", true);
-  for (const JitSymbol& symbol : parser.take()) {
+  for (const formats::JitSymbol& symbol : parser.take()) {
     if (symbol.size == 0 || symbol.address + symbol.size < symbol.address) std::abort();
     (void)plan.add(symbol, 1, symbol.timestamp_ns);
   }
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::uint64_t end = 0;
-  for (const JitSymbol& symbol : parse_perf_map(text).symbols) {
+  for (const formats::JitSymbol& symbol : formats::parse_perf_map(text).symbols) {
     if (symbol.address < end) std::abort();
     end = symbol.address + symbol.size;
   }

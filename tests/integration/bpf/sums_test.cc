@@ -3,7 +3,7 @@
 
 #include "daemon/bpf/opener.h"
 #include "daemon/bpf/sample_encoder.h"
-#include "daemon/capture/capture_reader.h"
+#include "daemon/capture/host/capture_reader.h"
 #include "tests/support/child_process.h"
 #include "tests/support/chunk_collector.h"
 
@@ -27,7 +27,7 @@ Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
   Opener opener;
   capture::CaptureReader reader(
       os::real(), sink,
-      [&](capture::SessionId, const capture::CaptureCounts& counts) { taken.counts = counts; },
+      [&](capture::RecordingNumber, const capture::CaptureCounts& counts) { taken.counts = counts; },
       [&](os::Os& os, pid_t pid, const capture::CaptureOptions& options) {
         return opener.open(os, pid, options);
       });

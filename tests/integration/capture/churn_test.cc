@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "daemon/bpf/opener.h"
-#include "daemon/capture/capture_reader.h"
+#include "daemon/capture/host/capture_reader.h"
 #include "daemon/os/host_files.h"
 #include "tests/support/child_process.h"
 #include "tests/support/chunk_collector.h"
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Sources, Churn, testing::Values(SampledBy::kPerf, Sampl
 TEST_P(Churn, ThousandsOfThreadsASecond) {
   ChildProcess child({target("thread_churn"), "5000", "1500", "200"});
   ChunkCollector sink;
-  CaptureReader reader(os::real(), sink, [](SessionId, const CaptureCounts&) {}, opener());
+  CaptureReader reader(os::real(), sink, [](RecordingNumber, const CaptureCounts&) {}, opener());
   ASSERT_TRUE(reader.start().ok());
   ::usleep(300'000);
   CaptureOptions options = options_at(1000);
@@ -109,7 +109,7 @@ TEST_P(Churn, ThousandsOfThreadsASecond) {
     EXPECT_GT(covered, 0.75);
     EXPECT_LT(covered, 1.6);
   } else {
-    // The twin: timers of threads begin anew with every thread. (LiveSession changes over to those of CPUs.)
+    // The twin: timers of threads begin anew with every thread. (Recorder changes over to those of CPUs.)
     EXPECT_LT(covered, 0.5);
   }
 }
@@ -117,7 +117,7 @@ TEST_P(Churn, ThousandsOfThreadsASecond) {
 TEST(ManyThreads, AThousandAtAttach) {
   ChildProcess child({target("idle_threads"), "1000"});
   ASSERT_EQ(child.read_line(), "ready");
-  auto session = CaptureSession::open(os::real(), child.pid(), clock_options(100));
+  auto session = PerfRecording::open(os::real(), child.pid(), clock_options(100));
   if (!session) GTEST_SKIP() << session.error().message;
   EXPECT_EQ((*session)->event_count(), 1001 * os::online_cpus(os::real())->size());
 }
@@ -154,7 +154,8 @@ TEST_P(Churn, AThousandAttachesAndDetachesLeaveNothing) {
   ASSERT_EQ(other.read_line(), "ready");
   CountingSink sink;
   int ended = 0;
-  CaptureReader reader(os::real(), sink, [&ended](SessionId, const CaptureCounts&) { ++ended; }, opener());
+  CaptureReader reader(
+      os::real(), sink, [&ended](RecordingNumber, const CaptureCounts&) { ++ended; }, opener());
   ASSERT_TRUE(reader.start().ok());
   // One process is always recorded, as in a daemon at work: else each cycle would load the BPF program anew.
   auto stays = reader.attach(other.pid(), options_at(100));
@@ -186,7 +187,7 @@ TEST_P(Churn, TheLastRecordingTakesEverythingWithIt) {
   std::ptrdiff_t before = 0;
   for (int i = 0; i < 10; ++i) {
     if (i == 1) before = descriptors();
-    CaptureReader reader(os::real(), sink, [](SessionId, const CaptureCounts&) {}, opener());
+    CaptureReader reader(os::real(), sink, [](RecordingNumber, const CaptureCounts&) {}, opener());
     ASSERT_TRUE(reader.start().ok());
     auto attached = reader.attach(child.pid(), options_at(100));
     if (!attached) GTEST_SKIP() << attached.error().message;
@@ -227,7 +228,7 @@ TEST_P(Churn, HolesInTheListOfCpus) {
       {"/usr/bin/taskset", "-c", std::to_string(last), target("busy_threads"), "1", "300", "wait"});
   ::usleep(100'000);  // it has become what it shall be
   ChunkCollector sink;
-  CaptureReader reader(os, sink, [](SessionId, const CaptureCounts&) {}, opener());
+  CaptureReader reader(os, sink, [](RecordingNumber, const CaptureCounts&) {}, opener());
   ASSERT_TRUE(reader.start().ok());
   auto attached = reader.attach(child.pid(), options_at(1000));
   if (!attached) GTEST_SKIP() << attached.error().message;

@@ -5,8 +5,8 @@
 #include <map>
 #include <sstream>
 
-#include "daemon/capture/capture_reader.h"
-#include "daemon/capture/off_cpu.h"
+#include "daemon/capture/decode/off_cpu.h"
+#include "daemon/capture/host/capture_reader.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/launched_command.h"
 #include "tests/support/child_process.h"
@@ -81,7 +81,7 @@ class LiveCapture : public testing::Test {
   CaptureCounts ended_;
   int endings_ = 0;
   std::string denied_;
-  CaptureReader reader_{os::real(), sink_, [this](SessionId, const CaptureCounts& counts) {
+  CaptureReader reader_{os::real(), sink_, [this](RecordingNumber, const CaptureCounts& counts) {
                           ended_ = counts;
                           ++endings_;
                         }};
@@ -164,7 +164,7 @@ TEST(LiveLoss, AReaderThatStoppedReportsWhatItMissed) {
   ChildProcess child({target("busy_threads"), "1", "2000", "wait"});
   CaptureOptions options = options_at(10'000);
   options.ring_bytes = 16 << 10;
-  auto session = CaptureSession::open(os::real(), child.pid(), options);
+  auto session = PerfRecording::open(os::real(), child.pid(), options);
   if (!session) GTEST_SKIP() << session.error().message;
   ChunkCollector sink;
   (*session)->number_rings(0);
@@ -198,8 +198,8 @@ TEST_F(LiveCapture, TimeOffCpuIsThatOfTheSleeps) {
   finish();
   expect_consistent();
   OffCpuTracker tracker;
-  tracker.set_sources(
-      {{0, "cpu-clock", Unit::kNsOnCpu, 1, false}, {1, "off-cpu", Unit::kNsOffCpu, 1, false}});
+  tracker.set_sources({{0, "cpu-clock", profile::Unit::kNsOnCpu, 1, false},
+                       {1, "off-cpu", profile::Unit::kNsOffCpu, 1, false}});
   std::uint64_t away = 0, naps = 0, with_user_ip = 0;
   for (const Event& event : sink_.events.events) {
     if (tracker.absorb(sink_.events, event) || event.kind != Kind::kSwitchIn) continue;

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "daemon/capture/perf_data.h"
+#include "daemon/formats/perf_data.h"
 
 namespace tailor::capture {
 namespace {
@@ -70,7 +70,7 @@ std::vector<std::byte> content_of(const std::filesystem::path& file) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<Line> decoded(const PerfData& data) {
+std::vector<Line> decoded(const formats::PerfData& data) {
   std::vector<Line> lines;
   for (const Event& event : data.batch.events) {
     if (event.kind != Kind::kSample) continue;
@@ -87,7 +87,7 @@ TEST(PerfScript, RealRecordingsDecodeToWhatPerfPrints) {
   if (std::system("perf --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "perf is not installed";
   for (const auto& file : files) {
     SCOPED_TRACE(file.filename().string());
-    auto data = read_perf_data(content_of(file));
+    auto data = formats::read_perf_data(content_of(file));
     ASSERT_TRUE(data.ok()) << data.error().message;
     EXPECT_EQ(data->counts.malformed, 0u);
     EXPECT_EQ(data->counts.unknown_id, 0u);
@@ -110,7 +110,7 @@ TEST(PerfScript, ARecordingMadeHereDecodesToWhatPerfPrints) {
                         file.string() +
                         "' -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done' >/dev/null 2>&1";
   if (std::system(command.c_str()) != 0) GTEST_SKIP() << "perf record does not work here";
-  auto data = read_perf_data(content_of(file));
+  auto data = formats::read_perf_data(content_of(file));
   ASSERT_TRUE(data.ok()) << data.error().message;
   EXPECT_EQ(data->counts.malformed + data->counts.unknown_id + data->counts.cut_bytes, 0u);
   auto expected = perf_script(file);

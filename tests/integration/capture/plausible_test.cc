@@ -14,10 +14,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "daemon/capture/event_selection.h"
-#include "daemon/capture/perf_data.h"
-#include "daemon/capture/record_decoder.h"
-#include "daemon/capture/sample_view.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "daemon/capture/decode/sample_view.h"
+#include "daemon/capture/select/event_selection.h"
+#include "daemon/formats/perf_data.h"
 #include "tests/support/record_encoder.h"
 
 // Instructions of known kinds, each with a label before it. Never run.
@@ -153,7 +153,7 @@ struct PreciseSample {
 std::vector<PreciseSample> precise_samples(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
   const std::vector<char> file((std::istreambuf_iterator<char>(in)), {});
-  auto data = read_perf_data(std::as_bytes(std::span(file)));
+  auto data = formats::read_perf_data(std::as_bytes(std::span(file)));
   if (!data) {
     ADD_FAILURE() << data.error().message;
     return {};

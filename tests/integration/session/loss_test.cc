@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "daemon/session/host_info.h"
-#include "daemon/session/live_session.h"
+#include "daemon/session/recorder.h"
 #include "tests/support/child_process.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
@@ -56,7 +56,7 @@ capture::CaptureOptions every_page_fault(capture::SampledBy by) {
   capture::EventSpec faults;
   faults.name = "page-faults";
   faults.mechanism = capture::Mechanism::kSoftware;
-  faults.unit = capture::Unit::kEvents;
+  faults.unit = profile::Unit::kEvents;
   faults.type = PERF_TYPE_SOFTWARE;
   faults.config = PERF_COUNT_SW_PAGE_FAULTS;
   faults.period = 1;
@@ -69,9 +69,9 @@ capture::CaptureOptions every_page_fault(capture::SampledBy by) {
 
 struct Told {
   std::uint64_t counted = 0;  // by the kernel
-  store::Accounting total;
+  profile::Accounting total;
   std::size_t samples = 0;  // given to the sink
-  store::Accounting in_sink;
+  profile::Accounting in_sink;
 };
 
 // Records the target from end to end; the reader stands still in the middle if asked to.
@@ -89,9 +89,9 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
 
   test::TemporaryDirectory directory;
   test::CollectingSink sink;
-  LiveOptions live;
+  RecorderOptions live;
   live.agent_socket = (directory.path() / "agent.sock").string();
-  auto session = LiveSession::start(os, live, sink, [](const Problem&) {});
+  auto session = Recorder::start(os, live, sink, [](const pipeline::Problem&) {});
   ASSERT_TRUE(session.ok()) << session.error().message;
   auto process = identify(os, child.pid());
   ASSERT_TRUE(process.ok());
@@ -115,7 +115,7 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
 }
 
 void expect_to_add_up(const Told& told) {
-  const store::Accounting& total = told.total;
+  const profile::Accounting& total = told.total;
   EXPECT_EQ(total.received, total.attributed + total.unattributed + total.filtered + total.late);
   EXPECT_EQ(told.samples, total.attributed + total.unattributed);
   EXPECT_EQ(told.in_sink.received, total.received);

@@ -20,8 +20,8 @@ class MovingRegions : public RecordTest {
     std::ifstream(directory + "/changes") >> changes;
     double all = 0;
     std::array<double, 3> of{};
-    for (const store::SampleRecord& sample : profile.samples) {
-      if (sample.attribution.execution == 0 || sample.address_from == store::AddressFrom::kNone) continue;
+    for (const profile::SampleRecord& sample : profile.samples) {
+      if (sample.attribution.execution == 0 || sample.address_from == profile::AddressFrom::kNone) continue;
       all += 1;
       of.at(sample.region) += 1;
     }
@@ -37,7 +37,7 @@ class MovingRegions : public RecordTest {
 TEST_F(MovingRegions, AreWhatTheyWereAtTheTimeOfTheSample) {
   const Found found = record_moving();
   if (!skipped.empty()) GTEST_SKIP() << skipped;
-  const store::Accounting& total = outcome.total;
+  const profile::Accounting& total = outcome.total;
   std::printf("%.0f samples with an address: %.3f %.3f, in no region %.4f; of %lu changes %lu lost\n",
               addresses, found.first, found.second, found.none, changes, total.log_lost);
   ASSERT_GT(addresses, 1000);

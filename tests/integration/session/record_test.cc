@@ -16,8 +16,8 @@ namespace tailor::session {
 namespace {
 
 // The task of a sample: 1, 2, 3, or 0.
-int task_of(const store::SampleRecord& sample) {
-  const attribute::Attribution& word = sample.attribution;
+int task_of(const profile::SampleRecord& sample) {
+  const profile::Attribution& word = sample.attribution;
   if (word.plan == 0) return 0;
   const auto id = static_cast<int>(word.link >> 1);
   return word.level == 2 ? (id + 1) / 2 : id;
@@ -39,12 +39,12 @@ TEST_P(RecordBy, FindsTheKnownShares) {
   EXPECT_EQ(outcome.exit_code, 0);
   std::map<int, double> weight;
   double inside = 0;
-  std::map<attribute::Quality, double> quality;
+  std::map<profile::Quality, double> quality;
   std::map<ExecutionHandle, std::set<std::int32_t>> threads;
   for (const auto& sample : profile.samples) {
     if (sample.attribution.execution == 0) continue;
     weight[task_of(sample)] += static_cast<double>(sample.weight);
-    if (sample.attribution.how == attribute::How::kCode) quality[sample.attribution.quality] += 1;
+    if (sample.attribution.how == profile::How::kCode) quality[sample.attribution.quality] += 1;
     inside += static_cast<double>(sample.weight);
     threads[sample.attribution.execution].insert(sample.tid);
   }
@@ -55,8 +55,8 @@ TEST_P(RecordBy, FindsTheKnownShares) {
   EXPECT_NEAR(weight[3] / inside, 4.0 / 8, 0.01 + by_chance(4.0 / 8, samples));
   EXPECT_GE((weight[1] + weight[2] + weight[3]) / inside, 0.98 - by_chance(0.98, samples));
   // What the row table says of the address comes with the sample: of task 2's that it is inferred.
-  const double of_code = quality[attribute::Quality::kExact] + quality[attribute::Quality::kInferred];
-  EXPECT_NEAR(quality[attribute::Quality::kExact] / of_code, 1.0 / 4, 0.02 + by_chance(0.25, of_code));
+  const double of_code = quality[profile::Quality::kExact] + quality[profile::Quality::kInferred];
+  EXPECT_NEAR(quality[profile::Quality::kExact] / of_code, 1.0 / 4, 0.02 + by_chance(0.25, of_code));
   EXPECT_EQ(quality.size(), 2u);
   EXPECT_EQ(threads.size(), 20u);
   for (const auto& [execution, tids] : threads) EXPECT_EQ(tids.size(), 1u) << execution;
@@ -78,7 +78,7 @@ TEST_P(RecordBy, ReplaysToTheSameBytes) {
 }
 
 // Shares by task of all samples in executions.
-std::map<int, double> shares_of(const std::vector<store::SampleRecord>& samples) {
+std::map<int, double> shares_of(const std::vector<profile::SampleRecord>& samples) {
   std::map<int, double> shares;
   double inside = 0;
   for (const auto& sample : samples) {
@@ -121,13 +121,13 @@ struct KernelShares {
   std::map<int, double> of_task;
   double all = 0;
 };
-KernelShares kernel_shares(const std::vector<store::SampleRecord>& samples) {
+KernelShares kernel_shares(const std::vector<profile::SampleRecord>& samples) {
   KernelShares shares;
   for (const auto& sample : samples) {
-    if (sample.mode != capture::Mode::kKernel || sample.attribution.execution == 0) continue;
+    if (sample.mode != profile::Mode::kKernel || sample.attribution.execution == 0) continue;
     const auto weight = static_cast<double>(sample.weight);
     shares.all += weight;
-    if (sample.attribution.how == attribute::How::kKernelTag) shares.of_task[task_of(sample)] += weight;
+    if (sample.attribution.how == profile::How::kKernelTag) shares.of_task[task_of(sample)] += weight;
   }
   return shares;
 }
@@ -171,7 +171,7 @@ TEST_P(RecordBy, ATagInAMemorySlotIsReadByBpfAlone) {
   if (!skipped.empty()) GTEST_SKIP() << skipped;
   KernelShares shares = kernel_shares(profile.samples);
   ASSERT_GT(shares.all, 0);
-  const bool said = std::ranges::any_of(outcome.problems, [](const Problem& problem) {
+  const bool said = std::ranges::any_of(outcome.problems, [](const pipeline::Problem& problem) {
     return problem.text.find("it keeps tags in memory slots, and only a BPF program reads them") !=
            std::string::npos;
   });
@@ -203,14 +203,14 @@ struct SavedShares {
   std::map<int, double> of_task;
   double all = 0, unwound = 0;
 };
-SavedShares saved_shares(const std::vector<store::SampleRecord>& samples) {
+SavedShares saved_shares(const std::vector<profile::SampleRecord>& samples) {
   SavedShares shares;
   for (const auto& sample : samples) {
     if (sample.attribution.execution == 0) continue;
     const auto weight = static_cast<double>(sample.weight);
     shares.all += weight;
     shares.of_task[task_of(sample)] += weight;
-    if (sample.attribution.how == attribute::How::kTagUnwound) shares.unwound += weight;
+    if (sample.attribution.how == profile::How::kTagUnwound) shares.unwound += weight;
   }
   return shares;
 }
@@ -300,7 +300,7 @@ TEST_F(RecordTest, TimeOffCpuIsALaneOfItsOwn) {
   if (!skipped.empty()) GTEST_SKIP() << skipped;
   std::uint64_t away = 0, naps = 0;
   for (const auto& sample : profile.samples) {
-    if (profile.recording.sources.at(sample.source).unit != capture::Unit::kNsOffCpu) continue;
+    if (profile.recording.sources.at(sample.source).unit != profile::Unit::kNsOffCpu) continue;
     away += sample.weight;
     ++naps;
   }
@@ -311,16 +311,16 @@ TEST_F(RecordTest, TimeOffCpuIsALaneOfItsOwn) {
 // What known_waits said of its waits, and what of them the profile has.
 struct Waits {
   std::map<std::string, double> said;  // ns; -1: the host has no such wait
-  std::map<capture::Wait, double> named, of_right_task, count;
+  std::map<profile::Wait, double> named, of_right_task, count;
   double of_tasks = 0, unknown = 0;
 };
 // The kernel's clock of a thread's CPU time starts before its memory is switched in, the wait ends behind
 // that: 12 us later where the CPU forgets its branch predictions between two processes.
 constexpr double kSwitch = 20'000;  // ns
-const std::map<std::string, capture::Wait> kWaits = {
-    {"lock", capture::Wait::kLock}, {"sleep", capture::Wait::kSleep},
-    {"peer", capture::Wait::kPeer}, {"page_fault", capture::Wait::kPage},
-    {"io", capture::Wait::kIo},     {"run_queue", capture::Wait::kRunnable}};
+const std::map<std::string, profile::Wait> kWaits = {
+    {"lock", profile::Wait::kLock}, {"sleep", profile::Wait::kSleep},
+    {"peer", profile::Wait::kPeer}, {"page_fault", profile::Wait::kPage},
+    {"io", profile::Wait::kIo},     {"run_queue", profile::Wait::kRunnable}};
 
 class WaitsTest : public RecordTest {
  protected:
@@ -337,12 +337,12 @@ class WaitsTest : public RecordTest {
       const auto ns = static_cast<double>(sample.weight);
       const int task = task_of(sample);
       if (task == 0) continue;  // other threads, and what the agent does
-      const bool first = sample.wait == capture::Wait::kLock || sample.wait == capture::Wait::kPage;
+      const bool first = sample.wait == profile::Wait::kLock || sample.wait == profile::Wait::kPage;
       waits.named[sample.wait] += ns;
       ++waits.count[sample.wait];
       waits.of_right_task[sample.wait] += task == (first ? 1 : 3) ? ns : 0;
       waits.of_tasks += ns;
-      if (sample.wait == capture::Wait::kBlocked) waits.unknown += ns;
+      if (sample.wait == profile::Wait::kBlocked) waits.unknown += ns;
     }
     std::istringstream lines(content(out));
     std::string name;
@@ -362,7 +362,7 @@ class WaitsTest : public RecordTest {
         continue;
       }
       EXPECT_GT(waits.named[kind], 0.7 * ns) << name;
-      if (kind == capture::Wait::kRunnable) continue;
+      if (kind == profile::Wait::kRunnable) continue;
       EXPECT_LT(waits.named[kind], 1.05 * ns + kSwitch * waits.count[kind]) << name;
       EXPECT_GT(waits.of_right_task[kind], 0.95 * waits.named[kind]) << name;
     }
@@ -394,7 +394,7 @@ TEST_F(WaitsTest, OfTagsInMemoryAreNobodysWithoutBpf) {
   Waits waits = record_waits("slot");
   if (!skipped.empty()) GTEST_SKIP() << skipped;
   EXPECT_EQ(waits.of_tasks, 0);
-  EXPECT_TRUE(std::ranges::any_of(outcome.problems, [](const Problem& problem) {
+  EXPECT_TRUE(std::ranges::any_of(outcome.problems, [](const pipeline::Problem& problem) {
     return problem.text.find("only a BPF program reads them") != std::string::npos;
   }));
 }
@@ -425,7 +425,7 @@ TEST_F(RecordTest, AProcessThatNeverRegistersIsSampledAndSaysSo) {
   EXPECT_FALSE(profile.samples.empty());
   EXPECT_EQ(outcome.total.attributed, 0u);
   for (const auto& sample : profile.samples) {
-    EXPECT_EQ(sample.attribution.reason, attribute::Reason::kNotRegistered);
+    EXPECT_EQ(sample.attribution.reason, profile::Reason::kNotRegistered);
   }
 }
 

@@ -16,7 +16,7 @@
 
 #include "daemon/attribute/attribute.h"
 #include "tailor/tag.h"
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 #include "tests/support/register_steps.h"
 
 namespace tailor {
@@ -49,7 +49,7 @@ bool believed(const process::ProcessState& state, std::uint64_t value) {
   sample.ip = sample.user_ip = 0x7f0000001000;
   sample.has_tag = true;
   sample.tag = value;
-  return attribute::attribute(sample, {}, &state).how == attribute::How::kTag;
+  return attribute::attribute(sample, {}, &state).how == profile::How::kTag;
 }
 
 struct Verdict {

@@ -65,7 +65,7 @@ class TierUp : public testing::Test {
     const auto source = query::default_source(profile, {});
     if (!source) return tiers;
     query::for_each_cost(profile, {}, *source, [&](const query::Cost& cost) {
-      if (cost.key.execution == 0 || cost.key.how != attribute::How::kCode) return;
+      if (cost.key.execution == 0 || cost.key.how != profile::How::kCode) return;
       const query::CodeInfo* code = profile.code(cost.key.process, cost.key.code);
       ASSERT_NE(code, nullptr);
       executions.insert(cost.key.execution);

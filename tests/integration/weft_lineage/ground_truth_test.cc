@@ -88,8 +88,8 @@ Shares SharesByAddress(const TracedQuery& traced) {
       sample.time = 10;
       sample.pid = sample.tid = 1;
       sample.ip = sample.user_ip = step.ip;
-      const attribute::Attribution word = attribute::attribute(sample, {}, &state);
-      EXPECT_EQ(word.how, attribute::How::kCode);
+      const profile::Attribution word = attribute::attribute(sample, {}, &state);
+      EXPECT_EQ(word.how, profile::How::kCode);
       std::vector<ComponentId> ids;
       query.code().rows().pool().Expand(tagging::Link::FromWire(word.link), ids);
       if (ids.empty()) it->second.emplace_back(0, 1);

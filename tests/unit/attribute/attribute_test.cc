@@ -12,10 +12,10 @@ namespace tailor::attribute {
 namespace {
 
 TEST_F(AttributeTest, Rule1TheRowTableNamesTheOwner) {
-  Attribution word = run(user_sample(ip_of(3)));
-  EXPECT_EQ(word.how, How::kCode);
-  EXPECT_EQ(word.reason, Reason::kNone);
-  EXPECT_EQ(word.quality, Quality::kExact);
+  profile::Attribution word = run(user_sample(ip_of(3)));
+  EXPECT_EQ(word.how, profile::How::kCode);
+  EXPECT_EQ(word.reason, profile::Reason::kNone);
+  EXPECT_EQ(word.quality, profile::Quality::kExact);
   EXPECT_FALSE(word.kernel);
   EXPECT_EQ(word.plan, 1u);
   EXPECT_EQ(word.code, 11u);
@@ -24,13 +24,13 @@ TEST_F(AttributeTest, Rule1TheRowTableNamesTheOwner) {
 }
 
 TEST_F(AttributeTest, Rule1QualityIsThatOfTheRow) {
-  EXPECT_EQ(run(user_sample(ip_of(2))).quality, Quality::kInferred);
-  Attribution prologue = run(user_sample(kCode));
-  EXPECT_EQ(prologue.quality, Quality::kPrologue);
-  EXPECT_EQ(prologue.how, How::kCode);
+  EXPECT_EQ(run(user_sample(ip_of(2))).quality, profile::Quality::kInferred);
+  profile::Attribution prologue = run(user_sample(kCode));
+  EXPECT_EQ(prologue.quality, profile::Quality::kPrologue);
+  EXPECT_EQ(prologue.how, profile::How::kCode);
   EXPECT_EQ(prologue.link, 0u);
   ASSERT_TRUE(state.load_code(test::small_code(12, 1, 0x20000, 16, {{8, 2}}), 120).ok());
-  EXPECT_EQ(run(user_sample(0x20000)).quality, Quality::kUnmapped);
+  EXPECT_EQ(run(user_sample(0x20000)).quality, profile::Quality::kUnmapped);
 }
 
 TEST_F(AttributeTest, Rule1BeatsTheTag) {
@@ -42,8 +42,8 @@ TEST_F(AttributeTest, Rule1AReusedAddressGoesToTheCodeOfTheTime) {
   ASSERT_TRUE(state.unload_code(11, 600).ok());
   ASSERT_TRUE(state.load_code(test::small_code(12, 2, kCode), 700).ok());
   EXPECT_EQ(run(user_sample(ip_of(1), 599)).plan, 1u);
-  EXPECT_EQ(run(user_sample(ip_of(1), 600)).how, How::kUnattributed);
-  EXPECT_EQ(run(user_sample(ip_of(1), 699)).how, How::kUnattributed);
+  EXPECT_EQ(run(user_sample(ip_of(1), 600)).how, profile::How::kUnattributed);
+  EXPECT_EQ(run(user_sample(ip_of(1), 699)).how, profile::How::kUnattributed);
   EXPECT_EQ(run(user_sample(ip_of(1), 700)).plan, 2u);
 }
 
@@ -54,8 +54,8 @@ TEST_F(AttributeTest, Rule1UnloadedCodeStillGetsItsSamplesUntilTheWatermark) {
 }
 
 TEST_F(AttributeTest, Rule2ATagNamesTheTask) {
-  Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 3)));
-  EXPECT_EQ(word.how, How::kTag);
+  profile::Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 3)));
+  EXPECT_EQ(word.how, profile::How::kTag);
   EXPECT_EQ(word.plan, 1u);
   EXPECT_EQ(word.level, 1u);
   EXPECT_EQ(word.link, 3u << 1);
@@ -64,29 +64,29 @@ TEST_F(AttributeTest, Rule2ATagNamesTheTask) {
 
 TEST_F(AttributeTest, Rule2CodeOfTheEngineWithoutAPlanIsSharedCode) {
   ASSERT_TRUE(state.load_code(test::small_code(13, 0, 0x30000, 16, {}), 120).ok());
-  Attribution word = run(tagged(user_sample(0x30004), tag_of(2, 2)));
-  EXPECT_EQ(word.how, How::kTag);
+  profile::Attribution word = run(tagged(user_sample(0x30004), tag_of(2, 2)));
+  EXPECT_EQ(word.how, profile::How::kTag);
   EXPECT_EQ(word.code, 13u);
   EXPECT_EQ(word.link, 2u << 1);
-  EXPECT_EQ(run(user_sample(0x30004)).reason, Reason::kUnknownUserCode);
+  EXPECT_EQ(run(user_sample(0x30004)).reason, profile::Reason::kUnknownUserCode);
 }
 
 TEST_F(AttributeTest, Rule3KernelModeGoesToTheUserIpThenToTheTag) {
-  Attribution by_ip = run(tagged(kernel_sample(ip_of(5)), tag_of(1, 1)));
-  EXPECT_EQ(by_ip.how, How::kKernelCode);
+  profile::Attribution by_ip = run(tagged(kernel_sample(ip_of(5)), tag_of(1, 1)));
+  EXPECT_EQ(by_ip.how, profile::How::kKernelCode);
   EXPECT_TRUE(by_ip.kernel);
   EXPECT_EQ(by_ip.link, 5u << 1);
-  Attribution by_tag = run(tagged(kernel_sample(kLibrary), tag_of(2, 3)));
-  EXPECT_EQ(by_tag.how, How::kKernelTag);
+  profile::Attribution by_tag = run(tagged(kernel_sample(kLibrary), tag_of(2, 3)));
+  EXPECT_EQ(by_tag.how, profile::How::kKernelTag);
   EXPECT_TRUE(by_tag.kernel);
   EXPECT_EQ(by_tag.link, 3u << 1);
 }
 
 TEST_F(AttributeTest, Rule4TheInnermostRegisteredFrameDecides) {
-  Attribution word = run(user_sample(kLibrary), {kLibrary + 100, ip_of(4), ip_of(1)});
-  EXPECT_EQ(word.how, How::kCallchain);
+  profile::Attribution word = run(user_sample(kLibrary), {kLibrary + 100, ip_of(4), ip_of(1)});
+  EXPECT_EQ(word.how, profile::How::kCallchain);
   EXPECT_EQ(word.link, 4u << 1);
-  EXPECT_EQ(run(kernel_sample(kLibrary), {ip_of(4)}).how, How::kCallchain);
+  EXPECT_EQ(run(kernel_sample(kLibrary), {ip_of(4)}).how, profile::How::kCallchain);
   EXPECT_TRUE(run(kernel_sample(kLibrary), {ip_of(4)}).kernel);
 }
 
@@ -95,11 +95,11 @@ TEST_F(AttributeTest, Rule4AReturnAddressBelongsToItsCall) {
   EXPECT_EQ(run(user_sample(kLibrary), {kCode + 40}).link, 3u << 1);
   // A call that ends the code object (to a function that does not return).
   EXPECT_EQ(run(user_sample(kLibrary), {kCode + 64}).link, 6u << 1);
-  EXPECT_EQ(run(user_sample(kLibrary), {0, 1, kCode}).how, How::kUnattributed);
+  EXPECT_EQ(run(user_sample(kLibrary), {0, 1, kCode}).how, profile::How::kUnattributed);
 }
 
 TEST_F(AttributeTest, Rule4TheTagBeatsTheCallchain) {
-  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3)), {ip_of(1)}).how, How::kTag);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3)), {ip_of(1)}).how, profile::How::kTag);
 }
 
 TEST_F(AttributeTest, Rule5AComponentByIntervalThenByCode) {
@@ -113,54 +113,55 @@ TEST_F(AttributeTest, Rule5AComponentByIntervalThenByCode) {
   code.set_end(kLibrary + 0x100);
   ASSERT_TRUE(state.add_component_code(code).ok());
 
-  Attribution by_code = run(user_sample(kLibrary));
-  EXPECT_EQ(by_code.how, How::kComponentCode);
+  profile::Attribution by_code = run(user_sample(kLibrary));
+  EXPECT_EQ(by_code.how, profile::How::kComponentCode);
   EXPECT_EQ(by_code.engine_component, 4u);
-  EXPECT_EQ(run(kernel_sample(kLibrary)).how, How::kComponentCode);
+  EXPECT_EQ(run(kernel_sample(kLibrary)).how, profile::How::kComponentCode);
 
   mark(TAILOR_LOG_COMPONENT_BEGIN, 900, 6);
-  Attribution by_interval = run(user_sample(kLibrary));
-  EXPECT_EQ(by_interval.how, How::kComponentInterval);
+  profile::Attribution by_interval = run(user_sample(kLibrary));
+  EXPECT_EQ(by_interval.how, profile::How::kComponentInterval);
   EXPECT_EQ(by_interval.engine_component, 6u);
   EXPECT_EQ(by_interval.plan, 0u);
   // Operators come first.
-  EXPECT_EQ(run(user_sample(ip_of(1))).how, How::kCode);
+  EXPECT_EQ(run(user_sample(ip_of(1))).how, profile::How::kCode);
   EXPECT_EQ(run(user_sample(ip_of(1))).engine_component, 0u);
-  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3))).how, How::kTag);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(2, 3))).how, profile::How::kTag);
 }
 
 TEST_F(AttributeTest, Rule5WhatIsDoneBeforeTheAgentSpeaksIsTheStart) {
   for (const capture::Event& sample : {user_sample(kLibrary, 99), kernel_sample(kLibrary, 99)}) {
-    Attribution word = run(sample);
-    EXPECT_EQ(word.how, How::kComponentInterval);
+    profile::Attribution word = run(sample);
+    EXPECT_EQ(word.how, profile::How::kComponentInterval);
     EXPECT_EQ(word.engine_component, process::kStartComponent);
-    EXPECT_EQ(word.kernel, sample.mode != capture::Mode::kUser);
+    EXPECT_EQ(word.kernel, sample.mode != profile::Mode::kUser);
   }
-  EXPECT_EQ(run(user_sample(kLibrary, 100)).reason, Reason::kUnknownUserCode);
+  EXPECT_EQ(run(user_sample(kLibrary, 100)).reason, profile::Reason::kUnknownUserCode);
   state.stop_agent(500);
-  EXPECT_EQ(run(user_sample(kLibrary, 500)).reason, Reason::kNotRegistered);
+  EXPECT_EQ(run(user_sample(kLibrary, 500)).reason, profile::Reason::kNotRegistered);
   state.start_agent(2, 77, 600);
-  EXPECT_EQ(run(user_sample(kLibrary, 550)).reason, Reason::kNotRegistered) << "it had been there before";
+  EXPECT_EQ(run(user_sample(kLibrary, 550)).reason, profile::Reason::kNotRegistered)
+      << "it had been there before";
 }
 
 TEST_F(AttributeTest, Rule6NamesItsReason) {
-  EXPECT_EQ(run(user_sample(kLibrary)).reason, Reason::kUnknownUserCode);
+  EXPECT_EQ(run(user_sample(kLibrary)).reason, profile::Reason::kUnknownUserCode);
   process::ProcessState silent({42, 1}, {});
-  EXPECT_EQ(attribute(user_sample(kLibrary), {}, &silent).reason, Reason::kNotRegistered);
-  EXPECT_EQ(run(kernel_sample(kLibrary)).reason, Reason::kUnknownKernel);
-  EXPECT_EQ(run(kernel_sample(0)).reason, Reason::kUnknownKernel);
-  EXPECT_EQ(run(user_sample(0)).reason, Reason::kNoRegisters);
-  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(1, 1) ^ 1)).reason, Reason::kTagCheckFailed);
-  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(1, 1, 9))).reason, Reason::kTagPlanNotLive);
-  EXPECT_EQ(run(tagged(user_sample(kLibrary), 0)).reason, Reason::kUnknownUserCode);
-  EXPECT_EQ(attribute(user_sample(kLibrary), {}, nullptr).reason, Reason::kNotRegistered);
+  EXPECT_EQ(attribute(user_sample(kLibrary), {}, &silent).reason, profile::Reason::kNotRegistered);
+  EXPECT_EQ(run(kernel_sample(kLibrary)).reason, profile::Reason::kUnknownKernel);
+  EXPECT_EQ(run(kernel_sample(0)).reason, profile::Reason::kUnknownKernel);
+  EXPECT_EQ(run(user_sample(0)).reason, profile::Reason::kNoRegisters);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(1, 1) ^ 1)).reason, profile::Reason::kTagCheckFailed);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(1, 1, 9))).reason, profile::Reason::kTagPlanNotLive);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), 0)).reason, profile::Reason::kUnknownUserCode);
+  EXPECT_EQ(attribute(user_sample(kLibrary), {}, nullptr).reason, profile::Reason::kNotRegistered);
   EXPECT_TRUE(attribute(kernel_sample(0), {}, nullptr).kernel);
 }
 
 TEST_F(AttributeTest, ARefusedTagLeavesNoReasonOnWhatIsFoundOtherwise) {
-  Attribution word = run(tagged(user_sample(kLibrary), 0xdead), {ip_of(4)});
-  EXPECT_EQ(word.how, How::kCallchain);
-  EXPECT_EQ(word.reason, Reason::kNone);
+  profile::Attribution word = run(tagged(user_sample(kLibrary), 0xdead), {ip_of(4)});
+  EXPECT_EQ(word.how, profile::How::kCallchain);
+  EXPECT_EQ(word.reason, profile::Reason::kNone);
 }
 
 TEST_F(AttributeTest, TwoExecutionsOfTheSameCodeDoNotMix) {
@@ -194,7 +195,7 @@ class KnownShares : public AttributeTest {
     std::vector<int> hits(4);
     for (std::uint32_t ir = 1; ir <= 6; ++ir) {
       for (std::uint32_t n = 0; n < ir * 10; ++n) {
-        Attribution word = run(user_sample(ip_of(ir), 2000 + n));
+        profile::Attribution word = run(user_sample(ip_of(ir), 2000 + n));
         ++hits[(word.link >> 1) == 0 ? 0 : ((word.link >> 1) + 1) / 2];
       }
     }

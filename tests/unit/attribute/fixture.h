@@ -8,7 +8,7 @@
 
 #include "daemon/attribute/attribute.h"
 #include "tailor/tag.h"
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace tailor::attribute {
 
@@ -39,7 +39,7 @@ class AttributeTest : public testing::Test {
   }
   static capture::Event kernel_sample(std::uint64_t user_ip, TimeNs time = 1000) {
     capture::Event event = user_sample(user_ip, time);
-    event.mode = capture::Mode::kKernel;
+    event.mode = profile::Mode::kKernel;
     event.ip = kKernelIp;
     return event;
   }
@@ -53,7 +53,7 @@ class AttributeTest : public testing::Test {
     return tailor_tag_make(kKey, slot, generation, upper, lower);
   }
 
-  Attribution run(const capture::Event& event, const std::vector<std::uint64_t>& chain = {}) const {
+  profile::Attribution run(const capture::Event& event, const std::vector<std::uint64_t>& chain = {}) const {
     return attribute(event, chain, &state);
   }
   void mark(tailor_log_kind kind, TimeNs time, std::uint32_t id, std::uint64_t a = 0, std::uint64_t b = 0,

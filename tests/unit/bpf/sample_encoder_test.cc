@@ -3,8 +3,8 @@
 #include <asm/perf_regs.h>
 #include <gtest/gtest.h>
 
-#include "daemon/capture/record_decoder.h"
-#include "daemon/capture/register_masks.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "daemon/capture/decode/register_masks.h"
 
 namespace tailor::bpf {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 std::vector<capture::EventSpec> two_events() {
   capture::EventSpec faults;
   faults.name = "page-faults";
-  faults.unit = capture::Unit::kEvents;
+  faults.unit = profile::Unit::kEvents;
   faults.address = true;
   faults.period = 1;
   return {capture::cpu_clock(1000), faults};
@@ -54,7 +54,7 @@ TEST(SampleEncoder, IsDecodedAsPerfsOwn) {
     ASSERT_EQ(batch.events.size(), 2u);
     const capture::Event& user = batch.events[0];
     EXPECT_EQ(user.kind, capture::Kind::kSample);
-    EXPECT_EQ(user.mode, capture::Mode::kUser);
+    EXPECT_EQ(user.mode, profile::Mode::kUser);
     EXPECT_EQ(user.source, 0);
     EXPECT_EQ(user.time, 5000);
     EXPECT_EQ(user.cpu, 3u);
@@ -66,7 +66,7 @@ TEST(SampleEncoder, IsDecodedAsPerfsOwn) {
     EXPECT_EQ(batch.reg(user, PERF_REG_X86_SP).has_value(), all_registers);
     EXPECT_EQ(batch.reg(user, capture::kSlotPlace), 0x5107u);
     const capture::Event& kernel = batch.events[1];
-    EXPECT_EQ(kernel.mode, capture::Mode::kKernel);
+    EXPECT_EQ(kernel.mode, profile::Mode::kKernel);
     EXPECT_EQ(kernel.source, 1);
     EXPECT_TRUE(kernel.has_address);
     EXPECT_EQ(kernel.address, 0xdead000u);

@@ -36,7 +36,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 query::Profile sample(int rounds = 11) {
-  return test::make_profile([&](store::ProfileSink& sink) { test::give_profile(sink, rounds); });
+  return test::make_profile([&](profile::ProfileSink& sink) { test::give_profile(sink, rounds); });
 }
 
 TEST(RenderPlan, TheTreeWithItsCosts) {
@@ -62,9 +62,9 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
 }
 
 TEST(RenderPlan, TheAccountingOfTheWholeRecording) {
-  const query::Profile profile = test::make_profile([&](store::ProfileSink& sink) {
+  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
     test::give_profile(sink, 11);
-    store::Accounting nobodys;
+    profile::Accounting nobodys;
     nobodys.received = 20;
     nobodys.filtered = 12;
     nobodys.late = 8;
@@ -106,10 +106,10 @@ TEST(RenderPlan, ColoursOnlyWhereAsked) {
 }
 
 TEST(RenderPlan, HostileNamesCannotWriteToTheTerminal) {
-  const query::Profile profile = test::make_profile([](store::ProfileSink& sink) {
+  const query::Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     const std::string evil = "\x1b]0;owned\x07\n\xE2\x80\xAEtxt";
     test::give_profile(sink, 2);
-    store::ProcessRecord process;
+    profile::ProcessRecord process;
     process.process = test::kSampleProcess;
     process.engine_name = process.engine_version = process.comm = evil;
     sink.on_process(process);
@@ -127,8 +127,8 @@ TEST(RenderPlan, HostileNamesCannotWriteToTheTerminal) {
     plan.mutable_attachments(0)->set_content(evil);
     plan.mutable_attachments(0)->set_sha256(std::string(32, 'q'));
     sink.on_plan(test::kSampleProcess, 0, plan);
-    store::RecordingInfo info;
-    info.sources.push_back({0, evil, capture::Unit::kNsOnCpu, 1'000'000, false});
+    profile::RecordingInfo info;
+    info.sources.push_back({0, evil, profile::Unit::kNsOnCpu, 1'000'000, false});
     info.clock_source = evil;
     sink.on_recording(info);
   });
@@ -144,7 +144,7 @@ TEST(RenderPlan, HostileNamesCannotWriteToTheTerminal) {
 }
 
 TEST(RenderPlan, DamageIsSaid) {
-  std::string bytes = test::profile_bytes([](store::ProfileSink& sink) { test::give_profile(sink, 50); });
+  std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 50); });
   bytes.resize(bytes.size() - 10);  // the END block is torn
   EXPECT_THAT(rendered(test::load(bytes), plain(100)), HasSubstr("recording was not finished"));
 }
@@ -159,7 +159,7 @@ TEST(RenderLevel, TasksWithTheirOperators) {
 }
 
 TEST(RenderAnnotate, LinesAndBlockSums) {
-  const query::Profile profile = test::make_profile([](store::ProfileSink& sink) {
+  const query::Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     test::give_context(sink);
     v1::Plan plan = test::sample_plan();
     v1::Attachment& ir = *plan.add_attachments();

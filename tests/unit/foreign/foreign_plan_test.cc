@@ -24,7 +24,7 @@ TEST(ForeignPlan, FunctionsOfOneNameAreOneComponent) {
 }
 
 TEST(ForeignPlan, LinesLinkToTheirFunction) {
-  JitSymbol f{.address = 0x1000, .size = 16, .name = "f"};
+  formats::JitSymbol f{.address = 0x1000, .size = 16, .name = "f"};
   f.lines = {{4, 10, "a.js"}, {8, 11, "a.js"}, {8, 12, "a.js"}};
   ForeignPlan plan(1, "node", true);
   const v1::CodeObject code = plan.add(f, 1, 0);

@@ -5,10 +5,10 @@
 #include "daemon/journal/journal_format.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/journal/replay.h"
-#include "daemon/session/tee.h"
+#include "daemon/pipeline/tee.h"
 #include "daemon/store/file_writer.h"
 #include "tailor/tag.h"
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 #include "tests/support/memory_output.h"
 #include "tests/support/scripted_input.h"
 
@@ -20,11 +20,11 @@ constexpr TimeNs ms(std::int64_t n) {
 }
 
 // A recording in which every input occurs.
-void act(session::Input& input, int turns = 300) {
+void act(pipeline::Input& input, int turns = 300) {
   test::ScriptedInput script(input);
-  store::RecordingInfo info;
+  profile::RecordingInfo info;
   info.host = "host";
-  info.sources.push_back({0, "cpu-clock", capture::Unit::kNsOnCpu, 1000, false});
+  info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1000, false});
   input.on_recording(info);
   clock::Conversion perf_clock;
   perf_clock.mult = 1;
@@ -64,11 +64,11 @@ struct Made {
 Made record() {
   Made made;
   auto file = store::FileWriter::on(std::make_unique<test::MemoryOutput>(made.profile));
-  session::PipelineOptions options;
+  pipeline::PipelineOptions options;
   options.delay = ms(50);
-  session::Pipeline pipeline(*file, options);
+  pipeline::Pipeline pipeline(*file, options);
   auto journal = JournalWriter::on(std::make_unique<test::MemoryOutput>(made.journal), options);
-  session::Tee both({journal.get(), &pipeline});
+  pipeline::Tee both({journal.get(), &pipeline});
   act(both);
   EXPECT_TRUE(file->finish().ok());
   EXPECT_TRUE(journal->finish().ok());
@@ -98,7 +98,7 @@ TEST(Journal, AnotherInputMakesAnotherProfile) {
   Made made = record();
   std::string other;
   auto file = store::FileWriter::on(std::make_unique<test::MemoryOutput>(other));
-  session::Pipeline pipeline(*file);
+  pipeline::Pipeline pipeline(*file);
   act(pipeline, 299);
   EXPECT_TRUE(file->finish().ok());
   EXPECT_FALSE(made.profile == other);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "daemon/process/code_state.h"
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace tailor::process {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "daemon/process/plan_state.h"
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace tailor::process {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/engine_words.h"
+#include "tests/support/engine_messages.h"
 
 namespace tailor::process {
 namespace {

@@ -20,7 +20,7 @@ constexpr const char* kListing =
     "  ret void\n"
     "}\n";
 
-void give_listing(store::ProfileSink& sink, const char* text) {
+void give_listing(profile::ProfileSink& sink, const char* text) {
   v1::Plan plan = test::sample_plan();
   if (text != nullptr) {
     v1::Attachment& attachment = *plan.add_attachments();
@@ -33,10 +33,10 @@ void give_listing(store::ProfileSink& sink, const char* text) {
 
 // Samples on the lines that are instructions, one shared by lines 4 and 6.
 Profile listed() {
-  return test::make_profile([](store::ProfileSink& sink) {
+  return test::make_profile([](profile::ProfileSink& sink) {
     test::give_context(sink);
     give_listing(sink, kListing);
-    std::vector<store::SampleRecord> samples;
+    std::vector<profile::SampleRecord> samples;
     for (std::uint32_t ir : {3, 4, 6, 7}) samples.push_back(test::ir_sample(test::kSampleStart, ir));
     samples.push_back(test::shared_sample(test::kSampleStart));
     sink.on_samples(samples);
@@ -45,7 +45,7 @@ Profile listed() {
 
 // Samples everywhere, on headings too.
 Profile sampled_everywhere(const char* text) {
-  return test::make_profile([&](store::ProfileSink& sink) {
+  return test::make_profile([&](profile::ProfileSink& sink) {
     test::give_profile(sink, 1);
     give_listing(sink, text);
   });

@@ -15,13 +15,13 @@ TEST(CellSums, AreThoseOfAMap) {
   CellSums sums;
   std::map<CellKey, Cell> naive;
   for (int i = 0; i < 200'000; ++i) {
-    store::SampleRecord sample;
+    profile::SampleRecord sample;
     sample.process = {static_cast<std::int32_t>(random() % 3), random() % 2};
     sample.source = static_cast<std::uint16_t>(random() % 2);
     sample.weight = random() % 100;
-    attribute::Attribution& a = sample.attribution;
-    a.how = static_cast<attribute::How>(random() % 3);
-    a.quality = static_cast<attribute::Quality>(random() % 2);
+    profile::Attribution& a = sample.attribution;
+    a.how = static_cast<profile::How>(random() % 3);
+    a.quality = static_cast<profile::Quality>(random() % 2);
     a.kernel = random() % 2 != 0;
     a.pipeline = static_cast<std::uint16_t>(random() % 3);
     a.link = static_cast<std::uint32_t>(random() % 20);
@@ -60,10 +60,10 @@ TEST(CellSums, AreThoseOfAMap) {
 }
 
 // Sums of samples of which some have a number, as few as the numbers of keys or as many as the samples.
-Cells sums_of(std::vector<store::SampleRecord> samples, std::uint64_t numbers, bool wrongly) {
+Cells sums_of(std::vector<profile::SampleRecord> samples, std::uint64_t numbers, bool wrongly) {
   std::mt19937_64 random(8);
   CellSums sums;
-  for (store::SampleRecord& sample : samples) {
+  for (profile::SampleRecord& sample : samples) {
     const std::uint64_t key = wrongly ? 0 : sample.attribution.link * 2 + sample.attribution.kernel;
     if (random() % 4 != 0) sample.alike = 1 + key + 1000 * (random() % numbers);
   }
@@ -76,9 +76,9 @@ Cells sums_of(std::vector<store::SampleRecord> samples, std::uint64_t numbers, b
 
 TEST(CellSums, AreTheSameOfNumberedSamples) {
   std::mt19937_64 random(7);
-  std::vector<store::SampleRecord> samples(50'000);
+  std::vector<profile::SampleRecord> samples(50'000);
   CellSums sums;
-  for (store::SampleRecord& sample : samples) {
+  for (profile::SampleRecord& sample : samples) {
     sample.weight = random() % 100;
     sample.latency = random() % 2 == 0 ? 0 : 7;
     sample.attribution.link = static_cast<std::uint32_t>(random() % 200);
@@ -103,18 +103,18 @@ TEST(CellSums, AreTheSameOfNumberedSamples) {
 TEST(CellSums, KeepEveryFieldOfAKey) {
   std::mt19937_64 random(6);
   for (int i = 0; i < 1000; ++i) {
-    store::SampleRecord sample;
+    profile::SampleRecord sample;
     sample.process = {static_cast<std::int32_t>(random()), random()};
     sample.source = static_cast<std::uint16_t>(random());
-    sample.address_from = static_cast<store::AddressFrom>(random() % 3);
+    sample.address_from = static_cast<profile::AddressFrom>(random() % 3);
     sample.skid = static_cast<std::uint8_t>(random());
-    sample.wait = static_cast<store::Wait>(random() % capture::kWaits);
+    sample.wait = static_cast<profile::Wait>(random() % profile::kWaits);
     sample.region = static_cast<std::uint32_t>(random());
     sample.data_source = random();
-    attribute::Attribution& a = sample.attribution;
-    a = {static_cast<attribute::How>(random() % 8),
-         static_cast<attribute::Reason>(random() % 7),
-         static_cast<attribute::Quality>(random() % 5),
+    profile::Attribution& a = sample.attribution;
+    a = {static_cast<profile::How>(random() % 8),
+         static_cast<profile::Reason>(random() % 7),
+         static_cast<profile::Quality>(random() % 5),
          random() % 2 != 0,
          static_cast<std::uint16_t>(random()),
          static_cast<LevelIndex>(random()),

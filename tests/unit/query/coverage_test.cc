@@ -20,13 +20,13 @@ TEST(Coverage, OfAShortRecordingIsLeftToChance) {
 }
 
 TEST(Coverage, IsOfTheTimerAndOfKnownTimeOnly) {
-  store::RecordingInfo recording;
+  profile::RecordingInfo recording;
   recording.cpu_used_ns = 1000 * kMs;
   recording.cpu_sampled_ns = 100 * kMs;
   EXPECT_FALSE(coverage_of(recording));
-  recording.sources.push_back({0, "page-faults", capture::Unit::kEvents, 1, false});
+  recording.sources.push_back({0, "page-faults", profile::Unit::kEvents, 1, false});
   EXPECT_FALSE(coverage_of(recording));
-  recording.sources.push_back({1, "cpu-clock", capture::Unit::kNsOnCpu, kMs, false});
+  recording.sources.push_back({1, "cpu-clock", profile::Unit::kNsOnCpu, kMs, false});
   ASSERT_TRUE(coverage_of(recording));
   EXPECT_TRUE(coverage_of(recording)->falls_short);
   recording.cpu_used_ns = 0;

@@ -119,11 +119,12 @@ struct Feed {
   Feed() { test::give_context(loader); }
 
   void mark(tailor_log_kind kind, std::int32_t tid, TimeNs time, std::uint64_t a, std::uint32_t id = 0) {
-    const store::ActivityRecord record{test::kSampleStart + time, test::kSampleProcess, tid, kind, id, a, 0};
+    const profile::ActivityRecord record{
+        test::kSampleStart + time, test::kSampleProcess, tid, kind, id, a, 0};
     loader.on_activity({&record, 1});
   }
   void sample(std::int32_t tid, TimeNs time, std::uint32_t ir) {
-    store::SampleRecord record = test::ir_sample(test::kSampleStart + time, ir);
+    profile::SampleRecord record = test::ir_sample(test::kSampleStart + time, ir);
     record.tid = tid;
     record.attribution.execution = test::kSampleExecution;
     loader.on_samples({&record, 1});

@@ -13,17 +13,17 @@
 namespace tailor::query {
 namespace {
 
-store::SampleRecord access(TimeNs time, std::uint32_t ir, store::AddressFrom from, std::uint32_t region,
-                           std::uint8_t skid) {
-  store::SampleRecord sample = test::ir_sample(time, ir);
+profile::SampleRecord access(TimeNs time, std::uint32_t ir, profile::AddressFrom from, std::uint32_t region,
+                             std::uint8_t skid) {
+  profile::SampleRecord sample = test::ir_sample(time, ir);
   sample.address_from = from;
   sample.region = region;
   sample.skid = skid;
   return sample;
 }
 
-Profile profile_with(const std::vector<store::SampleRecord>& samples) {
-  return test::make_profile([&](store::ProfileSink& sink) {
+Profile profile_with(const std::vector<profile::SampleRecord>& samples) {
+  return test::make_profile([&](profile::ProfileSink& sink) {
     test::give_context(sink);
     v1::RegionKind kind;
     kind.set_id(5);
@@ -36,7 +36,7 @@ Profile profile_with(const std::vector<store::SampleRecord>& samples) {
 // IR 6 is of operator 1, IR 1 of operator 4.
 TEST(MemoryReport, SumsByOperatorAndRegion) {
   const TimeNs t = test::kSampleStart;
-  const auto none = store::AddressFrom::kNone, operand = store::AddressFrom::kOperand;
+  const auto none = profile::AddressFrom::kNone, operand = profile::AddressFrom::kOperand;
   const Profile profile =
       profile_with({access(t, 6, operand, 5, 1), access(t, 6, operand, 5, 0), access(t, 6, operand, 0, 3),
                     access(t, 1, operand, 5, 1), access(t, 6, none, 0, 0)});
@@ -64,7 +64,7 @@ TEST(MemoryReport, LatencyAndTheMemoryThatServed) {
   const TimeNs t = test::kSampleStart;
   perf_mem_data_src ram{};
   ram.mem_lvl_num = PERF_MEM_LVLNUM_RAM;
-  auto slow = access(t, 6, store::AddressFrom::kSample, 5, 0), fast = slow;
+  auto slow = access(t, 6, profile::AddressFrom::kSample, 5, 0), fast = slow;
   slow.latency = 300;
   slow.data_source = ram.val;
   fast.latency = 100;
@@ -96,16 +96,16 @@ TEST(MemoryLevels, FromBothWaysOfSayingThem) {
 
 // The lane beside the shares: never part of them.
 TEST(WaitLane, IsByOperatorAndApart) {
-  const Profile profile = test::make_profile([](store::ProfileSink& sink) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     test::give_context(sink);
-    store::RecordingInfo info;
-    info.sources = {{0, "cpu-clock", capture::Unit::kNsOnCpu, 1000, false},
-                    {1, "off-cpu", capture::Unit::kNsOffCpu, 1, false}};
+    profile::RecordingInfo info;
+    info.sources = {{0, "cpu-clock", profile::Unit::kNsOnCpu, 1000, false},
+                    {1, "off-cpu", profile::Unit::kNsOffCpu, 1, false}};
     sink.on_recording(info);
-    std::vector<store::SampleRecord> samples = {test::ir_sample(test::kSampleStart, 6)};
-    for (const auto& [ir, wait, ns] : {std::tuple{6u, store::Wait::kLock, 700u},
-                                       {6u, store::Wait::kRunnable, 300u},
-                                       {1u, store::Wait::kRunnable, 50u}}) {
+    std::vector<profile::SampleRecord> samples = {test::ir_sample(test::kSampleStart, 6)};
+    for (const auto& [ir, wait, ns] : {std::tuple{6u, profile::Wait::kLock, 700u},
+                                       {6u, profile::Wait::kRunnable, 300u},
+                                       {1u, profile::Wait::kRunnable, 50u}}) {
       samples.push_back(test::ir_sample(test::kSampleStart + 1, ir));
       samples.back().source = 1;
       samples.back().wait = wait;
@@ -121,8 +121,8 @@ TEST(WaitLane, IsByOperatorAndApart) {
   ASSERT_EQ(report->off_cpu->rows.size(), 2u);
   EXPECT_EQ(report->off_cpu->rows[0].operator_id, 1u);
   EXPECT_EQ(report->off_cpu->rows[0].ns, 1000);
-  EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(capture::Wait::kRunnable)], 300);
-  EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(capture::Wait::kLock)], 700);
+  EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(profile::Wait::kRunnable)], 300);
+  EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(profile::Wait::kLock)], 700);
 }
 
 }  // namespace

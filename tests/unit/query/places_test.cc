@@ -28,7 +28,7 @@ std::string program() {
 }
 
 // How this process has the program mapped where `address` is.
-store::MappingRecord mapping_of(std::uint64_t address) {
+profile::MappingRecord mapping_of(std::uint64_t address) {
   std::ifstream maps("/proc/self/maps");
   for (std::string line; std::getline(maps, line);) {
     std::uint64_t begin = 0, end = 0, offset = 0;
@@ -39,11 +39,11 @@ store::MappingRecord mapping_of(std::uint64_t address) {
   return {};
 }
 
-store::SampleRecord sample_at(std::uint64_t address, attribute::Reason reason, bool kernel) {
-  store::SampleRecord sample;
+profile::SampleRecord sample_at(std::uint64_t address, profile::Reason reason, bool kernel) {
+  profile::SampleRecord sample;
   sample.time = test::kSampleStart + 1;
   sample.process = test::kSampleProcess;
-  sample.mode = kernel ? capture::Mode::kKernel : capture::Mode::kUser;
+  sample.mode = kernel ? profile::Mode::kKernel : profile::Mode::kUser;
   sample.weight = 100;
   sample.ip = kernel ? 0xffffffff81000000 : address;
   sample.user_ip = address;
@@ -56,12 +56,12 @@ TEST(Places, AreFunctionsByReason) {
   const auto address = reinterpret_cast<std::uint64_t>(&tailor_places_test_function);
   ProfileLoader loader({});
   test::give_context(loader);
-  store::RecordingInfo info;
+  profile::RecordingInfo info;
   info.wall_clock_ns = INT64_MAX / 2;  // after the program was linked
   loader.on_recording(info);
   loader.on_mapping({test::kSampleProcess, 0, 0, ~std::uint64_t{0}, 0, "/nonexistent/earlier"});
   loader.on_mapping(mapping_of(address));
-  using attribute::Reason;
+  using profile::Reason;
   loader.on_samples(std::vector{sample_at(address, Reason::kUnknownUserCode, false),
                                 sample_at(address + 1, Reason::kUnknownUserCode, false),
                                 sample_at(address, Reason::kUnknownKernel, true),
@@ -112,7 +112,7 @@ TEST(Places, FilesThatAreNoneAreHarmless) {
 // A library that was upgraded since has other functions at these offsets.
 TEST(Places, AFileThatWasChangedSinceItWasMappedGivesNoNames) {
   const auto address = reinterpret_cast<std::uint64_t>(&tailor_places_test_function);
-  const store::MappingRecord mapping = mapping_of(address);
+  const profile::MappingRecord mapping = mapping_of(address);
   const std::uint64_t offset = address - mapping.begin + mapping.file_offset;
   struct stat facts{};
   ASSERT_EQ(::stat(program().c_str(), &facts), 0);

@@ -30,7 +30,7 @@ double share_of(const PlanReport& report, ComponentId op) {
 // components 1 and 2, one unattributed.
 class OneRound : public testing::Test {
  protected:
-  Profile profile_ = test::make_profile([](store::ProfileSink& sink) { test::give_profile(sink, 1); });
+  Profile profile_ = test::make_profile([](profile::ProfileSink& sink) { test::give_profile(sink, 1); });
   PlanReport report_ = report_of(profile_);
 };
 
@@ -109,7 +109,7 @@ TEST_F(OneRound, LevelReportAddsUpToo) {
 // IR 1 .. 10 exact, IR 0 set-up code, the set shared; the tag's sample and those of components are at no
 // link.
 TEST_F(OneRound, LinksOfSamplesInGeneratedCode) {
-  using attribute::Quality;
+  using profile::Quality;
   EXPECT_EQ(
       report_.evidence.by_link,
       (std::map<Quality, double>{{Quality::kExact, 10}, {Quality::kShared, 1}, {Quality::kPrologue, 1}}));
@@ -132,17 +132,17 @@ TEST_F(OneRound, JsonHoldsTheSameFigures) {
 TEST(PlanReport, EverythingAddsUpForAnyMixture) {
   std::mt19937 random(21);
   for (int round = 0; round < 60; ++round) {
-    std::vector<store::SampleRecord> samples;
+    std::vector<profile::SampleRecord> samples;
     const int n = 1 + static_cast<int>(random() % 200);
     double weight = 0;
     for (int i = 0; i < n; ++i) {
       const TimeNs time = test::kSampleStart + i;
-      store::SampleRecord s = random() % 4 == 0   ? test::shared_sample(time)
-                              : random() % 4 == 0 ? test::tag_sample(time, random() % 9)
-                              : random() % 4 == 0 ? test::component_sample(time, random() % 4)
-                                                  : test::ir_sample(time, random() % 14);
+      profile::SampleRecord s = random() % 4 == 0   ? test::shared_sample(time)
+                                : random() % 4 == 0 ? test::tag_sample(time, random() % 9)
+                                : random() % 4 == 0 ? test::component_sample(time, random() % 4)
+                                                    : test::ir_sample(time, random() % 14);
       s.weight = 1 + random() % 1000;
-      s.attribution.how = static_cast<attribute::How>(random() % 8);
+      s.attribution.how = static_cast<profile::How>(random() % 8);
       s.attribution.plan = random() % 3;
       s.attribution.code = random() % 4;
       s.attribution.level = random() % 5;
@@ -151,7 +151,7 @@ TEST(PlanReport, EverythingAddsUpForAnyMixture) {
       weight += static_cast<double>(s.weight);
       samples.push_back(s);
     }
-    const Profile profile = test::make_profile([&](store::ProfileSink& sink) {
+    const Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
       test::give_context(sink);
       sink.on_samples(samples);
     });
@@ -181,12 +181,12 @@ TEST(PlanReport, EverythingAddsUpForAnyMixture) {
 
 // A tag's sample carries a quality too, that of nothing: what a row table said counts, and nothing else.
 TEST(PlanReport, LinksAreCountedForAnyMixture) {
-  using attribute::How, attribute::Quality;
+  using profile::How, profile::Quality;
   std::mt19937 random(5);
   std::map<Quality, double> expected, of_all;
-  std::vector<store::SampleRecord> samples;
+  std::vector<profile::SampleRecord> samples;
   for (int i = 0; i < 500; ++i) {
-    store::SampleRecord s = test::ir_sample(test::kSampleStart + i, 1 + random() % 9);
+    profile::SampleRecord s = test::ir_sample(test::kSampleStart + i, 1 + random() % 9);
     s.attribution.how = static_cast<How>(random() % 9);
     s.attribution.quality = static_cast<Quality>(random() % 5);
     const auto how = static_cast<int>(s.attribution.how);
@@ -194,7 +194,7 @@ TEST(PlanReport, LinksAreCountedForAnyMixture) {
     of_all[s.attribution.quality] += 1;
     samples.push_back(s);
   }
-  const PlanReport report = report_of(test::make_profile([&](store::ProfileSink& sink) {
+  const PlanReport report = report_of(test::make_profile([&](profile::ProfileSink& sink) {
     test::give_context(sink);
     sink.on_samples(samples);
   }));
@@ -207,13 +207,13 @@ TEST(PlanReport, LinksAreCountedForAnyMixture) {
 }
 
 TEST(PlanReport, UnitsAreNeverAdded) {
-  const Profile profile = test::make_profile([](store::ProfileSink& sink) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     test::give_context(sink);
-    store::RecordingInfo info;
-    info.sources = {{0, "cpu-clock", capture::Unit::kNsOnCpu, 1'000'000, false},
-                    {1, "page-faults", capture::Unit::kEvents, 1, false}};
+    profile::RecordingInfo info;
+    info.sources = {{0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false},
+                    {1, "page-faults", profile::Unit::kEvents, 1, false}};
     sink.on_recording(info);
-    std::vector<store::SampleRecord> samples(5, test::ir_sample(test::kSampleStart, 4));
+    std::vector<profile::SampleRecord> samples(5, test::ir_sample(test::kSampleStart, 4));
     for (int i = 0; i < 3; ++i) {
       samples.push_back(test::ir_sample(test::kSampleStart, 6));
       samples.back().source = 1;
@@ -232,9 +232,9 @@ TEST(PlanReport, UnitsAreNeverAdded) {
 }
 
 TEST(PlanReport, ExecutionsDoNotMix) {
-  const Profile profile = test::make_profile([](store::ProfileSink& sink) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     test::give_context(sink);
-    std::vector<store::SampleRecord> samples(4, test::ir_sample(test::kSampleStart, 4));
+    std::vector<profile::SampleRecord> samples(4, test::ir_sample(test::kSampleStart, 4));
     samples.push_back(test::ir_sample(test::kSampleStart, 6));
     samples.back().attribution.execution = 99;
     sink.on_samples(samples);
@@ -246,24 +246,25 @@ TEST(PlanReport, ExecutionsDoNotMix) {
 }
 
 TEST(PlanReport, MissingDictionaryIsAReasonNotACrash) {
-  const Profile profile = test::make_profile(
-      [](store::ProfileSink& sink) { sink.on_samples(std::vector{test::ir_sample(test::kSampleStart, 4)}); });
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
+    sink.on_samples(std::vector{test::ir_sample(test::kSampleStart, 4)});
+  });
   const PlanReport report = report_of(profile);
   ASSERT_EQ(report.unattributed_rows.size(), 1u);
   EXPECT_EQ(report.unattributed_rows[0].key, "dictionary_missing");
 }
 
 TEST(PlanReport, LossesAreCounted) {
-  const Profile profile = test::make_profile([](store::ProfileSink& sink) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     test::give_profile(sink, 1);
-    store::Accounting rings;
+    profile::Accounting rings;
     rings.lost_ring = 4;
     rings.received = rings.filtered = 7;  // of others
     rings.of_cpu(1).lost_ring = 4;
     sink.on_accounting(rings);
   });
   const PlanReport report = report_of(profile);
-  const store::Accounting& total = report.accounting.total;
+  const profile::Accounting& total = report.accounting.total;
   const auto received = static_cast<double>(total.received - 7);
   EXPECT_EQ(report.accounting.lost(), 4u);
   EXPECT_DOUBLE_EQ(report.accounting.lost_share(), 4.0 / (received + 4));
@@ -272,12 +273,12 @@ TEST(PlanReport, LossesAreCounted) {
 }
 
 TEST(PlanReport, EmptyProfile) {
-  const Profile profile = test::make_profile([](store::ProfileSink& sink) { test::give_context(sink); });
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) { test::give_context(sink); });
   EXPECT_THAT(plan_report(profile, {}).error().message, testing::HasSubstr("no sample"));
 }
 
 TEST(PlanReport, TimeRange) {
-  const std::string bytes = test::profile_bytes([](store::ProfileSink& sink) {
+  const std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) {
     test::give_context(sink);
     for (TimeNs t = 1; t <= 10; ++t) sink.on_samples(std::vector{test::ir_sample(t, 4)});
   });

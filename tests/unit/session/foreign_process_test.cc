@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "daemon/session/pipeline.h"
+#include "daemon/pipeline/pipeline.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/scripted_input.h"
 
@@ -86,7 +86,7 @@ class ForeignProcessTest : public testing::Test {
   void* mapped = MAP_FAILED;
   clock::Timeline timeline;
   test::CollectingSink sink;
-  Pipeline pipeline{sink};
+  pipeline::Pipeline pipeline{sink};
   test::ScriptedInput script{pipeline};
 };
 

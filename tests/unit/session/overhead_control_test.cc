@@ -26,7 +26,7 @@ EventSpec counter() {
   EventSpec spec;
   spec.name = "cycles:pp";
   spec.mechanism = capture::Mechanism::kPebs;
-  spec.unit = capture::Unit::kEvents;
+  spec.unit = profile::Unit::kEvents;
   spec.period = 10'007;
   return spec;
 }

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "daemon/clock/host_clock.h"
-#include "daemon/session/live_session.h"
+#include "daemon/session/recorder.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
 #include "tests/support/record_encoder.h"
@@ -123,17 +123,18 @@ bool eventually(const std::function<bool()>& condition) {
 class PebsFallback : public testing::Test {
  protected:
   void start() {
-    LiveOptions live;
+    RecorderOptions live;
     live.agent_socket = (directory_.path() / "agent.sock").string();
-    auto started = LiveSession::start(kernel_, live, sink_,
-                                      [this](const Problem& problem) { problems_.push_back(problem.text); });
+    auto started = Recorder::start(kernel_, live, sink_, [this](const pipeline::Problem& problem) {
+      problems_.push_back(problem.text);
+    });
     ASSERT_TRUE(started.ok()) << started.error().message;
     session_ = std::move(*started);
     capture::CaptureOptions options;
     capture::EventSpec cycles;
     cycles.name = "cycles:pp";
     cycles.mechanism = capture::Mechanism::kPebs;
-    cycles.unit = capture::Unit::kEvents;
+    cycles.unit = profile::Unit::kEvents;
     cycles.type = PERF_TYPE_HARDWARE;
     cycles.precise_ip = 2;
     cycles.period = kPeriod;
@@ -163,7 +164,7 @@ class PebsFallback : public testing::Test {
   Kernel kernel_;
   test::CollectingSink sink_;
   std::vector<std::string> problems_;
-  std::unique_ptr<LiveSession> session_;
+  std::unique_ptr<Recorder> session_;
 };
 
 TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
@@ -185,7 +186,7 @@ TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
   ASSERT_EQ(problems_.size(), 1u);
   EXPECT_NE(problems_[0].find("an interrupt per PEBS sample from now on"), std::string::npos);
   // What was recorded before is neither hidden nor lost, and the process has not ended in between.
-  const store::Accounting total = session_->status().total;
+  const profile::Accounting total = session_->status().total;
   EXPECT_EQ(total.received, before + 10);
   EXPECT_EQ(sink_.samples.size() + total.late, total.received);
   EXPECT_EQ(sink_.samples_of({kTarget, 1}).size(), sink_.samples.size());
@@ -200,7 +201,7 @@ TEST_F(PebsFallback, LaterSessionsBeginWithAnInterruptPerSample) {
   capture::CaptureOptions options;
   options.events.push_back({.name = "cycles:pp",
                             .mechanism = capture::Mechanism::kPebs,
-                            .unit = capture::Unit::kEvents,
+                            .unit = profile::Unit::kEvents,
                             .period = kPeriod,
                             .type = PERF_TYPE_HARDWARE,
                             .precise_ip = 2});

@@ -1,4 +1,4 @@
-#include "daemon/session/pebs_watch.h"
+#include "daemon/pipeline/pebs_watch.h"
 
 #include <gtest/gtest.h>
 
@@ -72,25 +72,25 @@ capture::Intake chunk_of(std::vector<capture::Event> events) {
 }
 
 bool found(Cpu cpu, int threads, int turns) {
-  PebsWatch watch;
+  pipeline::PebsWatch watch;
   for (int i = 0; i < turns; ++i) watch.add(0, chunk_of(cpu.turn(1 + i % threads)));
   return watch.doubted();
 }
 
-TEST(PebsWatch, FindsTimesOfTheDrainInBatchesAsTheyCome) {
+TEST(pipeline::PebsWatch, FindsTimesOfTheDrainInBatchesAsTheyCome) {
   EXPECT_FALSE(found(Cpu(true), 1, 200));
   EXPECT_TRUE(found(Cpu(false), 1, 200));
 }
 
-TEST(PebsWatch, FindsThemWithManyThreadsAndSmallBatches) {
+TEST(pipeline::PebsWatch, FindsThemWithManyThreadsAndSmallBatches) {
   for (std::size_t buffer : {2u, 3u, 7u, 64u}) {
     EXPECT_FALSE(found(Cpu(true, buffer), 5, 200)) << buffer;
     EXPECT_TRUE(found(Cpu(false, buffer), 5, 200)) << buffer;
   }
 }
 
-TEST(PebsWatch, FindsAKernelThatBeginsToDoSo) {
-  PebsWatch watch;
+TEST(pipeline::PebsWatch, FindsAKernelThatBeginsToDoSo) {
+  pipeline::PebsWatch watch;
   Cpu before(true), after(false);
   for (int i = 0; i < 2000; ++i) watch.add(0, chunk_of(before.turn(1)));
   EXPECT_FALSE(watch.doubted());
@@ -99,8 +99,8 @@ TEST(PebsWatch, FindsAKernelThatBeginsToDoSo) {
 }
 
 // An event that begins later is a ring of its own, amid others whose times are right.
-TEST(PebsWatch, FindsAnEventThatBeginsLater) {
-  PebsWatch watch;
+TEST(pipeline::PebsWatch, FindsAnEventThatBeginsLater) {
+  pipeline::PebsWatch watch;
   Cpu old(true), young(false);
   for (int i = 0; i < 500; ++i) watch.add(0, chunk_of(old.turn(1)));
   for (int i = 0; i < 30; ++i) {
@@ -110,12 +110,12 @@ TEST(PebsWatch, FindsAnEventThatBeginsLater) {
   EXPECT_TRUE(watch.doubted());
 }
 
-TEST(PebsWatch, LittleEvidenceIsNone) {
+TEST(pipeline::PebsWatch, LittleEvidenceIsNone) {
   EXPECT_FALSE(found(Cpu(false), 1, 5));
 }
 
-TEST(PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
-  PebsWatch watch;
+TEST(pipeline::PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
+  pipeline::PebsWatch watch;
   Cpu cpu(false);
   for (int i = 0; i < 100; ++i) {
     auto events = cpu.turn(1);
@@ -125,8 +125,8 @@ TEST(PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
   EXPECT_FALSE(watch.doubted());
 }
 
-TEST(PebsWatch, ClosedRingsStartAnew) {
-  PebsWatch watch;
+TEST(pipeline::PebsWatch, ClosedRingsStartAnew) {
+  pipeline::PebsWatch watch;
   Cpu cpu(false);
   for (int i = 0; i < 100; ++i) {
     watch.add(0, chunk_of(cpu.turn(1)));
@@ -135,8 +135,8 @@ TEST(PebsWatch, ClosedRingsStartAnew) {
   EXPECT_FALSE(watch.doubted());
 }
 
-TEST(PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
-  PebsWatch watch;
+TEST(pipeline::PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
+  pipeline::PebsWatch watch;
   std::vector<capture::Event> events(1000);
   for (std::size_t i = 0; i < events.size(); ++i) {
     events[i].kind = i % 3 == 0 ? capture::Kind::kSample : capture::Kind::kSwitchIn;
@@ -148,8 +148,8 @@ TEST(PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
 
 // The broken twin: a watch that takes records of two threads or of two rings for neighbours convicts a kernel
 // whose times are right. Two threads in step, on CPUs of their own, and what such a watch would see of them.
-TEST(PebsWatch, WouldConvictTheInnocentWithoutTellingThreadsAndRingsApart) {
-  PebsWatch right, blind;
+TEST(pipeline::PebsWatch, WouldConvictTheInnocentWithoutTellingThreadsAndRingsApart) {
+  pipeline::PebsWatch right, blind;
   Cpu cpu(true);
   for (int i = 0; i < 200; ++i) {
     const auto one = cpu.turn(1);

@@ -13,30 +13,30 @@
 namespace tailor::store {
 namespace {
 
-SampleRecord random_sample(std::mt19937_64& random) {
+profile::SampleRecord random_sample(std::mt19937_64& random) {
   auto wild = [&] { return random() >> (random() % 64); };
-  SampleRecord s;
+  profile::SampleRecord s;
   s.time = static_cast<TimeNs>(random());
   s.process = {static_cast<std::int32_t>(random() % 3), random() % 2};
   s.tid = static_cast<std::int32_t>(random());
   s.cpu = static_cast<std::uint32_t>(wild());
   s.source = static_cast<std::uint16_t>(wild());
-  s.mode = static_cast<capture::Mode>(random() % 3);
+  s.mode = static_cast<profile::Mode>(random() % 3);
   s.has_tag = random() % 2;
   s.weight = wild();
   s.ip = wild();
   s.user_ip = wild();
   s.tag = wild();
   s.address = wild();
-  s.address_from = static_cast<AddressFrom>(random() % 3);
+  s.address_from = static_cast<profile::AddressFrom>(random() % 3);
   s.skid = static_cast<std::uint8_t>(wild());
   s.region = static_cast<std::uint32_t>(wild());
   s.latency = static_cast<std::uint32_t>(wild());
   s.data_source = wild();
-  s.wait = static_cast<Wait>(random() % 3);
-  s.attribution.how = static_cast<attribute::How>(random() % 8);
-  s.attribution.reason = static_cast<attribute::Reason>(random() % 7);
-  s.attribution.quality = static_cast<attribute::Quality>(random() % 5);
+  s.wait = static_cast<profile::Wait>(random() % 3);
+  s.attribution.how = static_cast<profile::How>(random() % 8);
+  s.attribution.reason = static_cast<profile::Reason>(random() % 7);
+  s.attribution.quality = static_cast<profile::Quality>(random() % 5);
   s.attribution.kernel = random() % 2;
   s.attribution.pipeline = static_cast<std::uint16_t>(wild());
   s.attribution.level = static_cast<std::uint32_t>(wild());
@@ -49,7 +49,7 @@ SampleRecord random_sample(std::mt19937_64& random) {
 }
 
 // Beside the line, which an older profile has too.
-void expect_same_access(const SampleRecord& a, const SampleRecord& b) {
+void expect_same_access(const profile::SampleRecord& a, const profile::SampleRecord& b) {
   EXPECT_EQ(a.address_from, b.address_from);
   EXPECT_EQ(a.skid, b.skid);
   EXPECT_EQ(a.region, b.region);
@@ -61,7 +61,7 @@ void expect_same_access(const SampleRecord& a, const SampleRecord& b) {
 TEST(SampleCodec, AnySamplesComeBack) {
   std::mt19937_64 random(1);
   for (std::size_t n : {0u, 1u, 2u, 100u, 5000u}) {
-    std::vector<SampleRecord> samples;
+    std::vector<profile::SampleRecord> samples;
     for (std::size_t i = 0; i < n; ++i) samples.push_back(random_sample(random));
     const v1::SampleBlock block = encode_samples(samples);
     auto back = decode_samples(block);
@@ -76,7 +76,7 @@ TEST(SampleCodec, AnySamplesComeBack) {
 }
 
 TEST(SampleCodec, EqualColumnsShrink) {
-  const std::vector<SampleRecord> same(1000, test::ir_sample(5, 3));
+  const std::vector<profile::SampleRecord> same(1000, test::ir_sample(5, 3));
   const v1::SampleBlock block = encode_samples(same);
   EXPECT_EQ(block.weight_size(), 1);
   EXPECT_EQ(block.thread_size(), 0);
@@ -106,7 +106,7 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
 
 TEST(ActivityCodec, AnyRecordsComeBack) {
   std::mt19937_64 random(2);
-  std::vector<ActivityRecord> records;
+  std::vector<profile::ActivityRecord> records;
   for (int i = 0; i < 500; ++i) {
     records.push_back({static_cast<TimeNs>(random()),
                        {1, 2},
@@ -126,7 +126,7 @@ TEST(ActivityCodec, AnyRecordsComeBack) {
 
 TEST(ActivityCodec, UnknownKindIsRefused) {
   v1::ActivityBlock block =
-      encode_activity(std::vector{ActivityRecord{0, {}, 0, TAILOR_LOG_ITERATION, 0, 0, 0}});
+      encode_activity(std::vector{profile::ActivityRecord{0, {}, 0, TAILOR_LOG_ITERATION, 0, 0, 0}});
   ASSERT_TRUE(decode_activity(block));
   block.set_kind(0, 200);
   EXPECT_FALSE(decode_activity(block));
@@ -134,7 +134,7 @@ TEST(ActivityCodec, UnknownKindIsRefused) {
 
 TEST(MetaCodec, ExecutionIdMustHave16Bytes) {
   v1::Execution execution;
-  encode(ExecutionRecord{}, execution);
+  encode(profile::ExecutionRecord{}, execution);
   ASSERT_TRUE(decode(execution));
   execution.set_id("short");
   EXPECT_FALSE(decode(execution));

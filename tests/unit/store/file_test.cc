@@ -59,7 +59,7 @@ TEST(ProfileFile, SameCallsSameBytes) {
 TEST(ProfileFile, EverythingASampleNamesComesBeforeIt) {
   class Order : public test::TextSink {
    public:
-    void on_samples(std::span<const SampleRecord> all) override {
+    void on_samples(std::span<const profile::SampleRecord> all) override {
       records_at_first_sample = records_at_first_sample ? records_at_first_sample : records.size();
       TextSink::on_samples(all);
     }

@@ -59,10 +59,10 @@ class StoreTest : public testing::Test {
 };
 
 // Samples of `seconds`, one a millisecond, watermarks every 100 ms.
-void give_seconds(ProfileSink& sink, TimeNs from, int seconds) {
+void give_seconds(profile::ProfileSink& sink, TimeNs from, int seconds) {
   std::mt19937 random(1);
   for (int tick = 0; tick < seconds * 10; ++tick) {
-    std::vector<SampleRecord> samples;
+    std::vector<profile::SampleRecord> samples;
     for (int i = 0; i < 100; ++i) {
       samples.push_back(test::ir_sample(from + (tick * 100 + i) * TimeNs{1'000'000},
                                         1 + static_cast<std::uint32_t>(i % 9)));

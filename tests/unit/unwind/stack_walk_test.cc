@@ -124,7 +124,7 @@ TEST_F(StackWalk, ATagIsFoundWhereTheLibrarySavedIt) {
 TEST_F(StackWalk, AWordSomewhereOnTheStackIsNoTag) {
   const std::uint64_t tag = tailor_tag_make(kKey, 1, 1, 2, 3);
   under_tag(tag, saves_and_hides);
-  const capture::TagWord tags{kKey, capture::TagRegister::kR15};
+  const capture::AgentTag tags{kKey, capture::TagRegister::kR15};
   EXPECT_EQ(walk(taken.frame, taken.view(), tags, code, 8, 0).tag, 0u);
   bool there = false;
   for (std::size_t at = 0; at + 8 <= taken.bytes.size(); at += 8)

@@ -1,0 +1,113 @@
+#include "daemon/capture/decode/off_cpu.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "daemon/capture/decode/register_masks.h"
+
+namespace tailor::capture {
+
+void OffCpuTracker::set_sources(const std::vector<profile::Source>& sources) {
+  is_switch_.clear();
+  for (const profile::Source& source : sources) {
+    if (source.index >= is_switch_.size()) is_switch_.resize(source.index + 1u);
+    is_switch_[source.index] = source.unit == profile::Unit::kNsOffCpu;
+  }
+}
+
+namespace {
+
+// Puts a value among the registers of the sample, in the place of the slot.
+void put_slot(Batch& batch, std::uint64_t tag) {
+  Event& sample = batch.events.front();
+  constexpr std::uint32_t kBit = register_bit(kSlotPlace);
+  const auto before = static_cast<std::ptrdiff_t>(std::popcount(sample.regs_mask & (kBit - 1)));
+  std::vector<std::uint64_t> values;
+  if (sample.regs_mask != 0) {
+    const auto first = batch.words.begin() + sample.regs_offset;
+    values.assign(first, first + std::popcount(sample.regs_mask));
+  }
+  if ((sample.regs_mask & kBit) != 0) {
+    values[static_cast<std::size_t>(before)] = tag;
+  } else {
+    values.insert(values.begin() + before, tag);
+  }
+  sample.regs_mask |= kBit;
+  sample.regs_offset = static_cast<std::uint32_t>(batch.words.size());
+  batch.words.insert(batch.words.end(), values.begin(), values.end());
+}
+
+}  // namespace
+
+bool OffCpuTracker::keep(const Batch& batch, const Event& event) {
+  if (event.kind != Kind::kSample) return false;
+  if (event.regs_mask == register_bit(kSlotPlace)) {
+    keep_slot(event.tid, batch.words[event.regs_offset]);
+    return true;
+  }
+  auto [wait, added] = waits_.try_emplace(event.tid);
+  if (!added) {
+    ++counts_.abandoned;
+    wait->second.clear();
+  }
+  wait->second.append(batch, event);
+  if (const auto slot = slots_.extract(event.tid); !slot.empty()) put_slot(wait->second, slot.mapped());
+  return true;
+}
+
+void OffCpuTracker::keep_slot(std::int32_t tid, std::uint64_t tag) {
+  const auto wait = waits_.find(tid);
+  if (wait != waits_.end()) {
+    put_slot(wait->second, tag);
+  } else {
+    slots_[tid] = tag;
+  }
+}
+
+void OffCpuTracker::left(const Event& switch_out) {
+  auto wait = waits_.find(switch_out.tid);
+  if (wait != waits_.end()) wait->second.events.front().flag_preempted = switch_out.flag_preempted;
+}
+
+Batch* OffCpuTracker::returned(const Event& switch_in) {
+  slots_.erase(switch_in.tid);  // of a switch without a sample
+  auto wait = waits_.find(switch_in.tid);
+  if (wait == waits_.end()) return nullptr;
+  last_ = std::move(wait->second);
+  waits_.erase(wait);
+  ++counts_.returned;
+  end(last_, switch_in.time);
+  return &last_;
+}
+
+void OffCpuTracker::end(Batch& wait, TimeNs time) {
+  Event& sample = wait.events.front();
+  sample.weight = static_cast<std::uint64_t>(time - sample.time);
+  sample.time = time;
+  sample.wait = sample.flag_preempted ? profile::Wait::kRunnable : names_.of(wait.kernel_chain(sample));
+}
+
+std::vector<Batch> OffCpuTracker::cut(std::int32_t pid, TimeNs time) {
+  std::vector<Batch> open;
+  for (auto wait = waits_.begin(); wait != waits_.end();) {
+    const Event& sample = wait->second.events.front();
+    if ((pid != kAllProcesses && sample.pid != pid) || sample.time > time) {
+      ++wait;
+      continue;
+    }
+    open.push_back(std::move(wait->second));
+    wait = waits_.erase(wait);
+    ++counts_.cut;
+    end(open.back(), time);
+  }
+  std::ranges::sort(open, {}, [](const Batch& wait) { return wait.events.front().tid; });
+  return open;
+}
+
+void OffCpuTracker::ended(const Event& exit) {
+  counts_.abandoned += waits_.erase(exit.tid);
+  slots_.erase(exit.tid);
+}
+
+}  // namespace tailor::capture

@@ -1,0 +1,242 @@
+#include "daemon/capture/host/capture_reader.h"
+
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace tailor::capture {
+namespace {
+
+constexpr std::uint64_t kWakeupToken = ~std::uint64_t{0};
+constexpr std::uint64_t kProcessEnded = 0xFFFFFFFF;  // in place of a ring's number
+
+// A record is stamped before it is published; a virtual CPU can be stopped in between.
+constexpr TimeNs kPublishDelay = 10'000'000;
+
+std::uint64_t token_of(RecordingNumber id, std::uint64_t what) {
+  return std::uint64_t{id} << 32 | what;
+}
+
+}  // namespace
+
+CaptureReader::CaptureReader(os::Os& os, ChunkSink& sink, OnEnd on_end, OpenRecording open,
+                             std::chrono::milliseconds interval)
+    : os_(os), sink_(sink), on_end_(std::move(on_end)), open_(std::move(open)), interval_(interval) {}
+
+CaptureReader::~CaptureReader() {
+  stop();
+}
+
+Status CaptureReader::start() {
+  auto poller = os_.make_poller();
+  if (!poller) return poller.error();
+  poller_ = std::move(*poller);
+  wakeup_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wakeup_) return Error{"eventfd: no descriptor left", errno};
+  auto added = poller_->add(wakeup_.get(), kWakeupToken);
+  if (!added) return added;
+  thread_ = std::thread([this] { run(); });
+  return Ok{};
+}
+
+void CaptureReader::stop() {
+  if (!thread_.joinable()) return;
+  stopping_ = true;
+  wake();
+  thread_.join();
+}
+
+Result<Attached> CaptureReader::attach(pid_t pid, const CaptureOptions& options) {
+  return open(pid, options, 0);
+}
+
+Result<Attached> CaptureReader::replace(RecordingNumber old, pid_t pid, const CaptureOptions& options) {
+  CaptureOptions disabled = options;
+  disabled.start_disabled = true;
+  disabled.enable_on_exec = false;
+  return open(pid, disabled, old);
+}
+
+Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, RecordingNumber replaces) {
+  Attached attached;
+  {
+    std::lock_guard lock(mutex_);
+    attached.id = ++last_id_;
+    attaching_[attached.id] = os_.now();
+  }
+  auto session = open_(os_, pid, options);
+  std::lock_guard lock(mutex_);
+  if (!session) {
+    attaching_.erase(attached.id);
+    return session.error();
+  }
+  attached.sources = (*session)->sources();
+  attached.notes = (*session)->notes();
+  attached.reads_slots = (*session)->reads_slots();
+  attached.user_mode_only = (*session)->user_mode_only();
+  attached.adds_up = (*session)->adds_up();
+  to_add_.push_back({attached.id, std::move(*session), replaces});
+  wake();
+  return attached;
+}
+
+void CaptureReader::remove(RecordingNumber id) {
+  std::lock_guard lock(mutex_);
+  to_remove_.push_back(id);
+  wake();
+}
+
+std::uint64_t CaptureReader::births(RecordingNumber id) {
+  std::lock_guard lock(mutex_);
+  const auto found = births_.find(id);
+  return found == births_.end() ? 0 : found->second;
+}
+
+void CaptureReader::hurry() {
+  hurried_ = true;
+  wake();
+}
+
+void CaptureReader::wake() {
+  std::uint64_t one = 1;
+  // A full counter is a wake-up that is already under way.
+  [[maybe_unused]] ssize_t written = ::write(wakeup_.get(), &one, sizeof one);
+}
+
+void CaptureReader::run() {
+  while (true) {
+    bool last = stopping_;
+    take_requests();
+    TimeNs began = os_.now();
+    const bool hurried = hurried_.exchange(false);
+    for (auto& [id, member] : members_) {
+      if (hurried) member.session->hurry();
+      member.session->drain(sink_);
+    }
+    tell_births();
+    tell_horizon();
+    last_round_ = began;
+    for (RecordingNumber id : std::exchange(ended_, {})) end(id);
+    if (last) break;
+    wait_for_data();
+  }
+  while (!members_.empty()) end(members_.begin()->first);
+  sink_.on_round(os_.now());
+}
+
+void CaptureReader::take_requests() {
+  std::vector<NewMember> added;
+  {
+    std::lock_guard lock(mutex_);
+    added.swap(to_add_);
+    ended_.insert(ended_.end(), to_remove_.begin(), to_remove_.end());
+    to_remove_.clear();
+  }
+  for (NewMember& each : added) {
+    if (each.replaces != 0) change_over(each);
+    admit(each.id, std::move(each.session));
+  }
+}
+
+void CaptureReader::change_over(const NewMember& added) {
+  const auto old = members_.find(added.replaces);
+  if (old != members_.end()) {
+    old->second.session->set_enabled(false);
+    ended_.push_back(added.replaces);
+  }
+  added.session->set_enabled(true);
+}
+
+void CaptureReader::tell_births() {
+  std::lock_guard lock(mutex_);
+  births_.clear();
+  for (const auto& [id, member] : members_) {
+    if (const std::uint64_t births = member.session->births(); births > 0) births_[id] = births;
+  }
+}
+
+// What this round found may still be overtaken by a record stamped before it began; the round before is past
+// that. Sessions that are being attached record already and were not read yet.
+void CaptureReader::tell_horizon() {
+  if (last_round_ == kTimeMin) return;
+  TimeNs horizon = last_round_ - kPublishDelay;
+  for (const auto& [id, member] : members_) horizon = std::min(horizon, member.session->complete_until());
+  {
+    std::lock_guard lock(mutex_);
+    for (auto& [id, since] : attaching_) {
+      if (!members_.contains(id)) horizon = std::min(horizon, since - kPublishDelay);
+    }
+    std::erase_if(attaching_, [this](const auto& each) { return members_.contains(each.first); });
+  }
+  sink_.on_round(horizon);
+}
+
+void CaptureReader::admit(RecordingNumber id, std::unique_ptr<Recording> session) {
+  session->number_rings(next_ring_);
+  next_ring_ += static_cast<RingIndex>(session->ring_count());
+  // Without a wake-up the ring is still read every interval, so failures here cost latency only.
+  for (std::size_t ring = 0; ring < session->ring_count(); ++ring) {
+    (void)poller_->add(session->poll_fd(ring), token_of(id, ring));
+  }
+  Member member;
+  if (session->pid() != kAllProcesses) {
+    auto pidfd = os_.pidfd_open(session->pid());
+    if (pidfd) {
+      member.pidfd = std::move(*pidfd);
+      (void)poller_->add(member.pidfd.get(), token_of(id, kProcessEnded));
+    } else {
+      ended_.push_back(id);
+    }
+  }
+  member.session = std::move(session);
+  members_.emplace(id, std::move(member));
+}
+
+void CaptureReader::end(RecordingNumber id) {
+  auto found = members_.find(id);
+  if (found == members_.end()) return;
+  Recording& session = *found->second.session;
+  for (std::size_t ring = 0; ring < session.ring_count(); ++ring) {
+    if (session.poll_fd(ring) >= 0) poller_->remove(session.poll_fd(ring));
+  }
+  if (found->second.pidfd) poller_->remove(found->second.pidfd.get());
+  session.finish(sink_);
+  CaptureCounts counts = session.counts();
+  members_.erase(found);
+  on_end_(id, counts);
+}
+
+void CaptureReader::wait_for_data() {
+  auto ready = poller_->wait(interval_);
+  if (!ready) {
+    std::this_thread::sleep_for(interval_);
+    return;
+  }
+  for (const os::Ready& each : *ready) handle(each);
+}
+
+void CaptureReader::handle(const os::Ready& ready) {
+  if (ready.token == kWakeupToken) {
+    std::uint64_t count;
+    [[maybe_unused]] ssize_t got = ::read(wakeup_.get(), &count, sizeof count);
+    return;
+  }
+  auto found = members_.find(static_cast<RecordingNumber>(ready.token >> 32));
+  if (found == members_.end()) return;
+  std::uint64_t what = ready.token & 0xFFFFFFFF;
+  if (what == kProcessEnded) {
+    poller_->remove(found->second.pidfd.get());
+    found->second.pidfd.reset();
+    ended_.push_back(found->first);
+  } else if (ready.hangup) {
+    // The thread of this event has ended and would wake us for ever: another event watches the ring.
+    Recording& session = *found->second.session;
+    poller_->remove(session.poll_fd(what));
+    int next = session.next_poll_fd(what);
+    if (next >= 0) (void)poller_->add(next, ready.token);
+  }
+}
+
+}  // namespace tailor::capture

@@ -1,0 +1,381 @@
+#include "daemon/capture/host/perf_recording.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "daemon/capture/decode/told_record.h"
+#include "daemon/capture/host/denial.h"
+#include "daemon/capture/host/kernel_functions.h"
+#include "daemon/capture/host/placement.h"
+#include "daemon/os/host_files.h"
+
+namespace tailor::capture {
+namespace {
+
+// Between two looks at a process's threads: longer than the kernel takes from making a thread visible to
+// writing its FORK record.
+constexpr auto kForkSettle = std::chrono::milliseconds(2);
+// A process that makes threads faster than we look at them is left at some time; the rest is inherited.
+constexpr int kMostScans = 50;
+
+}  // namespace
+
+Result<std::unique_ptr<PerfRecording>> PerfRecording::open(os::Os& os, pid_t pid,
+                                                           const CaptureOptions& options) {
+  if (options.events.empty()) return Error{"a recording needs at least one event"};
+  std::unique_ptr<PerfRecording> session(new PerfRecording(os, pid, options));
+  auto opened = session->open_events();
+  if (!opened) return opened.error();
+  session->tell_wait_functions();
+  return session;
+}
+
+Status PerfRecording::open_events() {
+  notes_ = options_.reasons;
+  bool in_our_clock = std::ranges::any_of(
+      options_.events, [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; });
+  // What is there forks while it is attached, which only an event that runs can tell.
+  if (!in_our_clock || options_.start_disabled) options_.events.push_back(sideband_only());
+  for (std::size_t i = 0; i < options_.events.size(); ++i) {
+    const EventSpec& spec = options_.events[i];
+    sources_.push_back({static_cast<std::uint16_t>(options_.first_source + i), spec.name, spec.unit,
+                        spec.period, spec.precise_ip > 0});
+  }
+  auto cpus = os::online_cpus(os_);
+  if (!cpus) return cpus.error();
+  cpus_ = std::move(*cpus);
+  if (pid_ != kAllProcesses) return open_for_process();
+  make_attrs(false);
+  return open_thread(kAllProcesses);
+}
+
+// As records of the first ring in our clock, so that whoever decodes or replays the rings knows them too.
+void PerfRecording::tell_wait_functions() {
+  const bool wanted = std::ranges::any_of(
+      options_.events, [](const EventSpec& spec) { return spec.unit == profile::Unit::kNsOffCpu; });
+  const auto slot = std::ranges::find_if(
+      rings_, [](const RingSlot& each) { return each.layout.clock == RecordClock::kMonotonicRaw; });
+  if (!wanted || slot == rings_.end()) return;
+  auto functions = wait_functions(os_);
+  if (!functions) {
+    notes_.push_back("waits are not named: " + functions.error().message);
+    return;
+  }
+  const TimeNs now = os_.now();
+  for (const KernelFunction& function : *functions) {
+    const std::vector<std::byte> record = symbol_record(slot->layout, now, function);
+    slot->early.insert(slot->early.end(), record.begin(), record.end());
+  }
+}
+
+// The first event in our own clock carries what else is recorded of tasks and mappings; where events start
+// disabled, one of its own that runs.
+void PerfRecording::make_attrs(bool process) {
+  attrs_.clear();
+  bool carried = false;
+  for (const EventSpec& spec : options_.events) {
+    bool fits =
+        options_.start_disabled ? &spec == &options_.events.back() : spec.mechanism != Mechanism::kPebs;
+    bool carries = !carried && fits;
+    carried |= carries;
+    attrs_.push_back(make_attr(spec, carries, options_, process));
+    if (carries && options_.start_disabled) attrs_.back().disabled = 0;
+  }
+}
+
+Status PerfRecording::open_for_process() {
+  PlacementChoice choice{options_.placement == Placement::kPerCpu, "one event per CPU, as asked for"};
+  if (options_.placement == Placement::kAuto && !options_.enable_on_exec) {
+    choice = choose_placement(observe_target(os_, pid_, cpus_.size(), options_.events.size()));
+  }
+  if (choice.per_cpu) {
+    auto opened = open_per_cpu(choice.reason);
+    bool denied = !opened && (opened.error().code == EACCES || opened.error().code == EPERM);
+    if (!denied || options_.placement == Placement::kPerCpu) return opened;
+    close_all();
+    notes_.push_back("not " + choice.reason + ", because " + opened.error().message);
+  }
+  make_attrs(true);
+  return attach_process();
+}
+
+Status PerfRecording::open_per_cpu(const std::string& reason) {
+  make_attrs(false);
+  auto opened = open_thread(kAllProcesses);
+  if (!opened) return opened;
+  notes_.push_back(reason);
+  // Children that are made from now on are told by records of the events that run already.
+  std::vector<pid_t> pids = {pid_};
+  if (options_.follow_children) {
+    pids.insert(pids.end(), options_.followed.begin(), options_.followed.end());
+    pids = os::family_of(os_, pids);
+    pids.push_back(pid_);
+  }
+  filter_.emplace(pids, options_.follow_children);
+  return Ok{};
+}
+
+void PerfRecording::close_all() {
+  rings_.clear();
+  events_.clear();
+  ring_by_key_.clear();
+}
+
+// Threads that were there get events of their own; threads made by those inherit them. A thread that appears
+// between two scans is one or the other: it inherited if a FORK record of an opened thread names it.
+Status PerfRecording::attach_process() {
+  std::set<pid_t> seen_before;
+  for (int scan = 0; scan < kMostScans; ++scan) {
+    auto threads = threads_now();
+    if (!threads) return threads.error();
+    read_early();
+    std::set<pid_t> waiting;
+    for (pid_t tid : *threads) {
+      if (opened_.contains(tid) || was_inherited(tid)) continue;
+      if (scan > 0 && !seen_before.contains(tid)) {
+        waiting.insert(tid);
+        continue;
+      }
+      auto opened = open_thread(tid);
+      if (!opened && opened.error().code != ESRCH) return opened;
+      if (opened) opened_.insert(tid);
+    }
+    if (scan > 0 && waiting.empty() && seen_before.empty()) break;
+    seen_before = std::move(waiting);
+    if (!seen_before.empty()) std::this_thread::sleep_for(kForkSettle);
+  }
+  if (opened_.empty()) return Error{fmt::format("process {} has ended", pid_), ESRCH};
+  return Ok{};
+}
+
+// Those of the process and, where its children count, of all its family.
+Result<std::vector<pid_t>> PerfRecording::threads_now() {
+  auto threads = os::threads_of(os_, pid_);
+  if (!threads || !options_.follow_children || options_.enable_on_exec) return threads;
+  std::vector<pid_t> roots = options_.followed;
+  roots.push_back(pid_);
+  for (pid_t pid : os::family_of(os_, roots)) {
+    auto more = os::threads_of(os_, pid);  // an error: it has ended
+    if (more && pid != pid_) threads->insert(threads->end(), more->begin(), more->end());
+  }
+  return threads;
+}
+
+bool PerfRecording::was_inherited(pid_t tid) {
+  return std::ranges::any_of(rings_, [tid](const RingSlot& slot) {
+    return std::ranges::find(slot.scan.forked, tid) != slot.scan.forked.end();
+  });
+}
+
+Status PerfRecording::open_thread(pid_t tid) {
+  bool any = false;
+  for (int cpu : cpus_) {
+    auto opened = open_on_cpu(tid, cpu);
+    // A CPU can go offline at any time; the others still count.
+    if (!opened && opened.error().code == ENODEV && cpus_.size() > 1) continue;
+    if (!opened) return opened;
+    any = true;
+  }
+  if (!any) return Error{"no CPU is online", ENODEV};
+  return Ok{};
+}
+
+Status PerfRecording::open_on_cpu(pid_t tid, int cpu) {
+  for (std::size_t spec = 0; spec < attrs_.size(); ++spec) {
+    auto fd = open_event(spec, tid, cpu);
+    if (!fd) return fd.error();
+    events_.push_back({std::move(*fd), spec});
+    auto joined = join_ring(events_.size() - 1, cpu, attrs_[spec]);
+    if (!joined) return joined;
+  }
+  return Ok{};
+}
+
+Result<UniqueFd> PerfRecording::open_event(std::size_t spec, pid_t tid, int cpu) {
+  while (true) {
+    auto fd = os_.perf_event_open(attrs_[spec], tid, cpu, -1, 0);
+    if (fd) return fd;
+    if (fd.error().code == ESRCH && tid != pid_) return fd.error();
+    // For a process there is another way, so kernel mode is not given up for this one.
+    bool denied = fd.error().code == EACCES || fd.error().code == EPERM;
+    if (denied && tid == kAllProcesses && pid_ != kAllProcesses) {
+      return explain_open(os_, fd.error(), attrs_[spec], tid);
+    }
+    if (!events_.empty() || !relax(spec, fd.error())) return explain_open(os_, fd.error(), attrs_[spec], tid);
+  }
+}
+
+// Gives up, one at a time, what a recording can do without, and says so. Only before the first event is open:
+// afterwards all events are alike.
+bool PerfRecording::relax(std::size_t spec, const Error& failure) {
+  perf_event_attr& attr = attrs_[spec];
+  bool denied = failure.code == EACCES || failure.code == EPERM;
+  if (denied && !attr.exclude_kernel) {
+    notes_.push_back("without samples in kernel mode: " + explain_open(os_, failure, attr, pid_).message);
+    for (perf_event_attr& each : attrs_) each.exclude_kernel = 1;
+    return true;
+  }
+  if (failure.code == EINVAL && attr.read_format & PERF_FORMAT_LOST) {
+    for (perf_event_attr& each : attrs_) each.read_format &= ~std::uint64_t{PERF_FORMAT_LOST};
+    notes_.push_back("losses after the last record of a ring are not counted: the kernel is older than 6.0");
+    return true;
+  }
+  return false;
+}
+
+Status PerfRecording::join_ring(std::size_t event, int cpu, const perf_event_attr& attr) {
+  const OpenEvent& opened = events_[event];
+  RecordClock clock = attr.use_clockid ? RecordClock::kMonotonicRaw : RecordClock::kPerf;
+  auto [found, added] = ring_by_key_.try_emplace({cpu, clock}, rings_.size());
+  if (added) rings_.emplace_back();
+  RingSlot& slot = rings_[found->second];
+  if (added) {
+    slot.layout.cpu = static_cast<std::uint32_t>(cpu);
+    slot.layout.pid = pid_;
+    slot.layout.clock = clock;
+    for (std::size_t i = 0; i < attrs_.size(); ++i) {
+      slot.layout.formats.push_back(format_of(attrs_[i], options_.events[i],
+                                              static_cast<std::uint16_t>(options_.first_source + i),
+                                              options_.tag_register));
+    }
+    auto mapped = map_ring(slot, opened.fd.get());
+    if (!mapped) return mapped;
+  } else {
+    auto owner = static_cast<unsigned long>(events_[slot.events.front()].fd.get());
+    auto joined = os_.perf_ioctl(opened.fd.get(), PERF_EVENT_IOC_SET_OUTPUT, owner);
+    if (!joined) return joined;
+  }
+  slot.events.push_back(event);
+  if (attr.sample_type & PERF_SAMPLE_IDENTIFIER) {
+    auto id = os_.perf_event_id(opened.fd.get());
+    if (!id) return id.error();
+    slot.layout.ids.push_back({*id, static_cast<std::uint16_t>(opened.spec)});
+  }
+  slot.layout_changed = true;
+  return Ok{};
+}
+
+// The quota of locked memory is shared with other users: a smaller ring is better than none.
+Status PerfRecording::map_ring(RingSlot& slot, int fd) {
+  auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  std::size_t least = std::min(options_.ring_bytes, 8 * page);
+  auto memory = os_.map_ring(fd, page + options_.ring_bytes);
+  while (!memory && memory.error().code == EPERM && options_.ring_bytes / 2 >= least) {
+    Error why = explain_map(os_, memory.error(), options_.ring_bytes);
+    options_.ring_bytes /= 2;
+    notes_.push_back(fmt::format("rings of {} KiB only: {}", options_.ring_bytes >> 10, why.message));
+    memory = os_.map_ring(fd, page + options_.ring_bytes);
+  }
+  if (!memory) return explain_map(os_, memory.error(), options_.ring_bytes);
+  slot.memory = std::move(*memory);
+  auto ring = Ring::over({slot.memory.data(), slot.memory.size()});
+  if (!ring) return ring.error();
+  slot.ring = std::make_unique<Ring>(*ring);
+  return Ok{};
+}
+
+void PerfRecording::number_rings(RingIndex first) {
+  for (RingSlot& slot : rings_) slot.layout.ring = first++;
+}
+
+void PerfRecording::read_ring(RingSlot& slot, std::vector<std::byte>& bytes) {
+  std::size_t before = bytes.size();
+  bytes_ += slot.ring->drain(bytes);
+  scan_records(std::span(bytes).subspan(before), slot.scan);
+}
+
+void PerfRecording::read_early() {
+  for (RingSlot& slot : rings_) read_ring(slot, slot.early);
+}
+
+void PerfRecording::drain(ChunkSink& sink) {
+  std::vector<RingChunk> chunks;
+  for (RingSlot& slot : rings_) {
+    if (std::exchange(slot.layout_changed, false)) sink.on_ring(slot.layout);
+    RingChunk& chunk = chunks.emplace_back(slot.layout.ring, std::exchange(slot.early, {}));
+    read_ring(slot, chunk.bytes);
+    if (!filter_) births_ += slot.scan.forked.size();
+    slot.scan.forked.clear();
+    if (filter_) filter_->learn(chunk.bytes);
+  }
+  for (std::size_t i = 0; i < chunks.size(); ++i) {
+    if (filter_) filter_->apply(rings_[i].layout, chunks[i].bytes);
+    if (!chunks[i].bytes.empty()) sink.on_chunk(std::move(chunks[i]));
+  }
+}
+
+void PerfRecording::finish(ChunkSink& sink) {
+  set_enabled(false);
+  drain(sink);
+  for (RingSlot& slot : rings_) {
+    tell_untold_losses(slot, sink);
+    sink.on_ring_closed(slot.layout.ring);
+  }
+}
+
+bool PerfRecording::set_enabled(bool enabled) {
+  unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+  // An event whose thread has ended refuses, and needs nothing.
+  for (const OpenEvent& event : events_) (void)os_.perf_ioctl(event.fd.get(), request, 0);
+  return true;
+}
+
+// The kernel writes a LOST record when there is room again: at the end of a recording some losses are known
+// to the events' counters only.
+void PerfRecording::tell_untold_losses(RingSlot& slot, ChunkSink& sink) {
+  std::uint64_t lost = kernel_losses(slot);
+  if (lost <= slot.scan.lost) return;
+  RingChunk chunk{slot.layout.ring, lost_record(slot.layout, os_.now(), lost - slot.scan.lost)};
+  slot.scan.lost = lost;
+  sink.on_chunk(std::move(chunk));
+}
+
+std::uint64_t PerfRecording::kernel_losses(const RingSlot& slot) {
+  std::uint64_t lost = 0;
+  for (std::size_t index : slot.events) {
+    if (!(attrs_[events_[index].spec].read_format & PERF_FORMAT_LOST)) continue;
+    std::uint64_t value_and_lost[2] = {};
+    auto got = os_.read(events_[index].fd.get(), std::as_writable_bytes(std::span(value_and_lost)));
+    if (got && *got == sizeof value_and_lost) lost += value_and_lost[1];
+  }
+  return lost;
+}
+
+int PerfRecording::poll_fd(std::size_t index) const {
+  const RingSlot& slot = rings_[index];
+  return slot.polled < slot.events.size() ? events_[slot.events[slot.polled]].fd.get() : -1;
+}
+
+int PerfRecording::next_poll_fd(std::size_t index) {
+  RingSlot& slot = rings_[index];
+  if (slot.polled < slot.events.size()) ++slot.polled;
+  return poll_fd(index);
+}
+
+CaptureCounts PerfRecording::counts() {
+  CaptureCounts counts;
+  counts.bytes = bytes_;
+  counts.filtered = filter_ ? filter_->removed() : 0;
+  counts.filtered_samples = filter_ ? filter_->removed_samples() : 0;
+  for (const RingSlot& slot : rings_) {
+    counts.lost += std::max(kernel_losses(slot), slot.scan.lost);
+    counts.lost_said += slot.scan.lost;
+    counts.broken_rings += slot.ring->broken();
+  }
+  return counts;
+}
+
+Result<std::unique_ptr<Recording>> open_by_perf(os::Os& os, pid_t pid, const CaptureOptions& options) {
+  auto session = PerfRecording::open(os, pid, options);
+  if (!session) return session.error();
+  return std::unique_ptr<Recording>(std::move(*session));
+}
+
+}  // namespace tailor::capture

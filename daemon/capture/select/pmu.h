@@ -1,0 +1,33 @@
+// What event selection needs to know of the performance monitoring hardware of a host.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tailor::capture {
+
+// AMD's instruction-based sampling of operations, as /sys describes it.
+struct IbsPmu {
+  std::uint32_t type = 0;
+  // The kernel drops samples of the other mode itself (format/swfilt); else user and kernel come together.
+  bool software_filter = false;
+  bool operator==(const IbsPmu&) const = default;
+};
+
+struct HostPmu {
+  std::string cpu;           // "GenuineIntel 6/143", for messages
+  std::string table;         // libpfm4's name of the event table ("spr"), empty: none fits
+  bool counters = false;     // the kernel offers the core's counters at all
+  bool hybrid = false;       // they are those of cpu_core and cpu_atom, which event selection does not take
+  unsigned max_precise = 0;  // greatest precise_ip of those
+  std::optional<IbsPmu> ibs;
+  bool operator==(const HostPmu&) const = default;
+};
+
+// libpfm4's event table for a CPU as /proc/cpuinfo numbers it; empty if there is none. Families that libpfm4
+// 4.13 does not know get the table of a predecessor with the same encodings of the events used here.
+std::string event_table(std::string_view vendor, unsigned family, unsigned model, unsigned stepping);
+
+}  // namespace tailor::capture

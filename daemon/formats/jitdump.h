@@ -1,0 +1,61 @@
+// jitdump: the binary format in which JIT compilers hand their code to perf, with times, machine code and
+// source lines (Linux, tools/perf/Documentation/jitdump-specification.txt, version 1).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "daemon/formats/jit_symbol.h"
+#include "proto/base/result.h"
+
+namespace tailor::formats {
+
+// Reads a dump piece by piece, as its writer goes on with it. Sans I/O. One thread.
+class JitDumpParser {
+ public:
+  // Takes the bytes that follow those of the calls before, in pieces of any size. An error, for ever, only if
+  // the file is no jitdump of this machine's byte order and version 1. A record that does not fit its own
+  // sizes is counted and passed over.
+  Status feed(std::span<const std::byte> bytes);
+
+  // The symbols since the last call, in the order of the file. A move is the symbol again at its new address,
+  // without its code.
+  std::vector<JitSymbol> take();
+
+  bool has_header() const { return has_header_; }
+  std::uint32_t pid() const { return pid_; }                   // as the process sees itself
+  bool tsc_timestamps() const { return tsc_timestamps_; }      // raw TSC values, else CLOCK_MONOTONIC ns
+  std::uint64_t malformed() const { return malformed_; }       // records left out
+  bool cut() const { return !waiting_.empty() || skip_ > 0; }  // the bytes so far end inside a record
+
+ private:
+  struct Known {
+    std::string name;
+    std::uint64_t size = 0;
+    std::vector<SourceLine> lines;
+  };
+
+  Status header();
+  void records();
+  void record(std::uint32_t id, std::uint64_t timestamp, std::span<const std::byte> body);
+  bool load(std::uint64_t timestamp, std::span<const std::byte> body);
+  bool move(std::uint64_t timestamp, std::span<const std::byte> body);
+  bool debug_info(std::span<const std::byte> body);
+  bool full() const;
+
+  std::vector<std::byte> waiting_;  // the beginning of what has not come whole
+  std::uint64_t skip_ = 0;          // bytes still to be passed over
+  bool has_header_ = false, stopped_ = false;
+  std::uint32_t pid_ = 0;
+  bool tsc_timestamps_ = false;
+  std::uint64_t malformed_ = 0;
+  std::size_t symbols_ = 0;  // ever
+  std::vector<JitSymbol> fresh_;
+  std::unordered_map<std::uint64_t, Known> by_index_;
+  std::unordered_map<std::uint64_t, std::vector<SourceLine>> lines_;  // by address, until their code comes
+};
+
+}  // namespace tailor::formats

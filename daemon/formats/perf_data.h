@@ -1,0 +1,42 @@
+// Reads the records of a perf.data file (file and pipe mode;
+// tools/perf/Documentation/perf.data-file-format.txt in the kernel's source). Sans I/O: the caller gives the
+// bytes of the file, which are not trusted.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "daemon/capture/decode/batch.h"
+#include "daemon/capture/decode/record_decoder.h"
+#include "proto/base/result.h"
+
+namespace tailor::formats {
+
+// An event of the recording.
+struct PerfDataEvent {
+  perf_event_attr attr{};
+  std::vector<std::uint64_t> ids;
+  std::string name;  // as recorded, else made from the attribute
+};
+
+// What was read; times are those of the recording's clock, the order is that of the file.
+struct PerfData {
+  std::vector<PerfDataEvent> events;  // Event::source is an index into them
+  std::vector<profile::Source> sources;
+  capture::Batch batch;
+  capture::DecodeCounts counts;
+  std::uint64_t tool_records = 0;  // of perf itself, not of the kernel: passed over
+};
+
+// Fails for what is no perf.data file, for a file of another byte order, for compressed recordings, and where
+// a section does not fit the file. Damaged records are counted, not fatal; records after a damaged header are
+// not found again (counts.cut_bytes).
+Result<PerfData> read_perf_data(std::span<const std::byte> file,
+                                std::uint8_t tag_register = capture::kNoTagRegister);
+
+}  // namespace tailor::formats

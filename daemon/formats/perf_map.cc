@@ -1,0 +1,71 @@
+#include "daemon/formats/perf_map.h"
+
+#include <charconv>
+#include <map>
+#include <optional>
+
+namespace tailor::formats {
+namespace {
+
+// A hexadecimal number, with or without 0x, up to the next space; moves `line` behind the space.
+std::optional<std::uint64_t> take_hex(std::string_view& line) {
+  if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
+  std::uint64_t value = 0;
+  auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
+  if (error != std::errc{} || end == line.data() + line.size() || *end != ' ') return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
+  return value;
+}
+
+std::optional<JitSymbol> parse_line(std::string_view line) {
+  auto address = take_hex(line);
+  if (!address) return std::nullopt;
+  auto size = take_hex(line);
+  if (!size || line.empty()) return std::nullopt;
+  if (*size == 0 || *size > kMaxJitCode || *address > UINT64_MAX - *size) return std::nullopt;
+  JitSymbol symbol;
+  symbol.address = *address;
+  symbol.size = *size;
+  symbol.name = line.substr(0, kMaxJitName);
+  return symbol;
+}
+
+// Cuts what `symbol` covers out of the symbols that came before it.
+void make_room(std::map<std::uint64_t, JitSymbol>& symbols, const JitSymbol& symbol) {
+  auto next = symbols.lower_bound(symbol.address);
+  if (next != symbols.begin()) {
+    JitSymbol& before = std::prev(next)->second;
+    if (before.address + before.size > symbol.address) before.size = symbol.address - before.address;
+  }
+  while (next != symbols.end() && next->first < symbol.address + symbol.size) next = symbols.erase(next);
+}
+
+}  // namespace
+
+JitSymbols parse_perf_map(std::string_view text) {
+  JitSymbols result;
+  std::map<std::uint64_t, JitSymbol> symbols;
+  while (!text.empty()) {
+    std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) {
+      // The writer is in the middle of this line: it is not wrong, only not there yet.
+      result.cut = true;
+      break;
+    }
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end + 1);
+    if (line.empty()) continue;
+    auto symbol = parse_line(line);
+    if (!symbol || symbols.size() >= kMaxJitSymbols) {
+      ++result.malformed;
+      continue;
+    }
+    make_room(symbols, *symbol);
+    symbols.insert_or_assign(symbol->address, std::move(*symbol));
+  }
+  result.symbols.reserve(symbols.size());
+  for (auto& [address, symbol] : symbols) result.symbols.push_back(std::move(symbol));
+  return result;
+}
+
+}  // namespace tailor::formats

@@ -1,0 +1,23 @@
+// The perf map: /tmp/perf-PID.map, the convention by which JIT compilers name their code to perf
+// (Linux, tools/perf/Documentation/jit-interface.txt). One line a symbol: "START SIZE NAME", numbers in
+// hexadecimal, the name up to the end of the line. It has no times: the last line for an address counts.
+#pragma once
+
+#include <string_view>
+
+#include "daemon/formats/jit_symbol.h"
+
+namespace tailor::formats {
+
+// At most this many symbols are taken from one file; the rest is counted as malformed.
+inline constexpr std::size_t kMaxJitSymbols = std::size_t{1} << 20;
+// Longer names are cut.
+inline constexpr std::size_t kMaxJitName = 4096;
+// A larger function is taken for a mistake.
+inline constexpr std::uint64_t kMaxJitCode = std::uint64_t{1} << 28;
+
+// Never fails: what is no line of a perf map is counted. Symbols come in the order of their addresses and do
+// not overlap: of two that do, the later line wins, and what it leaves of the earlier one is cut off.
+JitSymbols parse_perf_map(std::string_view text);
+
+}  // namespace tailor::formats

@@ -1,0 +1,268 @@
+#include "daemon/pipeline/agent_messages.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace tailor::pipeline {
+
+void AgentMessages::connected(const registration::PeerConnected& event) {
+  const TimeNs time = timeline_.to_ns(event.received_tsc);
+  ProcessEntry& entry = table_.get(event.process, time);
+  const bool same = entry.state.registered_at(time) && entry.agent_session == event.hello.session();
+  if (same) {
+    entry.state.start_resync(event.connection);
+    entry.resync = true;
+    entry.resync_since = time;
+    entry.said_again.clear();
+  } else {
+    stop_agent(entry, time, "its agent was replaced");
+    entry.state.start_agent(event.connection, event.hello.tag_key(), time);
+    sink_.on_component(entry.id(), process::kStartComponent, process::kStartComponentName);
+    entry.record.registered = time;
+  }
+  entry.connection = event.connection;
+  entry.agent_session = event.hello.session();
+  entry.settled = kTimeMin;
+  entry.record.engine_name = event.hello.engine_name();
+  entry.record.engine_version = event.hello.engine_version();
+  entry.record.agent_version = event.hello.agent_version();
+  entry.record.tag_key = event.hello.tag_key();
+  entry.record.tag_strategy = static_cast<std::uint32_t>(event.hello.tag_strategy());
+  if (entry.record.first_seen == 0) entry.record.first_seen = time;
+  tell_process(entry);
+}
+
+void AgentMessages::message(const registration::PeerMessage& event) {
+  ProcessEntry* entry = table_.find(event.process);
+  if (entry == nullptr || entry->connection != event.connection) {
+    problems_.add(event.process, "a message of an agent that did not say hello");
+    return;
+  }
+  ++entry->accounting.messages;
+  entry->accounting_changed = true;
+  const std::uint64_t tsc = event.message.tsc() != 0 ? event.message.tsc() : event.received_tsc;
+  Status taken = take({*entry, timeline_.to_ns(std::min(tsc, event.received_tsc))}, event.message);
+  if (!taken.ok()) refuse(*entry, taken.error());
+}
+
+void AgentMessages::activity(const registration::ActivityRecords& event) {
+  ProcessEntry* entry = table_.find(event.process);
+  if (entry == nullptr) return;
+  entry->accounting.log_records += event.records.size();
+  entry->accounting.log_lost += event.lost;
+  entry->accounting_changed = true;
+  std::vector<profile::ActivityRecord> converted;
+  converted.reserve(event.records.size());
+  for (const tailor_log_record& record : event.records) {
+    const TimeNs time = timeline_.to_ns(record.tsc);
+    if (converted.empty() && event.lost > 0) (void)entry->state.lose_activity(event.tid, time);
+    Status added = entry->state.add_activity(event.tid, record, time);
+    if (!added.ok()) {
+      refuse(*entry, added.error());
+      return;
+    }
+    converted.push_back({time, event.process, event.tid, static_cast<tailor_log_kind>(record.kind), record.id,
+                         record.a, record.b});
+  }
+  if (!converted.empty()) sink_.on_activity(converted);
+}
+
+void AgentMessages::settled(const registration::Settled& event) {
+  ProcessEntry* entry = table_.find(event.process);
+  if (entry == nullptr) return;
+  entry->settled = std::max(entry->settled, timeline_.to_ns(event.tsc));
+  if (entry->resync) end_resync(*entry);
+}
+
+void AgentMessages::rejected(const registration::PeerRejected& event) {
+  ProcessEntry* entry = table_.find(event.process);
+  if (entry == nullptr) return;
+  ++entry->accounting.messages;
+  refuse(*entry, Error{event.what});
+}
+
+void AgentMessages::gone(const registration::PeerGone& event, TimeNs now) {
+  ProcessEntry* entry = table_.find(event.process);
+  if (entry == nullptr || entry->connection != event.connection) return;
+  entry->connection = 0;
+  entry->resync = false;
+  if (event.reason == registration::GoneReason::kGoodbye) stop_agent(*entry, now, "its agent was stopped");
+  if (event.reason == registration::GoneReason::kProcessExit) ended(*entry, now);
+  if (event.reason == registration::GoneReason::kProtocol) problems_.add(event.process, event.detail);
+}
+
+void AgentMessages::ended(ProcessEntry& entry, TimeNs now) {
+  stop_agent(entry, now, "the process ended");
+  entry.ended = std::min(entry.ended, now);
+}
+
+void AgentMessages::executed(ProcessEntry& entry, TimeNs time) {
+  const bool said_before = entry.record.registered != kTimeMin && entry.record.registered < time;
+  if (said_before && entry.state.registered_at(time))
+    stop_agent(entry, time, "the process executed another program");
+}
+
+Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
+  process::ProcessState& state = said.entry.state;
+  switch (message.body_case()) {
+    case v1::AgentMessage::kThreadAdd:
+      return take_thread(said, message.thread_add());
+    case v1::AgentMessage::kThreadRemove:
+      state.remove_thread(message.thread_remove(), said.time);
+      return Ok{};
+    case v1::AgentMessage::kPlanLoad:
+      return take_plan(said, message.plan_load());
+    case v1::AgentMessage::kPlanUnload:
+      return state.unload_plan(message.plan_unload().plan_id(), said.time);
+    case v1::AgentMessage::kCodeLoad:
+      return take_code(said, message.code_load());
+    case v1::AgentMessage::kCodeUnload:
+      return take_code_unload(said, message.code_unload().code_id());
+    case v1::AgentMessage::kExecutionBegin:
+      return begin_execution(said, message.execution_begin());
+    case v1::AgentMessage::kExecutionEnd:
+      return end_execution(said, message.execution_end());
+    case v1::AgentMessage::kComponentDeclare:
+      return take_component(said, message.component_declare());
+    case v1::AgentMessage::kComponentCode:
+      return state.add_component_code(message.component_code());
+    case v1::AgentMessage::kRegionKind:
+      return take_region_kind(said, message.region_kind());
+    case v1::AgentMessage::kBarrier:  // answered by whoever holds the socket
+    case v1::AgentMessage::kGoodbye:  // the end of the connection follows
+      return Ok{};
+    default:
+      return Error{"a message of a kind that is not known here"};
+  }
+}
+
+Status AgentMessages::take_plan(const Said& said, const v1::Plan& plan) {
+  auto loaded = said.entry.state.load_plan(plan, said.time);
+  if (!loaded.ok()) return loaded.error();
+  if (loaded->fresh) sink_.on_plan(said.entry.id(), said.time, plan);
+  return Ok{};
+}
+
+Status AgentMessages::take_code(const Said& said, const v1::CodeObject& code) {
+  const TimeNs time =
+      code.load_tsc() == 0 ? said.time : std::min(said.time, timeline_.to_ns(code.load_tsc()));
+  auto loaded = said.entry.state.load_code(code, time);
+  if (!loaded.ok()) return loaded.error();
+  if (loaded->fresh) sink_.on_code(said.entry.id(), time, code);
+  return Ok{};
+}
+
+Status AgentMessages::take_code_unload(const Said& said, CodeId id) {
+  Status unloaded = said.entry.state.unload_code(id, said.time);
+  if (unloaded.ok()) sink_.on_code_unload(said.entry.id(), said.time, id);
+  return unloaded;
+}
+
+Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin& begin) {
+  auto& running = said.entry.running;
+  said.entry.said_again.insert(begin.handle());
+  if (begin.handle() == 0 || begin.id().size() != 16) return Error{"an execution without handle or identity"};
+  if (running.contains(begin.handle())) {
+    if (said.entry.resync) return Ok{};
+    return Error{fmt::format("execution {}: began twice", begin.handle())};
+  }
+  if (running.size() >= limits_.executions) {
+    return Error{fmt::format("execution {}: {} are running already", begin.handle(), running.size())};
+  }
+  profile::ExecutionRecord record;
+  record.process = said.entry.id();
+  record.handle = begin.handle();
+  std::copy(begin.id().begin(), begin.id().end(), record.id.bytes.begin());
+  record.plan = begin.plan_id();
+  record.begin = said.time;
+  for (const v1::Label& label : begin.labels()) record.labels.emplace_back(label.key(), label.value());
+  sink_.on_execution(record);
+  running.emplace(begin.handle(), std::move(record));
+  return Ok{};
+}
+
+Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& end) {
+  auto found = said.entry.running.extract(end.handle());
+  if (found.empty()) return Error{fmt::format("execution {}: ended, but did not begin", end.handle())};
+  profile::ExecutionRecord& record = found.mapped();
+  record.end = std::max(said.time, record.begin);
+  record.rows = end.rows();
+  record.error = end.error();
+  sink_.on_execution(record);
+  said.entry.said_again.erase(end.handle());
+  return Ok{};
+}
+
+Status AgentMessages::take_component(const Said& said, const v1::ComponentDeclare& component) {
+  auto declared = said.entry.state.declare_component(component);
+  if (!declared.ok()) return declared.error();
+  if (declared->fresh) sink_.on_component(said.entry.id(), component.id(), component.name());
+  return Ok{};
+}
+
+Status AgentMessages::take_thread(const Said& said, const v1::ThreadAdd& thread) {
+  Status added = said.entry.state.add_thread(thread, said.time);
+  if (added.ok() && !thread.name().empty()) {
+    sink_.on_thread(said.entry.id(), static_cast<std::int32_t>(thread.tid()), thread.name());
+  }
+  return added;
+}
+
+Status AgentMessages::take_region_kind(const Said& said, const v1::RegionKind& kind) {
+  if (said.entry.region_kinds.contains(kind.id())) return Ok{};
+  if (kind.id() == 0) return Error{"a region kind has no id"};
+  if (said.entry.region_kinds.size() >= limits_.region_kinds) {
+    return Error{fmt::format("region kind {}: {} are declared already", kind.id(), limits_.region_kinds)};
+  }
+  said.entry.region_kinds.insert(kind.id());
+  sink_.on_region_kind(said.entry.id(), kind);
+  return Ok{};
+}
+
+void AgentMessages::stop_agent(ProcessEntry& entry, TimeNs time, const char* why) {
+  tell_unloads(entry, entry.state.stop_agent(time), time);
+  end_running(entry, time, why, true);
+  entry.region_kinds.clear();
+  entry.resync = false;
+}
+
+void AgentMessages::end_resync(ProcessEntry& entry) {
+  entry.resync = false;
+  tell_unloads(entry, entry.state.end_resync(entry.resync_since), entry.resync_since);
+  end_running(entry, entry.resync_since, "its end was not heard", false);
+}
+
+// Ends the running executions; without `all` only those that were not said again.
+void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* why, bool all) {
+  for (auto it = entry.running.begin(); it != entry.running.end();) {
+    if (!all && entry.said_again.contains(it->first)) {
+      ++it;
+      continue;
+    }
+    it->second.end = std::max(time, it->second.begin);
+    it->second.error = why;
+    sink_.on_execution(it->second);
+    it = entry.running.erase(it);
+  }
+  entry.said_again.clear();
+}
+
+void AgentMessages::tell_unloads(const ProcessEntry& entry, const std::vector<CodeId>& codes, TimeNs time) {
+  for (CodeId code : codes) sink_.on_code_unload(entry.id(), time, code);
+}
+
+void AgentMessages::tell_process(ProcessEntry& entry) {
+  sink_.on_process(entry.record);
+  entry.record_changed = false;
+}
+
+void AgentMessages::refuse(ProcessEntry& entry, const Error& error) {
+  ++entry.accounting.messages_rejected;
+  entry.accounting_changed = true;
+  problems_.add(entry.id(), error.message);
+}
+
+}  // namespace tailor::pipeline

@@ -1,0 +1,230 @@
+// What leaves the sorter: samples on their way to the sink.
+#include <asm/perf_regs.h>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include "daemon/attribute/attribute.h"
+#include "daemon/capture/decode/register_masks.h"
+#include "daemon/pipeline/pipeline.h"
+
+namespace tailor::pipeline {
+namespace {
+
+// Few enough to be in the cache still when the sink reads them.
+constexpr std::size_t kSamplesAtOnce = 64;
+
+const profile::SampleRecord kBlank;
+
+// The perf number of the register in whose place the tag of an agent stands, PERF_REG_X86_64_MAX: none.
+unsigned tag_register(std::uint32_t strategy) {
+  if (strategy == v1::TAGS_R15) return PERF_REG_X86_R15;
+  if (strategy == v1::TAGS_MEMORY_SLOT) return capture::kSlotPlace;
+  return strategy == v1::TAGS_SWIFTSELF ? PERF_REG_X86_R13 : PERF_REG_X86_64_MAX;
+}
+
+}  // namespace
+
+// Counts a sample. NULL where its process is none of ours.
+inline ProcessEntry* Pipeline::receive(std::int32_t pid, TimeNs time) {
+  ProcessEntry* entry = owner(pid, time);
+  profile::Accounting& totals = accounting(entry);
+  ++totals.received;
+  if (entry == nullptr) {
+    ++totals.filtered;
+  } else if (entry->record.first_seen == 0) {
+    entry->record.first_seen = time;
+    entry->record_changed = true;
+  }
+  if (entry != nullptr) process_untold_ = process_untold_ || entry->record_changed;
+  return entry;
+}
+
+// The last of samples_ is complete.
+inline void Pipeline::finish(ProcessEntry& entry, const profile::SampleRecord& record) {
+  const bool found = record.attribution.how != profile::How::kUnattributed;
+  ++(found ? entry.accounting.attributed : entry.accounting.unattributed);
+  ++stats_.samples;
+  if (is_on_cpu(record.source)) entry.accounting.on_cpu_ns += record.weight;
+  if (record.source >= entry.samples_by_source.size()) entry.samples_by_source.resize(record.source + 1u);
+  ++entry.samples_by_source[record.source];
+  if (samples_.size() >= kSamplesAtOnce) flush_samples();
+}
+
+// The tag is where the agent said it keeps it, whatever register the recording was opened for. Where that is
+// among the registers of a sample is the same from sample to sample. False: no agent said anything.
+inline bool Pipeline::find_tag(const ProcessEntry& entry, std::uint32_t registers) {
+  if (entry.record.registered == kTimeMin) return false;
+  const std::uint32_t strategy = entry.record.tag_strategy;
+  if (strategy != tag_place_.strategy || registers != tag_place_.registers) look_for_tag(strategy, registers);
+  return true;
+}
+
+void Pipeline::look_for_tag(std::uint32_t strategy, std::uint32_t registers) {
+  const unsigned number = tag_register(strategy);
+  const std::uint32_t bit = number < 32 ? std::uint32_t{1} << number : 0;
+  tag_place_ = {strategy, registers, (registers & bit) != 0,
+                static_cast<std::uint32_t>(std::popcount(registers & (bit - 1)))};
+}
+
+void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
+  ProcessEntry* entry = receive(event.pid, event.time);
+  if (entry == nullptr) return;
+  if (find_tag(*entry, event.regs_mask)) {
+    event.has_tag = tag_place_.present;
+    event.tag = tag_place_.present ? batch.words[event.regs_offset + tag_place_.before] : 0;
+  }
+  // A copy is several times cheaper than zeroing in place, which compilers do by a string instruction.
+  profile::SampleRecord& record = samples_.emplace_back(kBlank);
+  record.time = event.time;
+  record.process = entry->id();
+  record.tid = event.tid;
+  record.cpu = event.cpu;
+  record.source = event.source;
+  record.mode = event.mode;
+  record.has_tag = event.has_tag;
+  record.weight = event.weight;
+  record.ip = event.ip;
+  record.wait = event.wait;
+  record.user_ip = event.user_ip;
+  record.tag = event.tag;
+  attribute::attribute(attribute::evidence_of(event), batch.chain(event), &entry->state, record.attribution);
+  memory_.resolve(batch, event, entry->state, record);
+  finish(*entry, record);
+}
+
+// The same without an event between, for samples of user code that say nothing of memory: nearly all.
+[[gnu::always_inline]] inline void Pipeline::packed_sample(const capture::Batch& batch,
+                                                           const capture::PackedSample& sample) {
+  const capture::FixedSample& format = *sample.format;
+  const std::uint64_t* payload = sample.payload;
+  const std::uint64_t thread = format.thread(payload);
+  ThreadSpan& span = spans_.of(thread);
+  if (!span.holds(thread, format, sample.time) && !begin_span(span, sample)) {
+    capture::Event event = sample.event();
+    return handle(batch, event);
+  }
+  profile::SampleRecord& record = samples_.emplace_back(span.record);
+  record.time = sample.time;
+  record.cpu = format.cpu(payload);
+  record.weight = format.weight(payload);
+  record.ip = record.user_ip = format.ip(payload);
+  record.tag = span.has_tag ? payload[span.tag_at] : 0;
+  const process::ProcessState& process = span.entry->state;
+  if (!attribute::attribute_by_code(record.ip, record.time, process, span.context, record.attribution)) {
+    const attribute::Evidence evidence{.time = record.time,
+                                       .tid = record.tid,
+                                       .has_tag = record.has_tag,
+                                       .tag_from = format.tag_from(),
+                                       .ip = record.ip,
+                                       .user_ip = record.ip,
+                                       .tag = record.tag};
+    attribute::attribute(evidence, {}, process, span.context, record.attribution);
+  }
+  record.alike = alike(span, record.attribution);
+  ++span.received;
+  span.attributed += record.attribution.how != profile::How::kUnattributed;
+  span.weight += record.weight;
+  if (samples_.size() >= kSamplesAtOnce) flush_samples();
+}
+
+// False where samples go the long way: by a rarer format, of nobody's process, or of one whose number another
+// process has later.
+bool Pipeline::begin_span(ThreadSpan& span, const capture::PackedSample& sample) {
+  const capture::FixedSample& format = *sample.format;
+  if (format.of_memory() || memory_.has_enough(format.registers()) || off_cpu_.absorbs(format.source())) {
+    return false;
+  }
+  const std::uint64_t thread = format.thread(sample.payload);
+  const auto tid = static_cast<std::int32_t>(thread >> 32);
+  ProcessEntry* entry = owner(static_cast<std::int32_t>(thread), sample.time);
+  if (entry == nullptr || table_.at(entry->id().pid, kTimeMax) != entry) return false;
+  count_span(span);
+  if (entry->record.first_seen == 0) {
+    entry->record.first_seen = sample.time;
+    entry->record_changed = true;
+  }
+  process_untold_ = process_untold_ || entry->record_changed;
+  spans_.begin(span);
+  span.thread = thread;
+  span.format = &format;
+  span.from = sample.time;
+  span.entry = entry;
+  span.context = entry->state.context_at(tid, sample.time);
+  span.length = static_cast<std::uint64_t>(entry->state.context_change_after(tid, sample.time)) -
+                static_cast<std::uint64_t>(sample.time);
+  span.number = spans_.number(*entry, format.source(), span.context);
+  span.has_tag = format.has_tag();
+  span.tag_at = format.tag_at();
+  if (find_tag(*entry, format.registers())) {
+    span.has_tag = tag_place_.present;
+    span.tag_at = format.registers_at() + tag_place_.before;
+  }
+  span.record = kBlank;
+  span.record.process = entry->id();
+  span.record.tid = tid;
+  span.record.source = format.source();
+  span.record.has_tag = span.has_tag;
+  return true;
+}
+
+void Pipeline::count_span(ThreadSpan& span) {
+  if (span.received == 0) return;
+  ProcessEntry& entry = *span.entry;
+  const std::uint16_t source = span.record.source;
+  entry.accounting_changed = true;
+  entry.accounting.received += span.received;
+  entry.accounting.attributed += span.attributed;
+  entry.accounting.unattributed += span.received - span.attributed;
+  stats_.samples += span.received;
+  if (is_on_cpu(source)) entry.accounting.on_cpu_ns += span.weight;
+  if (source >= entry.samples_by_source.size()) entry.samples_by_source.resize(source + 1u);
+  entry.samples_by_source[source] += span.received;
+  span.received = span.attributed = span.weight = 0;
+}
+
+// Before anything that changes what processes are, and before what samples count is looked at.
+void Pipeline::end_spans() {
+  spans_.end_all([this](ThreadSpan& span) { count_span(span); });
+}
+
+void Pipeline::move_watermark(TimeNs watermark) {
+  if (watermark <= sorter_.watermark()) {
+    tell_changes();
+    return;
+  }
+  sorter_.advance(watermark, Leaving{*this});
+  end_spans();
+  cut_waits(watermark);
+  flush_samples();
+  tell_changes();
+  sink_.on_watermark(watermark);
+  table_.for_each([&](ProcessEntry& entry) { entry.state.trim(watermark); });
+  if (table_.trim(watermark) != 0) spans_.forget_numbers();
+}
+
+// A wait that is not over when the recording is has lasted until then.
+void Pipeline::cut_waits(TimeNs watermark) {
+  std::erase_if(cuts_, [&](const CutWaits& cut) {
+    if (cut.time > watermark) return false;
+    for (capture::Batch& wait : off_cpu_.cut(cut.pid, cut.time)) sample(wait, wait.events.front());
+    return true;
+  });
+}
+
+// A process is told before its samples.
+void Pipeline::flush_samples() {
+  if (samples_.empty()) return;
+  if (std::exchange(process_untold_, false)) {
+    table_.for_each([&](ProcessEntry& entry) {
+      if (!entry.record_changed || entry.record.first_seen == 0) return;
+      sink_.on_process(entry.record);
+      entry.record_changed = false;
+    });
+  }
+  sink_.on_samples(samples_);
+  samples_.clear();
+}
+
+}  // namespace tailor::pipeline

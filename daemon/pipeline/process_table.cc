@@ -1,0 +1,80 @@
+#include "daemon/pipeline/process_table.h"
+
+#include <algorithm>
+
+#include "daemon/profile/accounting.h"
+
+namespace tailor::pipeline {
+
+ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits)
+    : state(id, limits), since(from) {
+  record.process = id;
+  accounting.process = id;
+}
+
+ProcessEntry& ProcessTable::get(ProcessId id, TimeNs since) {
+  if (ProcessEntry* known = find(id)) return *known;
+  const auto found = by_pid_.find(id.pid);
+  if (found == by_pid_.end() || found->second.empty()) return insert(id, kTimeMin);
+  ProcessEntry& last = *found->second.back();
+  TimeNs from = since;
+  if (last.ended != kTimeMax) {
+    from = last.ended;
+  } else if (last.id().start == 0) {
+    from = last.since;
+    last.ended = last.since;  // what it was given so far stays with it
+  } else {
+    last.ended = since;
+  }
+  return insert(id, from);
+}
+
+ProcessEntry* ProcessTable::find(ProcessId id) {
+  const auto found = by_pid_.find(id.pid);
+  if (found == by_pid_.end()) return nullptr;
+  for (auto& entry : found->second) {
+    if (entry->id() == id && (id.start != 0 || entry->ended == kTimeMax)) return entry.get();
+  }
+  return nullptr;
+}
+
+ProcessEntry* ProcessTable::search(std::int32_t pid, TimeNs time) {
+  if (last_ == nullptr || last_pid_ != pid) {
+    const auto found = by_pid_.find(pid);
+    if (found == by_pid_.end()) return nullptr;
+    last_ = &found->second;
+    last_pid_ = pid;
+  }
+  for (auto entry = last_->rbegin(); entry != last_->rend(); ++entry) {
+    if ((*entry)->since <= time) return entry->get();
+  }
+  return last_->front().get();
+}
+
+ProcessEntry* ProcessTable::add_unnamed(std::int32_t pid, TimeNs since) {
+  if (size_ >= kMaxProcesses) return nullptr;
+  if (ProcessEntry* last = at(pid, kTimeMax); last != nullptr && last->ended == kTimeMax) last->ended = since;
+  return &insert({pid, 0}, since);
+}
+
+std::size_t ProcessTable::trim(TimeNs watermark) {
+  last_ = nullptr;
+  const std::size_t before = size_;
+  for (auto it = by_pid_.begin(); it != by_pid_.end();) {
+    size_ -= std::erase_if(it->second, [&](const auto& entry) {
+      const bool over = entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
+      if (over) profile::add(forgotten_, entry->accounting);
+      return over;
+    });
+    it = it->second.empty() ? by_pid_.erase(it) : std::next(it);
+  }
+  return before - size_;
+}
+
+ProcessEntry& ProcessTable::insert(ProcessId id, TimeNs since) {
+  Entries& entries = by_pid_[id.pid];
+  ++size_;
+  return *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_));
+}
+
+}  // namespace tailor::pipeline

@@ -1,0 +1,97 @@
+// The processes a pipeline has heard of, and which of them had a pid at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/process/process_state.h"
+#include "daemon/profile/sink.h"
+#include "daemon/registration/events.h"
+#include "proto/base/ids.h"
+
+namespace tailor::pipeline {
+
+struct ProcessEntry {
+  ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits);
+
+  ProcessId id() const { return state.id(); }
+  // It was sampled, or spoke, before `time`.
+  bool was_there_before(TimeNs time) const {
+    return (record.first_seen != 0 && record.first_seen < time) ||
+           (record.registered != kTimeMin && record.registered < time);
+  }
+
+  process::ProcessState state;
+  profile::ProcessRecord record;
+  bool record_changed = true;
+  profile::Accounting accounting;
+  bool accounting_changed = false;
+  std::vector<std::uint64_t> samples_by_source;
+  TimeNs since;             // samples of its pid from here on are its
+  TimeNs ended = kTimeMax;  // nothing of it comes after
+
+  registration::ConnectionId connection = 0;  // 0: no agent is connected
+  std::string agent_session;                  // the agent's own number for itself
+  bool resync = false;                        // the agent is saying again what is live
+  TimeNs resync_since = 0;
+  TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
+  std::map<ExecutionHandle, profile::ExecutionRecord> running;
+  std::set<ExecutionHandle> said_again;
+  std::set<std::uint32_t> region_kinds;
+  std::size_t mappings = 0;  // told
+};
+
+// One thread. Entries stay where they are until trim() removes them.
+class ProcessTable {
+ public:
+  explicit ProcessTable(const process::Limits& limits) : limits_(limits) {}
+
+  // The process of that identity; made if new. If its pid was so far known by number only (start 0), the new
+  // one takes over from there; else from `since`, or from the end of the process that had the pid before.
+  ProcessEntry& get(ProcessId id, TimeNs since);
+  ProcessEntry* find(ProcessId id);
+  // Who had `pid` at `time`: of those known, the newest that began by then, else the oldest. NULL if there is
+  // none.
+  ProcessEntry* at(std::int32_t pid, TimeNs time) {
+    // Most samples are of the process of the one before.
+    if (last_ != nullptr && last_pid_ == pid && last_->back()->since <= time) return last_->back().get();
+    return search(pid, time);
+  }
+  // A process of which only the number is known. NULL beyond the limit of processes.
+  ProcessEntry* add_unnamed(std::int32_t pid, TimeNs since);
+
+  // Forgets processes that ended before `watermark`; returns how many.
+  std::size_t trim(TimeNs watermark);
+
+  template <typename Visit>
+  void for_each(Visit visit) {
+    for (auto& [pid, entries] : by_pid_) {
+      for (auto& entry : entries) visit(*entry);
+    }
+  }
+  std::size_t size() const { return size_; }
+  // What the forgotten ones had counted.
+  const profile::Accounting& forgotten() const { return forgotten_; }
+
+ private:
+  ProcessEntry* search(std::int32_t pid, TimeNs time);
+
+  using Entries = std::vector<std::unique_ptr<ProcessEntry>>;  // of one pid, by `since`
+  static constexpr std::size_t kMaxProcesses = 65536;
+
+  ProcessEntry& insert(ProcessId id, TimeNs since);
+
+  process::Limits limits_;
+  std::map<std::int32_t, Entries> by_pid_;
+  std::size_t size_ = 0;
+  std::int32_t last_pid_ = 0;  // of last_, which may be NULL: at() is asked for one process many times
+  Entries* last_ = nullptr;
+  profile::Accounting forgotten_;
+};
+
+}  // namespace tailor::pipeline

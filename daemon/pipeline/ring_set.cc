@@ -1,0 +1,53 @@
+#include "daemon/pipeline/ring_set.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "daemon/clock/perf_time.h"
+
+namespace tailor::pipeline {
+
+Status RingSet::open(const capture::RingLayout& layout) {
+  if (layout.clock != capture::RecordClock::kMonotonicRaw && !perf_clock_) {
+    return Error{fmt::format("ring {}: its records are stamped by perf's own clock, which is not known here",
+                             layout.ring)};
+  }
+  const auto known = decoders_.find(layout.ring);
+  if (known != decoders_.end()) return known->second.update(layout);
+  auto decoder = capture::RecordDecoder::create(layout);
+  if (!decoder.ok()) return decoder.error();
+  decoders_.emplace(layout.ring, std::move(*decoder));
+  return Ok{};
+}
+
+Status RingSet::set_perf_clock(const clock::Conversion& line) {
+  if (line.mult == 0 || line.shift > 63) return Error{"perf's own clock: a line without a rate"};
+  perf_clock_ = line;
+  return Ok{};
+}
+
+void RingSet::close(capture::RingIndex ring) {
+  decoders_.erase(ring);
+}
+
+const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
+                                           capture::Intake& out) {
+  const auto known = decoders_.find(chunk.ring);
+  if (known == decoders_.end()) return nullptr;
+  const capture::DecodeCounts before = known->second.counts();
+  known->second.decode(chunk.bytes, out);
+  const capture::DecodeCounts& after = known->second.counts();
+  undecoded_ += after.malformed + after.unknown_id - before.malformed - before.unknown_id;
+  cut_bytes_ += after.cut_bytes - before.cut_bytes;
+  if (known->second.layout().clock == capture::RecordClock::kPerf) {
+    for (capture::Arrival& arrival : out.order) {
+      if (arrival.time == 0) continue;  // the record carries no time
+      arrival.time = clock::perf_to_ns(*perf_clock_, timeline, static_cast<std::uint64_t>(arrival.time));
+      if (!arrival.packed()) out.batch.events[arrival.at].time = arrival.time;
+    }
+  }
+  return &known->second.layout();
+}
+
+}  // namespace tailor::pipeline

@@ -1,0 +1,113 @@
+// The records a profile is made of: samples, processes, executions, activity, mappings, and how it was
+// recorded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/profile/attribution.h"
+#include "daemon/profile/source.h"
+#include "proto/base/ids.h"
+#include "tailor/thread_area.h"
+
+namespace tailor::profile {
+
+// How the data address of a sample is known. Stored: never renumber.
+enum class AddressFrom : std::uint8_t {
+  kNone = 0,
+  kSample = 1,   // hardware or kernel said it (PEBS, IBS, page fault)
+  kOperand = 2,  // computed from the instruction and the registers
+};
+
+// A sample with its raw evidence (IP, tag) and the derived attribution.
+struct SampleRecord {
+  TimeNs time = 0;
+  ProcessId process;
+  std::int32_t tid = 0;
+  std::uint32_t cpu = 0;
+  std::uint16_t source = 0;
+  Mode mode = Mode::kUser;
+  bool has_tag = false;
+  Wait wait = Wait::kNone;
+  std::uint64_t weight = 0;
+  std::uint64_t ip = 0;
+  std::uint64_t user_ip = 0;
+  std::uint64_t tag = 0;
+  std::uint64_t address = 0;  // of data
+  AddressFrom address_from = AddressFrom::kNone;
+  std::uint8_t skid = 0;          // kOperand: instructions between the access and `ip`
+  std::uint32_t region = 0;       // kind of the region that held `address`, 0: none
+  std::uint32_t latency = 0;      // cycles of the access, 0 unknown
+  std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
+  Attribution attribution;
+  // Samples of the same number, 0 apart, differ in time, CPU, thread, weight, addresses of code and tag only.
+  // Not every two that are alike have one. Not stored.
+  std::uint64_t alike = 0;
+};
+
+struct ProcessRecord {
+  ProcessId process;
+  std::string comm;
+  std::string engine_name, engine_version;  // empty: not registered
+  std::string agent_version;
+  TimeNs first_seen = 0;
+  TimeNs registered = kTimeMin;  // kTimeMin: never
+  std::uint64_t tag_key = 0;
+  std::uint32_t tag_strategy = 0;
+  std::string cgroup;  // path in the unified hierarchy; "" unknown
+};
+
+struct ExecutionRecord {
+  ProcessId process;
+  ExecutionHandle handle = 0;
+  ExecutionId id;
+  PlanId plan = 0;
+  TimeNs begin = 0;
+  TimeNs end = kTimeMax;  // kTimeMax: still running
+  std::uint64_t rows = 0;
+  std::string error;
+  std::vector<std::pair<std::string, std::string>> labels;
+};
+
+// One thread's log record with its time converted.
+struct ActivityRecord {
+  TimeNs time = 0;
+  ProcessId process;
+  std::int32_t tid = 0;
+  tailor_log_kind kind = TAILOR_LOG_NONE;
+  std::uint32_t id = 0;
+  std::uint64_t a = 0, b = 0;
+};
+
+// Executable memory of a process and the file it shows, from `time` on; addresses that an earlier mapping had
+// are now this one's.
+struct MappingRecord {
+  ProcessId process;
+  TimeNs time = 0;
+  std::uint64_t begin = 0, size = 0;
+  std::uint64_t file_offset = 0;  // of `begin`
+  std::string path;               // as the process saw it, or the kernel's word in brackets ("[vdso]")
+};
+
+// How the recording was made.
+struct RecordingInfo {
+  std::string host, kernel, cpu, daemon_version, command;
+  std::uint64_t wall_clock_ns = 0;  // CLOCK_REALTIME of `start`
+  TimeNs start = 0;
+  std::vector<Source> sources;
+  std::string capture_row;  // which way of sampling was taken, and why
+  std::string clock_source;
+  std::uint64_t clock_error_ns = 0;
+  std::uint64_t steal_ns = 0;    // CPU time that the hypervisor gave to others since `start`, of all CPUs
+  std::uint32_t cpus = 0;        // online, 0 unknown
+  std::uint64_t own_cpu_ns = 0;  // CPU time of the recorder since `start`
+  std::uint64_t aggregated_ns =
+      0;  // samples were added up for so long, each sum has the time of its last; 0: none
+  // CPU time that the sampled processes used while they were sampled, as the kernel accounts it (without that
+  // in kernel mode if no sample is taken there), and what the samples of timers in it stand for; 0: not known
+  std::uint64_t cpu_used_ns = 0, cpu_sampled_ns = 0;
+};
+
+}  // namespace tailor::profile

@@ -1,0 +1,132 @@
+// Files built here byte by byte, whole and damaged; real recordings are in tests/integration.
+#include "daemon/formats/perf_data.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "tests/support/record_encoder.h"
+
+namespace tailor::formats {
+namespace {
+
+using test::RecordBytes;
+
+perf_event_attr attr_of(std::uint64_t config) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_HARDWARE;
+  attr.config = config;
+  attr.sample_period = 1000;
+  attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID;
+  attr.sample_id_all = 1;
+  attr.precise_ip = 2;
+  return attr;
+}
+
+std::string_view bytes_of(const perf_event_attr& attr) {
+  return {reinterpret_cast<const char*>(&attr), sizeof attr};
+}
+
+std::vector<std::byte> sample_of(std::uint64_t id, std::uint64_t ip) {
+  capture::EventFormat format;
+  format.sample_type = attr_of(0).sample_type;
+  test::SampleFields fields;
+  fields.id = id;
+  fields.ip = ip;
+  fields.time = ip + 5;
+  return test::encode_sample(format, fields);
+}
+
+void put(std::vector<std::byte>& file, std::initializer_list<std::uint64_t> words) {
+  for (std::uint64_t word : words) test::append(file, std::as_bytes(std::span(&word, 1)));
+}
+
+// Pipe mode: a header, two events, then records of both.
+std::vector<std::byte> pipe_file() {
+  std::vector<std::byte> file;
+  put(file, {0x32454C4946524550, 16});
+  test::append(file, RecordBytes(64, 0).raw(bytes_of(attr_of(0))).u64(7).u64(8).done());
+  test::append(file, RecordBytes(64, 0).raw(bytes_of(attr_of(1))).u64(9).done());
+  test::append(file, sample_of(8, 0x100));
+  test::append(file, RecordBytes(68, 0).done());
+  test::append(file, sample_of(9, 0x200));
+  return file;
+}
+
+// File mode: header, ids, table of events, records.
+std::vector<std::byte> plain_file() {
+  constexpr std::uint64_t kIds = 104, kAttrs = kIds + 16, kEntry = sizeof(perf_event_attr) + 16;
+  std::vector<std::byte> records = sample_of(8, 0x100);
+  test::append(records, sample_of(9, 0x200));
+  std::vector<std::byte> file;
+  put(file, {0x32454C4946524550, 104, kEntry, kAttrs, 2 * kEntry, kAttrs + 2 * kEntry, records.size(), 0, 0,
+             0, 0, 0, 0});
+  put(file, {8, 9});
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    auto attr = attr_of(i);
+    test::append(file, std::as_bytes(std::span(&attr, 1)));
+    put(file, {kIds + 8 * i, 8});
+  }
+  test::append(file, records);
+  return file;
+}
+
+void expect_two_samples(const PerfData& data) {
+  ASSERT_EQ(data.batch.events.size(), 2u);
+  EXPECT_EQ(data.batch.events[0].source, 0);
+  EXPECT_EQ(data.batch.events[0].ip, 0x100u);
+  EXPECT_EQ(data.batch.events[0].weight, 1000u);
+  EXPECT_EQ(data.batch.events[1].source, 1);
+  EXPECT_EQ(data.batch.events[1].time, 0x205);
+  EXPECT_EQ(data.events[1].name, "instructions:pp");
+  EXPECT_TRUE(data.sources[1].precise);
+}
+
+TEST(PerfData, PipeMode) {
+  auto data = read_perf_data(pipe_file());
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  expect_two_samples(*data);
+  EXPECT_EQ(data->tool_records, 3u);
+}
+
+TEST(PerfData, FileMode) {
+  auto data = read_perf_data(plain_file());
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  expect_two_samples(*data);
+}
+
+TEST(PerfData, OtherFilesAreRefusedWithAReason) {
+  std::vector<std::byte> file;
+  EXPECT_FALSE(read_perf_data(file).ok());
+  put(file, {0x50455246494C4532, 104});
+  auto swapped = read_perf_data(file);
+  ASSERT_FALSE(swapped.ok());
+  EXPECT_NE(swapped.error().message.find("byte order"), std::string::npos);
+  auto compressed = pipe_file();
+  test::append(compressed, RecordBytes(81, 0).u64(1).done());
+  auto refused = read_perf_data(compressed);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("without -z"), std::string::npos);
+}
+
+TEST(PerfData, EveryTruncationGivesAnErrorOrFewerRecords) {
+  for (const auto& whole : {pipe_file(), plain_file()}) {
+    for (std::size_t size = 0; size < whole.size(); ++size) {
+      auto data = read_perf_data(std::span(whole).first(size));
+      EXPECT_TRUE(!data.ok() || data->batch.events.size() <= 2);
+    }
+  }
+}
+
+TEST(PerfData, DamagedFilesNeverCrash) {
+  std::mt19937 random(17);
+  for (int round = 0; round < 4000; ++round) {
+    auto file = round % 2 ? pipe_file() : plain_file();
+    for (int i = 0; i < 3; ++i) file[random() % file.size()] = static_cast<std::byte>(random());
+    (void)read_perf_data(file).ok();
+  }
+}
+
+}  // namespace
+}  // namespace tailor::formats
