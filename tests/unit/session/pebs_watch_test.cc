@@ -77,19 +77,19 @@ bool found(Cpu cpu, int threads, int turns) {
   return watch.doubted();
 }
 
-TEST(pipeline::PebsWatch, FindsTimesOfTheDrainInBatchesAsTheyCome) {
+TEST(PebsWatch, FindsTimesOfTheDrainInBatchesAsTheyCome) {
   EXPECT_FALSE(found(Cpu(true), 1, 200));
   EXPECT_TRUE(found(Cpu(false), 1, 200));
 }
 
-TEST(pipeline::PebsWatch, FindsThemWithManyThreadsAndSmallBatches) {
+TEST(PebsWatch, FindsThemWithManyThreadsAndSmallBatches) {
   for (std::size_t buffer : {2u, 3u, 7u, 64u}) {
     EXPECT_FALSE(found(Cpu(true, buffer), 5, 200)) << buffer;
     EXPECT_TRUE(found(Cpu(false, buffer), 5, 200)) << buffer;
   }
 }
 
-TEST(pipeline::PebsWatch, FindsAKernelThatBeginsToDoSo) {
+TEST(PebsWatch, FindsAKernelThatBeginsToDoSo) {
   pipeline::PebsWatch watch;
   Cpu before(true), after(false);
   for (int i = 0; i < 2000; ++i) watch.add(0, chunk_of(before.turn(1)));
@@ -99,7 +99,7 @@ TEST(pipeline::PebsWatch, FindsAKernelThatBeginsToDoSo) {
 }
 
 // An event that begins later is a ring of its own, amid others whose times are right.
-TEST(pipeline::PebsWatch, FindsAnEventThatBeginsLater) {
+TEST(PebsWatch, FindsAnEventThatBeginsLater) {
   pipeline::PebsWatch watch;
   Cpu old(true), young(false);
   for (int i = 0; i < 500; ++i) watch.add(0, chunk_of(old.turn(1)));
@@ -110,11 +110,11 @@ TEST(pipeline::PebsWatch, FindsAnEventThatBeginsLater) {
   EXPECT_TRUE(watch.doubted());
 }
 
-TEST(pipeline::PebsWatch, LittleEvidenceIsNone) {
+TEST(PebsWatch, LittleEvidenceIsNone) {
   EXPECT_FALSE(found(Cpu(false), 1, 5));
 }
 
-TEST(pipeline::PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
+TEST(PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
   pipeline::PebsWatch watch;
   Cpu cpu(false);
   for (int i = 0; i < 100; ++i) {
@@ -125,7 +125,7 @@ TEST(pipeline::PebsWatch, APeriodAsFastAsADrainIsNoEvidence) {
   EXPECT_FALSE(watch.doubted());
 }
 
-TEST(pipeline::PebsWatch, ClosedRingsStartAnew) {
+TEST(PebsWatch, ClosedRingsStartAnew) {
   pipeline::PebsWatch watch;
   Cpu cpu(false);
   for (int i = 0; i < 100; ++i) {
@@ -135,7 +135,7 @@ TEST(pipeline::PebsWatch, ClosedRingsStartAnew) {
   EXPECT_FALSE(watch.doubted());
 }
 
-TEST(pipeline::PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
+TEST(PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
   pipeline::PebsWatch watch;
   std::vector<capture::Event> events(1000);
   for (std::size_t i = 0; i < events.size(); ++i) {
@@ -148,7 +148,7 @@ TEST(pipeline::PebsWatch, OtherRecordsAndExtremeTimesAreHarmless) {
 
 // The broken twin: a watch that takes records of two threads or of two rings for neighbours convicts a kernel
 // whose times are right. Two threads in step, on CPUs of their own, and what such a watch would see of them.
-TEST(pipeline::PebsWatch, WouldConvictTheInnocentWithoutTellingThreadsAndRingsApart) {
+TEST(PebsWatch, WouldConvictTheInnocentWithoutTellingThreadsAndRingsApart) {
   pipeline::PebsWatch right, blind;
   Cpu cpu(true);
   for (int i = 0; i < 200; ++i) {
