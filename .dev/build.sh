@@ -10,6 +10,7 @@ dev_build() {
     shift
   done
   need build test
+  web_build
   build "$preset" ${targets[@]+"${targets[@]}"}
   [ "$preset" = release ] && say "built: build/bin/{tailord,tailor,weft}"
   return 0

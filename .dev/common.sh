@@ -73,6 +73,9 @@ need_venv() {
   cp "$wanted" "$VENV/requirements.txt"
 }
 
+# shellcheck source=/dev/null
+. .dev/web.sh
+
 # build PRESET [TARGET...]: configures once and builds; build/ is the release preset.
 build() {
   local preset=$1 dir

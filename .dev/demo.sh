@@ -13,6 +13,7 @@ dev_demo() {
   need_venv
   start=$SECONDS
   say "Building"
+  web_build
   build release tailord tailor weft
   say "Built in $((SECONDS - start)) s"
   PATH=$TAILOR_ROOT/build/bin:$PATH

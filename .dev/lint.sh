@@ -18,6 +18,8 @@ dev_lint() {
     say "lint: a reader that ends early, in a pipe whose status may count"
     failed=1
   fi
+  say "web page: types"
+  web_check || failed=1
   if [ $# -gt 0 ]; then
     say "clang-tidy"
     dev_lint_tidy "$@" || failed=1

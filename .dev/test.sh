@@ -25,8 +25,9 @@ dev_test() {
     esac
     shift
   done
-  need build data test kernel ${full:+full}
+  need build data test browser kernel ${full:+full}
   need_venv
+  web_build
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi
   start=$SECONDS
   # The cross-checks need what the virtual environment holds.
@@ -34,7 +35,7 @@ dev_test() {
     { tail -n 20 "$CACHE/configure-release.log" >&2; die 1 "cmake failed: see $CACHE/configure-release.log"; }
   build release
   say "build: $((SECONDS - start)) s"
-  for group in unit fuzz integration e2e kernel ${full:+full}; do
+  for group in unit fuzz integration e2e browser kernel ${full:+full}; do
     [ -n "$only" ] && [ "$only" != "$group" ] && continue
     start=$SECONDS
     log=$CACHE/test-$group.log

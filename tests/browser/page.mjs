@@ -1,0 +1,182 @@
+// The page in a browser: one-file report from disk, brushing, links, keys, tables, both themes, axe; and from a server.
+import { axeSource, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { expect, finish, skip, test } from "./check.mjs";
+import { makeBundle } from "./fixture.mjs";
+
+if (missing()) skip(missing());
+const bundle = makeBundle();
+const report = writeReport(bundle);
+const browser = await launch();
+const a = "3f2a".repeat(8);
+const b = "77ab".repeat(8);
+const text = (page, selector) => page.locator(selector).first().textContent();
+const samplesOf = async (page) => Number((await text(page, ".fact:has-text('samples') b")).replace(/[^0-9]/g, ""));
+
+test("a report file opens from disk, asks for nothing else, and shows the plan's costs", async () => {
+  const page = await open(browser, report.url);
+  await page.waitForSelector(".node");
+  expect((await page.locator(".node").count()) === 8, "eight operators");
+  const share = bundle.responses["executions/all/profile"].plans[0].operators[3].share;
+  const shown = await text(page, "#plan-node-4 .share");
+  expect(shown === `${(share * 100).toFixed(1)} %`, `share ${shown}`);
+  expect(page.asked.filter((url) => !url.startsWith("data:")).length === 1, `asked for ${page.asked}`);
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+});
+
+test("brushing narrows every view, the address says so, and the address alone leads back there", async () => {
+  const page = await open(browser, report.url);
+  const before = await samplesOf(page);
+  const chart = page.locator("#card-activity canvas");
+  const box = await chart.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * 0.7, box.y + 40, { steps: 8 });
+  await page.mouse.up();
+  await page.waitForSelector("[data-filter=time]");
+  const after = await samplesOf(page);
+  expect(after < before && after > 0, `${after} of ${before} samples`);
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+  const { time_ns } = bundle.responses["executions/all/samples"];
+  const wanted = time_ns.filter((time) => time >= Number(from) && time < Number(to)).length;
+  expect(after === wanted, `${after} shown, ${wanted} in [${from}, ${to})`);
+  expect((await text(page, "#plan-node-6 .share")) === "0 %", "customer was scanned long before");
+  const again = await open(browser, page.url());
+  expect((await samplesOf(again)) === after, "the linked state differs");
+  await again.keyboard.press("Escape");
+  await again.waitForSelector("[data-filter=time]", { state: "detached" });
+  expect((await samplesOf(again)) === before, "Escape takes the choice away");
+  await again.close();
+  await page.close();
+});
+
+test("an operator, its lines and its machine code are linked both ways", async () => {
+  const page = await open(browser, `${report.url}#/execution/all?tab=code`);
+  await page.locator("#plan-node-8").click();
+  await page.waitForSelector("[data-filter=op]");
+  await page.waitForSelector(".codeline.instruction:not(.dimmed)");
+  expect((await page.locator(".codeline.instruction.dimmed").count()) > 0, "lines of others are dimmed");
+  await page.keyboard.press("Escape");
+  const line = page.locator(".codeline.instruction:has(.cost:not(:empty))").first();
+  await line.click();
+  await page.waitForFunction(() => /op=\d+/.test(location.hash) && /line=\d+/.test(location.hash));
+  const state = new URLSearchParams(page.url().split("?")[1]);
+  const [chosen, number] = [state.get("op"), Number(state.get("line"))];
+  const wanted = bundle.responses["executions/all/listing"].lines[number - 1].operator_keys[0];
+  expect(wanted.endsWith(`:${chosen}`), `line ${number} is of ${wanted}, not of ${chosen}`);
+  expect((await page.locator(".node.selected").count()) === 1, "the line's operator is chosen in the plan");
+  await page.waitForSelector(".pane:nth-child(2) .codeline.chosen");
+  await page.close();
+});
+
+test("the plan and the charts work by keyboard", async () => {
+  const page = await open(browser, report.url);
+  await page.locator("#plan-node-1").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#plan-node-3.selected");
+  await page.locator("#card-activity .chart").focus();
+  await page.keyboard.press("ArrowRight");
+  await page.waitForSelector("[data-filter=time]");
+  const first = page.url();
+  await page.keyboard.press("ArrowRight");
+  expect(page.url() !== first, "the chosen part moves");
+  await page.keyboard.press("5");
+  await page.waitForSelector("#card-iterations");
+  await page.keyboard.press("]");
+  await page.waitForSelector("[data-filter=iter]");
+  await page.keyboard.press("?");
+  await page.waitForSelector("dialog[open]");
+  await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog[open]", { state: "detached" });
+  const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
+  const before = await theme();
+  await page.keyboard.press("d");
+  expect((await theme()) !== before, "d changes the theme");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+});
+
+test("there is a table behind every chart, and it holds the same numbers", async () => {
+  for (const [tab, cards] of [["flame", ["plan", "activity", "flame"]], ["code", ["code"]], ["memory", ["memory"]], ["threads", ["threads"]], ["iterations", ["iterations"]]]) {
+    const page = await open(browser, `${report.url}#/execution/all?tab=${tab}`);
+    for (const card of cards) {
+      await page.locator(`#card-${card} header button[title="The same as a table"]`).click();
+      await page.waitForSelector(`#card-${card} table`);
+    }
+    if (tab === "flame") {
+      const row = await text(page, "#card-plan tbody tr:nth-child(4)");
+      expect(row.includes((bundle.responses["executions/all/profile"].plans[0].operators[3].share * 100).toFixed(1)), row);
+    }
+    expect(page.wrong.length === 0, page.wrong.join("; "));
+    await page.close();
+  }
+});
+
+test("axe finds nothing serious, light and dark", async () => {
+  const pages = ["#/execution/all", "#/execution/all?tab=code&op=4", "#/execution/all?tab=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"];
+  for (const colorScheme of ["light", "dark"]) {
+    for (const hash of pages) {
+      const page = await open(browser, report.url + hash, { colorScheme, bypassCSP: true });
+      await page.waitForTimeout(100);
+      await page.evaluate(axeSource());
+      const found = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
+      const serious = found.violations.filter((each) => each.impact === "serious" || each.impact === "critical");
+      expect(serious.length === 0, `${colorScheme} ${hash}: ${serious.map((each) => `${each.id} ${each.nodes[0].target} ${each.nodes[0].failureSummary}`).join("; ")}`);
+      await page.close();
+    }
+  }
+});
+
+test("a server's page works under its policy and follows what is live", async () => {
+  const server = await serve({ ...bundle, responses: { ...bundle.responses, status: { ...bundle.responses.status, mode: "live" } } });
+  const page = await open(browser, server.url);
+  await page.waitForSelector("text=Cost by query");
+  await page.locator("a:has-text('tpch-3')").first().waitFor();
+  await page.locator("section[aria-label=Executions] tbody a:has-text('tpch-3')").first().click();
+  await page.waitForSelector(".node");
+  expect(/#\/execution\/3f2a/.test(page.url()), page.url());
+  for (const tab of ["code", "memory", "threads", "iterations"]) {
+    await page.locator(`#tab-${tab}`).click();
+    await page.waitForSelector(`#card-${tab} canvas, #card-${tab} .listing`);
+  }
+  await page.goBack();
+  expect(page.asked.every((url) => url.startsWith(server.url) || url.startsWith("data:")), page.asked.join(" "));
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+test("a profile without samples one by one keeps its sums, and says why there is no brush", async () => {
+  const responses = { ...bundle.responses, "executions/all/samples": { error: { kind: "exhausted", message: "more than 200000 samples" } } };
+  const file = writeReport({ ...bundle, responses });
+  const page = await open(browser, file.url);
+  await page.waitForSelector(".node");
+  expect((await page.locator("text=more than 200000 samples").count()) === 1, "the reason is not shown");
+  expect((await samplesOf(page)) === 4000, "the sums are those of the report");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  file.remove();
+});
+
+test("an empty, a broken and a foreign file say what is wrong", async () => {
+  const none = { error: { kind: "not_found", message: "this selection has no samples" } };
+  for (const [what, data, wanted] of [
+    ["empty", { ...bundle, responses: { "executions/all/profile": none, "executions/all/samples": none } }, "has no samples"],
+    ["newer", { ...bundle, version: 9 }, "version 1"],
+    ["foreign", { format: "x" }, "no Tailor bundle"],
+    ["broken", { ...bundle, responses: { ...bundle.responses, "executions/all/profile": { plans: 7 } } }, "cannot show"],
+  ]) {
+    const file = writeReport(data);
+    const page = await open(browser, file.url);
+    await page.locator(`.message.error:has-text("${wanted}")`).waitFor({ timeout: 5000 }).catch(() => { throw new Error(`${what}: nothing says "${wanted}"`); });
+    await page.close();
+    file.remove();
+  }
+});
+
+const code = await finish();
+await browser.close();
+report.remove();
+process.exit(code);

@@ -1,0 +1,131 @@
+// Where the page gets its data from: a server, or the bundle inside a report file. Paths and parameters are those of
+// docs/http-api.md.
+import type { Bundle, ErrorBody } from "./types.ts";
+
+export type Parameters = Record<string, string | number | undefined>;
+
+export class DataError extends Error {
+  readonly kind: string;
+  constructor(kind: string, message: string) {
+    super(message);
+    this.kind = kind;
+  }
+}
+
+export interface LiveHandlers {
+  onStatus(data: unknown): void;
+  onExecution(data: unknown): void;
+  onCost(data: unknown): void;
+  onDown(): void;
+}
+
+export interface Access {
+  // A file cannot answer what it does not contain, and does not change.
+  readonly isFile: boolean;
+  // What `{id}` the page opens at first; "" for the overview.
+  readonly firstId: string;
+  // Throws a DataError.
+  get<T>(path: string, parameters?: Parameters, signal?: AbortSignal): Promise<T>;
+  // Calls back until the returned function is called. Null: nothing here changes.
+  live(handlers: LiveHandlers): (() => void) | null;
+  logIn(token: string): Promise<void>;
+}
+
+// "a=1&b=2", sorted by name, without what is empty.
+export function queryText(parameters: Parameters): string {
+  return Object.entries(parameters)
+    .filter(([, value]) => value !== undefined && value !== "")
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, value]) => `${encodeURIComponent(key)}=${encodeURIComponent(String(value))}`)
+    .join("&");
+}
+
+export function isError(body: unknown): body is ErrorBody {
+  return typeof body === "object" && body !== null && "error" in body && typeof (body as ErrorBody).error === "object";
+}
+
+export class HttpAccess implements Access {
+  readonly isFile = false;
+  readonly firstId = "";
+
+  async get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
+    const query = queryText(parameters);
+    let response: Response;
+    try {
+      response = await fetch(`api/v1/${path}${query ? `?${query}` : ""}`, { signal, credentials: "same-origin" });
+    } catch (error) {
+      if (signal?.aborted) throw error;
+      throw new DataError("unreachable", "The server does not answer. Is tailord (or tailor web) running?");
+    }
+    let body: unknown;
+    try {
+      body = await response.json();
+    } catch {
+      throw new DataError("internal", `The server answered ${response.status} without JSON.`);
+    }
+    if (response.status === 401) throw new DataError("login", "This server asks for a token.");
+    if (isError(body) && !response.ok) throw new DataError(body.error.kind, body.error.message);
+    if (!response.ok) throw new DataError("internal", `The server answered ${response.status}.`);
+    return body as T;
+  }
+
+  live(handlers: LiveHandlers): () => void {
+    const stream = new EventSource("api/v1/live");
+    const hear = (name: string, use: (data: unknown) => void) =>
+      stream.addEventListener(name, (event) => {
+        try {
+          use(JSON.parse((event as MessageEvent<string>).data));
+        } catch {
+          handlers.onDown();
+        }
+      });
+    hear("status", (data) => handlers.onStatus(data));
+    hear("execution", (data) => handlers.onExecution(data));
+    hear("cost", (data) => handlers.onCost(data));
+    stream.onerror = () => handlers.onDown();
+    return () => stream.close();
+  }
+
+  async logIn(token: string): Promise<void> {
+    const response = await fetch("api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
+    if (!response.ok) throw new DataError("denied", "The server does not accept this token.");
+  }
+}
+
+export class BundleAccess implements Access {
+  readonly isFile = true;
+  readonly firstId: string;
+  private readonly bundle: Bundle;
+  constructor(bundle: Bundle) {
+    this.bundle = bundle;
+    this.firstId = String(bundle.id);
+  }
+
+  get<T>(path: string, parameters: Parameters = {}): Promise<T> {
+    const query = queryText(parameters);
+    const key = query ? `${path}?${query}` : path;
+    const found = Object.hasOwn(this.bundle.responses, key) ? this.bundle.responses[key] : undefined;
+    if (found === undefined) return Promise.reject(new DataError("not_found", "This report file does not contain that."));
+    if (isError(found)) return Promise.reject(new DataError(found.error.kind, found.error.message));
+    return Promise.resolve(found as T);
+  }
+
+  live(): null {
+    return null;
+  }
+
+  logIn(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+// Of the page as it was loaded.
+export function openAccess(page: Document): Access {
+  const place = page.getElementById("tailor-bundle");
+  const text = place?.textContent?.trim() ?? "";
+  if (text === "" || text === "null") return new HttpAccess();
+  const bundle = JSON.parse(text) as Bundle;
+  if (bundle.format !== "tailor-bundle") throw new DataError("invalid", "The data in this file is no Tailor bundle.");
+  if (bundle.version !== 1) throw new DataError("invalid", `This page reads bundles of version 1, not ${bundle.version}.`);
+  return new BundleAccess(bundle);
+}

@@ -1,0 +1,391 @@
+// The shapes of docs/http-api.md, as far as the page reads them. Everything in them comes from outside: names may
+// hold anything, arrays may be missing in what an older program wrote.
+
+export interface Cost {
+  share: number;
+  share_low: number;
+  share_high: number;
+  samples: number;
+  weight: number;
+  kernel_weight: number;
+  inferred_weight: number;
+  shared_weight: number;
+}
+
+export interface Attribute {
+  key: string;
+  value: string;
+}
+
+export interface OperatorRow extends Cost {
+  id: number;
+  key?: string;
+  name: string;
+  kind: string;
+  attributes?: Attribute[];
+  inputs: number[];
+  depth: number;
+}
+
+export interface TaskRow extends Cost {
+  id: number;
+  name: string;
+  kind: string;
+  operators?: string[];
+}
+
+export interface PipelineRow extends Cost {
+  id: number;
+  name: string;
+  depends_on: number[];
+  tasks: TaskRow[];
+}
+
+export interface ProcessKey {
+  pid: number;
+  start: number;
+}
+
+export interface PlanRow extends Cost {
+  process: ProcessKey;
+  plan: number;
+  plan_key?: string;
+  name: string;
+  executions: number;
+  operators: OperatorRow[];
+  pipelines: PipelineRow[];
+}
+
+export interface NamedRow extends Cost {
+  key: string;
+  name: string;
+  process?: ProcessKey;
+}
+
+export interface Source {
+  index?: number;
+  name: string;
+  unit: "ns_on_cpu" | "ns_off_cpu" | "events";
+  period: number;
+  precise: boolean;
+  samples?: number;
+  weight?: number;
+}
+
+export interface Accounting {
+  received: number;
+  attributed: number;
+  unattributed: number;
+  filtered: number;
+  late: number;
+  lost_ring: number;
+  lost_hardware: number;
+  throttled: number;
+  gap_ns: number;
+  lost_share: number;
+  unwritten_samples: number;
+  [key: string]: unknown;
+}
+
+export interface FileState {
+  finished: boolean;
+  damaged_spots: number;
+  missing_blocks: number;
+  malformed_blocks: number;
+  missing_samples: number;
+  tail_bytes: number;
+  first_problem: string;
+}
+
+export interface Recording {
+  host: string;
+  kernel: string;
+  command: string;
+  daemon_version: string;
+  capture: string;
+  clock_source: string;
+  clock_error_ns: number;
+  cpus: number;
+  steal_ns: number;
+  cpu_used_ns: number;
+  cpu_sampled_ns: number;
+  aggregated_ns: number;
+}
+
+export interface OffCpuRow {
+  plan: number;
+  operator: number;
+  name: string;
+  waits: number;
+  ns: number;
+  by_wait: Record<string, number>;
+}
+
+export interface Profile {
+  recording: Recording;
+  source: Source;
+  samples: number;
+  weight: number;
+  effective_samples: number;
+  operators: Cost;
+  engine_components: Cost;
+  unattributed: Cost;
+  all: Cost;
+  component_rows: NamedRow[];
+  unattributed_rows: NamedRow[];
+  accounting: Accounting;
+  file: FileState;
+  plans: PlanRow[];
+  off_cpu?: { source: string; waits: number; ns: number; by_wait: Record<string, number>; rows: OffCpuRow[] };
+  other_sources: Source[];
+  only?: string;
+}
+
+export interface Execution {
+  id: string;
+  pid: number;
+  process_start: number;
+  comm?: string;
+  engine?: string;
+  plan: number;
+  plan_key?: string;
+  plan_name: string;
+  fingerprint?: string;
+  began_ms?: number;
+  running: boolean;
+  elapsed_ns?: number;
+  cpu_ns: number;
+  samples: number;
+  rows: number;
+  error: string;
+  labels: Record<string, string>;
+}
+
+export interface Cell {
+  source: number;
+  plan_key?: string;
+  pipeline: number;
+  how: string;
+  kernel: boolean;
+  quality: string;
+  owner: "plan" | "component" | "unattributed";
+  levels?: Record<string, [number, number][]>;
+  key?: string;
+  wait?: string;
+}
+
+export interface Samples {
+  sources: Source[];
+  total: number;
+  count: number;
+  origin_wall_ms?: number;
+  cells: Cell[];
+  time_ns: number[];
+  tid: number[];
+  weight: number[];
+  cell: number[];
+}
+
+export interface ListingLine extends Partial<Cost> {
+  line: number;
+  kind: "function" | "block" | "instruction" | "other";
+  text: string;
+  operators?: string[];
+  operator_keys?: string[];
+  tasks?: string[];
+}
+
+export interface Instruction extends Partial<Cost> {
+  offset: number;
+  text: string;
+  line: number;
+  lines?: number[];
+  quality: string;
+  function?: string;
+}
+
+export interface CodeObject {
+  code: number;
+  name: string;
+  tier: string;
+  base: string;
+  samples: number;
+  instructions: Instruction[];
+}
+
+export interface Listing {
+  plan_key?: string;
+  name: string;
+  level: string;
+  lines: ListingLine[];
+  elsewhere: NamedRow[];
+  assembly?: CodeObject[];
+}
+
+export interface Region {
+  key: string;
+  kind: number;
+  name: string;
+  role: string;
+  element_bytes: number;
+  base: string;
+  size: number;
+  tid: number;
+  from_ns: number;
+  to_ns: number | null;
+  samples: number;
+}
+
+export interface MemoryRow extends Cost {
+  operator: number;
+  operator_name: string;
+  region: number;
+  region_name: string;
+  latency_cycles: number;
+  served_by: Record<string, number>;
+}
+
+export interface Memory {
+  samples: number;
+  user_samples: number;
+  addresses: { recorded: number; decoded: number; in_regions: number };
+  rows: MemoryRow[];
+  regions?: Region[];
+  points?: {
+    count: number;
+    total: number;
+    time_ns: number[];
+    region: number[];
+    offset: number[];
+    operator: number[];
+    tid: number[];
+    weight: number[];
+    latency: number[];
+  };
+  operators?: string[];
+}
+
+export interface Mark {
+  kind: string;
+  id: number;
+  name: string;
+  key?: string;
+  from_ns: number;
+  to_ns: number | null;
+}
+
+export interface ThreadRow {
+  tid: number;
+  name: string;
+  samples: number;
+  weight: number;
+  marks: Mark[];
+  marks_total: number;
+  off_cpu: { from_ns: number; to_ns: number; wait: string; key: string }[];
+  off_cpu_ns: number;
+}
+
+export interface Threads {
+  threads: ThreadRow[];
+}
+
+export interface Iterations {
+  loops: {
+    execution: string;
+    component: number;
+    name: string;
+    found_by: string;
+    spread: number;
+    iterations: { number: number; begin_ns: number; elapsed_ns: number; samples: number; weight: number }[];
+  }[];
+}
+
+export interface Health {
+  status: string;
+  reasons: string[];
+  received: number;
+  attributed: number;
+  unattributed: number;
+  lost: number;
+  late: number;
+  lost_share: number;
+  own_cpu_share: number;
+  own_memory_bytes: number;
+}
+
+export interface Status {
+  mode: "live" | "file";
+  version: string;
+  uptime_ns: number;
+  now_ms: number;
+  host: string;
+  file: string;
+  health: Health;
+  clock_source: string;
+  capture: string;
+  processes: { pid: number; comm: string; engine: string; sampled: boolean; note: string; accounting?: Accounting }[];
+}
+
+export interface CostOverTime {
+  key: string;
+  name: string;
+  cpu_ns: number[];
+}
+
+export interface Host {
+  from_ms: number;
+  to_ms: number;
+  bucket_ms: number;
+  by_fingerprint: CostOverTime[];
+  by_kind: CostOverTime[];
+  running: Execution[];
+  health: Health;
+}
+
+export interface Fingerprint {
+  fingerprint: string;
+  name: string;
+  text: string;
+  executions: number;
+  cpu_ns: number;
+  samples: number;
+  elapsed_ns: { min: number; mean: number; max: number };
+  last_execution: string;
+}
+
+export interface CompareSide extends Cost {
+  id: number;
+}
+
+export interface CompareRow {
+  change: "matched" | "moved" | "new" | "gone";
+  key?: string;
+  name: string;
+  kind?: string;
+  a: CompareSide | null;
+  b: CompareSide | null;
+  weight_change: number;
+  share_change: number;
+  significant: boolean;
+}
+
+export interface Compare {
+  a: Execution;
+  b: Execution;
+  source: Source;
+  same_plan: boolean;
+  operators: CompareRow[];
+  rest: CompareRow[];
+}
+
+export interface Bundle {
+  format: "tailor-bundle";
+  version: number;
+  generator: string;
+  id: string;
+  responses: Record<string, unknown>;
+}
+
+export interface ErrorBody {
+  error: { kind: string; message: string };
+}

@@ -1,0 +1,36 @@
+import { Component, render, type ComponentChildren } from "preact";
+import { openAccess } from "./data/access.ts";
+import { followAddress } from "./state/route.ts";
+import { startTheme } from "./state/theme.ts";
+import { App } from "./ui/app.tsx";
+import { listenToKeys } from "./ui/keys.ts";
+import { Message } from "./ui/parts.tsx";
+import "./style.css";
+
+// What a profile holds must not leave an empty page: the error is shown, and the rest of it is one click away.
+class Guard extends Component<{ children: ComponentChildren }, { error: string }> {
+  override state = { error: "" };
+  override componentDidCatch(error: unknown) {
+    this.setState({ error: String(error) });
+  }
+  override render() {
+    if (!this.state.error) return this.props.children;
+    return <Message kind="error" text={`This page cannot show what it was given (${this.state.error}). "tailor report" shows the same numbers as text.`} />;
+  }
+}
+
+startTheme();
+followAddress();
+listenToKeys();
+const app = document.getElementById("app")!;
+try {
+  const access = openAccess(document);
+  render(
+    <Guard>
+      <App access={access} />
+    </Guard>,
+    app,
+  );
+} catch (error) {
+  render(<Message kind="error" text={String(error instanceof Error ? error.message : error)} />, app);
+}

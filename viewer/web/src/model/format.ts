@@ -1,0 +1,61 @@
+// Numbers as people read them.
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return "–";
+  const value = share * 100;
+  if (value === 0) return "0 %";
+  if (value < 0.05) return "< 0.1 %";
+  if (value > 99.95 && value < 100) return "> 99.9 %";
+  return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} %`;
+}
+
+export function interval(low: number, high: number): string {
+  return `${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)} %`;
+}
+
+export function duration(ns: number): string {
+  if (!Number.isFinite(ns)) return "–";
+  const size = Math.abs(ns);
+  if (size >= 60e9) return `${(ns / 60e9).toFixed(1)} min`;
+  if (size >= 1e9) return `${(ns / 1e9).toFixed(size >= 1e10 ? 1 : 2)} s`;
+  if (size >= 1e6) return `${(ns / 1e6).toFixed(size >= 1e8 ? 0 : 1)} ms`;
+  if (size >= 1e3) return `${(ns / 1e3).toFixed(size >= 1e5 ? 0 : 1)} µs`;
+  return `${ns.toFixed(0)} ns`;
+}
+
+export function amount(weight: number, unit: string): string {
+  return unit === "events" ? count(weight) : duration(weight);
+}
+
+export function count(value: number): string {
+  if (!Number.isFinite(value)) return "–";
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${(value / 1e9).toFixed(2)} G`;
+  if (size >= 1e6) return `${(value / 1e6).toFixed(2)} M`;
+  if (size >= 1e4) return `${(value / 1e3).toFixed(1)} k`;
+  return Number.isInteger(value) ? String(value) : value.toFixed(1);
+}
+
+export function bytes(value: number): string {
+  if (value >= 1 << 30) return `${(value / (1 << 30)).toFixed(1)} GiB`;
+  if (value >= 1 << 20) return `${(value / (1 << 20)).toFixed(1)} MiB`;
+  if (value >= 1 << 10) return `${(value / (1 << 10)).toFixed(1)} KiB`;
+  return `${value} B`;
+}
+
+// Names come from engines: control characters and those that turn the reading direction are shown as a sign.
+export function name(text: unknown, most = 200): string {
+  const clean = String(text ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, "\ufffd");
+  return clean.length > most ? `${clean.slice(0, most)}…` : clean;
+}
+
+// Round steps for an axis: about `wanted` of them over [from, to].
+export function ticks(from: number, to: number, wanted: number): number[] {
+  const span = to - from;
+  if (!(span > 0) || !Number.isFinite(span)) return [];
+  const raw = span / Math.max(1, wanted);
+  const power = 10 ** Math.floor(Math.log10(raw));
+  const step = [1, 2, 5, 10].map((n) => n * power).find((n) => n >= raw) ?? 10 * power;
+  const out: number[] = [];
+  for (let at = Math.ceil(from / step) * step; at <= to + step * 1e-9 && out.length < 100; at += step) out.push(at);
+  return out;
+}

@@ -1,0 +1,118 @@
+// Who can own a cost: operators of plans, engine components, and the reasons why nobody does.
+import type { OperatorRow, PlanRow, Profile } from "../data/types.ts";
+import { name as clean } from "./format.ts";
+
+export type OwnerKind = "operator" | "component" | "unattributed";
+
+export interface Owner {
+  key: string;
+  kind: OwnerKind;
+  name: string;
+  detail: string; // what the operator works on: a table, a predicate, keys
+  operatorKind: string;
+  plan: string; // key of its plan, "" without one
+  id: number;
+  shade: number; // index into the palette
+}
+
+// Of the attributes, those that say what an operator works on come first.
+const telling = ["table", "predicate", "condition", "on", "keys", "group_by", "order_by", "by", "expression", "details", "filter"];
+const rowKeys = new Set(["estimated_rows", "rows", "actual_rows", "measured_rows"]);
+
+export function detailOf(row: OperatorRow): string {
+  const attributes = row.attributes ?? [];
+  for (const key of telling) {
+    const found = attributes.find((each) => each.key === key && each.value !== "");
+    if (found) return clean(found.value, 120);
+  }
+  const rest = attributes.filter((each) => !rowKeys.has(each.key) && each.value !== "");
+  return rest.map((each) => clean(each.value, 60)).join(", ");
+}
+
+export function rowsOf(row: OperatorRow, keys: string[]): number | null {
+  for (const key of keys) {
+    const found = row.attributes?.find((each) => each.key === key);
+    if (found && found.value !== "" && Number.isFinite(Number(found.value))) return Number(found.value);
+  }
+  return null;
+}
+
+export const planKeyOf = (plan: PlanRow): string => plan.plan_key ?? `${plan.process.pid}.${plan.process.start}.${plan.plan}`;
+export const operatorKey = (plan: string, id: number): string => `operator:${plan}:${id}`;
+
+const reasons: Record<string, string> = {
+  prologue: "set-up code of generated functions",
+  unmapped: "generated code of unknown origin",
+  no_operator: "generated code that no operator owns",
+};
+
+export class Owners {
+  readonly all: Owner[] = [];
+  private readonly byKey = new Map<string, number>();
+
+  constructor(profile: Profile) {
+    let shade = 0;
+    for (const plan of profile.plans) {
+      const key = planKeyOf(plan);
+      for (const row of plan.operators) {
+        this.put({
+          key: operatorKey(key, row.id),
+          kind: "operator",
+          name: clean(row.name, 80),
+          detail: detailOf(row),
+          operatorKind: row.kind,
+          plan: key,
+          id: row.id,
+          shade: shade++,
+        });
+      }
+    }
+    for (const row of profile.component_rows) this.component(row.key, row.name, row.process?.pid, row.process?.start);
+    for (const row of profile.unattributed_rows) this.index(reasonKey(row.key), row.name);
+  }
+
+  // Its number; unknown owners are added, so that no cost is left without one.
+  index(key: string, name?: string): number {
+    const known = this.byKey.get(key);
+    if (known !== undefined) return known;
+    const [kind = "", ...rest] = key.split(":");
+    const plain = rest[rest.length - 1] ?? key;
+    return this.put({
+      key,
+      kind: kind === "component" || kind === "operator" ? kind : "unattributed",
+      name: clean(name ?? reasons[plain] ?? plain, 120),
+      detail: "",
+      operatorKind: "",
+      plan: kind === "operator" ? (rest[0] ?? "") : "",
+      id: Number(plain) || 0,
+      shade: this.all.length,
+    });
+  }
+
+  at(number: number): Owner {
+    return this.all[number]!;
+  }
+
+  find(key: string): number {
+    return this.byKey.get(key) ?? -1;
+  }
+
+  private component(key: string, name: string, pid?: number, start?: number) {
+    const full = key.startsWith("component:") ? key : `component:${pid ?? 0}.${start ?? 0}:${key}`;
+    if (!this.byKey.has(full)) this.index(full, name);
+  }
+
+  private put(owner: Owner): number {
+    this.byKey.set(owner.key, this.all.length);
+    return this.all.push(owner) - 1;
+  }
+}
+
+export function reasonKey(key: string): string {
+  return key.startsWith("unattributed:") ? key : `unattributed:${key}`;
+}
+
+// Why a cost of a plan has no operator, as the daemon's reports say it.
+export function reasonOfQuality(quality: string): string {
+  return reasonKey(quality === "prologue" || quality === "unmapped" ? quality : "no_operator");
+}

@@ -1,0 +1,191 @@
+// All samples of a view as columns, and the sums over any part of them. One pass over the rows that a filter keeps,
+// everything else is done once for each kind of sample ("cell").
+import type { Cell, Profile, Samples } from "../data/types.ts";
+import { operatorKey, type Owners, planKeyOf, reasonKey, reasonOfQuality } from "./owners.ts";
+
+export type Part = [number, number]; // (id or index, part)
+
+// What all samples of a cell have in common, with owners as numbers.
+export interface CellInfo {
+  owners: Part[];
+  plan: string;
+  pipeline: number;
+  tasks: Part[];
+  lines: Part[];
+  kernel: boolean;
+  inferred: boolean;
+  shared: boolean;
+  how: string;
+}
+
+export interface RowFilter {
+  from: number; // ns since the origin, [from, to)
+  to: number;
+  tid: number | null;
+  pipeline: string | null; // "<plan key>:<id>"
+}
+
+export class SampleTable {
+  readonly time: Float64Array;
+  readonly tid: Int32Array;
+  readonly cell: Uint32Array;
+  readonly weight: Float64Array;
+  readonly cells: CellInfo[];
+  readonly from: number;
+  readonly to: number;
+
+  constructor(profile: Profile, samples: Samples, owners: Owners) {
+    const pipelines = new PipelineOfTask(profile);
+    this.cells = samples.cells.map((cell) => cellInfo(cell, owners, pipelines));
+    const wanted = sourceWanted(profile, samples);
+    const rows: number[] = [];
+    const length = Math.min(samples.time_ns.length, samples.tid.length, samples.weight.length, samples.cell.length);
+    for (let i = 0; i < length; i++) {
+      const cell = samples.cells[samples.cell[i]!];
+      if (cell && (wanted === null || cell.source === wanted)) rows.push(i);
+    }
+    rows.sort((a, b) => samples.time_ns[a]! - samples.time_ns[b]!);
+    this.time = Float64Array.from(rows, (i) => samples.time_ns[i]!);
+    this.tid = Int32Array.from(rows, (i) => samples.tid[i]!);
+    this.cell = Uint32Array.from(rows, (i) => samples.cell[i]!);
+    this.weight = Float64Array.from(rows, (i) => samples.weight[i]!);
+    this.from = rows.length ? Math.min(0, this.time[0]!) : 0;
+    this.to = rows.length ? this.time[rows.length - 1]! + 1 : 1;
+  }
+
+  // Rows [first, last) whose time is in the filter's.
+  range(filter: RowFilter): [number, number] {
+    return [lowerBound(this.time, filter.from), lowerBound(this.time, filter.to)];
+  }
+
+  // Whether a cell is kept, for each cell.
+  keptCells(filter: RowFilter): Uint8Array {
+    return Uint8Array.from(this.cells, (cell) =>
+      filter.pipeline === null || `${cell.plan}:${cell.pipeline}` === filter.pipeline ? 1 : 0,
+    );
+  }
+
+  sumCells(filter: RowFilter): CellSums {
+    const sums = new CellSums(this.cells.length);
+    const kept = this.keptCells(filter);
+    const [first, last] = this.range(filter);
+    for (let i = first; i < last; i++) {
+      const cell = this.cell[i]!;
+      if (!kept[cell] || (filter.tid !== null && this.tid[i] !== filter.tid)) continue;
+      sums.add(cell, this.weight[i]!);
+    }
+    return sums;
+  }
+
+  // Weight by (series, bucket) over [from, to). `seriesOf` says for a row where it goes: parts of series.
+  timeline(filter: RowFilter, from: number, to: number, buckets: number, series: number, seriesOf: (row: number) => Part[]) {
+    const out = Array.from({ length: series }, () => new Float64Array(buckets));
+    const kept = this.keptCells(filter);
+    const scale = buckets / (to - from);
+    const first = lowerBound(this.time, from);
+    const last = lowerBound(this.time, to);
+    for (let i = first; i < last; i++) {
+      if (!kept[this.cell[i]!] || (filter.tid !== null && this.tid[i] !== filter.tid)) continue;
+      const bucket = Math.min(buckets - 1, Math.floor((this.time[i]! - from) * scale));
+      for (const [index, part] of seriesOf(i)) {
+        const row = out[index];
+        if (row) row[bucket]! += this.weight[i]! * part;
+      }
+    }
+    return out;
+  }
+}
+
+export class CellSums {
+  readonly weight: Float64Array;
+  readonly samples: Float64Array;
+  total = 0;
+  count = 0;
+  squares = 0;
+
+  constructor(cells: number) {
+    this.weight = new Float64Array(cells);
+    this.samples = new Float64Array(cells);
+  }
+
+  add(cell: number, weight: number) {
+    this.weight[cell]! += weight;
+    this.samples[cell]! += 1;
+    this.total += weight;
+    this.count += 1;
+    this.squares += weight * weight;
+  }
+
+  // What intervals are computed from.
+  get effective(): number {
+    return this.squares > 0 ? (this.total * this.total) / this.squares : 0;
+  }
+}
+
+export function lowerBound(sorted: Float64Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+// The pipeline whose task list alone has a task; then it says which pipeline, else the thread's log does.
+class PipelineOfTask {
+  private readonly known = new Map<string, number>();
+  constructor(profile: Profile) {
+    for (const plan of profile.plans) {
+      for (const pipeline of plan.pipelines) {
+        if (pipeline.id === 0) continue;
+        for (const task of pipeline.tasks) {
+          if (task.id === 0) continue;
+          const key = `${planKeyOf(plan)}:${task.id}`;
+          this.known.set(key, this.known.has(key) && this.known.get(key) !== pipeline.id ? 0 : pipeline.id);
+        }
+      }
+    }
+  }
+  of(plan: string, tasks: Part[], said: number): number {
+    return (tasks.length === 1 && this.known.get(`${plan}:${tasks[0]![0]}`)) || said;
+  }
+}
+
+function sourceWanted(profile: Profile, samples: Samples): number | null {
+  const position = samples.sources.findIndex((each) => each.name === profile.source.name);
+  if (position < 0) return null;
+  return samples.sources[position]!.index ?? position;
+}
+
+function cellInfo(cell: Cell, owners: Owners, pipelines: PipelineOfTask): CellInfo {
+  const plan = cell.plan_key ?? "";
+  const levels = Object.values(cell.levels ?? {});
+  const info: CellInfo = {
+    owners: [],
+    plan,
+    pipeline: cell.pipeline,
+    tasks: levels.length >= 3 ? levels[levels.length - 2]! : [],
+    lines: [],
+    kernel: cell.kernel,
+    inferred: cell.quality === "inferred",
+    shared: false,
+    how: cell.how,
+  };
+  if (cell.owner !== "plan") {
+    const key = cell.key || (cell.owner === "component" ? "component:0.0:0" : reasonKey("no_reason"));
+    info.owners = [[owners.index(cell.owner === "unattributed" ? reasonKey(key) : key), 1]];
+    return info;
+  }
+  const top = levels[0] ?? [[0, 1] as Part];
+  info.owners = top.map(([id, part]): Part => [
+    owners.index(id === 0 ? reasonOfQuality(cell.quality) : operatorKey(plan, id)),
+    part,
+  ]);
+  info.shared = top.length > 1;
+  info.lines = cell.levels?.["ir"] ?? (levels.length >= 2 ? levels[levels.length - 1]! : []);
+  if (cell.levels?.["task"]) info.tasks = cell.levels["task"];
+  info.pipeline = pipelines.of(plan, info.tasks, cell.pipeline);
+  return info;
+}

@@ -1,0 +1,177 @@
+// One execution, or several seen as one.
+import { useMemo } from "preact/hooks";
+import type { Access } from "../data/access.ts";
+import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
+import { duration, name as clean } from "../model/format.ts";
+import { planKeyOf } from "../model/owners.ts";
+import { change, route } from "../state/route.ts";
+import { ActivityCard } from "./activity_card.tsx";
+import { CodeCard } from "./code_card.tsx";
+import { Filters } from "./filters.tsx";
+import { FlameCard } from "./flame_card.tsx";
+import { chooseIteration, IterationsCard, loopOf } from "./iterations_card.tsx";
+import { useKeys } from "./keys.ts";
+import { useLoad } from "./load.ts";
+import { MemoryCard } from "./memory_card.tsx";
+import { Base, PageView, readChosen } from "./page_view.ts";
+import { Message } from "./parts.tsx";
+import { PlanCard } from "./plan_card.tsx";
+import { ThreadsCard } from "./threads_card.tsx";
+import { Trust } from "./trust.tsx";
+
+export const tabs = [
+  ["flame", "Flame graph"],
+  ["code", "Code"],
+  ["memory", "Memory"],
+  ["threads", "Threads"],
+  ["iterations", "Iterations"],
+  ["about", "Recording"],
+] as const;
+type Tab = (typeof tabs)[number][0];
+
+export function ExecutionPage({ access, id }: { access: Access; id: string }) {
+  const state = route.value.state;
+  const source = state["source"];
+  const path = `executions/${encodeURIComponent(id)}`;
+  const tab = (tabs.find(([each]) => each === state["tab"])?.[0] ?? "flame") as Tab;
+  const profile = useLoad<Profile>(access, `${path}/profile`, { source });
+  const samples = useLoad<Samples>(access, `${path}/samples`); // of all events
+  const sources = useLoad<{ sources: Source[] }>(access, `${path}/sources`);
+  const row = useLoad<Execution>(access, id === "all" ? null : path);
+  const iterations = useLoad<Iterations>(access, `${path}/iterations`);
+  const base = useMemo(
+    () => (profile.value && (samples.value || samples.error) ? new Base(profile.value, samples.value) : null),
+    [profile.value, samples.value, samples.error],
+  );
+  const chosen = readChosen(state);
+  const view = useMemo(() => (base ? new PageView(base, chosen) : null), [base, JSON.stringify(chosen)]);
+  const main = view?.planKey;
+  const isMain = view && view.profile.plans[0] && planKeyOf(view.profile.plans[0]) === main;
+  const listing = useLoad<Listing>(access, view ? `${path}/listing` : null, { source, plan: isMain ? undefined : main });
+  const memory = useLoad<Memory>(access, view && tab === "memory" ? `${path}/memory` : null, { source, points: access.isFile ? undefined : 1000000 });
+  const threads = useLoad<Threads>(access, view && tab === "threads" ? `${path}/threads` : null, { source });
+  const lines = useMemo(() => {
+    const plan = listing.value?.plan_key ?? main ?? "";
+    return new Map((listing.value?.lines ?? []).map((line) => [`${plan}:${line.line}`, line.text]));
+  }, [listing.value, main]);
+
+  const loop = loopOf(iterations.value);
+  useKeys((key) => {
+    if ((key === "[" || key === "]") && loop) {
+      const now = loop.iterations.findIndex((each) => each.number === chosen.iteration);
+      const next = loop.iterations[now < 0 ? (key === "]" ? 0 : loop.iterations.length - 1) : now + (key === "]" ? 1 : -1)];
+      if (next) chooseIteration(next);
+      return true;
+    }
+    const number = Number(key);
+    const wanted = Number.isInteger(number) && number > 0 ? tabs[number - 1] : undefined;
+    if (wanted) change({ tab: wanted[0] === "flame" ? null : wanted[0] });
+    return wanted !== undefined;
+  });
+
+  if (profile.error) return <Message kind="error" text={profile.error.message} />;
+  if (!view) return <Message text="Reading the profile…" />;
+  return (
+    <main class="execution" id="main">
+      <div class="heading">
+        <h1>
+          {clean(view.plan?.name ?? "No plan", 80)} <span class="dim">{id === "all" ? "all executions" : (row.value?.id ?? id).slice(0, 12)}</span>
+        </h1>
+        {row.value && (
+          <span class="facts dim">
+            {row.value.elapsed_ns !== undefined && `took ${duration(row.value.elapsed_ns)}`} · {row.value.rows.toLocaleString("en")} rows{row.value.error ? ` · failed: ${clean(row.value.error, 100)}` : ""}
+            {Object.entries(row.value.labels ?? {}).map(([key, value]) => (
+              <span key={key} class="label">
+                {clean(key, 30)}: {clean(value, 60)}
+              </span>
+            ))}
+          </span>
+        )}
+        <span class="tools">
+          {view.profile.plans.length > 1 && (
+            <label>
+              Plan{" "}
+              <select value={view.planKey} onChange={(event) => change({ plan: event.currentTarget.value, op: null, line: null, zoom: null })}>
+                {view.profile.plans.map((plan) => (
+                  <option key={planKeyOf(plan)} value={planKeyOf(plan)}>
+                    {clean(plan.name, 40)}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          <SourceChoice sources={sources.value?.sources ?? [view.profile.source, ...view.profile.other_sources]} now={view.profile.source.name} />
+        </span>
+      </div>
+      <div class="sticky">
+        <Trust view={view} />
+        <Filters view={view} />
+      </div>
+      {!base!.table && <Message text={`The samples of this view are not here one by one (${samples.error?.message ?? "too many"}), so time cannot be brushed. The sums are exact.`} />}
+      <div class="columns">
+        <div class="left">
+          <PlanCard view={view} />
+        </div>
+        <div class="right">
+          <ActivityCard view={view} />
+          <div class="tabs" role="tablist" aria-label="Details">
+            {tabs.map(([key, text], index) => (
+              <button type="button" role="tab" key={key} id={`tab-${key}`} aria-selected={key === tab} aria-controls="details" title={`Key ${index + 1}`} onClick={() => change({ tab: key === "flame" ? null : key })}>
+                {text}
+              </button>
+            ))}
+          </div>
+          <div id="details" role="tabpanel" aria-labelledby={`tab-${tab}`}>
+            {tab === "flame" && <FlameCard view={view} lines={lines} />}
+            {tab === "code" && <CodeCard view={view} listing={listing} />}
+            {tab === "memory" && <MemoryCard view={view} memory={memory} />}
+            {tab === "threads" && <ThreadsCard view={view} threads={threads} />}
+            {tab === "iterations" && <IterationsCard view={view} iterations={iterations} />}
+            {tab === "about" && <About profile={view.profile} />}
+          </div>
+        </div>
+      </div>
+    </main>
+  );
+}
+
+function SourceChoice({ sources, now }: { sources: Source[]; now: string }) {
+  const names = [...new Set([now, ...sources.map((each) => each.name)])];
+  return (
+    <label>
+      Event{" "}
+      <select value={now} onChange={(event) => change({ source: event.currentTarget.value, from: null, to: null })}>
+        {names.map((each) => (
+          <option key={each} value={each}>
+            {clean(each, 60)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+function About({ profile }: { profile: Profile }) {
+  const facts: [string, string][] = [
+    ...Object.entries(profile.recording).map(([key, value]): [string, string] => [key, String(value)]),
+    ...Object.entries(profile.accounting)
+      .filter(([, value]) => typeof value !== "object")
+      .map(([key, value]): [string, string] => [`accounting: ${key}`, String(value)]),
+    ...Object.entries(profile.file ?? {}).map(([key, value]): [string, string] => [`file: ${key}`, String(value)]),
+  ];
+  return (
+    <section class="card" aria-label="Recording">
+      <header>
+        <h2>How this was recorded</h2>
+      </header>
+      <dl class="about">
+        {facts.map(([key, value]) => (
+          <div key={key}>
+            <dt>{key.replaceAll("_", " ")}</dt>
+            <dd>{clean(value, 400) || "–"}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}

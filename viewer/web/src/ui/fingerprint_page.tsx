@@ -1,0 +1,110 @@
+// One query over time: its executions, and what its operators cost.
+import type { Access } from "../data/access.ts";
+import type { Execution, Fingerprint, OperatorRow } from "../data/types.ts";
+import { Canvas, type Pen } from "../draw/canvas.tsx";
+import { palette } from "../draw/colors.ts";
+import { duration, name as clean, ticks } from "../model/format.ts";
+import { detailOf } from "../model/owners.ts";
+import { go, link } from "../state/route.ts";
+import { theme } from "../state/theme.ts";
+import { useLoad } from "./load.ts";
+import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
+
+type Answer = Fingerprint & { executions_list: Execution[]; operators: OperatorRow[] };
+
+export function FingerprintPage({ access, id }: { access: Access; id: string }) {
+  const data = useLoad<Answer>(access, `fingerprints/${encodeURIComponent(id)}`);
+  if (data.error) return <Message kind="error" text={data.error.message} />;
+  if (!data.value) return <Message text="Reading…" />;
+  const query = data.value;
+  const runs = [...query.executions_list].sort((a, b) => (a.began_ms ?? 0) - (b.began_ms ?? 0));
+  return (
+    <main class="fingerprint" id="main">
+      <div class="heading">
+        <h1>{clean(query.name, 80)}</h1>
+        <span class="dim">
+          {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
+        </span>
+        {runs.length > 1 && (
+          <span class="tools">
+            <a href={link("compare", "", { a: runs[0]!.id, b: runs[runs.length - 1]!.id })}>Compare the first with the last</a>
+          </span>
+        )}
+      </div>
+      {query.text && <pre class="sql">{clean(query.text, 4000)}</pre>}
+      <Card
+        id="runs"
+        title="Its executions"
+        note="how long each took; a click opens it"
+        table={() => (
+          <DataTable
+            caption="Executions of this query"
+            rows={runs}
+            onRow={(row) => go({ page: "execution", id: row.id, state: {} })}
+            columns={[
+              { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleString() : "–") },
+              { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => duration(row.elapsed_ns ?? Number.NaN) },
+              { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
+              { name: "samples", number: true, value: (row) => row.samples },
+              { name: "error", value: (row) => clean(row.error, 80) },
+            ]}
+          />
+        )}
+      >
+        <Runs runs={runs} />
+      </Card>
+      <section class="card" aria-label="Operators over all executions">
+        <header>
+          <h2>Operators, over all executions of this plan</h2>
+        </header>
+        <DataTable
+          caption="Operators"
+          rows={query.operators}
+          columns={[
+            { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
+            { name: "of", value: (row) => detailOf(row) },
+            ...shareColumns<OperatorRow>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
+          ]}
+        />
+      </section>
+    </main>
+  );
+}
+
+function Runs({ runs }: { runs: Execution[] }) {
+  const colors = palette(theme.value);
+  const height = 160;
+  const top = Math.max(1, ...runs.map((run) => run.elapsed_ns ?? 0)) * 1.1;
+  const xs = (index: number, width: number) => ((index + 0.5) / runs.length) * width;
+  const draw = ({ g, width }: Pen) => {
+    for (const value of ticks(0, top, 3)) {
+      const y = Math.round(height - 6 - (value / top) * (height - 12)) + 0.5;
+      g.strokeStyle = colors.grid;
+      g.beginPath();
+      g.moveTo(0, y);
+      g.lineTo(width, y);
+      g.stroke();
+      g.fillStyle = colors.dim;
+      if (value > 0) g.fillText(duration(value), 4, y - 7);
+    }
+    runs.forEach((run, index) => {
+      if (run.elapsed_ns === undefined) return;
+      g.fillStyle = run.error ? colors.unattributed : colors.accent;
+      g.beginPath();
+      g.arc(xs(index, width), height - 6 - (run.elapsed_ns / top) * (height - 12), 4, 0, 7);
+      g.fill();
+    });
+  };
+  return (
+    <Canvas
+      draw={draw}
+      height={height}
+      label="How long each execution took; the table has the numbers"
+      onClick={(event: MouseEvent) => {
+        const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
+        const run = runs[Math.min(runs.length - 1, Math.floor(((event.clientX - box.left) / box.width) * runs.length))];
+        if (run) go({ page: "execution", id: run.id, state: {} });
+      }}
+    />
+  );
+}

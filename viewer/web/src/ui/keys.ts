@@ -1,0 +1,41 @@
+// Keys that work wherever nobody is typing. The innermost page is asked first.
+import { useEffect, useRef } from "preact/hooks";
+
+type Handler = (key: string, event: KeyboardEvent) => boolean;
+const handlers: { current: Handler }[] = [];
+
+export function useKeys(handler: Handler) {
+  const ref = useRef(handler);
+  ref.current = handler;
+  useEffect(() => {
+    handlers.push(ref);
+    return () => {
+      handlers.splice(handlers.indexOf(ref), 1);
+    };
+  }, []);
+}
+
+export function listenToKeys() {
+  addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement | null;
+    if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target && (target.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(target.tagName))) return;
+    for (const handler of [...handlers].reverse()) {
+      if (handler.current(event.key, event)) {
+        event.preventDefault();
+        return;
+      }
+    }
+  });
+}
+
+export const keyHelp: [string, string][] = [
+  ["1 … 6", "show flame graph, code, memory, threads, iterations, recording"],
+  ["arrows", "in the plan: go to the operator above, below or beside; Enter chooses it"],
+  ["arrows", "in a chart over time: move the chosen part; with Shift its end; + and - zoom it"],
+  ["[ ]", "the iteration before, the iteration after"],
+  ["Esc", "take all choices away"],
+  ["/", "search the executions"],
+  ["d", "dark or light"],
+  ["?", "this list"],
+];

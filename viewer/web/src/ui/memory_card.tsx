@@ -1,0 +1,210 @@
+// Accesses to memory over time, a picture for each kind of region (the paper's Figure 12): straight lines are scans,
+// clouds are random accesses.
+import { useMemo, useState } from "preact/hooks";
+import type { Memory, Region } from "../data/types.ts";
+import { Canvas, type Pen } from "../draw/canvas.tsx";
+import { ownerColor, palette } from "../draw/colors.ts";
+import { type Points, scatter } from "../draw/scatter.ts";
+import { bytes, duration, name as clean, percent } from "../model/format.ts";
+import { theme } from "../state/theme.ts";
+import type { Loaded } from "./load.ts";
+import type { PageView } from "./page_view.ts";
+import { Card, DataTable, Message, shareColumns, Swatch } from "./parts.tsx";
+import { axisHeight, brushHandlers, drawAxis, drawBrush } from "./time_axis.ts";
+
+interface Group {
+  name: string;
+  role: string;
+  regions: number[];
+  rows: number[];
+  size: number; // of the largest region
+  weight: number;
+  element: number;
+}
+
+const panelHeight = 132;
+const mostPanels = 12;
+
+export function MemoryCard({ view, memory }: { view: PageView; memory: Loaded<Memory> }) {
+  const data = memory.value;
+  if (!data) {
+    return (
+      <Card id="memory" title="Memory accesses">
+        {memory.loading ? <Message text="Reading the accesses…" /> : <Message text={memory.error?.message ?? "No accesses were recorded."} />}
+      </Card>
+    );
+  }
+  return <Accesses view={view} data={data} />;
+}
+
+function Accesses({ view, data }: { view: PageView; data: Memory }) {
+  const groups = useMemo(() => groupsOf(view, data), [data, view]);
+  const owners = useMemo(() => (data.operators ?? []).map((key) => view.owners.find(key)), [data, view.owners]);
+  const inUse = useMemo(() => {
+    const seen = new Set<number>();
+    groups.forEach((group) => group.rows.forEach((row) => seen.add(data.points!.operator[row]!)));
+    return [...seen].filter((each) => each >= 0).sort((a, b) => a - b);
+  }, [groups]);
+  const shown = groups.slice(0, mostPanels);
+  const points = data.points;
+  return (
+    <Card
+      id="memory"
+      title="Memory accesses"
+      note={points ? `${groups.reduce((sum, group) => sum + group.rows.length, 0).toLocaleString("en")} of ${points.total.toLocaleString("en")} accesses${points.count < points.total ? `, every ${Math.round(points.total / Math.max(1, points.count))}th of each region` : ""}` : undefined}
+      table={() => (
+        <DataTable
+          caption="Accesses by operator and region (of the whole view)"
+          rows={data.rows}
+          columns={[
+            { name: "operator", value: (row) => clean(row.operator_name) },
+            { name: "region", value: (row) => clean(row.region_name) },
+            ...shareColumns<Memory["rows"][number]>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
+            { name: "latency", number: true, value: (row) => row.latency_cycles, show: (row) => (row.latency_cycles > 0 ? `${row.latency_cycles.toFixed(0)} cycles` : "not known") },
+            { name: "served by", value: (row) => servedBy(row.served_by) },
+          ]}
+        />
+      )}
+    >
+      <p class="legend">
+        {inUse.map((index) => {
+          const owner = view.owners.at(owners[index]!);
+          return owner ? (
+            <span key={index}>
+              <Swatch owner={owner} /> {owner.name} <span class="dim">{owner.detail}</span>
+            </span>
+          ) : null;
+        })}
+      </p>
+      {shown.length === 0 && <Message text="No access in the chosen part lies in a registered region." />}
+      {shown.map((group) => (
+        <Panel key={`${group.name} ${group.role}`} view={view} data={data} group={group} owners={owners} />
+      ))}
+      <p class="dim small">
+        An address is known of {(data.addresses.recorded + data.addresses.decoded).toLocaleString("en")} of {data.samples.toLocaleString("en")} samples: {data.addresses.recorded.toLocaleString("en")} recorded with the sample, {data.addresses.decoded.toLocaleString("en")} computed from the instruction. In registered regions lie {data.addresses.in_regions.toLocaleString("en")}.
+        {groups.length > shown.length ? ` ${groups.length - shown.length} more kinds of regions are in the table.` : ""}
+      </p>
+    </Card>
+  );
+}
+
+function Panel({ view, data, group, owners }: { view: PageView; data: Memory; group: Group; owners: number[] }) {
+  const [hover, setHover] = useState<number | null>(null);
+  const colors = palette(theme.value);
+  const domain = view.base.table ? { from: view.base.table.from, to: view.base.table.to } : extent(data.points!.time_ns);
+  const points: Points = useMemo(() => ({ x: data.points!.time_ns, y: data.points!.offset, color: data.points!.operator }), [data]);
+  const shades = useMemo(() => [...owners.map((index) => ownerColor(index < 0 ? undefined : view.owners.at(index), theme.value)), colors.component], [owners, theme.value]);
+  const draw = (pen: Pen) => {
+    const { g, width, ratio } = pen;
+    const bottom = panelHeight - axisHeight;
+    drawAxis(pen, 0, bottom, domain, colors);
+    const size = group.rows.length > 30000 ? 1 : group.rows.length > 3000 ? 2 : 3;
+    const pixels = Math.max(1, Math.round(ratio));
+    const w = Math.round(width * pixels);
+    const h = Math.round((bottom - 2) * pixels);
+    if (w > 8 && h > 8) {
+      const { image } = scatter(points, group.rows, { x0: domain.from, x1: domain.to, y0: 0, y1: group.size }, w, h, shades, size * pixels);
+      const layer = new OffscreenCanvas(w, h);
+      layer.getContext("2d")!.putImageData(image, 0, 0);
+      g.drawImage(layer, 0, 1, width, bottom - 2);
+    }
+    g.strokeStyle = colors.line;
+    g.strokeRect(0.5, 0.5, width - 1, bottom - 1);
+    drawBrush(pen, 0, bottom, domain, view.chosen, colors);
+    if (hover !== null) {
+      g.fillStyle = colors.dim;
+      const text = duration(hover);
+      g.fillText(text, width - g.measureText(text).width - 6, 10);
+    }
+  };
+  return (
+    <div class="memorypanel">
+      <div class="labels">
+        <b>{group.name}</b>
+        <span class="dim">{group.role}</span>
+        <span class="dim">
+          {group.regions.length > 1 ? `${group.regions.length} regions, up to ` : ""}
+          {bytes(group.size)}
+        </span>
+        <span class="dim">{group.rows.length.toLocaleString("en")} accesses</span>
+        <span class="dim">{pattern(group, data)}</span>
+      </div>
+      <div class="chart">
+        <Canvas draw={draw} height={panelHeight} label={`Accesses to ${group.name} over time`} {...brushHandlers(domain, (at) => setHover(at ? at.time : null), () => undefined)} />
+      </div>
+    </div>
+  );
+}
+
+function extent(times: number[]): { from: number; to: number } {
+  let to = 1;
+  for (const time of times) if (time > to) to = time;
+  return { from: 0, to };
+}
+
+// The points of the chosen part, by kind of region.
+function groupsOf(view: PageView, data: Memory): Group[] {
+  const points = data.points;
+  const regions = data.regions ?? [];
+  if (!points) return [];
+  const wanted = view.owner < 0 ? null : (data.operators ?? []).indexOf(view.owners.at(view.owner).key);
+  const groups = new Map<string, Group>();
+  const { from, to, tid } = view.filter;
+  const groupOf = regions.map((region: Region) => {
+    const key = `${region.kind}/${region.name}`;
+    let group = groups.get(key);
+    if (!group) {
+      group = { name: clean(region.name, 60), role: clean(region.role, 40), regions: [], rows: [], size: 0, weight: 0, element: region.element_bytes };
+      groups.set(key, group);
+    }
+    return group;
+  });
+  const seen = new Set<number>();
+  for (let i = 0; i < points.count; i++) {
+    const region = points.region[i]!;
+    const group = groupOf[region];
+    if (!group) continue;
+    const time = points.time_ns[i]!;
+    if (time < from || time >= to || (tid !== null && points.tid[i] !== tid)) continue;
+    if (wanted !== null && points.operator[i] !== wanted) continue;
+    group.rows.push(i);
+    group.weight += points.weight[i]!;
+    if (!seen.has(region)) {
+      seen.add(region);
+      group.regions.push(region);
+      group.size = Math.max(group.size, regions[region]!.size);
+    }
+  }
+  // In the order of time, whatever that of the answer is.
+  for (const group of groups.values()) group.rows.sort((a, b) => points.time_ns[a]! - points.time_ns[b]!);
+  return [...groups.values()].filter((group) => group.rows.length > 0).sort((a, b) => b.weight - a.weight);
+}
+
+// From one access of a thread to its next in the same region: mostly forward by little, or anywhere.
+function pattern(group: Group, data: Memory): string {
+  const points = data.points!;
+  if (group.rows.length < 20) return "";
+  const last = new Map<string, number>();
+  let forward = 0;
+  let steps = 0;
+  for (const row of group.rows) {
+    const key = `${points.tid[row]}/${points.region[row]}`;
+    const before = last.get(key);
+    if (before !== undefined) {
+      steps++;
+      if (points.offset[row]! >= before) forward++;
+    }
+    last.set(key, points.offset[row]!);
+  }
+  if (steps < 20) return "";
+  return `next access further up: ${percent(forward / steps)}`;
+}
+
+function servedBy(levels: Record<string, number>): string {
+  const total = Object.values(levels).reduce((a, b) => a + b, 0);
+  if (!(total > 0)) return "not known";
+  return Object.entries(levels)
+    .sort((a, b) => b[1] - a[1])
+    .map(([level, samples]) => `${level.replace("_", " ")} ${percent(samples / total)}`)
+    .join(", ");
+}

@@ -1,0 +1,240 @@
+// What runs now and what ran before: cost by fingerprint and by operator kind, the executions, and the daemon's health.
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { Access } from "../data/access.ts";
+import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
+import { bytes, count, duration, name as clean, percent } from "../model/format.ts";
+import { change, link, route } from "../state/route.ts";
+import { useKeys } from "./keys.ts";
+import { useLoad } from "./load.ts";
+import { Card, Choice, DataTable, Message } from "./parts.tsx";
+import { type Series, seriesColor, StackChart } from "./stack_chart.tsx";
+
+// While events come: a new number when something changed, at most every two seconds.
+function useLive(access: Access): { again: number; state: "live" | "down" | "file"; status: Status | null } {
+  const [again, setAgain] = useState(0);
+  const [state, setState] = useState<"live" | "down" | "file">(access.isFile ? "file" : "live");
+  const [status, setStatus] = useState<Status | null>(null);
+  useEffect(() => {
+    let waiting = 0;
+    const soon = () => {
+      if (waiting === 0) {
+        waiting = window.setTimeout(() => {
+          waiting = 0;
+          setAgain((n) => n + 1);
+        }, 2000);
+      }
+    };
+    const stop = access.live({
+      onStatus: (data) => {
+        setStatus(data as Status);
+        setState("live");
+      },
+      onExecution: soon,
+      onCost: soon,
+      onDown: () => setState("down"),
+    });
+    return () => {
+      stop?.();
+      clearTimeout(waiting);
+    };
+  }, [access]);
+  return { again, state, status };
+}
+
+export function OverviewPage({ access }: { access: Access }) {
+  const live = useLive(access);
+  const host = useLoad<Host>(access, "host", {}, live.again);
+  const executions = useLoad<{ executions: Execution[] }>(access, "executions", {}, live.again);
+  const fingerprints = useLoad<{ fingerprints: Fingerprint[]; total_cpu_ns: number }>(access, "fingerprints", {}, live.again);
+  const loaded = useLoad<Status>(access, "status");
+  const status = live.status ?? loaded.value;
+  return (
+    <main class="overview" id="main">
+      <div class="heading">
+        <h1>
+          {clean(status?.host ?? "Overview", 60)} <span class="dim">{access.isFile ? clean(status?.file, 120) : live.state === "live" ? "live" : "no connection: shown is what was there before"}</span>
+        </h1>
+        {status && <HealthBadge status={status} />}
+      </div>
+      {executions.error && <Message kind="error" text={executions.error.message} />}
+      {host.value && (
+        <div class="two">
+          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} />
+          <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} />
+        </div>
+      )}
+      <div class="two uneven">
+        <Executions rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
+        <div>
+          {fingerprints.value && <Fingerprints rows={fingerprints.value.fingerprints} total={fingerprints.value.total_cpu_ns} />}
+          {status && <HealthCard status={status} />}
+        </div>
+      </div>
+    </main>
+  );
+}
+
+function HealthBadge({ status }: { status: Status }) {
+  const bad = status.health.status !== "ok";
+  return (
+    <span class={`badge ${bad ? "bad" : "good"}`}>
+      {bad ? `⚠ ${status.health.status}` : "✓ healthy"}
+      {bad && status.health.reasons.length > 0 ? `: ${clean(status.health.reasons.join("; "), 160)}` : ""}
+    </span>
+  );
+}
+
+const isGrey = (key: string) => key === "other" || key.endsWith("component") || key.endsWith("unattributed");
+
+function CostCard({ id, title, rows, host }: { id: string; title: string; rows: CostOverTime[]; host: Host }) {
+  const series: Series[] = useMemo(
+    () => rows.map((row) => ({ key: row.key, name: clean(row.name, 60), values: row.cpu_ns.map((ns) => ns / (host.bucket_ms * 1e6)), grey: isGrey(row.key) })),
+    [rows, host],
+  );
+  const totals = rows.map((row) => row.cpu_ns.reduce((a, b) => a + b, 0));
+  const all = totals.reduce((a, b) => a + b, 0);
+  return (
+    <Card
+      id={id}
+      title={title}
+      note={`CPUs busy; ${duration(all)} of CPU time`}
+      table={() => (
+        <DataTable
+          caption={title}
+          rows={rows.map((row, index) => ({ row, total: totals[index]! }))}
+          columns={[
+            { name: "what", value: ({ row }) => clean(row.name, 80) },
+            { name: "CPU time", number: true, value: ({ total }) => total, show: ({ total }) => duration(total) },
+            { name: "share", number: true, value: ({ total }) => total, show: ({ total }) => percent(all > 0 ? total / all : 0) },
+          ]}
+        />
+      )}
+    >
+      {all > 0 ? <StackChart series={series} fromMs={host.from_ms} bucketMs={host.bucket_ms} height={150} unit="CPUs" format={(value) => value.toFixed(2)} label={`${title} over time; the table has the sums`} /> : <Message text="Nothing was sampled in this time." />}
+      <p class="legend">
+        {series.map((each, index) =>
+          totals[index]! > 0 ? (
+            <span key={each.key}>
+              <span class="swatch" style={{ background: seriesColor(each, index) }} /> {each.key.startsWith("fingerprint:") ? <a href={link("fingerprint", each.key.slice(12))}>{each.name}</a> : each.name} <span class="dim">{percent(totals[index]! / all)}</span>
+            </span>
+          ) : null,
+        )}
+      </p>
+    </Card>
+  );
+}
+
+function Executions({ rows, running }: { rows: Execution[]; running: Execution[] }) {
+  const state = route.value.state;
+  const input = useRef<HTMLInputElement>(null);
+  useKeys((key) => {
+    if (key !== "/") return false;
+    input.current?.focus();
+    return true;
+  });
+  const wanted = (state["q"] ?? "").toLowerCase();
+  const known = new Set(rows.map((row) => row.id));
+  const all = [...running.filter((row) => !known.has(row.id)), ...rows];
+  const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")}`.toLowerCase().includes(wanted)));
+  const marked = state["mark"] ?? "";
+  return (
+    <section class="card" aria-label="Executions">
+      <header>
+        <h2>Executions</h2>
+        <span class="note">{marked ? "choose the one to compare with" : "newest first"}</span>
+        <span class="tools">
+          <Choice label="Which" value={state["run"] === "now" ? "now" : "all"} options={[["all", "All"], ["now", "Running"]]} onChange={(to) => change({ run: to === "all" ? null : to })} />
+          <input ref={input} type="search" placeholder="Search ( / )" aria-label="Search the executions" value={state["q"] ?? ""} onInput={(event) => change({ q: event.currentTarget.value }, true)} />
+        </span>
+      </header>
+      <DataTable
+        caption="Executions"
+        rows={found}
+        selected={(row) => row.id === marked}
+        columns={[
+          { name: "query", value: (row) => row.plan_name, show: (row) => <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> },
+          { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleTimeString() : "–") },
+          { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => (row.running ? <span class="badge live">running</span> : row.elapsed_ns === undefined ? "–" : duration(row.elapsed_ns)) },
+          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
+          { name: "samples", number: true, value: (row) => row.samples },
+          { name: "rows", number: true, value: (row) => row.rows, show: (row) => count(row.rows) },
+          { name: "of", value: (row) => `${row.comm ?? ""} ${row.pid}`, show: (row) => clean(`${row.comm ?? ""} ${row.pid} ${Object.values(row.labels ?? {}).join(" ")}`, 60) },
+          {
+            name: "compare",
+            value: (row) => row.id,
+            show: (row) =>
+              marked && marked !== row.id ? (
+                <a href={link("compare", "", { a: marked, b: row.id })}>with this</a>
+              ) : (
+                <button type="button" class="quiet" aria-pressed={marked === row.id} onClick={() => change({ mark: marked === row.id ? null : row.id })}>
+                  {marked === row.id ? "marked" : "mark"}
+                </button>
+              ),
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function Fingerprints({ rows, total }: { rows: Fingerprint[]; total: number }) {
+  return (
+    <section class="card" aria-label="Queries by cost">
+      <header>
+        <h2>Queries by cost</h2>
+      </header>
+      <DataTable
+        caption="Queries by cost"
+        rows={rows}
+        columns={[
+          { name: "query", value: (row) => row.name, show: (row) => <a href={link("fingerprint", row.fingerprint)} title={clean(row.text, 400)}>{clean(row.name, 40) || row.fingerprint.slice(0, 8)}</a> },
+          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => `${duration(row.cpu_ns)}` },
+          { name: "share", number: true, value: (row) => row.cpu_ns, show: (row) => percent(total > 0 ? row.cpu_ns / total : 0) },
+          { name: "executions", number: true, value: (row) => row.executions },
+          { name: "mean", number: true, value: (row) => row.elapsed_ns.mean, show: (row) => duration(row.elapsed_ns.mean) },
+        ]}
+      />
+    </section>
+  );
+}
+
+function HealthCard({ status }: { status: Status }) {
+  const health = status.health;
+  const facts: [string, string, boolean?][] = [
+    ["samples received", count(health.received)],
+    ["attributed", count(health.attributed)],
+    ["unattributed", `${count(health.unattributed)} (${percent(health.received > 0 ? health.unattributed / health.received : 0)})`],
+    ["lost", health.lost > 0 ? `${count(health.lost)} (${percent(health.lost_share)})` : "none", health.lost > 0],
+    ["late", count(health.late), health.late > 0],
+    ["own CPU", percent(health.own_cpu_share)],
+    ["own memory", bytes(health.own_memory_bytes)],
+    ["up since", duration(status.uptime_ns)],
+    ["clock", clean(status.clock_source, 60)],
+    ["sampling", clean(status.capture, 160)],
+  ];
+  return (
+    <section class="card" aria-label="Health">
+      <header>
+        <h2>Health</h2>
+        <HealthBadge status={status} />
+      </header>
+      <dl class="about">
+        {facts.map(([key, value, bad]) => (
+          <div key={key} class={bad ? "bad" : ""}>
+            <dt>{key}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <DataTable
+        caption="Processes"
+        rows={status.processes}
+        columns={[
+          { name: "process", value: (row) => row.pid, show: (row) => `${clean(row.comm, 30)} ${row.pid}` },
+          { name: "engine", value: (row) => clean(row.engine, 40) },
+          { name: "sampled", value: (row) => (row.sampled ? "yes" : "no"), show: (row) => (row.sampled ? "yes" : `no: ${clean(row.note, 100)}`) },
+        ]}
+      />
+    </section>
+  );
+}

@@ -1,0 +1,144 @@
+// What the execution page shows at this moment: the profile, the part of it that the address chooses, and its sums.
+import type { OperatorRow, PlanRow, Profile, Samples } from "../data/types.ts";
+import { Owners, operatorKey, planKeyOf } from "../model/owners.ts";
+import { type RowFilter, SampleTable } from "../model/samples.ts";
+import { shareOf, type Shared, type Totals, totals } from "../model/totals.ts";
+
+export interface Chosen {
+  plan: string;
+  operator: number | null;
+  from: number | null;
+  to: number | null;
+  tid: number | null;
+  pipeline: string | null;
+  iteration: number | null;
+}
+
+const number = (text: string | undefined): number | null => {
+  if (text === undefined) return null;
+  const value = Number(text);
+  return Number.isFinite(value) ? value : null;
+};
+
+export function readChosen(state: Record<string, string>): Chosen {
+  return {
+    plan: state["plan"] ?? "",
+    operator: number(state["op"]),
+    from: number(state["from"]),
+    to: number(state["to"]),
+    tid: number(state["tid"]),
+    pipeline: state["pipe"] ?? null,
+    iteration: number(state["iter"]),
+  };
+}
+
+// The profile with its samples; made once for each answer.
+export class Base {
+  readonly owners: Owners;
+  readonly table: SampleTable | null;
+  readonly whole: Totals;
+
+  readonly profile: Profile;
+
+  constructor(profile: Profile, samples: Samples | null) {
+    this.profile = profile;
+    this.owners = new Owners(profile);
+    this.table = samples ? new SampleTable(profile, samples, this.owners) : null;
+    this.whole = this.table
+      ? totals(this.table, this.table.sumCells({ from: -Infinity, to: Infinity, tid: null, pipeline: null }))
+      : totalsOfProfile(profile, this.owners);
+  }
+}
+
+export class PageView {
+  readonly plan: PlanRow | null;
+  readonly planKey: string;
+  readonly operator: number | null;
+  readonly owner: number; // of the chosen operator, -1: none
+  readonly filter: RowFilter;
+  readonly totals: Totals;
+  readonly operatorRow: OperatorRow | null;
+
+  readonly base: Base;
+  readonly chosen: Chosen;
+
+  constructor(base: Base, chosen: Chosen) {
+    this.base = base;
+    this.chosen = chosen;
+    const plans = base.profile.plans;
+    this.plan = plans.find((each) => planKeyOf(each) === chosen.plan) ?? plans[0] ?? null;
+    this.planKey = this.plan ? planKeyOf(this.plan) : "";
+    this.operatorRow = this.plan?.operators.find((row) => row.id === chosen.operator) ?? null;
+    this.operator = this.operatorRow ? this.operatorRow.id : null;
+    this.owner = this.operator === null ? -1 : base.owners.find(operatorKey(this.planKey, this.operator));
+    this.filter = {
+      from: chosen.from ?? -Infinity,
+      to: chosen.to ?? Infinity,
+      tid: chosen.tid,
+      pipeline: chosen.pipeline,
+    };
+    this.totals = base.table && this.isPart ? totals(base.table, base.table.sumCells(this.filter), this.owner < 0 ? null : this.owner) : base.whole;
+    if (base.table && !this.isPart && this.owner >= 0) {
+      this.totals = totals(base.table, base.table.sumCells(this.filter), this.owner);
+    }
+  }
+
+  // Whether less than all samples are chosen.
+  get isPart(): boolean {
+    return this.filter.from !== -Infinity || this.filter.to !== Infinity || this.filter.tid !== null || this.filter.pipeline !== null;
+  }
+  get profile(): Profile {
+    return this.base.profile;
+  }
+  get owners(): Owners {
+    return this.base.owners;
+  }
+  get whole(): Totals {
+    return this.base.whole;
+  }
+  get unit(): string {
+    return this.profile.source.unit;
+  }
+  get unitName(): string {
+    return this.unit === "ns_on_cpu" ? "CPU time" : this.unit === "ns_off_cpu" ? "time off CPU" : "events";
+  }
+  costOf(owner: number): Shared {
+    return shareOf(this.totals.owners.get(owner), this.totals);
+  }
+}
+
+// Where the samples are too many to be sent, the sums of the whole view are those of the report.
+function totalsOfProfile(profile: Profile, owners: Owners): Totals {
+  const out: Totals = {
+    weight: profile.weight,
+    samples: profile.samples,
+    effective: profile.effective_samples,
+    owners: new Map(),
+    pipelines: new Map(),
+    lines: new Map(),
+    inferred: profile.all.inferred_weight,
+    kernel: profile.all.kernel_weight,
+    shared: profile.all.shared_weight,
+  };
+  const sum = (row: { weight: number; samples: number; kernel_weight: number; inferred_weight: number; shared_weight: number }) => ({
+    weight: row.weight,
+    samples: row.samples,
+    kernel: row.kernel_weight,
+    inferred: row.inferred_weight,
+    shared: row.shared_weight,
+  });
+  for (const plan of profile.plans) {
+    const key = planKeyOf(plan);
+    for (const row of plan.operators) if (row.weight > 0) out.owners.set(owners.index(operatorKey(key, row.id)), sum(row));
+    for (const row of plan.pipelines) out.pipelines.set(`${key}:${row.id}`, sum(row));
+  }
+  for (const row of profile.component_rows) {
+    const key = row.key.startsWith("component:") ? row.key : `component:${row.process?.pid ?? 0}.${row.process?.start ?? 0}:${row.key}`;
+    out.owners.set(owners.index(key, row.name), sum(row));
+  }
+  for (const row of profile.unattributed_rows) {
+    const key = row.key.startsWith("unattributed:") ? row.key : `unattributed:${row.key}`;
+    out.owners.set(owners.index(key, row.name), sum(row));
+  }
+  return out;
+}

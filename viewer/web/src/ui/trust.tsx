@@ -1,0 +1,52 @@
+// What stands behind the numbers, always in sight: how many samples, what is unattributed, inferred, shared or lost.
+import type { ComponentChildren } from "preact";
+import { amount, count, duration, interval, name as clean, percent } from "../model/format.ts";
+import { shareOf } from "../model/totals.ts";
+import type { PageView } from "./page_view.ts";
+
+export function Trust({ view }: { view: PageView }) {
+  const { profile, totals } = view;
+  let operators = 0;
+  let components = 0;
+  let nobody = 0;
+  for (const [index, sum] of totals.owners) {
+    const kind = view.owners.at(index).kind;
+    if (kind === "operator") operators += sum.weight;
+    else if (kind === "component") components += sum.weight;
+    else nobody += sum.weight;
+  }
+  const part = (weight: number) => shareOf({ weight, samples: 0, kernel: 0, inferred: 0, shared: 0 }, totals);
+  const [ops, comps, none] = [part(operators), part(components), part(nobody)];
+  const lost = profile.accounting.lost_share;
+  const damaged = profile.file && (profile.file.damaged_spots > 0 || profile.file.missing_blocks > 0 || profile.file.malformed_blocks > 0 || profile.file.missing_samples > 0);
+  return (
+    <aside class="trust" aria-label="What stands behind the numbers">
+      <span class="split" aria-hidden="true">
+        <i class="ops" style={{ width: `${ops.share * 100}%` }} />
+        <i class="comps" style={{ width: `${comps.share * 100}%` }} />
+        <i class="none" style={{ width: `${none.share * 100}%` }} />
+      </span>
+      <Fact name="operators" value={percent(ops.share)} more={interval(ops.low, ops.high)} mark="ops" />
+      <Fact name="engine" value={percent(comps.share)} more={interval(comps.low, comps.high)} mark="comps" />
+      <Fact name="unattributed" value={percent(none.share)} more={interval(none.low, none.high)} mark="none" bad={none.share > 0.05} />
+      <span class="gap" />
+      <Fact name="samples" value={count(totals.samples)} more={totals.effective > 0 && totals.effective < totals.samples * 0.95 ? `worth ${count(totals.effective)}` : amount(totals.weight, view.unit)} bad={totals.effective < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples" />
+      <Fact name="inferred" value={percent(part(totals.inferred).share)} title="Cost whose instruction's owner was inferred from its neighbours" />
+      <Fact name="shared" value={percent(part(totals.shared).share)} title="Cost of code with several owners, split evenly" />
+      <Fact name="lost" value={lost > 0 ? percent(lost) : "none"} bad={lost > 0.01} title="Of the whole recording: what was lost cannot be told apart by execution" />
+      {profile.accounting.late > 0 && <Fact name="late" value={count(profile.accounting.late)} bad />}
+      {profile.accounting.throttled > 0 && <Fact name="throttled" value={`${count(profile.accounting.throttled)}×`} more={duration(profile.accounting.gap_ns)} bad />}
+      {damaged && <Fact name="file" value="damaged" more={clean(profile.file.first_problem, 80)} bad />}
+      {profile.only && <Fact name="only" value={clean(profile.only, 60)} />}
+    </aside>
+  );
+}
+
+function Fact({ name, value, more, mark, bad, title }: { name: string; value: ComponentChildren; more?: string; mark?: string; bad?: boolean; title?: string }) {
+  return (
+    <span class={`fact ${bad ? "bad" : ""}`} title={title}>
+      {mark && <i class={`key ${mark}`} />}
+      <span class="dim">{name}</span> <b>{value}</b> {more && <span class="dim more">{more}</span>}
+    </span>
+  );
+}
