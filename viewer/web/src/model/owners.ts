@@ -16,23 +16,24 @@ export interface Owner {
 }
 
 // Of the attributes, those that say what an operator works on come first.
-const telling = ["table", "predicate", "condition", "on", "keys", "group_by", "order_by", "by", "expression", "details", "filter"];
+const telling = ["details", "predicate", "condition", "on", "keys", "group_by", "order_by", "by", "expression", "filter", "table"];
 const rowKeys = new Set(["estimated_rows", "rows", "actual_rows", "measured_rows"]);
 
 export function detailOf(row: OperatorRow): string {
   const attributes = row.attributes ?? [];
   for (const key of telling) {
     const found = attributes.find((each) => each.key === key && each.value !== "");
-    if (found) return clean(found.value, 120);
+    // The name may say it already: "Scan lineitem".
+    if (found && !row.name.includes(found.value)) return clean(found.value, 120);
   }
-  const rest = attributes.filter((each) => !rowKeys.has(each.key) && each.value !== "");
+  const rest = attributes.filter((each) => !rowKeys.has(each.key) && each.value !== "" && !row.name.includes(each.value));
   return rest.map((each) => clean(each.value, 60)).join(", ");
 }
 
 export function rowsOf(row: OperatorRow, keys: string[]): number | null {
   for (const key of keys) {
     const found = row.attributes?.find((each) => each.key === key);
-    if (found && found.value !== "" && Number.isFinite(Number(found.value))) return Number(found.value);
+    if (found && found.value !== "" && Number.isFinite(Number(found.value))) return Math.round(Number(found.value));
   }
   return null;
 }
