@@ -115,6 +115,8 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   const bool only_sideband = rest.events.empty();
   if (only_sideband) {
     rest.events.push_back(capture::sideband_only());
+    // Where samples have data addresses, mappings of data are records too.
+    rest.events.back().address = capture::wants_memory_map(options);
     rest.stacks = capture::Stacks::kNone;
   }
 

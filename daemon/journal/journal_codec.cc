@@ -1,5 +1,7 @@
 #include "daemon/journal/journal_codec.h"
 
+#include <sys/mman.h>
+
 #include <cstring>
 
 #include "daemon/store/meta_codec.h"
@@ -92,10 +94,21 @@ Result<registration::ActivityRecords> decode(const v1::PeerActivity& in) {
   return out;
 }
 
+session::MemoryMapping decode(const v1::MemoryMapping& in) {
+  return {in.begin(),
+          in.size(),
+          (in.protection() & PROT_READ) != 0,
+          (in.protection() & PROT_WRITE) != 0,
+          (in.protection() & PROT_EXEC) != 0,
+          in.shared(),
+          in.name()};
+}
+
 pipeline::KnownProcess decode(const v1::KnownProcess& in) {
   pipeline::KnownProcess out{get_process(in.process()), in.comm(), in.cgroup()};
   out.agent_thread = in.agent_thread();
   for (const v1::MappedFile& file : in.mapped_files()) out.mappings.push_back(store::decode(file));
+  for (const v1::MemoryMapping& mapping : in.memory()) out.memory.push_back(decode(mapping));
   return out;
 }
 
@@ -121,6 +134,15 @@ void encode(const clock::Conversion& in, bool restarted, v1::ClockPiece& out) {
   out.set_error_ns(in.error_ns);
   out.set_drift_ppb(in.drift_ppb);
   out.set_restarted(restarted);
+}
+
+void encode(const session::MemoryMapping& in, v1::MemoryMapping& out) {
+  out.set_begin(in.begin);
+  out.set_size(in.size);
+  out.set_protection(static_cast<std::uint32_t>(
+      (in.readable ? PROT_READ : 0) | (in.writable ? PROT_WRITE : 0) | (in.executable ? PROT_EXEC : 0)));
+  out.set_shared(in.shared);
+  out.set_name(in.name);
 }
 
 void encode(const capture::RingLayout& in, v1::RingLayout& out) {

@@ -13,6 +13,13 @@
 
 namespace tailor::pipeline {
 
+// Memory of a process as /proc/PID/maps has it.
+struct MemoryMapping {
+  std::uint64_t begin = 0, size = 0;
+  bool readable = false, writable = false, executable = false, shared = false;
+  std::string name;
+};
+
 // A process that is sampled, or was found to run, before it said anything itself.
 struct KnownProcess {
   ProcessId process;
@@ -20,6 +27,7 @@ struct KnownProcess {
   std::string cgroup = {};                            // path in the unified hierarchy; "" unknown
   std::vector<profile::MappingRecord> mappings = {};  // that it had by then
   std::int32_t agent_thread = 0;                      // the agent's own, 0: none yet
+  std::vector<MemoryMapping> memory = {};             // all of it, where samples have data addresses
 };
 
 // The events that sampled a process were closed, and everything their rings held was handed over.

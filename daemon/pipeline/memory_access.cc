@@ -12,6 +12,21 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 // More than the two that may hold a tag, IP and stack pointer: the recording was asked for operands.
 constexpr int kEnoughRegisters = 8;
 
+// Of a user-mode sample, 0: not sampled.
+std::uint64_t stack_pointer(const capture::Batch& batch, const capture::Event& event) {
+  constexpr std::uint32_t kBit = std::uint32_t{1} << PERF_REG_X86_SP;
+  if ((event.regs_mask & kBit) == 0) return 0;
+  return batch.words[event.regs_offset + static_cast<unsigned>(std::popcount(event.regs_mask & (kBit - 1)))];
+}
+
+// What the mappings say of an address: a kind of region, 0: nothing.
+std::uint32_t area_of(const capture::Batch& batch, const capture::Event& event,
+                      process::ProcessState& process, std::uint64_t address) {
+  if (process.code_at(address, event.time) != nullptr) return region_kind_of(process::MemoryArea::kCode);
+  const auto found = process.memory().find(address, stack_pointer(batch, event));
+  return found.known ? region_kind_of(found.area) : 0;
+}
+
 }  // namespace
 
 void MemoryAccess::look_at_registers(std::uint32_t mask) {
@@ -29,7 +44,7 @@ void MemoryAccess::find(const capture::Batch& batch, const capture::Event& event
   }
   if (record.address_from == profile::AddressFrom::kNone) return;
   const process::Region* region = process.region_at(record.address, event.time);
-  if (region != nullptr) record.region = region->kind;
+  record.region = region != nullptr ? region->kind : area_of(batch, event, process, record.address);
 }
 
 void MemoryAccess::decode(const capture::Batch& batch, const capture::Event& event,

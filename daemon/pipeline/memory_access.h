@@ -1,4 +1,5 @@
-// The data address of a sample, and the region it lies in.
+// The data address of a sample, and the region it lies in: one that the engine registered, else what the
+// mappings of the process say it is.
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,11 @@
 #include "daemon/profile/sink.h"
 
 namespace tailor::pipeline {
+
+// The number that stands for an area where samples name the region of their address.
+constexpr std::uint32_t region_kind_of(process::MemoryArea area) {
+  return profile::kFirstMappedRegion + static_cast<std::uint32_t>(area);
+}
 
 // One thread; deterministic.
 class MemoryAccess {

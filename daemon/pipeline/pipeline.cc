@@ -40,6 +40,9 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
   for (const profile::MappingRecord& mapping : process.mappings) tell_mapping(entry, mapping);
+  for (const MemoryMapping& each : process.memory)
+    entry.state.memory().map(
+        {each.begin, each.size, each.readable, each.writable, each.executable, each.shared, each.name});
   if (process.agent_thread == 0) return;
   entry.state.set_agent_thread(process.agent_thread);
   name_agent(entry);
@@ -246,7 +249,10 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
 void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {
   ProcessEntry* entry = owner(event.pid, event.time);
   if (entry == nullptr) return;
-  if (event.flag_exec) words_.executed(*entry, event.time);
+  if (event.flag_exec) {
+    words_.executed(*entry, event.time);
+    entry->state.memory().clear();
+  }
   std::string name(batch.text_of(event));
   if (event.pid == event.tid) {
     entry->record.comm = name;
@@ -264,12 +270,15 @@ void Pipeline::name_agent(ProcessEntry& entry) {
   sink_.on_component(entry.id(), process::kAgentComponent, process::kAgentComponentName);
 }
 
-// Executable files only: generated code is registered, and data is never an address of code.
+// The profile is told of executable files only: generated code is registered, and data is never an address of
+// code.
 void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) {
-  const std::string_view path = batch.text_of(event);
-  if (!event.flag_executable || path.empty() || path.starts_with("//")) return;
   ProcessEntry* entry = owner(event.pid, event.time);
   if (entry == nullptr) return;
+  const std::string_view path = batch.text_of(event);
+  entry->state.memory().map({event.address, event.size, event.flag_readable, event.flag_writable,
+                             event.flag_executable, event.flag_shared, path});
+  if (!event.flag_executable || path.empty() || path.starts_with("//")) return;
   tell_mapping(*entry,
                {entry->id(), event.time, event.address, event.size, event.page_offset, std::string(path)});
 }
@@ -292,8 +301,10 @@ void Pipeline::process_started(const capture::Event& event) {
     return;
   }
   ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
-  const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
-  if (child != nullptr && parent != nullptr) child->record.comm = parent->record.comm;
+  ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+  if (child == nullptr || parent == nullptr) return;
+  child->record.comm = parent->record.comm;
+  child->state.memory() = parent->state.memory();
 }
 
 // Processes of which only the number is known have nobody else who says that they ended.

@@ -110,6 +110,8 @@ class Pipeline : public Input {
   ProcessEntry* owner(std::int32_t pid, TimeNs time);
   profile::Accounting& accounting(ProcessEntry* entry);
   bool is_on_cpu(std::uint16_t source) const { return source < on_cpu_.size() && on_cpu_[source] != 0; }
+  static_assert(process::kMemoryAreas <= 16);
+  void name_area(ProcessEntry& entry, std::uint32_t region);
   void flush_samples();
   void tell_changes();
 

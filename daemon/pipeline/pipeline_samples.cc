@@ -91,7 +91,19 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
   record.tag = event.tag;
   attribute::attribute(attribute::evidence_of(event), batch.chain(event), &entry->state, record.attribution);
   memory_.resolve(batch, event, entry->state, record);
+  if (record.region >= profile::kFirstMappedRegion) name_area(*entry, record.region);
   finish(*entry, record);
+}
+
+// A report finds the names of regions in the profile, whoever gave them.
+void Pipeline::name_area(ProcessEntry& entry, std::uint32_t region) {
+  const std::uint32_t area = region - profile::kFirstMappedRegion;
+  if ((entry.areas_told >> area & 1) != 0) return;
+  entry.areas_told |= 1u << area;
+  v1::RegionKind kind;
+  kind.set_id(region);
+  kind.set_name(std::string(process::name_of(static_cast<process::MemoryArea>(area))));
+  sink_.on_region_kind(entry.id(), kind);
 }
 
 // The same without an event between, for samples of user code that say nothing of memory: nearly all.

@@ -43,7 +43,8 @@ struct ProcessEntry {
   std::map<ExecutionHandle, profile::ExecutionRecord> running;
   std::set<ExecutionHandle> said_again;
   std::set<std::uint32_t> region_kinds;
-  std::size_t mappings = 0;  // told
+  std::size_t mappings = 0;      // told
+  std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
 };
 
 // One thread. Entries stay where they are until trim() removes them.

@@ -23,6 +23,7 @@ struct Limits {
   std::size_t regions = 1u << 22;         // of data memory, live
   std::size_t region_changes = 1u << 22;  // between watermark and now
   std::size_t mappings = 16384;           // of files with code
+  std::size_t memory_areas = 65536;       // mappings of all kinds, for data addresses
   std::size_t thread_changes = 1u << 20;  // of one thread, between watermark and now
   std::uint32_t nesting = 64;             // of executions, pipelines and components in one thread
 };

@@ -24,7 +24,13 @@ Status check_update(const PlanState& old, const PlanState& next) {
 }  // namespace
 
 ProcessState::ProcessState(ProcessId id, const Limits& limits)
-    : id_(id), limits_(limits), plans_(limits), code_(limits), ranges_(limits), regions_(limits) {}
+    : id_(id),
+      limits_(limits),
+      plans_(limits),
+      code_(limits),
+      ranges_(limits),
+      regions_(limits),
+      memory_(limits.memory_areas) {}
 
 void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time) {
   stop_agent(time);

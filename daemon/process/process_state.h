@@ -19,6 +19,7 @@
 #include "daemon/process/code_index.h"
 #include "daemon/process/component_ranges.h"
 #include "daemon/process/limits.h"
+#include "daemon/process/memory_map.h"
 #include "daemon/process/plan_index.h"
 #include "daemon/process/region_timeline.h"
 #include "daemon/process/thread_timeline.h"
@@ -87,6 +88,9 @@ class ProcessState {
     agent_code_bytes_ = bytes;
   }
 
+  // Its mappings, where the recording asks for them.
+  MemoryMap& memory() { return memory_; }
+
   // Everything up to `watermark` was attributed.
   void trim(TimeNs watermark);
 
@@ -152,6 +156,7 @@ class ProcessState {
   mutable std::array<const Threads::value_type*, kFound> found_{};  // of threads_, asked for last
   std::map<Area, std::int32_t> areas_;
   RegionTimeline regions_;
+  MemoryMap memory_;
 };
 
 }  // namespace tailor::process

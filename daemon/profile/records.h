@@ -22,6 +22,10 @@ enum class AddressFrom : std::uint8_t {
 };
 
 // A sample with its raw evidence (IP, tag) and the derived attribution.
+// Kinds of memory regions are numbered by the agent; from here on they say what the mappings of the process
+// told of memory that it did not register (process::MemoryArea). Stored: never renumber.
+inline constexpr std::uint32_t kFirstMappedRegion = 0xFFFF'FFF0;
+
 struct SampleRecord {
   TimeNs time = 0;
   ProcessId process;
@@ -38,7 +42,7 @@ struct SampleRecord {
   std::uint64_t address = 0;  // of data
   AddressFrom address_from = AddressFrom::kNone;
   std::uint8_t skid = 0;          // kOperand: instructions between the access and `ip`
-  std::uint32_t region = 0;       // kind of the region that held `address`, 0: none
+  std::uint32_t region = 0;       // kind of the region that held `address`, 0: nothing is known of it
   std::uint32_t latency = 0;      // cycles of the access, 0 unknown
   std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
   Attribution attribution;

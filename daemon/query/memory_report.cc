@@ -69,9 +69,14 @@ void add_row(std::map<RowKey, RowSum>& sums, const Profile& profile, const Cost&
 void count(MemoryReport& report, const CellKey& key, const Cell& cell) {
   const auto samples = static_cast<double>(cell.samples);
   if (!key.kernel) report.user_samples += samples;
-  if (key.how == profile::How::kCode) report.generated_samples += samples;
-  if (!has_address(key)) return;
-  if (key.region != 0) report.in_regions += samples;
+  const bool generated = key.how == profile::How::kCode && !key.kernel;
+  if (generated) report.generated_samples += samples;
+  if (!has_address(key)) {
+    if (generated) report.lost += samples;
+    return;
+  }
+  if (key.region != 0)
+    (key.region < profile::kFirstMappedRegion ? report.in_regions : report.in_mappings) += samples;
   if (key.address_from == profile::AddressFrom::kSample) {
     report.recorded += samples;
     return;
@@ -87,7 +92,7 @@ MemoryRow row_of(const Profile& profile, const RowKey& key, const RowSum& sum, c
       plan != nullptr && row.operator_id != kNoComponent) {
     row.operator_name = plan->component_name(0, row.operator_id);
   }
-  row.region_name = row.region == 0 ? "no registered region" : profile.region_name(row.process, row.region);
+  row.region_name = row.region == 0 ? "unknown memory" : profile.region_name(row.process, row.region);
   row.cost = scale(sum.amount);
   row.latency = sum.latency_samples > 0 ? sum.latency / sum.latency_samples : 0;
   row.served_by = sum.served_by;

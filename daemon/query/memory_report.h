@@ -17,7 +17,7 @@ struct MemoryRow {
   PlanId plan = 0;
   ComponentId operator_id = kNoComponent;  // kNoComponent: of no operator
   std::string operator_name;               // or why there is none
-  std::uint32_t region = 0;                // kind; 0: in no registered region
+  std::uint32_t region = 0;                // kind; 0: nothing is known of the memory
   std::string region_name;
   Share95 cost;                                   // of everything sampled
   double latency = 0;                             // mean cycles of an access; 0: the source does not tell
@@ -31,9 +31,11 @@ struct MemoryReport {
   Cell total;                        // all samples of the selection, with an address or not
   double user_samples = 0;           // in user mode: those that could have an operand
   double generated_samples = 0;      // of these, in generated code, whose bytes are known
+  double lost = 0;                   // of these, without an address
   double recorded = 0;               // the address came with the sample (PEBS, IBS, page fault)
   double decoded = 0;                // computed from the instruction and the registers
-  double in_regions = 0;             // of both, in a registered region
+  double in_regions = 0;             // of both, in a region that the engine registered
+  double in_mappings = 0;            // of both, in none, but known by the mappings of the process
   std::array<double, 10> by_skid{};  // of the decoded, by instructions between access and sample
   std::vector<MemoryRow> rows;       // most expensive first
 };

@@ -305,8 +305,11 @@ std::string to_json(const Profile& profile, const MemoryReport& report) {
   out["weight"] = report.total.weight;
   out["user_samples"] = report.user_samples;
   out["generated_samples"] = report.generated_samples;
-  out["addresses"] = {
-      {"recorded", report.recorded}, {"decoded", report.decoded}, {"in_regions", report.in_regions}};
+  out["addresses"] = {{"recorded", report.recorded},
+                      {"decoded", report.decoded},
+                      {"lost", report.lost},
+                      {"in_regions", report.in_regions},
+                      {"in_mappings", report.in_mappings}};
   out["by_skid"] = report.by_skid;
   out["rows"] = Json::array();
   for (const MemoryRow& row : report.rows) {

@@ -49,6 +49,26 @@ std::string path_here(const std::filesystem::path& folder, const std::string& pa
   return same ? path : inside;
 }
 
+struct MapsLine {
+  std::uint64_t begin = 0, end = 0, offset = 0;
+  char protection[5] = {};
+  std::string name;  // may be empty
+};
+
+template <typename Visit>
+void for_each_mapping(const os::Os& os, std::int32_t pid, const Visit& visit) {
+  std::ifstream maps(os.proc() / std::to_string(pid) / "maps");
+  for (std::string text; std::getline(maps, text);) {
+    MapsLine line;
+    int path = 0;
+    const int fields = std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+                                   &line.begin, &line.end, line.protection, &line.offset, &path);
+    if (fields < 4 || path <= 0 || line.end <= line.begin) continue;
+    line.name = text.substr(std::min(static_cast<std::size_t>(path), text.size()));
+    visit(line);
+  }
+}
+
 }  // namespace
 
 profile::RecordingInfo host_info(const os::Os& os) {
@@ -82,21 +102,23 @@ std::string cgroup_of(const os::Os& os, std::int32_t pid) {
   return {};
 }
 
+std::vector<MemoryMapping> memory_of(const os::Os& os, std::int32_t pid) {
+  std::vector<MemoryMapping> all;
+  for_each_mapping(os, pid, [&](const MapsLine& line) {
+    all.push_back({line.begin, line.end - line.begin, line.protection[0] == 'r', line.protection[1] == 'w',
+                   line.protection[2] == 'x', line.protection[3] == 's', line.name});
+  });
+  return all;
+}
+
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
   std::vector<profile::MappingRecord> mappings;
-  std::ifstream maps(os.proc() / std::to_string(process.pid) / "maps");
-  for (std::string line; std::getline(maps, line);) {
-    std::uint64_t begin = 0, end = 0, offset = 0;
-    char protection[5] = {};
-    int path = 0;
-    const int fields = std::sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &begin,
-                                   &end, protection, &offset, &path);
-    if (fields < 4 || path <= 0 || protection[2] != 'x' || end <= begin) continue;
-    std::string name = line.substr(std::min(static_cast<std::size_t>(path), line.size()));
-    if (name.empty()) continue;
+  for_each_mapping(os, process.pid, [&](const MapsLine& line) {
+    if (line.protection[2] != 'x' || line.name.empty()) return;
+    std::string name = line.name;
     if (name.starts_with('/')) name = path_here(os.proc() / std::to_string(process.pid), name);
-    mappings.push_back({process, kTimeMin, begin, end - begin, offset, std::move(name)});
-  }
+    mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, std::move(name)});
+  });
   return mappings;
 }
 

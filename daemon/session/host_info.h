@@ -23,6 +23,9 @@ std::string comm_of(const os::Os& os, std::int32_t pid);
 std::string cgroup_of(const os::Os& os, std::int32_t pid);
 
 // A process as it is now, with what it had before anybody sampled it.
+// All memory of a process; empty where it is gone.
+std::vector<MemoryMapping> memory_of(const os::Os& os, std::int32_t pid);
+
 pipeline::KnownProcess known_process(const os::Os& os, ProcessId process);
 
 // The executable files that a process has mapped now; none if it is gone or may not be looked at.

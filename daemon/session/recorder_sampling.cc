@@ -201,6 +201,8 @@ Status Recorder::sample(const pipeline::KnownProcess& process, const capture::Ca
   if (!note.empty()) attached->notes.push_back(note);
   pipeline::KnownProcess known = process;
   known.cgroup = cgroup_of(os_, process.process.pid);
+  // Read after the events were opened: what is mapped from then on they tell.
+  if (capture::wants_memory_map(settled)) known.memory = memory_of(os_, process.process.pid);
   input_.on_known_process(known);
   if (recording_.sources.size() != attached->sources.size()) recording_.sources = attached->sources;
   notes_ = attached->notes;

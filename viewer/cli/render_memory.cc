@@ -36,19 +36,20 @@ std::string quality(const query::MemoryReport& report) {
                                 part_of(addresses, static_cast<double>(report.total.samples)),
                                 grouped(report.total.samples));
   if (addresses > 0)
-    out += fmt::format(", {} of these in a registered region", part_of(report.in_regions, addresses));
+    out += fmt::format(
+        ", {} of these in a region that the engine registered, {} known by the process's mappings",
+        part_of(report.in_regions, addresses), part_of(report.in_mappings, addresses));
   out += ".";
   if (report.decoded > 0) {
     out += fmt::format(
-        " Addresses are computed from the instruction and the registers: {} of the {} samples in generated "
-        "code "
-        "could be resolved. The access was that of the instruction before the sampled one for {}, of the "
-        "sampled "
-        "one itself for {}, further back for {}.",
-        part_of(report.decoded, report.generated_samples),
+        " Addresses are computed from the instruction and the registers. Of the {} samples in generated code "
+        "{} "
+        "have none: it is lost. The access was that of the instruction before the sampled one for {}, "
+        "further "
+        "back for {}.",
         grouped(static_cast<std::uint64_t>(report.generated_samples)),
-        part_of(report.by_skid[1], report.decoded), part_of(report.by_skid[0], report.decoded),
-        part_of(report.decoded - report.by_skid[0] - report.by_skid[1], report.decoded));
+        part_of(report.lost, report.generated_samples), part_of(report.by_skid[1], report.decoded),
+        part_of(report.decoded - report.by_skid[1], report.decoded));
   }
   return out;
 }

@@ -12,7 +12,6 @@ namespace tailor::weft {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kRegionBytes = 4096;  // smaller areas are not worth a record
 
 }  // namespace
 
@@ -36,9 +35,7 @@ void* MemoryAccount::Allocate(std::size_t bytes, RegionKind kind, std::size_t he
     used_.fetch_sub(bytes, std::memory_order_relaxed);
     Fail(fmt::format("the system has no {} bytes of memory left", bytes));
   }
-  if (kind != 0 && bytes >= kRegionBytes) {
-    tailor_region_add(kind, static_cast<std::byte*>(memory) + header, bytes - header);
-  }
+  if (kind != 0) tailor_region_add(kind, static_cast<std::byte*>(memory) + header, bytes - header);
   return memory;
 }
 
@@ -51,7 +48,7 @@ void* MemoryAccount::AllocateZeroed(std::size_t bytes, RegionKind kind) {
 void MemoryAccount::Free(void* memory, std::size_t bytes, std::size_t header) noexcept {
   if (memory == nullptr) return;
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  if (bytes >= kRegionBytes) tailor_region_remove(static_cast<std::byte*>(memory) + header);
+  tailor_region_remove(static_cast<std::byte*>(memory) + header);
   Release(bytes);
   std::free(memory);
 }

@@ -18,7 +18,7 @@ class MemoryAccount {
   MemoryAccount& operator=(const MemoryAccount&) = delete;
 
   // Memory aligned to 64 bytes, not zeroed. Throws QueryError when the limit is passed or the system has
-  // none. Areas of a page or more are registered as regions of `kind`; elements begin after `header` bytes.
+  // none. The area is registered as a region of `kind`; elements begin after `header` bytes.
   void* Allocate(std::size_t bytes, RegionKind kind, std::size_t header = 0);
   void* AllocateZeroed(std::size_t bytes, RegionKind kind);
   // `bytes` and `header` as allocated; nullptr is ignored.

@@ -48,7 +48,10 @@ struct Event {
   bool has_tag = false;       // false: the register was not captured or is hidden (kernel mode)
   bool flag_exec = false;
   bool flag_preempted = false;
-  bool flag_executable = false;  // of a mapping
+  bool flag_executable = false;  // of a mapping, as the three that follow
+  bool flag_writable = false;
+  bool flag_readable = false;
+  bool flag_shared = false;
   bool has_address = false;
   std::uint8_t kernel_chain_size =
       0;                           // of a switch: kernel code that was running, right before the user chain

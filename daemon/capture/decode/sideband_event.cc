@@ -44,9 +44,11 @@ void decode_mmap(const Target& to, ByteCursor& cursor, bool extended) {
   to.event.flag_executable = !(to.record.misc & PERF_RECORD_MISC_MMAP_DATA);
   if (extended) {
     auto identity = cursor.take(24);
-    std::uint32_t protection = cursor.u32();
-    cursor.u32();
+    const std::uint32_t protection = cursor.u32();
     to.event.flag_executable = protection & PROT_EXEC;
+    to.event.flag_writable = protection & PROT_WRITE;
+    to.event.flag_readable = protection & PROT_READ;
+    to.event.flag_shared = cursor.u32() & MAP_SHARED;
     if (cursor.ok() && to.record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
       // One byte of size, three reserved, up to twenty of build id.
       std::size_t size = std::min<std::size_t>(std::to_integer<std::size_t>(identity[0]), 20);

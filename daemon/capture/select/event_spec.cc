@@ -54,6 +54,8 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
 void set_sideband(const CaptureOptions& options, perf_event_attr& attr) {
   attr.mmap = 1;
   attr.mmap2 = 1;
+  // All memory, not only code, where samples have data addresses.
+  attr.mmap_data = wants_memory_map(options);
   attr.comm = 1;
   attr.comm_exec = 1;
   attr.task = 1;
@@ -100,6 +102,10 @@ EventSpec cpu_clock(std::uint64_t hz) {
   spec.config = PERF_COUNT_SW_CPU_CLOCK;
   spec.period = prime_at_most(1'000'000'000 / std::clamp<std::uint64_t>(hz, 1, 100'000));
   return spec;
+}
+
+bool wants_memory_map(const CaptureOptions& options) {
+  return options.all_registers || std::ranges::any_of(options.events, &EventSpec::address);
 }
 
 perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOptions& options, bool process) {

@@ -104,6 +104,9 @@ struct CaptureOptions {
 // recordings whose samples are stamped by another.
 EventSpec sideband_only();
 
+// Whether samples have, or get, data addresses: then all mappings of a process are of interest.
+bool wants_memory_map(const CaptureOptions& options);
+
 // The attributes of the event for `spec`. `sideband`: it also carries the records of tasks, mappings and
 // switches; one event of a recording does. `process`: for one process (inherited by its threads), else for a
 // CPU.

@@ -31,7 +31,10 @@ void act(pipeline::Input& input, int turns = 300) {
   input.on_perf_clock(perf_clock);
   script.open(-1, capture::RecordClock::kPerf);
   const ProcessId process{42, 7};
-  input.on_known_process({process, "engine"});
+  pipeline::KnownProcess known{process, "engine"};
+  known.memory = {{0x1000, 0x1000, true, true, false, false, "[heap]"},
+                  {0x5000, 0x1000, true, false, true, true, ""}};
+  input.on_known_process(known);
   script.hello(process, 1, ms(1));
   script.load(process, ms(2), test::small_plan(1));
   script.load(process, ms(2), test::small_code(11, 1, 0x10000));

@@ -59,6 +59,27 @@ TEST_F(MemoryAccessTest, AnOperandAndItsRegion) {
   EXPECT_EQ(resolve(at(100)).region, 0u);  // it is gone
 }
 
+// Registered memory comes first; of other memory its mapping says what it is.
+TEST_F(MemoryAccessTest, ElseTheMappingSaysWhatItIs) {
+  const auto region_at = [&](std::uint64_t address) {
+    capture::Event event = at(50);
+    event.has_address = true;
+    event.address = address;
+    return resolve(event).region;
+  };
+  const auto kind = [](process::MemoryArea area) { return region_kind_of(area); };
+  EXPECT_EQ(region_at(0x6000), 0u) << "nothing is known of it";
+  process_.memory().map({0x5000, 0x2000, true, true, false, false, "//anon"});
+  process_.memory().map({0x8000, 0x1000, true, false, false, false, "/lib"});
+  EXPECT_EQ(region_at(0x5010), 7u);
+  EXPECT_EQ(region_at(0x6000), kind(process::MemoryArea::kHeap));
+  EXPECT_EQ(region_at(0x8000), kind(process::MemoryArea::kConstants));
+  EXPECT_EQ(region_at(kCode + 1), kind(process::MemoryArea::kCode)) << "registered code";
+  // The eighth register of the mask is the stack pointer: 8, in this mapping.
+  process_.memory().map({0, 0x1000, true, true, false, false, ""});
+  EXPECT_EQ(region_at(0x100), kind(process::MemoryArea::kStack));
+}
+
 TEST_F(MemoryAccessTest, WhatTheHardwareSaysCounts) {
   capture::Event event = at(50);
   event.has_address = true;

@@ -47,6 +47,8 @@ TEST(MemoryReport, SumsByOperatorAndRegion) {
   EXPECT_EQ(report->decoded, 4);
   EXPECT_EQ(report->recorded, 0);
   EXPECT_EQ(report->in_regions, 3);
+  EXPECT_EQ(report->in_mappings, 0);
+  EXPECT_EQ(report->lost, 1);
   EXPECT_EQ(report->by_skid[0], 1);
   EXPECT_EQ(report->by_skid[1], 2);
   EXPECT_EQ(report->by_skid[3], 1);
@@ -57,7 +59,20 @@ TEST(MemoryReport, SumsByOperatorAndRegion) {
   EXPECT_DOUBLE_EQ(report->rows[0].cost.share, 0.4);
   const auto json = nlohmann::json::parse(to_json(profile, *report));
   EXPECT_EQ(json["addresses"]["in_regions"], 3);
+  EXPECT_EQ(json["addresses"]["lost"], 1);
   EXPECT_EQ(json["rows"][0]["operator"], 1);
+}
+
+TEST(MemoryReport, MemoryKnownByItsMappingIsApartFromRegisteredMemory) {
+  const TimeNs t = test::kSampleStart;
+  const auto operand = profile::AddressFrom::kOperand;
+  const std::uint32_t stack = profile::kFirstMappedRegion;
+  const Profile profile = profile_with({access(t, 6, operand, 5, 1), access(t, 6, operand, stack, 1)});
+  auto report = memory_report(profile, {});
+  ASSERT_TRUE(report) << report.error().message;
+  EXPECT_EQ(report->in_regions, 1);
+  EXPECT_EQ(report->in_mappings, 1);
+  EXPECT_EQ(report->lost, 0);
 }
 
 TEST(MemoryReport, LatencyAndTheMemoryThatServed) {
