@@ -94,7 +94,7 @@ Result<registration::ActivityRecords> decode(const v1::PeerActivity& in) {
   return out;
 }
 
-session::MemoryMapping decode(const v1::MemoryMapping& in) {
+pipeline::MemoryMapping decode(const v1::MemoryMapping& in) {
   return {in.begin(),
           in.size(),
           (in.protection() & PROT_READ) != 0,
@@ -136,7 +136,7 @@ void encode(const clock::Conversion& in, bool restarted, v1::ClockPiece& out) {
   out.set_restarted(restarted);
 }
 
-void encode(const session::MemoryMapping& in, v1::MemoryMapping& out) {
+void encode(const pipeline::MemoryMapping& in, v1::MemoryMapping& out) {
   out.set_begin(in.begin);
   out.set_size(in.size);
   out.set_protection(static_cast<std::uint32_t>(

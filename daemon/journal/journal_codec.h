@@ -10,7 +10,7 @@ namespace tailor::journal {
 
 void encode(const pipeline::PipelineOptions& in, v1::JournalStart& out);
 void encode(const clock::Conversion& in, bool restarted, v1::ClockPiece& out);
-void encode(const session::MemoryMapping& in, v1::MemoryMapping& out);
+void encode(const pipeline::MemoryMapping& in, v1::MemoryMapping& out);
 void encode(const capture::RingLayout& in, v1::RingLayout& out);
 void encode(const registration::PeerConnected& in, v1::PeerConnected& out);
 void encode(const registration::PeerMessage& in, v1::PeerMessage& out);

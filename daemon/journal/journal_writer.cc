@@ -60,7 +60,7 @@ void JournalWriter::on_known_process(const pipeline::KnownProcess& process) {
   for (const profile::MappingRecord& mapping : process.mappings)
     store::encode(mapping, *out.add_mapped_files());
   store::set_process(*out.mutable_process(), process.process);
-  for (const session::MemoryMapping& mapping : process.memory) encode(mapping, *out.add_memory());
+  for (const pipeline::MemoryMapping& mapping : process.memory) encode(mapping, *out.add_memory());
   out.set_comm(process.comm);
   out.set_cgroup(process.cgroup);
   write();

@@ -102,8 +102,8 @@ std::string cgroup_of(const os::Os& os, std::int32_t pid) {
   return {};
 }
 
-std::vector<MemoryMapping> memory_of(const os::Os& os, std::int32_t pid) {
-  std::vector<MemoryMapping> all;
+std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pid) {
+  std::vector<pipeline::MemoryMapping> all;
   for_each_mapping(os, pid, [&](const MapsLine& line) {
     all.push_back({line.begin, line.end - line.begin, line.protection[0] == 'r', line.protection[1] == 'w',
                    line.protection[2] == 'x', line.protection[3] == 's', line.name});

@@ -24,7 +24,7 @@ std::string cgroup_of(const os::Os& os, std::int32_t pid);
 
 // A process as it is now, with what it had before anybody sampled it.
 // All memory of a process; empty where it is gone.
-std::vector<MemoryMapping> memory_of(const os::Os& os, std::int32_t pid);
+std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pid);
 
 pipeline::KnownProcess known_process(const os::Os& os, ProcessId process);
 

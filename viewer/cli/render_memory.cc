@@ -42,11 +42,9 @@ std::string quality(const query::MemoryReport& report) {
   out += ".";
   if (report.decoded > 0) {
     out += fmt::format(
-        " Addresses are computed from the instruction and the registers. Of the {} samples in generated code "
-        "{} "
-        "have none: it is lost. The access was that of the instruction before the sampled one for {}, "
-        "further "
-        "back for {}.",
+        " Addresses are computed from the instruction and the registers. Of the {} samples in generated "
+        "code {} have lost theirs. The access was that of the instruction before the sampled one for {}, "
+        "further back for {}.",
         grouped(static_cast<std::uint64_t>(report.generated_samples)),
         part_of(report.lost, report.generated_samples), part_of(report.by_skid[1], report.decoded),
         part_of(report.decoded - report.by_skid[1], report.decoded));
