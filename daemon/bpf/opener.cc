@@ -110,6 +110,7 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   if (options.aggregate > 0 && options.all_registers) return Error{"sums of samples have no registers"};
   wanted.aggregate = options.aggregate;
   wanted.exclude_kernel = options.exclude_kernel;
+  wanted.jitter = options.jitter;
   wanted.ring_bytes = options.ring_bytes;
   rest.first_source = static_cast<std::uint16_t>(wanted.events.size());
   const bool only_sideband = rest.events.empty();

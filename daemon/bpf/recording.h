@@ -25,6 +25,7 @@ class Recording : public capture::Recording {
   const std::vector<profile::Source>& sources() const override { return sources_; }
   const std::vector<std::string>& notes() const override { return notes_; }
   bool reads_slots() const override { return true; }
+  bool redraws() const override { return true; }
   bool user_mode_only() const override { return sampler_->options().exclude_kernel; }
   TimeNs adds_up() const override { return sampler_->adds_up(); }
   TimeNs complete_until() const override { return sampler_->complete_until(number_); }

@@ -42,6 +42,14 @@ struct {
 } code_pages SEC(".maps");
 
 struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1); /* the daemon says how many */
+  __type(key, __u32);
+  __type(value, struct tailor_bpf_cpu);
+} cpus SEC(".maps");
+
+struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
   __uint(max_entries, 1 << 19); /* the daemon says how many */
 } records SEC(".maps");
@@ -189,6 +197,16 @@ static __always_inline __u64 wakeup_flags(void) {
                                                                         : BPF_RB_NO_WAKEUP;
 }
 
+/* A recorded thread is on this CPU, whose timer may be off: wakes the daemon, which turns it on. A record too
+ * short for a sample does that; without room for it the daemon finds the word at its next look. */
+static __always_inline void want_timer(struct tailor_bpf_cpu* cpu) {
+  cpu->wanted = 1;
+  __u64* nothing = bpf_ringbuf_reserve(&records, sizeof *nothing, 0);
+  if (!nothing) return;
+  *nothing = 0;
+  bpf_ringbuf_submit(nothing, BPF_RB_FORCE_WAKEUP);
+}
+
 SEC("perf_event")
 int take_sample(struct bpf_perf_event_data* ctx) {
   __u64 id = bpf_get_current_pid_tgid();
@@ -198,6 +216,9 @@ int take_sample(struct bpf_perf_event_data* ctx) {
   __u32 recording = process->recording;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &recording);
   if (!count) return 0;
+  __u32 here = bpf_get_smp_processor_id();
+  struct tailor_bpf_cpu* cpu = bpf_map_lookup_elem(&cpus, &here);
+  if (cpu) __sync_fetch_and_add(&cpu->hits, 1);
 
   struct pt_regs user = {};
   read_user_registers(ctx, &user);
@@ -268,6 +289,19 @@ int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
   return 0;
 }
 
+/* Where the timer of a CPU is off: a recorded thread comes there. */
+SEC("raw_tp/sched_switch")
+int watch_cpu(struct bpf_raw_tracepoint_args* ctx) {
+  __u32 here = bpf_get_smp_processor_id();
+  struct tailor_bpf_cpu* cpu = bpf_map_lookup_elem(&cpus, &here);
+  if (!cpu || !cpu->watched || cpu->wanted) return 0;
+  struct task_struct* next = (struct task_struct*)ctx->args[2];
+  __u32 pid = BPF_CORE_READ(next, tgid);
+  struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
+  if (process && !(process->flags & TAILOR_BPF_WAIT_EXEC)) want_timer(cpu);
+  return 0;
+}
+
 /* A child belongs to the recording before it runs. It has no agent yet. */
 SEC("raw_tp/sched_process_fork")
 int follow_fork(struct bpf_raw_tracepoint_args* ctx) {
@@ -292,7 +326,11 @@ int begin_at_exec(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* task = (struct task_struct*)ctx->args[0];
   __u32 pid = BPF_CORE_READ(task, tgid);
   struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (process) process->flags &= ~TAILOR_BPF_WAIT_EXEC;
+  if (!process || !(process->flags & TAILOR_BPF_WAIT_EXEC)) return 0;
+  process->flags &= ~TAILOR_BPF_WAIT_EXEC;
+  __u32 here = bpf_get_smp_processor_id();
+  struct tailor_bpf_cpu* cpu = bpf_map_lookup_elem(&cpus, &here);
+  if (cpu && cpu->watched) want_timer(cpu);
   return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cerrno>
 #include <cstring>
@@ -102,9 +103,12 @@ Status Sampler::load() {
     bpf_map__set_max_entries(map, program_->rodata->summed_sources == 0 ? 1 : options_.sums);
   }
   bpf_program__set_autoload(program_->progs.take_slot_at_switch, options_.switches);
+  bpf_program__set_autoload(program_->progs.watch_cpu, follows_threads());
+  bpf_map__set_max_entries(program_->maps.cpus, static_cast<std::uint32_t>(libbpf_num_possible_cpus()));
   if (int failed = sampler_bpf__load(program_); failed != 0) return explain_load(failed);
   std::vector<bpf_program*> at_tracepoints = {program_->progs.follow_fork, program_->progs.begin_at_exec,
                                               program_->progs.forget_child};
+  if (follows_threads()) at_tracepoints.push_back(program_->progs.watch_cpu);
   if (options_.switches) at_tracepoints.push_back(program_->progs.take_slot_at_switch);
   for (bpf_program* program : at_tracepoints) {
     bpf_link* link = bpf_program__attach(program);
@@ -118,24 +122,78 @@ Status Sampler::load() {
   return Ok{};
 }
 
+// A CPU without samples of a timer is one without recorded threads; of no other event that can be said.
+bool Sampler::follows_threads() const {
+  return !options_.events.empty() && !options_.exclude_kernel &&
+         std::ranges::any_of(options_.events, [](const capture::EventSpec& event) {
+           return event.mechanism == capture::Mechanism::kTimer;
+         });
+}
+
+Status Sampler::map_cpus() {
+  const std::size_t bytes = sizeof(tailor_bpf_cpu) * static_cast<std::size_t>(libbpf_num_possible_cpus());
+  auto mapped = os_.map_ring(bpf_map__fd(program_->maps.cpus), bytes);
+  if (!mapped)
+    return Error{"the map of CPUs cannot be mapped: " + mapped.error().message, mapped.error().code};
+  cpu_memory_ = std::move(*mapped);
+  return Ok{};
+}
+
 Status Sampler::open_events() {
   auto cpus = os::online_cpus(os_);
   if (!cpus) return cpus.error();
-  for (int cpu : *cpus) {
-    for (std::size_t source = 0; source < options_.events.size(); ++source) {
-      perf_event_attr attr = attr_of(options_.events[source], options_);
-      auto fd = os_.perf_event_open(attr, -1, cpu, -1, 0);
-      // A CPU can go offline at any time; the others still count.
-      if (!fd && fd.error().code == ENODEV && cpus->size() > 1) continue;
-      if (!fd) return capture::explain_open(os_, fd.error(), attr, -1);
-      LIBBPF_OPTS(bpf_perf_event_opts, attach, .bpf_cookie = source);
-      bpf_link* link = bpf_program__attach_perf_event_opts(program_->progs.take_sample, fd->get(), &attach);
-      if (link == nullptr) return explain_load(errno);
-      (void)fd->release();  // the link closes it
-      links_.push_back(link);
+  online_ = std::move(*cpus);
+  if (Status mapped = map_cpus(); !mapped) return mapped;
+  std::vector<perf_event_attr> attrs;
+  for (const capture::EventSpec& event : options_.events) attrs.push_back(attr_of(event, options_));
+  const auto attach = [this](UniqueFd fd, std::size_t source) -> Result<CpuEvents::Attached> {
+    LIBBPF_OPTS(bpf_perf_event_opts, options, .bpf_cookie = source);
+    bpf_link* link = bpf_program__attach_perf_event_opts(program_->progs.take_sample, fd.get(), &options);
+    if (link == nullptr) return explain_load(errno);
+    // The link closes the descriptor.
+    return CpuEvents::Attached{fd.release(), std::shared_ptr<void>(link, [](void* each) {
+                                 bpf_link__destroy(static_cast<bpf_link*>(each));
+                               })};
+  };
+  const TimeNs now = os_.now();
+  cpu_events_.emplace(os_, options_.events, std::move(attrs), options_.jitter, attach);
+  if (Status opened = cpu_events_->open(online_, now); !opened) return opened;
+  if (follows_threads()) {
+    TimeNs longest = 0;
+    for (const capture::EventSpec& event : options_.events) {
+      if (event.mechanism == capture::Mechanism::kTimer)
+        longest = std::max(longest, static_cast<TimeNs>(capture::longest_period(event)));
     }
+    placement_.emplace(longest);
   }
+  place(now);
   return Ok{};
+}
+
+// Turns the timers of CPUs on and off, and draws their periods anew.
+void Sampler::place(TimeNs now) {
+  for (int cpu : online_) {
+    if (!placement_) {
+      cpu_events_->run(cpu, true);
+      continue;
+    }
+    auto* all = reinterpret_cast<tailor_bpf_cpu*>(cpu_memory_.data());
+    tailor_bpf_cpu& shared = all[cpu];
+    std::atomic_ref<std::uint32_t> watched(shared.watched), wanted(shared.wanted);
+    const CpuSeen seen{std::atomic_ref(shared.hits).load(), wanted.load() != 0};
+    const CpuTask task = placement_->look(cpu, now, seen);
+    if (!task.watched) watched = 0;
+    // Taken back before the program watches again, or after it has stopped to.
+    if (task.timer && seen.wanted) wanted = 0;
+    cpu_events_->run(cpu, task.timer);
+    if (task.watched) watched = 1;
+  }
+  cpu_events_->redraw(now);
+}
+
+std::size_t Sampler::running_cpus() {
+  std::lock_guard lock(mutex_);
+  return placement_ ? placement_->running() : online_.size();
 }
 
 Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout) {
@@ -151,9 +209,21 @@ Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture
   value.flags = flags;
   const auto key = static_cast<std::uint32_t>(pid);
   const int failed = bpf_map_update_elem(bpf_map__fd(program_->maps.processes), &key, &value, BPF_ANY);
-  if (failed == 0) return number;
+  if (failed == 0) {
+    if (!(flags & TAILOR_BPF_WAIT_EXEC)) want_timers_of(pid);
+    place(os_.now());
+    return number;
+  }
   members_.erase(number);
   return Error{fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed};
+}
+
+// Of its threads that are on a CPU now; of those that come to one from now on the program tells.
+void Sampler::want_timers_of(pid_t pid) {
+  auto* all = reinterpret_cast<tailor_bpf_cpu*>(cpu_memory_.data());
+  for (int cpu : os::busy_cpus_of(os_, pid)) {
+    if (std::ranges::find(online_, cpu) != online_.end()) std::atomic_ref(all[cpu].wanted) = 1;
+  }
 }
 
 void Sampler::tell_agent(pid_t pid, const capture::AgentTag* tags) {
@@ -219,6 +289,7 @@ void Sampler::read_ring() {
   ClockPair now = read_clock_pair();
   earlier_ = std::exchange(now_, now);
   ring_buffer__consume(ring_);
+  place(now_.raw);
 }
 
 TimeNs Sampler::adds_up() const {

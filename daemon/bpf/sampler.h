@@ -1,5 +1,6 @@
 // The BPF program at work: one set of events per CPU and one ring, shared by all recordings that ask for the
-// same events. An idle daemon has none.
+// same events. An idle daemon has none. Timers run on the CPUs where recorded threads run (cpu_placement.h);
+// counters on all.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "daemon/bpf/clock_pair.h"
+#include "daemon/bpf/cpu_events.h"
+#include "daemon/bpf/cpu_placement.h"
 #include "daemon/bpf/sampler_abi.h"
 #include "daemon/capture/decode/agent_tag.h"
 #include "daemon/capture/decode/ring_chunk.h"
@@ -27,6 +31,7 @@ namespace tailor::bpf {
 struct SamplerOptions {
   std::vector<capture::EventSpec> events;  // source i is events[i]
   bool exclude_kernel = false;
+  bool jitter = true;                    // see capture::CaptureOptions
   std::size_t ring_bytes = 0;            // per CPU; a power of two
   bool switches = false;                 // the slots of threads that leave the CPU are read, too
   TimeNs aggregate = 0;                  // samples are added up for so long, 0: they are not
@@ -37,7 +42,7 @@ struct SamplerOptions {
 // Any threads, except where a function says more.
 class Sampler {
  public:
-  // Loads the program and starts the events on all CPUs. The error names what forbids it and the remedy.
+  // Loads the program and opens the events on all CPUs. The error names what forbids it and the remedy.
   static Result<std::shared_ptr<Sampler>> start(os::Os& os, const SamplerOptions& options);
   ~Sampler();
   Sampler(const Sampler&) = delete;
@@ -68,8 +73,10 @@ class Sampler {
   TimeNs adds_up() const;
   // Of this recording so far, summed over the CPUs.
   tailor_bpf_counts counts(std::uint32_t recording);
-  // Becomes readable when the ring is filling up.
+  // Becomes readable when the ring is filling up, or a timer is wanted.
   int poll_fd() const;
+  // On how many CPUs the events run.
+  std::size_t running_cpus();
 
  private:
   struct Member {
@@ -83,6 +90,10 @@ class Sampler {
   Sampler(os::Os& os, SamplerOptions options) : os_(os), options_(std::move(options)) {}
   Status load();
   Status open_events();
+  Status map_cpus();
+  bool follows_threads() const;
+  void want_timers_of(pid_t pid);
+  void place(TimeNs now);
   void read_ring();
   bool sums_are_due(bool all);
   void read_sums();
@@ -95,6 +106,8 @@ class Sampler {
   sampler_bpf* program_ = nullptr;
   ring_buffer* ring_ = nullptr;
   std::vector<bpf_link*> links_;
+  std::vector<int> online_;
+  os::Mapping cpu_memory_;  // shared with the program: a tailor_bpf_cpu each
 
   std::mutex mutex_;  // guards what follows
   std::map<std::uint32_t, Member> members_;
@@ -102,6 +115,8 @@ class Sampler {
   std::size_t active_ = 0;  // which of the two maps samples are added up in
   TimeNs sums_read_ = 0;    // up to then
   ClockPair sums_began_;    // those that are being made
+  std::optional<CpuEvents> cpu_events_;
+  std::optional<CpuPlacement> placement_;
 };
 
 }  // namespace tailor::bpf

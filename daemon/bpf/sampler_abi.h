@@ -45,6 +45,14 @@ struct tailor_bpf_page {
   __u64 page; /* address >> 12 */
 };
 
+/* Value of the map of CPUs, a cache line each. The daemon maps it. */
+struct tailor_bpf_cpu {
+  __u64 hits;    /* samples of recorded processes, written by the program */
+  __u32 watched; /* by the daemon: say when a recorded thread comes to this CPU */
+  __u32 wanted;  /* by the program: one came; the daemon takes it back */
+  __u64 zero[6];
+};
+
 /* Value of the map of recordings, per CPU. */
 struct tailor_bpf_counts {
   __u64 taken;

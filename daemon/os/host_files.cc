@@ -114,27 +114,51 @@ std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots) {
 
 namespace {
 
-// Field `wanted`, from 3 on, of /proc/PID/stat.
-Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
-  auto text = read_text(os.proc() / std::to_string(pid) / "stat");
+// Field `wanted`, from 3 on, of a file like /proc/PID/stat.
+Result<std::string> stat_word(const std::filesystem::path& path, int wanted) {
+  auto text = read_text(path);
   if (!text) return text.error();
   // The name, field 2, may hold spaces and parentheses: fields are counted from its last parenthesis.
   std::string_view rest(*text);
   std::size_t name_end = rest.rfind(')');
-  if (name_end == std::string_view::npos) return Error{fmt::format("/proc/{}/stat has no name", pid)};
+  if (name_end == std::string_view::npos) return Error{fmt::format("{} has no name", path.string())};
   rest.remove_prefix(name_end + 1);
   for (int field = 3; field <= wanted; ++field) {
     if (rest.empty() || rest.front() != ' ') break;
     rest.remove_prefix(1);
     std::string_view word = rest.substr(0, rest.find(' '));
-    std::uint64_t value = 0;
-    if (field == wanted && parse_whole(word, value)) return value;
+    if (field == wanted) return std::string(word);
     rest.remove_prefix(word.size());
   }
-  return Error{fmt::format("/proc/{}/stat has no number in field {}", pid, wanted)};
+  return Error{fmt::format("{} has no field {}", path.string(), wanted)};
+}
+
+Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
+  const auto path = os.proc() / std::to_string(pid) / "stat";
+  auto word = stat_word(path, wanted);
+  if (!word) return word.error();
+  std::uint64_t value = 0;
+  if (parse_whole(std::string_view(*word), value)) return value;
+  return Error{fmt::format("{} has no number in field {}", path.string(), wanted)};
 }
 
 }  // namespace
+
+std::vector<int> busy_cpus_of(const Os& os, pid_t pid) {
+  std::vector<int> cpus;
+  auto threads = threads_of(os, pid);
+  if (!threads) return cpus;
+  for (pid_t tid : *threads) {
+    const auto path = os.proc() / std::to_string(pid) / "task" / std::to_string(tid) / "stat";
+    auto state = stat_word(path, 3);
+    auto cpu = stat_word(path, 39);
+    int number = 0;
+    if (state && *state == "R" && cpu && parse_whole(std::string_view(*cpu), number)) cpus.push_back(number);
+  }
+  std::ranges::sort(cpus);
+  cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
+  return cpus;
+}
 
 Result<CpuTime> cpu_time_of(const Os& os, pid_t pid) {
   auto user = stat_field(os, pid, 14);

@@ -29,6 +29,9 @@ Result<std::vector<int>> online_cpus(const Os& os);
 // Threads of a process now, ascending. An error if there is no such process.
 Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid);
 
+// Those of its threads that run or could run now, and the CPU each is on. Empty if there is no such process.
+std::vector<int> busy_cpus_of(const Os& os, pid_t pid);
+
 // `roots` and all their descendants now, each once, ascending; those that have ended are left out where they
 // are noticed. Where the kernel does not list children (CONFIG_PROC_CHILDREN), the roots alone.
 std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots);

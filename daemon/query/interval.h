@@ -10,7 +10,7 @@ struct Interval {
 // The 95 % interval of a share that was seen as `share` in `samples` independent samples: Wilson's score
 // interval (Wilson, "Probable Inference", 1927), which also holds near 0 and 1 and for few samples. Samples
 // of different weight count as (sum of weights)^2 / (sum of squared weights) samples. Samples of a timer are
-// taken as independent; where a query repeats in step with the timer they are not. No samples: [0, 1].
+// taken as independent: their periods are drawn at random (capture/select/jitter.h). No samples: [0, 1].
 Interval wilson(double share, double samples);
 
 }  // namespace tailor::query

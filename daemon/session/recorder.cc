@@ -261,7 +261,10 @@ void Recorder::control() {
     speak_for_foreign();
     take_captured();
     watch_pebs();
-    if (!last && !ending_) watch_births();
+    if (!last && !ending_) {
+      watch_births();
+      redraw_periods();
+    }
     input_.advance(os_.now());
     do_requests();
     finish_flushes();

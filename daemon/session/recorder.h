@@ -118,6 +118,7 @@ class Recorder : private registration::Sink {
     std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
     bool on_request = false;
     bool detached = false;       // the process goes on
+    TimeNs redraw = kTimeMax;    // when its periods are drawn anew by us; kTimeMax: not
     TimeNs reopened = kTimeMin;  // since when it ends, to be sampled otherwise; kTimeMin: it does not
   };
 
@@ -152,6 +153,7 @@ class Recorder : private registration::Sink {
   void resample(Sampled& sampled);
   void follow_family(capture::CaptureOptions& options);
   void watch_births();
+  void redraw_periods();
   void change_to_cpus(Sampled& sampled, double births_per_second);
   TargetProgress progress_of(ProcessId process);
   void tell_clock();

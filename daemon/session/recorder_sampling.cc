@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "daemon/capture/select/jitter.h"
 #include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/pebs_probe.h"
@@ -13,6 +14,20 @@
 
 namespace tailor::session {
 namespace {
+
+// A recording by perf is replaced for new periods: seldom, because its threads lose half a period each.
+constexpr TimeNs kRedrawsApart = 10;  // times redraw_after()
+
+// When the periods of what was opened just now are to be drawn anew. Not those of PEBS: what is replaced
+// would have to be looked at anew for the times of its records.
+TimeNs next_redraw(const capture::CaptureOptions& options, TimeNs now) {
+  TimeNs after = 0;
+  for (const capture::EventSpec& event : options.events) {
+    if (event.mechanism == capture::Mechanism::kPebs) return kTimeMax;
+    if (capture::is_jittered(event)) after = std::max(after, kRedrawsApart * capture::redraw_after(event));
+  }
+  return options.jitter && after > 0 ? now + after : kTimeMax;
+}
 
 // Of the events of a CPU nothing else is worth what it costs others: every switch, every fault.
 bool only_timers(const capture::CaptureOptions& options) {
@@ -146,6 +161,23 @@ void Recorder::watch_births() {
   }
 }
 
+// Events of a process keep their periods, and their threads inherit them: so other events take their place.
+void Recorder::redraw_periods() {
+  const TimeNs now = os_.now();
+  for (Sampled& each : sampled_) {
+    if (each.redraw > now || each.detached || each.reopened != kTimeMin || overhead_.enabled()) continue;
+    capture::CaptureOptions options = each.options;
+    follow_family(options);
+    auto attached = reader_->replace(each.session, each.process.pid, options);
+    each.redraw = attached.ok() ? next_redraw(options, now) : kTimeMax;
+    if (attached.ok()) {
+      replaced_.emplace(std::exchange(each.session, attached->id), each.process);
+    } else if (attached.error().code != ESRCH) {
+      on_problem_({each.process, "its periods are not drawn anew: " + attached.error().message});
+    }
+  }
+}
+
 // Timers of the CPUs in place of those of the threads.
 void Recorder::change_to_cpus(Sampled& sampled, double births_per_second) {
   capture::CaptureOptions options =
@@ -216,6 +248,7 @@ Status Recorder::sample(const pipeline::KnownProcess& process, const capture::Ca
   sampled.large_pebs = uses_large_pebs(settled);
   sampled.reads_slots = attached->reads_slots;
   sampled.user_mode_only = attached->user_mode_only;
+  if (!attached->redraws) sampled.redraw = next_redraw(settled, os_.now());
   if (settled.placement == capture::Placement::kAuto && only_timers(settled))
     sampled.births.emplace(settled.events.front().period);
   user_mode_only_ = user_mode_only_ || attached->user_mode_only;

@@ -31,7 +31,8 @@ CLI::Option* add_choice(CLI::App& app, const std::string& flag, const std::map<s
 }  // namespace
 
 std::vector<const CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOptions& options) {
-  auto* frequency = app.add_option("-F,--frequency", options.frequency, "Samples a second of CPU time")
+  auto* frequency = app.add_option("-F,--frequency", options.frequency,
+                                   "Samples a second of CPU time, on average: periods are drawn at random")
                         ->check(CLI::Range(1, 50'000))
                         ->capture_default_str();
   auto* event = app.add_option("-e,--event", options.events,

@@ -14,7 +14,7 @@ namespace tailor::session {
 
 struct SamplingOptions {
   std::vector<std::string> events = {"auto"};  // presets and names: daemon/capture/select/event_selection.h
-  std::uint64_t frequency = 1000;              // samples a second of CPU time
+  std::uint64_t frequency = 997;               // samples a second of CPU time, on average
   capture::SampledBy sampled_by = capture::SampledBy::kAuto;
   capture::Stacks stacks = capture::Stacks::kAdaptive;
   capture::Placement placement = capture::Placement::kAuto;

@@ -14,10 +14,11 @@ Parsed parse(int argc, char** argv) {
   o.agent_socket = control::agent_socket_path();
   o.control_socket = control::control_socket_path();
   o.store = control::store_path();
+  o.sampling.frequency = kFrequency;
   CLI::App app{
       "tailord: samples the query engines of this host that have registered, and keeps what it finds."};
   app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
-  app.set_config("--config", "", "Options as TOML: frequency = 1000");
+  app.set_config("--config", "", "Options as TOML: frequency = 99");
   app.add_option("--socket", o.agent_socket, "Where engines register (default: TAILOR_SOCKET, else by user)");
   app.add_option("--control", o.control_socket,
                  "Where `tailor` asks (default: TAILOR_CONTROL, else by user)");

@@ -8,6 +8,9 @@
 
 namespace tailor::tailord {
 
+// Of the daemon, which samples all the time.
+inline constexpr std::uint64_t kFrequency = 99;
+
 struct Options {
   std::string agent_socket, control_socket, store;
   session::SamplingOptions sampling;

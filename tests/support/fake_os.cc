@@ -56,11 +56,12 @@ FakeOs::Opened& FakeOs::by_fd(int fd) {
   std::abort();
 }
 
-Result<UniqueFd> FakeOs::perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int, unsigned long) {
+Result<UniqueFd> FakeOs::perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
+                                         unsigned long) {
   int code = fail_open ? fail_open(attr, pid, cpu) : 0;
   if (code != 0) return injected(code);
   UniqueFd fd(::memfd_create("perf_event", MFD_CLOEXEC));
-  opened_.push_back({attr, pid, cpu, fd.get()});
+  opened_.push_back({attr, pid, cpu, fd.get(), group});
   return fd;
 }
 

@@ -37,6 +37,7 @@ class FakeOs : public os::Os {
     pid_t pid;
     int cpu;
     int fd;
+    int group = -1;
     std::size_t mapped = 0;  // bytes of its ring, 0: none
     int output_to = -1;      // fd whose ring it writes to
     std::uint64_t lost = 0;  // what a read of it tells

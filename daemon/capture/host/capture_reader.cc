@@ -76,6 +76,7 @@ Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, R
   attached.notes = (*session)->notes();
   attached.reads_slots = (*session)->reads_slots();
   attached.user_mode_only = (*session)->user_mode_only();
+  attached.redraws = (*session)->redraws();
   attached.adds_up = (*session)->adds_up();
   to_add_.push_back({attached.id, std::move(*session), replaces});
   wake();

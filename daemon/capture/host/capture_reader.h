@@ -33,6 +33,7 @@ struct Attached {
   std::vector<std::string> notes;  // see Recording::notes
   bool reads_slots = false;        // see Recording::reads_slots
   bool user_mode_only = false;     // see Recording::user_mode_only
+  bool redraws = false;            // see Recording::redraws
   TimeNs adds_up = 0;              // see Recording::adds_up
 };
 

@@ -51,6 +51,7 @@ HostPmu probe_pmu(const os::Os& os) {
   unsigned family = number(cpuinfo_field(text, "cpu family"));
   unsigned model = number(cpuinfo_field(text, "model"));
   pmu.cpu = fmt::format("{} {}/{}", vendor, family, model);
+  pmu.load_latency_leader = load_latency_leader(vendor, family, model);
   pmu.table = event_table(vendor, family, model, number(cpuinfo_field(text, "stepping")));
   auto devices = os.sys() / "bus/event_source/devices";
   std::error_code ignored;

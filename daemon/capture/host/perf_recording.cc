@@ -13,6 +13,7 @@
 #include "daemon/capture/decode/told_record.h"
 #include "daemon/capture/host/denial.h"
 #include "daemon/capture/host/kernel_functions.h"
+#include "daemon/capture/host/older_kernels.h"
 #include "daemon/capture/host/placement.h"
 #include "daemon/os/host_files.h"
 
@@ -103,13 +104,24 @@ Status PerfRecording::open_for_process() {
     notes_.push_back("not " + choice.reason + ", because " + opened.error().message);
   }
   make_attrs(true);
-  return attach_process();
+  auto attached = attach_process();
+  if (attached || !only_per_cpu(attached.error())) return attached;
+  close_all();
+  return open_per_cpu("one event per CPU: the kernel has IBS for CPUs only (before 6.2)");
+}
+
+// Before 6.2 the kernel refuses IBS events of a process, whatever else is asked for.
+bool PerfRecording::only_per_cpu(const Error& failure) const {
+  return failure.code == EINVAL && std::ranges::any_of(options_.events, [](const EventSpec& spec) {
+           return spec.mechanism == Mechanism::kIbs;
+         });
 }
 
 Status PerfRecording::open_per_cpu(const std::string& reason) {
   make_attrs(false);
   auto opened = open_thread(kAllProcesses);
   if (!opened) return opened;
+  per_cpu_ = true;
   notes_.push_back(reason);
   // Children that are made from now on are told by records of the events that run already.
   std::vector<pid_t> pids = {pid_};
@@ -152,6 +164,8 @@ Status PerfRecording::attach_process() {
     if (!seen_before.empty()) std::this_thread::sleep_for(kForkSettle);
   }
   if (opened_.empty()) return Error{fmt::format("process {} has ended", pid_), ESRCH};
+  // Where the kernel cannot keep forked processes out, we do.
+  if (!options_.follow_children && !attrs_.front().inherit_thread) filter_.emplace(std::vector{pid_}, false);
   return Ok{};
 }
 
@@ -189,18 +203,36 @@ Status PerfRecording::open_thread(pid_t tid) {
 
 Status PerfRecording::open_on_cpu(pid_t tid, int cpu) {
   for (std::size_t spec = 0; spec < attrs_.size(); ++spec) {
-    auto fd = open_event(spec, tid, cpu);
-    if (!fd) return fd.error();
-    events_.push_back({std::move(*fd), spec});
+    auto event = open_event(spec, tid, cpu);
+    if (!event) return event.error();
+    events_.push_back(std::move(*event));
     auto joined = join_ring(events_.size() - 1, cpu, attrs_[spec]);
     if (!joined) return joined;
   }
   return Ok{};
 }
 
-Result<UniqueFd> PerfRecording::open_event(std::size_t spec, pid_t tid, int cpu) {
+// The leader only has to be there: it counts, and samples nothing.
+Result<PerfRecording::OpenEvent> PerfRecording::open_group(std::size_t spec, pid_t tid, int cpu) {
+  OpenEvent event;
+  event.spec = spec;
+  perf_event_attr attr = attrs_[spec];
+  attr.sample_period = period_of(spec, cpu);
+  if (const std::uint64_t config = options_.events[spec].auxiliary; config != 0) {
+    perf_event_attr leader = leader_of(attr, config);
+    auto fd = os_.perf_event_open(leader, tid, cpu, -1, 0);
+    if (!fd) return fd.error();
+    event.leader = std::move(*fd);
+  }
+  auto fd = os_.perf_event_open(attr, tid, cpu, event.leader ? event.leader.get() : -1, 0);
+  if (!fd) return fd.error();
+  event.fd = std::move(*fd);
+  return event;
+}
+
+Result<PerfRecording::OpenEvent> PerfRecording::open_event(std::size_t spec, pid_t tid, int cpu) {
   while (true) {
-    auto fd = os_.perf_event_open(attrs_[spec], tid, cpu, -1, 0);
+    auto fd = open_group(spec, tid, cpu);
     if (fd) return fd;
     if (fd.error().code == ESRCH && tid != pid_) return fd.error();
     // For a process there is another way, so kernel mode is not given up for this one.
@@ -210,6 +242,14 @@ Result<UniqueFd> PerfRecording::open_event(std::size_t spec, pid_t tid, int cpu)
     }
     if (!events_.empty() || !relax(spec, fd.error())) return explain_open(os_, fd.error(), attrs_[spec], tid);
   }
+}
+
+// One for all events of a CPU, so that the ring of a CPU tells the weight of its samples.
+std::uint64_t PerfRecording::period_of(std::size_t spec, int cpu) {
+  if (!options_.jitter) return options_.events[spec].period;
+  const auto [known, fresh] = periods_.try_emplace({cpu, spec}, 0);
+  if (fresh) known->second = draw_.draw(options_.events[spec]);
+  return known->second;
 }
 
 // Gives up, one at a time, what a recording can do without, and says so. Only before the first event is open:
@@ -222,12 +262,16 @@ bool PerfRecording::relax(std::size_t spec, const Error& failure) {
     for (perf_event_attr& each : attrs_) each.exclude_kernel = 1;
     return true;
   }
-  if (failure.code == EINVAL && attr.read_format & PERF_FORMAT_LOST) {
-    for (perf_event_attr& each : attrs_) each.read_format &= ~std::uint64_t{PERF_FORMAT_LOST};
-    notes_.push_back("losses after the last record of a ring are not counted: the kernel is older than 6.0");
-    return true;
+  // Of a process' IBS event that is another matter.
+  if (failure.code != EINVAL || (attr.inherit && only_per_cpu(failure))) return false;
+  const std::string missing = give_up_newest(attr);
+  if (missing.empty()) return false;
+  notes_.push_back(missing);
+  for (perf_event_attr& each : attrs_) {
+    each.read_format = attr.read_format;
+    each.inherit_thread = attr.inherit_thread;
   }
-  return false;
+  return true;
 }
 
 Status PerfRecording::join_ring(std::size_t event, int cpu, const perf_event_attr& attr) {
@@ -244,6 +288,7 @@ Status PerfRecording::join_ring(std::size_t event, int cpu, const perf_event_att
       slot.layout.formats.push_back(format_of(attrs_[i], options_.events[i],
                                               static_cast<std::uint16_t>(options_.first_source + i),
                                               options_.tag_register));
+      slot.layout.formats.back().period = period_of(i, cpu);
     }
     auto mapped = map_ring(slot, opened.fd.get());
     if (!mapped) return mapped;
@@ -301,7 +346,7 @@ void PerfRecording::drain(ChunkSink& sink) {
     if (std::exchange(slot.layout_changed, false)) sink.on_ring(slot.layout);
     RingChunk& chunk = chunks.emplace_back(slot.layout.ring, std::exchange(slot.early, {}));
     read_ring(slot, chunk.bytes);
-    if (!filter_) births_ += slot.scan.forked.size();
+    if (!per_cpu_) births_ += slot.scan.forked.size();
     slot.scan.forked.clear();
     if (filter_) filter_->learn(chunk.bytes);
   }
@@ -323,7 +368,10 @@ void PerfRecording::finish(ChunkSink& sink) {
 bool PerfRecording::set_enabled(bool enabled) {
   unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
   // An event whose thread has ended refuses, and needs nothing.
-  for (const OpenEvent& event : events_) (void)os_.perf_ioctl(event.fd.get(), request, 0);
+  for (const OpenEvent& event : events_) {
+    if (event.leader) (void)os_.perf_ioctl(event.leader.get(), request, 0);
+    (void)os_.perf_ioctl(event.fd.get(), request, 0);
+  }
   return true;
 }
 

@@ -24,6 +24,7 @@
 #include "daemon/capture/host/recording.h"
 #include "daemon/capture/host/ring.h"
 #include "daemon/capture/select/event_spec.h"
+#include "daemon/capture/select/jitter.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
 
@@ -69,11 +70,15 @@ class PerfRecording : public Recording {
   struct OpenEvent {
     UniqueFd fd;
     std::size_t spec = 0;
+    UniqueFd leader;  // of its group, if it needs one
   };
   using RingKey = std::pair<int, RecordClock>;  // CPU and clock
 
   PerfRecording(os::Os& os, pid_t pid, CaptureOptions options)
-      : os_(os), pid_(pid), options_(std::move(options)) {}
+      : os_(os),
+        pid_(pid),
+        options_(std::move(options)),
+        draw_(static_cast<std::uint64_t>(os.now()) ^ static_cast<std::uint64_t>(pid) << 32) {}
 
   Status open_events();
   void tell_wait_functions();
@@ -82,7 +87,10 @@ class PerfRecording : public Recording {
   Status attach_process();
   Status open_thread(pid_t tid);
   Status open_on_cpu(pid_t tid, int cpu);
-  Result<UniqueFd> open_event(std::size_t spec, pid_t tid, int cpu);
+  Result<OpenEvent> open_event(std::size_t spec, pid_t tid, int cpu);
+  Result<OpenEvent> open_group(std::size_t spec, pid_t tid, int cpu);
+  bool only_per_cpu(const Error& failure) const;
+  std::uint64_t period_of(std::size_t spec, int cpu);
   bool relax(std::size_t spec, const Error& failure);
   Status join_ring(std::size_t event, int cpu, const perf_event_attr& attr);
   Status map_ring(RingSlot& slot, int fd);
@@ -102,7 +110,10 @@ class PerfRecording : public Recording {
   std::vector<perf_event_attr> attrs_;  // per spec, as the kernel accepted them
   std::vector<std::string> notes_;
   std::vector<int> cpus_;
-  std::optional<PidFilter> filter_;  // one event per CPU, for one process
+  PeriodDraw draw_;
+  std::map<std::pair<int, std::size_t>, std::uint64_t> periods_;  // by CPU and spec
+  std::optional<PidFilter> filter_;                               // where others' records come too
+  bool per_cpu_ = false;                                          // one event per CPU, for one process
   std::set<pid_t> opened_;
   std::vector<OpenEvent> events_;
   std::vector<RingSlot> rings_;

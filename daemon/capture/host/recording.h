@@ -44,6 +44,8 @@ class Recording {
   virtual bool reads_slots() const { return false; }
   // Whether the timers among its events see user mode only.
   virtual bool user_mode_only() const { return false; }
+  // Whether it draws the periods of its samples anew by itself; else another recording has to take its place.
+  virtual bool redraws() const { return false; }
   // For how long samples are added up before they are drained, each sum under the time of its last sample. 0:
   // they are not.
   virtual TimeNs adds_up() const { return 0; }

@@ -10,6 +10,7 @@
 
 #include "daemon/capture/decode/byte_cursor.h"
 #include "daemon/capture/host/denial.h"
+#include "daemon/capture/host/older_kernels.h"
 #include "daemon/capture/host/ring.h"
 
 namespace tailor::capture {
@@ -82,6 +83,9 @@ Result<double> measure_sample_cost(os::Os& os, const EventSpec& spec, const Capt
   perf_event_attr attr = make_attr(trial_spec, false, trial_options, true);
   attr.inherit = attr.inherit_thread = 0;
   auto fd = os.perf_event_open(attr, 0, -1, -1, 0);
+  while (!fd && fd.error().code == EINVAL && !give_up_newest(attr).empty()) {
+    fd = os.perf_event_open(attr, 0, -1, -1, 0);
+  }
   if (!fd) return explain_open(os, fd.error(), attr, 0);
   auto memory = os.map_ring(fd->get(), static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)) + kRingBytes);
   if (!memory) return explain_map(os, memory.error(), kRingBytes);

@@ -191,7 +191,13 @@ class Selector {
       return Error{fmt::format("no event table for this CPU ({}); take cost", pmu_.cpu)};
     auto spec = from_table(pmu_.table + "::" + name, period, address);
     if (!spec) return spec.error();
+    lead_loads(*spec);
     return push(std::move(*spec), "PEBS: " + name);
+  }
+
+  void lead_loads(EventSpec& spec) const {
+    constexpr std::uint64_t kLoadLatency = 0x1CD;
+    if ((spec.config & 0xFFFF) == kLoadLatency) spec.auxiliary = pmu_.load_latency_leader;
   }
 
   Status add_event(const std::string& text) {
@@ -241,6 +247,7 @@ class Selector {
     if (!spec) return Error{spec.error().message + "; 'tailor events' lists what this host can do"};
     if (!pmu_.counters) return Error{fmt::format("event '{}': {}; take cpu-clock", name, lack_of(pmu_))};
     spec->name = name;
+    lead_loads(*spec);
     spec->address = spec->mechanism == Mechanism::kPebs && name.find("MEM_") != std::string::npos;
     return push(std::move(*spec), "");
   }

@@ -146,6 +146,24 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   return attr;
 }
 
+perf_event_attr leader_of(const perf_event_attr& attr, std::uint64_t config) {
+  perf_event_attr leader{};
+  leader.size = sizeof leader;
+  leader.type = attr.type;
+  leader.config = config;
+  leader.exclude_user = attr.exclude_user;
+  leader.exclude_kernel = attr.exclude_kernel;
+  leader.exclude_hv = attr.exclude_hv;
+  leader.exclude_idle = attr.exclude_idle;
+  leader.inherit = attr.inherit;
+  leader.inherit_thread = attr.inherit_thread;
+  leader.disabled = attr.disabled;
+  leader.enable_on_exec = attr.enable_on_exec;
+  leader.use_clockid = attr.use_clockid;  // a group has one clock
+  leader.clockid = attr.clockid;
+  return leader;
+}
+
 EventFormat format_of(const perf_event_attr& attr, const EventSpec& spec, std::uint16_t source,
                       std::uint8_t tag_register) {
   EventFormat format;

@@ -33,8 +33,9 @@ struct EventSpec {
   std::uint32_t type = PERF_TYPE_SOFTWARE;
   std::uint64_t config = 0, config1 = 0, config2 = 0;
   unsigned precise_ip = 0;
-  bool address = false;    // data address, source and latency of the access
-  bool callchain = false;  // needs the user call chain, whatever the options say
+  std::uint64_t auxiliary = 0;  // raw config of the event that must lead its group, 0: it needs none
+  bool address = false;         // data address, source and latency of the access
+  bool callchain = false;       // needs the user call chain, whatever the options say
   bool operator==(const EventSpec&) const = default;
 };
 
@@ -93,6 +94,7 @@ struct CaptureOptions {
   TimeNs aggregate = 0;  // samples are added up in the kernel for so long, 0: one record each; BPF only
   bool context_switches = false;
   bool exclude_kernel = false;
+  bool jitter = true;  // false: every event has exactly the period of its spec (jitter.h)
   bool large_pebs =
       true;  // false: an interrupt per sample, for kernels whose PEBS times are those of the drain
   bool all_registers = false;  // for operand decoding; else the IP and the two possible tag registers
@@ -111,6 +113,9 @@ bool wants_memory_map(const CaptureOptions& options);
 // switches; one event of a recording does. `process`: for one process (inherited by its threads), else for a
 // CPU.
 perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOptions& options, bool process);
+
+// Those of the event of `config` that leads the group of an event with `attr`.
+perf_event_attr leader_of(const perf_event_attr& attr, std::uint64_t config);
 
 // What decoding needs to know of an opened event.
 EventFormat format_of(const perf_event_attr& attr, const EventSpec& spec, std::uint16_t source,

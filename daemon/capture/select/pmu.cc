@@ -44,4 +44,10 @@ std::string event_table(std::string_view vendor, unsigned family, unsigned model
   return "";
 }
 
+// Sapphire and Emerald Rapids; hybrid hosts, which need it too, are not supported. Granite Rapids does not.
+std::uint64_t load_latency_leader(std::string_view vendor, unsigned family, unsigned model) {
+  constexpr std::uint64_t kMemLoadsAux = 0x8203;
+  return vendor == "GenuineIntel" && family == 6 && (model == 0x8F || model == 0xCF) ? kMemLoadsAux : 0;
+}
+
 }  // namespace tailor::capture

@@ -36,6 +36,7 @@ Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
   options.sampled_by = by;
   options.events = {capture::cpu_clock(4000)};
   options.aggregate = aggregate;
+  options.jitter = false;  // so that weights are numbers of samples
   auto attached = reader.attach(child.pid(), options);
   if (!attached) {
     taken.denied = attached.error().message;
@@ -74,6 +75,7 @@ TEST(Sums, WithoutRoomASampleComesByItself) {
   options.ring_bytes = std::size_t{512} << 10;
   options.aggregate = kAggregate;
   options.sums = 2;
+  options.jitter = false;
   auto sampler = Sampler::start(os::real(), options);
   if (!sampler) GTEST_SKIP() << sampler.error().message;
   const capture::RingLayout layout = layout_of(options.events, false, false);

@@ -34,6 +34,7 @@ HostPmu host_of(const Machine& machine) {
   HostPmu pmu;
   pmu.cpu = fmt::format("{} {}/{}", machine.vendor, machine.family, machine.model);
   pmu.table = event_table(machine.vendor, machine.family, machine.model, machine.stepping);
+  pmu.load_latency_leader = load_latency_leader(machine.vendor, machine.family, machine.model);
   pmu.counters = true;
   const bool intel = pmu.cpu.starts_with("Genuine");
   pmu.max_precise = intel ? 3 : 0;
@@ -73,10 +74,10 @@ std::string line_of(const EventSpec& spec, const CaptureOptions& options) {
   return fmt::format(
       "{} type={} config={:#x},{:#x},{:#x} precise={} period={} sample={:#x} read={:#x} regs={:#x},{:#x} "
       "branch={:#x} "
-      "clock={} wakeup={}{}",
+      "clock={} wakeup={}{}{}",
       spec.name, a.type, a.config, a.config1, a.config2, +a.precise_ip, a.sample_period, a.sample_type,
       a.read_format, a.sample_regs_user, a.sample_regs_intr, a.branch_sample_type, a.clockid,
-      a.wakeup_watermark, flags);
+      a.wakeup_watermark, flags, spec.auxiliary != 0 ? fmt::format(" leader={:#x}", spec.auxiliary) : "");
 }
 
 std::string all_encodings() {
