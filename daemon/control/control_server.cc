@@ -6,8 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "proto/control/control_client.h"
 #include "proto/control/control_socket.h"
@@ -21,9 +23,15 @@ Error failed(const std::string& what, const std::string& path) {
   return Error{fmt::format("{} {}: {}", what, path, std::strerror(errno)), errno};
 }
 
+bool is_readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
 }  // namespace
 
-Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& path, Handler handler) {
+Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& path, Handler handler,
+                                                             OnCutOff on_cut_off) {
   auto address = socket_address(path);
   if (!address.ok()) return address.error();
   if (ControlClient::connect(path).ok()) {
@@ -41,7 +49,8 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   }
   if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
   if (::listen(listener.get(), 16) != 0) return failed("cannot listen at", path);
-  return std::unique_ptr<ControlServer>(new ControlServer(std::move(listener), path, std::move(handler)));
+  return std::unique_ptr<ControlServer>(
+      new ControlServer(std::move(listener), path, std::move(handler), std::move(on_cut_off)));
 }
 
 ControlServer::~ControlServer() {
@@ -52,20 +61,30 @@ bool ControlServer::poll(int other_fd, int timeout_ms) {
   std::vector<pollfd> waiting = {{listener_.get(), POLLIN, 0}, {other_fd, POLLIN, 0}};
   for (const UniqueFd& client : clients_) waiting.push_back({client.get(), POLLIN, 0});
   if (::poll(waiting.data(), waiting.size(), timeout_ms) <= 0) return false;
-  // From the back: a connection that is over leaves its place to those behind it.
-  for (std::size_t i = clients_.size(); i > 0; --i) {
-    if (waiting[i + 1].revents != 0 && !serve(clients_[i - 1].get())) {
-      clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i - 1));
+  std::vector<UniqueFd> silent, spoke;
+  bool stop = waiting[1].revents != 0;
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    if (waiting[i + 2].revents == 0 || stop) {
+      silent.push_back(std::move(clients_[i]));
+    } else if (serve(clients_[i].get())) {
+      spoke.push_back(std::move(clients_[i]));
     }
+    // Others may ask for long: who wants an end waits for one answer at most.
+    stop = stop || is_readable(other_fd);
   }
+  clients_ = std::move(silent);
+  std::move(spoke.begin(), spoke.end(), std::back_inserter(clients_));
   if (waiting[0].revents != 0) accept_one();
-  return waiting[1].revents != 0;
+  return stop;
 }
 
 void ControlServer::accept_one() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client) return;
-  if (clients_.size() >= kMaxClients) clients_.erase(clients_.begin());  // the one that came first
+  if (clients_.size() >= kMaxClients) {
+    clients_.erase(clients_.begin());
+    cut_off("too many clients: the one that was silent longest");
+  }
   clients_.push_back(std::move(client));
 }
 
@@ -73,13 +92,21 @@ bool ControlServer::serve(int client) {
   v1::ControlRequest request;
   auto got = receive_message(client, request, 0);
   if (got.ok() && !*got) return false;
-  v1::ControlReply reply;
-  if (got.ok()) {
-    reply = handler_(request);
-  } else {
-    reply.set_error(got.error().message);
+  if (!got.ok()) {
+    v1::ControlReply refusal;
+    refusal.set_error(got.error().message);
+    (void)send_reply(client, refusal);
+    cut_off(got.error().message);
+    return false;
   }
-  return send_message(client, reply).ok();
+  Status sent = send_reply(client, handler_(request));
+  if (sent.ok()) return true;
+  if (sent.error().code == EAGAIN) cut_off("a client does not read its answers");
+  return false;
+}
+
+void ControlServer::cut_off(const std::string& why) const {
+  if (on_cut_off_) on_cut_off_(why);
 }
 
 }  // namespace tailor::control

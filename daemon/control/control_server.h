@@ -13,14 +13,19 @@
 namespace tailor::control {
 
 // Requests are answered one after the other, by the thread that calls poll(). Who may connect is decided by
-// the permissions of the socket (0660: the daemon's user and group).
+// the permissions of the socket (0660: the daemon's user and group). Who sends what is no request is told so
+// and cut off, as is who does not read his answers; with too many clients the one that was silent longest
+// goes.
 class ControlServer {
  public:
   using Handler = std::function<v1::ControlReply(const v1::ControlRequest&)>;
+  // Somebody was cut off, and why.
+  using OnCutOff = std::function<void(const std::string& why)>;
   static constexpr std::size_t kMaxClients = 64;
 
   // Replaces a socket file that nobody listens on; fails if a daemon does.
-  static Result<std::unique_ptr<ControlServer>> listen(const std::string& path, Handler handler);
+  static Result<std::unique_ptr<ControlServer>> listen(const std::string& path, Handler handler,
+                                                       OnCutOff on_cut_off = {});
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -30,16 +35,21 @@ class ControlServer {
   bool poll(int other_fd, int timeout_ms);
 
  private:
-  ControlServer(UniqueFd listener, std::string path, Handler handler)
-      : listener_(std::move(listener)), path_(std::move(path)), handler_(std::move(handler)) {}
+  ControlServer(UniqueFd listener, std::string path, Handler handler, OnCutOff on_cut_off)
+      : listener_(std::move(listener)),
+        path_(std::move(path)),
+        handler_(std::move(handler)),
+        on_cut_off_(std::move(on_cut_off)) {}
   void accept_one();
+  void cut_off(const std::string& why) const;
   // False if the connection is over.
   bool serve(int client);
 
   UniqueFd listener_;
   std::string path_;
   Handler handler_;
-  std::vector<UniqueFd> clients_;
+  OnCutOff on_cut_off_;
+  std::vector<UniqueFd> clients_;  // who spoke last comes last
 };
 
 }  // namespace tailor::control

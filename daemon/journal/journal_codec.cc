@@ -122,6 +122,11 @@ registration::PeerGone decode(const v1::PeerGone& in) {
 void encode(const pipeline::PipelineOptions& in, v1::JournalStart& out) {
   out.set_delay_ns(in.delay);
   out.set_max_lag_ns(in.max_lag);
+  v1::Quotas& quotas = *out.mutable_quotas();
+  quotas.set_total_bytes(in.limits.total_bytes);
+  quotas.set_user_plans(in.limits.user_plans);
+  quotas.set_user_code_bytes(in.limits.user_code_bytes);
+  quotas.set_user_regions(in.limits.user_regions);
 }
 
 void encode(const clock::Conversion& in, bool restarted, v1::ClockPiece& out) {
@@ -197,6 +202,13 @@ pipeline::PipelineOptions decode(const v1::JournalStart& in) {
   pipeline::PipelineOptions options;
   options.delay = in.delay_ns();
   options.max_lag = in.max_lag_ns();
+  // Older journals were written without quotas.
+  constexpr std::size_t kNone = std::size_t{1} << 60;
+  const bool told = in.has_quotas();
+  options.limits.total_bytes = told ? in.quotas().total_bytes() : kNone;
+  options.limits.user_plans = told ? in.quotas().user_plans() : kNone;
+  options.limits.user_code_bytes = told ? in.quotas().user_code_bytes() : kNone;
+  options.limits.user_regions = told ? in.quotas().user_regions() : kNone;
   return options;
 }
 

@@ -7,6 +7,49 @@
 #include <vector>
 
 namespace tailor::pipeline {
+namespace {
+
+constexpr std::size_t kNode = 64;  // of a map
+// Executions are kept while they run, and once more by the store.
+constexpr std::size_t kCopiesOfExecution = 3;
+
+std::size_t bytes_of(const profile::ExecutionRecord& execution) {
+  std::size_t bytes = sizeof execution + kNode + execution.error.size();
+  for (const auto& [key, value] : execution.labels) bytes += kNode + key.size() + value.size();
+  return kCopiesOfExecution * bytes;
+}
+
+// What keeping it takes, about.
+Use wanted(const v1::AgentMessage& message) {
+  Use use;
+  switch (message.body_case()) {
+    case v1::AgentMessage::kPlanLoad:
+      use.plans = 1;
+      use.bytes = sizeof(process::PlanState) + 2 * kNode;
+      break;
+    case v1::AgentMessage::kCodeLoad: {
+      const v1::CodeObject& code = message.code_load();
+      const auto rows = static_cast<std::size_t>(code.rows().offset_delta_size());
+      use.code_bytes = code.code().size() + rows * sizeof(process::CodeRow) + code.eh_frame().size();
+      use.bytes = sizeof(process::CodeState) + kNode + use.code_bytes;
+      break;
+    }
+    case v1::AgentMessage::kExecutionBegin:
+      use.bytes = kCopiesOfExecution * (message.ByteSizeLong() + sizeof(profile::ExecutionRecord));
+      break;
+    case v1::AgentMessage::kComponentDeclare:
+    case v1::AgentMessage::kComponentCode:
+    case v1::AgentMessage::kRegionKind:
+    case v1::AgentMessage::kThreadAdd:
+      use.bytes = message.ByteSizeLong() + sizeof(process::ThreadTimeline) + kNode;
+      break;
+    default:
+      break;
+  }
+  return use;
+}
+
+}  // namespace
 
 void AgentMessages::connected(const registration::PeerConnected& event) {
   const TimeNs time = timeline_.to_ns(event.received_tsc);
@@ -23,6 +66,8 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
     sink_.on_component(entry.id(), process::kStartComponent, process::kStartComponentName);
     entry.record.registered = time;
   }
+  entry.share = Shares::Share(shares_, event.uid);
+  measure(entry);
   entry.connection = event.connection;
   entry.agent_session = event.hello.session();
   entry.settled = kTimeMin;
@@ -35,38 +80,97 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   tell_process(entry);
 }
 
-void AgentMessages::message(const registration::PeerMessage& event) {
+bool AgentMessages::message(const registration::PeerMessage& event) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr || entry->connection != event.connection) {
     problems_.add(event.process, "a message of an agent that did not say hello");
-    return;
+    return false;
   }
   ++entry->accounting.messages;
   entry->accounting_changed = true;
+  LimitReached limit;
+  if (!entry->share.may_take(wanted(event.message), limit)) {
+    refuse(*entry, Error{limit.text});
+    reach(*entry, std::move(limit), 1);
+    return false;
+  }
   const std::uint64_t tsc = event.message.tsc() != 0 ? event.message.tsc() : event.received_tsc;
-  Status taken = take({*entry, timeline_.to_ns(std::min(tsc, event.received_tsc))}, event.message);
+  const TimeNs heard = timeline_.to_ns(event.received_tsc);
+  Status taken = take({*entry, timeline_.to_ns(std::min(tsc, event.received_tsc)), heard}, event.message);
   if (!taken.ok()) refuse(*entry, taken.error());
+  measure(*entry);
+  return taken.ok();
+}
+
+void AgentMessages::measure(ProcessEntry& entry) {
+  const process::ProcessState& state = entry.state;
+  entry.share.set({state.bytes() + entry.running_bytes + entry.region_kinds.size() * kNode,
+                   state.live_plans(), state.code_bytes(), state.region_count()});
+}
+
+void AgentMessages::reach(ProcessEntry& entry, LimitReached limit, std::uint64_t refused) {
+  constexpr std::size_t kMost = 1024;
+  refused_[limit.key] += refused;
+  const std::uint64_t of_process = entry.refused[limit.key] += refused;
+  if (limited_.size() < kMost) limited_.push_back({entry.connection, std::move(limit), of_process});
+}
+
+std::vector<AgentMessages::Limited> AgentMessages::take_limited() {
+  return std::exchange(limited_, {});
+}
+
+// Marks that there is no room for are as good as lost.
+bool AgentMessages::may_take_records(ProcessEntry& entry, const registration::ActivityRecords& event) {
+  LimitReached limit;
+  const std::size_t bytes = event.records.size() * (sizeof(process::ThreadContext) + sizeof(TimeNs));
+  if (entry.share.may_take({.bytes = bytes}, limit)) return true;
+  entry.accounting.log_lost += event.records.size();
+  (void)entry.state.lose_activity(event.tid, timeline_.to_ns(event.records.front().tsc));
+  reach(entry, std::move(limit), event.records.size());
+  return false;
 }
 
 void AgentMessages::activity(const registration::ActivityRecords& event) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr) return;
-  entry->accounting.log_records += event.records.size();
-  entry->accounting.log_lost += event.lost;
+  const bool lost_before =
+      !event.records.empty() && timeline_.to_ns(event.records.front().tsc) < recorded_from_;
+  if (!lost_before) entry->accounting.log_lost += event.lost;
   entry->accounting_changed = true;
+  if (!event.records.empty() && !may_take_records(*entry, event)) return;
   std::vector<profile::ActivityRecord> converted;
   converted.reserve(event.records.size());
+  std::size_t regions_left = entry->share.regions_left(), regions_refused = 0;
+  bool first = true;
   for (const tailor_log_record& record : event.records) {
     const TimeNs time = timeline_.to_ns(record.tsc);
-    if (converted.empty() && event.lost > 0) (void)entry->state.lose_activity(event.tid, time);
+    if (first && event.lost > 0) (void)entry->state.lose_activity(event.tid, time);
+    first = false;
+    if (record.kind == TAILOR_LOG_REGION_ADD) {
+      if (regions_left == 0) {
+        ++regions_refused;
+        continue;
+      }
+      --regions_left;
+    }
     Status added = entry->state.add_activity(event.tid, record, time);
     if (!added.ok()) {
       refuse(*entry, added.error());
-      return;
+      break;
     }
+    if (time < recorded_from_) continue;
     converted.push_back({time, event.process, event.tid, static_cast<tailor_log_kind>(record.kind), record.id,
                          record.a, record.b});
   }
+  entry->accounting.log_records += converted.size();
+  if (regions_refused > 0) {
+    reach(*entry,
+          {"user-regions", fmt::format("regions of memory beyond its part of the user's quota (user-regions: "
+                                       "{}) are not known",
+                                       limits_.user_regions)},
+          regions_refused);
+  }
+  measure(*entry);
   if (!converted.empty()) sink_.on_activity(converted);
 }
 
@@ -91,7 +195,9 @@ void AgentMessages::gone(const registration::PeerGone& event, TimeNs now) {
   entry->resync = false;
   if (event.reason == registration::GoneReason::kGoodbye) stop_agent(*entry, now, "its agent was stopped");
   if (event.reason == registration::GoneReason::kProcessExit) ended(*entry, now);
-  if (event.reason == registration::GoneReason::kProtocol) problems_.add(event.process, event.detail);
+  const bool closed = event.reason == registration::GoneReason::kProtocol ||
+                      event.reason == registration::GoneReason::kRefused;
+  if (closed) problems_.add(event.process, event.detail);
 }
 
 void AgentMessages::ended(ProcessEntry& entry, TimeNs now) {
@@ -178,8 +284,10 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
   std::copy(begin.id().begin(), begin.id().end(), record.id.bytes.begin());
   record.plan = begin.plan_id();
   record.begin = said.time;
+  record.heard = said.heard;
   for (const v1::Label& label : begin.labels()) record.labels.emplace_back(label.key(), label.value());
   sink_.on_execution(record);
+  said.entry.running_bytes += bytes_of(record);
   running.emplace(begin.handle(), std::move(record));
   return Ok{};
 }
@@ -188,6 +296,7 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   auto found = said.entry.running.extract(end.handle());
   if (found.empty()) return Error{fmt::format("execution {}: ended, but did not begin", end.handle())};
   profile::ExecutionRecord& record = found.mapped();
+  said.entry.running_bytes -= bytes_of(record);
   record.end = std::max(said.time, record.begin);
   record.rows = end.rows();
   record.error = end.error();
@@ -243,6 +352,7 @@ void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* wh
       ++it;
       continue;
     }
+    entry.running_bytes -= bytes_of(it->second);
     it->second.end = std::max(time, it->second.begin);
     it->second.error = why;
     sink_.on_execution(it->second);

@@ -1,9 +1,14 @@
 // Brings what agents say into the process table and, what belongs there, into the profile.
 #pragma once
 
+#include <map>
+#include <string>
+#include <vector>
+
 #include "daemon/clock/timeline.h"
 #include "daemon/pipeline/problems.h"
 #include "daemon/pipeline/process_table.h"
+#include "daemon/pipeline/shares.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
 
@@ -14,11 +19,21 @@ namespace tailor::pipeline {
 class AgentMessages {
  public:
   AgentMessages(ProcessTable& table, const clock::Timeline& timeline, const process::Limits& limits,
-                profile::ProfileSink& sink, Problems& problems)
-      : table_(table), timeline_(timeline), limits_(limits), sink_(sink), problems_(problems) {}
+             profile::ProfileSink& sink, Problems& problems, Shares& shares)
+      : table_(table),
+        timeline_(timeline),
+        limits_(limits),
+        sink_(sink),
+        problems_(problems),
+        shares_(shares) {}
+
+  // The recording began then: what logs say of before is believed, but it was another recording's to keep and
+  // count.
+  void recorded_from(TimeNs start) { recorded_from_ = start; }
 
   void connected(const registration::PeerConnected& event);
-  void message(const registration::PeerMessage& event);
+  // False if it was refused: nothing of it is to be kept anywhere.
+  bool message(const registration::PeerMessage& event);
   void activity(const registration::ActivityRecords& event);
   void settled(const registration::Settled& event);
   // Registration itself dropped a message.
@@ -29,10 +44,23 @@ class AgentMessages {
   // It executed another program at `time`: what the agent said before is of memory that is no more.
   void executed(ProcessEntry& entry, TimeNs time);
 
+  // Told to the agents: limits that were reached since the last call.
+  struct Limited {
+    registration::ConnectionId connection = 0;
+    LimitReached limit;
+    std::uint64_t refused = 0;  // of that process, so far
+  };
+  std::vector<Limited> take_limited();
+  // What was refused by each limit since the start.
+  const std::map<std::string, std::uint64_t>& refused_by_limit() const { return refused_; }
+  // What the process keeps now; to be called when it may have become less.
+  void measure(ProcessEntry& entry);
+
  private:
   struct Said {
     ProcessEntry& entry;
     TimeNs time;
+    TimeNs heard;
   };
 
   Status take(const Said& said, const v1::AgentMessage& message);
@@ -50,12 +78,18 @@ class AgentMessages {
   void tell_unloads(const ProcessEntry& entry, const std::vector<CodeId>& codes, TimeNs time);
   void tell_process(ProcessEntry& entry);
   void refuse(ProcessEntry& entry, const Error& error);
+  void reach(ProcessEntry& entry, LimitReached limit, std::uint64_t refused);
+  bool may_take_records(ProcessEntry& entry, const registration::ActivityRecords& event);
 
   ProcessTable& table_;
   const clock::Timeline& timeline_;
   const process::Limits& limits_;
   profile::ProfileSink& sink_;
   Problems& problems_;
+  Shares& shares_;
+  TimeNs recorded_from_ = kTimeMin;
+  std::map<std::string, std::uint64_t> refused_;
+  std::vector<Limited> limited_;
 };
 
 }  // namespace tailor::pipeline

@@ -11,8 +11,9 @@ namespace tailor::pipeline {
 Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
     : sink_(sink),
       options_(options),
+      shares_(options_.limits),
       table_(options_.limits),
-      words_(table_, timeline_, options_.limits, sink_, problems_) {}
+      words_(table_, timeline_, options_.limits, sink_, problems_, shares_) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
@@ -21,6 +22,7 @@ void Pipeline::on_recording(const profile::RecordingInfo& info) {
     if (source.index >= on_cpu_.size()) on_cpu_.resize(source.index + 1u);
     on_cpu_[source.index] = source.unit == profile::Unit::kNsOnCpu;
   }
+  words_.recorded_from(info.start);
   sink_.on_recording(info);
 }
 

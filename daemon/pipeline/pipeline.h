@@ -59,7 +59,7 @@ class Pipeline : public Input {
   void on_round(TimeNs horizon) override;
   void on_ring_closed(capture::RingIndex ring) override;
   void on_connected(const registration::PeerConnected& event) override { words_.connected(event); }
-  void on_message(const registration::PeerMessage& event) override { words_.message(event); }
+  void on_message(const registration::PeerMessage& event) override { took_message_ = words_.message(event); }
   void on_activity(const registration::ActivityRecords& event) override { words_.activity(event); }
   void on_settled(const registration::Settled& event) override { words_.settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { words_.rejected(event); }
@@ -79,6 +79,11 @@ class Pipeline : public Input {
   // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
   bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
+  // Whether the last message was taken; if not, nobody else is to keep anything of it.
+  bool took_message() const { return took_message_; }
+  AgentMessages& words() { return words_; }
+  // What processes keep here, of memory.
+  std::size_t kept_bytes() const { return shares_.bytes(); }
   ProcessTable& processes() { return table_; }
   const clock::Timeline& timeline() const { return timeline_; }
 
@@ -136,8 +141,10 @@ class Pipeline : public Input {
   PipelineOptions options_;
   Problems problems_;
   clock::Timeline timeline_;
-  ProcessTable table_;
+  Shares shares_;
+  ProcessTable table_;  // entries give their shares back
   AgentMessages words_;
+  bool took_message_ = false;
   RingSet rings_;
   PebsWatch pebs_watch_;
   capture::EventSorter sorter_;

@@ -212,7 +212,10 @@ void Pipeline::move_watermark(TimeNs watermark) {
   flush_samples();
   tell_changes();
   sink_.on_watermark(watermark);
-  table_.for_each([&](ProcessEntry& entry) { entry.state.trim(watermark); });
+  table_.for_each([&](ProcessEntry& entry) {
+    entry.state.trim(watermark);
+    words_.measure(entry);
+  });
   if (table_.trim(watermark) != 0) spans_.forget_numbers();
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/process/process_state.h"
+#include "daemon/pipeline/shares.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
 #include "proto/base/ids.h"
@@ -42,7 +43,10 @@ struct ProcessEntry {
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
   std::map<ExecutionHandle, profile::ExecutionRecord> running;
   std::set<ExecutionHandle> said_again;
+  std::map<std::string, std::uint64_t> refused;  // by limits, see Shares
+  std::size_t running_bytes = 0;                 // of their labels
   std::set<std::uint32_t> region_kinds;
+  Shares::Share share;           // of what the daemon may keep; nobody's before it registers
   std::size_t mappings = 0;      // told
   std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
 };

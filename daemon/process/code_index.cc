@@ -21,10 +21,10 @@ Status CodeIndex::add(CodeState code) {
                              code.id, limits_.bytes)};
   }
   const std::size_t at = first_ending_after(code.base);
-  while (at < by_end_.size() && by_end_[at]->base < code.end) {
-    retire(by_end_[at]->id, code.loaded);
-    ++replaced_;
-  }
+  std::size_t over = at;
+  while (over < by_end_.size() && by_end_[over]->base < code.end) ++over;
+  replaced_ += over - at;
+  retire(at, over, code.loaded);
   bytes_ += code.bytes();
   lowest_ = highest_ == 0 ? code.base : std::min(lowest_, code.base);
   highest_ = std::max(highest_, code.end);
@@ -37,8 +37,10 @@ Status CodeIndex::add(CodeState code) {
 }
 
 bool CodeIndex::remove(CodeId id, TimeNs time) {
-  if (!live_.contains(id)) return false;
-  retire(id, time);
+  const auto found = live_.find(id);
+  if (found == live_.end()) return false;
+  const std::size_t at = first_ending_after(found->second->base);
+  retire(at, at + 1, time);
   return true;
 }
 
@@ -47,7 +49,19 @@ std::vector<CodeId> CodeIndex::remove_unseen(std::uint64_t seen, TimeNs time) {
   for (const auto& [id, code] : live_) {
     if (code->seen != seen) gone.push_back(id);
   }
-  for (CodeId id : gone) retire(id, time);
+  // Those that stay close up once.
+  std::size_t stays = 0;
+  for (std::size_t i = 0; i < by_end_.size(); ++i) {
+    if (by_end_[i]->seen != seen) {
+      retire(by_end_[i]->id, time);
+      continue;
+    }
+    ends_[stays] = ends_[i];
+    by_end_[stays++] = by_end_[i];
+  }
+  ends_.resize(stays);
+  by_end_.resize(stays);
+  forget_what_is_too_much();
   return gone;
 }
 
@@ -105,22 +119,28 @@ void CodeIndex::number_rows(CodeState& code) {
   number(code);
 }
 
+// Those from `first` to before `last` of by_end_.
+void CodeIndex::retire(std::size_t first, std::size_t last, TimeNs time) {
+  for (std::size_t i = first; i < last; ++i) retire(by_end_[i]->id, time);
+  const auto from = static_cast<std::ptrdiff_t>(first), to = static_cast<std::ptrdiff_t>(last);
+  ends_.erase(ends_.begin() + from, ends_.begin() + to);
+  by_end_.erase(by_end_.begin() + from, by_end_.begin() + to);
+  forget_what_is_too_much();
+}
+
 // Keeps the ends of retired objects in order, so that find() can stop at the first that is too old; agents'
 // threads may send them microseconds out of order.
 void CodeIndex::retire(CodeId id, TimeNs time) {
   auto node = live_.extract(id);
   std::unique_ptr<CodeState> code = std::move(node.mapped());
   for (const CodeState*& each : found_) each = each == code.get() ? nullptr : each;
-  const auto at = static_cast<std::ptrdiff_t>(first_ending_after(code->base));
-  ends_.erase(ends_.begin() + at);
-  by_end_.erase(by_end_.begin() + at);
   code->unloaded = std::max(time, code->loaded);
   if (!retired_.empty()) code->unloaded = std::max(code->unloaded, retired_.back()->unloaded);
   retired_.push_back(std::move(code));
-  if (retired_.size() > limits_.code_objects) {
-    forget_oldest();
-    ++forgotten_early_;
-  }
+}
+
+void CodeIndex::forget_what_is_too_much() {
+  for (; retired_.size() > limits_.retired_code; ++forgotten_early_) forget_oldest();
 }
 
 void CodeIndex::forget_oldest() {

@@ -65,8 +65,10 @@ class CodeIndex {
   const CodeState* search(std::uint64_t address, TimeNs time) const;
   std::size_t first_ending_after(std::uint64_t address) const;
   void number_rows(CodeState& code);
+  void retire(std::size_t first, std::size_t last, TimeNs time);
   void retire(CodeId id, TimeNs time);
   void forget_oldest();
+  void forget_what_is_too_much();
 
   Limits limits_;
   std::uint32_t row_numbers_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 #include <utility>
 
 namespace tailor::process {
@@ -57,7 +58,9 @@ PlanState* PlanIndex::live(PlanId id) {
 }
 
 void PlanIndex::trim(TimeNs watermark) {
-  while (!retired_.empty() && retired_.front()->unloaded <= watermark) forget_oldest();
+  const auto stays =
+      std::ranges::upper_bound(retired_, watermark, {}, [](const auto& p) { return p->unloaded; });
+  forget(static_cast<std::size_t>(stays - retired_.begin()));
 }
 
 // The first entry that is of a later key, or of this key and loaded after `time`. Without a branch on what is
@@ -83,21 +86,25 @@ void PlanIndex::retire(PlanId id, TimeNs time) {
   plan->unloaded = std::max(time, plan->loaded);
   if (!retired_.empty()) plan->unloaded = std::max(plan->unloaded, retired_.back()->unloaded);
   retired_.push_back(std::move(plan));
-  if (retired_.size() > limits_.plans) forget_oldest();
+  // Not one by one: each time all entries are looked through.
+  if (retired_.size() > limits_.plans) forget(limits_.plans / 8 + 1);
 }
 
-void PlanIndex::forget_oldest() {
-  const PlanState* plan = retired_.front().get();
-  const std::uint32_t k = key(plan->slot, plan->generation);
-  auto entry = after(k, plan->loaded);
-  while (entry != entries_.begin()) {
-    --entry;
-    if (entry->plan == plan) {
-      entries_.erase(entry);
-      break;
-    }
+void PlanIndex::forget(std::size_t oldest) {
+  if (oldest == 0) return;
+  const auto end = retired_.begin() + static_cast<std::ptrdiff_t>(oldest);
+  if (oldest == 1) {
+    const PlanState* plan = retired_.front().get();
+    const std::uint32_t k = key(plan->slot, plan->generation);
+    auto entry = after(k, plan->loaded);
+    while (entry != entries_.begin() && std::prev(entry)->key == k && std::prev(entry)->plan != plan) --entry;
+    if (entry != entries_.begin()) entries_.erase(std::prev(entry));
+  } else {
+    std::unordered_set<const PlanState*> gone;
+    for (auto plan = retired_.begin(); plan != end; ++plan) gone.insert(plan->get());
+    std::erase_if(entries_, [&](const Entry& entry) { return gone.contains(entry.plan); });
   }
-  retired_.pop_front();
+  retired_.erase(retired_.begin(), end);
 }
 
 }  // namespace tailor::process

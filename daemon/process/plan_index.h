@@ -44,6 +44,7 @@ class PlanIndex {
   void trim(TimeNs watermark);
 
   std::size_t size() const { return live_.size() + retired_.size(); }
+  std::size_t live_count() const { return live_.size(); }
   // Live plans ended by one that was loaded into their slot and generation.
   std::uint64_t replaced() const { return replaced_; }
 
@@ -58,7 +59,7 @@ class PlanIndex {
   std::vector<Entry>::const_iterator after(std::uint32_t key, TimeNs time) const;
   const PlanState* search(std::uint32_t slot, std::uint32_t generation, TimeNs time) const;
   void retire(PlanId id, TimeNs time);
-  void forget_oldest();
+  void forget(std::size_t oldest);
 
   Limits limits_;
   std::map<PlanId, std::unique_ptr<PlanState>> live_;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -54,26 +55,32 @@ std::string check_links(const v1::Level& level, std::uint32_t above) {
   return {};
 }
 
-std::string check_components(const v1::Level& level) {
-  std::vector<bool> described(level.component_count() + std::size_t{1});
+// Places of those that are described, from 0 on: a message that claims millions and describes one costs one.
+using Places = std::unordered_map<std::uint32_t, std::uint32_t>;
+
+std::string check_components(const v1::Level& level, Places& places) {
   for (const v1::Component& component : level.components()) {
     if (component.id() == 0 || component.id() > level.component_count()) {
       return fmt::format("describes component {} of {}", component.id(), level.component_count());
     }
-    if (described[component.id()]) return fmt::format("describes component {} twice", component.id());
-    described[component.id()] = true;
+    if (!places.emplace(component.id(), static_cast<std::uint32_t>(places.size())).second) {
+      return fmt::format("describes component {} twice", component.id());
+    }
   }
   return {};
 }
 
-std::string check_inputs(const v1::Level& top) {
-  Graph graph(top.component_count() + std::size_t{1});
+// Who is not described has no inputs, and ends no cycle.
+std::string check_inputs(const v1::Level& top, const Places& places) {
+  Graph graph(places.size());
   for (const v1::Component& component : top.components()) {
+    std::vector<std::uint32_t>& edges = graph[places.at(component.id())];
     for (std::uint32_t input : component.inputs()) {
       if (input == 0 || input > top.component_count()) {
         return fmt::format("component {} has input {}, which does not exist", component.id(), input);
       }
-      graph[component.id()].push_back(input);
+      if (const auto described = places.find(input); described != places.end())
+        edges.push_back(described->second);
     }
   }
   return has_cycle(graph) ? "the inputs of its components form a cycle" : std::string();
@@ -128,6 +135,10 @@ std::string check_head(const v1::Plan& plan, const Limits& limits) {
     if (level.component_count() > limits.components) {
       return fmt::format("{} components on one level", level.component_count());
     }
+    const auto described = static_cast<std::uint32_t>(std::max(level.components_size(), level.links_size()));
+    if (level.component_count() > std::max(described, limits.undescribed)) {
+      return fmt::format("{} components on one level, and nothing is said of them", level.component_count());
+    }
   }
   return {};
 }
@@ -135,9 +146,10 @@ std::string check_head(const v1::Plan& plan, const Limits& limits) {
 std::string check_levels(const v1::Plan& plan) {
   for (int i = 0; i < plan.levels_size(); ++i) {
     const v1::Level& level = plan.levels(i);
-    std::string problem = check_components(level);
+    Places places;
+    std::string problem = check_components(level, places);
     if (problem.empty() && i > 0) problem = check_links(level, plan.levels(i - 1).component_count());
-    if (problem.empty() && i == 0) problem = check_inputs(level);
+    if (problem.empty() && i == 0) problem = check_inputs(level, places);
     if (!problem.empty()) return fmt::format("level {}: {}", i, problem);
   }
   return {};

@@ -56,7 +56,8 @@ std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
   ranges_.clear();
   areas_.clear();
   regions_.clear(time);
-  for (auto& [tid, timeline] : threads_) timeline.reset(time);
+  component_bytes_ = 0;
+  for (auto& [tid, timeline] : threads_) reset(timeline, time);
   return end_resync(time);
 }
 
@@ -115,6 +116,7 @@ Result<ProcessState::Loaded> ProcessState::declare_component(const v1::Component
   if (!fresh && known->second != component.name()) {
     return Error{fmt::format("component {}: declared twice, under two names", component.id())};
   }
+  if (fresh) component_bytes_ += component.name().size();
   return Loaded{fresh};
 }
 
@@ -128,7 +130,7 @@ Status ProcessState::add_thread(const v1::ThreadAdd& thread, TimeNs time) {
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
   areas_[{thread.arena(), thread.area()}] = tid;
-  (*found)->reset(time);
+  reset(**found, time);
   return Ok{};
 }
 
@@ -136,7 +138,7 @@ void ProcessState::remove_thread(const v1::ThreadRemove& thread, TimeNs time) {
   const auto area = areas_.find({thread.arena(), thread.area()});
   if (area == areas_.end()) return;
   const auto found = threads_.find(area->second);
-  if (found != threads_.end()) found->second.reset(time);
+  if (found != threads_.end()) reset(found->second, time);
   areas_.erase(area);
 }
 
@@ -152,14 +154,16 @@ Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& rec
   }
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
+  const std::size_t before = (*found)->changes();
   (*found)->add(record, time);
+  thread_changes_ += (*found)->changes() - before;
   return Ok{};
 }
 
 Status ProcessState::lose_activity(std::int32_t tid, TimeNs time) {
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
-  (*found)->reset(time);
+  reset(**found, time);
   return Ok{};
 }
 
@@ -169,8 +173,11 @@ void ProcessState::trim(TimeNs watermark) {
   code_.trim(watermark);
   while (agents_.size() > 1 && agents_[1].from <= watermark) agents_.erase(agents_.begin());
   for (auto thread = threads_.begin(); thread != threads_.end();) {
+    const std::size_t before = thread->second.changes();
     thread->second.trim(watermark);
+    thread_changes_ += thread->second.changes() - before;
     if (thread->second.idle()) {
+      thread_changes_ -= thread->second.changes();
       found_[found_at(thread->first)] = nullptr;
       thread = threads_.erase(thread);
     } else {
@@ -204,9 +211,19 @@ TimeNs ProcessState::context_change_after(std::int32_t tid, TimeNs time) const {
 }
 
 std::size_t ProcessState::bytes() const {
-  std::size_t total = code_.bytes() + plans_.size() * sizeof(PlanState);
-  for (const auto& [tid, timeline] : threads_) total += timeline.changes() * sizeof(ThreadContext);
-  return total;
+  // Nodes of maps and pointers beside what is counted.
+  constexpr std::size_t kNode = 64;
+  return code_.bytes() + code_.size() * kNode + plans_.size() * (sizeof(PlanState) + 2 * kNode) +
+         threads_.size() * (sizeof(ThreadTimeline) + kNode) +
+         thread_changes_ * (sizeof(ThreadContext) + sizeof(TimeNs)) +
+         region_count() * (sizeof(Region) + kNode) + components_.size() * kNode + component_bytes_ +
+         areas_.size() * kNode;
+}
+
+void ProcessState::reset(ThreadTimeline& timeline, TimeNs time) {
+  const std::size_t before = timeline.changes();
+  timeline.reset(time);
+  thread_changes_ += timeline.changes() - before;
 }
 
 const ProcessState::Agent* ProcessState::agent_at(TimeNs time) const {

@@ -121,7 +121,11 @@ class ProcessState {
   std::size_t code_objects() const { return code_.size(); }
   std::size_t plans() const { return plans_.size(); }
   std::size_t threads() const { return threads_.size(); }
+  // About what it takes, machine code, tables and marks included. O(1).
   std::size_t bytes() const;
+  std::size_t live_plans() const { return plans_.live_count(); }
+  std::size_t code_bytes() const { return code_.bytes(); }
+  std::size_t region_count() const { return regions_.live() + regions_.waiting(); }
   const CodeIndex& code() const { return code_; }
   const RegionTimeline& regions() const { return regions_; }
 
@@ -140,6 +144,7 @@ class ProcessState {
   ThreadContext find_context(std::int32_t tid, TimeNs time) const;
   const Agent* agent_at(TimeNs time) const;
   Result<ThreadTimeline*> timeline(std::int32_t tid);
+  void reset(ThreadTimeline& timeline, TimeNs time);
 
   ProcessId id_;
   Limits limits_;
@@ -153,6 +158,8 @@ class ProcessState {
   std::map<std::uint32_t, std::string> components_;
   ComponentRanges ranges_;
   Threads threads_;
+  std::size_t thread_changes_ = 0;  // of all of threads_
+  std::size_t component_bytes_ = 0;
   mutable std::array<const Threads::value_type*, kFound> found_{};  // of threads_, asked for last
   std::map<Area, std::int32_t> areas_;
   RegionTimeline regions_;

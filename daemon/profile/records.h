@@ -70,6 +70,7 @@ struct ExecutionRecord {
   PlanId plan = 0;
   TimeNs begin = 0;
   TimeNs end = kTimeMax;  // kTimeMax: still running
+  TimeNs heard = 0;       // when the recorder heard of it first: not the engine's word, as `begin` is
   std::uint64_t rows = 0;
   std::string error;
   std::vector<std::pair<std::string, std::string>> labels;

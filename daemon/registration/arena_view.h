@@ -10,6 +10,7 @@
 #include <span>
 
 #include "proto/base/result.h"
+#include "proto/base/unique_fd.h"
 
 namespace tailor::registration {
 
@@ -23,8 +24,9 @@ struct SlotState {
 class ArenaView {
  public:
   // Checks the header against the size of the memory. Keeps the memory for as long as the view lives.
+  // `file` is what was mapped, to find out what of it was never written; without it all counts as written.
   static Result<std::shared_ptr<const ArenaView>> Open(std::shared_ptr<const std::byte> memory,
-                                                       std::size_t bytes);
+                                                       std::size_t bytes, UniqueFd file = {});
 
   std::uint32_t area_count() const { return area_count_; }
   std::uint32_t log_capacity() const { return log_capacity_; }
@@ -39,6 +41,12 @@ class ArenaView {
   // afterwards is not older than the record.
   tailor_log_record ReadRecord(std::uint32_t area, std::uint64_t position) const;
 
+  // Reading what was never written would give it memory, on our account; so these ask first.
+  // The first area from `area` on of which something was written; area_count() if there is none.
+  std::uint32_t NextWritten(std::uint32_t area) const;
+  // Whether all of records `first` to before `last`, at most a whole log, lie in memory that was written.
+  bool Written(std::uint32_t area, std::uint64_t first, std::uint64_t last) const;
+
   // Agent-wide counters; those of the first arena count.
   std::uint64_t MessagesQueued() const;
   std::uint64_t MessagesSettled() const;
@@ -49,11 +57,15 @@ class ArenaView {
   const std::byte* Area(std::uint32_t area) const {
     return memory_.get() + sizeof(tailor_arena_header) + std::size_t{area} * area_size_;
   }
+  std::uint64_t OffsetOf(std::uint32_t area) const {
+    return sizeof(tailor_arena_header) + std::uint64_t{area} * area_size_;
+  }
   const tailor_arena_header& header() const {
     return *reinterpret_cast<const tailor_arena_header*>(memory_.get());
   }
 
   std::shared_ptr<const std::byte> memory_;
+  UniqueFd file_;
   std::uint32_t area_count_ = 0;
   std::uint32_t area_size_ = 0;
   std::uint32_t log_capacity_ = 0;

@@ -42,6 +42,11 @@ Result<std::string> ReadPayload(int fd, std::uint64_t bytes) {
   if (bytes > kMaxMessageBytes) return Error{fmt::format("message of {} bytes is too large", bytes)};
   Status usable = Check(fd, bytes, F_SEAL_SHRINK | F_SEAL_WRITE);
   if (!usable) return Error{"large message: " + usable.error().message};
+  // Who announces much is to have written it: holes cost their owner nothing.
+  constexpr std::uint64_t kBlock = 512;
+  struct stat file{};
+  if (::fstat(fd, &file) != 0 || static_cast<std::uint64_t>(file.st_blocks) * kBlock < bytes)
+    return Error{"large message: its memory file has holes"};
   std::string content(bytes, '\0');
   std::size_t done = 0;
   while (done < content.size()) {
@@ -64,7 +69,9 @@ Result<std::shared_ptr<const ArenaView>> MapArena(int fd, std::uint64_t bytes) {
   std::shared_ptr<const std::byte> owned(static_cast<const std::byte*>(memory), [bytes](const std::byte* p) {
     ::munmap(const_cast<std::byte*>(p), bytes);
   });
-  return ArenaView::Open(std::move(owned), bytes);
+  UniqueFd file(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!file) return Error{fmt::format("arena: {}", std::strerror(errno)), errno};
+  return ArenaView::Open(std::move(owned), bytes, std::move(file));
 }
 
 }  // namespace tailor::registration

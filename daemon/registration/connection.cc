@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <linux/sockios.h>
+#include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 
@@ -16,19 +16,11 @@ namespace tailor::registration {
 
 namespace {
 
-// A fair share of one connection before others get their turn.
-constexpr std::size_t kPacketsAStep = 256;
-constexpr std::size_t kBytesAStep = 16 * 1024 * 1024;
-constexpr std::size_t kRecordsAStep = 1'000'000;
+// Logs of an agent may have been written before it connected, but hardly for longer than this (cycles of the
+// TSC).
+constexpr std::uint64_t kBeforeConnecting = std::uint64_t{60} << 30;
 
 }  // namespace
-
-std::uint64_t OrderedTsc() {
-  _mm_lfence();
-  std::uint64_t tsc = __rdtsc();
-  _mm_lfence();
-  return tsc;
-}
 
 Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
                        Admit admit)
@@ -38,19 +30,18 @@ Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Si
       sink_(sink),
       counters_(counters),
       admit_(std::move(admit)),
-      logs_(process_, counters_) {}
+      logs_(process_, counters_),
+      accepted_tsc_(OrderedTsc()) {}
 
-void Connection::Step() {
-  if (end_) return;
-  AdvanceMark();
-  ReadSome();
-  TrySettle();
+bool Connection::hung_up() const {
+  pollfd waiting{socket_.get(), 0, 0};
+  return ::poll(&waiting, 1, 0) > 0 && (waiting.revents & (POLLHUP | POLLERR)) != 0;
 }
 
 // A busy agent's socket may never be empty, so what lies in it at the right moment is measured instead.
 void Connection::AdvanceMark() {
   const ArenaView* first = logs_.first_arena();
-  if (!first) return;
+  if (!first || end_) return;
   if (!mark_) {
     std::uint64_t tsc = OrderedTsc();
     mark_ = Mark{tsc, first->MessagesQueued(), std::nullopt};
@@ -58,34 +49,58 @@ void Connection::AdvanceMark() {
   if (mark_->read_until || first->MessagesSettled() < mark_->queued) return;
   int waiting = 0;
   if (::ioctl(socket_.get(), SIOCINQ, &waiting) == 0) {
-    mark_->read_until = bytes_read_ + static_cast<std::uint64_t>(waiting);
+    // What was received and waits to be handled counts as unread.
+    mark_->read_until = bytes_read_ + static_cast<std::uint64_t>(waiting) +
+                        (waiting_ ? waiting_->bytes.size() : std::size_t{0});
   }
 }
 
-void Connection::ReadToEnd() {
-  while (!end_ && !ReadSome()) {
-  }
-}
-
-// True if the socket is empty now.
-bool Connection::ReadSome() {
-  step_bytes_ = 0;
-  for (std::size_t i = 0; i < kPacketsAStep && step_bytes_ < kBytesAStep && !end_; ++i) {
-    Packet packet = ReceivePacket(socket_.get());
-    if (packet.state == Packet::State::kNothing) return true;
-    if (packet.state == Packet::State::kEnd) {
-      Finish(GoneReason::kHangup, "");
-      return true;
+std::size_t Connection::Read(const Share& share) {
+  cost_ = messages_read_ = 0;
+  has_more_ = false;
+  std::size_t packets = 0;
+  while (!end_) {
+    if (packets >= share.packets || cost_ >= share.bytes || (waiting_ && waiting_is_large_ && !share.large)) {
+      has_more_ = true;
+      break;
     }
-    received_tsc_ = OrderedTsc();
-    bytes_read_ += packet.bytes.size();
-    Handle(std::move(packet));
+    ++packets;
+    Packet packet;
+    const bool again = waiting_.has_value();
+    if (again) {
+      packet = std::move(*waiting_);
+      waiting_.reset();
+    } else {
+      packet = ReceivePacket(socket_.get());
+    }
+    if (packet.state != Packet::State::kGot) {
+      const bool over = packet.state == Packet::State::kEnd;
+      if (last_bytes_) {
+        Finish(GoneReason::kProcessExit, "");
+      } else if (over) {
+        Finish(GoneReason::kHangup, "");
+      }
+      break;
+    }
+    if (!again) received_tsc_ = OrderedTsc();
+    const std::size_t bytes = packet.bytes.size();
+    cost_ += bytes + kPacketCost;
+    if (again && waiting_is_large_) {
+      HandleLarge(std::move(packet));
+    } else {
+      Handle(std::move(packet));
+    }
+    if (waiting_ && !waiting_is_large_) break;  // a Hello, until the next call
+    if (!waiting_) {
+      bytes_read_ += bytes;
+      ++messages_read_;
+    }
+    if (last_bytes_ && bytes_read_ >= *last_bytes_) Finish(GoneReason::kProcessExit, "");
   }
-  return end_.has_value();
+  return cost_;
 }
 
 void Connection::Handle(Packet packet) {
-  step_bytes_ += packet.bytes.size();
   if (packet.sender != process_.id().pid) {
     ++counters_.foreign_packets;
     return;
@@ -94,18 +109,36 @@ void Connection::Handle(Packet packet) {
   auto message = Parse(packet.bytes);
   if (!message) return greeted() ? Reject(message.error().message) : ProtocolError(message.error().message);
   if (IsEnvelope(*message)) {
-    auto payload = ReadPayload(packet.attached.get(), message->payload_bytes());
-    if (!payload) return Reject(payload.error().message);
-    step_bytes_ += payload->size();
-    message = Parse(*payload);
-    if (!message) return Reject(message.error().message);
+    waiting_ = std::move(packet);
+    waiting_is_large_ = true;
+    return;
   }
-  if (greeted() == (message->body_case() == v1::AgentMessage::kHello)) {
-    return ProtocolError(greeted() ? "a second hello" : "something else before hello");
-  }
-  Status valid = Validate(*message);
+  HandleParsed(std::move(*message), std::move(packet));
+}
+
+void Connection::HandleLarge(Packet packet) {
+  auto envelope = Parse(packet.bytes);
+  if (!envelope) return Reject(envelope.error().message);
+  auto payload = ReadPayload(packet.attached.get(), envelope->payload_bytes());
+  if (!payload) return Reject(payload.error().message);
+  cost_ += payload->size();
+  auto message = Parse(*payload);
+  if (!message) return Reject(message.error().message);
+  HandleParsed(std::move(*message), std::move(packet));
+}
+
+void Connection::HandleParsed(v1::AgentMessage message, Packet packet) {
+  const bool hello = message.body_case() == v1::AgentMessage::kHello;
+  if (greeted() == hello) return ProtocolError(greeted() ? "a second hello" : "something else before hello");
+  Status valid = Validate(message);
   if (!valid) return greeted() ? Reject(valid.error().message) : ProtocolError(valid.error().message);
-  HandleMessage(std::move(*message), packet);
+  if (hello) {
+    if (HandleHello(message.hello())) return;
+    waiting_ = std::move(packet);
+    waiting_is_large_ = false;
+    return;
+  }
+  HandleMessage(std::move(message), packet);
 }
 
 void Connection::HandleMessage(v1::AgentMessage message, const Packet& packet) {
@@ -114,8 +147,6 @@ void Connection::HandleMessage(v1::AgentMessage message, const Packet& packet) {
     message.set_tsc(received_tsc_);
   }
   switch (message.body_case()) {
-    case v1::AgentMessage::kHello:
-      return HandleHello(message.hello());
     case v1::AgentMessage::kArenaAdd:
       return HandleArena(message.arena_add(), packet.attached.get());
     case v1::AgentMessage::kThreadAdd: {
@@ -135,18 +166,18 @@ void Connection::HandleMessage(v1::AgentMessage message, const Packet& packet) {
   Deliver(std::move(message));
 }
 
-void Connection::HandleHello(const v1::Hello& hello) {
-  auto resume = admit_(*this, hello);
-  if (!resume) {
-    ++counters_.refused;
-    v1::DaemonMessage refusal;
-    refusal.mutable_refusal()->set_reason(resume.error().message);
-    Reply(refusal);
-    return Finish(GoneReason::kRefused, resume.error().message);
+// False: not yet.
+bool Connection::HandleHello(const v1::Hello& hello) {
+  Admission admission = admit_(*this, hello);
+  if (admission.what == Admission::What::kLater) return false;
+  if (admission.what == Admission::What::kNo) {
+    Refuse(GoneReason::kRefused, "registered already", std::move(admission.reason));
+    return true;
   }
-  resume_ = std::move(*resume);
+  resume_ = std::move(admission.positions);
   session_ = hello.session();
   sink_.OnConnected({id_, process_.id(), process_.uid(), process_.gid(), received_tsc_, hello});
+  return true;
 }
 
 void Connection::HandleArena(const v1::ArenaAdd& add, int fd) {
@@ -155,10 +186,16 @@ void Connection::HandleArena(const v1::ArenaAdd& add, int fd) {
   if (arena_bytes_ > kMaxConnectionArenas) return ProtocolError("more arenas than any agent has");
   auto arena = MapArena(fd, add.bytes());
   if (!arena) return Reject(fmt::format("arena {}: {}", add.index(), arena.error().message));
+  if (logs_.areas() + (*arena)->area_count() > kMaxAreasOfConnection) {
+    return Refuse(GoneReason::kRefused, "too many threads' logs",
+                  fmt::format("a process may have {} areas for logs, not {}", kMaxAreasOfConnection,
+                              logs_.areas() + (*arena)->area_count()));
+  }
   std::vector<LogReader> readers;
   if (auto earlier = resume_.find(add.index()); earlier != resume_.end())
     readers = std::move(earlier->second);
-  logs_.AddArena(add.index(), *arena, std::move(readers));
+  const std::uint64_t since = accepted_tsc_ - std::min(accepted_tsc_, kBeforeConnecting);
+  logs_.AddArena(add.index(), *arena, std::move(readers), since);
   sink_.OnArena({process_.id(), add.index(), *arena});
 }
 
@@ -175,33 +212,64 @@ void Connection::Reject(std::string what) {
 
 void Connection::ProtocolError(std::string what) {
   ++counters_.protocol_errors;
-  Finish(GoneReason::kProtocol, std::move(what));
+  Refuse(GoneReason::kProtocol, "protocol", std::move(what));
+}
+
+void Connection::Refuse(GoneReason reason, const char* kind, std::string detail) {
+  if (end_) return;
+  v1::DaemonMessage refusal;
+  refusal.mutable_refusal()->set_reason(detail);
+  const std::string bytes = refusal.SerializeAsString();
+  (void)::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (reason == GoneReason::kRefused) ++counters_.refused;
+  ++counters_.refusals[kind];
+  if (!greeted()) sink_.OnRefused({process_.id().pid, process_.uid(), detail});
+  Finish(reason, std::move(detail));
+}
+
+bool Connection::may_tell(const std::string& limit, std::chrono::steady_clock::time_point now) {
+  const auto [told, first] = told_.try_emplace(limit, now);
+  if (!first && now - told->second < std::chrono::seconds(1)) return false;
+  told->second = now;
+  return true;
+}
+
+void Connection::ProcessEnded() {
+  int waiting = 0;
+  if (::ioctl(socket_.get(), SIOCINQ, &waiting) != 0) waiting = 0;
+  last_bytes_ = bytes_read_ + static_cast<std::uint64_t>(waiting) + (waiting_ ? waiting_->bytes.size() : 0);
+  if (waiting == 0 && !waiting_) Finish(GoneReason::kProcessExit, "");
 }
 
 void Connection::Finish(GoneReason reason, std::string detail) {
-  if (!end_) end_ = End{reason, std::move(detail)};
+  if (end_) return;
+  end_ = End{reason, std::move(detail)};
+  waiting_.reset();
+  logs_.begin_pass();
 }
 
 void Connection::Reply(const v1::DaemonMessage& message) {
   std::string bytes = message.SerializeAsString();
   if (::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return;
   if (errno == EAGAIN || errno == EWOULDBLOCK) return ProtocolError("it does not read its answers");
-  Finish(GoneReason::kHangup, "");
+  // What it sent before it hung up is still there.
 }
 
 void Connection::TrySettle() {
-  bool drained = logs_.Drain(sink_, kRecordsAStep);
-  bool read = mark_ && mark_->read_until && bytes_read_ >= *mark_->read_until;
-  if (!read || !drained || end_) return;
+  if (!mark_ || end_ || !mark_->read_until || bytes_read_ < *mark_->read_until) return;
+  if (!mark_->passing) {
+    mark_->passing = true;
+    logs_.begin_pass();
+    return;
+  }
+  if (!logs_.pass_done()) return;
   sink_.OnSettled({process_.id(), mark_->tsc});
   mark_.reset();
 }
 
 LogPositions Connection::Close() {
-  if (socket_ && greeted()) {
-    logs_.Drain(sink_, SIZE_MAX);
-    sink_.OnGone({id_, process_.id(), end_->reason, end_->detail});
-  }
+  if (socket_ && greeted()) sink_.OnGone({id_, process_.id(), end_->reason, end_->detail});
+  DiscardUnread(socket_.get());
   socket_.reset();
   return logs_.TakePositions();
 }

@@ -1,25 +1,25 @@
 // One agent's connection: packets become events, logs are drained, and what the process has said is settled.
 //
-// Life: made by the server after accept; Hello; any number of messages; over when Step says so. The server's
-// thread owns it.
+// Life: made by the server after accept; Hello; any number of messages; ended (it hung up, or was refused);
+// its logs are read once more; closed. The server's thread owns it, and says how much it may do at a time.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 
 #include "daemon/registration/counters.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/log_drain.h"
+#include "daemon/registration/ordered_tsc.h"
 #include "daemon/registration/packet.h"
 #include "daemon/registration/peer_process.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::registration {
-
-// The daemon's rdtsc, after everything that came before it.
-std::uint64_t OrderedTsc();
 
 class Connection {
  public:
@@ -27,8 +27,18 @@ class Connection {
     GoneReason reason = GoneReason::kHangup;
     std::string detail;
   };
-  // Asked at Hello: may this process register? It tells where to go on reading its logs, or refuses.
-  using Admit = std::function<Result<LogPositions>(const Connection&, const v1::Hello&)>;
+  // What is asked at Hello: may this process register, and where does reading its logs go on?
+  struct Admission {
+    enum class What { kYes, kNo, kLater } what = What::kYes;
+    LogPositions positions;
+    std::string reason;  // of kNo
+  };
+  using Admit = std::function<Admission(const Connection&, const v1::Hello&)>;
+  // How much may be read at once: packets, bytes, and whether a message that does not fit into a packet may.
+  struct Share {
+    std::size_t packets = 0, bytes = 0;
+    bool large = false;
+  };
 
   Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
              Admit admit);
@@ -40,28 +50,54 @@ class Connection {
   bool greeted() const { return !session_.empty(); }
   const std::optional<End>& end() const { return end_; }
 
-  // Takes what has arrived (at most a fair share), then drains the logs and settles if that is possible.
-  void Step();
-  // Takes all that has arrived, to find out whether the connection is over.
-  void ReadToEnd();
-  // The connection is to be closed. The first reason given counts.
+  // Reads at most its share (and the whole of its last message). Returns what that cost: bytes, and something
+  // a packet.
+  std::size_t Read(const Share& share);
+  // More may be waiting than the last share allowed.
+  bool has_more() const { return has_more_ && !end_; }
+  // Messages in the last Read.
+  std::size_t messages_read() const { return messages_read_; }
+  // Whether the peer has closed its end, though what it sent before may still be unread.
+  bool hung_up() const;
+
+  // Reads the logs: see LogDrain.
+  std::size_t DrainLogs(std::size_t max_records, std::size_t max_areas) {
+    return greeted() ? logs_.Drain(sink_, max_records, max_areas) : 0;
+  }
+  bool logs_are_read() const { return logs_.pass_done(); }
+
+  // What has been said by when, before anything of this round is read, and after it.
+  void AdvanceMark();
+  void TrySettle();
+
+  // The process is gone. What it sent before is still read.
+  void ProcessEnded();
+  // The connection is to be closed. The first reason given counts. Its logs get a last pass.
   void Finish(GoneReason reason, std::string detail);
+  // Tells the peer why, and finishes; `kind` is what is counted.
+  void Refuse(GoneReason reason, const char* kind, std::string detail);
   // Sends an answer without waiting. A peer that does not read its answers is closed.
   void Reply(const v1::DaemonMessage& message);
-  // Last drain, and the event that it is over; once. Returns where the logs stood.
+  // False: of this limit it was told within the last second.
+  bool may_tell(const std::string& limit, std::chrono::steady_clock::time_point now);
+  // The event that it is over; once. Returns where the logs stood.
   LogPositions Close();
 
+  // What it cost of late, for the server's order of service.
+  double debt = 0;
+  // It is not read for a while: its user sent too many messages.
+  bool paused = false;
+
  private:
-  bool ReadSome();
   void Handle(Packet packet);
+  void HandleLarge(Packet packet);
+  void HandleParsed(v1::AgentMessage message, Packet packet);
   void HandleMessage(v1::AgentMessage message, const Packet& packet);
-  void HandleHello(const v1::Hello& hello);
+  bool HandleHello(const v1::Hello& hello);
   void HandleArena(const v1::ArenaAdd& add, int fd);
   void Deliver(v1::AgentMessage message);
   void Reject(std::string what);
   void ProtocolError(std::string what);
-  void AdvanceMark();
-  void TrySettle();
 
   ConnectionId id_;
   UniqueFd socket_;
@@ -73,19 +109,27 @@ class Connection {
   LogPositions resume_;
   std::string session_;
   std::optional<End> end_;
+  std::uint64_t accepted_tsc_ = 0;
   std::uint64_t received_tsc_ = 0;
   std::uint64_t arena_bytes_ = 0;
-  std::uint64_t bytes_read_ = 0;  // from the socket, ever
-  std::size_t step_bytes_ = 0;    // taken in this step, memfds included
+  std::uint64_t bytes_read_ = 0;   // from the socket, ever
+  std::size_t cost_ = 0;           // of this Read
+  std::size_t messages_read_ = 0;  // in it
   std::size_t rejections_ = 0;
+  bool has_more_ = false;
+  std::map<std::string, std::chrono::steady_clock::time_point> told_;  // limits, and when
+  std::optional<Packet> waiting_;            // was received, and is to be handled before the next
+  bool waiting_is_large_ = false;            // else it is a Hello that has to wait
+  std::optional<std::uint64_t> last_bytes_;  // the process is gone: it said nothing after so many bytes
 
   // What is to be settled: everything said before `tsc`. Once the agent has put `queued` messages into the
   // socket, what lies in there is known to include them: it has been read when `bytes_read_` reaches
-  // `read_until`.
+  // `read_until`, and then the logs get a pass.
   struct Mark {
     std::uint64_t tsc = 0;
     std::uint64_t queued = 0;
     std::optional<std::uint64_t> read_until;
+    bool passing = false;
   };
   std::optional<Mark> mark_;
 };

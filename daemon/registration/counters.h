@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace tailor::registration {
 
@@ -12,11 +14,14 @@ struct Counters {
   std::uint64_t rejected = 0;         // messages dropped, each told to the sink
   std::uint64_t protocol_errors = 0;  // connections closed because of what came
   std::uint64_t foreign_packets = 0;  // sent by another process than the one that connected (a forked child)
-  std::uint64_t future_times = 0;     // messages from the future, set to their arrival
+  std::uint64_t future_times = 0;     // messages and log records from the future, set to their arrival
   std::uint64_t untranslated_tids = 0;  // threads that were gone before their id was known here
   std::uint64_t log_records = 0;        // handed to the sink
   std::uint64_t log_lost = 0;           // overwritten before they were read
   std::uint64_t log_malformed = 0;
+  std::uint64_t paused = 0;  // times a user's agents were read later, for they sent too many messages
+  std::map<std::string, std::uint64_t>
+      refusals;  // connections that were turned away or closed, by reason: few
 };
 
 }  // namespace tailor::registration

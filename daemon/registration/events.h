@@ -51,8 +51,9 @@ struct ArenaMapped {
 };
 
 // New records of one thread's activity log, in the order in which they were written. Their kinds are known
-// ones and TAILOR_LOG_THREAD_BEGIN is left out; nothing else about them is checked: a record may lie about
-// its time. `lost` records before the first one of this batch were overwritten before they could be read.
+// ones and TAILOR_LOG_THREAD_BEGIN is left out, and none is from the future; nothing else about them is
+// checked: a record may lie about its time. `lost` records before the first one of this batch were
+// overwritten before they could be read.
 struct ActivityRecords {
   ProcessId process;
   std::int32_t tid = 0;  // in the daemon's pid namespace; 0 if it could not be translated
@@ -73,6 +74,13 @@ struct PeerRejected {
   ConnectionId connection = 0;
   ProcessId process;
   std::string what;
+};
+
+// Somebody who has not registered was turned away or closed. His pid may be another's by now.
+struct PeerRefused {
+  std::int32_t pid = 0;
+  std::uint32_t uid = 0;
+  std::string reason;
 };
 
 enum class GoneReason : std::uint8_t {
@@ -104,6 +112,7 @@ class Sink {
   virtual void OnSettled(const Settled& event) = 0;
   virtual void OnRejected(const PeerRejected& event) = 0;
   virtual void OnGone(const PeerGone& event) = 0;
+  virtual void OnRefused(const PeerRefused& event) = 0;
 };
 
 }  // namespace tailor::registration

@@ -20,13 +20,35 @@ inline constexpr std::uint32_t kMaxPipelines = 1u << 16;
 
 inline constexpr std::uint32_t kMaxArenas = 256;  // of one connection
 inline constexpr std::uint32_t kMaxAreas = 4096;  // of one arena
+inline constexpr std::uint32_t kMaxAreasOfConnection =
+    16384;  // of all its arenas: each is looked at again and again
 inline constexpr std::uint32_t kMinLogRecords = 16;
 inline constexpr std::uint32_t kMaxLogRecords = 1u << 16;
 inline constexpr std::uint64_t kMaxArenaBytes = std::uint64_t{256} << 20;      // address space, not memory
 inline constexpr std::uint64_t kMaxConnectionArenas = std::uint64_t{3} << 30;  // bytes of all of them
 
-inline constexpr std::size_t kMaxConnections = 1024;
-inline constexpr std::size_t kMaxConnectionsOfUser = 128;
+inline constexpr std::size_t kMaxConnections = 4096;
 inline constexpr std::size_t kMaxRejections = 256;  // of one connection, then it is closed
+// All labels of an execution, keys and values: they are kept for as long as it runs, and longer in the store.
+inline constexpr std::size_t kMaxLabelBytes = 64 * 1024;
+
+// No record of a log is written in fewer cycles of the TSC: a head that grew faster lies.
+inline constexpr std::uint64_t kTscARecord = 4;
+
+// ---- What one call of Server::Poll may do, so that nobody waits long for his turn. ----
+// First everybody gets a share ...
+inline constexpr std::size_t kPacketsAShare = 64;
+inline constexpr std::size_t kBytesAShare = 64 * 1024;
+inline constexpr std::size_t kRecordsAShare = 16 * 1024;
+inline constexpr std::size_t kAreasAShare = 512;  // heads looked at
+// ... then who asked for least of late gets more, up to so much for all together. A large message is read
+// whole.
+inline constexpr std::size_t kBytesAPoll = 4 * 1024 * 1024;
+inline constexpr std::size_t kRecordsAPoll = 500'000;
+// What a packet costs beside its bytes.
+inline constexpr std::size_t kPacketCost = 512;
+// New connections and new processes: each costs far more than a message.
+inline constexpr int kAcceptsAPoll = 64;
+inline constexpr int kHellosAPoll = 8;
 
 }  // namespace tailor::registration

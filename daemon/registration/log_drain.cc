@@ -1,13 +1,22 @@
 #include "daemon/registration/log_drain.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "daemon/registration/ordered_tsc.h"
 
 namespace tailor::registration {
 
 void LogDrain::AddArena(std::uint32_t index, std::shared_ptr<const ArenaView> arena,
-                        std::vector<LogReader> resume) {
+                        std::vector<LogReader> resume, std::uint64_t since) {
+  const bool fresh = resume.empty();
   resume.resize(arena->area_count());
+  for (std::uint32_t area = 0; area < arena->area_count(); ++area) {
+    areas_.push_back({index, area});
+    if (fresh) resume[area].written_since(since);
+  }
   arenas_[index] = {std::move(arena), std::move(resume)};
+  begin_pass();
 }
 
 const ArenaView* LogDrain::first_arena() const {
@@ -15,36 +24,42 @@ const ArenaView* LogDrain::first_arena() const {
   return first == arenas_.end() ? nullptr : first->second.view.get();
 }
 
-bool LogDrain::Drain(Sink& sink, std::size_t max_records) {
-  std::size_t total = 0;
-  for (const auto& [index, arena] : arenas_) total += arena.view->area_count();
-  std::size_t first = total == 0 ? 0 : next_area_ % total;
+std::size_t LogDrain::Drain(Sink& sink, std::size_t max_records, std::size_t max_areas) {
   std::size_t records = 0;
-  // Two rounds over all areas: from where the last call stopped to the end, then those before.
-  for (int round = 0; round < 2; ++round) {
-    std::size_t position = 0;
-    for (auto& [index, arena] : arenas_) {
-      for (std::uint32_t area = 0; area < arena.view->area_count(); ++area, ++position) {
-        if ((position < first) != (round == 1)) continue;
-        next_area_ = position;
-        if (records >= max_records) return false;
-        records += DrainArea(index, arena, area, sink);
-      }
+  const std::size_t most = std::min(max_areas, areas_.size());
+  for (std::size_t looked = 0; looked < most && records < max_records; ++looked) {
+    if (next_area_ >= areas_.size()) next_area_ = 0;
+    if (const std::size_t untouched = skip_untouched(); untouched > 0) {
+      next_area_ += untouched;
+      areas_left_ -= std::min(areas_left_, untouched);
+      continue;
     }
+    records += DrainArea(areas_[next_area_++], sink);
+    if (areas_left_ > 0) --areas_left_;
   }
-  return true;
+  return records;
 }
 
-std::size_t LogDrain::DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink) {
-  LogReader& reader = arena.readers[area];
+// How many areas from the next one on were never written.
+std::size_t LogDrain::skip_untouched() const {
+  const Area& at = areas_[next_area_];
+  const Arena& arena = arenas_.find(at.arena)->second;
+  if (arena.readers[at.area].began()) return 0;
+  return arena.view->NextWritten(at.area) - at.area;
+}
+
+std::size_t LogDrain::DrainArea(const Area& at, Sink& sink) {
+  Arena& arena = arenas_.find(at.arena)->second;
+  LogReader& reader = arena.readers[at.area];
   std::uint64_t malformed = reader.malformed();
   std::size_t records = 0;
-  for (LogRun& run : reader.Drain(*arena.view, area)) {
+  for (LogRun& run : reader.Drain(*arena.view, at.area, OrderedTsc())) {
+    clamp(run.records, OrderedTsc());
     records += run.records.size();
     counters_.log_lost += run.lost;
     ActivityRecords event;
     event.process = process_.id();
-    event.tid = run.tid == 0 ? 0 : Tid(index, area, run.use, run.tid);
+    event.tid = run.tid == 0 ? 0 : Tid(at.arena, at.area, run.use, run.tid);
     event.records = std::move(run.records);
     event.lost = run.lost;
     sink.OnActivity(std::move(event));
@@ -53,6 +68,15 @@ std::size_t LogDrain::DrainArea(std::uint32_t index, Arena& arena, std::uint32_t
   counters_.log_records += records;
   counters_.log_malformed += malformed;
   return records + malformed;
+}
+
+// A mark from the future would stay until then.
+void LogDrain::clamp(std::vector<tailor_log_record>& records, std::uint64_t now) {
+  for (tailor_log_record& record : records) {
+    if (record.tsc <= now) continue;
+    record.tsc = now;
+    ++counters_.future_times;
+  }
 }
 
 std::int32_t LogDrain::Tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use,
@@ -69,6 +93,7 @@ LogPositions LogDrain::TakePositions() {
   LogPositions positions;
   for (auto& [index, arena] : arenas_) positions[index] = std::move(arena.readers);
   arenas_.clear();
+  areas_.clear();
   return positions;
 }
 

@@ -18,17 +18,24 @@ using LogPositions = std::map<std::uint32_t, std::vector<LogReader>>;
 
 class LogDrain {
  public:
-  LogDrain(const PeerProcess& process, Counters& counters) : process_(process), counters_(counters) {}
+  LogDrain(PeerProcess& process, Counters& counters) : process_(process), counters_(counters) {}
 
-  // `resume`: readers of the same arena on an earlier connection; empty if there was none.
-  void AddArena(std::uint32_t index, std::shared_ptr<const ArenaView> arena, std::vector<LogReader> resume);
+  // `resume`: readers of the same arena on an earlier connection; empty if there was none. Nothing in it was
+  // written before `since` (TSC) that has not been read.
+  void AddArena(std::uint32_t index, std::shared_ptr<const ArenaView> arena, std::vector<LogReader> resume,
+                std::uint64_t since);
   bool HasArena(std::uint32_t index) const { return arenas_.contains(index); }
+  std::size_t areas() const { return areas_.size(); }
   const ArenaView* first_arena() const;
 
-  // Hands everything new to the sink. Stops after about `max_records`, and goes on from there the next time;
-  // a log's head costs its writer nothing, so one process must not be able to keep the daemon reading. True
-  // if every log was read.
-  bool Drain(Sink& sink, std::size_t max_records);
+  // Hands what is new to the sink. Stops after about `max_records`, or when `max_areas` logs were looked at,
+  // and goes on from there the next time; a log's head costs its writer nothing, so one process must not be
+  // able to keep the daemon reading. Returns how many records it read, good or not.
+  std::size_t Drain(Sink& sink, std::size_t max_records, std::size_t max_areas);
+
+  // A pass has looked at every log once since it began: what was in them then was handed over.
+  void begin_pass() { areas_left_ = areas_.size(); }
+  bool pass_done() const { return areas_left_ == 0; }
 
   // The thread behind this use of an area, in the daemon's pid namespace; 0 unknown. Threads of other pid
   // namespaces can be found only while they live, so ask early.
@@ -41,18 +48,25 @@ class LogDrain {
     std::shared_ptr<const ArenaView> view;
     std::vector<LogReader> readers;  // one an area
   };
+  struct Area {
+    std::uint32_t arena, area;
+  };
   struct Thread {
     std::uint32_t use = 0;
     std::uint32_t inner_tid = 0;
     std::int32_t tid = 0;
   };
+  std::size_t skip_untouched() const;
   // Returns how many records were read, good or not.
-  std::size_t DrainArea(std::uint32_t index, Arena& arena, std::uint32_t area, Sink& sink);
+  std::size_t DrainArea(const Area& area, Sink& sink);
+  void clamp(std::vector<tailor_log_record>& records, std::uint64_t now);
 
-  const PeerProcess& process_;
+  PeerProcess& process_;
   Counters& counters_;
   std::map<std::uint32_t, Arena> arenas_;
-  std::size_t next_area_ = 0;  // to be read first, counted over all arenas
+  std::vector<Area> areas_;                                            // of all arenas
+  std::size_t next_area_ = 0;                                          // to be read first
+  std::size_t areas_left_ = 0;                                         // of the pass
   std::map<std::pair<std::uint32_t, std::uint32_t>, Thread> threads_;  // last one of (arena, area)
 };
 

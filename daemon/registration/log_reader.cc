@@ -1,6 +1,9 @@
 #include "daemon/registration/log_reader.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "daemon/registration/limits.h"
 
 namespace tailor::registration {
 
@@ -12,17 +15,32 @@ bool Known(const tailor_log_record& record) {
 
 }  // namespace
 
-std::vector<LogRun> LogReader::Drain(const ArenaView& arena, std::uint32_t area) {
+std::vector<LogRun> LogReader::Drain(const ArenaView& arena, std::uint32_t area, std::uint64_t now) {
   // The slot first: its `use` is written after the record that begins it, so that record is below the head.
   SlotState slot = arena.ReadSlot(area);
   std::uint64_t head = arena.LogHead(area);
+  const std::uint64_t since = std::exchange(read_at_, now);
   if (head == next_) return {};
   if (head < next_) {
     ++malformed_;
     next_ = head;
     return {};
   }
+  if (!written_) {
+    const std::uint64_t first = head - next_ > arena.log_capacity() ? head - arena.log_capacity() : next_;
+    if (!arena.Written(area, first, head)) {
+      malformed_ += std::min<std::uint64_t>(head - next_, arena.log_capacity());
+      next_ = head;
+      return {};
+    }
+    written_ = head >= arena.log_capacity() && first <= head - arena.log_capacity();
+  }
   Window window = Copy(arena, area, head);
+  const std::uint64_t most = arena.log_capacity() + (now > since ? (now - since) / kTscARecord : 0);
+  if (now != 0 && head - next_ > most) {
+    ++malformed_;
+    window.lost = std::min<std::uint64_t>(window.lost, arena.log_capacity());
+  }
   next_ = head;
   if (window.lost > 0) FindOwnerOf(window, slot);
   return Split(std::move(window));

@@ -27,10 +27,17 @@ class LogReader {
   // Where an earlier reader of the same log stopped; 0: everything that is still there.
   explicit LogReader(std::uint64_t position = 0) : next_(position) {}
 
-  // Everything new. Costs one load when there is nothing.
-  std::vector<LogRun> Drain(const ArenaView& arena, std::uint32_t area);
+  // Everything new. Costs one load when there is nothing. `now`: the TSC, by which a head that no writer can
+  // have reached since the last call is found out; what it claims beyond the log's capacity is not believed.
+  // 0: not asked.
+  std::vector<LogRun> Drain(const ArenaView& arena, std::uint32_t area, std::uint64_t now = 0);
+
+  // Nothing of what was not read yet was written before: for the first call.
+  void written_since(std::uint64_t tsc) { read_at_ = tsc; }
 
   std::uint64_t position() const { return next_; }
+  // Something was read already: there is memory behind the log's head.
+  bool began() const { return next_ != 0; }
   // Heads that went backward and records of unknown kind: only a broken or hostile engine writes them.
   std::uint64_t malformed() const { return malformed_; }
 
@@ -45,7 +52,9 @@ class LogReader {
 
   std::uint64_t next_;
   std::uint64_t malformed_ = 0;
-  std::uint32_t tid_ = 0;  // of the thread that wrote record next_ - 1
+  std::uint64_t read_at_ = 0;  // TSC of the last call
+  bool written_ = false;       // all of the log was, as is known
+  std::uint32_t tid_ = 0;      // of the thread that wrote record next_ - 1
   std::uint32_t use_ = 0;
 };
 

@@ -40,17 +40,23 @@ Status ValidateExecutionBegin(const v1::ExecutionBegin& begin) {
     return Error{fmt::format("execution {}: its id is not 16 bytes", begin.handle())};
   if (begin.labels_size() > kMaxLabels)
     return Error{fmt::format("execution {}: too many labels", begin.handle())};
+  std::size_t bytes = 0;
   for (const v1::Label& label : begin.labels()) {
+    bytes += label.key().size() + label.value().size();
     if (label.key().size() > kMaxNameBytes || label.value().size() > kMaxTextBytes) {
       return Error{fmt::format("execution {}: a label is too long", begin.handle())};
     }
+  }
+  if (bytes > kMaxLabelBytes) {
+    return Error{fmt::format("execution {}: its labels have {} bytes, allowed are {}", begin.handle(), bytes,
+                             kMaxLabelBytes)};
   }
   return Ok{};
 }
 
 Status ValidateExecutionEnd(const v1::ExecutionEnd& end) {
   if (end.handle() == 0) return Error{"end of an execution without a handle"};
-  return Require(end.error().size() <= kMaxTextBytes, "end of an execution with an error that is too long");
+  return Require(end.error().size() <= kMaxLabelBytes, "end of an execution with an error that is too long");
 }
 
 Status ValidateComponent(const v1::ComponentDeclare& declare) {

@@ -63,4 +63,11 @@ Packet ReceivePacket(int socket) {
   return packet;
 }
 
+void DiscardUnread(int socket) {
+  constexpr int kMost = 256;
+  char byte;
+  for (int i = 0; i < kMost && ::recv(socket, &byte, sizeof byte, MSG_DONTWAIT) > 0; ++i) {
+  }
+}
+
 }  // namespace tailor::registration

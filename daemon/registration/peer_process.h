@@ -5,25 +5,16 @@
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <string_view>
 
+#include "daemon/registration/proc_files.h"
+#include "daemon/registration/thread_ids.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::registration {
-
-// Field 22 of the text of /proc/PID/stat. The process's name, which may hold anything, is skipped.
-Result<std::uint64_t> ParseStartTime(std::string_view stat);
-
-// The thread's ids from the outermost pid namespace to its own, of the text of /proc/PID/task/TID/status.
-// `outer` and `inner` are equal for a thread of our own namespace.
-struct NamespaceIds {
-  std::int32_t outer = 0;
-  std::int32_t inner = 0;
-};
-Result<NamespaceIds> ParseNamespaceIds(std::string_view status);
 
 class PeerProcess {
  public:
@@ -37,7 +28,7 @@ class PeerProcess {
   int pidfd() const { return pidfd_.get(); }
 
   // The thread that has this id in the process's own pid namespace; 0 if there is none (any more).
-  std::int32_t TranslateTid(std::uint32_t inner) const;
+  std::int32_t TranslateTid(std::uint32_t inner);
 
  private:
   PeerProcess() = default;
@@ -47,7 +38,7 @@ class PeerProcess {
   std::uint32_t uid_ = 0;
   std::uint32_t gid_ = 0;
   UniqueFd pidfd_;
-  bool own_namespace_ = false;  // it lives in a pid namespace below ours
+  std::optional<ThreadIds> threads_;  // it lives in a pid namespace below ours
 };
 
 }  // namespace tailor::registration

@@ -23,7 +23,6 @@ namespace {
 // bit.
 constexpr std::uint64_t kProcessEnd = std::uint64_t{1} << 63;
 constexpr int kBacklog = 128;
-constexpr std::size_t kMaxResumes = 256;
 
 Error SystemError(const std::string& what) {
   return {fmt::format("{}: {}", what, std::strerror(errno)), errno};
@@ -99,26 +98,98 @@ bool Server::Watch(int fd, std::uint64_t token) {
 void Server::Poll(int timeout_ms) {
   std::array<epoll_event, 64> ready;
   int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), timeout_ms);
-  std::vector<ConnectionId> ended;
+  hellos_left_ = kHellosAPoll;
   for (int i = 0; i < count; ++i) {
     std::uint64_t token = ready[static_cast<std::size_t>(i)].data.u64;
     if (token == 0) Accept();
-    if (token & kProcessEnd) ended.push_back(token & ~kProcessEnd);
-  }
-  for (auto& [id, connection] : connections_) {
-    connection->Step();
-  }
-  for (ConnectionId id : ended) {
-    auto found = connections_.find(id);
+    if ((token & kProcessEnd) == 0) continue;
+    const auto found = connections_.find(token & ~kProcessEnd);
     if (found == connections_.end()) continue;
-    found->second->ReadToEnd();
-    found->second->Finish(GoneReason::kProcessExit, "");
+    // Its end is told once; what it sent before is still read, in turn.
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->process().pidfd(), nullptr);
+    found->second->ProcessEnded();
   }
+  std::vector<Connection*> connections;
+  for (auto& [id, connection] : connections_) connections.push_back(connection.get());
+  if (connections.empty()) return;
+  std::ranges::rotate(connections,
+                      connections.begin() + static_cast<std::ptrdiff_t>(++first_ % connections.size()));
+  for (Connection* connection : connections) connection->AdvanceMark();
+  order_.fade(connections, ReadingOrder::Clock::now());
+  ReadMessages(connections);
+  for (Connection* connection : connections) connection->TrySettle();
+  ReadLogs(connections);
+  for (Connection* connection : connections) connection->TrySettle();
   Reap();
 }
 
+void Server::ReadMessages(std::vector<Connection*>& connections) {
+  std::vector<Connection*> more;
+  for (Connection* connection : connections) {
+    ReadOne(*connection, {kPacketsAShare, kBytesAShare, false});
+    if (connection->has_more() && !connection->paused) more.push_back(connection);
+  }
+  std::size_t left = kBytesAPoll;
+  while (left > 0 && !more.empty()) {
+    ReadingOrder::sort(more);
+    for (Connection* connection : more) {
+      const double before = connection->debt;
+      ReadOne(*connection, {kPacketsAShare, kBytesAShare, true});
+      left -= std::min(left, static_cast<std::size_t>(connection->debt - before));
+      if (left == 0) break;
+    }
+    std::erase_if(more, [](const Connection* each) { return !each->has_more() || each->paused; });
+  }
+}
+
+void Server::ReadOne(Connection& connection, const Connection::Share& share) {
+  const std::uint32_t uid = connection.process().uid();
+  const bool may = connection.end() || user_messages_.may(uid, UserMessages::Clock::now());
+  Pause(connection, !may);
+  if (!may) return;
+  connection.debt += static_cast<double>(connection.Read(share));
+  user_messages_.read(uid, connection.messages_read());
+}
+
+// What is not read must not wake us either.
+void Server::Pause(Connection& connection, bool paused) {
+  if (connection.paused == paused) return;
+  connection.paused = paused;
+  epoll_event event{};
+  event.events = paused ? 0 : static_cast<std::uint32_t>(EPOLLIN);
+  event.data.u64 = connection.id();
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket(), &event);
+  if (!paused) return;
+  ++counters_.paused;
+  TellLimit(connection.id(), "user-messages-per-second",
+            fmt::format("the processes of user {} send more than {} messages a second: they are read later",
+                        connection.process().uid(), options_.user_messages_a_second),
+            0);
+}
+
+void Server::ReadLogs(std::vector<Connection*>& connections) {
+  constexpr double kCostOfRecord = sizeof(tailor_log_record);
+  std::size_t left = kRecordsAPoll;
+  const auto read = [&](Connection& connection) {
+    const std::size_t records = connection.DrainLogs(kRecordsAShare, kAreasAShare);
+    connection.debt += static_cast<double>(records) * kCostOfRecord;
+    left -= std::min(left, records);
+    return records;
+  };
+  std::vector<Connection*> more;
+  for (Connection* connection : connections) {
+    if (read(*connection) >= kRecordsAShare || !connection->logs_are_read()) more.push_back(connection);
+  }
+  while (left > 0 && !more.empty()) {
+    ReadingOrder::sort(more);
+    std::erase_if(more, [&](Connection* connection) {
+      return left == 0 || (read(*connection) < kRecordsAShare && connection->logs_are_read());
+    });
+  }
+}
+
 void Server::Accept() {
-  while (true) {
+  for (int accepted = 0; accepted < kAcceptsAPoll; ++accepted) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
       AcceptOne(std::move(socket));
@@ -133,50 +204,70 @@ bool Server::TurnOneAway() {
   spare_.reset();
   bool turned_away = static_cast<bool>(UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
   spare_ = OpenSpare();
-  if (turned_away) ++counters_.refused;
-  return turned_away;
+  if (!turned_away) return false;
+  ++counters_.refused;
+  ++counters_.refusals["no file descriptors left"];
+  return true;
 }
 
 void Server::AcceptOne(UniqueFd socket) {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
-  bool full =
-      connections_.size() >= kMaxConnections || ConnectionsOf(credentials.uid) >= kMaxConnectionsOfUser;
-  auto process = PeerProcess::Open(options_.proc, credentials);
-  if (full || !process) {
-    ++counters_.refused;
-    return;
+  if (connections_.size() >= options_.max_connections) {
+    return TurnAway(socket.get(), credentials, "max-processes",
+                    fmt::format("{} processes are registered already", connections_.size()));
   }
+  if (ConnectionsOf(credentials.uid) >= options_.user_processes) {
+    return TurnAway(socket.get(), credentials, "user-processes",
+                    fmt::format("user {} has {} processes registered, which is the limit (user-processes)",
+                                credentials.uid, options_.user_processes));
+  }
+  auto process = PeerProcess::Open(options_.proc, credentials);
+  if (!process) return TurnAway(socket.get(), credentials, "process not found", process.error().message);
   ConnectionId id = next_id_++;
   auto connection = std::make_unique<Connection>(
       id, std::move(socket), std::move(*process), sink_, counters_,
       [this](const Connection& newcomer, const v1::Hello& hello) { return Admit(newcomer, hello); });
   if (!Watch(connection->socket(), id) || !Watch(connection->process().pidfd(), id | kProcessEnd)) {
-    ++counters_.refused;
-    return;
+    return TurnAway(connection->socket(), credentials, "epoll", "it cannot be watched");
   }
   ++counters_.connections;
   connections_.emplace(id, std::move(connection));
 }
 
-// One agent a process. An agent that comes back may be faster than the news that its last connection ended.
-Result<LogPositions> Server::Admit(const Connection& newcomer, const v1::Hello& hello) {
+void Server::TurnAway(int socket, const ucred& peer, const char* kind, const std::string& reason) {
+  v1::DaemonMessage refusal;
+  refusal.mutable_refusal()->set_reason(reason);
+  const std::string bytes = refusal.SerializeAsString();
+  DiscardUnread(socket);
+  (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  ++counters_.refused;
+  ++counters_.refusals[kind];
+  sink_.OnRefused({peer.pid, peer.uid, reason});
+}
+
+// One agent a process. An agent that comes back may be faster than the news that its last connection ended:
+// then it waits until what it sent there was read.
+Connection::Admission Server::Admit(const Connection& newcomer, const v1::Hello& hello) {
+  using What = Connection::Admission::What;
   const ProcessId process = newcomer.process().id();
   for (auto& [id, other] : connections_) {
     if (other.get() == &newcomer || !other->greeted() || other->process().id() != process) continue;
-    other->ReadToEnd();
-    if (!other->end()) return Error{"this process is registered already"};
-    Remember(*other, other->Close());
+    if (other->end() || other->hung_up()) return {What::kLater, {}, ""};
+    return {What::kNo, {}, "this process is registered already"};
   }
-  auto resume = resumes_.extract({process, hello.session()});
-  return resume.empty() ? LogPositions{} : std::move(resume.mapped().positions);
+  if (hellos_left_ == 0) return {What::kLater, {}, ""};
+  --hellos_left_;
+  const auto resume = resumes_.extract(process);
+  if (resume.empty() || resume.mapped().session != hello.session()) return {What::kYes, {}, ""};
+  return {What::kYes, std::move(resume.mapped().positions), ""};
 }
 
 void Server::Remember(const Connection& connection, LogPositions positions) {
   if (positions.empty()) return;
-  resumes_[{connection.process().id(), connection.session()}] = {++resume_age_, std::move(positions)};
-  if (resumes_.size() <= kMaxResumes) return;
+  resumes_[connection.process().id()] = {++resume_age_, connection.session(), std::move(positions)};
+  if (resumes_.size() <= kMaxConnections) return;
   resumes_.erase(std::min_element(resumes_.begin(), resumes_.end(),
                                   [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
 }
@@ -184,7 +275,7 @@ void Server::Remember(const Connection& connection, LogPositions positions) {
 void Server::Reap() {
   for (auto it = connections_.begin(); it != connections_.end();) {
     Connection& connection = *it->second;
-    if (!connection.end()) {
+    if (!connection.end() || (connection.greeted() && !connection.logs_are_read())) {
       ++it;
       continue;
     }
@@ -209,11 +300,19 @@ void Server::Reply(ConnectionId connection, const v1::DaemonMessage& message) {
 void Server::Refuse(ConnectionId connection, const std::string& reason) {
   auto found = connections_.find(connection);
   if (found == connections_.end()) return;
-  v1::DaemonMessage refusal;
-  refusal.mutable_refusal()->set_reason(reason);
-  Reply(connection, refusal);
-  ++counters_.refused;
-  found->second->Finish(GoneReason::kRefused, reason);
+  found->second->Refuse(GoneReason::kRefused, "refused", reason);
+}
+
+void Server::TellLimit(ConnectionId connection, const std::string& limit, const std::string& reason,
+                       std::uint64_t refused) {
+  const auto found = connections_.find(connection);
+  if (found == connections_.end() || found->second->end()) return;
+  if (!found->second->may_tell(limit, UserMessages::Clock::now())) return;
+  v1::DaemonMessage message;
+  message.mutable_limit_reached()->set_limit(limit);
+  message.mutable_limit_reached()->set_reason(reason);
+  message.mutable_limit_reached()->set_refused(refused);
+  found->second->Reply(message);
 }
 
 }  // namespace tailor::registration

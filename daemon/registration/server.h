@@ -12,6 +12,9 @@
 #include "daemon/registration/connection.h"
 #include "daemon/registration/counters.h"
 #include "daemon/registration/events.h"
+#include "daemon/registration/limits.h"
+#include "daemon/registration/reading_order.h"
+#include "daemon/registration/user_messages.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 
@@ -21,6 +24,10 @@ struct ServerOptions {
   std::string socket_path;
   mode_t socket_mode = 0660;
   std::string proc = "/proc";
+  std::size_t max_connections = kMaxConnections;
+  // Of each user, see docs/tailord.md.
+  std::size_t user_processes = 1024;
+  std::uint64_t user_messages_a_second = 50'000;  // 0: no limit
 };
 
 class Server {
@@ -34,8 +41,9 @@ class Server {
   // tens of milliseconds at least.
   int fd() const { return epoll_.get(); }
 
-  // Waits at most this long for something to arrive, takes it, drains all logs, and settles what can be
-  // settled.
+  // Waits at most this long for something to arrive, takes it, drains logs, and settles what can be settled.
+  // How much it does at a time is bounded: first everybody gets a share, then those who cost least of late
+  // get more.
   void Poll(int timeout_ms);
 
   // An answer to an agent: HelloAck once it is known whether the process is sampled, BarrierAck when
@@ -43,18 +51,27 @@ class Server {
   void Reply(ConnectionId connection, const v1::DaemonMessage& message);
   // Tells the agent why, and closes.
   void Refuse(ConnectionId connection, const std::string& reason);
+  // Tells the agent that it has reached a limit; once a second at most for each.
+  void TellLimit(ConnectionId connection, const std::string& limit, const std::string& reason,
+                 std::uint64_t refused);
 
   const Counters& counters() const { return counters_; }
   std::size_t connection_count() const { return connections_.size(); }
 
  private:
-  Server(ServerOptions options, Sink& sink) : options_(std::move(options)), sink_(sink) {}
+  Server(ServerOptions options, Sink& sink)
+      : options_(std::move(options)), sink_(sink), user_messages_(options_.user_messages_a_second) {}
 
   Status Bind();
   void Accept();
   void AcceptOne(UniqueFd socket);
   bool TurnOneAway();
-  Result<LogPositions> Admit(const Connection& newcomer, const v1::Hello& hello);
+  void TurnAway(int socket, const ucred& peer, const char* kind, const std::string& reason);
+  Connection::Admission Admit(const Connection& newcomer, const v1::Hello& hello);
+  void ReadMessages(std::vector<Connection*>& connections);
+  void ReadOne(Connection& connection, const Connection::Share& share);
+  void ReadLogs(std::vector<Connection*>& connections);
+  void Pause(Connection& connection, bool paused);
   bool Watch(int fd, std::uint64_t token);
   void Reap();
   void Remember(const Connection& connection, LogPositions positions);
@@ -70,12 +87,19 @@ class Server {
   ConnectionId next_id_ = 1;
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
 
-  // Log positions of agents whose connection ended, for when they come back. The oldest are forgotten.
+  ReadingOrder order_;
+  UserMessages user_messages_;
+  std::size_t first_ = 0;  // whose turn is first, among equals
+  int hellos_left_ = 0;    // of this Poll
+
+  // Log positions of agents whose connection ended, for when they come back: of a process those of its last
+  // one. The oldest are forgotten.
   struct Resume {
     std::uint64_t age = 0;
+    std::string session;
     LogPositions positions;
   };
-  std::map<std::pair<ProcessId, std::string>, Resume> resumes_;
+  std::map<ProcessId, Resume> resumes_;
   std::uint64_t resume_age_ = 0;
 };
 

@@ -28,6 +28,7 @@ class Walker {
     while (!bytes.empty()) {
       auto key = Varint(bytes);
       if (!key) return Fail("ends within a number");
+      if (*key >> 3 == 0) return Fail("has a field without a number");
       if (!Field(bytes, type, static_cast<std::uint32_t>(*key), depth)) return false;
     }
     return true;

@@ -127,9 +127,10 @@ pipeline::KnownProcess known_process(const os::Os& os, ProcessId process) {
                                mappings_of(os, process)};
   std::error_code gone;
   const std::filesystem::path tasks = os.proc() / std::to_string(process.pid) / "task";
-  for (const auto& task : std::filesystem::directory_iterator(tasks, gone)) {
-    if (content(task.path() / "comm") != std::string(process::kAgentThreadName) + "\n") continue;
-    known.agent_thread = std::atoi(task.path().filename().c_str());
+  std::filesystem::directory_iterator task(tasks, gone);
+  for (; !gone && task != std::filesystem::directory_iterator(); task.increment(gone)) {
+    if (content(task->path() / "comm") != std::string(process::kAgentThreadName) + "\n") continue;
+    known.agent_thread = std::atoi(task->path().filename().c_str());
   }
   return known;
 }

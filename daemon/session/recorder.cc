@@ -86,6 +86,8 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
   registration::ServerOptions where;
   where.socket_path = session->options_.agent_socket;
   where.socket_mode = session->options_.agent_socket_mode;
+  where.user_processes = session->options_.user_processes;
+  where.user_messages_a_second = session->options_.user_messages_a_second;
   auto server = registration::Server::Listen(std::move(where), *session);
   if (!server.ok()) return server.error();
   session->server_ = std::move(*server);
@@ -168,6 +170,9 @@ RecorderStatus Recorder::status() {
     status.own_cpu_ns = own_cpu_ns() - cpu_before_;
     status.recording = recording_;
     status.registration = server_->counters();
+    status.limits = pipeline_.words().refused_by_limit();
+    if (status.registration.paused > 0)
+      status.limits["user-messages-per-second"] = status.registration.paused;
     status.clock_source = clock::name(clock_.model().source());
     status.clock_error_ns = clock_.model().error_bound_ns();
     pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
@@ -214,8 +219,10 @@ void Recorder::OnConnected(const registration::PeerConnected& event) {
 
 void Recorder::OnMessage(registration::PeerMessage event) {
   input_.on_message(event);
-  stacks_.message(event);
-  tell_opener(event);
+  if (pipeline_.took_message()) {
+    stacks_.message(event);
+    tell_opener(event);
+  }
   if (!event.message.has_barrier()) return;
   v1::DaemonMessage answer;
   answer.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
@@ -248,6 +255,16 @@ void Recorder::OnGone(const registration::PeerGone& event) {
   not_sampled_.erase(event.process);
 }
 
+void Recorder::OnRefused(const registration::PeerRefused& event) {
+  on_problem_({{event.pid, 0}, fmt::format("of user {}, was turned away: {}", event.uid, event.reason)});
+}
+
+void Recorder::tell_limits() {
+  for (const pipeline::AgentMessages::Limited& each : pipeline_.words().take_limited()) {
+    server_->TellLimit(each.connection, each.limit.key, each.limit.text, each.refused);
+  }
+}
+
 void Recorder::control() {
   while (true) {
     bool last;
@@ -269,6 +286,7 @@ void Recorder::control() {
     do_requests();
     finish_flushes();
     tell_problems();
+    tell_limits();
     settle_cpu_coverage();
     if (os_.now() >= next_sweep_) sweep();
     if (overhead_.enabled() && !last) govern();
@@ -327,9 +345,11 @@ void Recorder::tell_problems() {
 void Recorder::tell_dropped(ProcessId process) {
   const auto arena = arenas_.find(process);
   if (arena == arenas_.end()) return;
+  constexpr std::uint64_t kNsAMessage = 100;  // at least, since the host was started
   const std::uint64_t dropped = arena->second->MessagesDropped();
   const pipeline::ProcessEntry* entry = pipeline_.processes().find(process);
   if (entry == nullptr || entry->accounting.agent_dropped == dropped) return;
+  if (dropped > static_cast<std::uint64_t>(os_.now()) / kNsAMessage) return;
   input_.on_agent_dropped(process, dropped);
 }
 

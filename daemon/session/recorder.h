@@ -38,6 +38,8 @@ namespace tailor::session {
 struct RecorderOptions {
   std::string agent_socket;
   mode_t agent_socket_mode = 0660;
+  std::size_t user_processes = 1024;              // that may register
+  std::uint64_t user_messages_a_second = 50'000;  // of all of a user's agents, 0: no limit
   pipeline::PipelineOptions pipeline;
   capture::CaptureOptions capture;     // of every process that is sampled
   double max_overhead = 0;             // share of a target's CPU time, 0: no bound
@@ -63,6 +65,7 @@ struct RecorderStatus {
   std::uint64_t own_cpu_ns = 0;  // of this program, since the session began
   profile::RecordingInfo recording;
   registration::Counters registration;
+  std::map<std::string, std::uint64_t> limits;  // what went beyond them, by configuration key
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
   std::vector<RecordedProcess> processes;
@@ -132,6 +135,7 @@ class Recorder : private registration::Sink {
   void OnSettled(const registration::Settled& event) override { input_.on_settled(event); }
   void OnRejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
   void OnGone(const registration::PeerGone& event) override;
+  void OnRefused(const registration::PeerRefused& event) override;
 
   // Control thread.
   void control();
@@ -142,6 +146,7 @@ class Recorder : private registration::Sink {
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_problems();
+  void tell_limits();
   void tell_dropped(ProcessId process);
   void speak_for_foreign();
   void sweep();

@@ -67,8 +67,9 @@ void BlockWriter::write(BlockType type, std::string_view raw, const BlockContent
   }
   Status ok = pay_owed();
   if (ok) ok = append(type, raw);
+  problem_ = ok ? std::string() : ok.error().message;
   if (!ok) {
-    lose(type, raw, content, ok.error().message);
+    lose(type, raw, content, problem_);
     return;
   }
   stats_.samples += content.samples;

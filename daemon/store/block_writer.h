@@ -33,7 +33,7 @@ struct WriteStats {
 // block that follows a loss says how much was lost so far. One thread.
 class BlockWriter {
  public:
-  static constexpr std::size_t kMaxOwedBytes = 64u << 20;
+  static constexpr std::size_t kMaxOwedBytes = 16u << 20;
 
   BlockWriter(std::unique_ptr<Output> output, const FileHeader& header);
 
@@ -45,6 +45,8 @@ class BlockWriter {
   Status sync() { return output_->sync(); }
 
   const WriteStats& stats() const { return stats_; }
+  // Why the last write failed; empty: it did not.
+  const std::string& problem() const { return problem_; }
 
  private:
   struct Owed {
@@ -64,6 +66,7 @@ class BlockWriter {
   std::uint64_t sequence_ = 0;
   std::deque<Owed> owed_;
   std::size_t owed_bytes_ = 0;
+  std::string problem_;
   WriteStats stats_;
 };
 

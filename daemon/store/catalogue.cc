@@ -1,5 +1,8 @@
 #include "daemon/store/catalogue.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "daemon/store/meta_codec.h"
@@ -115,6 +118,11 @@ Status Catalogue::commit() {
   return execute(db_, "COMMIT");
 }
 
+void Catalogue::rollback() {
+  // SQLite may have done it itself, where the disk is full.
+  if (sqlite3_get_autocommit(db_) == 0) sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
 Status Catalogue::put_segment(const SegmentRow& row) {
   Statement statement(db_, "INSERT OR REPLACE INTO segment VALUES(?,?,?,?,?,?,?,?,?)");
   statement << row.number << static_cast<int>(row.kind) << row.recording << row.first << row.last << row.bytes
@@ -199,9 +207,8 @@ Result<std::vector<SegmentRow>> Catalogue::segments() const {
   }
 }
 
-Result<std::vector<ExecutionRow>> Catalogue::read_executions(const std::string& where,
-                                                             const std::string& argument,
-                                                             std::size_t limit) const {
+Status Catalogue::visit_executions(const std::string& where, const std::string& argument,
+                                   const std::function<bool(ExecutionRow)>& visit) const {
   const std::string sql =
       "SELECT recording, wall_begin_ns, record, "
       "(SELECT total(samples) FROM cost c WHERE c.recording=e.recording AND c.pid=e.pid AND c.start=e.start "
@@ -212,33 +219,117 @@ Result<std::vector<ExecutionRow>> Catalogue::read_executions(const std::string& 
       "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
       "LIMIT 1) "
       "FROM execution e WHERE " +
-      where + " ORDER BY recording DESC, begin DESC LIMIT ?2";
+      where + " ORDER BY recording DESC, begin DESC";
   Statement statement(db_, sql.c_str());
-  statement << std::string_view(argument) << static_cast<std::uint64_t>(limit);
-  std::vector<ExecutionRow> rows;
+  statement << std::string_view(argument);
   for (;;) {
     auto more = statement.next();
     if (!more) return more.error();
-    if (!*more) return rows;
+    if (!*more) return Ok{};
     v1::Execution message;
     if (!message.ParseFromString(statement.text(2))) continue;
     auto record = decode(message);
     if (!record) continue;
-    rows.push_back({statement.number(0),
-                    std::move(*record),
-                    statement.number(1),
-                    statement.text(5),
-                    {static_cast<std::uint64_t>(statement.real(3)), statement.real(4)}});
+    ExecutionRow row{statement.number(0),
+                     std::move(*record),
+                     statement.number(1),
+                     statement.text(5),
+                     {static_cast<std::uint64_t>(statement.real(3)), statement.real(4)}};
+    if (!visit(std::move(row))) return Ok{};
   }
 }
 
 Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit) const {
-  return read_executions("?1=''", "", limit);
+  std::vector<ExecutionRow> rows;
+  if (limit == 0) return rows;
+  Status read = visit_executions("?1=''", "", [&](ExecutionRow row) {
+    rows.push_back(std::move(row));
+    return rows.size() < limit;
+  });
+  if (!read) return read.error();
+  return rows;
 }
 
 Result<std::vector<ExecutionRow>> Catalogue::find_executions(const std::string& prefix) const {
+  constexpr std::size_t kDigits = 2 * sizeof(ExecutionId::bytes);
+  struct Found {
+    ExecutionRow newest;  // of the process that was heard of first
+    std::pair<RecordingNumber, TimeNs> heard;
+  };
+  std::map<std::string, Found> found;
   // Not LIKE: the prefix comes from outside and may hold its wildcards.
-  return read_executions("substr(id,1,length(?1))=?1", prefix, 2);
+  const char* where = prefix.size() == kDigits ? "id=?1" : "substr(id,1,length(?1))=?1";
+  Status read = visit_executions(where, prefix, [&](ExecutionRow row) {
+    const std::pair heard{row.recording, row.record.heard};
+    const auto at = found.find(hex(row.record.id));
+    if (at == found.end()) {
+      if (found.size() < 2) found.emplace(hex(row.record.id), Found{std::move(row), heard});
+    } else if (heard < at->second.heard) {
+      at->second.heard = heard;
+      if (at->second.newest.record.process != row.record.process) at->second.newest = std::move(row);
+    }
+    return true;
+  });
+  if (!read) return read.error();
+  std::vector<ExecutionRow> rows;
+  for (auto& [id, each] : found) rows.push_back(std::move(each.newest));
+  return rows;
+}
+
+Status Catalogue::end_running() {
+  struct Running {
+    RecordingNumber recording;
+    TimeNs last;
+    std::string record;
+  };
+  std::vector<Running> running;
+  {
+    Statement statement(
+        db_,
+        "SELECT recording, (SELECT max(last) FROM segment s WHERE s.recording=e.recording AND s.kind=2 "
+        "AND s.samples>0), record FROM execution e WHERE ended=?");
+    statement << kTimeMax;
+    for (;;) {
+      auto more = statement.next();
+      if (!more) return more.error();
+      if (!*more) break;
+      running.push_back({statement.number(0), statement.integer(1), statement.text(2)});
+    }
+  }
+  for (const Running& each : running) {
+    v1::Execution message;
+    if (!message.ParseFromString(each.record)) continue;
+    auto record = decode(message);
+    if (!record) continue;
+    record->end = std::max(each.last, record->begin);
+    record->error = kDaemonEnded;
+    if (auto ok = put_execution_end(each.recording, *record); !ok) return ok;
+  }
+  return Ok{};
+}
+
+// Not put_execution(): when it began by the wall clock is known already.
+Status Catalogue::put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record) {
+  v1::Execution message;
+  encode(record, message);
+  const std::string bytes = message.SerializeAsString();
+  Statement statement(
+      db_,
+      "UPDATE execution SET ended=?1, record=?2 WHERE recording=?3 AND pid=?4 AND start=?5 AND handle=?6");
+  statement << record.end << std::string_view(bytes) << recording << record.process.pid
+            << record.process.start << record.handle;
+  return statement.run();
+}
+
+Result<std::vector<profile::ExecutionRecord>> Catalogue::ended_with_daemon(RecordingNumber recording) const {
+  std::vector<profile::ExecutionRecord> records;
+  Status read =
+      visit_executions("recording=CAST(?1 AS INTEGER)", std::to_string(recording), [&](ExecutionRow row) {
+        if (row.record.error == kDaemonEnded) records.push_back(std::move(row.record));
+        return true;
+      });
+  if (!read) return read.error();
+  return records;
 }
 
 Result<std::vector<std::uint64_t>> Catalogue::segments_of(RecordingNumber recording,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -45,6 +46,9 @@ struct ExecutionRow {
   ExecutionCost cost;
 };
 
+// The error of executions whose recorder was killed.
+inline constexpr const char* kDaemonEnded = "daemon ended";
+
 enum class EntryKind : int { kProcess = 1, kPlan = 2, kCode = 3 };
 
 struct EntryKey {
@@ -67,6 +71,8 @@ class Catalogue {
   // What is written between these is there after a crash as a whole or not at all.
   Status begin();
   Status commit();
+  // As if begin() had not been called. Does nothing outside of a transaction.
+  void rollback();
 
   Status put_segment(const SegmentRow& row);
   Status put_execution(RecordingNumber recording, const profile::ExecutionRecord& record,
@@ -87,8 +93,14 @@ class Catalogue {
   Result<std::vector<SegmentRow>> segments() const;
   // Newest first, at most `limit`.
   Result<std::vector<ExecutionRow>> executions(std::size_t limit) const;
-  // Those whose id begins with the hexadecimal digits `prefix`; at most two are returned.
+  // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Of an id
+  // that several processes declared it is the newest execution of the process that was heard of first: nobody
+  // makes another's his.
   Result<std::vector<ExecutionRow>> find_executions(const std::string& prefix) const;
+  // Executions that were running when their recording ended without saying so: a later one is about to begin.
+  Status end_running();
+  // Those of a recording that end_running() ended.
+  Result<std::vector<profile::ExecutionRecord>> ended_with_daemon(RecordingNumber recording) const;
   // All dictionary segments that hold something under `key`.
   Result<std::vector<std::uint64_t>> segments_of(RecordingNumber recording, const EntryKey& key) const;
   Result<std::vector<std::uint64_t>> used_dictionaries(std::uint64_t data) const;
@@ -97,8 +109,10 @@ class Catalogue {
 
  private:
   explicit Catalogue(sqlite3* db) : db_(db) {}
-  Result<std::vector<ExecutionRow>> read_executions(const std::string& where, const std::string& argument,
-                                                    std::size_t limit) const;
+  // Newest first; until `visit` says false.
+  Status visit_executions(const std::string& where, const std::string& argument,
+                          const std::function<bool(ExecutionRow)>& visit) const;
+  Status put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record);
   sqlite3* db_ = nullptr;
 };
 

@@ -46,7 +46,7 @@ void CatalogueNotes::samples(std::span<const profile::SampleRecord> samples) {
   }
 }
 
-Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) {
+Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const {
   for (const auto& [key, name] : entries_) {
     if (auto ok = catalogue.put_entry(place.recording, key, place.dictionary, name); !ok) return ok;
   }
@@ -68,11 +68,14 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) {
       if (auto ok = catalogue.put_use(place.data, segment); !ok) return ok;
     }
   }
+  return Ok{};
+}
+
+void CatalogueNotes::forget() {
   entries_.clear();
   executions_.clear();
   costs_.clear();
   new_uses_.clear();
-  return Ok{};
 }
 
 }  // namespace tailor::store

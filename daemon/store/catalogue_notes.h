@@ -30,8 +30,12 @@ class CatalogueNotes {
   void execution(const profile::ExecutionRecord& execution);
   void samples(std::span<const profile::SampleRecord> samples);
 
-  // Enters everything noted since the last time. Call within a transaction.
-  Status write(Catalogue& catalogue, const NotePlace& place);
+  // Enters everything noted since the last forget(). Call within a transaction, and forget() once that was
+  // committed.
+  Status write(Catalogue& catalogue, const NotePlace& place) const;
+  void forget();
+  // How many notes there are: where they cannot be entered they become more.
+  std::size_t size() const { return executions_.size() + costs_.size() + entries_.size() + new_uses_.size(); }
   // What follows is of another data segment.
   void next_data_segment() { known_uses_.clear(); }
 

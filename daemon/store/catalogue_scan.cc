@@ -85,6 +85,11 @@ Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
   std::map<std::uint64_t, bool> sealed;
   for (const SegmentRow& row : *rows) sealed[row.number] = row.sealed;
   if (auto ok = catalogue.begin(); !ok) return ok;
+  // What was not committed must not hold the next transaction up.
+  struct Undo {
+    Catalogue& catalogue;
+    ~Undo() { catalogue.rollback(); }
+  } undo{catalogue};
   for (const SegmentRow& row : *rows) {
     const bool there =
         std::any_of(files->begin(), files->end(), [&](const auto& f) { return f.number == row.number; });

@@ -132,6 +132,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
     out.set_ended(true);
     out.set_end(in.end);
   }
+  out.set_heard(in.heard);
   out.set_rows(in.rows);
   out.set_error(to_utf8(in.error));
   for (const auto& [key, value] : in.labels) {
@@ -150,6 +151,7 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   out.plan = in.plan_id();
   out.begin = in.begin();
   out.end = in.ended() ? in.end() : kTimeMax;
+  out.heard = in.heard();
   out.rows = in.rows();
   out.error = in.error();
   for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());

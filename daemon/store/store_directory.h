@@ -24,7 +24,11 @@ struct SegmentFile {
 // The segments that lie in `directory`, by number. Files of other names are not looked at.
 Result<std::vector<SegmentFile>> list_segments(const std::string& directory);
 
-// Creates the directory (mode 0750) with its parents where it is missing.
+// Creates the directory (mode 0750) with its parents where it is missing. Takes rights away from one that is
+// open to others; fails for one of another user.
 Status make_store_directory(const std::string& directory);
+
+// Creates the file where it is missing, and takes away what rights it gives beyond 0640.
+Status make_private_file(const std::string& path);
 
 }  // namespace tailor::store

@@ -88,6 +88,12 @@ Status read_store(const std::string& directory, const Catalogue& catalogue, cons
     if (auto ok = read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss); !ok)
       return ok;
   }
+  // Their segments do not know that they are over.
+  auto ended = catalogue.ended_with_daemon(selection.recording);
+  if (!ended) return ended.error();
+  for (const profile::ExecutionRecord& execution : *ended) {
+    if (execution.end >= selection.from && execution.begin <= selection.to) sink.on_execution(execution);
+  }
   report.finished = true;
   return Ok{};
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 #include "daemon/store/catalogue_scan.h"
 #include "daemon/store/meta_codec.h"
@@ -30,11 +31,14 @@ Result<UniqueFd> lock_store(const std::string& directory) {
 // A catalogue that cannot be used is put aside; the segments hold all that it held.
 Result<Catalogue> open_catalogue(const std::string& directory) {
   const std::string path = catalogue_path(directory);
+  // SQLite would make one that everybody may read, and gives its journal the same mode.
+  if (auto own = make_private_file(path); !own) return own.error();
   auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
   if (catalogue && catalogue_segments(directory, *catalogue)) return catalogue;
   std::error_code ignored;
   std::filesystem::rename(path, path + ".bad", ignored);
   std::filesystem::remove(path + "-journal", ignored);
+  if (auto own = make_private_file(path); !own) return own.error();
   auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);
   if (!fresh) return fresh.error();
   if (auto ok = catalogue_segments(directory, *fresh); !ok) return ok.error();
@@ -81,6 +85,7 @@ class StoreWriter::Segment : public BlockSink {
 
   BlockWriter writer;
   ProfileEncoder encoder;
+  bool catalogued = true;  // else notes of it were forgotten: it is to be read again at the next start
 
  private:
   SegmentRow row_;
@@ -103,6 +108,8 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   if (!lock) return lock.error();
   auto catalogue = open_catalogue(directory);
   if (!catalogue) return catalogue.error();
+  // Whoever wrote it before is dead, and what was running then is over.
+  if (auto ok = catalogue->end_running(); !ok) return ok.error();
   auto files = list_segments(directory);
   if (!files) return files.error();
   std::unique_ptr<StoreWriter> writer(
@@ -133,12 +140,26 @@ Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKi
   if (watermark_ != kTimeMin) row.wall_ns += static_cast<std::uint64_t>(watermark_ - first_watermark_);
   const FileHeader header{kind, kVersionMinor, number, static_cast<std::uint32_t>(number - recording_)};
   auto segment = std::make_unique<Segment>(std::move(*output), header, row, options_.encoder);
-  if (auto ok = catalogue_.put_segment(segment->row(false)); !ok) return ok.error();
+  if (auto ok = catalogue_.put_segment(segment->row(false)); !ok) {
+    // It is tried again and again: what is left over would add up.
+    ::unlink(segment_path(directory_, number, kind).c_str());
+    return ok.error();
+  }
   return segment;
 }
 
 void StoreWriter::complain(const Status& status) {
-  if (!status) problem_ = status.error().message;
+  if (!status && problem_.empty()) problem_ = status.error().message;
+}
+
+// A round is over: what went wrong in it is what is known to be wrong.
+void StoreWriter::settle_problem() {
+  for (const Segment* segment : {dictionary_.get(), data_.get()}) {
+    if (problem_.empty()) problem_ = segment->writer.problem();
+  }
+  const bool changed = problem_.empty() != told_problem_.empty();
+  told_problem_ = std::exchange(problem_, {});
+  if (changed && options_.on_problem) options_.on_problem(told_problem_);
 }
 
 profile::ProfileSink& StoreWriter::data() {
@@ -214,7 +235,7 @@ void StoreWriter::on_activity(std::span<const profile::ActivityRecord> records) 
 }
 
 void StoreWriter::on_accounting(const profile::Accounting& accounting) {
-  accounting_[accounting.process] = accounting;
+  accounting_[accounting.process] = {accounting, true};
   data().on_accounting(accounting);
 }
 
@@ -222,9 +243,10 @@ void StoreWriter::on_watermark(TimeNs watermark) {
   watermark_ = watermark;
   data().on_watermark(watermark);
   if (first_watermark_ == kTimeMin) {
-    first_watermark_ = entered_ = synced_ = segment_began_ = watermark;
+    first_watermark_ = entered_ = synced_ = flushed_ = segment_began_ = watermark;
     return;
   }
+  if (watermark - flushed_ >= options_.flush_interval) flush_segments();
   if (watermark - entered_ < options_.encoder.flush_interval) return;
   enter_in_catalogue();
   if (watermark - synced_ >= options_.sync_interval) {
@@ -233,32 +255,54 @@ void StoreWriter::on_watermark(TimeNs watermark) {
     synced_ = watermark;
   }
   roll_where_due();
+  settle_problem();
 }
 
 // Dictionaries reach their file before the samples that need them, and both before the catalogue speaks of
 // them.
-void StoreWriter::enter_in_catalogue() {
+void StoreWriter::flush_segments() {
   dictionary_->encoder.flush();
   data_->encoder.flush();
+  flushed_ = watermark_;
+}
+
+void StoreWriter::enter_in_catalogue() {
+  flush_segments();
   entered_ = watermark_;
   complain(write_catalogue());
 }
 
+// As a whole or not at all: costs are added to what is there.
 Status StoreWriter::write_catalogue() {
-  if (auto ok = catalogue_.begin(); !ok) return ok;
-  Status written =
-      notes_.write(catalogue_, {recording_, data_->row(false).number, dictionary_->row(false).number});
+  Status written = catalogue_.begin();
+  if (written) {
+    written =
+        notes_.write(catalogue_, {recording_, data_->row(false).number, dictionary_->row(false).number});
+  }
   if (written) written = catalogue_.put_segment(data_->row(false));
   if (written) written = catalogue_.put_segment(dictionary_->row(false));
-  // What was entered stays, so that a later attempt enters only what is missing.
-  if (auto ok = catalogue_.commit(); !ok) return ok;
+  if (written) written = catalogue_.commit();
+  if (written) {
+    notes_.forget();
+    return written;
+  }
+  catalogue_.rollback();
+  forget_notes_if_too_many();
   return written;
 }
 
+// The segments hold all that they say.
+void StoreWriter::forget_notes_if_too_many() {
+  constexpr std::size_t kMostNotes = 100'000;
+  if (notes_.size() < kMostNotes) return;
+  notes_.forget();
+  data_->catalogued = dictionary_->catalogued = false;
+}
+
 Status StoreWriter::flush() {
-  problem_.clear();
   enter_in_catalogue();
-  if (!problem_.empty()) return Error{problem_};
+  settle_problem();
+  if (!told_problem_.empty()) return Error{told_problem_};
   return Ok{};
 }
 
@@ -269,7 +313,8 @@ void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
     return;
   }
   complain(segment->writer.finish());
-  complain(catalogue_.put_segment(segment->row(true)));
+  // One that is not sealed is read again at the next start.
+  complain(catalogue_.put_segment(segment->row(segment->catalogued)));
   add(sealed_stats_, segment->writer.stats());
   segment = std::move(*next);
   if (kind == FileKind::kDataSegment) begin_data_segment();
@@ -283,7 +328,12 @@ void StoreWriter::begin_data_segment() {
     data().on_execution(execution);
     notes_.execution(execution);
   }
-  for (const auto& [process, accounting] : accounting_) data().on_accounting(accounting);
+  // Totals of a process that does nothing any more are in the segments where it did.
+  std::erase_if(accounting_, [](const auto& each) { return !each.second.changed; });
+  for (auto& [process, totals] : accounting_) {
+    totals.changed = false;
+    data().on_accounting(totals.accounting);
+  }
 }
 
 void StoreWriter::roll_where_due() {
@@ -337,7 +387,7 @@ Status StoreWriter::finish() {
   if (auto ok = flush(); !ok) return ok;
   for (Segment* segment : {dictionary_.get(), data_.get()}) {
     if (auto ok = segment->writer.finish(); !ok) return ok;
-    if (auto ok = catalogue_.put_segment(segment->row(true)); !ok) return ok;
+    if (auto ok = catalogue_.put_segment(segment->row(segment->catalogued)); !ok) return ok;
   }
   const WriteStats total = stats();
   if (total.lost_blocks == 0) return Ok{};

@@ -1,6 +1,7 @@
 // The store of a daemon as a ProfileSink: a directory of segments and their catalogue.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -21,6 +22,9 @@ struct StoreOptions {
   std::uint64_t keep_bytes = 4ull << 30;                  // retention: of all segments together, 0 for ever
   std::uint64_t keep_ns = 7ull * 86'400 * 1'000'000'000;  // and by age, 0 for ever
   TimeNs sync_interval = 10'000'000'000;                  // what a power failure may cost at most
+  TimeNs flush_interval = 500'000'000;  // what the death of the daemon may cost, beside what waits
+  // Something cannot be written, and why; empty: it can again. Called from the sink calls.
+  std::function<void(const std::string& problem)> on_problem;
   EncoderOptions encoder;
 };
 
@@ -59,8 +63,8 @@ class StoreWriter : public profile::ProfileSink {
 
   // Written and lost since open(), over all segments.
   WriteStats stats() const;
-  // The last thing that went wrong with catalogue, rolling or retention; empty: nothing.
-  const std::string& last_problem() const { return problem_; }
+  // What keeps going wrong with segments, catalogue, rolling or retention; empty: nothing.
+  const std::string& last_problem() const { return told_problem_; }
   RecordingNumber recording() const { return recording_; }
 
  private:
@@ -78,6 +82,9 @@ class StoreWriter : public profile::ProfileSink {
   void apply_retention();
   Status remove_segment(std::uint64_t number, FileKind kind);
   void complain(const Status& status);
+  void settle_problem();
+  void flush_segments();
+  void forget_notes_if_too_many();
 
   std::string directory_;
   StoreOptions options_;
@@ -92,12 +99,18 @@ class StoreWriter : public profile::ProfileSink {
   // Given again when a data segment begins.
   profile::RecordingInfo info_;
   std::map<ExecutionKey, profile::ExecutionRecord> live_executions_;
-  std::map<ProcessId, profile::Accounting> accounting_;
+  struct Totals {
+    profile::Accounting accounting;
+    bool changed = true;  // since this data segment began
+  };
+  std::map<ProcessId, Totals> accounting_;  // of those that changed in the last two data segments
 
   std::uint64_t wall_clock_ns_ = 0;  // at first_watermark_
-  TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin;
+  TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin,
+         flushed_ = kTimeMin;
   TimeNs segment_began_ = kTimeMin;
-  std::string problem_;
+  std::string problem_;       // of this round
+  std::string told_problem_;  // as it is known outside
 };
 
 }  // namespace tailor::store

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <ctime>
-#include <filesystem>
 #include <utility>
 
 #include "daemon/query/executions.h"
@@ -16,9 +15,13 @@
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
 #include "proto/control/control_socket.h"
+#include "proto/control/socket_directory.h"
 
 namespace tailor::tailord {
 namespace {
+
+// Of the log's limits; processes have their pids.
+constexpr std::int64_t kControlSocket = -1;
 
 std::uint64_t wall_clock_ns() {
   timespec now{};
@@ -26,18 +29,17 @@ std::uint64_t wall_clock_ns() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-Status make_parent(const std::string& path) {
-  const std::filesystem::path parent = std::filesystem::path(path).parent_path();
-  std::error_code problem;
-  if (!parent.empty()) std::filesystem::create_directories(parent, problem);
-  if (problem) return Error{fmt::format("cannot create {}: {}", parent.string(), problem.message())};
-  return Ok{};
-}
-
 store::StoreOptions store_options(const Options& options) {
   store::StoreOptions store;
   store.keep_bytes = options.keep_megabytes << 20;
   store.keep_ns = options.keep_days * 86'400 * 1'000'000'000;
+  store.on_problem = [](const std::string& problem) {
+    if (problem.empty()) {
+      spdlog::info("store: everything can be written again");
+    } else {
+      spdlog::error("store: {}; samples are lost and counted until it can be written again", problem);
+    }
+  };
   return store;
 }
 
@@ -45,6 +47,10 @@ store::StoreOptions store_options(const Options& options) {
 pipeline::PipelineOptions pipeline_options(const Options& options) {
   pipeline::PipelineOptions pipeline;
   pipeline.max_lag += options.sampling.aggregate;
+  pipeline.limits.total_bytes = static_cast<std::size_t>(options.max_memory_megabytes) << 20;
+  pipeline.limits.user_plans = options.user_plans;
+  pipeline.limits.user_code_bytes = static_cast<std::size_t>(options.user_code_megabytes) << 20;
+  pipeline.limits.user_regions = options.user_regions;
   return pipeline;
 }
 
@@ -55,6 +61,8 @@ session::RecorderOptions live_options(const Options& options, capture::CaptureOp
   live.capture = std::move(capture);
   live.pipeline = pipeline_options(options);
   live.sample_registered = true;
+  live.user_processes = options.user_processes;
+  live.user_messages_a_second = options.user_messages_a_second;
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
   live.command = "tailord";
@@ -78,10 +86,15 @@ Result<std::vector<ExecutionId>> execution_ids(const v1::ReportRequest& request)
   return ids;
 }
 
-void log_problem(const pipeline::Problem& problem) {
+}  // namespace
+
+void Daemon::log_problem(const pipeline::Problem& problem) {
+  std::uint64_t suppressed = 0;
+  if (!log_limiter_.may(problem.process.pid, LogLimiter::Clock::now(), suppressed)) return;
   // What an engine says may hold anything, line breaks and escape sequences too.
   std::string text = problem.text;
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, '?');
+  if (suppressed > 0) text += fmt::format(" ({} more problems of it were not logged)", suppressed);
   if (problem.process.pid != 0) {
     spdlog::warn("process {}: {}", problem.process.pid, text);
   } else {
@@ -89,7 +102,13 @@ void log_problem(const pipeline::Problem& problem) {
   }
 }
 
-}  // namespace
+void Daemon::cut_off(const std::string& why) {
+  ++cut_off_[why];
+  std::uint64_t suppressed = 0;
+  if (!log_limiter_.may(kControlSocket, LogLimiter::Clock::now(), suppressed)) return;
+  spdlog::warn("control socket: cut off: {}{}", why,
+               suppressed > 0 ? fmt::format(" ({} more were not logged)", suppressed) : "");
+}
 
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(os, options));
@@ -97,8 +116,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   auto capture = session::capture_options(os, options.sampling);
   if (!capture.ok()) return capture.error();
   daemon->capture_ = std::move(*capture);
-  for (const std::string& path : {options.agent_socket, options.control_socket, options.store}) {
-    Status made = make_parent(path);
+  for (const std::string& path : {options.agent_socket, options.control_socket}) {
+    Status made = control::make_socket_directory(path);
     if (!made.ok()) return made.error();
   }
   auto store = store::StoreWriter::open(options.store, store_options(options), wall_clock_ns());
@@ -109,13 +128,15 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
     if (!journal.ok()) return journal.error();
     daemon->journal_ = std::move(*journal);
   }
-  auto session = session::Recorder::start(os, live_options(options, daemon->capture_, daemon->journal_.get()),
-                                          *daemon->store_, log_problem);
+  auto session = session::Recorder::start(
+      os, live_options(options, daemon->capture_, daemon->journal_.get()), *daemon->store_,
+      [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!session.ok()) return session.error();
   daemon->session_ = std::move(*session);
   auto control = control::ControlServer::listen(
       options.control_socket,
-      [raw = daemon.get()](const v1::ControlRequest& request) { return raw->answer(request); });
+      [raw = daemon.get()](const v1::ControlRequest& request) { return raw->answer(request); },
+      [raw = daemon.get()](const std::string& why) { raw->cut_off(why); });
   if (!control.ok()) return control.error();
   daemon->control_ = std::move(*control);
   return daemon;
@@ -185,6 +206,13 @@ void Daemon::status(v1::DaemonStatus& out) {
   out.set_problems(now.pipeline.problems);
   out.set_late_words(now.pipeline.without_settlement);
   out.set_own_cpu_ns(now.own_cpu_ns);
+  const auto count = [](const std::string& reason, std::uint64_t n, v1::RefusalCount& to) {
+    to.set_reason(reason);
+    to.set_count(n);
+  };
+  for (const auto& [reason, n] : now.registration.refusals) count(reason, n, *out.add_refusals());
+  for (const auto& [reason, n] : cut_off_) count("control socket: " + reason, n, *out.add_refusals());
+  for (const auto& [key, n] : now.limits) count(key, n, *out.add_limits());
   for (const session::RecordedProcess& process : now.processes) {
     v1::ProcessStatus& to = *out.add_processes();
     store::encode(process.record, *to.mutable_info());
@@ -242,7 +270,7 @@ Status Daemon::report(const v1::ReportRequest& request, v1::ReportReply& out) {
   out.set_samples(report->total.samples);
   out.set_json(query::to_json(loaded->profile, *report));
   // Room for the other fields of the reply.
-  if (out.json().size() + 1024 > control::kMaxMessageBytes)
+  if (out.json().size() + 1024 > control::kMaxReplyBytes)
     return Error{
         "the report is larger than an answer can be: ask for fewer executions, or use `tailor report`"};
   return Ok{};

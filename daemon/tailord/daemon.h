@@ -2,13 +2,17 @@
 // socket.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "daemon/control/control_server.h"
 #include "daemon/journal/journal_writer.h"
 #include "daemon/os/os.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
+#include "daemon/tailord/log_limiter.h"
 #include "daemon/tailord/options.h"
 #include "proto/base/result.h"
 
@@ -29,6 +33,8 @@ class Daemon {
  private:
   Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
 
+  void log_problem(const pipeline::Problem& problem);  // control thread of the session
+  void cut_off(const std::string& why);
   v1::ControlReply answer(const v1::ControlRequest& request);
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
@@ -37,7 +43,9 @@ class Daemon {
 
   os::Os& os_;
   Options options_;
-  capture::CaptureOptions capture_;  // of every process
+  LogLimiter log_limiter_;
+  std::map<std::string, std::uint64_t> cut_off_;  // askers, by reason
+  capture::CaptureOptions capture_;               // of every process
   TimeNs started_ = 0;
   std::unique_ptr<store::StoreWriter> store_;  // written on the session's control thread
   std::unique_ptr<journal::JournalWriter> journal_;

@@ -2,17 +2,27 @@
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
+
+#include <chrono>
+#include <cstdio>
+#include <exception>
 
 #include "daemon/os/os.h"
 #include "daemon/session/host_info.h"
 #include "daemon/tailord/daemon.h"
+#include "daemon/tailord/exit_deadline.h"
 #include "daemon/tailord/notify.h"
 #include "daemon/tailord/options.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::tailord {
 namespace {
+
+// From the signal to the end, with something to spare below the five seconds that are promised.
+constexpr std::chrono::milliseconds kPatience{4500};
 
 void start_logging(const Options& options) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("tailord"));
@@ -29,11 +39,23 @@ UniqueFd termination_signals() {
   return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC));
 }
 
+// Each process that registers takes some.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 int run(int argc, char** argv) {
   const Parsed parsed = parse(argc, argv);
   if (parsed.finished) return parsed.exit_code;
   start_logging(parsed.options);
+  // Nothing that is made here is open to everybody, whatever the umask was; what must be says so itself.
+  ::umask(::umask(S_IRWXO) | S_IWGRP | S_IRWXO);
   const UniqueFd stop = termination_signals();
+  const ExitDeadline deadline(stop.get(), kPatience);
+  raise_descriptor_limit();
   auto daemon = Daemon::start(os::real(), parsed.options);
   if (!daemon.ok()) {
     spdlog::error("{}", daemon.error().message);
@@ -55,5 +77,10 @@ int run(int argc, char** argv) {
 }  // namespace tailor::tailord
 
 int main(int argc, char** argv) {
-  return tailor::tailord::run(argc, argv);
+  try {
+    return tailor::tailord::run(argc, argv);
+  } catch (const std::exception& problem) {
+    std::fprintf(stderr, "tailord: %s\n", problem.what());
+    return 1;
+  }
 }

@@ -28,6 +28,25 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--keep-megabytes", o.keep_megabytes, "Oldest profiles go beyond this size, 0: never")
       ->capture_default_str();
   app.add_option("--keep-days", o.keep_days, "Older profiles go, 0: never")->capture_default_str();
+  app.add_option("--max-memory", o.max_memory_megabytes, "Megabytes to keep of what all processes say")
+      ->check(CLI::Range(16, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--user-processes", o.user_processes, "Processes of one user that may register")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  app.add_option("--user-plans", o.user_plans, "Plans of all processes of one user at a time")
+      ->check(CLI::Range(1, 1 << 24))
+      ->capture_default_str();
+  app.add_option("--user-code", o.user_code_megabytes,
+                 "Megabytes of code, with tables, of all processes of one user")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--user-regions", o.user_regions, "Regions of memory of all processes of one user at a time")
+      ->check(CLI::Range(1, 1 << 28))
+      ->capture_default_str();
+  app.add_option("--user-messages-per-second", o.user_messages_a_second,
+                 "Messages of all processes of one user, 0: any number")
+      ->capture_default_str();
   app.add_option("--log-level", o.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();

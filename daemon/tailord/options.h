@@ -18,6 +18,11 @@ struct Options {
   std::string log_level = "info";
   std::uint64_t keep_megabytes = 4096;
   std::uint64_t keep_days = 7;
+  // What processes may ask for; see docs/tailord.md.
+  std::uint64_t max_memory_megabytes = 1024;
+  std::uint64_t user_processes = 1024, user_plans = 65536, user_code_megabytes = 512,
+                user_regions = 4'194'304;
+  std::uint64_t user_messages_a_second = 50'000;
 };
 
 struct Parsed {

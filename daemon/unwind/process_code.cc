@@ -70,17 +70,43 @@ void ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame
   if (code.begin >= code.end) return;
   auto at = registered_.lower_bound(code.begin);
   if (at != registered_.begin() && std::prev(at)->second.range.end > code.begin) --at;
-  while (at != registered_.end() && at->first < code.end) at = registered_.erase(at);
-  if (registered_.size() >= kMostRegistered)
-    std::erase_if(registered_, [](const auto& e) { return e.second.removed; });
-  if (registered_.size() >= kMostRegistered) return;
-  const auto bytes = std::as_bytes(std::span(eh_frame.data(), eh_frame.size()));
-  registered_.emplace(code.begin, Registered{code, CfiTable::parse(bytes, address)});
+  while (at != registered_.end() && at->first < code.end) at = forget(at);
+  const std::size_t bytes = sizeof(Registered) + eh_frame.size();
+  make_room(bytes);
+  if (registered_.size() >= kMostRegistered || bytes_ + bytes > kMostBytes) return;
+  const auto table = std::as_bytes(std::span(eh_frame.data(), eh_frame.size()));
+  registered_.emplace(code.begin, Registered{code, CfiTable::parse(table, address), bytes});
+  begins_[code.id] = code.begin;
+  bytes_ += bytes;
 }
 
 void ProcessCode::remove_code(CodeId id) {
-  for (auto& [begin, code] : registered_) {
-    if (code.range.id == id) code.removed = true;
+  const auto known = begins_.find(id);
+  if (known == begins_.end()) return;
+  const std::uint64_t begin = known->second;
+  begins_.erase(known);
+  const auto at = registered_.find(begin);
+  if (at == registered_.end() || at->second.range.id != id) return;
+  at->second.removed = true;
+  removed_.emplace_back(id, begin);
+  make_room(0);
+}
+
+ProcessCode::Code::iterator ProcessCode::forget(Code::iterator at) {
+  const auto known = begins_.find(at->second.range.id);
+  if (known != begins_.end() && known->second == at->first) begins_.erase(known);
+  bytes_ -= at->second.bytes;
+  return registered_.erase(at);
+}
+
+// Forgets removed code, the oldest first, until there are few and `bytes` more fit.
+void ProcessCode::make_room(std::size_t bytes) {
+  while (!removed_.empty() && (removed_.size() > kMostRemoved || registered_.size() >= kMostRegistered ||
+                               bytes_ + bytes > kMostBytes)) {
+    const auto [id, begin] = removed_.front();
+    removed_.pop_front();
+    const auto at = registered_.find(begin);
+    if (at != registered_.end() && at->second.removed && at->second.range.id == id) forget(at);
   }
 }
 

@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/unwind/elf_cfi.h"
@@ -53,6 +56,8 @@ class ProcessCode {
   void add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
   // It stays for samples that are on their way, until other code takes its place or there is too much of it.
   void remove_code(CodeId id);
+  // What it keeps of registered code.
+  std::size_t bytes() const { return bytes_; }
   // Whether code of a plan lies there: it tells by itself whose the sample is.
   bool is_generated(std::uint64_t address) const {
     const Registered* code = registered_at(address);
@@ -66,18 +71,29 @@ class ProcessCode {
   struct Registered {
     RegisteredCode range;
     CfiTable table;
+    std::size_t bytes = 0;
     bool removed = false;
   };
+  using Code = std::map<std::uint64_t, Registered>;
+  Code::iterator forget(Code::iterator at);
+  void make_room(std::size_t bytes);
+
   const Registered* registered_at(std::uint64_t address) const;
   Mapping* mapping_at(std::uint64_t address);
   void find_table(Mapping& mapping);
   void read_maps(TimeNs now);
 
   static constexpr std::size_t kMostRegistered = 65536;
+  static constexpr std::size_t kMostRemoved = 1024;
+  static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
   std::filesystem::path folder_;
   FileTables& files_;
-  std::map<std::uint64_t, Registered> registered_;  // by begin
-  std::vector<Mapping> mappings_;                   // by begin
+  Code registered_;                                   // by begin
+  std::unordered_map<CodeId, std::uint64_t> begins_;  // of those that were not removed
+  std::deque<std::pair<CodeId, std::uint64_t>>
+      removed_;  // with their begins, oldest first; some are replaced by now
+  std::size_t bytes_ = 0;
+  std::vector<Mapping> mappings_;  // by begin
   TimeNs next_look_ = kTimeMin;
 };
 

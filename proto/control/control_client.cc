@@ -7,12 +7,14 @@
 #include <cstring>
 
 #include "proto/control/control_socket.h"
+#include "proto/control/socket_directory.h"
 
 namespace tailor::control {
 
 Result<ControlClient> ControlClient::connect(const std::string& path) {
   auto address = socket_address(path);
   if (!address.ok()) return address.error();
+  if (Status own = check_socket_directory(path); !own.ok()) return own.error();
   UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket) return Error{fmt::format("socket: {}", std::strerror(errno)), errno};
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0) {
@@ -28,7 +30,7 @@ Result<v1::ControlReply> ControlClient::ask(const v1::ControlRequest& request, i
   Status sent = send_message(socket_.get(), request);
   if (!sent.ok()) return sent.error();
   v1::ControlReply reply;
-  auto got = receive_message(socket_.get(), reply, timeout_ms);
+  auto got = receive_reply(socket_.get(), reply, timeout_ms);
   if (!got.ok()) return got.error();
   if (!*got) return Error{"the daemon closed the connection", ECONNRESET};
   if (!reply.error().empty()) return Error{reply.error()};

@@ -16,7 +16,7 @@ std::string environment(const char* name) {
 std::string run_directory() {
   if (::geteuid() == 0) return "/run/tailor";
   const std::string runtime = environment("XDG_RUNTIME_DIR");
-  return runtime.empty() ? fmt::format("/tmp/tailor-{}", ::geteuid()) : runtime + "/tailor";
+  return runtime.empty() ? shared_run_directory() : runtime + "/tailor";
 }
 
 std::string state_directory() {
@@ -31,6 +31,10 @@ std::string either(const char* variable, const std::string& otherwise) {
 }
 
 }  // namespace
+
+std::string shared_run_directory() {
+  return fmt::format("/tmp/tailor-{}", ::geteuid());
+}
 
 std::string agent_socket_path() {
   return either("TAILOR_SOCKET", run_directory() + "/agent.sock");

@@ -12,4 +12,7 @@ std::string agent_socket_path();
 std::string control_socket_path();
 std::string store_path();
 
+// The one of them that lies where everybody may write: used without XDG_RUNTIME_DIR. See socket_directory.h.
+std::string shared_run_directory();
+
 }  // namespace tailor::control

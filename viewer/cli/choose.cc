@@ -33,7 +33,9 @@ Status settle_last(Choice& choice, std::size_t& count) {
 }
 
 bool is_file(const std::string& what) {
-  return what.find('/') != std::string::npos || what.ends_with(".tailor") || std::filesystem::exists(what);
+  std::error_code unknown;  // a name no file can have is not there
+  return what.find('/') != std::string::npos || what.ends_with(".tailor") ||
+         std::filesystem::exists(what, unknown);
 }
 
 std::string lower(std::string text) {
@@ -61,8 +63,9 @@ Result<const profile::ExecutionRecord*> find_execution(const query::Profile& pro
   const profile::ExecutionRecord* found = nullptr;
   for (const profile::ExecutionRecord& execution : profile.executions()) {
     if (!query::hex(execution.id).starts_with(lower(prefix))) continue;
-    if (found != nullptr) return ambiguous(prefix, found->id, execution.id);
-    found = &execution;
+    if (found != nullptr && found->id != execution.id) return ambiguous(prefix, found->id, execution.id);
+    // Of an id that several processes declared it is the execution of the one that was heard of first.
+    if (found == nullptr || execution.heard < found->heard) found = &execution;
   }
   if (found == nullptr) return unknown_execution(prefix);
   return found;
@@ -93,7 +96,10 @@ Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_
 Result<store::Catalogue> open_store(const Choice& choice) {
   if (choice.store.empty()) flush_daemon();
   const std::string directory = store_directory(choice.store);
-  if (!std::filesystem::exists(store::catalogue_path(directory))) {
+  std::error_code problem;
+  const bool there = std::filesystem::exists(store::catalogue_path(directory), problem);
+  if (problem) return Error{fmt::format("cannot look into the store {}: {}", directory, problem.message())};
+  if (!there) {
     return Error{
         fmt::format("there is no store in {}: name a .tailor file, start tailord, or say where the store is "
                     "(--store, TAILOR_STORE)",

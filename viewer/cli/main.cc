@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
@@ -48,5 +49,9 @@ int run(int argc, char** argv) {
 }  // namespace tailor::cli
 
 int main(int argc, char** argv) {
-  return tailor::cli::run(argc, argv);
+  try {
+    return tailor::cli::run(argc, argv);
+  } catch (const std::exception& problem) {
+    return tailor::cli::complain(problem.what(), tailor::cli::kFailed);
+  }
 }

@@ -19,6 +19,9 @@ v1::ControlReply answer(const v1::ControlRequest& request) {
   v1::ControlReply reply;
   if (request.has_status()) {
     reply.mutable_status()->set_pid(42);
+  } else if (request.has_report()) {
+    reply.mutable_report()->set_json(
+        std::string(request.report().executions_size() * std::size_t{1000}, 'x'));
   } else {
     reply.set_error("not now");
   }
@@ -38,7 +41,8 @@ class ControlTest : public testing::Test {
     std::filesystem::remove_all(directory);
   }
   void start() {
-    auto listening = ControlServer::listen(path, answer);
+    auto listening =
+        ControlServer::listen(path, answer, [this](const std::string& why) { cut_off.push_back(why); });
     ASSERT_TRUE(listening.ok()) << listening.error().message;
     server = std::move(*listening);
     thread = std::thread([this] {
@@ -57,6 +61,7 @@ class ControlTest : public testing::Test {
   std::string directory, path;
   UniqueFd end;
   std::unique_ptr<ControlServer> server;
+  std::vector<std::string> cut_off;
   std::thread thread;
 };
 
@@ -74,6 +79,39 @@ TEST_F(ControlTest, AnswersManyRequestsOfManyClients) {
   auto refused = one->ask(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "not now");
+}
+
+TEST_F(ControlTest, AnswersOfAnySizeArrive) {
+  start();
+  auto client = ControlClient::connect(path);
+  v1::ControlRequest request;
+  for (const std::size_t kilobytes : {1, 63, 66, 207, 300, 5000, 60000}) {
+    request.mutable_report()->clear_executions();
+    for (std::size_t i = 0; i < kilobytes; ++i) request.mutable_report()->add_executions();
+    auto reply = client->ask(request);
+    ASSERT_TRUE(reply.ok()) << kilobytes << " kB: " << reply.error().message;
+    EXPECT_EQ(reply->report().json().size(), kilobytes * 1000);
+  }
+  for (int i = 0; i < 10'000; ++i) request.mutable_report()->add_executions();
+  auto reply = client->ask(request);
+  ASSERT_FALSE(reply.ok());
+  EXPECT_NE(reply.error().message.find("more than"), std::string::npos) << reply.error().message;
+}
+
+TEST_F(ControlTest, NonsenseIsCutOffWithItsReason) {
+  start();
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  auto address = socket_address(path);
+  ASSERT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+  ASSERT_GT(::send(socket.get(), "\xff\xff\xff", 3, 0), 0);
+  v1::ControlReply reply;
+  ASSERT_TRUE(receive_reply(socket.get(), reply, 5000).ok());
+  EXPECT_NE(reply.error(), "");
+  auto end = receive_reply(socket.get(), reply, 5000);
+  ASSERT_TRUE(end.ok());
+  EXPECT_FALSE(*end);
+  stop();
+  EXPECT_EQ(cut_off.size(), 1u);
 }
 
 TEST_F(ControlTest, GarbageGetsAnErrorAndTheServerGoesOn) {

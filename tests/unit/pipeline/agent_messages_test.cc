@@ -105,5 +105,121 @@ TEST_F(PipelineTest, LogRecordsAreCountedAndPassedOn) {
   EXPECT_EQ(sink.accounting.at(kProcess).log_lost, 3u);
 }
 
+// A new daemon reads the logs from where they still reach back to; the one before has counted and kept that.
+TEST_F(PipelineTest, WhatLogsSayOfBeforeTheRecordingIsBelievedAndNotCounted) {
+  profile::RecordingInfo info;
+  info.start = ms(5);
+  pipeline.on_recording(info);
+  script.hello(kProcess, 1, ms(6));
+  script.load(kProcess, ms(1), test::small_plan(1));
+  script.load(kProcess, ms(1), test::small_code(11, 1, kCode));
+  script.begin(kProcess, ms(1), 5, 1);
+  registration::ActivityRecords log;
+  log.process = kProcess;
+  log.tid = 44;
+  log.lost = 1000;  // overwritten long ago
+  tailor_log_record record{};
+  record.tsc = static_cast<std::uint64_t>(ms(1));
+  record.kind = TAILOR_LOG_EXECUTION_BEGIN;
+  record.a = 5;
+  record.b = 1;
+  log.records.push_back(record);
+  record.tsc = static_cast<std::uint64_t>(ms(8));
+  record.kind = TAILOR_LOG_EXECUTION_END;
+  log.records.push_back(record);
+  pipeline.on_activity(log);
+  script.sample(42, 44, ms(7), kCode + 16);
+  script.read();
+  pipeline.flush(ms(9));
+  ASSERT_EQ(sink.samples.size(), 1u);
+  EXPECT_EQ(sink.samples[0].attribution.execution, 5u);
+  EXPECT_EQ(sink.activity.size(), 1u);
+  EXPECT_EQ(sink.accounting.at(kProcess).log_records, 1u);
+  EXPECT_EQ(sink.accounting.at(kProcess).log_lost, 0u);
+}
+
+TEST_F(PipelineTest, OfWhatIsRefusedNobodyKeepsAnything) {
+  start_engine();
+  EXPECT_TRUE(pipeline.took_message());
+  const std::size_t before = pipeline.kept_bytes();
+  v1::CodeObject code = test::small_code(12, 99, kCode + 0x1000);  // of a plan that nobody loaded
+  code.set_eh_frame(std::string(1 << 20, 'x'));
+  script.load(kProcess, ms(1), code);
+  EXPECT_FALSE(pipeline.took_message());
+  EXPECT_EQ(pipeline.kept_bytes(), before);
+}
+
+class SmallPipelineTest : public PipelineTest {
+ protected:
+  SmallPipelineTest() { small_script.open(); }
+  static PipelineOptions small() {
+    PipelineOptions options;
+    options.limits.total_bytes = 3 << 20;
+    options.limits.user_plans = 4;
+    return options;
+  }
+  Pipeline small_pipeline{sink, small()};
+  test::ScriptedInput small_script{small_pipeline};
+};
+
+TEST_F(SmallPipelineTest, LabelsOfRunningExecutionsAreBoundedAndTheAgentIsTold) {
+  small_script.hello(kProcess, 1, us(1));
+  small_script.hello(kOther, 2, us(1));
+  for (ExecutionHandle handle = 1; handle <= 1000; ++handle) {
+    small_script.say(kProcess, ms(1), [&](v1::AgentMessage& m) {
+      m.mutable_execution_begin()->set_handle(handle);
+      m.mutable_execution_begin()->set_id(std::string(16, 'x'));
+      v1::Label& label = *m.mutable_execution_begin()->add_labels();
+      label.set_key("query");
+      label.set_value(std::string(10'000, 'q'));
+    });
+  }
+  EXPECT_LE(small_pipeline.kept_bytes(), std::size_t{3} << 20);
+  const auto limited = small_pipeline.words().take_limited();
+  ASSERT_FALSE(limited.empty());
+  EXPECT_EQ(limited[0].limit.key, "max-memory");
+  EXPECT_EQ(limited[0].connection, 1u);
+  EXPECT_GT(small_pipeline.words().refused_by_limit().at("max-memory"), 500u);
+  // Another one notices nothing.
+  small_script.load(kOther, ms(1), test::small_plan(1));
+  EXPECT_TRUE(small_pipeline.took_message());
+  small_script.begin(kOther, ms(1), 5, 1);
+  EXPECT_TRUE(small_pipeline.took_message());
+  // What ends makes room.
+  for (ExecutionHandle handle = 1; handle <= 1000; ++handle) small_script.end(kProcess, ms(2), handle);
+  small_script.begin(kProcess, ms(3), 2000, 0);
+  EXPECT_TRUE(small_pipeline.took_message());
+}
+
+TEST_F(SmallPipelineTest, PlansBeyondTheQuotaAreRefusedAndTold) {
+  small_script.hello(kProcess, 1, us(1));
+  for (PlanId id = 1; id <= 6; ++id) {
+    small_script.load(kProcess, ms(1), test::small_plan(id, static_cast<std::uint32_t>(id)));
+    EXPECT_EQ(small_pipeline.took_message(), id <= 4) << id;
+  }
+  EXPECT_EQ(small_pipeline.words().refused_by_limit().at("user-plans"), 2u);
+  small_script.unload_plan(kProcess, ms(2), 1);
+  small_script.load(kProcess, ms(3), test::small_plan(7, 7));
+  EXPECT_TRUE(small_pipeline.took_message());
+}
+
+TEST_F(SmallPipelineTest, MarksWithoutRoomAreLostAndCounted) {
+  small_script.hello(kProcess, 1, us(1));
+  registration::ActivityRecords log;
+  log.process = kProcess;
+  log.tid = 44;
+  for (std::uint64_t i = 0; i < 200'000; ++i) {
+    tailor_log_record record{};
+    record.tsc = static_cast<std::uint64_t>(ms(1)) + i;
+    record.kind = i % 2 == 0 ? TAILOR_LOG_COMPONENT_BEGIN : TAILOR_LOG_COMPONENT_END;
+    record.id = 1;
+    log.records.push_back(record);
+  }
+  small_pipeline.on_activity(log);
+  small_pipeline.flush(ms(9));
+  EXPECT_EQ(sink.accounting.at(kProcess).log_lost, 200'000u);
+  EXPECT_LE(small_pipeline.kept_bytes(), std::size_t{3} << 20);
+}
+
 }  // namespace
 }  // namespace tailor::pipeline

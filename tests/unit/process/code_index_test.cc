@@ -70,6 +70,41 @@ TEST(CodeIndex, LoadingOverLiveCodeEndsIt) {
   EXPECT_EQ(found(index, 102, 40), 0u);
 }
 
+// One message may end all that others made.
+TEST(CodeIndex, ManyThatEndAtOnceAreFoundAtTheirTime) {
+  constexpr CodeId kMany = 5000;
+  Limits limits;
+  limits.retired_code = kMany;
+  CodeIndex index(limits);
+  for (CodeId id = 1; id <= kMany; ++id) ASSERT_TRUE(index.add(object(id, id * 16, 16, 10)).ok());
+  ASSERT_TRUE(index.add(object(kMany + 1, 16 * 10, 16 * (kMany - 20), 50)).ok());
+  EXPECT_EQ(index.replaced(), kMany - 20);
+  for (CodeId id : {CodeId{1}, CodeId{9}, CodeId{10}, CodeId{2000}, kMany - 11, kMany - 10, kMany}) {
+    EXPECT_EQ(found(index, id * 16 + 3, 40), id);
+  }
+  EXPECT_EQ(found(index, 2000 * 16, 50), kMany + 1);
+  EXPECT_EQ(found(index, 5 * 16, 50), 5u);
+  // And a connection that speaks of none of them again.
+  EXPECT_EQ(index.remove_unseen(1, 60).size(), 21u);
+  EXPECT_EQ(found(index, 2000 * 16, 59), kMany + 1);
+  EXPECT_EQ(found(index, 2000 * 16, 60), 0u);
+  index.trim(60);
+  EXPECT_EQ(index.size(), 0u);
+}
+
+TEST(CodeIndex, KeepsOnlySoManyThatWereUnloaded) {
+  Limits limits;
+  limits.retired_code = 3;
+  CodeIndex index(limits);
+  for (CodeId id = 1; id <= 5; ++id) {
+    ASSERT_TRUE(index.add(object(id, id * 16, 16, 10)).ok());
+    ASSERT_TRUE(index.remove(id, 20));
+  }
+  EXPECT_EQ(index.size(), 3u);
+  EXPECT_EQ(index.forgotten_early(), 2u);
+  EXPECT_EQ(found(index, 5 * 16, 15), 5u);
+}
+
 TEST(CodeIndex, RefusesTheSameIdTwiceAndTooMany) {
   Limits limits;
   limits.code_objects = 2;
@@ -82,7 +117,7 @@ TEST(CodeIndex, RefusesTheSameIdTwiceAndTooMany) {
 
 TEST(CodeIndex, HoldsNoMoreThanItsLimitsThoughNobodyTrims) {
   Limits limits;
-  limits.code_objects = 8;
+  limits.code_objects = limits.retired_code = 8;
   limits.bytes = 64 * 1024;
   CodeIndex index(limits);
   for (CodeId id = 1; id <= 1000; ++id) {

@@ -25,6 +25,18 @@ TEST(CheckPlan, InputsMayBeShared) {
   EXPECT_TRUE(check_plan(plan, {}).ok());
 }
 
+// A few bytes may claim any number: what checking takes must not grow with it.
+TEST(CheckPlan, ComponentsOfWhichNothingIsSaidAreFew) {
+  v1::Plan plan;
+  plan.set_id(1);
+  plan.add_levels()->set_component_count(65536);
+  EXPECT_TRUE(check_plan(plan, {}).ok());
+  plan.mutable_levels(0)->set_component_count(65537);
+  Result<PlanState> checked = check_plan(plan, {});
+  ASSERT_FALSE(checked.ok());
+  EXPECT_NE(checked.error().message.find("nothing is said"), std::string::npos) << checked.error().message;
+}
+
 struct Harm {
   std::string name;
   std::function<void(v1::Plan&)> change;

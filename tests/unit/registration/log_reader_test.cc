@@ -119,6 +119,25 @@ TEST_F(LogReaderTest, HostileHeadsAndKindsAreCounted) {
   EXPECT_EQ(reader_.malformed(), before + 2);
 }
 
+TEST_F(LogReaderTest, AHeadThatNobodyCanHaveReachedIsNotBelieved) {
+  std::uint64_t now = 1'000'000'000;
+  arena_.BeginThread(7);
+  (void)reader_.Drain(*view_, 0, now);
+  now += 1'000'000;
+  arena_.head() = std::uint64_t{1} << 63;
+  std::uint64_t lost = 0;
+  for (const LogRun& run : reader_.Drain(*view_, 0, now)) lost += run.lost;
+  EXPECT_LE(lost, kCapacity);
+  EXPECT_EQ(reader_.malformed() > 0, true);
+  // A fast writer is.
+  LogReader other;
+  other.written_since(now);
+  arena_.head() = 100'000;
+  lost = 0;
+  for (const LogRun& run : other.Drain(*view_, 0, now + 1'000'000)) lost += run.lost;
+  EXPECT_GT(lost, 90'000u);
+}
+
 // A thread writes as fast as it can into a small log while it is read: every record that comes out is whole,
 // they come in order, and nothing is missing without being counted. (The writer is the agent's own.)
 TEST(LogReaderRace, WholeInOrderAndCounted) {

@@ -78,6 +78,29 @@ TEST(PeerProcess, IsAnErrorWhenInvisibleOrGone) {
   EXPECT_FALSE(PeerProcess::Open(proc.root(), Self()).ok());
 }
 
+// An engine may ask for what is not there as often as it likes.
+TEST(ThreadIds, UnknownOnesAreNotLookedForAgainAndAgain) {
+  FakeProc proc;
+  constexpr int kThreads = 50, kAsked = 2000;
+  for (int i = 0; i < kThreads; ++i) {
+    const std::string tid = std::to_string(900 + i);
+    proc.Write("1/task/" + tid + "/status", "Name:\tx\nNSpid:\t" + tid + "\t" + std::to_string(1 + i) + "\n");
+  }
+  ThreadIds ids(proc.root() + "/1/task");
+  const ThreadIds::Clock::time_point now{std::chrono::hours(1)};
+  EXPECT_EQ(ids.outer_of(7, now), 906);
+  for (int i = 0; i < kAsked; ++i) EXPECT_EQ(ids.outer_of(5000 + i, now), 0);
+  for (int i = 0; i < kThreads; ++i) EXPECT_EQ(ids.outer_of(1 + i, now), 900 + i);
+  EXPECT_LT(ids.files_read(), static_cast<std::uint64_t>(3 * kThreads));
+  // A thread that came later is found once a look is allowed again, and a number that another one has is his.
+  proc.Write("1/task/990/status", "Name:\tx\nNSpid:\t990\t77\n");
+  const auto later = now + std::chrono::seconds(1);
+  EXPECT_EQ(ids.outer_of(77, later), 990);
+  proc.Write("1/task/990/status", "Name:\tx\nNSpid:\t990\t78\n");
+  EXPECT_EQ(ids.outer_of(77, later + std::chrono::seconds(1)), 0);
+  EXPECT_EQ(ids.outer_of(78, later + std::chrono::seconds(2)), 990);
+}
+
 TEST(PeerProcess, TranslatesThreadsOfANamespaceBelow) {
   FakeProc proc;
   std::string self = std::to_string(::getpid());

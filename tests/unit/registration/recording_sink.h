@@ -41,6 +41,7 @@ class RecordingSink : public Sink {
   }
   void OnSettled(const Settled& event) override { settled.push_back(event); }
   void OnRejected(const PeerRejected& event) override { rejected.push_back(event); }
+  void OnRefused(const PeerRefused& event) override { refused.push_back(event); }
   void OnGone(const PeerGone& event) override {
     order += 'G';
     gone.push_back(event);
@@ -74,6 +75,7 @@ class RecordingSink : public Sink {
   std::vector<Settled> settled;
   std::vector<PeerRejected> rejected;
   std::vector<PeerGone> gone;
+  std::vector<PeerRefused> refused;
 };
 
 // A server on a socket in a new directory.
@@ -91,9 +93,8 @@ class TestServer {
     ::rmdir(directory_.c_str());
   }
   void Start() {
-    ServerOptions options;
     options.socket_path = path_;
-    auto server = Server::Listen(std::move(options), sink);
+    auto server = Server::Listen(options, sink);
     if (!server) throw std::runtime_error(server.error().message);
     server_ = std::move(*server);
     sink.server = server_.get();
@@ -103,8 +104,8 @@ class TestServer {
     server_.reset();
   }
   // Polls until `done` or some seconds have passed.
-  bool Until(const std::function<bool()>& done) {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  bool Until(const std::function<bool()>& done, int seconds = 30) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (!done()) {
       if (std::chrono::steady_clock::now() >= deadline) return false;
       server_->Poll(5);
@@ -123,6 +124,7 @@ class TestServer {
   Server* operator->() { return server_.get(); }
 
   RecordingSink sink;
+  ServerOptions options;
 
  private:
   std::string directory_;

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "daemon/registration/limits.h"
@@ -172,6 +174,197 @@ TEST_F(ServerTest, TimesFromTheFutureAreSetToTheArrival) {
   ASSERT_TRUE(server_.Until([&] { return sink().messages.size() == 1; }));
   EXPECT_EQ(sink().messages[0].message.tsc(), sink().messages[0].received_tsc);
   EXPECT_EQ(counters().future_times, 1u);
+}
+
+TEST_F(ServerTest, LogRecordsFromTheFutureAreSetToTheArrival) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  FakeArena arena(1, 16);
+  arena.BeginThread(static_cast<std::uint32_t>(::gettid()));
+  arena.Append(TAILOR_LOG_PIPELINE_BEGIN, 1);
+  UniqueFd file = ArenaFile(arena);
+  const std::uint64_t future = ~std::uint64_t{0} / 2;
+  ASSERT_EQ(::pwrite(file.get(), &future, 8,
+                     sizeof(tailor_arena_header) + TAILOR_AREA_LOG_OFFSET + TAILOR_LOG_RECORD_SIZE),
+            8);
+  agent.Arena(file, arena.bytes());
+  ASSERT_TRUE(server_.Until([&] { return !sink().activity.empty(); }));
+  EXPECT_LE(sink().activity[0].records.at(0).tsc, __rdtsc());
+  EXPECT_EQ(counters().future_times, 1u);
+}
+
+// Whoever is turned away hears why.
+TEST_F(ServerTest, AnAgentOfAnotherProtocolIsToldSo) {
+  RawAgent agent(server_.path());
+  Body hello;
+  hello.mutable_hello()->set_protocol(7);
+  hello.mutable_hello()->set_session(std::string(16, 's'));
+  agent.Send(hello);
+  ASSERT_TRUE(server_.Until([&] { return sink().refused.size() == 1; }));
+  EXPECT_THAT(agent.Receive().refusal().reason(), HasSubstr("speaks protocol 7"));
+  EXPECT_THAT(sink().refused[0].reason, HasSubstr("speaks protocol 7"));
+  EXPECT_EQ(sink().refused[0].pid, ::getpid());
+  EXPECT_EQ(counters().refusals.at("protocol"), 1u);
+}
+
+TEST_F(ServerTest, MoreProcessesThanAUserMayHaveAreToldSo) {
+  server_.Stop();
+  server_.options.user_processes = 2;
+  server_.Start();
+  RawAgent one(server_.path()), two(server_.path()), three(server_.path());
+  ASSERT_TRUE(server_.Until([&] { return sink().refused.size() == 1; }));
+  EXPECT_THAT(three.Receive().refusal().reason(), HasSubstr("user-processes"));
+  EXPECT_EQ(counters().refusals.at("user-processes"), 1u);
+  EXPECT_EQ(server_->connection_count(), 2u);
+}
+
+// Too many messages wait in their sockets, and their agent is told; none is lost.
+TEST_F(ServerTest, TooManyMessagesAreReadLater) {
+  server_.Stop();
+  server_.options.user_messages_a_second = 50;
+  server_.Start();
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  (void)agent.Receive();
+  for (std::uint64_t id = 1; id <= 120; ++id) agent.Send(Plan(id));
+  ASSERT_TRUE(server_.Until([&] { return counters().paused > 0; }));
+  EXPECT_LT(sink().messages.size(), 120u);
+  EXPECT_EQ(agent.Receive().limit_reached().limit(), "user-messages-per-second");
+  ASSERT_TRUE(server_.Until([&] { return sink().messages.size() == 120; }));
+  EXPECT_TRUE(sink().gone.empty());
+}
+
+// A large message costs its sender nothing once it is written, for it may be sent again and again: they are
+// read one after the other, while small ones of others are read at once.
+TEST_F(ServerTest, LargeMessagesDoNotHoldSmallOnesUp) {
+  constexpr int kSent = 20;
+  int go[2];
+  ASSERT_EQ(::pipe(go), 0);
+  const pid_t hostile = ::fork();
+  if (hostile == 0) {
+    RawAgent agent(server_.path());
+    agent.Hello();
+    (void)agent.Receive();
+    const UniqueFd large = Memfd(std::string(kBytesAPoll, '\xFF'), kPayloadSeals);
+    Body envelope;
+    envelope.set_payload_bytes(kBytesAPoll);
+    for (int i = 0; i < kSent; ++i) agent.Send(envelope, {large.get()});
+    [[maybe_unused]] auto told = ::write(go[1], "x", 1);
+    ::pause();
+  }
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(server_.Until([&] { return sink().connected.size() == 1; }));
+  agent.Hello();
+  ASSERT_TRUE(server_.Until([&] { return sink().connected.size() == 2; }));
+  char c;
+  ASSERT_EQ(::read(go[0], &c, 1), 1);
+  agent.Send(Plan(1));
+  server_.Poll(2);
+  EXPECT_EQ(sink().messages.size(), 1u);
+  EXPECT_LE(sink().rejected.size(), 2u);
+  // The end of the process does not make anybody read on without a pause either.
+  ::kill(hostile, SIGKILL);
+  ::waitpid(hostile, nullptr, 0);
+  std::size_t before = sink().rejected.size(), most = 0;
+  ASSERT_TRUE(server_.Until([&] {
+    most = std::max(most, sink().rejected.size() - before);
+    before = sink().rejected.size();
+    return !sink().gone.empty();
+  }));
+  EXPECT_LE(most, 1u);
+  EXPECT_EQ(sink().rejected.size(), std::size_t{kSent});
+  ::close(go[0]);
+  ::close(go[1]);
+}
+
+TEST_F(ServerTest, AMemoryFileFullOfHolesIsRefused) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  UniqueFd holes(::memfd_create("holes", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(holes.get(), kMaxMessageBytes), 0);
+  ::fcntl(holes.get(), F_ADD_SEALS, kPayloadSeals);
+  Body envelope;
+  envelope.set_payload_bytes(kMaxMessageBytes);
+  agent.Send(envelope, {holes.get()});
+  ASSERT_TRUE(server_.Until([&] { return sink().rejected.size() == 1; }));
+  EXPECT_THAT(sink().rejected[0].what, HasSubstr("holes"));
+}
+
+TEST_F(ServerTest, MoreLogsThanAProcessMayHaveAreRefused) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  (void)agent.Receive();
+  FakeArena arena(4096, 16);
+  UniqueFd file = ArenaFile(arena);
+  for (std::uint32_t index = 0; index < 5; ++index) agent.Arena(file, arena.bytes(), index);
+  ExpectGone(GoneReason::kRefused, "areas for logs");
+  EXPECT_THAT(agent.Receive().refusal().reason(), HasSubstr("areas for logs"));
+}
+
+std::uint64_t blocks_of(const UniqueFd& file) {
+  struct stat info{};
+  return ::fstat(file.get(), &info) == 0 ? static_cast<std::uint64_t>(info.st_blocks) : 0;
+}
+
+// Reading a hole would fill it, and on the daemon's account.
+TEST_F(ServerTest, LogsThatWereNeverWrittenTakeNoMemory) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(Open(agent));
+  constexpr std::uint32_t kAreas = 1000, kRecords = 1024;
+  FakeArena layout(kAreas, kRecords);
+  UniqueFd file(::memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  ASSERT_EQ(::ftruncate(file.get(), static_cast<off_t>(layout.bytes())), 0);
+  ::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
+  ASSERT_EQ(::pwrite(file.get(), &layout.header(), sizeof(tailor_arena_header), 0),
+            static_cast<ssize_t>(sizeof(tailor_arena_header)));
+  const auto area = [&](std::uint64_t number) {
+    return static_cast<off_t>(sizeof(tailor_arena_header) +
+                              number * (TAILOR_AREA_LOG_OFFSET + kRecords * TAILOR_LOG_RECORD_SIZE));
+  };
+  // One thread that says something, in the middle; and one whose head lies.
+  layout.BeginThread(static_cast<std::uint32_t>(::gettid()), 500);
+  layout.Append(TAILOR_LOG_PIPELINE_BEGIN, 4, 0, 500);
+  ASSERT_GT(::pwrite(file.get(), &layout.slot(500), 1024, area(500)), 0);
+  const std::uint64_t lie = 1'000'000;
+  ASSERT_EQ(::pwrite(file.get(), &lie, 8, area(700) + static_cast<off_t>(sizeof(tailor_slot))), 8);
+  const std::uint64_t before = blocks_of(file);
+  agent.Arena(file, layout.bytes());
+  ASSERT_TRUE(server_.Until([&] { return sink().activity.size() == 1 && sink().settled.size() > 3; }));
+  EXPECT_EQ(sink().activity[0].records.size(), 1u);
+  EXPECT_GT(counters().log_malformed, 0u);
+  EXPECT_EQ(sink().Lost(), 0u);
+  EXPECT_EQ(blocks_of(file), before);
+}
+
+// A thousand engines, each its own process.
+TEST_F(ServerTest, AThousandProcessesRegister) {
+  constexpr std::size_t kProcesses = 1000;
+  rlimit limit{};
+  ::getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+  if (limit.rlim_cur < 3 * kProcesses) GTEST_SKIP() << "too few descriptors are allowed here";
+  std::vector<pid_t> engines;
+  for (std::size_t i = 0; i < kProcesses; ++i) {
+    const pid_t engine = ::fork();
+    ASSERT_GE(engine, 0);
+    if (engine == 0) {
+      RawAgent agent(server_.path());
+      for (int tries = 0; !agent.connected() && tries < 1000; ++tries) {
+        ::usleep(10'000);
+        agent = RawAgent(server_.path());
+      }
+      agent.Hello();
+      ::pause();
+    }
+    engines.push_back(engine);
+    if (i % 50 == 0) server_.Poll(1);
+  }
+  EXPECT_TRUE(server_.Until([&] { return sink().connected.size() == kProcesses; }, 120));
+  EXPECT_EQ(server_->connection_count(), kProcesses);
+  for (const pid_t engine : engines) ::kill(engine, SIGKILL);
+  for (const pid_t engine : engines) ::waitpid(engine, nullptr, 0);
+  EXPECT_TRUE(server_.Until([&] { return sink().gone.size() == kProcesses; }, 120));
 }
 
 TEST_F(ServerTest, GarbageBeforeHelloEndsTheConnection) {

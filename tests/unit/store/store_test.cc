@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -90,6 +92,42 @@ TEST_F(StoreTest, GivesBackWhatWasGiven) {
   EXPECT_EQ(r.executions[0].wall_begin_ns, kWall);
 }
 
+mode_t mode_of(const std::string& path) {
+  struct stat info{};
+  EXPECT_EQ(::stat(path.c_str(), &info), 0) << path;
+  return info.st_mode & 07777;
+}
+
+TEST_F(StoreTest, IsClosedToOthersWhateverTheUmask) {
+  const mode_t before = ::umask(0);
+  auto writer = open();
+  test::give_profile(*writer, 20);
+  ASSERT_TRUE(writer->finish());
+  writer.reset();
+  ::umask(before);
+  EXPECT_EQ(mode_of(directory_), 0750u);
+  for (const auto& file : fs::directory_iterator(directory_)) EXPECT_EQ(mode_of(file.path()), 0640u) << file;
+}
+
+TEST_F(StoreTest, OneThatIsTooOpenIsTightened) {
+  fs::create_directories(directory_);
+  ASSERT_EQ(::chmod(directory_.c_str(), 0777), 0);
+  std::ofstream(catalogue_path(directory_)).flush();
+  ASSERT_EQ(::chmod(catalogue_path(directory_).c_str(), 0666), 0);
+  auto writer = open();
+  EXPECT_EQ(mode_of(directory_), 0750u);
+  EXPECT_EQ(mode_of(catalogue_path(directory_)), 0640u);
+}
+
+TEST_F(StoreTest, OneOfAnotherUserIsRefused) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a directory away";
+  fs::create_directories(directory_);
+  ASSERT_EQ(::chown(directory_.c_str(), 12345, 12345), 0);
+  const auto writer = StoreWriter::open(directory_, {}, kWall);
+  ASSERT_FALSE(writer);
+  EXPECT_NE(writer.error().message.find("user 12345"), std::string::npos) << writer.error().message;
+}
+
 TEST_F(StoreTest, ReadableWhileWritten) {
   auto writer = open();
   test::give_context(*writer);
@@ -160,6 +198,74 @@ TEST_F(StoreTest, CatalogueIsMadeAgain) {
     EXPECT_EQ(after.executions[0].cost.samples, before.executions[0].cost.samples) << how;
     EXPECT_EQ(after.executions[0].plan_name, "figure-9") << how;
   }
+}
+
+profile::ExecutionRecord execution_of(ProcessId process, ExecutionHandle handle, TimeNs begin, TimeNs heard) {
+  profile::ExecutionRecord execution;
+  execution.process = process;
+  execution.handle = handle;
+  execution.id.bytes.fill(0xAB);
+  execution.begin = begin;
+  execution.heard = heard;
+  return execution;
+}
+
+TEST_F(StoreTest, WhatRanWhenTheDaemonWasKilledHasEnded) {
+  auto writer = open();
+  const RecordingNumber killed = writer->recording();
+  test::give_context(*writer);
+  give_seconds(*writer, test::kSampleStart, 3);
+  ASSERT_TRUE(writer->flush());
+  writer.reset();  // as after kill -9: nothing is finished
+  auto next = open();
+  const Read r = read(killed);
+  ASSERT_EQ(r.executions.size(), 1u);
+  EXPECT_EQ(r.executions[0].record.error, "daemon ended");
+  EXPECT_GT(r.executions[0].record.end, test::kSampleStart);
+  EXPECT_LT(r.executions[0].record.end, kTimeMax);
+  // The profile says the same, though its segments do not.
+  EXPECT_THAT(r.sink.records, testing::Contains(testing::HasSubstr("daemon ended")));
+}
+
+// Another process may have copied the id: it gets a report of its own, not the other's.
+TEST_F(StoreTest, AnExecutionIsOfWhoWasHeardOfFirst) {
+  auto writer = open();
+  const ProcessId first{10, 1}, thief{11, 1};
+  writer->on_execution(execution_of(first, 1, 100, 1000));
+  writer->on_execution(execution_of(thief, 1, 1, 2000));  // it claims to have begun before
+  writer->on_execution(execution_of(thief, 2, 500, 2001));
+  writer->on_watermark(1);
+  ASSERT_TRUE(writer->flush());
+  const std::string id(32, ' ');
+  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  for (const std::size_t digits : {32, 8, 1}) {
+    std::string prefix;
+    while (prefix.size() < digits) prefix += prefix.size() % 2 == 0 ? 'a' : 'b';
+    auto rows = catalogue->find_executions(prefix);
+    ASSERT_TRUE(rows);
+    ASSERT_EQ(rows->size(), 1u) << prefix;
+    EXPECT_EQ(rows->front().record.process, first);
+  }
+}
+
+TEST_F(StoreTest, TotalsOfProcessesThatAreOverAreNotRepeatedForEver) {
+  auto writer = open({.segment_time = 2 * kSecond});
+  test::give_context(*writer);
+  for (std::int32_t pid = 1; pid <= 100; ++pid) {
+    profile::Accounting accounting;
+    accounting.process = {pid, 1};
+    accounting.received = 1;
+    writer->on_accounting(accounting);
+  }
+  give_seconds(*writer, test::kSampleStart, 11);
+  ASSERT_TRUE(writer->finish());
+  // Each was told, and told again with the segment after that.
+  const Read all = read(writer->recording());
+  const auto told = std::count_if(all.sink.records.begin(), all.sink.records.end(),
+                                  [](const std::string& record) { return record.starts_with("accounting"); });
+  EXPECT_GE(told, 100);
+  EXPECT_LE(told, 2 * 100 + 20);
 }
 
 TEST_F(StoreTest, SecondWriterIsRefused) {

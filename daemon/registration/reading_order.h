@@ -1,0 +1,26 @@
+// Who is read when not everybody can be: those who cost least of late come first.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <vector>
+
+#include "daemon/registration/connection.h"
+
+namespace tailor::registration {
+
+// What a connection cost counts half after a second. One thread.
+class ReadingOrder {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Debts fade with the time that has passed since the last call.
+  void fade(const std::vector<Connection*>& connections, Clock::time_point now);
+  // By debt, the smallest first.
+  static void sort(std::vector<Connection*>& connections);
+
+ private:
+  Clock::time_point faded_{};
+};
+
+}  // namespace tailor::registration
