@@ -18,6 +18,8 @@ namespace tailor::control {
 namespace {
 
 constexpr mode_t kSocketMode = 0660;
+constexpr int kBacklog = 128;
+constexpr int kAcceptsAtOnce = 16;
 
 Error failed(const std::string& what, const std::string& path) {
   return Error{fmt::format("{} {}: {}", what, path, std::strerror(errno)), errno};
@@ -48,7 +50,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
     return failed("cannot bind", path);
   }
   if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
-  if (::listen(listener.get(), 16) != 0) return failed("cannot listen at", path);
+  if (::listen(listener.get(), kBacklog) != 0) return failed("cannot listen at", path);
   return std::unique_ptr<ControlServer>(
       new ControlServer(std::move(listener), path, std::move(handler), std::move(on_cut_off)));
 }
@@ -74,18 +76,20 @@ bool ControlServer::poll(int other_fd, int timeout_ms) {
   }
   clients_ = std::move(silent);
   std::move(spoke.begin(), spoke.end(), std::back_inserter(clients_));
-  if (waiting[0].revents != 0) accept_one();
+  for (int i = 0; waiting[0].revents != 0 && i < kAcceptsAtOnce && accept_one(); ++i) {
+  }
   return stop;
 }
 
-void ControlServer::accept_one() {
+bool ControlServer::accept_one() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!client) return;
+  if (!client) return false;
   if (clients_.size() >= kMaxClients) {
     clients_.erase(clients_.begin());
     cut_off("too many clients: the one that was silent longest");
   }
   clients_.push_back(std::move(client));
+  return true;
 }
 
 bool ControlServer::serve(int client) {

@@ -40,7 +40,7 @@ class ControlServer {
         path_(std::move(path)),
         handler_(std::move(handler)),
         on_cut_off_(std::move(on_cut_off)) {}
-  void accept_one();
+  bool accept_one();
   void cut_off(const std::string& why) const;
   // False if the connection is over.
   bool serve(int client);

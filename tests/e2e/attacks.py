@@ -16,6 +16,7 @@ if reason := sampling_denied():
     skip(reason)
 
 MEMORY_MB = 64  # that processes may fill
+REFUSALS, LIMITS = 20, 21  # fields of DaemonStatus
 FUTURE = 1 << 62
 
 
@@ -186,7 +187,7 @@ class Memory(threading.Thread):
             try:
                 with open(f"/proc/{self.pid}/status") as status:
                     kb = next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
-            except OSError:
+            except (OSError, StopIteration):  # it has ended
                 return
             self.most = max(self.most, kb / 1024)
 
@@ -220,8 +221,10 @@ def executions(daemon):
 
 def felt(daemon):
     """What was refused by reason, and what went beyond limits."""
-    status = json.loads(daemon.tailor("status", "--json"))
-    return tuple({each["reason"]: int(each["count"]) for each in status[key]} for key in ("refusals", "limits"))
+    status = list(fields(ask_control(daemon.control, field(1, b""))[2]))
+    counts = [dict(fields(value)) for number, value in status if number == REFUSALS], \
+             [dict(fields(value)) for number, value in status if number == LIMITS]
+    return tuple({each[1].decode(): each.get(2, 0) for each in found} for found in counts)
 
 
 def wait_until_felt(daemon):

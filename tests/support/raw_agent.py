@@ -136,8 +136,8 @@ def fields(message):
 def ask_control(path, request):
     """Sends a ControlRequest; returns the fields of the reply, wherever it lies."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asker:
-        asker.settimeout(30)
         asker.connect(str(path))
+        asker.settimeout(60)
         asker.send(request)
         packet, fds, _, _ = socket.recv_fds(asker, 1 << 20, 1)
         reply = dict(fields(packet))

@@ -107,9 +107,9 @@ TEST_F(ControlTest, NonsenseIsCutOffWithItsReason) {
   v1::ControlReply reply;
   ASSERT_TRUE(receive_reply(socket.get(), reply, 5000).ok());
   EXPECT_NE(reply.error(), "");
-  auto end = receive_reply(socket.get(), reply, 5000);
-  ASSERT_TRUE(end.ok());
-  EXPECT_FALSE(*end);
+  auto over = receive_reply(socket.get(), reply, 5000);
+  ASSERT_TRUE(over.ok());
+  EXPECT_FALSE(*over);
   stop();
   EXPECT_EQ(cut_off.size(), 1u);
 }
