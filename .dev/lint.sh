@@ -4,12 +4,20 @@ dev_lint() {
   local failed=0 files
   shopt -s nullglob
   need lint build test
+  # shellcheck source=/dev/null
+  . .dev/abi.sh
+  if [ "${1:-}" = --update-abi ]; then
+    dev_lint_abi --update
+    return
+  fi
   # The module and the header it shares keep the kernel's style.
   mapfile -t files < <(git ls-files '*.cc' '*.h' '*.c' ':!kmod' ':!tests/kernel' ':!proto/include/tailor/clock_page.h')
   say "clang-format (${#files[@]} files)"
   clang-format-19 --dry-run --Werror "${files[@]}" || failed=1
   say "folder rules"
   python3 .dev/check_folders.py || failed=1
+  say "ABI of the agent"
+  dev_lint_abi || failed=1
   say "shellcheck"
   mapfile -t files < <(shell_scripts)
   shellcheck -x -S warning "${files[@]}" || failed=1

@@ -1,14 +1,19 @@
 #include "agent/agent.h"
 
+#include <poll.h>
+#include <sched.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 namespace tailor::agent {
 
 int Agent::Prepare() noexcept {
-  if (!queue_.valid() || !arenas_.Start()) return -ENOMEM;
+  if (!queue_.valid()) return -ENOMEM;
+  if (!arenas_.Start()) return errno != 0 ? -errno : -ENOMEM;
   std::uint8_t random[24];
   if (::getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) return -EAGAIN;
   std::memcpy(session_.data(), random, session_.size());
@@ -28,18 +33,107 @@ MessageQueue::Urgency Agent::UrgencyOf(MessageKind kind) {
   }
 }
 
+std::uint64_t Agent::NextExecution() noexcept {
+  std::uint64_t number = next_execution_.fetch_add(1, std::memory_order_relaxed) + 1;
+  std::uint32_t untagged = sender_.untagged_permille();
+  if (untagged == 0) return number;
+  // Spread over the executions, in no step with anything that repeats (the finaliser of SplitMix64).
+  std::uint64_t mixed = number + tag_key_;
+  mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
+  mixed ^= mixed >> 31;
+  return mixed % 1000 < untagged ? number | kUntagged : number;
+}
+
+bool Agent::StartSending(const Identity& identity, bool threadless) noexcept {
+  if (threadless && !background_.ended()) return false;  // one of an earlier start, about to end
+  threadless_ = threadless;
+  tag_strategy_ = identity.tag_strategy;
+  if (!threadless) return background_.Start(identity);
+  try {
+    sender_.Begin(identity);
+  } catch (...) {
+    return false;
+  }
+  return true;
+}
+
+void Agent::StopSending(std::uint32_t timeout_ms) noexcept {
+  if (!threadless_) return background_.Stop(timeout_ms);
+  const std::int64_t deadline = NowMs() + timeout_ms;
+  PumpUntil(deadline, [this] { return queue_.empty(); });
+  if (!HoldPump()) return;
+  sender_.End();
+  ReleasePump();
+}
+
+std::optional<Agent::Pumped> Agent::PumpOnce() noexcept {
+  if (pumping_.exchange(true, std::memory_order_acquire)) return std::nullopt;
+  Pumped pumped{sender_.Pump(), sender_.socket()};
+  ReleasePump();
+  return pumped;
+}
+
+int Agent::Pump() noexcept {
+  auto pumped = PumpOnce();
+  if (!pumped) return -EBUSY;
+  return pumped->state == Sender::State::kMore || pumped->state == Sender::State::kFull;
+}
+
+template <typename Done>
+void Agent::PumpUntil(std::int64_t deadline_ms, Done done) noexcept {
+  constexpr std::int64_t kSliceMs = 5;
+  while (true) {
+    auto pumped = PumpOnce();
+    std::int64_t left = deadline_ms - NowMs();
+    if (done() || left <= 0) return;
+    if (pumped && pumped->state == Sender::State::kMore) continue;
+    pollfd answer{pumped ? pumped->socket : -1, POLLIN, 0};
+    ::poll(&answer, 1, static_cast<int>(std::min(left, kSliceMs)));
+  }
+}
+
+bool Agent::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
+  if (!threadless_) return sender_.AwaitBarrier(sequence, timeout_ms);
+  PumpUntil(NowMs() + timeout_ms, [&] { return sender_.Acknowledged(sequence); });
+  return sender_.Acknowledged(sequence);
+}
+
+bool Agent::HoldPump() noexcept {
+  constexpr std::int64_t kPatienceMs = 1000;  // a pump never waits, but its thread may have to
+  const std::int64_t deadline = NowMs() + kPatienceMs;
+  while (pumping_.exchange(true, std::memory_order_acquire)) {
+    if (NowMs() > deadline) return false;
+    ::sched_yield();
+  }
+  return true;
+}
+
 void Agent::LetGoAfterFork() noexcept {
   sender_.CloseAfterFork();
+  background_.ForgetAfterFork();
   arenas_.MakePrivateAfterFork();
   queue_.Drop();
 }
 
+bool Agent::ContinueAfterFork(const ThreadArea* mine) noexcept {
+  std::uint8_t random[16];
+  if (::getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) return false;
+  std::memcpy(session_.data(), random, session_.size());
+  sender_.CloseAfterFork();
+  if (!arenas_.RenewAfterFork(mine)) return false;
+  sender_.ContinueAfterFork(session_);
+  queue_.ForgetUncommitted();
+  auto* header = arenas_.header();
+  std::atomic_ref(header->messages_queued).store(sender_.settled(), std::memory_order_relaxed);
+  return true;
+}
+
 void PostComponent(Agent& agent, std::uint32_t id, std::string_view name) noexcept {
-  agent.Post({MessageKind::kComponentDeclare, 0, id, 0}, kFixedBound + name.size(),
-             [&](Encoder& encoder, Encoder::Writer& body) {
-               body.add_uint32(1, id);
-               encoder.Text(body, 2, name);
-             });
+  agent.Post({MessageKind::kComponentDeclare, 0, id, 0}, kFixedBound + name.size(), [&](FixedWire& body) {
+    body.Number(1, id);
+    body.Text(2, name);
+  });
 }
 
 }  // namespace tailor::agent

@@ -4,11 +4,14 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 
+#include "agent/background.h"
 #include "agent/components.h"
 #include "agent/encode.h"
 #include "agent/message_queue.h"
 #include "agent/plan_slots.h"
+#include "agent/region_kinds.h"
 #include "agent/sender.h"
 #include "agent/thread_area.h"
 #include "agent/tsc.h"
@@ -18,18 +21,18 @@ namespace tailor::agent {
 class Agent {
  public:
   Agent(std::size_t queue_bytes, std::uint32_t log_records)
-      : queue_(queue_bytes), arenas_(log_records), sender_(queue_, arenas_) {}
+      : queue_(queue_bytes), arenas_(log_records), sender_(queue_, arenas_), background_(sender_, waker_) {}
 
   // Memory, random numbers, arenas. 0 or a negative errno; an agent that failed is of no use.
   int Prepare() noexcept;
 
-  // Encodes a message straight into the queue through f(Encoder&, Encoder::Writer& body). `bound` is the most
+  // Encodes a message straight into the queue through f(FixedWire& body). `bound` is the most
   // bytes that can take. False: dropped and counted. Any thread; never waits.
   template <typename F>
   bool Post(MessageHead head, std::size_t bound, F f) noexcept;
 
-  // A message whose body is `bytes`, serialised by the engine, followed by fields that f(Writer&) adds (of a
-  // field that occurs twice the last one counts).
+  // A message whose body is `bytes`, serialised by the engine, followed by fields that f(FixedWire&, tsc)
+  // adds (of a field that occurs twice the last one counts).
   template <typename F>
   bool PostSerialised(MessageHead head, std::span<const char> bytes, F f) noexcept;
 
@@ -39,54 +42,92 @@ class Agent {
   const std::array<std::uint8_t, 16>& session() const { return session_; }
   ArenaSet& arenas() { return arenas_; }
   Sender& sender() { return sender_; }
+  // With the thread of our own, or (`threadless`) to be pumped by the host. False: no thread or memory to be
+  // had.
+  bool StartSending(const Identity& identity, bool threadless) noexcept;
+  void StopSending(std::uint32_t timeout_ms) noexcept;
+  bool threadless() const { return threadless_; }
+  // Without a thread: see tailor_agent_pump. Any thread, one at a time.
+  int Pump() noexcept;
+  bool AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
   PlanSlots& plans() { return plans_; }
   Components& components() { return components_; }
+  RegionKinds& region_kinds() { return region_kinds_; }
   std::uint64_t NextCode() { return next_code_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  std::uint64_t NextExecution() { return next_execution_.fetch_add(1, std::memory_order_relaxed) + 1; }
-  std::uint32_t NextRegionKind() { return next_region_kind_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  // A new handle; it says whether the execution has tags.
+  std::uint64_t NextExecution() noexcept;
+  static bool HasTags(std::uint64_t execution) { return (execution & kUntagged) == 0; }
+  // enum tailor_tag_strategy, as given to tailor_agent_start.
+  std::uint32_t tag_strategy() const { return tag_strategy_; }
   std::uint32_t NextBarrier() { return next_barrier_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   void CountDropped() noexcept {
     std::atomic_ref(arenas_.header()->messages_dropped).fetch_add(1, std::memory_order_relaxed);
   }
 
+  // Around a fork that the agent survives: nobody pumps meanwhile. False: somebody does not stop to.
+  bool HoldPump() noexcept;
+  void ReleasePump() noexcept { pumping_.store(false, std::memory_order_release); }
+
   // In a forked child: nothing of the parent's agent may be reached from here any more.
   void LetGoAfterFork() noexcept;
+  // In a forked child that goes on, whose only thread has `mine` (or none): a session, arenas and a
+  // connection of its own. False: not possible, and the agent is of no use here.
+  bool ContinueAfterFork(const ThreadArea* mine) noexcept;
 
  private:
+  static constexpr std::uint64_t kUntagged = std::uint64_t{1} << 62;
+
+  // Reserves room for `bound` bytes, has write(FixedWire&, tsc) fill them, and publishes the message.
+  template <typename F>
+  bool Enqueue(MessageHead head, std::size_t bound, F write) noexcept;
+
   static MessageQueue::Urgency UrgencyOf(MessageKind kind);
   // Counted before space is reserved (and taken back if there is none): then a message that its caller knows
   // to be queued has no more messages before it in the queue than were counted.
   std::atomic_ref<std::uint64_t> Queued() const { return std::atomic_ref(arenas_.header()->messages_queued); }
 
+  struct Pumped {
+    Sender::State state;
+    int socket;  // -1: none
+  };
+  // Nothing if another thread is pumping.
+  std::optional<Pumped> PumpOnce() noexcept;
+  // While `done` does not hold: pumps, and waits for the socket, until the deadline.
+  template <typename Done>
+  void PumpUntil(std::int64_t deadline_ms, Done done) noexcept;
+
   MessageQueue queue_;
   ArenaSet arenas_;
+  Waker waker_;
   Sender sender_;
+  Background background_;
+  bool threadless_ = false;
+  std::uint32_t tag_strategy_ = 0;
+  std::atomic<bool> pumping_{false};
   PlanSlots plans_;
   Components components_;
+  RegionKinds region_kinds_;
   std::uint64_t tag_key_ = 0;
   std::array<std::uint8_t, 16> session_{};
   std::atomic<std::uint64_t> next_code_{0};
   std::atomic<std::uint64_t> next_execution_{0};
-  std::atomic<std::uint32_t> next_region_kind_{0};
   std::atomic<std::uint32_t> next_barrier_{0};
 };
 
 template <typename F>
-bool Agent::Post(MessageHead head, std::size_t bound, F f) noexcept {
+bool Agent::Enqueue(MessageHead head, std::size_t bound, F write) noexcept {
   head.tsc = Tsc();
   Queued().fetch_add(1);
-  auto reservation = queue_.Reserve(bound, UrgencyOf(head.kind));
-  if (reservation) {
-    try {
-      Encoder encoder(reservation->space());
-      EncodeMessage(encoder, head.kind, head.tsc, [&](Encoder::Writer& body) { f(encoder, body); });
-      queue_.Commit(*reservation, head, encoder.size());
-      sender_.Wake();
+  if (auto reservation = queue_.Reserve(bound, UrgencyOf(head.kind))) {
+    FixedWire wire{FixedMemory(reservation->space())};
+    write(wire, head.tsc);
+    if (wire.memory().complete()) {
+      queue_.Commit(*reservation, head, wire.size());
+      waker_.Wake();
       return true;
-    } catch (...) {
-      queue_.Abandon(*reservation);
     }
+    queue_.Abandon(*reservation);
   }
   Queued().fetch_sub(1);
   CountDropped();
@@ -94,31 +135,22 @@ bool Agent::Post(MessageHead head, std::size_t bound, F f) noexcept {
 }
 
 template <typename F>
+bool Agent::Post(MessageHead head, std::size_t bound, F f) noexcept {
+  return Enqueue(head, bound,
+                 [&](FixedWire& wire, std::uint64_t tsc) { EncodeMessage(wire, head.kind, tsc, f); });
+}
+
+template <typename F>
 bool Agent::PostSerialised(MessageHead head, std::span<const char> bytes, F f) noexcept {
-  head.tsc = Tsc();
-  Queued().fetch_add(1);
-  auto reservation = queue_.Reserve(bytes.size() + kFixedBound, UrgencyOf(head.kind));
-  if (reservation) {
-    try {
-      char memory[kFixedBound / 2];
-      Encoder::Buffer tail(memory, sizeof(memory));
-      Encoder::Writer writer(tail);
-      f(writer, head.tsc);
-      Encoder encoder(reservation->space());
-      encoder.root().add_uint64(1, head.tsc);
-      encoder.root().add_bytes_vectored(static_cast<std::uint32_t>(head.kind),
-                                        protozero::data_view(bytes.data(), bytes.size()),
-                                        protozero::data_view(tail.data(), tail.size()));
-      queue_.Commit(*reservation, head, encoder.size());
-      sender_.Wake();
-      return true;
-    } catch (...) {
-      queue_.Abandon(*reservation);
-    }
-  }
-  Queued().fetch_sub(1);
-  CountDropped();
-  return false;
+  return Enqueue(head, bytes.size() + kFixedBound, [&](FixedWire& wire, std::uint64_t tsc) {
+    char memory[kFixedBound / 2];
+    FixedWire tail{FixedMemory(memory)};
+    f(tail, tsc);
+    wire.Number(1, tsc);
+    wire.Length(static_cast<std::uint32_t>(head.kind), bytes.size() + tail.size());
+    wire.Raw({bytes.data(), bytes.size()});
+    wire.Raw({tail.bytes().data(), tail.size()});
+  });
 }
 
 // Says that a component has this name. Any thread.

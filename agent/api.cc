@@ -2,6 +2,7 @@
 #include <tailor/agent.h>
 #include <tailor/tag.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -19,8 +20,7 @@ constexpr int kOff = -ECANCELED;
 void PostEnd(MessageKind kind, std::uint64_t key) {
   Agent* agent = Current();
   if (!agent || key == 0) return;
-  agent->Post({kind, 0, key, 0}, kFixedBound,
-              [&](Encoder&, Encoder::Writer& body) { body.add_uint64(1, key); });
+  agent->Post({kind, 0, key, 0}, kFixedBound, [&](FixedWire& body) { body.Number(1, key); });
 }
 
 // The 128-bit identity of an execution: the session's random number plus the handle, mixed by a bijection so
@@ -40,6 +40,25 @@ void ExecutionIdentity(const Agent& agent, std::uint64_t execution, std::uint8_t
 int LoadResult(const Agent& agent, bool posted, std::size_t size) {
   if (posted) return 0;
   return size > agent.MaxMessageBytes() ? -EMSGSIZE : -ENOBUFS;
+}
+
+void Count(Agent& agent, tailor_agent_counters& out) {
+  auto* header = agent.arenas().header();
+  const auto& sender = agent.sender().counters();
+  out.messages_queued = std::atomic_ref(header->messages_queued).load(std::memory_order_relaxed);
+  out.messages_dropped = std::atomic_ref(header->messages_dropped).load(std::memory_order_relaxed);
+  out.messages_sent = sender.messages_sent.load(std::memory_order_relaxed);
+  out.bytes_sent = sender.bytes_sent.load(std::memory_order_relaxed);
+  out.connects = sender.connects.load(std::memory_order_relaxed);
+  out.disconnects = sender.disconnects.load(std::memory_order_relaxed);
+  out.log_records = agent.arenas().LogRecords();
+}
+
+// The fields that this caller's (perhaps older) struct has, the rest 0.
+tailor_region_kind Complete(const tailor_region_kind& kind) {
+  tailor_region_kind complete{};
+  std::memcpy(&complete, &kind, std::min(kind.size, sizeof(complete)));
+  return complete;
 }
 
 }  // namespace
@@ -66,24 +85,22 @@ int tailor_agent_barrier(uint32_t timeout_ms) {
   if (!agent) return 0;
   std::uint32_t sequence = agent->NextBarrier();
   bool posted = agent->Post({MessageKind::kBarrier, 0, sequence, 0}, kFixedBound,
-                            [&](Encoder&, Encoder::Writer& body) { body.add_uint64(1, sequence); });
-  return posted && agent->sender().AwaitBarrier(sequence, timeout_ms);
+                            [&](FixedWire& body) { body.Number(1, sequence); });
+  return posted && agent->AwaitBarrier(sequence, timeout_ms);
+}
+
+int tailor_agent_pump(void) {
+  Agent* agent = Current();
+  if (!agent) return kOff;
+  return agent->threadless() ? agent->Pump() : -EALREADY;
 }
 
 void tailor_agent_get_counters(struct tailor_agent_counters* out) {
-  if (!out) return;
-  *out = {};
-  Agent* agent = Current();
-  if (!agent) return;
-  auto* header = agent->arenas().header();
-  const auto& sender = agent->sender().counters();
-  out->messages_queued = std::atomic_ref(header->messages_queued).load(std::memory_order_relaxed);
-  out->messages_dropped = std::atomic_ref(header->messages_dropped).load(std::memory_order_relaxed);
-  out->messages_sent = sender.messages_sent.load(std::memory_order_relaxed);
-  out->bytes_sent = sender.bytes_sent.load(std::memory_order_relaxed);
-  out->connects = sender.connects.load(std::memory_order_relaxed);
-  out->disconnects = sender.disconnects.load(std::memory_order_relaxed);
-  out->log_records = agent->arenas().LogRecords();
+  if (!out || out->size < sizeof(out->size)) return;
+  tailor_agent_counters all{};
+  all.size = out->size;
+  if (Agent* agent = Current()) Count(*agent, all);
+  std::memcpy(out, &all, std::min(all.size, sizeof(all)));
 }
 
 int tailor_thread_register(const char* name) {
@@ -109,10 +126,10 @@ int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size) {
   if (plan_id == 0 || !plan) return -EINVAL;
   bool posted =
       agent->PostSerialised({MessageKind::kPlanLoad, 0, plan_id, 0}, {static_cast<const char*>(plan), size},
-                            [&](Encoder::Writer& tail, std::uint64_t) {
-                              tail.add_uint64(1, plan_id);
-                              tail.add_uint32(2, PlanSlots::Slot(plan_id));
-                              tail.add_uint32(3, PlanSlots::Generation(plan_id));
+                            [&](FixedWire& tail, std::uint64_t) {
+                              tail.NumberEvenIfZero(1, plan_id);
+                              tail.NumberEvenIfZero(2, PlanSlots::Slot(plan_id));
+                              tail.NumberEvenIfZero(3, PlanSlots::Generation(plan_id));
                             });
   return LoadResult(*agent, posted, size);
 }
@@ -140,9 +157,9 @@ int tailor_code_load(uint64_t code_id, const void* code_object, size_t size) {
   if (code_id == 0 || !code_object) return -EINVAL;
   bool posted = agent->PostSerialised({MessageKind::kCodeLoad, 0, code_id, 0},
                                       {static_cast<const char*>(code_object), size},
-                                      [&](Encoder::Writer& tail, std::uint64_t tsc) {
-                                        tail.add_uint64(1, code_id);
-                                        tail.add_uint64(5, tsc);
+                                      [&](FixedWire& tail, std::uint64_t tsc) {
+                                        tail.NumberEvenIfZero(1, code_id);
+                                        tail.NumberEvenIfZero(5, tsc);
                                       });
   return LoadResult(*agent, posted, size);
 }
@@ -158,11 +175,11 @@ uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* lab
   std::uint64_t handle = agent->NextExecution();
   std::uint8_t id[16];
   ExecutionIdentity(*agent, handle, id);
-  agent->Post({MessageKind::kExecutionBegin, 0, handle, 0}, kFixedBound + LabelsBound(span),
-              [&](Encoder& encoder, Encoder::Writer& body) {
-                EncodeExecutionBegin(encoder, body,
-                                     {handle, std::span<const std::uint8_t, 16>(id), plan_id, span});
-              });
+  agent->Post(
+      {MessageKind::kExecutionBegin, 0, handle, 0}, kFixedBound + LabelsBound(span), [&](FixedWire& body) {
+        EncodeExecutionBegin(
+            body, {handle, std::span<const std::uint8_t, 16>(id), plan_id, span, !Agent::HasTags(handle)});
+      });
   return handle;
 }
 
@@ -170,12 +187,17 @@ void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error) 
   Agent* agent = Current();
   if (!agent || execution == 0) return;
   std::string_view text = View(error, kMaxTextBytes);
-  agent->Post({MessageKind::kExecutionEnd, 0, execution, 0}, kFixedBound + text.size(),
-              [&](Encoder& encoder, Encoder::Writer& body) {
-                body.add_uint64(1, execution);
-                body.add_uint64(2, rows);
-                encoder.Text(body, 3, text);
-              });
+  agent->Post({MessageKind::kExecutionEnd, 0, execution, 0}, kFixedBound + text.size(), [&](FixedWire& body) {
+    body.Number(1, execution);
+    body.Number(2, rows);
+    body.Text(3, text);
+  });
+}
+
+uint32_t tailor_execution_tag_strategy(uint64_t execution) {
+  Agent* agent = Current();
+  if (!agent || execution == 0 || !Agent::HasTags(execution)) return TAILOR_TAGS_NONE;
+  return agent->tag_strategy();
 }
 
 void tailor_execution_id(uint64_t execution, uint8_t out[16]) {
@@ -199,19 +221,22 @@ void tailor_component_code(uint32_t component, const void* begin, const void* en
   Agent* agent = Current();
   if (!agent || component == 0) return;
   auto first = reinterpret_cast<std::uintptr_t>(begin);
-  agent->Post({MessageKind::kComponentCode, 0, first, 0}, kFixedBound, [&](Encoder&, Encoder::Writer& body) {
-    body.add_uint32(1, component);
-    body.add_uint64(2, first);
-    body.add_uint64(3, reinterpret_cast<std::uintptr_t>(end));
+  if (first >= reinterpret_cast<std::uintptr_t>(end)) return;
+  agent->Post({MessageKind::kComponentCode, 0, first, 0}, kFixedBound, [&](FixedWire& body) {
+    body.Number(1, component);
+    body.Number(2, first);
+    body.Number(3, reinterpret_cast<std::uintptr_t>(end));
   });
 }
 
 uint32_t tailor_region_kind_declare(const struct tailor_region_kind* kind) {
   Agent* agent = Current();
-  if (!agent || !kind) return 0;
-  std::uint32_t id = agent->NextRegionKind();
-  agent->Post({MessageKind::kRegionKind, 0, id, kind->plan_id},
-              kFixedBound + View(kind->name, kMaxNameBytes).size(),
-              [&](Encoder& encoder, Encoder::Writer& body) { EncodeRegionKind(encoder, body, id, *kind); });
-  return id;
+  if (!agent || !kind || kind->size < sizeof(kind->size)) return 0;
+  const tailor_region_kind complete = Complete(*kind);
+  auto found = agent->region_kinds().FindOrAdd(complete);
+  if (!found.is_new) return found.id;
+  agent->Post({MessageKind::kRegionKind, 0, found.id, complete.plan_id},
+              kFixedBound + View(complete.name, kMaxNameBytes).size(),
+              [&](FixedWire& body) { EncodeRegionKind(body, found.id, complete); });
+  return found.id;
 }

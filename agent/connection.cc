@@ -5,47 +5,66 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <protozero/pbf_reader.hpp>
 
-#include "agent/encode.h"
 #include "agent/sealed_memfd.h"
+#include "agent/wire.h"
 
 namespace tailor::agent {
 
 namespace {
 
+// The number in field `field` of a message, 0 if there is none.
+std::uint64_t NumberIn(std::string_view bytes, std::uint32_t field) {
+  std::uint64_t number = 0;
+  for (WireReader message(bytes); message.Next();) {
+    if (message.field() == field) number = message.number();
+  }
+  return number;
+}
+
+std::uint32_t UntaggedIn(std::string_view settings) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(NumberIn(settings, 1), 1000));
+}
+
+// Fields that a later daemon adds are passed over.
 DaemonAnswer Decode(std::span<const char> packet) {
-  protozero::pbf_reader message(packet.data(), packet.size());
   DaemonAnswer word;
-  while (message.next()) {
-    switch (message.tag()) {
+  word.kind = DaemonAnswer::Kind::kOther;
+  WireReader message({packet.data(), packet.size()});
+  while (message.Next()) {
+    switch (message.field()) {
       case 1:
         word.kind = DaemonAnswer::Kind::kAccepted;
-        message.skip();
-        break;
-      case 2: {
-        word.kind = DaemonAnswer::Kind::kBarrier;
-        protozero::pbf_reader ack = message.get_message();
-        while (ack.next()) {
-          if (ack.tag() == 1) {
-            word.sequence = ack.get_uint64();
-          } else {
-            ack.skip();
-          }
+        for (WireReader ack(message.bytes()); ack.Next();) {
+          if (ack.field() == 4) word.untagged_permille = UntaggedIn(ack.bytes());
         }
         break;
-      }
+      case 2:
+        word.kind = DaemonAnswer::Kind::kBarrier;
+        word.sequence = NumberIn(message.bytes(), 1);
+        break;
       case 3:
         word.kind = DaemonAnswer::Kind::kRefused;
-        message.skip();
+        break;
+      case 5:
+        word.kind = DaemonAnswer::Kind::kSettings;
+        word.untagged_permille = UntaggedIn(message.bytes());
         break;
       default:
-        message.skip();
+        break;
     }
   }
+  // What does not decode is not a daemon of ours.
+  if (!message.ok()) word.kind = DaemonAnswer::Kind::kClosed;
   return word;
+}
+
+bool HasRoom(int socket) {
+  pollfd room{socket, POLLOUT, 0};
+  return ::poll(&room, 1, 0) != 0;
 }
 
 // A packet with this process's credentials and perhaps a descriptor.
@@ -88,74 +107,48 @@ bool Connection::Connect(const std::string& path) noexcept {
     return false;
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return false;
-  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    int error = errno;
-    ::close(fd);
-    errno = error;
-    return false;
-  }
-  fd_.store(fd, std::memory_order_relaxed);
-  return true;
+  if (!socket_.Take(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))) return false;
+  if (::connect(socket_.Checked(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) return true;
+  int error = errno;
+  socket_.Close();
+  errno = error;
+  return false;
 }
 
-void Connection::Close() noexcept {
-  int fd = fd_.exchange(-1, std::memory_order_relaxed);
-  if (fd >= 0) ::close(fd);
-}
-
-Connection::Sent Connection::Send(std::span<const char> message, std::uint64_t tsc, int attached,
-                                  const std::atomic<bool>& give_up) noexcept {
-  if (message.size() <= kMaxPacketBytes) return SendPacket(message, attached, give_up);
+Connection::Sent Connection::Send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept {
+  int socket = socket_.Checked();
+  if (socket < 0) return Sent::kBroken;
+  if (message.size() <= kMaxPacketBytes) return SendPacket(socket, message, attached);
+  if (!HasRoom(socket)) return Sent::kFull;
   char memory[64];
-  std::size_t size = 0;
-  try {
-    Encoder encoder(memory);
-    encoder.root().add_uint64(1, tsc);
-    encoder.root().add_uint64(2, message.size());
-    size = encoder.size();
-  } catch (...) {
-    return Sent::kDropped;
-  }
+  FixedWire wire{FixedMemory(memory)};
+  wire.Number(1, tsc);
+  wire.Number(2, message.size());
   int memfd = MakeSealedMemfd(message);
   if (memfd < 0) return Sent::kDropped;
-  Sent sent = SendPacket({memory, size}, memfd, give_up);
+  Sent sent = SendPacket(socket, wire.bytes(), memfd);
   ::close(memfd);
   return sent;
 }
 
-Connection::Sent Connection::SendPacket(std::span<const char> packet, int attached,
-                                        const std::atomic<bool>& give_up) noexcept {
+Connection::Sent Connection::SendPacket(int socket, std::span<const char> packet, int attached) noexcept {
   Packet message(packet, attached);
-  constexpr int kSliceMs = 50;
-  for (int waited = 0;;) {
-    ssize_t sent = ::sendmsg(fd(), message.header(), MSG_NOSIGNAL);
-    if (sent >= 0) return Sent::kYes;
+  while (::sendmsg(socket, message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
-    bool full = errno == EAGAIN;
-    bool short_of_memory = errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS;
-    if (!full && !short_of_memory) return Sent::kBroken;
-    if (waited >= kPatienceMs || give_up.load(std::memory_order_relaxed)) return Sent::kBroken;
-    pollfd wait{fd(), static_cast<short>(full ? POLLOUT : 0), 0};
-    if (::poll(&wait, 1, kSliceMs) == 0) waited += kSliceMs;
-    if (wait.revents & (POLLHUP | POLLERR)) return Sent::kBroken;
+    bool full = errno == EAGAIN || errno == ENOBUFS || errno == ENOMEM || errno == ETOOMANYREFS;
+    return full ? Sent::kFull : Sent::kBroken;
   }
+  return Sent::kYes;
 }
 
 DaemonAnswer Connection::Receive() noexcept {
   char packet[4096];
   while (true) {
-    ssize_t size = ::recv(fd(), packet, sizeof(packet), MSG_DONTWAIT);
+    ssize_t size = ::recv(socket_.Checked(), packet, sizeof(packet), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return {};
     if (size <= 0) return {DaemonAnswer::Kind::kClosed, 0};
-    try {
-      return Decode({packet, static_cast<std::size_t>(size)});
-    } catch (...) {
-      // Not a daemon of ours.
-      return {DaemonAnswer::Kind::kClosed, 0};
-    }
+    return Decode({packet, static_cast<std::size_t>(size)});
   }
 }
 

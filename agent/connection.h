@@ -1,20 +1,23 @@
-// The agent's end of the socket. Used by the sender thread only.
+// The agent's end of the socket. Used by whoever pumps (the background thread, or the host), one at a time.
+// Nothing here waits.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <span>
 #include <string>
 
+#include "agent/descriptor.h"
 #include "agent/message.h"
 
 namespace tailor::agent {
 
 // What a daemon can say (DaemonMessage).
 struct DaemonAnswer {
-  enum class Kind : std::uint8_t { kNothing, kAccepted, kBarrier, kRefused, kClosed };
+  enum class Kind : std::uint8_t { kNothing, kAccepted, kBarrier, kRefused, kSettings, kOther, kClosed };
   Kind kind = Kind::kNothing;
   std::uint64_t sequence = 0;  // of a barrier
+  // With kAccepted and kSettings: how many of a thousand executions are to be begun without tags.
+  std::uint32_t untagged_permille = 0;
 };
 
 class Connection {
@@ -22,35 +25,30 @@ class Connection {
   // Packets up to this size travel as they are, larger ones in a memfd.
   static constexpr std::size_t kMaxPacketBytes = 64 * 1024;
 
-  ~Connection() { Close(); }
-
-  // One attempt, at once. False: no daemon there (errno says why).
+  // One attempt. False: no daemon there (errno says why).
   bool Connect(const std::string& path) noexcept;
-  bool connected() const { return fd() >= 0; }
-  int fd() const { return fd_.load(std::memory_order_relaxed); }
-  void Close() noexcept;
+  bool connected() const noexcept { return socket_.has(); }
+  // For poll; -1 if the host has closed it.
+  int fd() const noexcept { return socket_.Checked(); }
+  void Close() noexcept { socket_.Close(); }
 
   enum class Sent : std::uint8_t {
     kYes,
+    kFull,     // no room in the socket now
     kDropped,  // this message cannot be sent (no memory or descriptors); the connection is as good as before
     kBroken,   // the connection is of no use any more
   };
 
-  // Sends one message, with the sender's credentials and, where `attached` >= 0, a descriptor. Waits for room
-  // in the socket while the daemon is slow, until it has made no progress for kPatienceMs or `give_up` turns
-  // true: then the connection is broken.
-  Sent Send(std::span<const char> message, std::uint64_t tsc, int attached,
-            const std::atomic<bool>& give_up) noexcept;
+  // Sends one message, with the sender's credentials and, where `attached` >= 0, a descriptor.
+  Sent Send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept;
 
-  // The next word of the daemon, without waiting.
+  // The next word of the daemon.
   DaemonAnswer Receive() noexcept;
 
  private:
-  static constexpr int kPatienceMs = 5000;
+  Sent SendPacket(int socket, std::span<const char> packet, int attached) noexcept;
 
-  Sent SendPacket(std::span<const char> packet, int attached, const std::atomic<bool>& give_up) noexcept;
-
-  std::atomic<int> fd_{-1};  // read by the fork handler
+  Descriptor socket_;
 };
 
 }  // namespace tailor::agent

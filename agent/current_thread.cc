@@ -21,15 +21,24 @@ std::uint64_t ThreadKey(const ThreadArea& area) {
          area.use;
 }
 
+std::uint32_t CurrentTid() {
+  return static_cast<std::uint32_t>(::syscall(SYS_gettid));
+}
+
+void PostThreadAdd(Agent& agent, const ThreadArea& area, std::uint32_t tid, const char* name) {
+  std::string_view text = View(name, kMaxNameBytes);
+  agent.Post({MessageKind::kThreadAdd, 0, ThreadKey(area), 0}, kFixedBound + text.size(),
+             [&](FixedWire& body) { EncodeThreadAdd(body, {tid, area.arena, area.index, area.use, text}); });
+}
+
 void PostThreadRemove(const ThreadArea& area) {
   Agent* agent = Current();
   if (!agent) return;
-  agent->Post({MessageKind::kThreadRemove, 0, ThreadKey(area), 0}, kFixedBound,
-              [&](Encoder&, Encoder::Writer& body) {
-                body.add_uint32(1, area.arena);
-                body.add_uint32(2, area.index);
-                body.add_uint32(3, area.use);
-              });
+  agent->Post({MessageKind::kThreadRemove, 0, ThreadKey(area), 0}, kFixedBound, [&](FixedWire& body) {
+    body.Number(1, area.arena);
+    body.Number(2, area.index);
+    body.Number(3, area.use);
+  });
 }
 
 // Destructor of the key: runs in the ending thread, after its C++ thread-local objects are gone.
@@ -56,7 +65,7 @@ bool PrepareThreadEnd() noexcept {
 int RegisterCurrentThread(Agent& agent, const char* name) noexcept {
   if (t_current.area) return 0;
   if (t_current.ended) return -ESRCH;
-  auto tid = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  std::uint32_t tid = CurrentTid();
   ThreadArea* area = agent.arenas().Claim(tid);
   if (!area) return -ENOMEM;
   if (int error = ::pthread_setspecific(g_end_key, area)) {
@@ -65,12 +74,16 @@ int RegisterCurrentThread(Agent& agent, const char* name) noexcept {
   }
   t_current.area = area;
   t_current.tag = &area->slot->tag;
-  std::string_view text = View(name, kMaxNameBytes);
-  agent.Post({MessageKind::kThreadAdd, 0, ThreadKey(*area), 0}, kFixedBound + text.size(),
-             [&](Encoder& encoder, Encoder::Writer& body) {
-               EncodeThreadAdd(encoder, body, {tid, area->arena, area->index, area->use, text});
-             });
+  PostThreadAdd(agent, *area, tid, name);
   return 0;
+}
+
+void KeepCurrentThreadAfterFork(Agent& agent) noexcept {
+  ThreadArea* area = t_current.area;
+  if (!area) return;
+  std::uint32_t tid = CurrentTid();
+  Arena::BeginUse(*area, tid);
+  PostThreadAdd(agent, *area, tid, nullptr);
 }
 
 void ForgetCurrentThread() noexcept {

@@ -27,6 +27,9 @@ bool PrepareThreadEnd() noexcept;
 // Gives the calling thread an area and tells the daemon; 0 or a negative errno. `name` may be nullptr.
 int RegisterCurrentThread(Agent& agent, const char* name) noexcept;
 
+// In a forked child whose agent goes on: the thread keeps its area, as a thread of this process.
+void KeepCurrentThreadAfterFork(Agent& agent) noexcept;
+
 // In a forked child: the thread has no area any more.
 void ForgetCurrentThread() noexcept;
 

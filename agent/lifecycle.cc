@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
 
 #include "agent/agent.h"
 #include "agent/current_thread.h"
@@ -32,7 +33,31 @@ std::atomic<State> g_state{State::kOff};
 std::atomic<Agent*> g_agent{nullptr};    // made
 std::atomic<Agent*> g_current{nullptr};  // made and running
 
+// Set while the agent that runs has TAILOR_AGENT_SURVIVES_FORK.
+std::atomic<bool> g_survives_fork{false};
+bool g_held = false;  // between the fork handlers of one fork: the pump is ours
+
+void BeforeFork() {
+  Agent* agent = g_survives_fork ? g_current.load() : nullptr;
+  g_held = agent && agent->HoldPump();
+}
+
+void AfterForkInParent() {
+  if (std::exchange(g_held, false)) g_agent.load()->ReleasePump();
+}
+
+bool ContinueInChild() {
+  Agent* agent = g_current;
+  if (!std::exchange(g_held, false) || !agent) return false;
+  if (!agent->ContinueAfterFork(t_current.area)) return false;
+  agent->ReleasePump();
+  KeepCurrentThreadAfterFork(*agent);
+  return true;
+}
+
 void AfterForkInChild() {
+  if (ContinueInChild()) return;
+  g_survives_fork = false;
   ForgetCurrentThread();
   g_current = nullptr;
   // Its heap memory is left alone: the parent's threads may have been in the middle of changing it.
@@ -72,7 +97,7 @@ Identity MakeIdentity(const tailor_agent_options& options, const Agent& agent) {
 }
 
 int MakeAgent(const tailor_agent_options& options) {
-  static const bool handles_fork = ::pthread_atfork(nullptr, nullptr, AfterForkInChild) == 0;
+  static const bool handles_fork = ::pthread_atfork(BeforeFork, AfterForkInParent, AfterForkInChild) == 0;
   if (!handles_fork || !PrepareThreadEnd()) return -ENOMEM;
   Agent* agent = new (std::nothrow) Agent(options.queue_bytes, options.log_records);
   if (!agent) return -ENOMEM;
@@ -85,11 +110,16 @@ int MakeAgent(const tailor_agent_options& options) {
 }
 
 int StartChanging(const tailor_agent_options& options) {
+  constexpr std::uint32_t kFlags = TAILOR_AGENT_NO_THREAD | TAILOR_AGENT_SURVIVES_FORK;
+  if ((options.flags & ~kFlags) != 0 || options.flags == TAILOR_AGENT_SURVIVES_FORK) return -EINVAL;
   if (!g_agent) {
     if (int error = MakeAgent(options)) return error;
   }
   Agent& agent = *g_agent;
-  if (!agent.sender().Start(MakeIdentity(options, agent))) return -EAGAIN;
+  if (!agent.StartSending(MakeIdentity(options, agent), (options.flags & TAILOR_AGENT_NO_THREAD) != 0))
+    return -EAGAIN;
+  g_survives_fork = (options.flags & TAILOR_AGENT_SURVIVES_FORK) != 0;
+  agent.region_kinds().Forget();
   g_current = &agent;
   // Names declared before a stop keep their numbers, so a daemon must hear of them again.
   for (std::uint32_t id = 1; id <= Components::kMax && agent.components().Name(id); ++id) {
@@ -121,9 +151,10 @@ int Start(const tailor_agent_options* options) noexcept {
 void Stop(std::uint32_t timeout_ms) noexcept {
   State expected = State::kRunning;
   if (!g_state.compare_exchange_strong(expected, State::kChanging)) return;
+  g_survives_fork = false;
   g_current = nullptr;
-  // A background thread that has not ended in time keeps the state as it is: a second one would be too many.
-  if (g_agent.load()->sender().Stop(timeout_ms)) g_state = State::kOff;
+  g_agent.load()->StopSending(timeout_ms);
+  g_state = State::kOff;
 }
 
 }  // namespace tailor::agent

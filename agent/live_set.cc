@@ -80,6 +80,12 @@ void LiveSet::KeepThreadsOnly() {
   owned_.clear();
 }
 
+void LiveSet::Forget(MessageKind kind) noexcept {
+  auto index = index_.find(kind);
+  if (index == index_.end()) return;
+  while (!index->second.empty()) Erase(index->second.begin()->second);
+}
+
 void LiveSet::EndBarrier(std::uint64_t sequence) {
   auto index = index_.find(MessageKind::kBarrier);
   if (index == index_.end()) return;

@@ -30,17 +30,23 @@ class LiveSet {
   // Takes a message into account. May throw std::bad_alloc, and is then as before.
   Outcome Apply(const MessageView& message);
 
-  // Calls f(const Entry&) in the order in which things began, until it returns false.
+  // Rises with every thing that begins; never used again.
+  using Order = std::uint64_t;
+
+  // Calls f(Order, const Entry&) in the order in which things began, from `first` on, until it returns false.
   template <typename F>
-  bool ForEach(F f) const {
-    for (const auto& [order, entry] : entries_) {
-      if (!f(entry)) return false;
+  bool ForEachFrom(Order first, F f) const {
+    for (auto it = entries_.lower_bound(first); it != entries_.end(); ++it) {
+      if (!f(it->first, it->second)) return false;
     }
     return true;
   }
 
   // Forgets everything but threads, which outlive a stop of the agent.
   void KeepThreadsOnly();
+
+  // Forgets everything of a kind.
+  void Forget(MessageKind kind) noexcept;
 
   // Forgets the barrier once it was acknowledged.
   void EndBarrier(std::uint64_t sequence);
@@ -49,7 +55,6 @@ class LiveSet {
   std::size_t size() const { return entries_.size(); }
 
  private:
-  using Order = std::uint64_t;
   using Index = std::unordered_map<std::uint64_t, Order>;
 
   Outcome Keep(const MessageView& message);

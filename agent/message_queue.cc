@@ -29,12 +29,16 @@ struct MessageQueue::Record {
 };
 
 MessageQueue::MessageQueue(std::size_t bytes) noexcept {
-  std::size_t capacity = std::bit_ceil(std::max(bytes, kMinCapacity));
-  void* ring =
-      ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (ring == MAP_FAILED) return;
-  ring_ = static_cast<char*>(ring);
-  capacity_ = capacity;
+  // Where address space is limited, a smaller ring is better than none.
+  for (std::size_t capacity = std::bit_ceil(std::max(bytes, kMinCapacity)); capacity >= kMinCapacity;
+       capacity /= 2) {
+    void* ring =
+        ::mmap(nullptr, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (ring == MAP_FAILED) continue;
+    ring_ = static_cast<char*>(ring);
+    capacity_ = capacity;
+    return;
+  }
 }
 
 MessageQueue::~MessageQueue() {
@@ -126,6 +130,16 @@ void MessageQueue::Release(std::uint64_t position, std::size_t size) noexcept {
   }
   std::memset(begin, 0, static_cast<std::size_t>(end - begin));
   head_.store(position + size, std::memory_order_release);
+}
+
+void MessageQueue::ForgetUncommitted() noexcept {
+  std::uint64_t head = head_.load(std::memory_order_relaxed);
+  std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+  for (std::uint64_t at = head; at != tail;) {
+    std::size_t size = std::min(tail - at, capacity_ - (at & (capacity_ - 1)));
+    Release(at, size);
+    at += size;
+  }
 }
 
 void MessageQueue::RewindWhenEmpty() noexcept {

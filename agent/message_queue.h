@@ -59,9 +59,13 @@ class MessageQueue {
   // Consumer only. The oldest message, valid until Pop; nothing when the queue is empty or when the oldest
   // reservation is not committed yet.
   std::optional<MessageView> Front() noexcept;
+  // Any thread: nothing is reserved or waiting.
+  bool empty() const noexcept { return head_.load() == tail_.load(); }
   // Removes the message that Front has given.
   void Pop() noexcept;
 
+  // In a forked child, once Front has nothing: what threads had reserved that do not exist here.
+  void ForgetUncommitted() noexcept;
   // In a forked child: gives the address space back and leaves the queue invalid.
   void Drop() noexcept;
 

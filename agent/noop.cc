@@ -12,6 +12,9 @@ int tailor_agent_start(const struct tailor_agent_options*) {
   return -ENOTSUP;
 }
 void tailor_agent_stop(uint32_t) {}
+int tailor_agent_pump(void) {
+  return -ENOTSUP;
+}
 int tailor_agent_connected(void) {
   return 0;
 }
@@ -19,7 +22,10 @@ int tailor_agent_barrier(uint32_t) {
   return 0;
 }
 void tailor_agent_get_counters(struct tailor_agent_counters* out) {
-  if (out) *out = {};
+  constexpr size_t kSize = sizeof(out->size);
+  if (!out || out->size < kSize) return;
+  size_t known = out->size < sizeof(*out) ? out->size : sizeof(*out);
+  std::memset(reinterpret_cast<char*>(out) + kSize, 0, known - kSize);
 }
 int tailor_thread_register(const char*) {
   return -ENOTSUP;
@@ -48,6 +54,9 @@ uint64_t tailor_execution_begin(uint64_t, const struct tailor_label*, size_t) {
   return 0;
 }
 void tailor_execution_end(uint64_t, uint64_t, const char*) {}
+uint32_t tailor_execution_tag_strategy(uint64_t) {
+  return TAILOR_TAGS_NONE;
+}
 void tailor_execution_id(uint64_t, uint8_t out[16]) {
   if (out) std::memset(out, 0, 16);
 }

@@ -1,16 +1,9 @@
 #include "agent/sender.h"
 
-#include <linux/futex.h>
-#include <poll.h>
-#include <signal.h>
-#include <sys/eventfd.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 
 #include "agent/encode.h"
 #include "agent/tsc.h"
@@ -21,33 +14,11 @@ namespace {
 
 constexpr std::int64_t kFirstBackoffMs = 50;
 constexpr std::int64_t kMaxBackoffMs = 5000;
-constexpr std::size_t kStackBytes = 256 * 1024;
-
-std::int64_t NowMs() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
-}
-
-// A word that others wait for (futex).
-void Publish(std::atomic<std::uint32_t>& word, std::uint32_t value) {
-  word = value;
-  ::syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
-}
-
-// Waits until done(word) holds, at most so long. Returns whether it does.
-template <typename Done>
-bool AwaitFutex(std::atomic<std::uint32_t>& word, std::uint32_t timeout_ms, Done done) {
-  std::int64_t deadline = NowMs() + timeout_ms;
-  while (true) {
-    std::uint32_t seen = word.load();
-    if (done(seen)) return true;
-    std::int64_t left = deadline - NowMs();
-    if (left <= 0) return false;
-    timespec wait{left / 1000, (left % 1000) * 1'000'000};
-    ::syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, seen, &wait, nullptr, 0);
-  }
-}
+// A daemon that takes nothing for so long is given up.
+constexpr std::int64_t kPatienceMs = 5000;
+// Most of one Pump: the host may be the one who pumps.
+constexpr int kMessagesAPump = 256;
+constexpr int kWordsAPump = 64;
 
 void Add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
@@ -55,116 +26,69 @@ void Add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
 
 }  // namespace
 
-Sender::~Sender() {
-  if (event_fd_ >= 0) ::close(event_fd_);
-}
-
-bool Sender::Start(const Identity& identity) noexcept {
-  try {
-    identity_ = identity;
-  } catch (...) {
-    return false;
-  }
-  if (event_fd_ < 0) event_fd_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event_fd_ < 0) return false;
-  stop_ = false;
-  give_up_ = false;
-  finished_ = 0;
-  pthread_attr_t attributes;
-  if (::pthread_attr_init(&attributes) != 0) return false;
-  ::pthread_attr_setstacksize(&attributes, kStackBytes);
-  sigset_t all, before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = ::pthread_create(&thread_, &attributes, &Sender::ThreadMain, this);
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  ::pthread_attr_destroy(&attributes);
-  return error == 0;
-}
-
-bool Sender::Stop(std::uint32_t timeout_ms) noexcept {
-  stop_ = true;
-  Ring();
-  bool ended = AwaitFutex(finished_, timeout_ms, [](std::uint32_t word) { return word != 0; });
-  if (ended) {
-    ::pthread_join(thread_, nullptr);
-  } else {
-    give_up_ = true;
-    ::pthread_detach(thread_);
-  }
-  return ended;
-}
-
-void* Sender::ThreadMain(void* self) noexcept {
-  ::pthread_setname_np(::pthread_self(), "tailor-agent");
-  auto* sender = static_cast<Sender*>(self);
-  sender->Run();
-  Publish(sender->finished_, 1);
-  return nullptr;
-}
-
-void Sender::Run() noexcept {
+void Sender::Begin(const Identity& identity) {
+  identity_ = identity;
   next_attempt_ms_ = 0;
   backoff_ms_ = kFirstBackoffMs;
-  while (!stop_.load(std::memory_order_relaxed)) {
-    if (!connection_.connected() && NowMs() >= next_attempt_ms_) TryConnect();
-    DrainQueue();
-    if (connection_.connected()) Listen();
-    Sleep();
-  }
-  DrainQueue();
-  SayGoodbye();
 }
 
-void Sender::Ring() noexcept {
-  std::uint64_t one = 1;
-  [[maybe_unused]] ssize_t written = ::write(event_fd_, &one, sizeof(one));
+Sender::State Sender::Pump() noexcept {
+  if (!connection_.connected() && NowMs() >= next_attempt_ms_) TryConnect();
+  bool all = BringUpToDate() && DrainQueue();
+  Listen();
+  if (full_since_ms_ != 0) return AfterFull();
+  if (!all) return State::kMore;
+  bool expecting = connection_.connected() && (!accepted_ || !Acknowledged(barrier_sent_));
+  return expecting ? State::kExpecting : State::kIdle;
 }
 
-void Sender::Sleep() noexcept {
-  sleeping_.store(true);
-  // A producer that commits from here on sees the flag; one that committed before is seen now.
-  if (queue_.Front() || stop_.load(std::memory_order_relaxed)) {
-    sleeping_.store(false);
-    return;
-  }
-  pollfd wait[2] = {{event_fd_, POLLIN, 0}, {connection_.fd(), POLLIN, 0}};
-  std::int64_t timeout = -1;
-  if (!connection_.connected())
-    timeout = std::clamp<std::int64_t>(next_attempt_ms_ - NowMs(), 0, kMaxBackoffMs);
-  ::poll(wait, connection_.connected() ? 2 : 1, static_cast<int>(timeout));
-  sleeping_.store(false);
-  std::uint64_t count = 0;
-  [[maybe_unused]] ssize_t read = ::read(event_fd_, &count, sizeof(count));
+Sender::State Sender::AfterFull() noexcept {
+  if (NowMs() - full_since_ms_ <= kPatienceMs) return State::kFull;
+  Disconnect();
+  return State::kMore;
 }
 
-void Sender::DrainQueue() noexcept {
-  constexpr int kListenEvery = 64;  // a busy queue must not keep the daemon's words waiting
-  for (int taken = 1; auto message = queue_.Front(); ++taken) {
-    if (give_up_.load(std::memory_order_relaxed)) return;
-    Deliver(*message);
+std::int64_t Sender::MsToNextAttempt() const noexcept {
+  return std::clamp<std::int64_t>(next_attempt_ms_ - NowMs(), 0, kMaxBackoffMs);
+}
+
+// True if the queue is empty now.
+bool Sender::DrainQueue() noexcept {
+  for (int taken = 0; taken < kMessagesAPump; ++taken) {
+    auto message = queue_.Front();
+    if (!message) return true;
+    if (!Deliver(*message)) return false;
     queue_.Pop();
     ++settled_;
     std::atomic_ref(Shared(&tailor_arena_header::messages_settled))
         .store(settled_, std::memory_order_release);
-    if (taken % kListenEvery == 0 && connection_.connected()) Listen();
   }
+  return false;
 }
 
-void Sender::Deliver(const MessageView& message) noexcept {
+// False if there is no room in the socket: the message stays in the queue.
+bool Sender::Deliver(const MessageView& message) noexcept {
+  auto sent = Connection::Sent::kBroken;
+  if (connection_.connected()) {
+    sent = SendNewArenas();
+    if (sent == Connection::Sent::kYes || sent == Connection::Sent::kDropped) {
+      sent = Send(message.head.tsc, message.bytes, -1);
+    }
+    if (sent == Connection::Sent::kFull) return false;
+  }
+  if (message.head.kind == MessageKind::kBarrier && sent == Connection::Sent::kYes) {
+    barrier_sent_ = static_cast<std::uint32_t>(message.head.key);
+  }
   auto outcome = LiveSet::Outcome::kTooLarge;
   try {
     outcome = live_.Apply(message);
   } catch (...) {
-    // Out of memory: it is sent now, and a later daemon will not know it.
-  }
-  auto sent = Connection::Sent::kBroken;
-  if (connection_.connected() && SendNewArenas() != Connection::Sent::kBroken) {
-    sent = Send(message.head.tsc, message.bytes, -1);
+    // Out of memory: it was sent, and a later daemon will not know it.
   }
   // What is kept reaches the daemon that comes next. Everything else is over now.
   bool comes_later = sent == Connection::Sent::kBroken && outcome == LiveSet::Outcome::kKept;
   if (sent != Connection::Sent::kYes && !comes_later) CountDropped();
+  return true;
 }
 
 void Sender::CountDropped() noexcept {
@@ -172,13 +96,19 @@ void Sender::CountDropped() noexcept {
 }
 
 void Sender::Listen() noexcept {
-  while (connection_.connected()) {
+  for (int heard = 0; connection_.connected() && heard < kWordsAPump; ++heard) {
     DaemonAnswer word = connection_.Receive();
     switch (word.kind) {
       case DaemonAnswer::Kind::kNothing:
         return;
+      case DaemonAnswer::Kind::kOther:
+        break;
+      case DaemonAnswer::Kind::kSettings:
+        untagged_permille_ = word.untagged_permille;
+        break;
       case DaemonAnswer::Kind::kAccepted:
         accepted_ = true;
+        untagged_permille_ = word.untagged_permille;
         backoff_ms_ = kFirstBackoffMs;
         break;
       case DaemonAnswer::Kind::kBarrier:
@@ -194,9 +124,8 @@ void Sender::Listen() noexcept {
 }
 
 bool Sender::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
-  return AwaitFutex(acknowledged_, timeout_ms, [sequence](std::uint32_t word) {
-    return static_cast<std::int32_t>(word - sequence) >= 0;
-  });
+  return AwaitFutex(acknowledged_, timeout_ms,
+                   [sequence](std::uint32_t word) { return IsAcknowledged(word, sequence); });
 }
 
 void Sender::TryConnect() noexcept {
@@ -204,42 +133,54 @@ void Sender::TryConnect() noexcept {
   backoff_ms_ = std::min(backoff_ms_ * 2, kMaxBackoffMs);
   if (!connection_.Connect(identity_.socket_path)) return;
   Add(counters_.connects, 1);
-  BringUpToDate();
+  std::atomic_ref(Shared(&tailor_arena_header::messages_settled)).store(0, std::memory_order_release);
+  up_to_date_ = false;
+  told_ = 0;
+  arenas_sent_ = 0;
+  barrier_sent_ = acknowledged_;
+  if (SendHello() != Connection::Sent::kYes) Disconnect();
 }
 
 void Sender::Disconnect() noexcept {
+  full_since_ms_ = 0;
   if (!connection_.connected()) return;
   connection_.Close();
   accepted_ = false;
+  up_to_date_ = false;
+  untagged_permille_ = 0;
   Add(counters_.disconnects, 1);
   next_attempt_ms_ = std::max(next_attempt_ms_, NowMs() + kFirstBackoffMs);
 }
 
-void Sender::BringUpToDate() noexcept {
-  std::atomic_ref settled(Shared(&tailor_arena_header::messages_settled));
-  settled.store(0, std::memory_order_release);
-  arenas_sent_ = 0;
-  if (SendHello() != Connection::Sent::kYes) return Disconnect();
-  if (SendNewArenas() == Connection::Sent::kBroken) return;
-  bool done = live_.ForEach([&](const LiveSet::Entry& entry) {
+// Tells a new connection what is live. True if nothing more needs to be told before news.
+bool Sender::BringUpToDate() noexcept {
+  if (!connection_.connected() || up_to_date_) return true;
+  if (SendNewArenas() == Connection::Sent::kFull) return false;
+  bool done = live_.ForEachFrom(told_, [&](LiveSet::Order order, const LiveSet::Entry& entry) {
     auto sent = Send(entry.head.tsc, entry.bytes, -1);
+    if (sent == Connection::Sent::kFull || sent == Connection::Sent::kBroken) return false;
     if (sent == Connection::Sent::kDropped) CountDropped();
-    return sent != Connection::Sent::kBroken;
+    if (entry.head.kind == MessageKind::kBarrier) barrier_sent_ = static_cast<std::uint32_t>(entry.head.key);
+    told_ = order + 1;
+    return true;
   });
-  if (done) settled.store(settled_, std::memory_order_release);
+  if (!done) return !connection_.connected();
+  up_to_date_ = true;
+  std::atomic_ref(Shared(&tailor_arena_header::messages_settled)).store(settled_, std::memory_order_release);
+  return true;
 }
 
 Connection::Sent Sender::SendHello() noexcept {
   try {
     std::string memory(kFixedBound + identity_.engine_name.size() + identity_.engine_version.size(), '\0');
-    Encoder encoder(memory);
+    FixedWire wire{FixedMemory(memory)};
     std::uint64_t tsc = Tsc();
-    EncodeMessage(encoder, MessageKind::kHello, tsc, [&](Encoder::Writer& body) {
-      EncodeHello(encoder, body,
+    EncodeMessage(wire, MessageKind::kHello, tsc, [&](FixedWire& body) {
+      EncodeHello(body,
                   {identity_.engine_name, identity_.engine_version, static_cast<std::uint32_t>(::getpid()),
                    identity_.tag_key, identity_.tag_strategy, identity_.session, identity_.tag_slot_offset});
     });
-    return Send(tsc, encoder.bytes(), -1);
+    return Send(tsc, wire.bytes(), -1);
   } catch (...) {
     return Connection::Sent::kDropped;
   }
@@ -251,25 +192,31 @@ Connection::Sent Sender::SendNewArenas() noexcept {
   for (; arenas_sent_ < ArenaSet::kMaxArenas; ++arenas_sent_) {
     Arena* arena = arenas_.at(arenas_sent_);
     if (!arena) break;
-    char memory[kFixedBound];
-    try {
-      Encoder encoder(memory);
-      std::uint64_t tsc = Tsc();
-      EncodeMessage(encoder, MessageKind::kArenaAdd, tsc, [&](Encoder::Writer& body) {
-        body.add_uint32(1, arenas_sent_);
-        body.add_uint64(2, arena->bytes());
-      });
-      auto sent = Send(tsc, encoder.bytes(), arena->fd());
-      if (sent != Connection::Sent::kYes) return sent;
-    } catch (...) {
-      return Connection::Sent::kDropped;
+    int fd = arena->fd();
+    if (fd < 0) {  // the host has closed it: its logs cannot be seen any more
+      CountDropped();
+      continue;
     }
+    char memory[kFixedBound];
+    FixedWire wire{FixedMemory(memory)};
+    std::uint64_t tsc = Tsc();
+    EncodeMessage(wire, MessageKind::kArenaAdd, tsc, [&](FixedWire& body) {
+      body.Number(1, arenas_sent_);
+      body.Number(2, arena->bytes());
+    });
+    auto sent = Send(tsc, wire.bytes(), fd);
+    if (sent != Connection::Sent::kYes) return sent;
   }
   return Connection::Sent::kYes;
 }
 
 Connection::Sent Sender::Send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept {
-  auto sent = connection_.Send(bytes, tsc, attached, give_up_);
+  auto sent = connection_.Send(bytes, tsc, attached);
+  if (sent == Connection::Sent::kFull) {
+    if (full_since_ms_ == 0) full_since_ms_ = NowMs();
+    return sent;
+  }
+  full_since_ms_ = 0;
   if (sent == Connection::Sent::kYes) {
     Add(counters_.messages_sent, 1);
     Add(counters_.bytes_sent, bytes.size());
@@ -279,17 +226,13 @@ Connection::Sent Sender::Send(std::uint64_t tsc, std::span<const char> bytes, in
   return sent;
 }
 
-void Sender::SayGoodbye() noexcept {
+void Sender::End() noexcept {
   if (connection_.connected()) {
     char memory[kFixedBound];
-    try {
-      Encoder encoder(memory);
-      std::uint64_t tsc = Tsc();
-      EncodeMessage(encoder, MessageKind::kGoodbye, tsc, [](Encoder::Writer&) {});
-      Send(tsc, encoder.bytes(), -1);
-    } catch (...) {
-      // The daemon sees the connection end.
-    }
+    FixedWire wire{FixedMemory(memory)};
+    std::uint64_t tsc = Tsc();
+    EncodeMessage(wire, MessageKind::kGoodbye, tsc, [](FixedWire&) {});
+    Send(tsc, wire.bytes(), -1);  // where there is no room, the daemon sees the connection end
     Disconnect();
   }
   live_.KeepThreadsOnly();
@@ -297,7 +240,28 @@ void Sender::SayGoodbye() noexcept {
 
 void Sender::CloseAfterFork() noexcept {
   connection_.Close();
-  if (event_fd_ >= 0) ::close(event_fd_);
+}
+
+void Sender::ContinueAfterFork(const std::array<std::uint8_t, 16>& session) noexcept {
+  identity_.session = session;
+  accepted_ = false;
+  up_to_date_ = false;
+  full_since_ms_ = 0;
+  next_attempt_ms_ = 0;
+  backoff_ms_ = kFirstBackoffMs;
+  // What the parent had not sent yet is live here too; ends of things count.
+  while (auto message = queue_.Front()) {
+    try {
+      live_.Apply(*message);
+    } catch (...) {
+      CountDropped();
+    }
+    queue_.Pop();
+    ++settled_;
+  }
+  live_.Forget(MessageKind::kThreadAdd);
+  live_.Forget(MessageKind::kExecutionBegin);
+  live_.Forget(MessageKind::kBarrier);
 }
 
 }  // namespace tailor::agent

@@ -1,10 +1,10 @@
-// The background thread: takes messages from the queue, keeps what is live, and talks to the daemon.
+// Takes messages from the queue, keeps what is live, and talks to the daemon. It never waits: Pump does what
+// can be done now. The background thread calls it again and again (background.h); without one the host does
+// (tailor_agent_pump).
 //
-// It alone touches the live set and the connection. Engine threads reach it through the queue, a flag that
-// says whether it sleeps, and an eventfd.
+// One caller at a time touches the live set and the connection. Engine threads reach it through the queue.
 #pragma once
 
-#include <pthread.h>
 #include <tailor/thread_area.h>
 
 #include <array>
@@ -16,6 +16,7 @@
 #include "agent/live_set.h"
 #include "agent/message_queue.h"
 #include "agent/thread_area.h"
+#include "agent/waker.h"
 
 namespace tailor::agent {
 
@@ -33,21 +34,35 @@ struct Identity {
 class Sender {
  public:
   Sender(MessageQueue& queue, ArenaSet& arenas) : queue_(queue), arenas_(arenas) {}
-  ~Sender();
 
-  // Starts the thread, with all signals blocked. False: no descriptor or thread to be had.
-  bool Start(const Identity& identity) noexcept;
-  // Sends what is queued, says goodbye and ends, but waits no longer than this. False if it still runs then;
-  // it will end by itself.
-  bool Stop(std::uint32_t timeout_ms) noexcept;
+  // Before the first Pump of a start. May throw std::bad_alloc.
+  void Begin(const Identity& identity);
 
-  // Engine threads, after a commit: wakes the thread if it sleeps.
-  void Wake() noexcept {
-    if (sleeping_.load() && sleeping_.exchange(false)) Ring();
-  }
+  enum class State : std::uint8_t {
+    kIdle,      // everything is said
+    kMore,      // there is more to say at once
+    kFull,      // the socket has no room
+    kExpecting  // everything is said, and the daemon owes an answer
+  };
+  // Connects if it is time to, sends what is queued, hears what the daemon says. A bounded amount of work.
+  State Pump() noexcept;
+  // Says goodbye, closes, and forgets what is live but for threads.
+  void End() noexcept;
 
+  bool queue_empty() noexcept { return !queue_.Front(); }
+  bool connected() const noexcept { return connection_.connected(); }
+  int socket() const noexcept { return connection_.fd(); }
+  std::uint64_t settled() const noexcept { return settled_; }
+  // How long until the next attempt to connect.
+  std::int64_t MsToNextAttempt() const noexcept;
+
+  // What the daemon wants: how many of a thousand executions are begun without tags.
+  std::uint32_t untagged_permille() const { return untagged_permille_.load(std::memory_order_relaxed); }
   bool accepted() const { return accepted_.load(std::memory_order_relaxed); }
-  // Waits until barrier `sequence` was acknowledged.
+  bool Acknowledged(std::uint32_t sequence) const noexcept {
+    return IsAcknowledged(acknowledged_.load(), sequence);
+  }
+  // Waits until barrier `sequence` was acknowledged, while another thread pumps.
   bool AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
 
   struct Counters {
@@ -55,49 +70,51 @@ class Sender {
   };
   const Counters& counters() const { return counters_; }
 
-  // In a forked child, where the thread does not exist: closes the descriptors.
+  // In a forked child, which must not use its parent's connection: closes the child's copy of it.
   void CloseAfterFork() noexcept;
+  // In a forked child that goes on: what its parent said is live here, but for the parent's threads and
+  // executions.
+  void ContinueAfterFork(const std::array<std::uint8_t, 16>& session) noexcept;
 
  private:
-  static void* ThreadMain(void* self) noexcept;
-  void Run() noexcept;
-  void Ring() noexcept;
-  void Sleep() noexcept;
+  static bool IsAcknowledged(std::uint32_t word, std::uint32_t sequence) {
+    return static_cast<std::int32_t>(word - sequence) >= 0;
+  }
 
-  void DrainQueue() noexcept;
-  void Deliver(const MessageView& message) noexcept;
+  bool DrainQueue() noexcept;
+  bool Deliver(const MessageView& message) noexcept;
   void CountDropped() noexcept;
   void Listen() noexcept;
 
   void TryConnect() noexcept;
   void Disconnect() noexcept;
-  void BringUpToDate() noexcept;
+  bool BringUpToDate() noexcept;
   Connection::Sent SendHello() noexcept;
   Connection::Sent SendNewArenas() noexcept;
   Connection::Sent Send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept;
-  void SayGoodbye() noexcept;
+  State AfterFull() noexcept;
 
   std::uint64_t& Shared(std::uint64_t tailor_arena_header::* counter) { return arenas_.header()->*counter; }
 
   MessageQueue& queue_;
   ArenaSet& arenas_;
   Identity identity_;
-  pthread_t thread_{};
-  int event_fd_ = -1;
-  std::atomic<bool> sleeping_{false};
-  std::atomic<bool> stop_{false};
-  std::atomic<bool> give_up_{false};
   std::atomic<bool> accepted_{false};
+  std::atomic<std::uint32_t> untagged_permille_{0};
   std::atomic<std::uint32_t> acknowledged_{0};  // last barrier; a futex word
-  std::atomic<std::uint32_t> finished_{0};      // 1 once the thread is through; a futex word
 
-  // The thread's own.
+  // Of whoever pumps.
   Connection connection_;
   LiveSet live_;
+  // What a new connection must be told before news: the arenas, then what is live, in order.
+  bool up_to_date_ = false;
+  LiveSet::Order told_ = 0;  // everything live before this order was told
   std::uint64_t settled_ = 0;
   std::uint32_t arenas_sent_ = 0;
+  std::uint32_t barrier_sent_ = 0;
   std::int64_t next_attempt_ms_ = 0;
   std::int64_t backoff_ms_ = 0;
+  std::int64_t full_since_ms_ = 0;  // 0: the last message went out
   Counters counters_;
 };
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <new>
 
 #include "agent/sealed_memfd.h"
@@ -42,64 +43,87 @@ void AppendRecord(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::u
 
 Arena* Arena::Create(std::uint32_t index, std::uint32_t log_capacity) noexcept {
   Arena* arena = new (std::nothrow) Arena;
-  if (!arena) return nullptr;
-  if (!arena->Map(log_capacity)) {
-    delete arena;
+  if (!arena) {
+    errno = ENOMEM;
     return nullptr;
   }
-  auto* header = arena->header();
-  header->magic = TAILOR_ARENA_MAGIC;
-  header->version = TAILOR_ARENA_VERSION;
-  header->area_count = kAreas;
-  header->area_size = AreaBytes(log_capacity);
-  header->log_capacity = log_capacity;
+  if (!arena->Fit(log_capacity) || !arena->Map(nullptr)) {
+    int error = errno;
+    delete arena;
+    errno = error;
+    return nullptr;
+  }
   char* base = static_cast<char*>(arena->memory_) + sizeof(tailor_arena_header);
-  for (std::uint32_t i = 0; i < kAreas; ++i, base += header->area_size) {
+  for (std::uint32_t i = 0; i < arena->area_count_; ++i, base += AreaBytes(arena->log_capacity_)) {
     ThreadArea& area = arena->areas_[i];
     area.slot = reinterpret_cast<tailor_slot*>(base);
     area.log = reinterpret_cast<tailor_log_header*>(base + sizeof(tailor_slot));
     area.records = reinterpret_cast<tailor_log_record*>(base + TAILOR_AREA_LOG_OFFSET);
-    area.mask = log_capacity - 1;
+    area.mask = arena->log_capacity_ - 1;
     area.arena = index;
     area.index = i;
   }
   return arena;
 }
 
-bool Arena::Map(std::uint32_t log_capacity) noexcept {
-  std::size_t bytes = sizeof(tailor_arena_header) + std::size_t{kAreas} * AreaBytes(log_capacity);
-  fd_ = CreateMemfd("tailor-arena");
-  if (fd_ < 0 || ::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) return false;
-  if (::fcntl(fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return false;
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, fd_, 0);
+bool Arena::Fit(std::uint32_t log_capacity) noexcept {
+  const std::uint64_t limit = FileSizeLimit();
+  auto bytes = [&] {
+    return sizeof(tailor_arena_header) + std::size_t{area_count_} * AreaBytes(log_capacity_);
+  };
+  log_capacity_ = log_capacity;
+  area_count_ = kAreas;
+  while (bytes() > limit && log_capacity_ > kLeastLogRecords) log_capacity_ /= 2;
+  while (bytes() > limit && area_count_ > 1) area_count_ /= 2;
+  bytes_ = bytes();
+  if (bytes_ <= limit) return true;
+  errno = EFBIG;
+  return false;
+}
+
+bool Arena::Map(void* where) noexcept {
+  int fd = CreateMemfd("tailor-arena");
+  if (!fd_.Take(fd)) return false;
+  fd = fd_.Checked();
+  if (!SetFileSize(fd, bytes_)) return false;
+  if (::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return false;
+  void* memory = ::mmap(where, bytes_, PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_NORESERVE | (where ? MAP_FIXED : 0), fd, 0);
   if (memory == MAP_FAILED) return false;
   memory_ = memory;
-  bytes_ = bytes;
+  header()->magic = TAILOR_ARENA_MAGIC;
+  header()->version = TAILOR_ARENA_VERSION;
+  header()->area_count = area_count_;
+  header()->area_size = AreaBytes(log_capacity_);
+  header()->log_capacity = log_capacity_;
   return true;
 }
 
 Arena::~Arena() {
   if (memory_) ::munmap(memory_, bytes_);
-  if (fd_ >= 0) ::close(fd_);
 }
 
 ThreadArea* Arena::Claim(std::uint32_t tid) noexcept {
   std::uint32_t start = hint_.fetch_add(1, std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < kAreas; ++i) {
-    ThreadArea& area = areas_[(start + i) % kAreas];
+  for (std::uint32_t i = 0; i < area_count_; ++i) {
+    ThreadArea& area = areas_[(start + i) % area_count_];
     if (area.busy.load(std::memory_order_relaxed) || area.busy.exchange(true, std::memory_order_acquire))
       continue;
-    area.use += 1;
-    // The log first, and `use` last: a reader that finds the new `use` finds the record and the tid too.
-    AppendRecord(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
-    Store(area.slot->tag, 0);
-    std::atomic_ref(area.slot->use).store(0, std::memory_order_release);
-    std::atomic_ref(area.slot->tid).store(tid, std::memory_order_release);
-    std::atomic_ref(area.slot->use).store(area.use, std::memory_order_release);
-    std::atomic_ref(area.slot->state).store(TAILOR_AREA_LIVE, std::memory_order_release);
+    BeginUse(area, tid);
     return &area;
   }
   return nullptr;
+}
+
+void Arena::BeginUse(ThreadArea& area, std::uint32_t tid) noexcept {
+  area.use += 1;
+  // The log first, and `use` last: a reader that finds the new `use` finds the record and the tid too.
+  AppendRecord(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
+  Store(area.slot->tag, 0);
+  std::atomic_ref(area.slot->use).store(0, std::memory_order_release);
+  std::atomic_ref(area.slot->tid).store(tid, std::memory_order_release);
+  std::atomic_ref(area.slot->use).store(area.use, std::memory_order_release);
+  std::atomic_ref(area.slot->state).store(TAILOR_AREA_LIVE, std::memory_order_release);
 }
 
 void Arena::GiveBack(ThreadArea& area) noexcept {
@@ -113,7 +137,19 @@ void Arena::MakePrivateAfterFork() noexcept {
   // which is better than a child that dies of a store.
   [[maybe_unused]] void* same = ::mmap(memory_, bytes_, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  ::close(fd_);
+  fd_.Close();
+}
+
+bool Arena::RenewAfterFork(const ThreadArea* mine) noexcept {
+  fd_.Close();
+  for (ThreadArea& area : areas_) {
+    area.head = 0;
+    area.use = 0;
+    area.busy.store(&area == mine, std::memory_order_relaxed);
+  }
+  if (bytes_ <= FileSizeLimit() && Map(memory_)) return true;
+  MakePrivateAfterFork();
+  return false;
 }
 
 ArenaSet::~ArenaSet() {
@@ -142,7 +178,7 @@ Arena* ArenaSet::Grow(std::uint32_t index) noexcept {
 std::uint64_t ArenaSet::LogRecords() const noexcept {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) {
-    for (std::uint32_t k = 0; k < Arena::kAreas; ++k) {
+    for (std::uint32_t k = 0; k < at(i)->area_count(); ++k) {
       sum += std::atomic_ref(at(i)->area(k).log->head).load(std::memory_order_relaxed);
     }
   }
@@ -151,6 +187,12 @@ std::uint64_t ArenaSet::LogRecords() const noexcept {
 
 void ArenaSet::MakePrivateAfterFork() noexcept {
   for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) at(i)->MakePrivateAfterFork();
+}
+
+bool ArenaSet::RenewAfterFork(const ThreadArea* mine) noexcept {
+  bool renewed = true;
+  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) renewed = at(i)->RenewAfterFork(mine) && renewed;
+  return renewed;
 }
 
 }  // namespace tailor::agent

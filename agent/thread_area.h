@@ -4,9 +4,12 @@
 
 #include <tailor/thread_area.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+
+#include "agent/descriptor.h"
 
 namespace tailor::agent {
 
@@ -31,8 +34,10 @@ void AppendRecord(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::u
 class Arena {
  public:
   static constexpr std::uint32_t kAreas = 64;
+  static constexpr std::uint32_t kLeastLogRecords = 64;
 
-  // nullptr if the kernel gives no memory, address space or descriptor.
+  // nullptr if the kernel gives no memory, address space or descriptor; errno says why. Where the host has
+  // limited the size of files, logs are shorter than asked for, then areas fewer; EFBIG if not even one fits.
   static Arena* Create(std::uint32_t index, std::uint32_t log_capacity) noexcept;
   ~Arena();
   Arena(const Arena&) = delete;
@@ -41,23 +46,36 @@ class Arena {
   // A free area of this arena, now LIVE with the thread's tid, or nullptr.
   ThreadArea* Claim(std::uint32_t tid) noexcept;
   static void GiveBack(ThreadArea& area) noexcept;
+  // The area's next use is the thread's: its first record, then the slot.
+  static void BeginUse(ThreadArea& area, std::uint32_t tid) noexcept;
 
   tailor_arena_header* header() const { return static_cast<tailor_arena_header*>(memory_); }
-  int fd() const { return fd_; }
+  // -1 if the host has closed it.
+  int fd() const noexcept { return fd_.Checked(); }
   std::size_t bytes() const { return bytes_; }
+  std::uint32_t area_count() const { return area_count_; }
   ThreadArea& area(std::uint32_t i) { return areas_[i]; }
 
   // In a forked child: the memory becomes private, at the same address, because generated code may still
   // write to a slot in it; the descriptor is closed.
   void MakePrivateAfterFork() noexcept;
+  // In a forked child that goes on: a new memfd takes the place of the parent's, at the same address, with
+  // empty logs. `mine`, an area of this or another arena, stays its thread's. False if the kernel gives none:
+  // then the memory is private.
+  bool RenewAfterFork(const ThreadArea* mine) noexcept;
 
  private:
   Arena() = default;
-  bool Map(std::uint32_t log_capacity) noexcept;
+  // Chooses the sizes that the limit of files allows; false: none.
+  bool Fit(std::uint32_t log_capacity) noexcept;
+  // A sealed memfd of `bytes_`, mapped at `where` (nullptr: anywhere), and the header in it.
+  bool Map(void* where) noexcept;
 
   void* memory_ = nullptr;
   std::size_t bytes_ = 0;
-  int fd_ = -1;
+  std::uint32_t log_capacity_ = 0;
+  std::uint32_t area_count_ = 0;
+  Descriptor fd_;
   std::atomic<std::uint32_t> hint_{0};
   ThreadArea areas_[kAreas];
 };
@@ -82,6 +100,7 @@ class ArenaSet {
   // Records ever written to all logs.
   std::uint64_t LogRecords() const noexcept;
   void MakePrivateAfterFork() noexcept;
+  bool RenewAfterFork(const ThreadArea* mine) noexcept;
 
  private:
   Arena* Grow(std::uint32_t index) noexcept;

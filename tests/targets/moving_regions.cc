@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::string name = "kind " + std::to_string(i + 1);
     tailor_region_kind kind{};
+    kind.size = sizeof(kind);
     kind.name = name.c_str();
     kind.role = TAILOR_REGION_CHUNK;
     kinds[i] = tailor_region_kind_declare(&kind);

@@ -3,15 +3,21 @@
  * libtailor_agent: what an engine links, or opens with dlopen, to be profiled by Tailor.
  *
  * What every function here promises to its host:
- *  - It never blocks, aborts, throws, or writes to the host's standard streams; it installs no signal
- * handler. Work that may wait is done by one background thread, reached through a bounded lock-free queue.
- * When the queue is full, the daemon is gone or memory is short, the message is dropped and counted
- *    (tailor_agent_get_counters).
+ *  - It never aborts, throws, writes to the host's standard streams or descriptors, or changes how the host
+ * handles signals. Limits of the host (ulimit, memory, descriptors) make the agent smaller or absent, never
+ * the host fail.
+ *  - It does not block, except the three that say so: tailor_agent_start, tailor_agent_stop,
+ * tailor_agent_barrier. Work that may wait is done by one background thread, reached through a bounded
+ * lock-free queue. When the queue is full, the daemon is gone or memory is short, a message is dropped and
+ * counted (tailor_agent_get_counters).
  *  - Without a daemon the cost is one failed connect now and then, made by the background thread.
  *  - What is passed in is copied before the function returns; the caller keeps ownership of its memory.
- *  - Handles are never NULL-unsafe: every function accepts the handle that a failed creation returned (0 or
- *    NULL) and then does nothing.
+ *  - Null and zero handles are accepted and ignored: what a failed creation returned can be passed to any
+ * function.
  *  - Functions may be called from any thread unless said otherwise. None is async-signal-safe unless said so.
+ *
+ * Structs that may grow begin with their size, set by the caller: sizeof(struct ...). A library that knows
+ * more fields leaves those alone that the caller does not have, one that knows fewer ignores the rest.
  *
  * What is live (threads, plans, code objects, kinds, components, executions) is kept by the agent and sent
  * again when a daemon (re)connects, so the daemon can be restarted at any time.
@@ -26,6 +32,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <tailor/export.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,10 +40,8 @@ extern "C" {
 
 /* Of this header; tailor_agent_abi_version() gives that of the library. They fit if the majors are equal and
  * the library's minor is not smaller. */
-#define TAILOR_AGENT_ABI_MAJOR 1u
+#define TAILOR_AGENT_ABI_MAJOR 2u
 #define TAILOR_AGENT_ABI_MINOR 0u
-
-#define TAILOR_EXPORT __attribute__((visibility("default")))
 
 /* (major << 16) | minor of the loaded library. */
 TAILOR_EXPORT uint32_t tailor_agent_abi_version(void);
@@ -57,30 +62,54 @@ struct tailor_agent_options {
   const char* socket_path;    /* NULL: TAILOR_SOCKET, else the default */
   size_t queue_bytes;         /* bound on waiting messages; 0: 64 MiB */
   uint32_t log_records;       /* capacity of a thread's activity log, a power of two up to 65536; 0: 16384 */
+  uint32_t flags;             /* enum tailor_agent_flags, added up */
 };
 
-/* Starts the agent of this process: draws the tag key, makes the first arena, starts the background thread
+enum tailor_agent_flags {
+  /* The agent makes no thread. The host sends what is queued with tailor_agent_pump. For hosts that may have
+   * no thread but their own, such as a PostgreSQL backend. */
+  TAILOR_AGENT_NO_THREAD = 1,
+  /* Only with NO_THREAD. A forked child has an agent at once, with a connection of its own (the first pump
+   * makes it). The forking thread keeps its slot and log at their addresses, the log empty. Plans, code,
+   * components and region kinds of the parent are live in the child too, and tags made before the fork mean
+   * the same. Executions and marks are not: the child begins its own. */
+  TAILOR_AGENT_SURVIVES_FORK = 2,
+};
+
+/* Blocks while it makes memory and a thread, a millisecond or so; it does not wait for the daemon.
+ * Starts the agent of this process: draws the tag key, makes the first arena, starts the background thread
  * that connects. Returns 0, or a negative errno (-EALREADY if started, -ECANCELED if TAILOR_DISABLE is set,
- * -ENOMEM, ...) after which every other function does nothing. One agent a process. A forked child has none
- * until it calls this itself. */
+ * -EINVAL, -EFBIG where RLIMIT_FSIZE
+ * leaves no room for one log, -EAGAIN where no thread is to be had, -ENOMEM, ...) after which every other
+ * function does nothing. One agent a process. A forked child has none until it calls this itself. */
 TAILOR_EXPORT int tailor_agent_start(const struct tailor_agent_options* options);
 
-/* Ends it: tells the daemon goodbye and joins the background thread, waiting for at most `timeout_ms` for
- * queued messages to go out. May wait. Threads keep their slots and logs; the agent can be started again. */
+/* Blocks for at most `timeout_ms` while queued messages go out. Ends the agent: tells the daemon goodbye and
+ * ends the background thread. Threads keep their slots and logs. The agent can be started again, also after a
+ * stop that ran out of time. */
 TAILOR_EXPORT void tailor_agent_stop(uint32_t timeout_ms);
+
+/* For an agent without a thread: connects if it is time to, sends what is queued, hears what the daemon says.
+ * Never blocks, and does a bounded amount of work (up to 256 messages). Returns 1 if more waits to be sent, 0
+ * if not, -ECANCELED without an agent, -EALREADY if the agent has a thread, -EBUSY if another thread pumps
+ * right now. Call it after loading plans or code and after an execution, and a few times a second while the
+ * thread works: what is queued holds back, for a second at most, what the daemon reports of this process. */
+TAILOR_EXPORT int tailor_agent_pump(void);
 
 /* 1 while a daemon has accepted this process, else 0. */
 TAILOR_EXPORT int tailor_agent_connected(void);
 
-/* Waits until the daemon has processed everything queued before the call and is sampling this process, or
- * `timeout_ms` has passed. 1 if it has, else 0. May wait; for engines' start-up and tests, never needed. */
+/* Blocks until the daemon has processed everything queued before the call and is sampling this process, or
+ * `timeout_ms` has passed. 1 if it has, else 0. For engines' start-up and tests, never needed. */
 TAILOR_EXPORT int tailor_agent_barrier(uint32_t timeout_ms);
 
 /* Since the agent was first started. `messages_dropped` never reached a daemon and never will: the queue was
  * full, memory was short, or they were over before a daemon was there. `log_records` were written to logs. */
 struct tailor_agent_counters {
+  size_t size; /* sizeof(struct tailor_agent_counters), set by the caller */
   uint64_t messages_queued, messages_sent, messages_dropped, bytes_sent, connects, disconnects, log_records;
 };
+/* Fills the fields that `out` has. All are 0 without an agent. */
 TAILOR_EXPORT void tailor_agent_get_counters(struct tailor_agent_counters* out);
 
 /* ---- Threads ------------------------------------------------------------------------------------------ */
@@ -98,8 +127,8 @@ TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
 /* ---- Plans and code ------------------------------------------------------------------------------------ */
 
 /* A plan dictionary, handed over as a serialised tailor.v1.Plan (proto/tailor/v1/dictionary.proto) with `id`,
- * `slot` and `generation` as given by tailor_plan_new. C++ engines get the bytes from
- * compiler/tagging's DictionaryBuilder. */
+ * `slot` and `generation` as given by tailor_plan_new. tailor/dictionary.h
+ * builds and loads it without protobuf; C++ engines may use compiler/tagging's DictionaryBuilder. */
 struct tailor_plan_ids {
   uint64_t id;         /* 0 if the agent is off, or 65536 plans are live */
   uint32_t slot;       /* for tags */
@@ -137,7 +166,13 @@ TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tai
                                               size_t count);
 /* It ended; `rows` were returned; `error` NULL if it succeeded. */
 TAILOR_EXPORT void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error);
-/* The 128-bit identity of an execution. */
+/* Where this execution keeps its tags: the strategy given to tailor_agent_start, or TAILOR_TAGS_NONE for an
+ * execution that the daemon wants without them, to measure what they cost (a share of the executions, set by
+ * the daemon's operator). An engine that can leave out its tags or slot stores for one execution asks this at
+ * its begin. The answer stays the same for the life of the execution. TAILOR_TAGS_NONE for 0 or without an
+ * agent. */
+TAILOR_EXPORT uint32_t tailor_execution_tag_strategy(uint64_t execution);
+/* The 128-bit identity of an execution; all zero for 0 or without an agent. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);
 
 /* ---- Activity of the calling thread [log]: a record with rdtsc each, ~20 ns, wait-free -------------------
@@ -161,7 +196,8 @@ TAILOR_EXPORT void tailor_mark_iteration(uint32_t component, uint64_t number);
 /* Declares one; returns its number (from 1) for the marks, 0 without an agent. Declaring a name again gives
  * the same number. At most 1024; then 0. */
 TAILOR_EXPORT uint32_t tailor_component_declare(const char* name);
-/* Says that code in [begin, end) belongs to the component wherever nothing better is known. */
+/* Says that code in [begin, end) belongs to the component wherever nothing better is known. Said again of the
+ * same `begin`, the last call counts. */
 TAILOR_EXPORT void tailor_component_code(uint32_t component, const void* begin, const void* end);
 
 /* ---- Memory regions --------------------------------------------------------------------------------------
@@ -180,6 +216,7 @@ enum tailor_region_role {
 };
 
 struct tailor_region_kind {
+  size_t size;            /* sizeof(struct tailor_region_kind) */
   const char* name;       /* "lineitem.l_orderkey", "join build #3" */
   uint32_t role;          /* enum tailor_region_role */
   uint64_t plan_id;       /* owner: 0 if it outlives plans (a column) */
@@ -187,7 +224,9 @@ struct tailor_region_kind {
   uint32_t component;     /* id in that plan, 0 if none */
   uint32_t element_bytes; /* 0 if not made of elements */
 };
-/* Declares what regions are; returns its number for the marks, 0 without an agent. */
+/* Declares what regions are; returns its number for the marks, 0 without an agent. Declaring a kind that
+ * outlives plans again gives the same number (of the first 8192 of them); a kind of a plan gets a new number
+ * with each call. */
 TAILOR_EXPORT uint32_t tailor_region_kind_declare(const struct tailor_region_kind* kind);
 TAILOR_EXPORT void tailor_region_add(uint32_t region_kind, const void* base, uint64_t bytes); /* [log] */
 TAILOR_EXPORT void tailor_region_remove(const void* base);                                    /* [log] */

@@ -9,6 +9,7 @@ void RegisterColumns(const Database& database) {
     for (const Column& column : table->columns) {
       std::string name = table->name + "." + column.name;
       tailor_region_kind kind{};
+      kind.size = sizeof(kind);
       kind.name = name.c_str();
       kind.role = TAILOR_REGION_COLUMN;
       kind.element_bytes = static_cast<std::uint32_t>(ElementSize(column.storage));

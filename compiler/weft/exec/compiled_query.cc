@@ -64,7 +64,7 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
   options.padding = settings_.padding;
   options.make_tag = [this](ComponentId upper, ComponentId lower) { return tailor_tag(&ids_, upper, lower); };
   auto declare = [this](const std::string& name, std::uint32_t role, ComponentId op, std::uint32_t element) {
-    tailor_region_kind kind{name.c_str(), role, ids_.id, kOperatorLevel, op, element};
+    tailor_region_kind kind{sizeof(kind), name.c_str(), role, ids_.id, kOperatorLevel, op, element};
     return tailor_region_kind_declare(&kind);
   };
   std::unique_ptr<jit::QueryModule> module = std::make_unique<jit::QueryModule>(dictionary_, options);

@@ -50,7 +50,7 @@ BENCHMARK(Tag)->Setup(StartAgent);
 // Begin and end of an execution with its labels: two messages. What the queue refused is in the counter.
 void Execution(benchmark::State& state) {
   const tailor_label labels[] = {{"user", "alice"}, {"database", "tpch"}, {"query", "select 1"}};
-  tailor_agent_counters before{}, after{};
+  tailor_agent_counters before{sizeof(before)}, after{sizeof(after)};
   tailor_agent_get_counters(&before);
   for (auto _ : state) tailor_execution_end(tailor_execution_begin(1, labels, 3), 1, nullptr);
   tailor_agent_get_counters(&after);

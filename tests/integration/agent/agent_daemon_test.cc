@@ -139,7 +139,7 @@ TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
       EXPECT_EQ(m.message.execution_begin().handle(), execution);
     }
   }
-  tailor_agent_counters counters{};
+  tailor_agent_counters counters{sizeof(counters)};
   tailor_agent_get_counters(&counters);
   EXPECT_EQ(counters.disconnects, 1u);
   EXPECT_GE(counters.connects, 2u);
@@ -162,7 +162,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
     const tailor_label label{"query", name.c_str()};
     std::vector<std::uint64_t> executions;
     for (int i = 0; i < 200; ++i) executions.push_back(tailor_execution_begin(1, &label, 1));
-    tailor_agent_counters counters{};
+    tailor_agent_counters counters{sizeof(counters)};
     tailor_agent_get_counters(&counters);
     std::uint64_t dropped = counters.messages_dropped;
     for (std::uint64_t execution : executions) tailor_execution_end(execution, 0, nullptr);

@@ -18,9 +18,10 @@ int main(int argc, char** argv) {
   auto barrier = reinterpret_cast<decltype(&tailor_agent_barrier)>(::dlsym(library, "tailor_agent_barrier"));
   auto mark =
       reinterpret_cast<decltype(&tailor_mark_pipeline_begin)>(::dlsym(library, "tailor_mark_pipeline_begin"));
+  auto stop = reinterpret_cast<decltype(&tailor_agent_stop)>(::dlsym(library, "tailor_agent_stop"));
   auto version =
       reinterpret_cast<decltype(&tailor_agent_abi_version)>(::dlsym(library, "tailor_agent_abi_version"));
-  if (!start || !barrier || !mark || !version || version() >> 16 != TAILOR_AGENT_ABI_MAJOR) return 4;
+  if (!start || !barrier || !mark || !stop || !version || version() >> 16 != TAILOR_AGENT_ABI_MAJOR) return 4;
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "dlopen";
@@ -39,5 +40,6 @@ int main(int argc, char** argv) {
   ::dlclose(library);
   stage = 3;
   worker.join();
+  stop(5000);  // the library stays for what runs in it
   return error == 0 && reached ? 0 : 1;
 }

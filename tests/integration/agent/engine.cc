@@ -74,7 +74,7 @@ int Threads(int count) {
     for (std::thread& thread : batch) thread.join();
     ::usleep(20'000);
   }
-  tailor_agent_counters counters{};
+  tailor_agent_counters counters{sizeof(counters)};
   tailor_agent_get_counters(&counters);
   std::printf("%llu\n", static_cast<unsigned long long>(counters.log_records));
   std::fflush(stdout);

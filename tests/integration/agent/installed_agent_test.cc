@@ -77,7 +77,7 @@ TEST_F(InstalledAgentTest, ShowsNothingButItsInterface) {
   // too.
   std::string symbols = "nm -D --defined-only " + libdir_ + "/libtailor_agent.so | sed s/@.*//";
   EXPECT_EQ(Shell(symbols + " | awk '$2 == \"T\" {print $3}' | LC_ALL=C sort"),
-            Shell("cat " TAILOR_TEST_EXAMPLE_DIR "/abi_1.txt"));
+            Shell("cat " TAILOR_TEST_EXAMPLE_DIR "/abi_2.txt"));
   EXPECT_EQ(Shell(symbols + " | awk '$2 != \"T\" && $3 !~ /^TAILOR_/'"), "");
   // It stands on the C library alone: no version of libstdc++ or protobuf is forced upon an engine.
   std::string needed = Shell("readelf -d " + libdir_ + "/libtailor_agent.so | grep NEEDED");

@@ -7,20 +7,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <tailor/agent.h>
+#include <tailor/dictionary.h>
 #include <tailor/tag_scope.h>
 
-/* A tailor.v1.Plan with one level, "operator", of two components: "scan" and "sum", which consumes it. An
- * engine would use a protobuf library, or compiler/tagging's DictionaryBuilder. */
-/* clang-format off */
-static const unsigned char kPlan[] = {
-    0x2A, 0x25,                                                 /* levels, 37 bytes */
-    0x0A, 0x08, 'o', 'p', 'e', 'r', 'a', 't', 'o', 'r',         /*   name */
-    0x10, 0x02,                                                 /*   component_count */
-    0x1A, 0x08, 0x08, 0x01, 0x12, 0x04, 's', 'c', 'a', 'n',     /*   components: id 1, name */
-    0x1A, 0x0D, 0x08, 0x02, 0x12, 0x03, 's', 'u', 'm',          /*   components: id 2, name */
-    0x1A, 0x01, 0x61, 0x22, 0x01, 0x01,                         /*     kind "a", inputs 1 */
-};
-/* clang-format on */
+/* A plan with one level, "operator", of two components: "scan", and "sum", which consumes it. */
+static int LoadPlan(uint64_t plan_id) {
+  struct tailor_plan_builder* plan = tailor_plan_builder_new("sum of numbers");
+  int32_t operators = tailor_plan_builder_add_level(plan, "operator");
+  uint32_t scan = tailor_plan_builder_add_component(plan, operators, "scan", "scan");
+  uint32_t sum = tailor_plan_builder_add_component(plan, operators, "sum", "aggregate");
+  tailor_plan_builder_add_input(plan, operators, sum, scan);
+  uint32_t pipeline = tailor_plan_builder_add_pipeline(plan, "main", operators);
+  tailor_plan_builder_add_task(plan, pipeline, scan);
+  tailor_plan_builder_add_task(plan, pipeline, sum);
+  int error = tailor_plan_builder_load(plan, plan_id); /* errors of the calls before it, too */
+  tailor_plan_builder_free(plan);
+  return error;
+}
 
 /* Works on behalf of whom the tag names. */
 static unsigned long Run(const struct tailor_plan_ids* plan, const unsigned* column, size_t count) {
@@ -45,12 +48,14 @@ int main(int argc, char** argv) {
   tailor_thread_register("main");
 
   static unsigned column[1000];
-  struct tailor_region_kind kind = {.name = "numbers", .role = TAILOR_REGION_COLUMN, .element_bytes = 4};
+  struct tailor_region_kind kind = {
+      .size = sizeof(kind), .name = "numbers", .role = TAILOR_REGION_COLUMN, .element_bytes = 4};
   tailor_region_add(tailor_region_kind_declare(&kind), column, sizeof(column));
   for (unsigned i = 0; i < 1000; ++i) column[i] = i;
 
   struct tailor_plan_ids plan = tailor_plan_new();
-  tailor_plan_load(plan.id, kPlan, sizeof(kPlan));
+  int loaded = LoadPlan(plan.id);
+  if (!error && loaded) fprintf(stderr, "plan not loaded: error %d\n", -loaded);
   struct tailor_label label = {"query", "select sum(n) from numbers"};
   uint64_t execution = tailor_execution_begin(plan.id, &label, 1);
   tailor_mark_execution_begin(execution, plan.id);

@@ -190,7 +190,7 @@ TEST_F(AgentTest, SendsAgainWhatIsLive) {
   tailor_plan_load(kept.id, bytes.data(), bytes.size());
   tailor_plan_load(gone.id, bytes.data(), bytes.size());
   tailor_component_declare("parse");
-  tailor_region_kind kind{"table", TAILOR_REGION_HASH_TABLE, gone.id, 0, 1, 8};
+  tailor_region_kind kind{sizeof(kind), "table", TAILOR_REGION_HASH_TABLE, gone.id, 0, 1, 8};
   tailor_region_kind_declare(&kind);
   std::uint64_t execution = tailor_execution_begin(kept.id, nullptr, 0);
   daemon_.Until(Body::kExecutionBegin);
@@ -268,7 +268,7 @@ TEST_F(AgentTest, ForkedChildHasNoAgentAndLeavesTheParentsAlone) {
 TEST_F(AgentTest, WithoutADaemonEverythingIsCountedAndNothingWaits) {
   daemon_.StopListening();
   Start();
-  tailor_agent_counters before{}, after{};
+  tailor_agent_counters before{sizeof(before)}, after{sizeof(after)};
   tailor_agent_get_counters(&before);
   for (int i = 0; i < 1000; ++i) tailor_execution_end(tailor_execution_begin(1, nullptr, 0), 0, nullptr);
   std::string big(1 << 20, 'x');

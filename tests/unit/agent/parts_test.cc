@@ -88,7 +88,7 @@ LiveSet::Outcome Apply(LiveSet& live, MessageKind kind, std::uint64_t key, std::
 
 std::vector<std::uint64_t> Keys(const LiveSet& live) {
   std::vector<std::uint64_t> keys;
-  live.ForEach([&](const LiveSet::Entry& entry) {
+  live.ForEachFrom(0, [&](LiveSet::Order, const LiveSet::Entry& entry) {
     keys.push_back(entry.head.key);
     return true;
   });

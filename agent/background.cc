@@ -1,0 +1,121 @@
+#include "agent/background.h"
+
+#include <poll.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace tailor::agent {
+
+namespace {
+
+constexpr std::size_t kStackBytes = 256 * 1024;
+// How often the socket is looked at while nothing is expected from it: the daemon may have gone.
+constexpr std::int64_t kListenMs = 250;
+constexpr std::int64_t kFullMs = 10;
+constexpr std::int64_t kMostExpectingMs = 20;
+
+void AwaitSocket(int socket, short events, std::int64_t timeout_ms) {
+  pollfd wait{socket, events, 0};
+  ::poll(&wait, 1, static_cast<int>(timeout_ms));
+}
+
+}  // namespace
+
+bool Background::Start(const Identity& identity) noexcept {
+  auto* run = new (std::nothrow) Run;
+  if (!run) return false;
+  try {
+    run->identity = identity;
+  } catch (...) {
+    delete run;
+    return false;
+  }
+  run->owner = this;
+  run->before = run_;
+  pthread_attr_t attributes;
+  if (::pthread_attr_init(&attributes) != 0) {
+    delete run;
+    return false;
+  }
+  ::pthread_attr_setstacksize(&attributes, kStackBytes);
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  int error = ::pthread_create(&run->thread, &attributes, &Background::ThreadMain, run);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  ::pthread_attr_destroy(&attributes);
+  if (error != 0) {
+    delete run;
+    return false;
+  }
+  run_ = run;
+  return true;
+}
+
+void Background::Stop(std::uint32_t timeout_ms) noexcept {
+  if (!run_) return;
+  run_->deadline_ms = NowMs() + timeout_ms;
+  run_->stop = true;
+  waker_.Wake();
+  // Between two pumps the thread is quick; most of the wait is its own for the daemon.
+  if (!AwaitFutex(run_->ended, timeout_ms, [](std::uint32_t word) { return word != 0; })) return;
+  ::pthread_join(run_->thread, nullptr);
+  delete run_;
+  run_ = nullptr;
+}
+
+void* Background::ThreadMain(void* argument) noexcept {
+  auto& run = *static_cast<Run*>(argument);
+  ::pthread_setname_np(::pthread_self(), "tailor-agent");
+  if (run.before) {
+    ::pthread_join(run.before->thread, nullptr);
+    delete run.before;
+    run.before = nullptr;
+  }
+  run.owner->Work(run);
+  Publish(run.ended, 1);
+  return nullptr;
+}
+
+void Background::Work(Run& run) noexcept {
+  try {
+    sender_.Begin(run.identity);
+  } catch (...) {
+    return;  // memory is short
+  }
+  while (!run.stop.load(std::memory_order_relaxed)) Wait(run, sender_.Pump());
+  for (Sender::State state = sender_.Pump(); state == Sender::State::kMore || state == Sender::State::kFull;
+       state = sender_.Pump()) {
+    std::int64_t left = run.deadline_ms - NowMs();
+    if (left <= 0) break;
+    if (state == Sender::State::kFull) AwaitSocket(sender_.socket(), POLLOUT, std::min(left, kFullMs));
+  }
+  sender_.End();
+}
+
+void Background::Wait(const Run& run, Sender::State state) noexcept {
+  bool was_full = std::exchange(was_full_, state == Sender::State::kFull);
+  if (state != Sender::State::kExpecting) expecting_since_ms_ = 0;
+  auto ready = [&] { return !sender_.queue_empty() || run.stop.load(std::memory_order_relaxed); };
+  switch (state) {
+    case Sender::State::kMore:
+      return;
+    case Sender::State::kFull:
+      // A socket that seems to have room and takes nothing (memory is short) must not keep us busy.
+      if (was_full) return waker_.Sleep(kFullMs, [] { return false; });
+      return AwaitSocket(sender_.socket(), POLLOUT | POLLIN, kFullMs);
+    case Sender::State::kExpecting: {
+      if (expecting_since_ms_ == 0) expecting_since_ms_ = NowMs();
+      std::int64_t slice = (NowMs() - expecting_since_ms_) / 4 + 1;
+      if (!ready()) AwaitSocket(sender_.socket(), POLLIN, std::min(slice, kMostExpectingMs));
+      return;
+    }
+    case Sender::State::kIdle:
+      waker_.Sleep(sender_.connected() ? kListenMs : sender_.MsToNextAttempt(), ready);
+  }
+}
+
+}  // namespace tailor::agent

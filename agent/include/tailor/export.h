@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Marks the functions that the agent's library shows. */
+#ifndef TAILOR_EXPORT_H
+#define TAILOR_EXPORT_H
+
+#define TAILOR_EXPORT __attribute__((visibility("default")))
+
+#endif

@@ -1,0 +1,217 @@
+// The agent in a host that may have no thread of ours: the host pumps.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <tailor/agent.h>
+#include <tailor/thread_area.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "tests/support/sanitizers.h"
+#include "tests/unit/agent/fake_daemon.h"
+
+namespace tailor::agent::testing {
+namespace {
+
+using Body = v1::AgentMessage;
+
+std::ptrdiff_t Entries(const char* folder) {
+  return std::distance(std::filesystem::directory_iterator(folder), {});
+}
+
+class ThreadlessTest : public ::testing::Test {
+ protected:
+  int Start(std::uint32_t flags) {
+    tailor_agent_options options{};
+    options.size = sizeof(options);
+    options.engine_name = "backend";
+    options.socket_path = daemon_.path().c_str();
+    options.queue_bytes = 4 << 20;
+    options.log_records = 256;
+    options.flags = flags;
+    return tailor_agent_start(&options);
+  }
+  void TearDown() override { tailor_agent_stop(100); }
+  // The daemon accepts what a pump has begun.
+  v1::Hello Connect() {
+    EXPECT_EQ(tailor_agent_pump(), 0);
+    v1::Hello hello = daemon_.Accept();
+    EXPECT_EQ(tailor_agent_pump(), 0);
+    EXPECT_EQ(tailor_agent_connected(), 1);
+    return hello;
+  }
+  void LoadPlan(std::uint64_t id, std::size_t name_bytes = 1) {
+    v1::Plan plan;
+    plan.set_name(std::string(name_bytes, 'p'));
+    plan.add_levels()->set_name("operator");
+    std::string bytes = plan.SerializeAsString();
+    EXPECT_EQ(tailor_plan_load(id, bytes.data(), bytes.size()), 0);
+  }
+
+  FakeDaemon daemon_;
+};
+
+TEST_F(ThreadlessTest, PumpIsForAgentsWithoutAThread) {
+  EXPECT_EQ(tailor_agent_pump(), -ECANCELED);
+  EXPECT_EQ(Start(TAILOR_AGENT_SURVIVES_FORK), -EINVAL);
+  EXPECT_EQ(Start(128), -EINVAL);
+  ASSERT_EQ(Start(0), 0);
+  EXPECT_EQ(tailor_agent_pump(), -EALREADY);
+}
+
+TEST_F(ThreadlessTest, TheHostSendsWithoutAThread) {
+  auto threads = Entries("/proc/self/task");
+  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  EXPECT_EQ(Entries("/proc/self/task"), threads);
+  tailor_plan_ids plan = tailor_plan_new();
+  LoadPlan(plan.id);
+  EXPECT_EQ(tailor_agent_connected(), 0);
+  Connect();
+  EXPECT_EQ(daemon_.Until(Body::kPlanLoad).message.plan_load().id(), plan.id);
+  std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
+  tailor_mark_execution_begin(execution, plan.id);
+  EXPECT_EQ(daemon_.Next(20).message.body_case(), Body::BODY_NOT_SET);  // nobody has pumped
+  EXPECT_EQ(tailor_agent_pump(), 0);
+  EXPECT_EQ(daemon_.Until(Body::kExecutionBegin).message.execution_begin().handle(), execution);
+  EXPECT_EQ(daemon_.Until(Body::kThreadAdd).message.thread_add().tid(),
+            static_cast<std::uint32_t>(::getpid()));
+  tailor_agent_stop(1000);
+  EXPECT_EQ(daemon_.Until(Body::kGoodbye).message.body_case(), Body::kGoodbye);
+  EXPECT_EQ(Entries("/proc/self/task"), threads);
+}
+
+// A daemon that reads nothing: pumps return, and what was not sent arrives, in order, once it reads again.
+TEST_F(ThreadlessTest, AFullSocketBlocksNobodyAndLosesNothing) {
+  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  Connect();
+  constexpr int kPlans = 40;
+  for (std::uint64_t i = 1; i <= kPlans; ++i) LoadPlan(i, 60'000);
+  EXPECT_EQ(tailor_agent_pump(), 1);
+  EXPECT_EQ(tailor_agent_pump(), 1);
+  EXPECT_EQ(tailor_agent_barrier(10), 0);
+  std::uint64_t next = 1;
+  for (int i = 0; i < 1000 && next <= kPlans; ++i) {
+    tailor_agent_pump();
+    Received received = daemon_.Next(10);
+    if (received.message.has_plan_load()) {
+      EXPECT_EQ(received.message.plan_load().id(), next);
+      ++next;
+    }
+  }
+  EXPECT_EQ(next, kPlans + 1u);
+}
+
+// What a new daemon must be told does not fit into its socket at once.
+TEST_F(ThreadlessTest, ANewDaemonIsToldInSeveralPumps) {
+  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  constexpr int kPlans = 40;
+  for (std::uint64_t i = 1; i <= kPlans; ++i) LoadPlan(i, 60'000);
+  daemon_.StopListening();
+  EXPECT_EQ(tailor_agent_pump(), 0);
+  daemon_.Listen();
+  ::usleep(60'000);
+  LoadPlan(kPlans + 1);
+  EXPECT_EQ(tailor_agent_pump(), 1);
+  daemon_.Accept();
+  std::uint64_t next = 1;
+  for (int i = 0; i < 1000 && next <= kPlans + 1; ++i) {
+    tailor_agent_pump();
+    Received received = daemon_.Next(10);
+    if (received.message.has_plan_load()) {
+      EXPECT_EQ(received.message.plan_load().id(), next);
+      ++next;
+    }
+  }
+  EXPECT_EQ(next, kPlans + 2u);
+  EXPECT_EQ(tailor_agent_pump(), 0);
+}
+
+TEST_F(ThreadlessTest, BarrierPumps) {
+  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  Connect();
+  EXPECT_EQ(tailor_agent_barrier(10), 0);
+  daemon_.AcknowledgeBarrier(daemon_.Until(Body::kBarrier).message.barrier().sequence() + 1);
+  EXPECT_EQ(tailor_agent_barrier(2000), 1);
+}
+
+TEST_F(ThreadlessTest, AChildOfAForkHasNoneUnlessAsked) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  pid_t child = ::fork();
+  if (child == 0) ::_exit(tailor_agent_pump() == -ECANCELED && tailor_thread_slot() == nullptr ? 0 : 1);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+}
+
+// The arena's slots and logs, as the daemon sees them.
+struct MappedArena {
+  explicit MappedArena(Received received)
+      : bytes(received.message.arena_add().bytes()),
+        memory(
+            static_cast<char*>(::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, received.attached.get(), 0))) {}
+  ~MappedArena() { ::munmap(memory, bytes); }
+  const char* area(std::uint32_t index) const {
+    return memory + sizeof(tailor_arena_header) +
+           index * reinterpret_cast<const tailor_arena_header*>(memory)->area_size;
+  }
+  std::size_t bytes;
+  char* memory;
+};
+
+TEST_F(ThreadlessTest, AreasSurviveAForkWhereTheHostAsksForIt) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD | TAILOR_AGENT_SURVIVES_FORK), 0);
+  tailor_thread_register("main");
+  std::uint64_t* slot = tailor_thread_slot();
+  *slot = 5;
+  v1::Hello parent = Connect();
+  tailor_plan_ids plan = tailor_plan_new();
+  LoadPlan(plan.id);
+  std::uint64_t tag = tailor_tag(&plan, 1, 0);
+  std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
+  tailor_mark_execution_begin(execution, plan.id);
+  pid_t child = ::fork();
+  if (child == 0) {
+    bool same = tailor_thread_slot() == slot && tailor_tag(&plan, 1, 0) == tag;
+    *slot = 77;
+    std::uint64_t own = tailor_execution_begin(plan.id, nullptr, 0);
+    tailor_mark_execution_begin(own, plan.id);
+    for (int i = 0; i < 200 && tailor_agent_pump() >= 0 && !tailor_agent_connected(); ++i) ::usleep(10'000);
+    same = same && tailor_agent_connected();
+    tailor_agent_stop(1000);
+    ::_exit(same ? 0 : 1);
+  }
+  v1::Hello hello = daemon_.Accept();
+  EXPECT_EQ(hello.pid(), static_cast<std::uint32_t>(child));
+  EXPECT_NE(hello.session(), parent.session());
+  EXPECT_EQ(hello.tag_key(), parent.tag_key());
+  MappedArena arena(daemon_.Until(Body::kArenaAdd));
+  int plans = 0, executions = 0;
+  v1::ThreadAdd thread;
+  for (Received r = daemon_.Next(); r.message.body_case() != Body::kGoodbye; r = daemon_.Next()) {
+    ASSERT_NE(r.message.body_case(), Body::BODY_NOT_SET);
+    if (r.message.has_thread_add()) thread = r.message.thread_add();
+    plans += r.message.has_plan_load();
+    executions += r.message.has_execution_begin();
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(plans, 1);
+  EXPECT_EQ(executions, 1);  // its own
+  EXPECT_EQ(thread.tid(), static_cast<std::uint32_t>(child));
+  EXPECT_EQ(reinterpret_cast<const tailor_slot*>(arena.area(thread.area()))->tag, 77u);
+  auto* records =
+      reinterpret_cast<const tailor_log_record*>(arena.area(thread.area()) + TAILOR_AREA_LOG_OFFSET);
+  EXPECT_EQ(records[0].kind, TAILOR_LOG_THREAD_BEGIN);
+  EXPECT_EQ(records[0].id, thread.tid());
+  EXPECT_EQ(records[1].kind, TAILOR_LOG_EXECUTION_BEGIN);
+  EXPECT_NE(records[1].a, execution);
+  // The parent goes on as before.
+  EXPECT_EQ(*slot, 5u);
+}
+
+}  // namespace
+}  // namespace tailor::agent::testing
