@@ -14,7 +14,11 @@ bool Descriptor::Take(int fd) noexcept {
     fd = higher;
   }
   struct stat what{};
-  if (fd < 0 || ::fstat(fd, &what) != 0) return false;
+  if (fd < 0) return false;
+  if (::fstat(fd, &what) != 0) {
+    ::close(fd);
+    return false;
+  }
   device_ = what.st_dev;
   inode_ = what.st_ino;
   fd_.store(fd, std::memory_order_relaxed);
