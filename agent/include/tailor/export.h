@@ -3,6 +3,8 @@
 #ifndef TAILOR_EXPORT_H
 #define TAILOR_EXPORT_H
 
+#include <stddef.h>
+
 #define TAILOR_EXPORT __attribute__((visibility("default")))
 
 #endif

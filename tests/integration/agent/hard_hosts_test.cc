@@ -3,10 +3,10 @@
 // done, and end as it wants to.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -17,8 +17,13 @@
 #include <tailor/dictionary.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <csignal>
 #include <cstddef>
+#include <cstring>
 #include <functional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/sanitizers.h"
