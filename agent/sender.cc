@@ -125,7 +125,7 @@ void Sender::Listen() noexcept {
 
 bool Sender::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
   return AwaitFutex(acknowledged_, timeout_ms,
-                   [sequence](std::uint32_t word) { return IsAcknowledged(word, sequence); });
+                    [sequence](std::uint32_t word) { return IsAcknowledged(word, sequence); });
 }
 
 void Sender::TryConnect() noexcept {
