@@ -87,9 +87,12 @@ bool by_component(Case& c) {
   profile::How how = profile::How::kComponentInterval;
   std::uint32_t component = c.context.component;
   if (component == 0 && c.process.starting_at(c.sample.time)) component = process::kStartComponent;
+  if (component == 0 && !c.process.registered_at(c.sample.time)) component = c.process.started_by();
   if (component == 0) {
     how = profile::How::kComponentCode;
     component = c.process.component_of_code(user_address(c.sample));
+    // An interval would count before the range, and nobody knows of one.
+    if (c.context.component_lost && component != process::kAgentComponent) component = 0;
   }
   if (component == 0) return false;
   c.word.engine_component = component;
@@ -101,6 +104,7 @@ bool by_component(Case& c) {
 profile::Reason reason_for(const Case& c) {
   if (!c.process.registered_at(c.sample.time)) return profile::Reason::kNotRegistered;
   if (c.word.reason != profile::Reason::kNone) return c.word.reason;
+  if (c.context.component_lost) return profile::Reason::kMarksLost;
   if (c.in_kernel()) return profile::Reason::kUnknownKernel;
   return c.sample.ip == 0 && !c.sample.has_tag ? profile::Reason::kNoRegisters
                                                : profile::Reason::kUnknownUserCode;
@@ -130,7 +134,7 @@ void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, con
   c.word.kernel = c.in_kernel();
   if (!by_code(c, user_address(sample), c.in_kernel() ? profile::How::kKernelCode : profile::How::kCode))
     by_others(c, chain);
-  join_execution(context, word);
+  join_execution(process, context, sample.time, word);
 }
 
 }  // namespace tailor::attribute

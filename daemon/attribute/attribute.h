@@ -41,10 +41,16 @@ inline void take_code(const process::CodeState& code, std::uint64_t address, pro
 }
 
 // The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
-// the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution.
-inline void join_execution(const process::ThreadContext& context, profile::Attribution& word) {
+// the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution. Where the
+// marks were lost it belongs to the one execution of its plan that ran then, if there was but one.
+inline void join_execution(const process::ProcessState& process, const process::ThreadContext& context,
+                           TimeNs time, profile::Attribution& word) {
   if (word.plan != 0 && context.plan != 0 && context.plan != word.plan) return;
   word.execution = context.execution;
+  if (context.execution_lost && word.plan != 0) {
+    word.execution = process.sole_execution(word.plan, time);
+    word.execution_lost = word.execution == 0;
+  }
   word.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
 }
 
@@ -81,7 +87,7 @@ inline bool attribute_by_code(std::uint64_t address, TimeNs time, const process:
   const process::CodeState* code = process.code_at(address, time);
   if (code == nullptr || code->plan == 0 || address == 0) return false;
   take_code(*code, address, profile::How::kCode, word);
-  join_execution(context, word);
+  join_execution(process, context, time, word);
   return true;
 }
 

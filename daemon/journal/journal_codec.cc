@@ -127,6 +127,7 @@ void encode(const pipeline::PipelineOptions& in, v1::JournalStart& out) {
   quotas.set_user_plans(in.limits.user_plans);
   quotas.set_user_code_bytes(in.limits.user_code_bytes);
   quotas.set_user_regions(in.limits.user_regions);
+  out.set_all_marks(in.all_marks);
 }
 
 void encode(const clock::Conversion& in, bool restarted, v1::ClockPiece& out) {
@@ -209,6 +210,7 @@ pipeline::PipelineOptions decode(const v1::JournalStart& in) {
   options.limits.user_plans = told ? in.quotas().user_plans() : kNone;
   options.limits.user_code_bytes = told ? in.quotas().user_code_bytes() : kNone;
   options.limits.user_regions = told ? in.quotas().user_regions() : kNone;
+  options.all_marks = in.all_marks();
   return options;
 }
 

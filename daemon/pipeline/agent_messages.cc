@@ -125,7 +125,7 @@ bool AgentMessages::may_take_records(ProcessEntry& entry, const registration::Ac
   const std::size_t bytes = event.records.size() * (sizeof(process::ThreadContext) + sizeof(TimeNs));
   if (entry.share.may_take({.bytes = bytes}, limit)) return true;
   entry.accounting.log_lost += event.records.size();
-  (void)entry.state.lose_activity(event.tid, timeline_.to_ns(event.records.front().tsc));
+  (void)entry.state.lose_activity(event.tid);
   reach(entry, std::move(limit), event.records.size());
   return false;
 }
@@ -133,19 +133,31 @@ bool AgentMessages::may_take_records(ProcessEntry& entry, const registration::Ac
 void AgentMessages::activity(const registration::ActivityRecords& event) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr) return;
-  const bool lost_before =
-      !event.records.empty() && timeline_.to_ns(event.records.front().tsc) < recorded_from_;
+  const TimeNs from = std::max(recorded_from_, entry->record.registered);
+  const bool lost_before = !event.records.empty() && timeline_.to_ns(event.records.front().tsc) < from;
   if (!lost_before) entry->accounting.log_lost += event.lost;
   entry->accounting_changed = true;
+  // What comes after is known of no execution and no component, also where what comes is refused.
+  if (event.lost > 0) (void)entry->state.lose_activity(event.tid);
   if (!event.records.empty() && !may_take_records(*entry, event)) return;
-  std::vector<profile::ActivityRecord> converted;
-  converted.reserve(event.records.size());
-  std::size_t regions_left = entry->share.regions_left(), regions_refused = 0;
-  bool first = true;
+  const std::vector<profile::ActivityRecord> kept = take_records(*entry, event);
+  measure(*entry);
+  if (!kept.empty()) sink_.on_activity(kept);
+}
+
+// What is to be kept of them.
+std::vector<profile::ActivityRecord> AgentMessages::take_records(ProcessEntry& entry,
+                                                                 const registration::ActivityRecords& event) {
+  std::vector<profile::ActivityRecord> kept;
+  std::size_t regions_left = entry.share.regions_left(), regions_refused = 0;
+  // Of a thread that is not known only what it says of memory is of use.
+  Result<process::ThreadTimeline*> line = entry.state.timeline(event.tid);
+  KeptActivity* keep = nullptr;
+  if (line.ok() && !all_marks_)
+    keep = &entry.kept.try_emplace(event.tid, entry.id(), event.tid).first->second;
+  if (keep != nullptr && event.lost > 0) keep->change((*line)->now(), (*line)->last(), kept);
   for (const tailor_log_record& record : event.records) {
     const TimeNs time = timeline_.to_ns(record.tsc);
-    if (first && event.lost > 0) (void)entry->state.lose_activity(event.tid, time);
-    first = false;
     if (record.kind == TAILOR_LOG_REGION_ADD) {
       if (regions_left == 0) {
         ++regions_refused;
@@ -153,31 +165,47 @@ void AgentMessages::activity(const registration::ActivityRecords& event) {
       }
       --regions_left;
     }
-    Status added = entry->state.add_activity(event.tid, record, time);
+    Status added = entry.state.add_activity(event.tid, record, time);
     if (!added.ok()) {
-      refuse(*entry, added.error());
+      refuse(entry, added.error());
       break;
     }
+    if (line.ok()) (*line)->seen(time);
+    // What was before is another recording's to keep; what holds since then is this one's.
+    if (keep != nullptr) keep->change((*line)->now(), std::max(time, recorded_from_), kept);
     if (time < recorded_from_) continue;
-    converted.push_back({time, event.process, event.tid, static_cast<tailor_log_kind>(record.kind), record.id,
-                         record.a, record.b});
+    ++entry.accounting.log_records;
+    const bool as_it_is = all_marks_ || record.kind == TAILOR_LOG_ITERATION;
+    if (!as_it_is) continue;
+    if (keep != nullptr) keep->settle(time, kept);
+    kept.push_back({time, event.process, event.tid, static_cast<tailor_log_kind>(record.kind), record.id,
+                    record.a, record.b});
   }
-  entry->accounting.log_records += converted.size();
   if (regions_refused > 0) {
-    reach(*entry,
+    reach(entry,
           {"user-regions", fmt::format("regions of memory beyond its part of the user's quota (user-regions: "
                                        "{}) are not known",
                                        limits_.user_regions)},
           regions_refused);
   }
-  measure(*entry);
-  if (!converted.empty()) sink_.on_activity(converted);
+  return kept;
+}
+
+void AgentMessages::keep_up_to(ProcessEntry& entry, TimeNs time, bool all) {
+  std::vector<profile::ActivityRecord> kept;
+  for (auto thread = entry.kept.begin(); thread != entry.kept.end();) {
+    if (all) thread->second.settle(time, kept);
+    if (!all) thread->second.advance(time, kept);
+    thread = thread->second.idle() ? entry.kept.erase(thread) : std::next(thread);
+  }
+  if (!kept.empty()) sink_.on_activity(kept);
 }
 
 void AgentMessages::settled(const registration::Settled& event) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr) return;
   entry->settled = std::max(entry->settled, timeline_.to_ns(event.tsc));
+  keep_up_to(*entry, entry->settled, false);
   if (entry->resync) end_resync(*entry);
 }
 
@@ -200,7 +228,12 @@ void AgentMessages::gone(const registration::PeerGone& event, TimeNs now) {
   if (closed) problems_.add(event.process, event.detail);
 }
 
+void AgentMessages::flush(TimeNs now) {
+  table_.for_each([&](ProcessEntry& entry) { keep_up_to(entry, now, true); });
+}
+
 void AgentMessages::ended(ProcessEntry& entry, TimeNs now) {
+  keep_up_to(entry, now, true);
   stop_agent(entry, now, "the process ended");
   entry.ended = std::min(entry.ended, now);
 }
@@ -288,6 +321,7 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
   for (const v1::Label& label : begin.labels()) record.labels.emplace_back(label.key(), label.value());
   sink_.on_execution(record);
   said.entry.running_bytes += bytes_of(record);
+  said.entry.state.begin_execution(begin.handle(), begin.plan_id(), said.time);
   running.emplace(begin.handle(), std::move(record));
   return Ok{};
 }
@@ -298,6 +332,7 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   profile::ExecutionRecord& record = found.mapped();
   said.entry.running_bytes -= bytes_of(record);
   record.end = std::max(said.time, record.begin);
+  said.entry.state.end_execution(end.handle(), record.end);
   record.rows = end.rows();
   record.error = end.error();
   sink_.on_execution(record);
@@ -354,6 +389,7 @@ void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* wh
     }
     entry.running_bytes -= bytes_of(it->second);
     it->second.end = std::max(time, it->second.begin);
+    entry.state.end_execution(it->first, it->second.end);
     it->second.error = why;
     sink_.on_execution(it->second);
     it = entry.running.erase(it);

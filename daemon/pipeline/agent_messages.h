@@ -19,13 +19,14 @@ namespace tailor::pipeline {
 class AgentMessages {
  public:
   AgentMessages(ProcessTable& table, const clock::Timeline& timeline, const process::Limits& limits,
-             profile::ProfileSink& sink, Problems& problems, Shares& shares)
+                profile::ProfileSink& sink, Problems& problems, Shares& shares, bool all_marks)
       : table_(table),
         timeline_(timeline),
         limits_(limits),
         sink_(sink),
         problems_(problems),
-        shares_(shares) {}
+        shares_(shares),
+        all_marks_(all_marks) {}
 
   // The recording began then: what logs say of before is believed, but it was another recording's to keep and
   // count.
@@ -41,6 +42,8 @@ class AgentMessages {
   // `now`: nothing the process did came after.
   void gone(const registration::PeerGone& event, TimeNs now);
   void ended(ProcessEntry& entry, TimeNs now);
+  // What is kept of the logs is given out as far as it is known.
+  void flush(TimeNs now);
   // It executed another program at `time`: what the agent said before is of memory that is no more.
   void executed(ProcessEntry& entry, TimeNs time);
 
@@ -63,6 +66,9 @@ class AgentMessages {
     TimeNs heard;
   };
 
+  std::vector<profile::ActivityRecord> take_records(ProcessEntry& entry,
+                                                    const registration::ActivityRecords& event);
+  void keep_up_to(ProcessEntry& entry, TimeNs time, bool all);
   Status take(const Said& said, const v1::AgentMessage& message);
   Status take_plan(const Said& said, const v1::Plan& plan);
   Status take_code(const Said& said, const v1::CodeObject& code);
@@ -87,6 +93,7 @@ class AgentMessages {
   profile::ProfileSink& sink_;
   Problems& problems_;
   Shares& shares_;
+  bool all_marks_;  // of the logs everything is kept, not only what KeptActivity does
   TimeNs recorded_from_ = kTimeMin;
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;

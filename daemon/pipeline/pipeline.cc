@@ -13,7 +13,7 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       options_(options),
       shares_(options_.limits),
       table_(options_.limits),
-      words_(table_, timeline_, options_.limits, sink_, problems_, shares_) {}
+      words_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
@@ -123,6 +123,7 @@ void Pipeline::advance(TimeNs now) {
 
 void Pipeline::flush(TimeNs now) {
   now_ = std::max(now_, now);
+  words_.flush(now_);
   move_watermark(now);
 }
 
@@ -300,6 +301,7 @@ void Pipeline::process_started(const capture::Event& event) {
   ProcessEntry* newest = table_.at(event.pid, kTimeMax);
   if (newest != nullptr && !newest->was_there_before(event.time)) {
     newest->since = std::min(newest->since, event.time);
+    start_on_behalf(event, *newest);
     return;
   }
   ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
@@ -307,6 +309,23 @@ void Pipeline::process_started(const capture::Event& event) {
   if (child == nullptr || parent == nullptr) return;
   child->record.comm = parent->record.comm;
   child->state.memory() = parent->state.memory();
+  start_on_behalf(event, *child);
+}
+
+// A loader that an engine starts is work of the component that started it, and so is what that one starts.
+void Pipeline::start_on_behalf(const capture::Event& event, ProcessEntry& child) {
+  const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+  if (parent == nullptr || parent == &child) return;
+  const bool registered = parent->state.registered_at(event.time);
+  const std::uint32_t component = registered
+                                      ? parent->state.context_at(event.parent_tid, event.time).component
+                                      : parent->state.started_by();
+  const std::string* name = parent->state.component_name(component);
+  if (!registered && component != 0) name = &parent->started_by;
+  if (name == nullptr) return;
+  child.state.set_started_by(component);
+  child.started_by = *name;
+  sink_.on_component(child.id(), component, *name);
 }
 
 // Processes of which only the number is known have nobody else who says that they ended.

@@ -30,6 +30,7 @@ namespace tailor::pipeline {
 struct PipelineOptions {
   TimeNs delay = 200'000'000;      // how long samples wait for what is said about them
   TimeNs max_lag = 2'000'000'000;  // but never longer than this
+  bool all_marks = false;          // every record of the activity logs is kept
   process::Limits limits;
 };
 
@@ -111,6 +112,7 @@ class Pipeline : public Input {
   void mapped(const capture::Batch& batch, const capture::Event& event);
   void tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping);
   void process_started(const capture::Event& event);
+  void start_on_behalf(const capture::Event& event, ProcessEntry& child);
   void thread_ended(const capture::Event& event);
   ProcessEntry* owner(std::int32_t pid, TimeNs time);
   profile::Accounting& accounting(ProcessEntry* entry);

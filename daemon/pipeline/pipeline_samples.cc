@@ -45,6 +45,7 @@ inline ProcessEntry* Pipeline::receive(std::int32_t pid, TimeNs time) {
 inline void Pipeline::finish(ProcessEntry& entry, const profile::SampleRecord& record) {
   const bool found = record.attribution.how != profile::How::kUnattributed;
   ++(found ? entry.accounting.attributed : entry.accounting.unattributed);
+  if (record.attribution.execution_lost) ++entry.accounting.executions_unknown;
   ++stats_.samples;
   if (is_on_cpu(record.source)) entry.accounting.on_cpu_ns += record.weight;
   if (record.source >= entry.samples_by_source.size()) entry.samples_by_source.resize(record.source + 1u);
@@ -138,6 +139,8 @@ void Pipeline::name_area(ProcessEntry& entry, std::uint32_t region) {
   ++span.received;
   span.attributed += record.attribution.how != profile::How::kUnattributed;
   span.weight += record.weight;
+  if (record.attribution.execution_lost) [[unlikely]]
+    ++span.entry->accounting.executions_unknown;
   if (samples_.size() >= kSamplesAtOnce) flush_samples();
 }
 
@@ -166,7 +169,8 @@ bool Pipeline::begin_span(ThreadSpan& span, const capture::PackedSample& sample)
   span.context = entry->state.context_at(tid, sample.time);
   span.length = static_cast<std::uint64_t>(entry->state.context_change_after(tid, sample.time)) -
                 static_cast<std::uint64_t>(sample.time);
-  span.number = spans_.number(*entry, format.source(), span.context);
+  // Which execution it is of may change within the span, where marks were lost.
+  span.number = span.context.execution_lost ? 0 : spans_.number(*entry, format.source(), span.context);
   span.has_tag = format.has_tag();
   span.tag_at = format.tag_at();
   if (find_tag(*entry, format.registers())) {

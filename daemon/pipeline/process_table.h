@@ -7,10 +7,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "daemon/process/process_state.h"
+#include "daemon/pipeline/kept_activity.h"
 #include "daemon/pipeline/shares.h"
+#include "daemon/process/process_state.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
 #include "proto/base/ids.h"
@@ -46,9 +48,11 @@ struct ProcessEntry {
   std::map<std::string, std::uint64_t> refused;  // by limits, see Shares
   std::size_t running_bytes = 0;                 // of their labels
   std::set<std::uint32_t> region_kinds;
+  std::unordered_map<std::int32_t, KeptActivity> kept;  // of its threads' logs
   Shares::Share share;           // of what the daemon may keep; nobody's before it registers
   std::size_t mappings = 0;      // told
   std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
+  std::string started_by;        // the name of state.started_by()
 };
 
 // One thread. Entries stay where they are until trim() removes them.

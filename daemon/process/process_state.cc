@@ -58,6 +58,7 @@ std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
   regions_.clear(time);
   component_bytes_ = 0;
   for (auto& [tid, timeline] : threads_) reset(timeline, time);
+  executions_.end_all(time);
   return end_resync(time);
 }
 
@@ -142,16 +143,20 @@ void ProcessState::remove_thread(const v1::ThreadRemove& thread, TimeNs time) {
   areas_.erase(area);
 }
 
-Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time) {
+bool ProcessState::add_region(const tailor_log_record& record, TimeNs time) {
   // Memory belongs to the process, whichever thread speaks of it.
   if (record.kind == TAILOR_LOG_REGION_ADD) {
     regions_.add(record.id, record.a, record.b, time);
-    return Ok{};
-  }
-  if (record.kind == TAILOR_LOG_REGION_REMOVE) {
+  } else if (record.kind == TAILOR_LOG_REGION_REMOVE) {
     regions_.remove(record.a, time);
-    return Ok{};
+  } else {
+    return false;
   }
+  return true;
+}
+
+Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time) {
+  if (add_region(record, time)) return Ok{};
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
   const std::size_t before = (*found)->changes();
@@ -160,16 +165,19 @@ Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& rec
   return Ok{};
 }
 
-Status ProcessState::lose_activity(std::int32_t tid, TimeNs time) {
+Status ProcessState::lose_activity(std::int32_t tid) {
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
-  reset(**found, time);
+  const std::size_t before = (*found)->changes();
+  (*found)->lose();
+  thread_changes_ += (*found)->changes() - before;
   return Ok{};
 }
 
 void ProcessState::trim(TimeNs watermark) {
   plans_.trim(watermark);
   regions_.advance(watermark);
+  executions_.trim(watermark);
   code_.trim(watermark);
   while (agents_.size() > 1 && agents_[1].from <= watermark) agents_.erase(agents_.begin());
   for (auto thread = threads_.begin(); thread != threads_.end();) {

@@ -22,6 +22,7 @@
 #include "daemon/process/memory_map.h"
 #include "daemon/process/plan_index.h"
 #include "daemon/process/region_timeline.h"
+#include "daemon/process/running_executions.h"
 #include "daemon/process/thread_timeline.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
@@ -69,9 +70,21 @@ class ProcessState {
   // A thread (id as the daemon sees it) took, or gave back, an area.
   Status add_thread(const v1::ThreadAdd& thread, TimeNs time);
   void remove_thread(const v1::ThreadRemove& thread, TimeNs time);
-  // Records of the thread's log; `lost` before them could not be read.
+  // What the thread worked on, to which the records of its log are added in their order; made if new. Valid
+  // until the next trim().
+  Result<ThreadTimeline*> timeline(std::int32_t tid);
+  // A record that speaks of memory, of whatever thread. False: it does not.
+  bool add_region(const tailor_log_record& record, TimeNs time);
+  // One record, whatever it speaks of.
   Status add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time);
-  Status lose_activity(std::int32_t tid, TimeNs time);
+  // Records of it that followed those given so far could not be read.
+  Status lose_activity(std::int32_t tid);
+
+  // The process said so, whichever threads work for it.
+  void begin_execution(ExecutionHandle handle, PlanId plan, TimeNs time) {
+    executions_.begin(handle, plan, time);
+  }
+  void end_execution(ExecutionHandle handle, TimeNs time) { executions_.end(handle, time); }
 
   // The region that held `address` at `time`, NULL: none. Times of questions grow.
   const Region* region_at(std::uint64_t address, TimeNs time) { return regions_.find(address, time); }
@@ -81,6 +94,15 @@ class ProcessState {
 
   // That thread is the agent's own: what it does is kAgentComponent's.
   void set_agent_thread(std::int32_t tid) { agent_thread_ = tid; }
+
+  // A component of its parent started it: what it does is that one's, as long as no agent speaks for it.
+  void set_started_by(std::uint32_t component) { started_by_ = component; }
+  std::uint32_t started_by() const { return started_by_; }
+  // As declared, NULL: it was not.
+  const std::string* component_name(std::uint32_t component) const {
+    const auto found = components_.find(component);
+    return found == components_.end() ? nullptr : &found->second;
+  }
 
   // And that range is its code: the shared library, where the engine uses that one.
   void set_agent_code(std::uint64_t begin, std::uint64_t bytes) {
@@ -111,6 +133,8 @@ class ProcessState {
     const Threads::value_type* guess = std::atomic_ref(found_[found_at(tid)]).load(std::memory_order_relaxed);
     return guess != nullptr && guess->first == tid ? guess->second.at(time) : find_context(tid, time);
   }
+  // The one execution of the plan that ran at `time`; 0: none, or several.
+  ExecutionHandle sole_execution(PlanId plan, TimeNs time) const { return executions_.sole(plan, time); }
   // Until when the context at `time` holds, by what is known so far.
   TimeNs context_change_after(std::int32_t tid, TimeNs time) const;
   std::uint32_t component_of_code(std::uint64_t address) const {
@@ -143,13 +167,13 @@ class ProcessState {
   static std::size_t found_at(std::int32_t tid) { return static_cast<std::uint32_t>(tid) % kFound; }
   ThreadContext find_context(std::int32_t tid, TimeNs time) const;
   const Agent* agent_at(TimeNs time) const;
-  Result<ThreadTimeline*> timeline(std::int32_t tid);
   void reset(ThreadTimeline& timeline, TimeNs time);
 
   ProcessId id_;
   Limits limits_;
   std::uint64_t connection_ = 0;
   std::int32_t agent_thread_ = 0;
+  std::uint32_t started_by_ = 0;  // 0: nothing is known of that
   std::uint64_t agent_code_ = 0, agent_code_bytes_ = 0;
   std::vector<Agent> agents_;
   TimeNs first_agent_ = kTimeMin;  // when it spoke, kTimeMin: none ever did
@@ -164,6 +188,7 @@ class ProcessState {
   std::map<Area, std::int32_t> areas_;
   RegionTimeline regions_;
   MemoryMap memory_;
+  RunningExecutions executions_;
 };
 
 }  // namespace tailor::process

@@ -5,13 +5,11 @@
 namespace tailor::process {
 
 void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
+  seen(time);
   ThreadContext next = now();
   switch (record.kind) {
     case TAILOR_LOG_EXECUTION_BEGIN:
-      next.execution = record.a;
-      next.plan = record.b;
-      next.pipeline = 0;
-      next.component = 0;
+      next = {.execution = record.a, .plan = record.b};
       begin(TAILOR_LOG_EXECUTION_BEGIN, record.a, next);
       break;
     case TAILOR_LOG_PIPELINE_BEGIN:
@@ -21,10 +19,12 @@ void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
     case TAILOR_LOG_MORSEL_BEGIN:
       next.pipeline = record.id;
       next.component = 0;
+      next.component_lost = false;
       begin(TAILOR_LOG_MORSEL_BEGIN, record.id, next);
       break;
     case TAILOR_LOG_COMPONENT_BEGIN:
       next.component = record.id;
+      next.component_lost = false;
       begin(TAILOR_LOG_COMPONENT_BEGIN, record.id, next);
       break;
     case TAILOR_LOG_EXECUTION_END:
@@ -47,8 +47,20 @@ void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
 
 void ThreadTimeline::reset(TimeNs time) {
   if (!changes_.empty() && changes_.back().time > time) return;
+  seen(time);
   open_.clear();
+  outside_ = {};
   note(time);
+}
+
+void ThreadTimeline::seen(TimeNs time) {
+  last_ = std::max(last_, time);
+}
+
+void ThreadTimeline::lose() {
+  open_.clear();
+  outside_ = {.execution_lost = true, .component_lost = true};
+  note(last_);
 }
 
 ThreadContext ThreadTimeline::at(TimeNs time) const {
@@ -98,9 +110,19 @@ void ThreadTimeline::end(tailor_log_kind kind, std::uint64_t id) {
   for (std::size_t i = open_.size(); i > 0; --i) {
     if (open_[i - 1].begin != kind || open_[i - 1].id != id) continue;
     open_.resize(i - 1);
+    // Executions do not nest in executions that are over.
+    if (open_.empty() && kind == TAILOR_LOG_EXECUTION_BEGIN) outside_ = {};
+    return;
+  }
+  // It was begun before the marks were lost.
+  if (outside_.execution_lost && kind == TAILOR_LOG_EXECUTION_BEGIN) {
+    open_.clear();
+    outside_ = {};
     return;
   }
   ++unmatched_;
+  // What was open when marks were lost is closed, with everything opened since.
+  if (outside_.component_lost) open_.clear();
 }
 
 void ThreadTimeline::note(TimeNs time) {

@@ -19,6 +19,9 @@ struct ThreadContext {
   PlanId plan = 0;                // of the execution
   std::uint32_t pipeline = 0;     // 0: outside any
   std::uint32_t component = 0;    // innermost engine component, 0: none
+  // Marks were lost that might have said more: 0 above then means that it is not known.
+  bool execution_lost = false;
+  bool component_lost = false;
   bool operator==(const ThreadContext&) const = default;
 };
 
@@ -33,17 +36,26 @@ class ThreadTimeline {
   // From `time` on the thread does nothing: it ended, its log has a hole, or another thread took its id.
   // Records that were added with a later time stay.
   void reset(TimeNs time);
+  // A record of another kind was read: the log is whole up to `time`.
+  void seen(TimeNs time);
+  // Marks that came after the last record are lost. From that record on nothing is known of the thread but
+  // what the next ones say themselves. What an execution, once one ends, was begun in counts as nothing.
+  void lose();
 
   // Valid back to the last trim. No allocation; O(log changes), O(1) for times that grow from call to call.
   ThreadContext at(TimeNs time) const;
   // The time of the first change after `time`; kTimeMax: none is known so far. As cheap as at().
   TimeNs change_after(TimeNs time) const;
 
+  // After the last record, and its time; kTimeMin: there was none.
+  ThreadContext now() const { return open_.empty() ? outside_ : open_.back().context; }
+  TimeNs last() const { return last_; }
+
   // Forgets what was before `watermark`, but keeps what then held.
   void trim(TimeNs watermark);
 
   std::size_t changes() const { return changes_.size() - first_; }
-  bool idle() const { return changes() <= 1 && open_.empty(); }
+  bool idle() const { return changes() <= 1 && open_.empty() && outside_ == ThreadContext{}; }
   // Ends that fitted no open mark, and begins that nested too deep.
   std::uint64_t unmatched() const { return unmatched_; }
   // Changes that were forgotten before the watermark had passed them, for lack of room.
@@ -63,9 +75,10 @@ class ThreadTimeline {
   void begin(tailor_log_kind kind, std::uint64_t id, const ThreadContext& context);
   void end(tailor_log_kind kind, std::uint64_t id);
   void note(TimeNs time);
-  ThreadContext now() const { return open_.empty() ? ThreadContext{} : open_.back().context; }
 
   Limits limits_;
+  ThreadContext outside_;   // what holds where no mark is open
+  TimeNs last_ = kTimeMin;  // of the last record
   std::vector<Open> open_;
   std::vector<Change> changes_;  // by time; those before first_ are forgotten
   std::size_t first_ = 0;

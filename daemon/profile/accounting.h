@@ -37,6 +37,7 @@ struct Accounting {
   std::uint64_t records_filtered =
       0;                              // of other processes, removed from rings; the samples are in `filtered`
   std::uint64_t waits_abandoned = 0;  // time off the CPU whose end nothing tells: no samples
+  std::uint64_t executions_unknown = 0;  // attributed samples of no execution, because marks were lost
 
   // The place of a CPU's losses, made if new.
   CpuLosses& of_cpu(std::uint32_t cpu);

@@ -29,6 +29,7 @@ enum class Reason : std::uint8_t {
   kTagCheckFailed = 4,  // something was where the tag is kept, but no tag
   kTagPlanNotLive = 5,
   kNoRegisters = 6,  // the sample carries neither user IP nor registers
+  kMarksLost = 7,    // marks that might have said whose work it was were overwritten before they were read
 };
 
 // What the row table says of the instruction. Stored: never renumber.
@@ -38,10 +39,11 @@ struct Attribution {
   How how = How::kUnattributed;
   Reason reason = Reason::kNone;
   Quality quality = Quality::kExact;
-  bool kernel = false;         // sampled in kernel mode
-  std::uint16_t pipeline = 0;  // by the thread's log, 0 unknown
-  LevelIndex level = 0;        // of `link`
-  std::uint32_t link = 0;      // as Level.links in dictionary.proto; sets are those of `code`
+  bool kernel = false;          // sampled in kernel mode
+  std::uint16_t pipeline = 0;   // by the thread's log, 0 unknown
+  bool execution_lost = false;  // no execution, because marks were lost. Not stored
+  LevelIndex level = 0;         // of `link`
+  std::uint32_t link = 0;       // as Level.links in dictionary.proto; sets are those of `code`
   std::uint32_t engine_component = 0;
   std::uint32_t row = 0;  // kCode: its number among the rows of the process (process::CodeIndex). Not stored
   PlanId plan = 0;

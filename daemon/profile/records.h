@@ -113,6 +113,10 @@ struct RecordingInfo {
   // CPU time that the sampled processes used while they were sampled, as the kernel accounts it (without that
   // in kernel mode if no sample is taken there), and what the samples of timers in it stand for; 0: not known
   std::uint64_t cpu_used_ns = 0, cpu_sampled_ns = 0;
+  // Of some of the processes no sample was taken in kernel mode; what they used there, by the kernel's
+  // accounts, is in no sample and not in cpu_used_ns.
+  bool kernel_not_sampled = false;
+  std::uint64_t kernel_unsampled_ns = 0;
 };
 
 }  // namespace tailor::profile

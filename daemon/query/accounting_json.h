@@ -33,6 +33,7 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["rings_broken"] = total.broken_rings;
   out["events_forced"] = total.forced;
   out["waits_abandoned"] = total.waits_abandoned;
+  out["executions_unknown"] = total.executions_unknown;
   out["log_records"] = total.log_records;
   out["log_records_lost"] = total.log_lost;
   out["messages"] = total.messages;

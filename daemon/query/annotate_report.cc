@@ -179,7 +179,7 @@ Result<AnnotateReport> annotate_report(const Profile& profile, const Selection& 
         cost.what == Cost::Class::kPlan && cost.key.process == part.process && cost.key.plan == part.plan;
     if (wanted) add_line_cost(cost, sums);
   });
-  const Scale scale(summary->total);
+  const Scale scale = scale_within(*summary, part);
   AnnotateReport report{std::move(*summary),
                         part.process,
                         part.plan,

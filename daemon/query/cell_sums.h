@@ -25,6 +25,7 @@ class CellSums {
   void add(std::span<const profile::SampleRecord> samples);
   // Of one key the sums are those of its samples in the order in which they were added.
   Cells take();
+  std::size_t bytes() const { return slots_.size() * sizeof(Slot) + chunks_.size() * kChunk * sizeof(Sum); }
 
  private:
   // A key without gaps, of the size of a cache line: equal keys are equal words.

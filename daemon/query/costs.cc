@@ -8,6 +8,7 @@ namespace tailor::query {
 namespace {
 
 constexpr NoOwner kDictionaryMissing = {"dictionary_missing", "query whose dictionary the profile lacks"};
+constexpr NoOwner kTooLarge = {"lineage_too_large", "generated code of more owners than can be followed"};
 constexpr NoOwner kEngineCode = {"code_of_no_query", "generated code of no query"};
 constexpr NoOwner kPrologue = {"prologue", "set-up code of generated functions"};
 constexpr NoOwner kUnmapped = {"unmapped", "generated code of unknown origin"};
@@ -19,31 +20,53 @@ NoOwner no_operator(profile::Quality quality) {
   return kNoOperator;
 }
 
-// Computes lineages once for all cells that share their link.
+// Computes lineages once for all cells that share their link. Plans that make each lineage large cost no more
+// than kMost entries of memory, and beyond kMostWork nothing more is computed.
 class LineageCache {
  public:
   explicit LineageCache(const Profile& profile) : profile_(profile) {}
 
-  // Null where the sets that the link names are not in the profile.
+  // Nothing more is computed.
+  bool exhausted() const { return made_ > kMostWork; }
+
+  // Null where the sets that the link names are not in the profile, or exhausted(). Valid until the next
+  // call.
   const std::vector<Owners>* of(const PlanModel& plan, const CellKey& key) {
-    const auto id = std::make_tuple(key.process, key.plan, key.code, key.level, key.link);
+    const bool names_set = (key.link & 1) != 0;
+    const auto id = std::make_tuple(key.process, key.plan, names_set ? key.code : 0, key.level, key.link);
     const auto it = known_.find(id);
     if (it != known_.end()) return &it->second;
     static const LinkSets no_sets;
     const LinkSets* sets = &no_sets;
     if (key.code != 0) {
       const CodeInfo* code = profile_.code(key.process, key.code);
-      if (code == nullptr && (key.link & 1) != 0) return nullptr;
+      if (code == nullptr && names_set) return nullptr;
       if (code != nullptr) sets = &code->link_sets;
     } else if (key.level < plan.level_count()) {
       sets = &plan.plan().levels(static_cast<int>(key.level)).link_sets();
     }
-    return &known_.emplace(id, plan.lineage(key.level, key.link, *sets)).first->second;
+    return exhausted() ? nullptr : &keep(id, plan.lineage(key.level, key.link, *sets));
   }
 
  private:
+  using Id = std::tuple<ProcessId, PlanId, CodeId, LevelIndex, std::uint32_t>;
+  static constexpr std::size_t kMost = 1u << 22, kMostWork = 1u << 24;
+
+  const std::vector<Owners>& keep(const Id& id, std::vector<Owners> lineage) {
+    std::size_t entries = 1;
+    for (const Owners& owners : lineage) entries += owners.size();
+    if (kept_ + entries > kMost) {
+      known_.clear();
+      kept_ = 0;
+    }
+    kept_ += entries;
+    made_ += entries;
+    return known_.emplace(id, std::move(lineage)).first->second;
+  }
+
   const Profile& profile_;
-  std::map<std::tuple<ProcessId, PlanId, CodeId, LevelIndex, std::uint32_t>, std::vector<Owners>> known_;
+  std::map<Id, std::vector<Owners>> known_;
+  std::size_t kept_ = 0, made_ = 0;  // entries
 };
 
 void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
@@ -57,6 +80,7 @@ void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
   const PlanModel* plan = profile.plan(key.process, key.plan);
   if (plan == nullptr) return;
   const std::vector<Owners>* lineage = lineages.of(*plan, key);
+  if (lineage == nullptr && lineages.exhausted()) cost.reason = kTooLarge;
   if (lineage == nullptr || lineage->empty()) return;
   cost.what = Cost::Class::kPlan;
   cost.plan = plan;

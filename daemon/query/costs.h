@@ -12,11 +12,15 @@
 
 namespace tailor::query {
 
+// What shares within a plan are parts of: the plan's own time, or everything in the selection.
+enum class Base { kPlan, kEverything };
+
 // What a report speaks of. Nothing set: everything in the profile.
 struct Selection {
   std::optional<ProcessId> process;
   std::set<InProcess<ExecutionHandle>> executions;  // empty: all, and what was outside of any
   std::optional<std::uint16_t> source;              // default: default_source()
+  Base base = Base::kPlan;
 };
 
 // A sum of samples of one source. Fractions come from shared costs.

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/query/no_such.h"
+
 namespace tailor::query {
 namespace {
 
@@ -12,10 +14,16 @@ constexpr std::size_t kMostPlaces = 100;
 
 using PlanKey = InProcess<PlanId>;
 
+// By key; each has its text.
+using Rows = std::map<std::string_view, std::pair<std::string_view, Amount>>;
+
 // Sums per plan while the cells pass by.
 struct PlanSums {
   const PlanModel* model = nullptr;
   Amount all;
+  Cell own;
+  Rows unowned, unattributed;                         // of its own time; beside it
+  std::map<std::uint32_t, Amount> engine_components;  // beside its own time
   std::set<ExecutionHandle> executions;
   std::map<ComponentId, Amount> operators;
   std::map<std::uint32_t, std::map<ComponentId, Amount>> tasks;  // by pipeline
@@ -25,7 +33,8 @@ struct Sums {
   Amount all, operators, components, unattributed;
   std::map<PlanKey, PlanSums> plans;
   std::map<InProcess<std::uint32_t>, Amount> component_rows;
-  std::map<std::string_view, std::pair<std::string_view, Amount>> unattributed_rows;  // key > text, sum
+  Rows unattributed_rows;
+  Cell marks_lost;
 };
 
 bool is_shared(const Owners& owners) {
@@ -50,11 +59,32 @@ void add_tasks(const Cost& cost, PlanSums& plan) {
   }
 }
 
-void add_unattributed(const Cost& cost, double part, Sums& sums) {
-  sums.unattributed.add(cost.cell, cost.key, part, false);
-  auto& row = sums.unattributed_rows[cost.reason.key];
+void add_reason(const Cost& cost, double part, Rows& rows) {
+  auto& row = rows[cost.reason.key];
   row.first = cost.reason.text;
   row.second.add(cost.cell, cost.key, part, false);
+}
+
+void add_unattributed(const Cost& cost, double part, Sums& sums) {
+  sums.unattributed.add(cost.cell, cost.key, part, false);
+  add_reason(cost, part, sums.unattributed_rows);
+}
+
+void add_cell(const Cell& from, Cell& to) {
+  to.samples += from.samples;
+  to.weight += from.weight;
+  to.weight_squares += from.weight_squares;
+}
+
+// The plan for whose execution the thread worked, by its log; NULL: for none, or it has no costs here.
+PlanSums* plan_worked_for(const Profile& profile, const CellKey& key, Sums& sums) {
+  if (key.execution == 0) return nullptr;
+  const auto id = profile.executions().plan_of(key.process, key.execution);
+  const PlanModel* model = id ? profile.plan(key.process, *id) : nullptr;
+  if (model == nullptr) return nullptr;
+  PlanSums& plan = sums.plans[{key.process, *id}];
+  plan.model = model;
+  return &plan;
 }
 
 void add_plan_cost(const Cost& cost, Sums& sums) {
@@ -62,16 +92,32 @@ void add_plan_cost(const Cost& cost, Sums& sums) {
   PlanSums& plan = sums.plans[{cost.key.process, cost.key.plan}];
   plan.model = cost.plan;
   plan.all.add(cost.cell, cost.key, 1, is_shared(operators));
+  add_cell(cost.cell, plan.own);
   if (cost.key.execution != 0) plan.executions.insert(cost.key.execution);
   for (const Share& owner : operators) {
     if (owner.id == kNoComponent) {
       add_unattributed(cost, owner.part, sums);
+      add_reason(cost, owner.part, plan.unowned);
       continue;
     }
     plan.operators[owner.id].add(cost.cell, cost.key, owner.part, is_shared(operators));
     sums.operators.add(cost.cell, cost.key, owner.part, is_shared(operators));
   }
   add_tasks(cost, plan);
+}
+
+void add_component(const Profile& profile, const Cost& cost, Sums& sums) {
+  const std::uint32_t component = cost.key.engine_component;
+  sums.components.add(cost.cell, cost.key, 1, false);
+  sums.component_rows[{cost.key.process, component}].add(cost.cell, cost.key, 1, false);
+  if (PlanSums* plan = plan_worked_for(profile, cost.key, sums))
+    plan->engine_components[component].add(cost.cell, cost.key, 1, false);
+}
+
+void add_nobodys(const Profile& profile, const Cost& cost, Sums& sums) {
+  add_unattributed(cost, 1, sums);
+  if (cost.key.reason == profile::Reason::kMarksLost) add_cell(cost.cell, sums.marks_lost);
+  if (PlanSums* plan = plan_worked_for(profile, cost.key, sums)) add_reason(cost, 1, plan->unattributed);
 }
 
 Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t source) {
@@ -81,16 +127,15 @@ Sums sum_up(const Profile& profile, const Selection& selection, std::uint16_t so
     sums.all.add(cost.cell, cost.key, 1, shared);
     switch (cost.what) {
       case Cost::Class::kPlan:
-        add_plan_cost(cost, sums);
-        return;
+        return add_plan_cost(cost, sums);
       case Cost::Class::kComponent:
-        sums.components.add(cost.cell, cost.key, 1, false);
-        sums.component_rows[{cost.key.process, cost.key.engine_component}].add(cost.cell, cost.key, 1, false);
-        return;
+        return add_component(profile, cost, sums);
       case Cost::Class::kUnattributed:
-        add_unattributed(cost, 1, sums);
+        add_nobodys(profile, cost, sums);
     }
   });
+  // Time beside a plan's own is no plan.
+  std::erase_if(sums.plans, [](const auto& plan) { return plan.second.own.samples == 0; });
   return sums;
 }
 
@@ -171,21 +216,48 @@ std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale)
   return rows;
 }
 
+std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale) {
+  std::vector<NamedRow> rows;
+  for (const auto& [key, row] : sums) {
+    rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second)});
+  }
+  most_expensive_first(rows);
+  return rows;
+}
+
+PlanPart plan_part(const Profile& profile, const PlanKey& key, const PlanSums& sums, const Scale& whole,
+                   const PlanReport& report) {
+  PlanPart part;
+  part.process = key.first;
+  part.plan = key.second;
+  part.name = sums.model->name();
+  part.executions = sums.executions.size();
+  part.cost = whole(sums.all);
+  part.own = sums.own;
+  const Scale within = scale_within(report, part);
+  part.operators = operator_rows(sums, within);
+  part.unowned = named_rows(sums.unowned, within);
+  part.pipelines = pipeline_rows(sums, within);
+  for (const auto& [component, amount] : sums.engine_components) {
+    const std::string name = profile.engine_component_name(key.first, component);
+    part.engine_rows.push_back({key.first, name, name, whole(amount)});
+  }
+  most_expensive_first(part.engine_rows);
+  part.unattributed_rows = named_rows(sums.unattributed, whole);
+  return part;
+}
+
 void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, PlanReport& report) {
   for (const auto& [key, plan] : sums.plans) {
-    report.plans.push_back({key.first, key.second, plan.model->name(), plan.executions.size(),
-                            scale(plan.all), operator_rows(plan, scale), pipeline_rows(plan, scale)});
+    report.plans.push_back(plan_part(profile, key, plan, scale, report));
   }
   for (const auto& [key, amount] : sums.component_rows) {
     const std::string name = profile.engine_component_name(key.first, key.second);
     report.component_rows.push_back({key.first, name, name, scale(amount)});
   }
-  for (const auto& [key, row] : sums.unattributed_rows) {
-    report.unattributed_rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second)});
-  }
   most_expensive_first(report.plans);
   most_expensive_first(report.component_rows);
-  most_expensive_first(report.unattributed_rows);
+  report.unattributed_rows = named_rows(sums.unattributed_rows, scale);
 }
 
 Result<std::uint16_t> choose_source(const Profile& profile, const Selection& selection) {
@@ -213,12 +285,17 @@ Share95 Scale::operator()(const Amount& amount) const {
   return {amount, share, wilson(share, effective_)};
 }
 
+Scale scale_within(const PlanReport& report, const PlanPart& part) {
+  return Scale(report.base == Base::kPlan ? part.own : report.total);
+}
+
 Result<PlanReport> plan_report(const Profile& profile, const Selection& selection) {
   const auto source = choose_source(profile, selection);
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
   PlanReport report;
   report.source = profile.source(*source);
+  report.base = selection.base;
   report.total = totals.at(*source);
   const Sums sums = sum_up(profile, selection, *source);
   const Scale scale(report.total);
@@ -227,6 +304,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   report.components = scale(sums.components);
   report.unattributed = scale(sums.unattributed);
   report.all = scale(sums.all);
+  report.marks_lost = sums.marks_lost;
   add_rows(profile, sums, scale, report);
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);
@@ -255,7 +333,7 @@ Error no_such_level(const Profile& profile, const PlanReport& summary, const std
     const PlanModel* model = profile.plan(part.process, part.plan);
     for (LevelIndex level = 0; level < model->level_count(); ++level) names.insert(model->level_name(level));
   }
-  return Error{fmt::format("no plan here has a level \"{}\"; there are: {}", name, fmt::join(names, ", "))};
+  return no_such("level", name, names);
 }
 
 }  // namespace
@@ -279,8 +357,8 @@ Result<LevelReport> level_report(const Profile& profile, const Selection& select
     for (const Share& owner : owners) plan[owner.id].add(cost.cell, cost.key, owner.part, is_shared(owners));
   });
   if (sums.empty()) return no_such_level(profile, report.summary, name);
-  const Scale scale(report.summary.total);
   for (const PlanPart& plan : report.summary.plans) {
+    const Scale scale = scale_within(report.summary, plan);
     const auto found = sums.find({plan.process, plan.plan});
     if (found == sums.end()) continue;
     const PlanModel& model = *profile.plan(plan.process, plan.plan);

@@ -16,10 +16,11 @@
 
 namespace tailor::query {
 
-// A cost as a share of the whole report.
+// A cost as a share of a whole: of a plan's own time within a plan (unless Selection::base says otherwise),
+// of the report's total elsewhere.
 struct Share95 {
   Amount amount;
-  double share = 0;   // of the report's total weight, 0 to 1
+  double share = 0;   // of the whole's weight, 0 to 1
   Interval interval;  // 95 %, see wilson()
 };
 
@@ -64,16 +65,6 @@ struct PipelineRow {
   std::vector<ComponentRow> tasks;  // in the order tuples pass them; id 0: no task known
 };
 
-struct PlanPart {
-  ProcessId process;
-  PlanId plan = 0;
-  std::string name;
-  std::uint64_t executions = 0;        // of this plan, with samples in the selection
-  Share95 cost;                        // all generated and tagged code of the plan, owned by operators or not
-  std::vector<OperatorRow> operators;  // in the order of the drawn tree
-  std::vector<PipelineRow> pipelines;
-};
-
 struct NamedRow {
   ProcessId process;  // of an engine component; {} otherwise
   std::string key;    // stable, for machines; of a component its name
@@ -81,9 +72,26 @@ struct NamedRow {
   Share95 cost;
 };
 
+// The plan's own time is that of its generated and tagged code: operators + unowned.
+struct PlanPart {
+  ProcessId process;
+  PlanId plan = 0;
+  std::string name;
+  std::uint64_t executions = 0;        // of this plan, with samples in the selection
+  Share95 cost;                        // its own time, as a share of the report
+  Cell own;                            // the same, without a share
+  std::vector<OperatorRow> operators;  // in the order of the drawn tree
+  std::vector<NamedRow> unowned;       // what no operator owns, by reason; most expensive first
+  std::vector<PipelineRow> pipelines;
+  // In its executions, but not its own time: what the engine did for them, and what is unattributed. Shares
+  // are of the report; most expensive first.
+  std::vector<NamedRow> engine_rows, unattributed_rows;
+};
+
 // operators + components + unattributed = total, up to rounding.
 struct PlanReport {
   profile::Source source;
+  Base base = Base::kPlan;  // of the shares within plans
   Cell total;
   double effective_samples = 0;  // what intervals are computed from
   Share95 operators;
@@ -94,11 +102,15 @@ struct PlanReport {
   std::vector<NamedRow> component_rows;  // most expensive first, as are the next
   std::vector<NamedRow> unattributed_rows;
   std::vector<std::pair<Place, Share95>> unattributed_places;  // the first hundred
+  Cell marks_lost;  // of the unattributed, what lost marks might have told
   Evidence evidence;
   std::optional<WaitLane> off_cpu;  // where it was recorded and is not the report itself
   std::vector<std::pair<profile::Source, Cell>> other_sources;  // with samples, not in this report
   Accounting accounting;
 };
+
+// What shares within `part`, which is one of the report's plans, are parts of.
+Scale scale_within(const PlanReport& report, const PlanPart& part);
 
 // Fails, saying so, if the selection has no samples of the source.
 Result<PlanReport> plan_report(const Profile& profile, const Selection& selection);

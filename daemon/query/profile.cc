@@ -20,6 +20,9 @@ auto* find_or_null(const Map& map, const Key& key) {
 // profile.
 constexpr std::size_t kMaxPlaces = 1u << 18;
 
+// What a node of a map takes beside strings, about.
+constexpr std::size_t kNode = 160;
+
 PlaceKey place_of(const profile::SampleRecord& s) {
   const profile::Attribution& a = s.attribution;
   const bool user = s.mode == profile::Mode::kUser;
@@ -40,14 +43,22 @@ void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
 }
 
 void ProfileLoader::on_process(const profile::ProcessRecord& process) {
+  count_kept(sizeof process + process.comm.size() + process.engine_name.size() + process.cgroup.size());
   data_->processes[process.process] = process;
 }
 
 void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
+  count_kept(kNode + name.size());
   data_->components[{process, id}] = name;
 }
 
+void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
+  count_kept(kNode + mapping.path.size());
+  data_->mappings[mapping.process].push_back(mapping);
+}
+
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
+  count_kept(kNode + kind.name().size());
   data_->region_kinds[{process, kind.id()}] = kind.name();
 }
 
@@ -56,9 +67,11 @@ void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan
   for (v1::Attachment& attachment : *kept.mutable_attachments()) {
     // Kept in the plan only where it cannot be found again by its hash.
     if (attachment.sha256().empty() || attachment.content().empty()) continue;
+    count_kept(kNode + attachment.content().size());
     data_->attachments[{process, attachment.sha256()}] = std::move(*attachment.mutable_content());
     attachment.clear_content();
   }
+  count_kept(kNode + 2 * kept.SpaceUsedLong());  // its model is about as large
   const PlanId id = kept.id();
   data_->plans.insert_or_assign({process, id}, PlanModel(std::move(kept)));
 }
@@ -66,21 +79,17 @@ void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan
 void ProfileLoader::on_code(ProcessId process, TimeNs /*loaded*/, const v1::CodeObject& code) {
   for (const v1::Attachment& attachment : code.attachments()) {
     if (attachment.sha256().empty() || attachment.content().empty()) continue;
+    count_kept(kNode + attachment.content().size());
     data_->attachments[{process, attachment.sha256()}] = attachment.content();
   }
+  count_kept(kNode + code.name().size() + code.rows().SpaceUsedLong());
   CodeInfo info{code.plan_id(), code.name(),        code.tier(),
                 code.base(),    code.code().size(), code.rows().link_sets()};
   data_->codes.insert_or_assign({process, code.id()}, std::move(info));
 }
 
 void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
-  const auto [it, added] =
-      data_->execution_index.try_emplace({execution.process, execution.handle}, data_->executions.size());
-  if (added) {
-    data_->executions.push_back(execution);
-  } else {
-    data_->executions[it->second] = execution;
-  }
+  data_->executions.add(execution);
   data_->last_time = std::max(data_->last_time, execution.begin);
 }
 
@@ -125,11 +134,25 @@ void ProfileLoader::on_activity(std::span<const profile::ActivityRecord> records
 }
 
 void ProfileLoader::on_accounting(const profile::Accounting& accounting) {
+  count_kept(data_->accounting.contains(accounting.process) ? 0 : kNode + 2 * sizeof accounting);
   data_->accounting[accounting.process] = accounting;
 }
 
 void ProfileLoader::on_watermark(TimeNs watermark) {
   data_->last_time = std::max(data_->last_time, watermark);
+}
+
+Status ProfileLoader::may_go_on(std::uint64_t read) const {
+  const std::uint64_t samples =
+      data_->samples.capacity() * sizeof(TimedSample) + keys_.size() * 2 * sizeof(CellKey);
+  const std::uint64_t places = data_->places.size() * (sizeof(PlaceKey) + sizeof(Cell) + kNode);
+  const std::uint64_t taken = kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples + places +
+                              data_->marks.capacity() * sizeof(profile::ActivityRecord);
+  if (taken <= store::memory_budget(read)) return Ok{};
+  return exhausted(
+      fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
+                  "profile; it is damaged or was made to do harm",
+                  (read >> 20) + 1, taken >> 20));
 }
 
 Profile ProfileLoader::finish() {
@@ -139,19 +162,15 @@ Profile ProfileLoader::finish() {
     kept[&key] = &std::ranges::lower_bound(data_->cells, key, {}, &Cells::value_type::first)->first;
   }
   for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
-  std::sort(data_->executions.begin(), data_->executions.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.begin, a.process, a.handle) < std::tie(b.begin, b.process, b.handle);
-  });
-  for (std::size_t i = 0; i < data_->executions.size(); ++i) {
-    data_->execution_index[{data_->executions[i].process, data_->executions[i].handle}] = i;
-  }
+  data_->executions.sort();
   return Profile(std::move(data_));
 }
 
 Result<Profile> Profile::load(store::Input& input, const LoadOptions& options) {
   ProfileLoader loader(options);
-  if (auto ok = store::read_profile(input, loader, loader.read_report(), loader.said_loss()); !ok)
-    return ok.error();
+  auto ok = store::read_profile(input, loader, loader.read_report(), loader.said_loss(),
+                                [&](std::uint64_t read) { return loader.may_go_on(read); });
+  if (!ok) return ok.error();
   return loader.finish();
 }
 
@@ -167,8 +186,8 @@ Result<Profile> Profile::load_store(const std::string& directory, const store::C
                                     store::RecordingNumber recording, const LoadOptions& options) {
   ProfileLoader loader(options);
   const store::StoreSelection selection{recording, options.from, options.to};
-  auto ok =
-      store::read_store(directory, catalogue, selection, loader, loader.read_report(), loader.said_loss());
+  auto ok = store::read_store(directory, catalogue, selection, loader, loader.read_report(),
+                              loader.said_loss(), [&](std::uint64_t read) { return loader.may_go_on(read); });
   if (!ok) return ok.error();
   return loader.finish();
 }
@@ -193,9 +212,7 @@ const CodeInfo* Profile::code(ProcessId process, CodeId id) const {
 }
 
 const profile::ExecutionRecord* Profile::execution(ProcessId process, ExecutionHandle handle) const {
-  const std::size_t* index =
-      find_or_null(data_->execution_index, InProcess<ExecutionHandle>{process, handle});
-  return index == nullptr ? nullptr : &data_->executions[*index];
+  return data_->executions.find(process, handle);
 }
 
 const std::string* Profile::attachment(ProcessId process, PlanId id, std::string_view kind) const {

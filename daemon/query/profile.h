@@ -14,6 +14,7 @@
 #include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
 #include "daemon/query/cell_sums.h"
+#include "daemon/query/execution_table.h"
 #include "daemon/query/plan_model.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
@@ -71,8 +72,8 @@ class Profile {
 
   const profile::RecordingInfo& recording() const { return data_->recording; }
   const std::map<ProcessId, profile::ProcessRecord>& processes() const { return data_->processes; }
-  // By begin.
-  const std::vector<profile::ExecutionRecord>& executions() const { return data_->executions; }
+  // By begin. Records are given by value.
+  const ExecutionTable& executions() const { return data_->executions; }
   const Cells& cells() const { return *cells_; }
   const std::map<PlaceKey, Cell>& places() const { return data_->places; }
   // What the process had mapped at the address, or had last; NULL if nothing is known of it.
@@ -104,8 +105,7 @@ class Profile {
   struct Data {
     profile::RecordingInfo recording;
     std::map<ProcessId, profile::ProcessRecord> processes;
-    std::vector<profile::ExecutionRecord> executions;
-    std::map<InProcess<ExecutionHandle>, std::size_t> execution_index;
+    ExecutionTable executions;
     std::map<InProcess<PlanId>, PlanModel> plans;
     std::map<InProcess<CodeId>, CodeInfo> codes;
     std::map<InProcess<std::uint32_t>, std::string> components;
@@ -140,9 +140,7 @@ class ProfileLoader : public profile::ProfileSink {
   void on_process(const profile::ProcessRecord& process) override;
   void on_thread(ProcessId, std::int32_t, const std::string&) override {}
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
-  void on_mapping(const profile::MappingRecord& mapping) override {
-    data_->mappings[mapping.process].push_back(mapping);
-  }
+  void on_mapping(const profile::MappingRecord& mapping) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
@@ -156,13 +154,18 @@ class ProfileLoader : public profile::ProfileSink {
   store::ReadReport& read_report() { return data_->read; }
   store::SaidLoss& said_loss() { return data_->loss; }
 
+  // Fails where what was collected takes more memory than blocks of that size may.
+  Status may_go_on(std::uint64_t read) const;
+
   // Ends the collection; call once.
   Profile finish();
 
  private:
+  void count_kept(std::size_t bytes) { kept_ += bytes; }
   void add(std::span<const profile::SampleRecord> samples);
 
   LoadOptions options_;
+  std::size_t kept_ = 0;  // bytes of what is in maps and strings, about
   CellSums cells_;
   std::set<CellKey> keys_;  // of the samples that are kept
   std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();

@@ -101,6 +101,19 @@ Json by_rule_json(const ByRule& rules) {
   return out;
 }
 
+Json named_json(const NamedRow& row) {
+  Json out = {{"key", row.key}, {"name", row.name}};
+  if (row.process != ProcessId{}) out["process"] = process_json(row.process);
+  add_cost(out, row.cost);
+  return out;
+}
+
+Json rows_json(const std::vector<NamedRow>& rows) {
+  Json out = Json::array();
+  for (const NamedRow& row : rows) out.push_back(named_json(row));
+  return out;
+}
+
 Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart& part) {
   Json out = {{"process", process_json(part.process)},
               {"plan", part.plan},
@@ -110,6 +123,7 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
     out["cgroup"] = p->second.cgroup;
   }
   add_cost(out, part.cost);
+  out["own"] = {{"samples", part.own.samples}, {"weight", part.own.weight}};
   const PlanModel* model = profile.plan(part.process, part.plan);
   out["operators"] = Json::array();
   const auto rules = report.evidence.operators.find({part.process, part.plan});
@@ -122,13 +136,9 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
   }
   out["pipelines"] = Json::array();
   for (const PipelineRow& row : part.pipelines) out["pipelines"].push_back(pipeline_json(row));
-  return out;
-}
-
-Json named_json(const NamedRow& row) {
-  Json out = {{"key", row.key}, {"name", row.name}};
-  if (row.process != ProcessId{}) out["process"] = process_json(row.process);
-  add_cost(out, row.cost);
+  out["unowned"] = rows_json(part.unowned);
+  out["beside"] = {{"engine_components", rows_json(part.engine_rows)},
+                   {"unattributed", rows_json(part.unattributed_rows)}};
   return out;
 }
 
@@ -158,6 +168,8 @@ Json recording_json(const Profile& profile) {
           {"own_cpu_ns", info.own_cpu_ns},
           {"cpu_used_ns", info.cpu_used_ns},
           {"cpu_sampled_ns", info.cpu_sampled_ns},
+          {"kernel_sampled", !info.kernel_not_sampled},
+          {"kernel_unsampled_ns", info.kernel_unsampled_ns},
           {"aggregated_ns", info.aggregated_ns}};
 }
 
@@ -169,15 +181,17 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   out["samples"] = report.total.samples;
   out["weight"] = report.total.weight;
   out["effective_samples"] = report.effective_samples;
+  out["shares_in_plans_of"] = report.base == Base::kPlan ? "plan" : "everything";
+  out["marks_lost"] = {{"records", report.accounting.total.log_lost},
+                       {"samples", report.marks_lost.samples},
+                       {"weight", report.marks_lost.weight}};
   out["interval"] = "95 % Wilson score interval on effective_samples";
   out["operators"] = cost_json(report.operators);
   out["engine_components"] = cost_json(report.components);
   out["unattributed"] = cost_json(report.unattributed);
   out["all"] = cost_json(report.all);
-  out["component_rows"] = Json::array();
-  for (const NamedRow& row : report.component_rows) out["component_rows"].push_back(named_json(row));
-  out["unattributed_rows"] = Json::array();
-  for (const NamedRow& row : report.unattributed_rows) out["unattributed_rows"].push_back(named_json(row));
+  out["component_rows"] = rows_json(report.component_rows);
+  out["unattributed_rows"] = rows_json(report.unattributed_rows);
   out["unattributed_places"] = Json::array();
   for (const auto& [place, cost] : report.unattributed_places) {
     Json row = {{"reason", word(place.reason).key}, {"where", place.where}, {"kernel", place.kernel}};

@@ -19,6 +19,8 @@ Word word(profile::Reason reason) {
       return {"tag_plan_not_live", "tag of a plan that was not loaded then"};
     case profile::Reason::kNoRegisters:
       return {"no_registers", "sample without registers"};
+    case profile::Reason::kMarksLost:
+      return {"marks_lost", "marks lost"};
   }
   return {"unknown", "unknown"};
 }

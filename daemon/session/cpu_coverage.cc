@@ -1,12 +1,21 @@
 #include "daemon/session/cpu_coverage.h"
 
 namespace tailor::session {
+namespace {
+
+void add_growth(const CpuCoverage& before, const CpuCoverage& after, CpuCoverage& to) {
+  to.used += after.used - before.used;
+  to.sampled += after.sampled - before.sampled;
+  to.unsampled += after.unsampled - before.unsampled;
+}
+
+}  // namespace
 
 void CpuCoverageOfProcesses::begin(ProcessId process, CpuCoverage before) {
   processes_.try_emplace(process, Process{before, before}).first->second.over = false;
 }
 
-void CpuCoverageOfProcesses::look(ProcessId process, TimeNs now, std::uint64_t used) {
+void CpuCoverageOfProcesses::look(ProcessId process, TimeNs now, CpuCoverage used) {
   const auto found = processes_.find(process);
   if (found == processes_.end() || found->second.looked_at != kTimeMax) return;
   found->second.looked = used;
@@ -17,14 +26,14 @@ void CpuCoverageOfProcesses::settle(TimeNs watermark,
                                     const std::function<std::uint64_t(ProcessId)>& sampled_of) {
   for (auto& [process, each] : processes_) {
     if (each.looked_at > watermark) continue;
-    each.settled = {each.looked, sampled_of(process)};
+    each.settled = each.looked;
+    each.settled.sampled = sampled_of(process);
     each.looked_at = kTimeMax;
   }
   std::erase_if(processes_, [this](const auto& entry) {
     const Process& each = entry.second;
     if (!each.over || each.looked_at != kTimeMax) return false;
-    ended_.used += each.settled.used - each.before.used;
-    ended_.sampled += each.settled.sampled - each.before.sampled;
+    add_growth(each.before, each.settled, ended_);
     return true;
   });
 }
@@ -37,8 +46,7 @@ void CpuCoverageOfProcesses::end(ProcessId process) {
 CpuCoverage CpuCoverageOfProcesses::sum() const {
   CpuCoverage sum = ended_;
   for (const auto& [process, each] : processes_) {
-    sum.used += each.settled.used - each.before.used;
-    sum.sampled += each.settled.sampled - each.before.sampled;
+    add_growth(each.before, each.settled, sum);
   }
   return sum;
 }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 
+#include "daemon/os/cpu_time.h"
 #include "proto/base/ids.h"
 
 namespace tailor::session {
@@ -13,7 +14,14 @@ namespace tailor::session {
 // In ns: of the sampled processes since each was sampled.
 struct CpuCoverage {
   std::uint64_t used = 0, sampled = 0;
+  std::uint64_t unsampled = 0;  // used where no sample is taken: not in `used`
 };
+
+// What a process used of both. `user_mode_only`: it is not sampled in kernel mode.
+inline CpuCoverage used_of(const os::CpuTime& time, bool user_mode_only) {
+  if (user_mode_only) return {.used = time.user_ns, .unsampled = time.system_ns};
+  return {.used = time.all()};
+}
 
 // For processes that go on: each is looked at now and then, and what its samples stand for is taken when all
 // of them up to that look have been attributed. What a process uses after its last look is on neither side.
@@ -23,8 +31,9 @@ class CpuCoverageOfProcesses {
   // What the process has used, and what its samples stood for, when it began to be sampled. One that is known
   // goes on from where it was.
   void begin(ProcessId process, CpuCoverage before);
-  // Looked at: it has used so much by `now`. One that is not known is left alone.
-  void look(ProcessId process, TimeNs now, std::uint64_t used);
+  // Looked at: it has used so much by `now` (what was sampled of it does not count here). One that is not
+  // known is left alone.
+  void look(ProcessId process, TimeNs now, CpuCoverage used);
   // Samples up to `watermark` are attributed; `sampled_of` tells what those of a process stand for so far.
   void settle(TimeNs watermark, const std::function<std::uint64_t(ProcessId)>& sampled_of);
   // It is not sampled any more. A look that waits still counts.
@@ -35,7 +44,7 @@ class CpuCoverageOfProcesses {
  private:
   struct Process {
     CpuCoverage before, settled;
-    std::uint64_t looked = 0;     // used by then
+    CpuCoverage looked;           // used by then
     TimeNs looked_at = kTimeMax;  // kTimeMax: no look waits
     bool over = false;
   };

@@ -5,14 +5,20 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
+#include <string_view>
+#include <thread>
 #include <utility>
 
 #include "daemon/journal/journal_writer.h"
@@ -20,6 +26,7 @@
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/file_writer.h"
+#include "daemon/store/selecting_sink.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::session {
@@ -61,6 +68,11 @@ class SignalsForTheCommand {
   SignalsForTheCommand& operator=(const SignalsForTheCommand&) = delete;
 
   int fd() const { return fd_.get(); }
+  // Whether one has come since the last call.
+  bool came() {
+    signalfd_siginfo info{};
+    return ::read(fd_.get(), &info, sizeof info) == sizeof info;
+  }
   // What a terminal sends goes to the whole group: the command has it already.
   void pass_on(pid_t command) {
     signalfd_siginfo info{};
@@ -126,6 +138,56 @@ RecordOutcome outcome_of(int exit_code, Recorder& session, const store::FileWrit
   return outcome;
 }
 
+Result<std::unique_ptr<journal::JournalWriter>> open_journal(const RecordOptions& options,
+                                                             RecorderOptions& live) {
+  if (options.journal.empty()) return std::unique_ptr<journal::JournalWriter>();
+  auto created = journal::JournalWriter::create(options.journal, live.pipeline);
+  if (created.ok()) live.journal = created->get();
+  return created;
+}
+
+// Where the process was told to look for a daemon.
+std::string socket_of(const RunningProcess& process) {
+  std::ifstream file(fmt::format("/proc/{}/environ", process.pid), std::ios::binary);
+  constexpr std::string_view kName = "TAILOR_SOCKET=";
+  for (std::string word; std::getline(file, word, '\0');) {
+    if (word.starts_with(kName)) return word.substr(kName.size());
+  }
+  return process.agent_socket;
+}
+
+// The process may be another user's: it must be able to connect.
+void give_socket_to(const std::string& socket, std::int32_t pid) {
+  struct stat info{};
+  if (::stat(fmt::format("/proc/{}", pid).c_str(), &info) != 0 || info.st_uid == ::geteuid()) return;
+  if (::lchown(socket.c_str(), info.st_uid, static_cast<gid_t>(-1)) != 0) return;
+}
+
+// An agent looks for a daemon every five seconds at least.
+void wait_for_agent(Recorder& session, const pipeline::KnownProcess& process) {
+  if (process.agent_thread == 0) return;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(6);
+  while (std::chrono::steady_clock::now() < end) {
+    for (const RecordedProcess& each : session.status().processes) {
+      if (each.record.process == process.process && each.record.registered != kTimeMin) return;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+}
+
+void wait_for_end(const UniqueFd& pidfd, double seconds, SignalsForTheCommand& signals) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  for (;;) {
+    std::array<pollfd, 2> waiting = {pollfd{pidfd.get(), POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
+    const double left = std::chrono::duration<double, std::milli>(end - Clock::now()).count();
+    if (seconds > 0 && left <= 0) return;
+    const int timeout = seconds > 0 ? static_cast<int>(std::min(left + 1, 1e6)) : -1;
+    if (::poll(waiting.data(), waiting.size(), timeout) < 0 && errno != EINTR) return;
+    if (waiting[0].revents != 0 || signals.came()) return;
+  }
+}
+
 }  // namespace
 
 Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
@@ -140,6 +202,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   live.agent_socket_mode = 0600;
   live.capture = std::move(*capture);
   live.pipeline.max_lag += options.sampling.aggregate;
+  live.pipeline.all_marks = options.sampling.all_marks;
   live.command = joined(options.command);
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
@@ -152,13 +215,8 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   if (!pidfd.ok()) return pidfd.error();
   SignalsForTheCommand signals;
 
-  std::unique_ptr<journal::JournalWriter> journal;
-  if (!options.journal.empty()) {
-    auto created = journal::JournalWriter::create(options.journal, live.pipeline);
-    if (!created.ok()) return created.error();
-    journal = std::move(*created);
-    live.journal = journal.get();
-  }
+  auto journal = open_journal(options, live);
+  if (!journal.ok()) return journal.error();
   auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
   if (!file.ok()) return file.error();
   std::vector<pipeline::Problem> problems;
@@ -181,8 +239,61 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   RecordOutcome outcome = outcome_of(ended.exit_code, **session, **file);
   outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
-  if (journal != nullptr) {
-    Status kept = journal->finish();
+  if (*journal != nullptr) {
+    Status kept = (*journal)->finish();
+    if (!kept.ok()) return kept.error();
+  }
+  return outcome;
+}
+
+Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
+                                     const RunningProcess& running) {
+  auto process = identify(os, running.pid);
+  if (!process.ok()) return process.error();
+  auto pidfd = open_pidfd(os, running.pid);
+  if (!pidfd.ok()) return pidfd.error();
+  auto capture = capture_options(os, options.sampling);
+  if (!capture.ok()) return capture.error();
+  RecorderOptions live;
+  live.agent_socket = socket_of(running);
+  live.agent_socket_mode = 0600;
+  live.capture = std::move(*capture);
+  live.pipeline.max_lag += options.sampling.aggregate;
+  live.pipeline.all_marks = options.sampling.all_marks;
+  live.command = fmt::format("process {}", running.pid);
+  live.max_overhead = options.sampling.max_overhead;
+  live.seed = options.sampling.seed;
+  std::error_code unwritable;  // told by who listens there
+  std::filesystem::create_directories(std::filesystem::path(live.agent_socket).parent_path(), unwritable);
+
+  SignalsForTheCommand signals;
+  auto journal = open_journal(options, live);
+  if (!journal.ok()) return journal.error();
+  auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
+  if (!file.ok()) return file.error();
+  // Other engines may look for a daemon at the same place.
+  store::SelectingSink selected(**file, *process, kTimeMin, kTimeMax);
+  std::vector<pipeline::Problem> problems;
+  auto session = Recorder::start(os, live, selected, [&](const pipeline::Problem& problem) {
+    if (problems.size() < 64) problems.push_back(problem);
+  });
+  if (!session.ok()) return session.error();
+  give_socket_to(live.agent_socket, running.pid);
+  wait_for_agent(**session, known_process(os, *process));
+  auto sampled = (*session)->sample_process(known_process(os, *process), live.capture);
+  if (!sampled.ok()) return sampled.error();
+  const TimeNs began = os.now();
+  if (running.on_begin) running.on_begin(sampled->note);
+  wait_for_end(*pidfd, running.seconds, signals);
+  const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
+  (*session)->stop();
+  Status finished = (*file)->finish();
+  if (!finished.ok()) return finished.error();
+  RecordOutcome outcome = outcome_of(0, **session, **file);
+  outcome.wall_ns = wall_ns;
+  outcome.problems = std::move(problems);
+  if (*journal != nullptr) {
+    Status kept = (*journal)->finish();
     if (!kept.ok()) return kept.error();
   }
   return outcome;

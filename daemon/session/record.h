@@ -1,7 +1,9 @@
-// `tailor record`: one command, its threads and children, sampled from its first instruction into one file.
+// `tailor record`: one command, its threads and children, sampled from its first instruction into one file;
+// or a process that runs already.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -38,5 +40,17 @@ struct RecordOutcome {
 // denied (the error names the blocker and the remedy); and afterwards if the profile could not be completed.
 // Call it from the main thread of a program without other threads: it forks.
 Result<RecordOutcome> record(os::Os& os, const RecordOptions& options);
+
+struct RunningProcess {
+  std::int32_t pid = 0;
+  double seconds = 0;        // 0: until it ends
+  std::string agent_socket;  // where engines look for a daemon, unless the process was told another place
+  std::function<void(const std::string& note)> on_begin;  // sampling has begun; what the user should know
+};
+
+// Records a process that runs, where no daemon does: its agent finds the recorder at the place where it looks
+// for one. Until it ends, the time is up, or SIGINT, SIGTERM, SIGHUP or SIGQUIT comes. Options that concern a
+// command do not count. Fails as above.
+Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options, const RunningProcess& process);
 
 }  // namespace tailor::session

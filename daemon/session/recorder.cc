@@ -384,8 +384,11 @@ void Recorder::tell_cpu_times() {
   settle_cpu_coverage();
   CpuCoverage coverage = coverage_.sum();
   if (command_used_) {
-    coverage = {user_mode_only_ ? command_used_->user_ns : command_used_->all(), pipeline_.total().on_cpu_ns};
+    coverage = used_of(*command_used_, user_mode_only_);
+    coverage.sampled = pipeline_.total().on_cpu_ns;
   }
+  recording_.kernel_not_sampled = user_mode_only_;
+  recording_.kernel_unsampled_ns = coverage.unsampled;
   const bool timed = std::ranges::any_of(recording_.sources, [](const profile::Source& source) {
     return source.unit == profile::Unit::kNsOnCpu;
   });

@@ -112,7 +112,7 @@ void Recorder::look_at_cpu_time(const Sampled& sampled) {
   const auto used = os::cpu_time_of(os_, sampled.process.pid);
   const auto same = os::start_time_of(os_, sampled.process.pid);
   if (!used.ok() || !same.ok() || *same != sampled.process.start) return;
-  coverage_.look(sampled.process, now, sampled.user_mode_only ? used->user_ns : used->all());
+  coverage_.look(sampled.process, now, used_of(*used, sampled.user_mode_only));
 }
 
 void Recorder::settle_cpu_coverage() {
@@ -253,8 +253,9 @@ Status Recorder::sample(const pipeline::KnownProcess& process, const capture::Ca
     sampled.births.emplace(settled.events.front().period);
   user_mode_only_ = user_mode_only_ || attached->user_mode_only;
   if (const auto used = os::cpu_time_of(os_, process.process.pid); used.ok()) {
-    coverage_.begin(process.process,
-                    {sampled.user_mode_only ? used->user_ns : used->all(), on_cpu_ns_of(process.process)});
+    CpuCoverage before = used_of(*used, sampled.user_mode_only);
+    before.sampled = on_cpu_ns_of(process.process);
+    coverage_.begin(process.process, before);
   }
   sampled_.push_back(std::move(sampled));
   if (!is_registered(process.process) && !foreign_.contains(process.process)) {

@@ -10,6 +10,8 @@
 namespace tailor::session {
 namespace {
 
+const std::map<std::string, bool> kMarksNames = {{"spans", false}, {"all", true}};
+
 std::string percentage_problem(const std::string& text) {
   auto share = parse_percentage(text);
   return share.ok() ? std::string() : share.error().message;
@@ -68,7 +70,11 @@ std::vector<const CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOption
   auto* memory = app.add_flag("--memory", options.memory,
                               "Registers too, from which the data addresses of instructions are computed")
                      ->excludes(aggregate);
-  return {frequency, event, source, stacks, aggregate, max_overhead, callchain, memory};
+  auto* marks =
+      add_choice(app, "--marks", kMarksNames, options.all_marks,
+                 "What the profile keeps of the threads' marks: spans (default; what lasts a millisecond "
+                 "or longer), or all, every morsel and every change of a region");
+  return {frequency, event, source, stacks, aggregate, max_overhead, callchain, memory, marks};
 }
 
 }  // namespace tailor::session

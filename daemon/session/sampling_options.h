@@ -21,6 +21,7 @@ struct SamplingOptions {
   TimeNs aggregate = 0;     // see capture::CaptureOptions
   bool callchain = false;   // for engines that give no tags
   bool memory = false;      // registers too, for the operands of instructions
+  bool all_marks = false;   // the profile keeps every record of the activity logs
   double max_overhead = 0;  // share of a target's CPU time, 0: no bound
   std::uint64_t seed = 0;   // of the periods that max_overhead makes
 };

@@ -66,6 +66,8 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
   out.set_aggregated_ns(in.aggregated_ns);
   out.set_cpu_used_ns(in.cpu_used_ns);
   out.set_cpu_sampled_ns(in.cpu_sampled_ns);
+  out.set_kernel_not_sampled(in.kernel_not_sampled);
+  out.set_kernel_unsampled_ns(in.kernel_unsampled_ns);
   for (const profile::Source& source : in.sources) {
     v1::SampleSource& o = *out.add_sources();
     o.set_index(source.index);
@@ -77,11 +79,25 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
 }
 
 Result<profile::RecordingInfo> decode(const v1::Recording& in) {
-  profile::RecordingInfo out{
-      in.host(),           in.kernel(),        in.cpu(),  in.daemon_version(), in.command(),
-      in.wall_clock_ns(),  in.start(),         {},        in.capture_row(),    in.clock_source(),
-      in.clock_error_ns(), in.steal_ns(),      in.cpus(), in.own_cpu_ns(),     in.aggregated_ns(),
-      in.cpu_used_ns(),    in.cpu_sampled_ns()};
+  profile::RecordingInfo out{in.host(),
+                             in.kernel(),
+                             in.cpu(),
+                             in.daemon_version(),
+                             in.command(),
+                             in.wall_clock_ns(),
+                             in.start(),
+                             {},
+                             in.capture_row(),
+                             in.clock_source(),
+                             in.clock_error_ns(),
+                             in.steal_ns(),
+                             in.cpus(),
+                             in.own_cpu_ns(),
+                             in.aggregated_ns(),
+                             in.cpu_used_ns(),
+                             in.cpu_sampled_ns(),
+                             in.kernel_not_sampled(),
+                             in.kernel_unsampled_ns()};
   for (const v1::SampleSource& source : in.sources()) {
     if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
     if (source.unit() > static_cast<std::uint32_t>(profile::Unit::kEvents)) {
@@ -202,6 +218,7 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_broken_rings(in.broken_rings);
   out.set_records_filtered(in.records_filtered);
   out.set_waits_abandoned(in.waits_abandoned);
+  out.set_executions_unknown(in.executions_unknown);
 }
 
 Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
@@ -229,6 +246,7 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.broken_rings = in.broken_rings();
   out.records_filtered = in.records_filtered();
   out.waits_abandoned = in.waits_abandoned();
+  out.executions_unknown = in.executions_unknown();
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};
   }

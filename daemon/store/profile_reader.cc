@@ -1,7 +1,8 @@
 #include "daemon/store/profile_reader.h"
 
 #include <fmt/format.h>
-#include <google/protobuf/io/coded_stream.h>
+
+#include <new>
 
 #include "daemon/store/activity_codec.h"
 #include "daemon/store/meta_codec.h"
@@ -11,11 +12,18 @@
 namespace tailor::store {
 namespace {
 
+// The message in the payload; NULL, with the problem, where there is none.
 template <typename Message>
-bool parse(const std::string& payload, Message& out, std::string& problem) {
-  if (out.ParseFromString(payload)) return true;
-  problem = fmt::format("a {} block is not valid protobuf", Message::descriptor()->name());
-  return false;
+const Message* parse(const std::string& payload, BoundedArena& arena, std::string& problem) {
+  const std::string& name = Message::descriptor()->name();
+  try {
+    auto* message = google::protobuf::Arena::CreateMessage<Message>(arena.get());
+    if (message->ParseFromString(payload)) return message;
+    problem = fmt::format("a {} block is not valid protobuf", name);
+  } catch (const std::bad_alloc&) {
+    problem = fmt::format("a {} block would take more memory than a profile of its size may", name);
+  }
+  return nullptr;
 }
 
 // Hands a decoded value on, or keeps the decoder's complaint.
@@ -70,41 +78,41 @@ bool deliver_record(const v1::MetaRecord& record, profile::ProfileSink& sink, Sa
   return true;
 }
 
-bool deliver_meta(const std::string& payload, profile::ProfileSink& sink, SaidLoss& loss,
+bool deliver_meta(const std::string& payload, BoundedArena& arena, profile::ProfileSink& sink, SaidLoss& loss,
                   std::string& problem) {
-  v1::MetaBlock meta;
-  if (!parse(payload, meta, problem)) return false;
+  const auto* meta = parse<v1::MetaBlock>(payload, arena, problem);
+  if (meta == nullptr) return false;
   bool good = true;
   // One bad record must not hide the others.
-  for (const v1::MetaRecord& record : meta.records()) good &= deliver_record(record, sink, loss, problem);
+  for (const v1::MetaRecord& record : meta->records()) good &= deliver_record(record, sink, loss, problem);
   return good;
 }
 
-bool deliver_samples(const std::string& payload, profile::ProfileSink& sink, ReadReport& report,
-                     std::string& problem) {
-  v1::SampleBlock message;
-  if (!parse(payload, message, problem)) return false;
-  return give(decode_samples(message), problem, [&](const auto& samples) {
+bool deliver_samples(const std::string& payload, BoundedArena& arena, profile::ProfileSink& sink,
+                     ReadReport& report, std::string& problem) {
+  const auto* message = parse<v1::SampleBlock>(payload, arena, problem);
+  if (message == nullptr) return false;
+  return give(decode_samples(*message), problem, [&](const auto& samples) {
     report.samples += samples.size();
     sink.on_samples(samples);
   });
 }
 
-bool deliver_activity(const std::string& payload, profile::ProfileSink& sink, ReadReport& report,
-                      std::string& problem) {
-  v1::ActivityBlock message;
-  if (!parse(payload, message, problem)) return false;
-  return give(decode_activity(message), problem, [&](const auto& records) {
+bool deliver_activity(const std::string& payload, BoundedArena& arena, profile::ProfileSink& sink,
+                      ReadReport& report, std::string& problem) {
+  const auto* message = parse<v1::ActivityBlock>(payload, arena, problem);
+  if (message == nullptr) return false;
+  return give(decode_activity(*message), problem, [&](const auto& records) {
     report.activity += records.size();
     sink.on_activity(records);
   });
 }
 
-bool deliver_end(const std::string& payload, ReadReport& report, std::string& problem) {
-  v1::EndBlock end;
-  if (!parse(payload, end, problem)) return false;
+bool deliver_end(const std::string& payload, BoundedArena& arena, ReadReport& report, std::string& problem) {
+  const auto* end = parse<v1::EndBlock>(payload, arena, problem);
+  if (end == nullptr) return false;
   report.finished = true;
-  report.missing_samples = end.samples() > report.samples ? end.samples() - report.samples : 0;
+  report.missing_samples = end->samples() > report.samples ? end->samples() - report.samples : 0;
   return true;
 }
 
@@ -112,32 +120,34 @@ bool deliver_end(const std::string& payload, ReadReport& report, std::string& pr
 
 bool deliver(const Block& block, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
              std::string& problem) {
+  BoundedArena arena(memory_budget(report.bytes));
   switch (block.header.type) {
     case BlockType::kMeta:
-      return deliver_meta(block.payload, sink, loss, problem);
+      return deliver_meta(block.payload, arena, sink, loss, problem);
     case BlockType::kPlan: {
-      v1::PlanBlock message;
-      if (!parse(block.payload, message, problem)) return false;
-      sink.on_plan(get_process(message.process()), message.loaded(), message.plan());
+      const auto* message = parse<v1::PlanBlock>(block.payload, arena, problem);
+      if (message == nullptr) return false;
+      sink.on_plan(get_process(message->process()), message->loaded(), message->plan());
       return true;
     }
     case BlockType::kCode: {
-      v1::CodeBlock message;
-      if (!parse(block.payload, message, problem)) return false;
-      sink.on_code(get_process(message.process()), message.loaded(), message.code());
+      const auto* message = parse<v1::CodeBlock>(block.payload, arena, problem);
+      if (message == nullptr) return false;
+      sink.on_code(get_process(message->process()), message->loaded(), message->code());
       return true;
     }
     case BlockType::kSamples:
-      return deliver_samples(block.payload, sink, report, problem);
+      return deliver_samples(block.payload, arena, sink, report, problem);
     case BlockType::kActivity:
-      return deliver_activity(block.payload, sink, report, problem);
+      return deliver_activity(block.payload, arena, sink, report, problem);
     case BlockType::kEnd:
-      return deliver_end(block.payload, report, problem);
+      return deliver_end(block.payload, arena, report, problem);
   }
   return false;
 }
 
-Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+                    const MayGoOn& may_go_on) {
   BlockReader reader(input, report);
   if (auto header = reader.open(); !header) return header.error();
   for (;;) {
@@ -145,7 +155,11 @@ Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report
     if (!block) return block.error();
     if (!block->has_value()) return Ok{};
     std::string problem;
-    if (deliver(**block, sink, report, loss, problem)) continue;
+    const bool delivered = deliver(**block, sink, report, loss, problem);
+    if (may_go_on) {
+      if (auto ok = may_go_on(report.bytes); !ok) return ok;
+    }
+    if (delivered) continue;
     if (problem.empty()) {
       ++report.unknown_blocks;
       continue;

@@ -6,6 +6,7 @@
 #include "daemon/profile/sink.h"
 #include "daemon/store/block_reader.h"
 #include "daemon/store/file_io.h"
+#include "daemon/store/memory_budget.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -18,11 +19,13 @@ struct SaidLoss {
 
 // Gives `sink` everything that can be read of `input`, in the order in which it was written. Contents break
 // no rule that a decoder can see, but names, links and ids are as hostile as the file. Damage is counted in
-// `report`, not an error; errors are: no profile, another format version, the input cannot be read.
-Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss);
+// `report`, not an error; errors are: no profile, another format version, the input cannot be read, and what
+// `may_go_on` says.
+Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+                    const MayGoOn& may_go_on = {});
 
 // One block; false if its payload breaks a rule (then `problem` says which) or its type is unknown (then
-// empty).
+// empty). Memory is bounded by memory_budget(report.bytes).
 bool deliver(const Block& block, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
              std::string& problem);
 

@@ -64,7 +64,7 @@ void encode_attribution(std::span<const profile::SampleRecord> samples, v1::Attr
 bool decode_verdict(std::uint32_t verdict, profile::Attribution& a) {
   const std::uint32_t how = verdict & 0xF, reason = (verdict >> 4) & 0xF, quality = (verdict >> 8) & 0xF;
   if (how > static_cast<std::uint32_t>(profile::How::kTagUnwound)) return false;
-  if (reason > static_cast<std::uint32_t>(profile::Reason::kNoRegisters)) return false;
+  if (reason > static_cast<std::uint32_t>(profile::Reason::kMarksLost)) return false;
   if (quality > static_cast<std::uint32_t>(profile::Quality::kUnmapped) || verdict >> 13) return false;
   a.how = static_cast<profile::How>(how);
   a.reason = static_cast<profile::Reason>(reason);

@@ -28,7 +28,8 @@ void merge(const ReadReport& one, bool sealed, ReadReport& all) {
 }
 
 Status read_segment(const std::string& directory, std::uint64_t number, FileKind kind, bool sealed,
-                    profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+                    profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+                    const MayGoOn& may_go_on) {
   const std::string path = segment_path(directory, number, kind);
   auto input = open_file(path);
   if (!input && input.error().code == ENOENT) {
@@ -38,7 +39,9 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
   if (!input) return input.error();
   ReadReport one;
   SaidLoss said;
-  if (auto ok = read_profile(**input, sink, one, said); !ok) {
+  MayGoOn with_the_others;
+  if (may_go_on) with_the_others = [&](std::uint64_t read) { return may_go_on(report.bytes + read); };
+  if (auto ok = read_profile(**input, sink, one, said, with_the_others); !ok) {
     // Created, but its header has not been written yet.
     std::uint8_t byte = 0;
     auto got = (*input)->read_at(0, std::span(&byte, 1));
@@ -63,7 +66,7 @@ bool overlaps(const SegmentRow& row, const StoreSelection& selection) {
 }  // namespace
 
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
-                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss) {
+                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss, const MayGoOn& may_go_on) {
   auto rows = catalogue.segments();
   if (!rows) return rows.error();
   std::vector<SegmentRow> data;
@@ -79,13 +82,13 @@ Status read_store(const std::string& directory, const Catalogue& catalogue, cons
     dictionaries.insert(used->begin(), used->end());
   }
   for (std::uint64_t number : dictionaries) {
-    if (auto ok = read_segment(directory, number, FileKind::kDictionarySegment, true, sink, report, loss);
-        !ok) {
-      return ok;
-    }
+    auto ok =
+        read_segment(directory, number, FileKind::kDictionarySegment, true, sink, report, loss, may_go_on);
+    if (!ok) return ok;
   }
   for (const SegmentRow& row : data) {
-    if (auto ok = read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss); !ok)
+    if (auto ok = read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss, may_go_on);
+        !ok)
       return ok;
   }
   // Their segments do not know that they are over.

@@ -22,6 +22,7 @@ struct StoreSelection {
 // sink leaves out what it does not want). A segment that retention removed meanwhile is counted as missing,
 // not an error.
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
-                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss);
+                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
+                  const MayGoOn& may_go_on = {});
 
 }  // namespace tailor::store

@@ -51,6 +51,7 @@ pipeline::PipelineOptions pipeline_options(const Options& options) {
   pipeline.limits.user_plans = options.user_plans;
   pipeline.limits.user_code_bytes = static_cast<std::size_t>(options.user_code_megabytes) << 20;
   pipeline.limits.user_regions = options.user_regions;
+  pipeline.all_marks = options.sampling.all_marks;
   return pipeline;
 }
 
@@ -265,6 +266,8 @@ Status Daemon::report(const v1::ReportRequest& request, v1::ReportReply& out) {
   auto loaded = query::load_executions(options_.store, *catalogue, *rows);
   if (!loaded.ok()) return loaded.error();
   if (!query::default_source(loaded->profile, loaded->selection)) return Ok{};
+  // Who asks shows operators and the engine's work in one table.
+  loaded->selection.base = query::Base::kEverything;
   auto report = query::plan_report(loaded->profile, loaded->selection);
   if (!report.ok()) return report.error();
   out.set_samples(report->total.samples);

@@ -1,9 +1,10 @@
 """Where perf is denied, the blocker and the remedy are named, and the command still has its exit code."""
+import json
 import shutil
 import subprocess
 import tempfile
 
-from tailor_env import BIN, BUILD, check, sampling_denied, skip
+from tailor_env import BIN, BUILD, check, run, sampling_denied, skip
 
 blocked = subprocess.run([str(BUILD / "targets/no_perf"), str(BIN / "tailor"), "record", "-o", "/dev/null", "--", "true"],
                          capture_output=True, text=True)
@@ -40,3 +41,17 @@ check("sampled by perf, though BPF would see more" in said, "by perf, and the re
 check("cpu-clock by perf" in said and "cpu-clock by BPF" not in said, "and names the row it took")
 refused = without_bpf("--source", "bpf")
 check(refused.returncode == 1 and "bpf" in refused.stderr.lower(), f"--source bpf fails ({refused.returncode}): {refused.stderr.strip()}")
+
+# Without the right to sample the kernel its time is not zero: it is said how much there was.
+with tempfile.TemporaryDirectory() as folder:
+    profile = f"{folder}/user.tailor"
+    done = subprocess.run([CAPSH, "--drop=cap_bpf,cap_perfmon,cap_sys_admin", "--shell=/usr/bin/env", "--", str(BIN / "tailor"), "record",
+                           "-o", profile, "--", "dd", "if=/dev/zero", "of=/dev/null", "bs=64k", "count=300000"], capture_output=True, text=True)
+    check(done.returncode == 0, "a command that works in the kernel is recorded")
+    report = json.loads(run(BIN / "tailor", "report", profile, "--json"))
+    if report["recording"]["kernel_sampled"]:
+        skip("the kernel may be sampled without these capabilities (kernel.perf_event_paranoid): nothing to be said")
+    unsampled, used = (report["recording"][key] for key in ("kernel_unsampled_ns", "cpu_used_ns"))
+    check(report["all"]["kernel_weight"] == 0 and unsampled > used, f"kernel {unsampled / 1e6:.0f} ms, sampled of {used / 1e6:.0f} ms")
+    text = run(BIN / "tailor", "report", profile)
+    check(text.startswith("Kernel time was not sampled: it was") and "kernel 0.0 %" not in text, f"the report begins with it: {text.splitlines()[0]}")

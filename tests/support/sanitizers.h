@@ -11,6 +11,15 @@
 #define TAILOR_SKIP_BACKTRACE_UNDER_ASAN() static_cast<void>(0)
 #endif
 
+namespace tailor::test {
+// Memory is not what it would be without.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+}  // namespace tailor::test
+
 // The thread sanitizer does not follow a process with several threads through fork.
 #if defined(__SANITIZE_THREAD__)
 #define TAILOR_SKIP_FORK_UNDER_TSAN() GTEST_SKIP() << "the thread sanitizer does not follow forks"

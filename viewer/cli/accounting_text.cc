@@ -42,6 +42,7 @@ std::string accounting_text(const query::Accounting& account) {
   add(total.forced, "events were attributed early, for lack of room");
   add(total.waits_abandoned, "waits off the CPU have no known end");
   add(total.log_lost, "activity records were lost");
+  add(total.executions_unknown, "attributed samples belong to no execution, because marks were lost");
   add(total.messages_rejected, "messages of agents were refused");
   add(total.agent_dropped, "messages were dropped by agents");
   return out;

@@ -82,6 +82,10 @@ Result<v1::ControlReply> ask(control::ControlClient& client,
 
 }  // namespace
 
+bool daemon_runs() {
+  return control::ControlClient::connect(control::control_socket_path()).ok();
+}
+
 int record_process(const AttachOptions& options) {
   auto client = control::ControlClient::connect(control::control_socket_path());
   if (!client) return complain(client.error().message);

@@ -1,4 +1,4 @@
-// `tailor record -p PID`: through the daemon.
+// `tailor record -p PID`, where a daemon runs: through it.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,9 @@ struct AttachOptions {
   std::string output;
   double seconds = 0;  // 0: until the process ends or SIGINT or SIGTERM comes
 };
+
+// Whether a daemon listens.
+bool daemon_runs();
 
 // Returns an exit code.
 int record_process(const AttachOptions& options);

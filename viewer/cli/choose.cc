@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "daemon/query/executions.h"
+#include "daemon/query/no_such.h"
 #include "daemon/query/report_json.h"
 #include "daemon/store/store_directory.h"
 #include "viewer/cli/daemon.h"
@@ -58,17 +59,16 @@ Error ambiguous(const std::string& prefix, const ExecutionId& one, const Executi
 
 // ---- files
 
-Result<const profile::ExecutionRecord*> find_execution(const query::Profile& profile,
-                                                       const std::string& prefix) {
-  const profile::ExecutionRecord* found = nullptr;
+Result<profile::ExecutionRecord> find_execution(const query::Profile& profile, const std::string& prefix) {
+  std::optional<profile::ExecutionRecord> found;
   for (const profile::ExecutionRecord& execution : profile.executions()) {
     if (!query::hex(execution.id).starts_with(lower(prefix))) continue;
-    if (found != nullptr && found->id != execution.id) return ambiguous(prefix, found->id, execution.id);
+    if (found && found->id != execution.id) return ambiguous(prefix, found->id, execution.id);
     // Of an id that several processes declared it is the execution of the one that was heard of first.
-    if (found == nullptr || execution.heard < found->heard) found = &execution;
+    if (!found || execution.heard < found->heard) found = execution;
   }
-  if (found == nullptr) return unknown_execution(prefix);
-  return found;
+  if (!found) return unknown_execution(prefix);
+  return *found;
 }
 
 Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_samples) {
@@ -81,7 +81,7 @@ Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_
   if (!choice.execution.empty()) {
     auto found = find_execution(chosen.profile, choice.execution);
     if (!found) return found.error();
-    chosen.selection.executions.insert({(*found)->process, (*found)->handle});
+    chosen.selection.executions.insert({found->process, found->handle});
   } else if (last > 0) {
     if (executions.empty()) return Error{fmt::format("{} holds no execution", choice.what)};
     for (std::size_t i = executions.size() - std::min(last, executions.size()); i < executions.size(); ++i) {
@@ -156,15 +156,15 @@ Result<Chosen> choose_in_store(const Choice& choice, std::size_t last, bool keep
 
 Status select_source(const std::string& name, Chosen& chosen) {
   if (name.empty()) return Ok{};
-  std::string known;
+  std::vector<std::string> known;
   for (const profile::Source& source : chosen.profile.recording().sources) {
     if (source.name == name) {
       chosen.selection.source = source.index;
       return Ok{};
     }
-    known += (known.empty() ? "" : ", ") + source.name;
+    known.push_back(source.name);
   }
-  return Error{fmt::format("no source \"{}\" was recorded; there are: {}", name, known)};
+  return query::no_such("source", name, known);
 }
 
 Status select_process(const std::string& pid, Chosen& chosen) {
@@ -226,6 +226,7 @@ void add_choice(CLI::App& command, Choice& choice) {
           "--last", choice.last,
           "Only the execution that began last, or the last N (default for the store: the last with samples)")
       ->expected(0, 1)
+      ->allow_extra_args(false)  // what follows the number is the file
       ->type_name("[N]")
       ->each([&choice](const std::string&) { choice.has_last = true; });
   command.add_option("-p,--pid", choice.process, "Only this process");

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "proto/base/result.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
@@ -19,6 +20,8 @@ enum ExitCode : int {
 
 // Prints "tailor: <message>" to standard error, with hostile characters escaped, and returns `code`.
 int complain(const std::string& message, int code = kFailed);
+// The same; kUsage where a name was wrong.
+int complain(const Error& error, int code = kFailed);
 
 // Set by the callback of the chosen subcommand.
 using Action = std::function<int()>;

@@ -42,10 +42,10 @@ std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, cons
 
 int run(const Choice& choice) {
   auto chosen = choose_loops(choice);
-  if (!chosen) return complain(chosen.error().message, kNothing);
+  if (!chosen) return complain(chosen.error(), kNothing);
   if (!choice.loop.empty()) {
     auto loops = query::choose_loops(std::move(chosen->loops), choice.loop);
-    if (!loops) return complain(loops.error().message);
+    if (!loops) return complain(loops.error());
     chosen->loops = std::move(*loops);
   }
   if (choice.json) {

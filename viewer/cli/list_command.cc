@@ -95,7 +95,7 @@ struct Options {
 
 int run(const Options& options) {
   const auto rows = choose_executions(options.choice, options.limit);
-  if (!rows) return complain(rows.error().message);
+  if (!rows) return complain(rows.error());
   if (!options.choice.json && rows->empty()) return complain("no execution was recorded", kNothing);
   fmt::print("{}", options.choice.json ? rows_json(*rows) : render_rows(*rows, options.choice.terminal()));
   return kOk;

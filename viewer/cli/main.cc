@@ -1,9 +1,13 @@
 // `tailor`: the command line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <string>
+#include <vector>
 
+#include "daemon/query/no_such.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
 
@@ -14,7 +18,19 @@ int complain(const std::string& message, int code) {
   return code;
 }
 
+int complain(const Error& error, int code) {
+  return complain(error.message, error.kind == ErrorKind::kInvalid ? kUsage : code);
+}
+
 namespace {
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  std::ranges::sort(names);
+  return names;
+}
 
 int run(int argc, char** argv) {
   CLI::App app{"Shows where a running query engine spends its time, in the words of its query plans."};
@@ -37,6 +53,10 @@ int run(int argc, char** argv) {
       return static_cast<int>(kOk);
     };
   });
+  // CLI11 would only say that the word was not expected.
+  const auto commands = command_names(app);
+  if (argc > 1 && argv[1][0] != '-' && !std::ranges::binary_search(commands, std::string(argv[1])))
+    return complain(query::no_such("command", argv[1], commands), kUsage);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include "daemon/query/coverage.h"
 #include "daemon/session/record.h"
 #include "daemon/session/sampling_flags.h"
+#include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/attach.h"
 #include "viewer/cli/command.h"
@@ -16,7 +17,7 @@ namespace {
 
 struct Options {
   session::RecordOptions record;
-  std::vector<const CLI::Option*> of_commands;  // not of processes, which the daemon samples in its own way
+  std::vector<const CLI::Option*> of_commands;  // not of processes that a daemon samples in its own way
   std::int32_t pid = 0;
   double seconds = 0;
 };
@@ -53,18 +54,33 @@ int run_command(const Options& options) {
   return outcome->exit_code;
 }
 
+// Where no daemon runs.
+int run_alone(const Options& options) {
+  session::RunningProcess process{options.pid, options.seconds, control::agent_socket_path(), {}};
+  process.on_begin = [&](const std::string& note) {
+    if (!note.empty()) say(note);
+    say(fmt::format("recording process {}; Ctrl-C ends it", options.pid));
+  };
+  auto outcome = session::record_running(os::real(), options.record, process);
+  if (!outcome) return complain(outcome.error().message);
+  summarise(options.record, *outcome);
+  return kOk;
+}
+
 int run(const Options& options) {
   const bool command = !options.record.command.empty();
   if (command == (options.pid != 0)) {
     return complain("record what? Give a command after --, or a process with -p", kUsage);
   }
   if (command) return run_command(options);
+  if (!daemon_runs()) return run_alone(options);
   for (const CLI::Option* option : options.of_commands) {
     if (option->count() == 0) continue;
     return complain(
-        fmt::format("{} is not for -p: the daemon samples processes, as tailord was told to by its "
-                    "own options",
-                    option->get_name()),
+        fmt::format(
+            "{} is not for -p where a daemon runs: it samples processes as tailord was told to by its "
+            "own options",
+            option->get_name()),
         kUsage);
   }
   return record_process({options.pid, options.record.output, options.seconds});
@@ -83,7 +99,7 @@ void add_record(CLI::App& app, Action& action) {
                                                     "Keep every input in this file, for `tailor replay`"));
   command
       .add_option("-p,--pid", options->pid,
-                  "A running process, through the daemon, which samples as tailord was told to")
+                  "A running process; where a daemon runs, it samples as tailord was told to")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--seconds", options->seconds, "With -p: for how long (default: until it ends, or Ctrl-C)")

@@ -69,6 +69,7 @@ std::string line_text(const AnnotatedLine& line, std::size_t text_width, std::si
 std::string render(const query::Profile& profile, const query::AnnotateReport& report,
                    const Terminal& terminal, const AnnotateOptions& options) {
   std::string out =
+      notices(profile, report.summary, terminal) +
       plan_heading(profile, report.summary, report.process, report.plan, report.name, terminal) + "\n";
   const std::size_t number_width = std::max<std::size_t>(4, std::to_string(report.lines.size()).size());
   const std::size_t room = terminal.width - std::min(terminal.width - 24, number_width + kShareWidth + 4);
@@ -94,7 +95,7 @@ std::string render(const query::Profile& profile, const query::AnnotateReport& r
         "{}  {}\n", share_cell(row.cost, terminal),
         cut(escape_line(row.name, terminal.ascii), terminal.width - kShareWidth - 2, terminal.ascii));
   }
-  return out + "\n" + sum_section(report.summary, terminal) + "\n" +
+  return out + "\n" + sum_section(report.summary, CostTable(profile, report.summary, terminal)) + "\n" +
          quality_section(profile, report.summary, terminal);
 }
 

@@ -16,28 +16,6 @@
 namespace tailor::cli {
 namespace {
 
-// The rows of a class in one line: "compile 2.1 %, schedule 1.0 %".
-std::string rows_text(const std::vector<query::NamedRow>& rows, const Terminal& terminal) {
-  constexpr std::size_t kMost = 6;
-  std::string out;
-  for (std::size_t i = 0; i < rows.size() && i < kMost; ++i) {
-    if (i > 0) out += ", ";
-    out += fmt::format("{} {}", escape(rows[i].name, terminal.ascii), percent(rows[i].cost.share));
-  }
-  if (rows.size() > kMost) out += fmt::format(", {} more (--json)", rows.size() - kMost);
-  return out;
-}
-
-std::string sum_line(const query::Share95& cost, std::string_view what, const std::string& rows,
-                     const Terminal& terminal) {
-  constexpr std::size_t kWhatWidth = 19;
-  constexpr std::size_t kIndent = kShareWidth + 2 + kWhatWidth;
-  const std::string head = share_cell(cost, terminal) + "  ";
-  if (rows.empty()) return head + std::string(what) + "\n";
-  const std::string wrapped = wrap(rows, std::max(terminal.width, kIndent + 20), kIndent);
-  return head + pad(what, kWhatWidth) + wrapped.substr(kIndent) + "\n";
-}
-
 std::string damage_text(const query::Profile& profile) {
   const store::ReadReport& read = profile.read_report();
   std::string out;
@@ -62,33 +40,12 @@ std::string damage_text(const query::Profile& profile) {
   return out;
 }
 
-// The functions in which nobody's samples are, those worth a line.
-std::string places_lines(const query::PlanReport& report, const Terminal& terminal) {
-  constexpr std::size_t kMost = 5;
-  constexpr double kLeastShare = 0.0005;
-  std::string out;
-  for (std::size_t i = 0; i < report.unattributed_places.size() && i < kMost; ++i) {
-    const auto& [place, cost] = report.unattributed_places[i];
-    if (cost.share < kLeastShare) break;
-    const std::string line =
-        fmt::format("{}  in {}{}: {}", pad_left(percent(cost.share), kShareWidth),
-                    place.kernel ? "the kernel, from " : "", escape_line(place.where, terminal.ascii),
-                    query::word(place.reason).text);
-    out += terminal.dim(cut("    " + line, terminal.width, terminal.ascii)) + "\n";
-  }
-  return out;
-}
-
 // Tags that were not where they are kept.
 std::string recovered_text(const query::ByRule& by) {
   const auto found = by.find(profile::How::kTagUnwound);
   if (found == by.end()) return "";
   return fmt::format(" Tags found where a library had saved them: {}.",
                      grouped(static_cast<std::uint64_t>(std::llround(found->second))));
-}
-
-std::string plural(std::uint64_t n, std::string_view one, std::string_view many) {
-  return fmt::format("{} {}", grouped(n), n == 1 ? one : many);
 }
 
 // What the row tables say of the instructions that were hit in generated code.
@@ -101,8 +58,7 @@ std::string links_text(const query::Evidence& evidence) {
     parts +=
         fmt::format("{}{} {}", parts.empty() ? "" : ", ", query::word(quality).text, percent(samples / all));
   }
-  return fmt::format(" Links of {} in generated code: {}.",
-                     plural(static_cast<std::uint64_t>(std::llround(all)), "sample", "samples"), parts);
+  return fmt::format(" Links of {} in generated code: {}.", samples_text(all), parts);
 }
 
 }  // namespace
@@ -122,6 +78,11 @@ std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
 std::string weight_text(double weight, const profile::Source& source) {
   if (source.unit == profile::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
   return fmt::format("{} {}", duration(weight), query::word(source.unit).text);
+}
+
+std::string samples_text(double samples) {
+  const auto count = static_cast<std::uint64_t>(std::llround(samples));
+  return fmt::format("{} {}", grouped(count), count == 1 ? "sample" : "samples");
 }
 
 std::string source_text(const profile::Source& source, const Terminal& terminal) {
@@ -148,33 +109,16 @@ std::string plan_heading(const query::Profile& profile, const query::PlanReport&
   const std::string title = escape_line(name.empty() ? "unnamed query" : name, terminal.ascii);
   std::string out = fmt::format("{} {} {}", title, terminal.dot(), engine);
   if (part != nullptr) {
-    out += fmt::format(
-        " {} {} {} {} in {}", terminal.dot(), plural(part->executions, "execution", "executions"),
-        terminal.dot(), weight_text(part->cost.amount.weight, report.source),
-        plural(static_cast<std::uint64_t>(std::llround(part->cost.amount.samples)), "sample", "samples"));
+    out += fmt::format(" {} {} execution{} {} own time {} in {}", terminal.dot(), grouped(part->executions),
+                       part->executions == 1 ? "" : "s", terminal.dot(),
+                       weight_text(part->cost.amount.weight, report.source),
+                       samples_text(part->cost.amount.samples));
   }
   out = wrap(out, terminal.width, 0) + "\n";
   if (out.starts_with(title)) out = terminal.bold(title) + out.substr(title.size());
   if (const std::string* sql = profile.attachment(process, plan, "sql")) {
     out += terminal.dim(cut(sql_line(*sql, terminal.ascii), terminal.width, terminal.ascii)) + "\n";
   }
-  return out;
-}
-
-std::string sum_section(const query::PlanReport& report, const Terminal& terminal) {
-  std::string out = terminal.bold("Everything") + "\n";
-  out += sum_line(report.operators, "operators", "", terminal);
-  out +=
-      sum_line(report.components, "engine components", rows_text(report.component_rows, terminal), terminal);
-  out +=
-      sum_line(report.unattributed, "unattributed", rows_text(report.unattributed_rows, terminal), terminal);
-  out += places_lines(report, terminal);
-  const double kernel = report.total.weight > 0 ? report.all.amount.kernel / report.total.weight : 0;
-  const std::string whole =
-      fmt::format("= {} in {}, of which in the kernel {}", weight_text(report.total.weight, report.source),
-                  plural(report.total.samples, "sample", "samples"), percent(kernel));
-  out += pad_left(percent(1), kShareWidth) +
-         wrap(whole, terminal.width, kShareWidth + 2).substr(kShareWidth) + "\n";
   return out;
 }
 
@@ -227,11 +171,11 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
   std::string facts;
   if (!profile.narrowed_to().empty())
     facts = fmt::format("Only {}. ", escape_line(profile.narrowed_to(), terminal.ascii));
-  facts +=
-      fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
-                  source_text(report.source, terminal), plural(report.accounting.lost(), "sample", "samples"),
-                  percent(report.accounting.lost_share()), percent(report.all.amount.inferred / total),
-                  percent(report.all.amount.shared / total));
+  facts += fmt::format("{}; lost {} ({}); location inferred {}; shared by several operators {}.",
+                       source_text(report.source, terminal),
+                       samples_text(static_cast<double>(report.accounting.lost())),
+                       percent(report.accounting.lost_share()), percent(report.all.amount.inferred / total),
+                       percent(report.all.amount.shared / total));
   facts += links_text(report.evidence);
   facts += recovered_text(report.evidence.all);
   const profile::RecordingInfo& info = profile.recording();

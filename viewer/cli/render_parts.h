@@ -6,6 +6,7 @@
 #include "daemon/query/coverage.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
+#include "viewer/cli/cost_table.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
@@ -23,13 +24,19 @@ std::string weight_text(double weight, const profile::Source& source);
 // Whose plan, how often it ran, how much was sampled: the line above a plan.
 std::string plan_heading(const query::Profile& profile, const query::PlanReport& report, ProcessId process,
                          PlanId plan, const std::string& name, const Terminal& terminal);
+// What is wrong with the whole: marks that were lost, kernel time that was not sampled; "" if nothing is.
+// First in every report.
+std::string notices(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal);
 // Operators + engine components + unattributed = 100 %.
-std::string sum_section(const query::PlanReport& report, const Terminal& terminal);
+std::string sum_section(const query::PlanReport& report, const CostTable& table);
 // Time off the CPU by owner; "" where it was not recorded.
 std::string off_cpu_section(const query::PlanReport& report, const Terminal& terminal);
 // How far the figures can be trusted: lost, inferred and shared share, clock, damage of the file.
 std::string quality_section(const query::Profile& profile, const query::PlanReport& report,
                             const Terminal& terminal);
+
+// "1,234 samples".
+std::string samples_text(double samples);
 
 // Of samples that stand for less than they should.
 std::string coverage_warning(const query::Coverage& coverage);

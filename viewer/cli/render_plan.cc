@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
+#include "viewer/cli/cost_table.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
@@ -11,9 +13,6 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kSamplesWidth = 9;
-constexpr std::size_t kBarWidth = 10;
-constexpr std::size_t kNarrow = 90;     // below it bars and the kernel column go
 constexpr std::size_t kMaxNested = 40;  // a plan deeper than this is drawn flat from there on
 
 bool parse_double(const std::string& text, double& out) {
@@ -61,38 +60,20 @@ std::vector<std::string> tree_prefixes(const std::vector<query::OperatorRow>& ro
   return prefixes;
 }
 
-std::string samples_cell(const query::Share95& cost, const Terminal& terminal) {
-  const auto samples = static_cast<std::uint64_t>(std::llround(cost.amount.samples));
-  return terminal.dim(pad_left(grouped(samples), kSamplesWidth));
+// What else is of the plan's own time, and the sum.
+std::string rest_of_plan(const query::PlanReport& report, const query::PlanPart& part,
+                         const CostTable& table) {
+  const query::Scale scale = query::scale_within(report, part);
+  std::string out;
+  for (const query::NamedRow& row : part.unowned) out += table.line(row.cost, "no operator: " + row.name);
+  return out + table.line(scale(part.cost.amount), "= the plan's own time");
 }
 
-// The columns left of a name.
-std::string cost_cells(const query::Share95& cost, const Terminal& terminal) {
-  std::string out = share_cell(cost, terminal) + range_cell(cost, terminal) + samples_cell(cost, terminal);
-  if (terminal.width < kNarrow) return out + "  ";
-  const double kernel = cost.amount.weight > 0 ? cost.share * cost.amount.kernel / cost.amount.weight : 0;
-  const std::string kernel_cell = pad_left(percent(kernel), 9);
-  out += kernel > 0 ? kernel_cell : terminal.dim(kernel_cell);
-  return out + "  " + terminal.bar_colour(terminal.bar(cost.share, kBarWidth)) + "  ";
-}
-
-std::size_t cost_width(const Terminal& terminal) {
-  const std::size_t narrow = kShareWidth + kRangeWidth + kSamplesWidth + 2;
-  return terminal.width < kNarrow ? narrow : narrow + 9 + kBarWidth + 2;
-}
-
-std::string heading_cells(std::string_view last, const Terminal& terminal) {
-  std::string out = pad_left("share", kShareWidth) + pad_left("95 % range", kRangeWidth) +
-                    pad_left("samples", kSamplesWidth);
-  if (terminal.width >= kNarrow) out += pad_left("kernel", 9) + std::string(2 + kBarWidth, ' ');
-  out += "  ";
-  const std::size_t room = terminal.width - std::min(terminal.width, columns(out));
-  return terminal.dim(out + cut(last, room, terminal.ascii)) + "\n";
-}
-
-std::string operators_section(const query::PlanPart& part, const Terminal& terminal) {
+std::string operators_section(const query::PlanReport& report, const query::PlanPart& part,
+                              const CostTable& table) {
+  const Terminal& terminal = table.terminal();
   const std::vector<std::string> prefixes = tree_prefixes(part.operators, terminal);
-  const std::size_t room = terminal.width - std::min(terminal.width - 20, cost_width(terminal));
+  const std::size_t room = table.room();
   std::size_t name_width = 0;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < part.operators.size(); ++i) {
@@ -100,19 +81,43 @@ std::string operators_section(const query::PlanPart& part, const Terminal& termi
     name_width = std::max(name_width, columns(names.back()));
   }
   name_width = std::min(name_width, room);
-  std::string out = heading_cells("operator", terminal);
+  std::string out = table.heading("operator");
   for (std::size_t i = 0; i < part.operators.size(); ++i) {
     const query::OperatorRow& row = part.operators[i];
     std::string name = pad(cut(names[i], name_width, terminal.ascii), name_width);
     const std::string attributes = attributes_text(row, terminal);
-    out += cost_cells(row.cost, terminal) + name;
+    out += table.cells(row.cost) + name;
     if (!attributes.empty() && room > name_width + 8) {
       out += "  " + terminal.dim(cut(attributes, room - name_width - 2, terminal.ascii));
     }
     while (out.ends_with(' ')) out.pop_back();
     out += "\n";
   }
-  return out;
+  return out + rest_of_plan(report, part, table);
+}
+
+// What happened in the plan's executions beside its own time; "" if nothing did.
+std::string beside_line(const query::PlanReport& report, const query::PlanPart& part,
+                        const Terminal& terminal) {
+  auto sum_text = [&](const std::vector<query::NamedRow>& rows, std::string_view what) {
+    query::Amount sum;
+    std::string names;
+    for (const query::NamedRow& row : rows) {
+      sum.add(row.cost.amount);
+      names += fmt::format("{}{} {}", names.empty() ? "" : ", ", escape_line(row.name, terminal.ascii),
+                           weight_text(row.cost.amount.weight, report.source));
+    }
+    const auto samples = static_cast<std::uint64_t>(std::llround(sum.samples));
+    return fmt::format("{} {} in {} {} ({})", what, weight_text(sum.weight, report.source), grouped(samples),
+                       samples == 1 ? "sample" : "samples", names);
+  };
+  std::string out;
+  if (!part.engine_rows.empty()) out = sum_text(part.engine_rows, "engine's work for it");
+  if (!part.unattributed_rows.empty()) {
+    out += (out.empty() ? "" : "; ") + sum_text(part.unattributed_rows, "unattributed in it");
+  }
+  if (out.empty()) return "";
+  return terminal.dim(wrap("Beside its own time: " + out + ".", terminal.width, 0)) + "\n";
 }
 
 std::string pipeline_title(const query::PipelineRow& row, const Terminal& terminal) {
@@ -134,16 +139,16 @@ std::string task_title(const query::ComponentRow& task, const Terminal& terminal
   return out;
 }
 
-std::string pipelines_section(const query::PlanPart& part, const Terminal& terminal) {
+std::string pipelines_section(const query::PlanPart& part, const CostTable& table) {
   if (part.pipelines.empty()) return "";
-  const std::size_t room = terminal.width - std::min(terminal.width - 20, cost_width(terminal));
-  std::string out = heading_cells("pipeline, and its tasks in the order tuples pass them", terminal);
+  const Terminal& terminal = table.terminal();
+  std::string out = table.heading("pipeline, and its tasks in the order tuples pass them");
   for (const query::PipelineRow& row : part.pipelines) {
     if (row.id == 0 && row.cost.amount.weight == 0) continue;
-    out += cost_cells(row.cost, terminal) +
-           terminal.bold(cut(pipeline_title(row, terminal), room, terminal.ascii)) + "\n";
+    out += table.cells(row.cost) +
+           terminal.bold(cut(pipeline_title(row, terminal), table.room(), terminal.ascii)) + "\n";
     for (const query::ComponentRow& task : row.tasks) {
-      out += cost_cells(task.cost, terminal) + cut("  " + task_title(task, terminal), room, terminal.ascii) +
+      out += table.cells(task.cost) + cut("  " + task_title(task, terminal), table.room(), terminal.ascii) +
              "\n";
     }
   }
@@ -153,13 +158,14 @@ std::string pipelines_section(const query::PlanPart& part, const Terminal& termi
 // Execution facts, where the report is about one.
 std::string execution_line(const query::Profile& profile, const query::PlanPart& part,
                            const Terminal& terminal) {
-  const profile::ExecutionRecord* only = nullptr;
+  if (part.executions > 1) return "";
+  std::optional<profile::ExecutionRecord> only;
   for (const profile::ExecutionRecord& e : profile.executions()) {
     if (e.process != part.process || e.plan != part.plan) continue;
-    if (only != nullptr) return "";
-    only = &e;
+    if (only) return "";
+    only = e;
   }
-  if (only == nullptr) return "";
+  if (!only) return "";
   std::string out;
   for (const auto& [key, value] : only->labels) {
     if (key == "query" || value.empty()) continue;
@@ -183,19 +189,25 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
                              terminal.ascii)) +
            "\n";
   }
+  out += notices(profile, report, terminal);
+  const CostTable table(profile, report, terminal);
   for (const query::PlanPart& part : report.plans) {
     out += plan_heading(profile, report, part.process, part.plan, part.name, terminal);
     out += execution_line(profile, part, terminal);
-    out += "\n" + operators_section(part, terminal) + "\n";
-    const std::string pipelines = pipelines_section(part, terminal);
+    out += "\n" + operators_section(report, part, table) + beside_line(report, part, terminal) + "\n";
+    const std::string pipelines = pipelines_section(part, table);
     if (!pipelines.empty()) out += pipelines + "\n";
   }
-  out += sum_section(report, terminal) + "\n" + off_cpu_section(report, terminal) +
+  out += sum_section(report, table) + "\n" + off_cpu_section(report, terminal) +
          quality_section(profile, report, terminal);
+  const std::string base =
+      report.base == query::Base::kPlan
+          ? "Shares in a plan are parts of its own time (--of everything: of everything in this report)"
+          : "Shares are parts of everything in this report";
   out +=
       "\n" +
-      terminal.dim(wrap("Shares are parts of everything sampled here; an operator's share is its own work, "
-                        "without that of its inputs. With 95 % confidence the true share lies in the range.",
+      terminal.dim(wrap(base + "; an operator's share is its own work, without that of its inputs. With 95 % "
+                               "confidence the true share lies in the range.",
                         terminal.width, 0)) +
       "\n";
   return out;
@@ -203,22 +215,23 @@ std::string render(const query::Profile& profile, const query::PlanReport& repor
 
 std::string render(const query::Profile& profile, const query::LevelReport& report,
                    const Terminal& terminal) {
-  std::string out;
+  const query::PlanReport& summary = report.summary;
+  std::string out = notices(profile, summary, terminal);
+  const CostTable table(profile, summary, terminal);
   for (const query::LevelReport::Part& part : report.plans) {
-    out += plan_heading(profile, report.summary, part.process, part.plan, part.name, terminal) + "\n";
-    const std::size_t room = terminal.width - std::min(terminal.width - 20, cost_width(terminal));
-    out += heading_cells(escape_line(report.level, terminal.ascii), terminal);
+    out += plan_heading(profile, summary, part.process, part.plan, part.name, terminal) + "\n";
+    out += table.heading(escape_line(report.level, terminal.ascii));
     for (const query::ComponentRow& row : part.rows) {
-      out += cost_cells(row.cost, terminal) + cut(task_title(row, terminal), room, terminal.ascii) + "\n";
+      out += table.cells(row.cost) + cut(task_title(row, terminal), table.room(), terminal.ascii) + "\n";
     }
     if (part.unknown.amount.weight > 0) {
-      out += cost_cells(part.unknown, terminal) +
-             cut("no " + escape_line(report.level, terminal.ascii) + " known", room, terminal.ascii) + "\n";
+      out += table.cells(part.unknown) +
+             cut("no " + escape_line(report.level, terminal.ascii) + " known", table.room(), terminal.ascii) +
+             "\n";
     }
     out += "\n";
   }
-  return out + sum_section(report.summary, terminal) + "\n" +
-         quality_section(profile, report.summary, terminal);
+  return out + sum_section(summary, table) + "\n" + quality_section(profile, summary, terminal);
 }
 
 }  // namespace tailor::cli

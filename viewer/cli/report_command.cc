@@ -16,6 +16,7 @@ struct Options {
   Choice choice;
   std::string level;
   bool memory = false;
+  std::string of = "plan";
 };
 
 template <typename Report>
@@ -27,20 +28,21 @@ int show(const query::Profile& profile, const Report& report, const Choice& choi
 
 int run(const Options& options) {
   auto chosen = choose(options.choice);
-  if (!chosen) return complain(chosen.error().message);
+  if (!chosen) return complain(chosen.error());
   const query::Profile& profile = chosen->profile;
+  if (options.of == "everything") chosen->selection.base = query::Base::kEverything;
   if (options.memory) {
     auto report = query::memory_report(profile, chosen->selection);
-    if (!report) return complain(report.error().message, kNothing);
+    if (!report) return complain(report.error(), kNothing);
     return show(profile, *report, options.choice);
   }
   if (options.level.empty() || options.level == "operator") {
     auto report = query::plan_report(profile, chosen->selection);
-    if (!report) return complain(report.error().message, kNothing);
+    if (!report) return complain(report.error(), kNothing);
     return show(profile, *report, options.choice);
   }
   auto report = query::level_report(profile, chosen->selection, options.level);
-  if (!report) return complain(report.error().message, kNothing);
+  if (!report) return complain(report.error(), kNothing);
   return show(profile, *report, options.choice);
 }
 
@@ -58,9 +60,9 @@ struct AnnotateCommand {
 
 int run_annotate(const AnnotateCommand& command) {
   auto chosen = choose(command.choice);
-  if (!chosen) return complain(chosen.error().message);
+  if (!chosen) return complain(chosen.error());
   auto report = query::annotate_report(chosen->profile, chosen->selection, command.plan);
-  if (!report) return complain(report.error().message, kNothing);
+  if (!report) return complain(report.error(), kNothing);
   fmt::print("{}", command.choice.json
                        ? query::to_json(chosen->profile, *report)
                        : render(chosen->profile, *report, command.choice.terminal(), command.options));
@@ -77,6 +79,12 @@ void add_report(CLI::App& app, Action& action) {
   command.add_option(
       "--level", options->level,
       "A table of another level: task, ir, or what else the engine declares (default: operator)");
+  command
+      .add_option(
+          "--of", options->of,
+          "What shares in a plan are parts of: of the plan's own time, or of everything in the report")
+      ->check(CLI::IsMember({"plan", "everything"}))
+      ->capture_default_str();
   command.add_flag("--memory", options->memory, "Which operator accessed which region of memory");
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }

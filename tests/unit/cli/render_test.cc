@@ -42,18 +42,21 @@ query::Profile sample(int rounds = 11) {
 TEST(RenderPlan, TheTreeWithItsCosts) {
   const std::string text = rendered(sample(), plain(110));
   EXPECT_THAT(text,
-              HasSubstr("figure-9 · weft 0.1.0 (pid 4242) · 1 execution · 143 ms CPU time in 143 samples"));
-  EXPECT_THAT(
-      text,
-      HasSubstr(
-          "  25.0 %  19.2–31.9 %       44    0.0 %  ██▌         Group by             keys: l_orderkey\n"));
+              HasSubstr("figure-9 · weft 0.1.0 (pid 4242) · 1 execution · own time 143 ms CPU time in 143"));
+  // Parts of the plan's own 143 samples, not of all 176.
+  EXPECT_THAT(text, HasSubstr("  30.8 %  23.8–38.8 %       44    0.0 %  "));
+  EXPECT_THAT(text, HasSubstr("  Group by             keys: l_orderkey\n"));
   EXPECT_THAT(text, HasSubstr("└─ Hash join         o_orderkey = l_orderkey\n"));
   EXPECT_THAT(text, HasSubstr("   ├─ Filter         o_orderdate < '1995-01-01'\n"));
   EXPECT_THAT(text, HasSubstr("   │  └─ Table scan  orders; ~15,000 rows\n"));
   EXPECT_THAT(text, HasSubstr("   └─ Table scan     lineitem\n"));
   EXPECT_THAT(text, HasSubstr("pipeline 2 lineitem (after 1)\n"));
-  EXPECT_THAT(text,
-              HasSubstr("  68.8 %  operators\n  12.5 %  engine components  compile 6.2 %, schedule 6.2 %\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("7\\.7 %[^\n]* 11 [^\n]* no operator: set-up code"));
+  EXPECT_THAT(text, testing::ContainsRegex("100\\.0 %[^\n]* 143 [^\n]* = the plan's own time\n"));
+  EXPECT_THAT(text, HasSubstr("Everything in this report: 176 ms CPU time in 176 samples\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("68\\.8 %[^\n]* 121 [^\n]* operators\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("12\\.5 %[^\n]* 22 [^\n]* engine components\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("6\\.2 %[^\n]* 11 [^\n]*   compile\n"));
   EXPECT_THAT(text, HasSubstr("kernel, on"));
   EXPECT_THAT(text, HasSubstr("lost 0 samples (0.0 %); location inferred 0.0 %; shared by several\n"));
   EXPECT_THAT(
@@ -79,6 +82,46 @@ TEST(RenderPlan, TheAccountingOfTheWholeRecording) {
               HasSubstr("The whole recording: received 196 samples = 165 attributed + 11 unattributed + "
                         "12 filtered + 8 late; lost 1,005 (CPU 1: 1,000, CPU 3: 5); throttled 2 times for "
                         "8.00 ms."));
+}
+
+TEST(RenderPlan, KernelTimeThatWasNotSampledIsNotZero) {
+  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_context(sink);
+    profile::RecordingInfo info;
+    info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
+    info.cpu_used_ns = 800'000'000;
+    info.kernel_not_sampled = true;
+    info.kernel_unsampled_ns = 200'000'000;
+    sink.on_recording(info);
+    sink.on_samples(std::vector{test::ir_sample(1, 3), test::ir_sample(1, 4)});
+  });
+  const std::string text = rendered(profile, plain(120));
+  EXPECT_TRUE(
+      text.starts_with("Kernel time was not sampled: it was 200 ms of the 1.00 s CPU time that they used "
+                       "(20.0 %)"))
+      << text;
+  EXPECT_THAT(text, testing::ContainsRegex(" 2 +\\?  [^\n]*= everything\n"));
+  EXPECT_THAT(rendered(sample(), plain(120)), Not(HasSubstr("not sampled")));
+}
+
+TEST(RenderPlan, LostMarksAreSaidFirst) {
+  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 10);
+    profile::SampleRecord lost = test::ir_sample(1, 3);
+    lost.attribution = {};
+    lost.attribution.reason = profile::Reason::kMarksLost;
+    sink.on_samples(std::vector{lost, lost});
+    profile::Accounting account;
+    account.process = test::kSampleProcess;
+    account.received = account.attributed = 162;
+    account.log_lost = 12'345;
+    sink.on_accounting(account);
+  });
+  const std::string text = rendered(profile, plain(2000));
+  EXPECT_TRUE(text.starts_with("Marks were lost:")) << text;
+  EXPECT_THAT(text,
+              HasSubstr("(12,345 records of the whole recording). 2 samples of this report (1.2 %) is"));
+  EXPECT_THAT(text, testing::ContainsRegex(" 2 [^\n]* marks lost\n"));
 }
 
 TEST(RenderPlan, AsciiFallback) {

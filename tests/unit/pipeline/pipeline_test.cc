@@ -306,5 +306,45 @@ TEST_F(PipelineTest, GarbageIsCountedAndHarmless) {
   EXPECT_GE(pipeline.take_problems().size(), 4u);
 }
 
+// weft has its tables made by another program.
+TEST_F(PipelineTest, WhatAComponentStartsIsItsUntilItSpeaksForItself) {
+  start_engine();
+  script.say(kProcess, us(2), [](v1::AgentMessage& m) {
+    m.mutable_component_declare()->set_id(3);
+    m.mutable_component_declare()->set_name("load");
+  });
+  registration::ActivityRecords log;
+  log.process = kProcess;
+  log.tid = 42;
+  for (auto [kind, time] :
+       {std::pair(TAILOR_LOG_COMPONENT_BEGIN, ms(2)), {TAILOR_LOG_COMPONENT_END, ms(6)}}) {
+    tailor_log_record record{};
+    record.tsc = static_cast<std::uint64_t>(time);
+    record.kind = static_cast<std::uint16_t>(kind);
+    record.id = 3;
+    log.records.push_back(record);
+  }
+  pipeline.on_activity(log);
+  const auto fork = [&](std::uint32_t child, std::uint32_t parent, TimeNs time) {
+    script.record(test::RecordBytes(PERF_RECORD_FORK, 0)
+                      .u32(child)
+                      .u32(parent)
+                      .u32(child)
+                      .u32(parent)
+                      .u64(static_cast<std::uint64_t>(time)),
+                  static_cast<std::int32_t>(parent), time);
+  };
+  fork(60, 42, ms(3));  // in the component
+  fork(61, 60, ms(4));  // by what it started
+  fork(62, 42, ms(7));  // after it
+  for (std::int32_t pid : {60, 61, 62}) script.sample(pid, pid, ms(8), 0x400000);
+  script.read();
+  pipeline.flush(ms(9));
+  ASSERT_EQ(sink.samples.size(), 3u);
+  for (const profile::SampleRecord& sample : sink.samples) {
+    EXPECT_EQ(sample.attribution.engine_component, sample.process.pid == 62 ? 0u : 3u) << sample.process.pid;
+  }
+}
+
 }  // namespace
 }  // namespace tailor::pipeline

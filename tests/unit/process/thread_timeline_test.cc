@@ -172,5 +172,49 @@ TEST(ThreadTimeline, TheOrderOfQuestionsDoesNotMatter) {
   }
 }
 
+TEST(ThreadTimeline, NothingIsKnownBetweenTheLastRecordAndWhatTheNextOnesSay) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 7, 3), 100);
+  line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, 5), 110);
+  line.seen(120);  // a record of a region
+  line.lose();
+  line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, 6), 200);
+  line.add(mark(TAILOR_LOG_COMPONENT_END, 6), 210);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 7), 220);
+  EXPECT_EQ(line.at(115).component, 5u);
+  for (TimeNs time : {120, 150, 199, 215}) {
+    EXPECT_TRUE(line.at(time).component_lost && line.at(time).execution_lost) << time;
+    EXPECT_EQ(line.at(time).component, 0u) << time;
+    EXPECT_EQ(line.at(time).execution, 0u) << time;
+  }
+  EXPECT_EQ(line.at(205).component, 6u);
+  EXPECT_FALSE(line.at(205).component_lost);
+  EXPECT_TRUE(line.at(205).execution_lost) << "it may be another execution's component";
+  EXPECT_EQ(line.at(220), ThreadContext{}) << "the thread is outside of executions";
+}
+
+TEST(ThreadTimeline, AnExecutionThatBeginsAfterLostMarksIsKnown) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 7, 3), 100);
+  line.lose();
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 8, 4), 200);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 8), 300);
+  EXPECT_TRUE(line.at(100).execution_lost);
+  EXPECT_EQ(line.at(250), (ThreadContext{8, 4, 0, 0}));
+  EXPECT_EQ(line.at(300), ThreadContext{});
+}
+
+TEST(ThreadTimeline, AThreadWhoseMarksWereLostIsNotForgotten) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_COMPONENT_BEGIN, 5), 100);
+  line.lose();
+  line.trim(1000);
+  EXPECT_FALSE(line.idle());
+  EXPECT_TRUE(line.at(1000).component_lost);
+  line.reset(2000);
+  line.trim(3000);
+  EXPECT_TRUE(line.idle());
+}
+
 }  // namespace
 }  // namespace tailor::process

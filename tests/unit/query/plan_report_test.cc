@@ -95,6 +95,57 @@ TEST_F(OneRound, IntervalsHoldTheShare) {
   }
 }
 
+TEST_F(OneRound, SharesInAPlanArePartsOfItsOwnTime) {
+  const PlanPart& plan = report_.plans.at(0);
+  EXPECT_EQ(plan.own.samples, 13u);
+  double share = 0, samples = 0;
+  for (const OperatorRow& row : plan.operators) {
+    EXPECT_NEAR(row.cost.share, row.cost.amount.samples / 13, 1e-12);
+    share += row.cost.share;
+    samples += row.cost.amount.samples;
+  }
+  for (const NamedRow& row : plan.unowned) {
+    share += row.cost.share;
+    samples += row.cost.amount.samples;
+  }
+  EXPECT_NEAR(share, 1, 1e-12);
+  EXPECT_DOUBLE_EQ(samples, 13);
+  EXPECT_NEAR(plan.cost.share, 13.0 / 16, 1e-12) << "the plan itself is a part of everything";
+  const PlanReport of_everything = report_of(profile_, {.base = Base::kEverything});
+  for (const OperatorRow& row : of_everything.plans.at(0).operators) {
+    EXPECT_NEAR(row.cost.share, row.cost.amount.samples / 16, 1e-12);
+  }
+  EXPECT_THAT(to_json(profile_, report_), testing::HasSubstr("\"shares_in_plans_of\": \"plan\""));
+  EXPECT_THAT(to_json(profile_, of_everything), testing::HasSubstr("\"shares_in_plans_of\": \"everything\""));
+}
+
+// What the engine did for an execution belongs to its plan, beside the plan's own time; what it did for none,
+// such as loading, to nobody's.
+TEST(PlanReport, WorkForAnExecutionStandsBesideItsPlan) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
+    test::give_context(sink);
+    profile::SampleRecord component = test::ir_sample(1, 3), unknown = component, loading;
+    component.attribution = {
+        .how = profile::How::kComponentInterval, .engine_component = 1, .execution = test::kSampleExecution};
+    unknown.attribution = {.reason = profile::Reason::kUnknownUserCode, .execution = test::kSampleExecution};
+    loading = component;
+    loading.attribution.execution = 0;
+    sink.on_samples(
+        std::vector{test::ir_sample(1, 3), component, component, unknown, loading, loading, loading});
+  });
+  const PlanReport report = report_of(profile);
+  ASSERT_EQ(report.plans.size(), 1u);
+  const PlanPart& plan = report.plans[0];
+  EXPECT_EQ(plan.own.samples, 1u);
+  ASSERT_EQ(plan.engine_rows.size(), 1u);
+  EXPECT_EQ(plan.engine_rows[0].name, "compile");
+  EXPECT_DOUBLE_EQ(plan.engine_rows[0].cost.amount.samples, 2);
+  ASSERT_EQ(plan.unattributed_rows.size(), 1u);
+  EXPECT_DOUBLE_EQ(plan.unattributed_rows[0].cost.amount.samples, 1);
+  EXPECT_DOUBLE_EQ(report.components.amount.samples, 5);
+  EXPECT_EQ(report.total.samples, 7u);
+}
+
 TEST_F(OneRound, LevelReportAddsUpToo) {
   for (const char* level : {"task", "ir", "operator"}) {
     auto report = level_report(profile_, {}, level);
@@ -103,7 +154,8 @@ TEST_F(OneRound, LevelReportAddsUpToo) {
     for (const ComponentRow& row : report->plans[0].rows) sum += row.cost.amount.samples;
     EXPECT_NEAR(sum, report->summary.plans[0].cost.amount.samples, 1e-9) << level;
   }
-  EXPECT_THAT(level_report(profile_, {}, "nosuch").error().message, testing::HasSubstr("ir, operator, task"));
+  EXPECT_THAT(level_report(profile_, {}, "nosuch").error().message,
+              "there is no level \"nosuch\"; there are: ir, operator, task");
 }
 
 // IR 1 .. 10 exact, IR 0 set-up code, the set shared; the tag's sample and those of components are at no

@@ -12,7 +12,7 @@ TEST(CpuCoverage, TakesWhatTheSamplesUpToALookStandFor) {
   coverage.begin(kOne, {100, 0});
   std::uint64_t sampled = 0;
   const auto sampled_of = [&](ProcessId) { return sampled; };
-  coverage.look(kOne, 1000, 600);
+  coverage.look(kOne, 1000, {600});
   sampled = 300;
   coverage.settle(999, sampled_of);  // some samples of before the look are still on their way
   EXPECT_EQ(coverage.sum().used, 0u);
@@ -28,13 +28,13 @@ TEST(CpuCoverage, AProcessThatIsOverStaysInTheSumWithItsLastLook) {
   CpuCoverageOfProcesses coverage;
   coverage.begin(kOne, {0, 0});
   coverage.begin(kOther, {50, 7});
-  coverage.look(kOne, 10, 1000);
+  coverage.look(kOne, 10, {1000});
   coverage.end(kOne);
-  coverage.look(kOther, 10, 150);
+  coverage.look(kOther, 10, {150});
   coverage.settle(20, [](ProcessId process) { return process == kOne ? 900u : 107u; });
   EXPECT_EQ(coverage.sum().used, 1100u);
   EXPECT_EQ(coverage.sum().sampled, 1000u);
-  coverage.look(kOne, 30, 5000);  // a process that is not sampled any more
+  coverage.look(kOne, 30, {5000});  // a process that is not sampled any more
   coverage.settle(40, [](ProcessId) { return 9999u; });
   EXPECT_EQ(coverage.sum().used, 1100u);
 }
@@ -42,11 +42,11 @@ TEST(CpuCoverage, AProcessThatIsOverStaysInTheSumWithItsLastLook) {
 TEST(CpuCoverage, AProcessThatIsSampledOtherwiseGoesOnFromWhereItWas) {
   CpuCoverageOfProcesses coverage;
   coverage.begin(kOne, {0, 0});
-  coverage.look(kOne, 10, 100);
+  coverage.look(kOne, 10, {100});
   coverage.end(kOne);
   coverage.begin(kOne, {100, 90});
   coverage.settle(20, [](ProcessId) { return 90u; });
-  coverage.look(kOne, 30, 200);
+  coverage.look(kOne, 30, {200});
   coverage.settle(40, [](ProcessId) { return 180u; });
   EXPECT_EQ(coverage.sum().used, 200u);
   EXPECT_EQ(coverage.sum().sampled, 180u);

@@ -1,0 +1,109 @@
+#include "daemon/query/execution_table.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+namespace tailor::query {
+
+ExecutionTable::ExecutionTable() : slots_(1024) {}
+
+std::size_t ExecutionTable::slot_of(std::uint32_t process, ExecutionHandle handle) const {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t slot = ((handle + process) * 0x9E3779B97F4A7C15) >> 20 & mask;
+  for (;; slot = (slot + 1) & mask) {
+    if (slots_[slot] == 0) return slot;
+    const Row& row = rows_[slots_[slot] - 1];
+    if (row.handle == handle && row.process == process) return slot;
+  }
+}
+
+void ExecutionTable::grow() {
+  slots_.assign(slots_.size() * 2, 0);
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) slots_[slot_of(rows_[i].process, rows_[i].handle)] = i + 1;
+}
+
+std::uint32_t ExecutionTable::text_number(const profile::ExecutionRecord& execution) {
+  const auto [it, added] = text_numbers_.try_emplace({execution.error, execution.labels},
+                                                     static_cast<std::uint32_t>(texts_.size()));
+  if (added) {
+    texts_.push_back(&it->first);
+    text_bytes_ += 192 + execution.error.size();
+    for (const auto& [key, value] : execution.labels) text_bytes_ += 96 + key.size() + value.size();
+  }
+  return it->second;
+}
+
+void ExecutionTable::add(const profile::ExecutionRecord& execution) {
+  const auto [process, added] =
+      process_numbers_.try_emplace(execution.process, static_cast<std::uint32_t>(processes_.size()));
+  if (added) processes_.push_back(execution.process);
+  Row row{.handle = execution.handle, .plan = execution.plan, .begin = execution.begin, .end = execution.end};
+  row.heard = execution.heard;
+  row.rows = execution.rows;
+  row.id = execution.id;
+  row.process = process->second;
+  row.text = text_number(execution);
+  const std::size_t slot = slot_of(process->second, execution.handle);
+  if (slots_[slot] != 0) {
+    rows_[slots_[slot] - 1] = row;
+    return;
+  }
+  rows_.push_back(row);
+  slots_[slot] = static_cast<std::uint32_t>(rows_.size());
+  if (rows_.size() * 2 > slots_.size()) grow();
+}
+
+void ExecutionTable::sort() {
+  order_.resize(rows_.size());
+  std::iota(order_.begin(), order_.end(), 0u);
+  const auto before = [this](std::uint32_t a, std::uint32_t b) {
+    const Row &left = rows_[a], &right = rows_[b];
+    return std::tie(left.begin, processes_[left.process], left.handle) <
+           std::tie(right.begin, processes_[right.process], right.handle);
+  };
+  if (!std::ranges::is_sorted(order_, before)) std::ranges::sort(order_, before);
+}
+
+std::size_t ExecutionTable::bytes() const {
+  return rows_.size() * (sizeof(Row) + sizeof(std::uint32_t)) + slots_.size() * sizeof(std::uint32_t) +
+         text_bytes_ + processes_.size() * 128;
+}
+
+std::optional<std::uint32_t> ExecutionTable::row_of(ProcessId process, ExecutionHandle handle) const {
+  const auto number = process_numbers_.find(process);
+  if (number == process_numbers_.end()) return std::nullopt;
+  const std::uint32_t found = slots_[slot_of(number->second, handle)];
+  return found == 0 ? std::nullopt : std::optional(found - 1);
+}
+
+profile::ExecutionRecord ExecutionTable::record(std::uint32_t number) const {
+  const Row& row = rows_[number];
+  profile::ExecutionRecord out;
+  out.process = processes_[row.process];
+  out.handle = row.handle;
+  out.id = row.id;
+  out.plan = row.plan;
+  out.begin = row.begin;
+  out.end = row.end;
+  out.heard = row.heard;
+  out.rows = row.rows;
+  std::tie(out.error, out.labels) = *texts_[row.text];
+  return out;
+}
+
+const profile::ExecutionRecord* ExecutionTable::find(ProcessId process, ExecutionHandle handle) const {
+  const auto row = row_of(process, handle);
+  if (!row) return nullptr;
+  std::lock_guard lock(mutex_);
+  const auto [it, added] = made_.try_emplace(*row);
+  if (added) it->second = record(*row);
+  return &it->second;
+}
+
+std::optional<PlanId> ExecutionTable::plan_of(ProcessId process, ExecutionHandle handle) const {
+  const auto row = row_of(process, handle);
+  return row ? std::optional(rows_[*row].plan) : std::nullopt;
+}
+
+}  // namespace tailor::query

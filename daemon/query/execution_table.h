@@ -1,0 +1,104 @@
+// The executions of a profile, of which there may be millions: a short row each, what is said of many once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/profile/sink.h"
+#include "proto/base/ids.h"
+
+namespace tailor::query {
+
+// Filled, then sorted, then asked. Records are made anew for whoever asks.
+class ExecutionTable {
+ public:
+  ExecutionTable();
+
+  // One that is known is replaced.
+  void add(const profile::ExecutionRecord& execution);
+  // After the last add().
+  void sort();
+  std::size_t bytes() const;
+
+  // From here on after sort(); any number of threads.
+  std::size_t size() const { return rows_.size(); }
+  bool empty() const { return rows_.empty(); }
+  // By begin, then process and handle.
+  profile::ExecutionRecord operator[](std::size_t position) const { return record(order_[position]); }
+  // NULL: none. Stays where it is as long as the table.
+  const profile::ExecutionRecord* find(ProcessId process, ExecutionHandle handle) const;
+  // Of the execution; nothing where there is none.
+  std::optional<PlanId> plan_of(ProcessId process, ExecutionHandle handle) const;
+
+  // Of records, by value.
+  class Iterator {
+   public:
+    using iterator_category = std::input_iterator_tag;
+    using value_type = profile::ExecutionRecord;
+    using difference_type = std::ptrdiff_t;
+    using reference = value_type;
+    struct pointer {
+      value_type record;
+      const value_type* operator->() const { return &record; }
+    };
+
+    Iterator(const ExecutionTable* table, std::ptrdiff_t at, int step)
+        : table_(table), at_(at), step_(step) {}
+    value_type operator*() const { return (*table_)[static_cast<std::size_t>(at_)]; }
+    pointer operator->() const { return {**this}; }
+    Iterator& operator++() {
+      at_ += step_;
+      return *this;
+    }
+    bool operator==(const Iterator& other) const { return at_ == other.at_; }
+
+   private:
+    const ExecutionTable* table_;
+    std::ptrdiff_t at_;
+    int step_;
+  };
+  Iterator begin() const { return {this, 0, 1}; }
+  Iterator end() const { return {this, static_cast<std::ptrdiff_t>(size()), 1}; }
+  Iterator rbegin() const { return {this, static_cast<std::ptrdiff_t>(size()) - 1, -1}; }
+  Iterator rend() const { return {this, -1, -1}; }
+
+ private:
+  struct Row {
+    ExecutionHandle handle;
+    PlanId plan;
+    TimeNs begin, end, heard;
+    std::uint64_t rows;
+    ExecutionId id;
+    std::uint32_t process, text;  // numbers
+  };
+  // What is said in words: the error and the labels.
+  using Text = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
+
+  // Where the row of that process and handle is in slots_, or would be.
+  std::size_t slot_of(std::uint32_t process, ExecutionHandle handle) const;
+  std::optional<std::uint32_t> row_of(ProcessId process, ExecutionHandle handle) const;
+  profile::ExecutionRecord record(std::uint32_t row) const;
+  std::uint32_t text_number(const profile::ExecutionRecord& execution);
+  void grow();
+
+  std::deque<Row> rows_;
+  std::vector<std::uint32_t> slots_;  // row + 1, 0: free; a power of two, at most half full
+  std::vector<std::uint32_t> order_;
+  std::map<ProcessId, std::uint32_t> process_numbers_;
+  std::vector<ProcessId> processes_;
+  std::map<Text, std::uint32_t> text_numbers_;
+  std::vector<const Text*> texts_;
+  std::size_t text_bytes_ = 0;
+  mutable std::mutex mutex_;  // guards:
+  mutable std::map<std::uint32_t, profile::ExecutionRecord> made_;
+};
+
+}  // namespace tailor::query

@@ -1,0 +1,37 @@
+// The columns of costs that tables of reports have in common.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "daemon/query/plan_report.h"
+#include "daemon/query/profile.h"
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+// Share, range, samples, and where there is room the kernel's part and a bar; then whatever the table is of.
+// Everything passed to the constructor must outlive it.
+class CostTable {
+ public:
+  // Where no sample was taken in kernel mode, the column of the kernel says so.
+  CostTable(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal);
+
+  const Terminal& terminal() const { return terminal_; }
+  // For what follows the columns.
+  std::size_t room() const;
+  // `last`: the heading of what follows.
+  std::string heading(std::string_view last) const;
+  std::string cells(const query::Share95& cost) const;
+  // A whole line; `name` is as it came from outside.
+  std::string line(const query::Share95& cost, std::string_view name) const;
+
+ private:
+  std::size_t width() const;
+
+  const Terminal& terminal_;
+  bool kernel_sampled_;
+};
+
+}  // namespace tailor::cli

@@ -1,0 +1,53 @@
+// What a reader must know before the figures.
+#include <fmt/format.h>
+
+#include "viewer/cli/render_parts.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+std::string kernel_notice(const query::Profile& profile, const query::PlanReport& report) {
+  const profile::RecordingInfo& info = profile.recording();
+  if (!info.kernel_not_sampled) return "";
+  const auto unsampled = static_cast<double>(info.kernel_unsampled_ns);
+  const double all = unsampled + static_cast<double>(info.cpu_used_ns);
+  std::string out = report.all.amount.kernel > 0 ? "Kernel time of some processes was not sampled"
+                                                 : "Kernel time was not sampled";
+  if (info.kernel_unsampled_ns > 0 && info.cpu_used_ns > 0) {
+    out += fmt::format(": it was {} of the {} CPU time that they used ({}), by the kernel's accounts",
+                       duration(unsampled), duration(all), percent(unsampled / all));
+  } else if (info.kernel_unsampled_ns > 0) {
+    out += fmt::format(": it was {}, by the kernel's accounts", duration(unsampled));
+  }
+  return out + ". Shares are parts of what was sampled. `tailor events` says what is missing.";
+}
+
+std::string marks_notice(const query::PlanReport& report) {
+  const profile::Accounting& total = report.accounting.total;
+  if (total.log_lost == 0 && report.marks_lost.samples == 0) return "";
+  std::string out = fmt::format(
+      "Marks were lost: threads wrote more into their activity logs than was read in time ({} records of the "
+      "whole recording).",
+      grouped(total.log_lost));
+  const double share = report.total.weight > 0 ? report.marks_lost.weight / report.total.weight : 0;
+  out += fmt::format(" {} of this report ({}) is unattributed for it.",
+                     samples_text(static_cast<double>(report.marks_lost.samples)), percent(share));
+  if (total.executions_unknown > 0)
+    out += fmt::format(" {} more of the recording belong to operators, but to no execution.",
+                       samples_text(static_cast<double>(total.executions_unknown)));
+  return out;
+}
+
+}  // namespace
+
+std::string notices(const query::Profile& profile, const query::PlanReport& report,
+                    const Terminal& terminal) {
+  std::string out;
+  for (const std::string& notice : {marks_notice(report), kernel_notice(profile, report)}) {
+    if (!notice.empty()) out += terminal.warn(wrap(notice, terminal.width, 0)) + "\n";
+  }
+  return out.empty() ? out : out + "\n";
+}
+
+}  // namespace tailor::cli
