@@ -133,7 +133,10 @@ TEST_F(PipelineTest, WhatLogsSayOfBeforeTheRecordingIsBelievedAndNotCounted) {
   pipeline.flush(ms(9));
   ASSERT_EQ(sink.samples.size(), 1u);
   EXPECT_EQ(sink.samples[0].attribution.execution, 5u);
-  EXPECT_EQ(sink.activity.size(), 1u);
+  // The span of the execution is kept from the recording's start on.
+  ASSERT_EQ(sink.activity.size(), 2u);
+  EXPECT_EQ(sink.activity[0].time, ms(5));
+  EXPECT_EQ(sink.activity[1].time, ms(8));
   EXPECT_EQ(sink.accounting.at(kProcess).log_records, 1u);
   EXPECT_EQ(sink.accounting.at(kProcess).log_lost, 0u);
 }

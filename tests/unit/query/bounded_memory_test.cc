@@ -61,7 +61,9 @@ TEST(BoundedMemory, MessagesThatHoldNothing) {
   ASSERT_TRUE(profile) << profile.error().message;
   EXPECT_EQ(profile->read_report().malformed_blocks, 2u);
   EXPECT_THAT(profile->read_report().first_problem, testing::HasSubstr("more memory"));
-  if (!test::kSanitized) EXPECT_LT(peak_memory() - before, kMostMemory);
+  if (!test::kSanitized) {
+    EXPECT_LT(peak_memory() - before, kMostMemory);
+  }
 }
 
 // Each block is within its bounds, and all of them would be kept.
@@ -81,7 +83,9 @@ TEST(BoundedMemory, WhatIsKeptIsBoundedInTotal) {
   ASSERT_FALSE(profile);
   EXPECT_EQ(profile.error().kind, ErrorKind::kExhausted);
   EXPECT_THAT(profile.error().message, testing::HasSubstr("made to do harm"));
-  if (!test::kSanitized) EXPECT_LT(peak_memory() - before, kMostMemory);
+  if (!test::kSanitized) {
+    EXPECT_LT(peak_memory() - before, kMostMemory);
+  }
 }
 
 // Two thousand code objects, each with a set of its own that leads to the same hundred thousand owners.
@@ -116,7 +120,9 @@ TEST(BoundedMemory, LineagesThatAreAllLarge) {
   auto report = plan_report(profile, {});
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_EQ(report->total.samples, 2'000u) << "none is left out";
-  if (!test::kSanitized) EXPECT_LT(peak_memory() - before, kMostMemory);
+  if (!test::kSanitized) {
+    EXPECT_LT(peak_memory() - before, kMostMemory);
+  }
 }
 
 }  // namespace

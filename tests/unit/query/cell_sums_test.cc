@@ -117,6 +117,7 @@ TEST(CellSums, KeepEveryFieldOfAKey) {
          static_cast<profile::Quality>(random() % 5),
          random() % 2 != 0,
          static_cast<std::uint16_t>(random()),
+         false,
          static_cast<LevelIndex>(random()),
          static_cast<std::uint32_t>(random()),
          static_cast<std::uint32_t>(random()),

@@ -85,8 +85,12 @@ void expect_published(const Machine& machine, const EventSpec& spec, const std::
   const std::string where = fmt::format("{} {} as {:#x}", machine.name, event, spec.config);
   EXPECT_EQ(spec.config & 0xFF, published.code) << where;
   EXPECT_EQ(spec.config >> 8 & 0xFF, published.umask) << where;
-  if (spec.precise_ip > 0) EXPECT_TRUE(published.precise) << where;
-  if (spec.address) EXPECT_TRUE(published.address) << where;
+  if (spec.precise_ip > 0) {
+    EXPECT_TRUE(published.precise) << where;
+  }
+  if (spec.address) {
+    EXPECT_TRUE(published.address) << where;
+  }
 }
 
 TEST(PublishedEvents, PresetsAreWhatIntelPublishes) {
