@@ -46,7 +46,7 @@ shell_scripts() {
 # A source takes seconds, one with LLVM's headers a minute: --tidy analyses what reads bytes
 # from outside and what runs inside engines, --tidy-all everything.
 dev_lint_tidy() {
-  local sources=(agent/*.cc daemon/{capture,registration,store,foreign,journal,process,attribute}/*.cc)
+  local sources=(agent/*.cc daemon/{capture/decode,capture/select,capture/host,formats,foreign,registration,store,journal,pipeline,process,attribute}/*.cc)
   [ "${1:-}" = --tidy-all ] && mapfile -t sources < <(git ls-files '*.cc' ':!tests/integration')
   [ -f build/compile_commands.json ] || cmake --preset release >"$CACHE/configure-release.log"
   ninja -C build tailor_proto >/dev/null

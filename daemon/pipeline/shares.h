@@ -1,9 +1,10 @@
 // What the processes may keep in the daemon, all together, those of one user, and each.
 //
-// Memory: never more than the total, nor more than seven eighths of it of one user. A quarter is for small shares
-// that are everybody's own. Of the rest a process that asks for more may have at most as much as would be left
-// free then, of everything and of its user's part; so one alone gets a third of it, and there is always room for
-// another. The quotas of a user (plans, code, regions) are divided evenly among his processes.
+// Memory: never more than the total, nor more than seven eighths of it of one user. A quarter is for small
+// shares that are everybody's own. Of the rest a process that asks for more may have at most as much as would
+// be left free then, of everything and of its user's part; so one alone gets a third of it, and there is
+// always room for another. The quotas of a user (plans, code, regions) are divided evenly among his
+// processes.
 //
 // Deterministic: what is given depends on the calls alone. One thread.
 #pragma once
