@@ -32,7 +32,7 @@ with tempfile.TemporaryDirectory() as folder:
     check(["report", "--no-such-option"], 2)
     check(["record"], 2, says="command after --")
     check(["record", "--stacks", "some", "--", "true"], 2, says="{adaptive,always,none}")
-    check(["record", "-p", "1", "-e", "off-cpu"], 2, says="--event is not for -p")
+    check(["record", "-p", "99999999"], 1, says="there is no process")
     check(["record", "-e", "no-such-event", "--", "true"], 1, says="tailor events")
     check(["report", folder / "missing.tailor"], 1, says="No such file")
     check(["report", folder], 1)
