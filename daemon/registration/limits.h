@@ -30,7 +30,7 @@ inline constexpr std::uint64_t kMaxConnectionArenas = std::uint64_t{3} << 30;  /
 inline constexpr std::size_t kMaxConnections = 4096;
 inline constexpr std::size_t kMaxRejections = 256;  // of one connection, then it is closed
 // All labels of an execution, keys and values: they are kept for as long as it runs, and longer in the store.
-inline constexpr std::size_t kMaxLabelBytes = 64 * 1024;
+inline constexpr std::size_t kMaxLabelBytes = 2 * 1024 * 1024;
 
 // No record of a log is written in fewer cycles of the TSC: a head that grew faster lies.
 inline constexpr std::uint64_t kTscARecord = 4;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,7 @@ class CollectingSink : public profile::ProfileSink {
   std::map<ProcessId, profile::ProcessRecord> processes;
   std::map<ProcessId, profile::Accounting> accounting;
   std::map<std::pair<ProcessId, ExecutionHandle>, profile::ExecutionRecord> executions;
+  std::map<std::uint32_t, std::string> region_kinds;
   std::vector<profile::SampleRecord> samples;
   std::vector<profile::ActivityRecord> activity;
   std::vector<PlanId> plans;
@@ -39,7 +41,9 @@ class CollectingSink : public profile::ProfileSink {
     threads[{p, tid}] = name;
   }
   void on_component(ProcessId, std::uint32_t, const std::string&) override {}
-  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
+  void on_region_kind(ProcessId, const v1::RegionKind& kind) override {
+    region_kinds[kind.id()] = kind.name();
+  }
   void on_plan(ProcessId, TimeNs, const v1::Plan& plan) override {
     plans.push_back(plan.id());
     plan_bodies[plan.id()] = plan;

@@ -60,7 +60,7 @@ capture::CaptureOptions every_page_fault(capture::SampledBy by) {
   faults.type = PERF_TYPE_SOFTWARE;
   faults.config = PERF_COUNT_SW_PAGE_FAULTS;
   faults.period = 1;
-  faults.address = true;
+  // Without addresses: with them the rings hold records of all mappings too, and some of those are lost.
   options.events.push_back(faults);
   options.exclude_kernel = true;  // the same faults, whatever the host permits
   options.placement = capture::Placement::kPerThread;
