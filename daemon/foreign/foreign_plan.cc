@@ -2,13 +2,15 @@
 
 #include <cstdint>
 
+#include "proto/base/utf8.h"
+
 namespace tailor::foreign {
 namespace {
 
 // Fills the row table of one code object, offsets growing.
 class Rows {
  public:
-  explicit Rows(v1::RowTable& rows) : rows_(rows) {}
+  Rows(v1::RowTable& rows, v1::RowFlag flag) : rows_(rows), flag_(flag) {}
 
   void add(std::uint32_t offset, ComponentId component) {
     const auto link = static_cast<std::int64_t>(component) << 1;
@@ -19,7 +21,7 @@ class Rows {
     } else {
       rows_.add_offset_delta(offset - last_offset_);
       rows_.add_link_delta(static_cast<std::int32_t>(link - last_link_));
-      rows_.mutable_flags()->push_back(static_cast<char>(v1::ROW_EXACT));
+      rows_.mutable_flags()->push_back(static_cast<char>(flag_));
     }
     last_offset_ = offset;
     last_link_ = link;
@@ -27,13 +29,15 @@ class Rows {
 
  private:
   v1::RowTable& rows_;
+  v1::RowFlag flag_;
   std::uint32_t last_offset_ = 0;
   std::int64_t last_link_ = 0;
 };
 
 }  // namespace
 
-ForeignPlan::ForeignPlan(PlanId id, const std::string& name, bool with_lines) : with_lines_(with_lines) {
+ForeignPlan::ForeignPlan(PlanId id, const std::string& name, bool with_lines, v1::ToldBy told_by)
+    : with_lines_(with_lines), told_by_(told_by) {
   plan_.set_id(id);
   plan_.set_name(name);
   plan_.add_levels()->set_name("function");
@@ -49,8 +53,9 @@ v1::CodeObject ForeignPlan::add(const formats::JitSymbol& symbol, CodeId id, std
   code.set_size(symbol.size);
   code.set_code(symbol.code.data(), symbol.code.size());
   code.set_load_tsc(load_tsc);
-  code.set_name(symbol.name);
-  Rows rows(*code.mutable_rows());
+  code.set_name(replace_non_utf8(symbol.name));
+  code.set_told_by(told_by_);
+  Rows rows(*code.mutable_rows(), told_by_ == v1::TOLD_BY_PERF_MAP ? v1::ROW_INFERRED : v1::ROW_EXACT);
   if (!with_lines_) {
     rows.add(0, function);
     return code;
@@ -84,7 +89,7 @@ void ForeignPlan::describe(int level, ComponentId id, const std::string& name, c
   to.set_component_count(id);
   v1::Component& component = *to.add_components();
   component.set_id(id);
-  component.set_name(name);
+  component.set_name(replace_non_utf8(name));
   component.set_kind(kind);
 }
 

@@ -18,7 +18,8 @@ namespace tailor::foreign {
 class ForeignPlan {
  public:
   // `with_lines`: the plan has a level for source lines; else lines of symbols are passed over.
-  ForeignPlan(PlanId id, const std::string& name, bool with_lines);
+  // `told_by`: where its symbols come from. Those of a perf map are inferred: nothing says when they were there.
+  ForeignPlan(PlanId id, const std::string& name, bool with_lines, v1::ToldBy told_by);
 
   // The code of one more symbol, whose components are in the plan from then on: functions of one name are one
   // component, numbered as they come. load_tsc 0: the moment at which it is said.
@@ -33,6 +34,7 @@ class ForeignPlan {
   void describe(int level, ComponentId id, const std::string& name, const char* kind);
 
   bool with_lines_;
+  v1::ToldBy told_by_;
   v1::Plan plan_;
   std::unordered_map<std::string, ComponentId> functions_;
   std::map<std::tuple<ComponentId, std::string, std::uint32_t>, ComponentId> lines_;

@@ -1,6 +1,5 @@
-// Reads the records of a perf.data file (file and pipe mode;
-// tools/perf/Documentation/perf.data-file-format.txt in the kernel's source). Sans I/O: the caller gives the
-// bytes of the file, which are not trusted.
+// The records of a perf.data file as events, and what its events mean. The container is read by
+// daemon/formats/perf_file.h. Sans I/O: the caller gives the bytes of the file, which are not trusted.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -13,16 +12,16 @@
 
 #include "daemon/capture/decode/batch.h"
 #include "daemon/capture/decode/record_decoder.h"
+#include "daemon/formats/perf_file.h"
 #include "proto/base/result.h"
 
 namespace tailor::formats {
 
-// An event of the recording.
-struct PerfDataEvent {
-  perf_event_attr attr{};
-  std::vector<std::uint64_t> ids;
-  std::string name;  // as recorded, else made from the attribute
-};
+using PerfDataEvent = PerfAttr;  // `name` as recorded, else made from the attribute
+
+// One ring for all records of a recording with these events, and the sources that its samples name.
+capture::RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, std::uint8_t tag_register,
+                            std::vector<profile::Source>& sources);
 
 // What was read; times are those of the recording's clock, the order is that of the file.
 struct PerfData {
@@ -33,9 +32,9 @@ struct PerfData {
   std::uint64_t tool_records = 0;  // of perf itself, not of the kernel: passed over
 };
 
-// Fails for what is no perf.data file, for a file of another byte order, for compressed recordings, and where
-// a section does not fit the file. Damaged records are counted, not fatal; records after a damaged header are
-// not found again (counts.cut_bytes).
+// All of a recording at once. Fails for what is no perf.data file, for a file of another byte order, for damaged
+// compression, and where a section does not fit the file. Damaged records are counted, not fatal; records after a
+// damaged header are not found again (counts.cut_bytes).
 Result<PerfData> read_perf_data(std::span<const std::byte> file,
                                 std::uint8_t tag_register = capture::kNoTagRegister);
 

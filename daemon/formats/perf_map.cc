@@ -1,8 +1,8 @@
 #include "daemon/formats/perf_map.h"
 
 #include <charconv>
-#include <map>
 #include <optional>
+#include <utility>
 
 namespace tailor::formats {
 namespace {
@@ -30,41 +30,29 @@ std::optional<JitSymbol> parse_line(std::string_view line) {
   return symbol;
 }
 
-// Cuts what `symbol` covers out of the symbols that came before it.
-void make_room(std::map<std::uint64_t, JitSymbol>& symbols, const JitSymbol& symbol) {
-  auto next = symbols.lower_bound(symbol.address);
-  if (next != symbols.begin()) {
-    JitSymbol& before = std::prev(next)->second;
-    if (before.address + before.size > symbol.address) before.size = symbol.address - before.address;
-  }
-  while (next != symbols.end() && next->first < symbol.address + symbol.size) next = symbols.erase(next);
-}
-
 }  // namespace
 
-JitSymbols parse_perf_map(std::string_view text) {
+JitSymbols parse_perf_map(std::string_view text, std::size_t& used) {
   JitSymbols result;
-  std::map<std::uint64_t, JitSymbol> symbols;
+  used = 0;
   while (!text.empty()) {
-    std::size_t end = text.find('\n');
+    const std::size_t end = text.find('\n');
     if (end == std::string_view::npos) {
       // The writer is in the middle of this line: it is not wrong, only not there yet.
       result.cut = true;
       break;
     }
-    std::string_view line = text.substr(0, end);
+    const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + 1);
+    used += end + 1;
     if (line.empty()) continue;
     auto symbol = parse_line(line);
-    if (!symbol || symbols.size() >= kMaxJitSymbols) {
+    if (!symbol || result.symbols.size() >= kMaxJitSymbols) {
       ++result.malformed;
       continue;
     }
-    make_room(symbols, *symbol);
-    symbols.insert_or_assign(symbol->address, std::move(*symbol));
+    result.symbols.push_back(*std::move(symbol));
   }
-  result.symbols.reserve(symbols.size());
-  for (auto& [address, symbol] : symbols) result.symbols.push_back(std::move(symbol));
   return result;
 }
 

@@ -1,6 +1,6 @@
 // The perf map: /tmp/perf-PID.map, the convention by which JIT compilers name their code to perf
 // (Linux, tools/perf/Documentation/jit-interface.txt). One line a symbol: "START SIZE NAME", numbers in
-// hexadecimal, the name up to the end of the line. It has no times: the last line for an address counts.
+// hexadecimal, the name up to the end of the line. It has no times.
 #pragma once
 
 #include <string_view>
@@ -16,8 +16,9 @@ inline constexpr std::size_t kMaxJitName = 4096;
 // A larger function is taken for a mistake.
 inline constexpr std::uint64_t kMaxJitCode = std::uint64_t{1} << 28;
 
-// Never fails: what is no line of a perf map is counted. Symbols come in the order of their addresses and do
-// not overlap: of two that do, the later line wins, and what it leaves of the earlier one is cut off.
-JitSymbols parse_perf_map(std::string_view text);
+// Never fails: what is no line of a perf map is counted. Symbols come in the order of the file, those that
+// overlap others too. What follows the last end of a line is not there yet: JitSymbols::cut, and `used` says
+// how many bytes were whole lines.
+JitSymbols parse_perf_map(std::string_view text, std::size_t& used);
 
 }  // namespace tailor::formats

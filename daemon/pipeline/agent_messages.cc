@@ -62,8 +62,9 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
     entry.said_again.clear();
   } else {
     stop_agent(entry, time, "its agent was replaced");
-    entry.state.start_agent(event.connection, event.hello.tag_key(), time);
-    sink_.on_component(entry.id(), process::kStartComponent, process::kStartComponentName);
+    const bool own = !registration::speaks_for_another(event.connection);
+    entry.state.start_agent(event.connection, event.hello.tag_key(), time, own);
+    if (own) sink_.on_component(entry.id(), process::kStartComponent, process::kStartComponentName);
     entry.record.registered = time;
   }
   entry.share = Shares::Share(shares_, event.uid);
@@ -170,6 +171,7 @@ std::vector<profile::ActivityRecord> AgentMessages::take_records(ProcessEntry& e
       refuse(entry, added.error());
       break;
     }
+    note_work(entry, record, time);
     if (line.ok()) (*line)->seen(time);
     // What was before is another recording's to keep; what holds since then is this one's.
     if (keep != nullptr) keep->change((*line)->now(), std::max(time, recorded_from_), kept);
@@ -234,7 +236,7 @@ void AgentMessages::flush(TimeNs now) {
 
 void AgentMessages::ended(ProcessEntry& entry, TimeNs now) {
   keep_up_to(entry, now, true);
-  stop_agent(entry, now, "the process ended");
+  stop_agent(entry, now, "the process ended before it did");
   entry.ended = std::min(entry.ended, now);
 }
 
@@ -322,14 +324,14 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
   sink_.on_execution(record);
   said.entry.running_bytes += bytes_of(record);
   said.entry.state.begin_execution(begin.handle(), begin.plan_id(), said.time);
-  running.emplace(begin.handle(), std::move(record));
+  running.emplace(begin.handle(), RunningExecution{std::move(record)});
   return Ok{};
 }
 
 Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& end) {
   auto found = said.entry.running.extract(end.handle());
   if (found.empty()) return Error{fmt::format("execution {}: ended, but did not begin", end.handle())};
-  profile::ExecutionRecord& record = found.mapped();
+  profile::ExecutionRecord& record = found.mapped().record;
   said.entry.running_bytes -= bytes_of(record);
   record.end = std::max(said.time, record.begin);
   said.entry.state.end_execution(end.handle(), record.end);
@@ -380,6 +382,22 @@ void AgentMessages::end_resync(ProcessEntry& entry) {
   end_running(entry, entry.resync_since, "its end was not heard", false);
 }
 
+// A process that exits at once takes along the message that an execution has ended; the marks of its threads
+// lie in shared memory.
+void AgentMessages::note_work(ProcessEntry& entry, const tailor_log_record& mark, TimeNs time) {
+  const bool begins = mark.kind == TAILOR_LOG_EXECUTION_BEGIN;
+  if (!begins && mark.kind != TAILOR_LOG_EXECUTION_END) return;
+  const auto found = entry.running.find(mark.a);
+  if (found == entry.running.end()) return;
+  RunningExecution& running = found->second;
+  if (begins) {
+    ++running.at_work;
+    return;
+  }
+  running.at_work -= running.at_work > 0;
+  running.last_mark_end = std::max(running.last_mark_end, time);
+}
+
 // Ends the running executions; without `all` only those that were not said again.
 void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* why, bool all) {
   for (auto it = entry.running.begin(); it != entry.running.end();) {
@@ -387,11 +405,14 @@ void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* wh
       ++it;
       continue;
     }
-    entry.running_bytes -= bytes_of(it->second);
-    it->second.end = std::max(time, it->second.begin);
-    entry.state.end_execution(it->first, it->second.end);
-    it->second.error = why;
-    sink_.on_execution(it->second);
+    profile::ExecutionRecord& record = it->second.record;
+    entry.running_bytes -= bytes_of(record);
+    const bool over = it->second.seems_over();
+    record.end = std::max(over ? std::min(time, it->second.last_mark_end) : time, record.begin);
+    entry.state.end_execution(it->first, record.end);
+    record.rows_known = false;
+    if (!over) record.error = why;
+    sink_.on_execution(record);
     it = entry.running.erase(it);
   }
   entry.said_again.clear();

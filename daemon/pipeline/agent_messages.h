@@ -80,6 +80,7 @@ class AgentMessages {
   Status take_region_kind(const Said& said, const v1::RegionKind& kind);
   void stop_agent(ProcessEntry& entry, TimeNs time, const char* why);
   void end_resync(ProcessEntry& entry);
+  static void note_work(ProcessEntry& entry, const tailor_log_record& mark, TimeNs time);
   void end_running(ProcessEntry& entry, TimeNs time, const char* why, bool all);
   void tell_unloads(const ProcessEntry& entry, const std::vector<CodeId>& codes, TimeNs time);
   void tell_process(ProcessEntry& entry);

@@ -1,5 +1,7 @@
 #include "daemon/pipeline/pipeline.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -7,6 +9,23 @@
 #include "daemon/profile/accounting.h"
 
 namespace tailor::pipeline {
+namespace {
+
+// jit-PID.dump, by the number that the process has for itself.
+bool is_jitdump_name(std::string_view path) {
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("jit-") && name.ends_with(".dump");
+}
+
+std::string hex_of(const capture::Batch& batch, const capture::Event& event) {
+  const auto words = batch.chain(event);
+  const std::size_t bytes = std::min<std::size_t>(event.data_source, words.size() * sizeof(std::uint64_t));
+  std::string out;
+  for (std::size_t i = 0; i < bytes; ++i) out += fmt::format("{:02x}", words[i / 8] >> (i % 8 * 8) & 0xFF);
+  return out;
+}
+
+}  // namespace
 
 Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
     : sink_(sink),
@@ -72,6 +91,7 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
   if (layout->clock == capture::RecordClock::kPerf) pebs_watch_.add(layout->ring, decoded_);
   adopt_nameless(*layout, decoded_.batch);
   count_losses(*layout, decoded_.batch);
+  for (const capture::Arrival& arrival : decoded_.order) newest_ = std::max(newest_, arrival.time);
   sorter_.add(std::move(decoded_), late_);
   take_late(late_);
 }
@@ -255,6 +275,8 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
   if (event.flag_exec) {
     words_.executed(*entry, event.time);
     entry->state.memory().clear();
+    entry->record.parent = {};  // what it had mapped is gone
+    entry->record_changed = true;
   }
   std::string name(batch.text_of(event));
   if (event.pid == event.tid) {
@@ -283,11 +305,13 @@ void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) 
                              event.flag_executable, event.flag_shared, path});
   if (!event.flag_executable || path.empty() || path.starts_with("//")) return;
   tell_mapping(*entry,
-               {entry->id(), event.time, event.address, event.size, event.page_offset, std::string(path)});
+               {entry->id(), event.time, event.address, event.size, event.page_offset, std::string(path),
+                hex_of(batch, event)});
 }
 
 // A process that maps code without end fills no profile.
 void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+  if (is_jitdump_name(mapping.path)) entry.jitdump = mapping.path;
   if (entry.mappings >= options_.limits.mappings) return;
   ++entry.mappings;
   sink_.on_mapping(mapping);
@@ -310,6 +334,8 @@ void Pipeline::process_started(const capture::Event& event) {
   child->record.comm = parent->record.comm;
   child->state.memory() = parent->state.memory();
   start_on_behalf(event, *child);
+  child->record.parent = parent->id();
+  child->record.forked = event.time;
 }
 
 // A loader that an engine starts is work of the component that started it, and so is what that one starts.

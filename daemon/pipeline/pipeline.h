@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "daemon/capture/decode/event_sorter.h"
@@ -77,6 +78,8 @@ class Pipeline : public Input {
   // What every connected agent has settled, kTimeMax without one: for whoever waits before a flush.
   TimeNs settled();
   TimeNs horizon() const { return round_; }
+  // The latest time of any record so far, kTimeMin without one.
+  TimeNs newest() const { return newest_; }
   // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
   bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
@@ -119,6 +122,7 @@ class Pipeline : public Input {
   bool is_on_cpu(std::uint16_t source) const { return source < on_cpu_.size() && on_cpu_[source] != 0; }
   static_assert(process::kMemoryAreas <= 16);
   void name_area(ProcessEntry& entry, std::uint32_t region);
+  void keep_stack(const capture::Batch& batch, const capture::Event& event, profile::SampleRecord& record);
   void flush_samples();
   void tell_changes();
 
@@ -169,6 +173,8 @@ class Pipeline : public Input {
   ThreadSpans spans_;
   capture::Intake decoded_;
   capture::Batch late_;
+  TimeNs newest_ = kTimeMin;
+  std::deque<store::StackFrame> frames_;  // of samples_
   std::vector<profile::SampleRecord> samples_;
   bool process_untold_ = false;  // samples_ has some of a process that the sink knows otherwise
 };

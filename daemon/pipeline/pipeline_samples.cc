@@ -91,6 +91,7 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
   record.user_ip = event.user_ip;
   record.tag = event.tag;
   attribute::attribute(attribute::evidence_of(event), batch.chain(event), &entry->state, record.attribution);
+  if (event.chain_size + event.kernel_chain_size != 0) keep_stack(batch, event, record);
   memory_.resolve(batch, event, entry->state, record);
   if (record.region >= profile::kFirstMappedRegion) name_area(*entry, record.region);
   finish(*entry, record);
@@ -105,6 +106,21 @@ void Pipeline::name_area(ProcessEntry& entry, std::uint32_t region) {
   kind.set_id(region);
   kind.set_name(std::string(process::name_of(static_cast<process::MemoryArea>(area))));
   sink_.on_region_kind(entry.id(), kind);
+}
+
+// The kernel's part begins with the sampled address itself.
+void Pipeline::keep_stack(const capture::Batch& batch, const capture::Event& event,
+                          profile::SampleRecord& record) {
+  const store::StackFrame* caller = nullptr;
+  const auto push = [&](std::span<const std::uint64_t> frames) {
+    for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
+      caller = &frames_.emplace_back(store::StackFrame{caller, *frame});
+  };
+  push(batch.chain(event));
+  std::span<const std::uint64_t> kernel = batch.kernel_chain(event);
+  if (!kernel.empty() && kernel.front() == event.ip) kernel = kernel.subspan(1);
+  push(kernel);
+  record.stack = caller;
 }
 
 // The same without an event between, for samples of user code that say nothing of memory: nearly all.
@@ -244,6 +260,7 @@ void Pipeline::flush_samples() {
   }
   sink_.on_samples(samples_);
   samples_.clear();
+  frames_.clear();
 }
 
 }  // namespace tailor::pipeline

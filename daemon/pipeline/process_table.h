@@ -19,6 +19,14 @@
 
 namespace tailor::pipeline {
 
+// An execution whose end was not said yet, and what the threads' marks tell of it.
+struct RunningExecution {
+  profile::ExecutionRecord record;
+  std::size_t at_work = 0;          // threads between their marks
+  TimeNs last_mark_end = kTimeMin;  // kTimeMin: no thread has marked an end
+  bool seems_over() const { return at_work == 0 && last_mark_end != kTimeMin; }
+};
+
 struct ProcessEntry {
   ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits);
 
@@ -43,7 +51,7 @@ struct ProcessEntry {
   bool resync = false;                        // the agent is saying again what is live
   TimeNs resync_since = 0;
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
-  std::map<ExecutionHandle, profile::ExecutionRecord> running;
+  std::map<ExecutionHandle, RunningExecution> running;
   std::set<ExecutionHandle> said_again;
   std::map<std::string, std::uint64_t> refused;  // by limits, see Shares
   std::size_t running_bytes = 0;                 // of their labels
@@ -53,6 +61,7 @@ struct ProcessEntry {
   std::size_t mappings = 0;      // told
   std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
   std::string started_by;        // the name of state.started_by()
+  std::string jitdump;           // the last file of such a name that it mapped executable
 };
 
 // One thread. Entries stay where they are until trim() removes them.

@@ -21,6 +21,15 @@ enum class AddressFrom : std::uint8_t {
   kOperand = 2,  // computed from the instruction and the registers
 };
 
+// One frame of a call chain, by its return address; kernel code has addresses in the upper half.
+struct StackFrame {
+  const StackFrame* caller = nullptr;  // NULL: outermost, as far as it is known
+  std::uint64_t address = 0;
+};
+constexpr bool is_kernel_address(std::uint64_t address) {
+  return address >> 63 != 0;
+}
+
 // A sample with its raw evidence (IP, tag) and the derived attribution.
 // Kinds of memory regions are numbered by the agent; from here on they say what the mappings of the process
 // told of memory that it did not register (process::MemoryArea). Stored: never renumber.
@@ -46,6 +55,9 @@ struct SampleRecord {
   std::uint32_t latency = 0;      // cycles of the access, 0 unknown
   std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
   Attribution attribution;
+  // Who called the code at `ip`: frames of the kernel, then of user code (callers of `user_ip`). NULL: no call
+  // chain was taken. Valid during the call that hands the sample over.
+  const StackFrame* stack = nullptr;
   // Samples of the same number, 0 apart, differ in time, CPU, thread, weight, addresses of code and tag only.
   // Not every two that are alike have one. Not stored.
   std::uint64_t alike = 0;
@@ -61,6 +73,10 @@ struct ProcessRecord {
   std::uint64_t tag_key = 0;
   std::uint32_t tag_strategy = 0;
   std::string cgroup;  // path in the unified hierarchy; "" unknown
+  // It was forked off `parent` then, and has what that one had mapped by then; {}: nothing is known, or it has
+  // executed a program since.
+  ProcessId parent = {};
+  TimeNs forked = 0;
 };
 
 struct ExecutionRecord {
@@ -72,6 +88,7 @@ struct ExecutionRecord {
   TimeNs end = kTimeMax;  // kTimeMax: still running
   TimeNs heard = 0;       // when the recorder heard of it first: not the engine's word, as `begin` is
   std::uint64_t rows = 0;
+  bool rows_known = true;  // false: nobody said how it ended
   std::string error;
   std::vector<std::pair<std::string, std::string>> labels;
 };
@@ -94,6 +111,7 @@ struct MappingRecord {
   std::uint64_t begin = 0, size = 0;
   std::uint64_t file_offset = 0;  // of `begin`
   std::string path;               // as the process saw it, or the kernel's word in brackets ("[vdso]")
+  std::string build_id = {};      // of the file, in hexadecimal; "" unknown
 };
 
 // How the recording was made.

@@ -12,11 +12,13 @@ constexpr NoOwner kTooLarge = {"lineage_too_large", "generated code of more owne
 constexpr NoOwner kEngineCode = {"code_of_no_query", "generated code of no query"};
 constexpr NoOwner kPrologue = {"prologue", "set-up code of generated functions"};
 constexpr NoOwner kUnmapped = {"unmapped", "generated code of unknown origin"};
+constexpr NoOwner kTwoNames = {"two_names", "generated code whose address had two names"};
 constexpr NoOwner kNoOperator = {"no_operator", "generated code that no operator owns"};
 
 NoOwner no_operator(profile::Quality quality) {
   if (quality == profile::Quality::kPrologue) return kPrologue;
   if (quality == profile::Quality::kUnmapped) return kUnmapped;
+  if (quality == profile::Quality::kTwoNames) return kTwoNames;
   return kNoOperator;
 }
 

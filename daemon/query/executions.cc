@@ -9,11 +9,11 @@
 namespace tailor::query {
 
 Result<LoadedExecutions> load_executions(const std::string& directory, const store::Catalogue& catalogue,
-                                         std::span<const store::ExecutionRow> rows, bool keep_samples) {
-  LoadOptions range;
+                                         std::span<const store::ExecutionRow> rows,
+                                         const LoadOptions& options) {
+  LoadOptions range = options;
   range.from = kTimeMax;
   range.to = kTimeMin;
-  range.keep_samples = keep_samples;
   Selection selection;
   for (const store::ExecutionRow& row : rows) {
     range.from = std::min(range.from, row.record.begin);

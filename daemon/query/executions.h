@@ -17,11 +17,11 @@ struct LoadedExecutions {
   Selection selection;  // of just these executions
 };
 
-// `rows` is not empty and of one recording. `keep_samples`: as in LoadOptions. Fails where
-// Profile::load_store does.
+// `rows` is not empty and of one recording. Of `options` the times do not count. Fails where Profile::load_store
+// does.
 Result<LoadedExecutions> load_executions(const std::string& directory, const store::Catalogue& catalogue,
                                          std::span<const store::ExecutionRow> rows,
-                                         bool keep_samples = false);
+                                         const LoadOptions& options = {});
 
 // The executions of these ids, in their order. Fails, naming it, for an id that the catalogue does not hold,
 // and where they are not of one recording.

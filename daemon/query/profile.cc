@@ -45,6 +45,12 @@ void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
 void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   count_kept(sizeof process + process.comm.size() + process.engine_name.size() + process.cgroup.size());
   data_->processes[process.process] = process;
+  if (options_.functions) functions_.on_process(process);
+}
+
+void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
+  data_->mappings[mapping.process].push_back(mapping);
+  if (options_.functions) functions_.on_mapping(mapping);
 }
 
 void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
@@ -76,7 +82,10 @@ void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan
   data_->plans.insert_or_assign({process, id}, PlanModel(std::move(kept)));
 }
 
-void ProfileLoader::on_code(ProcessId process, TimeNs /*loaded*/, const v1::CodeObject& code) {
+void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  if (!names_are_whole_) names_.on_code(process, loaded, code);
+  if (options_.functions)
+    functions_.on_code(process, code.id(), code.base(), code.size() != 0 ? code.size() : code.code().size());
   for (const v1::Attachment& attachment : code.attachments()) {
     if (attachment.sha256().empty() || attachment.content().empty()) continue;
     count_kept(kNode + attachment.content().size());
@@ -94,6 +103,17 @@ void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
 }
 
 void ProfileLoader::on_samples(std::span<const profile::SampleRecord> samples) {
+  if (!names_are_whole_) return select(samples);
+  renamed_.assign(samples.begin(), samples.end());
+  for (profile::SampleRecord& sample : renamed_) {
+    if (!names_.apply(sample)) continue;
+    sample.alike = 0;
+    ++named_late_[sample.process];
+  }
+  select(renamed_);
+}
+
+void ProfileLoader::select(std::span<const profile::SampleRecord> samples) {
   if (options_.from == kTimeMin && options_.to == kTimeMax) return add(samples);
   // Runs of samples that count.
   auto counts = [this](const profile::SampleRecord& sample) {
@@ -111,6 +131,7 @@ void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
   TimeNs last = data_->last_time;
   for (const profile::SampleRecord& sample : samples) {
     last = std::max(last, sample.time);
+    if (options_.functions) functions_.add(sample);
     if (options_.keep_samples) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
       data_->samples.push_back({sample.time, sample.tid, sample.weight, &key});
@@ -157,6 +178,14 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
 
 Profile ProfileLoader::finish() {
   data_->cells = cells_.take();
+  data_->functions = functions_.take();
+  for (const auto& [process, samples] : named_late_) {
+    // The recorder counted them when they had no name yet.
+    profile::Accounting& account = data_->accounting[process];
+    const std::uint64_t moved = std::min(samples, account.unattributed);
+    account.unattributed -= moved;
+    account.attributed += moved;
+  }
   std::unordered_map<const CellKey*, const CellKey*> kept;
   for (const CellKey& key : keys_) {
     kept[&key] = &std::ranges::lower_bound(data_->cells, key, {}, &Cells::value_type::first)->first;
@@ -166,12 +195,21 @@ Profile ProfileLoader::finish() {
   return Profile(std::move(data_));
 }
 
+Result<Profile> Profile::load_from(const LoadOptions& options,
+                                   const std::function<Status(ProfileLoader&)>& read) {
+  ProfileLoader first(options);
+  if (Status done = read(first); !done) return done.error();
+  if (!first.names_came_late()) return first.finish();
+  ProfileLoader again(options, first.take_names());
+  if (Status done = read(again); !done) return done.error();
+  return again.finish();
+}
+
 Result<Profile> Profile::load(store::Input& input, const LoadOptions& options) {
-  ProfileLoader loader(options);
-  auto ok = store::read_profile(input, loader, loader.read_report(), loader.said_loss(),
-                                [&](std::uint64_t read) { return loader.may_go_on(read); });
-  if (!ok) return ok.error();
-  return loader.finish();
+  return load_from(options, [&](ProfileLoader& loader) {
+    return store::read_profile(input, loader, loader.read_report(), loader.said_loss(),
+                               [&](std::uint64_t read) { return loader.may_go_on(read); });
+  });
 }
 
 Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& options) {
@@ -184,12 +222,11 @@ Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& o
 
 Result<Profile> Profile::load_store(const std::string& directory, const store::Catalogue& catalogue,
                                     store::RecordingNumber recording, const LoadOptions& options) {
-  ProfileLoader loader(options);
   const store::StoreSelection selection{recording, options.from, options.to};
-  auto ok = store::read_store(directory, catalogue, selection, loader, loader.read_report(),
-                              loader.said_loss(), [&](std::uint64_t read) { return loader.may_go_on(read); });
-  if (!ok) return ok.error();
-  return loader.finish();
+  return load_from(options, [&](ProfileLoader& loader) {
+    return store::read_store(directory, catalogue, selection, loader, loader.read_report(),
+                             loader.said_loss(), [&](std::uint64_t read) { return loader.may_go_on(read); });
+  });
 }
 
 Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::string what) const {

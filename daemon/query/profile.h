@@ -15,6 +15,8 @@
 #include "daemon/query/cell.h"
 #include "daemon/query/cell_sums.h"
 #include "daemon/query/execution_table.h"
+#include "daemon/query/function_sums.h"
+#include "daemon/query/late_names.h"
 #include "daemon/query/plan_model.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
@@ -58,6 +60,7 @@ struct LoadOptions {
   TimeNs from = kTimeMin;  // samples in [from, to] count
   TimeNs to = kTimeMax;
   bool keep_samples = false;  // samples() and marks() too: some 40 bytes a sample
+  bool functions = false;     // functions() too
 };
 
 // Immutable once loaded; any number of threads may read it.
@@ -69,6 +72,9 @@ class Profile {
   // One recording of a store, or the part of it that `options` says.
   static Result<Profile> load_store(const std::string& directory, const store::Catalogue& catalogue,
                                     store::RecordingNumber recording, const LoadOptions& options = {});
+
+  // From calls that `read` makes to a loader: once, or the same again to another one where names came late.
+  static Result<Profile> load_from(const LoadOptions& options, const std::function<Status(class ProfileLoader&)>& read);
 
   const profile::RecordingInfo& recording() const { return data_->recording; }
   const std::map<ProcessId, profile::ProcessRecord>& processes() const { return data_->processes; }
@@ -84,6 +90,8 @@ class Profile {
   const store::SaidLoss& said_loss() const { return data_->loss; }
   TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
 
+  // With LoadOptions::functions, else empty.
+  const FunctionSums& functions() const { return data_->functions; }
   // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
   const std::vector<TimedSample>& samples() const { return data_->samples; }
   const std::vector<profile::ActivityRecord>& marks() const { return data_->marks; }
@@ -112,6 +120,7 @@ class Profile {
     std::map<InProcess<std::uint32_t>, std::string> region_kinds;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     Cells cells;
+    FunctionSums functions;
     std::vector<TimedSample> samples;
     std::vector<profile::ActivityRecord> marks;
     std::map<PlaceKey, Cell> places;
@@ -135,6 +144,9 @@ class Profile {
 class ProfileLoader : public profile::ProfileSink {
  public:
   explicit ProfileLoader(const LoadOptions& options) : options_(options) {}
+  // One that knows from the start the names that another one, which saw the same calls, learned late.
+  ProfileLoader(const LoadOptions& options, LateNames names)
+      : options_(options), names_(std::move(names)), names_are_whole_(true) {}
 
   void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
@@ -156,16 +168,26 @@ class ProfileLoader : public profile::ProfileSink {
 
   // Fails where what was collected takes more memory than blocks of that size may.
   Status may_go_on(std::uint64_t read) const;
+  // Whether names came that samples before them could have had: then the same calls are to be made again to a
+  // loader that has them.
+  bool names_came_late() const { return !names_are_whole_ && !names_.empty(); }
+  LateNames take_names() { return std::move(names_); }
 
   // Ends the collection; call once.
   Profile finish();
 
  private:
   void count_kept(std::size_t bytes) { kept_ += bytes; }
+  void select(std::span<const profile::SampleRecord> samples);
   void add(std::span<const profile::SampleRecord> samples);
 
   LoadOptions options_;
   std::size_t kept_ = 0;  // bytes of what is in maps and strings, about
+  LateNames names_;
+  bool names_are_whole_ = false;
+  std::vector<profile::SampleRecord> renamed_;  // the samples of one call
+  std::map<ProcessId, std::uint64_t> named_late_;
+  FunctionSummer functions_{names_are_whole_ ? &names_ : nullptr};
   CellSums cells_;
   std::set<CellKey> keys_;  // of the samples that are kept
   std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();

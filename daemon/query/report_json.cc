@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/accounting_json.h"
+#include "daemon/query/function_report.h"
+#include "daemon/query/stack_rules.h"
 #include "daemon/query/words.h"
 
 namespace tailor::query {
@@ -87,7 +89,8 @@ Json by_link_json(const std::map<profile::Quality, double>& links) {
   using profile::Quality;
   Json out = Json::object();
   for (Quality quality :
-       {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue, Quality::kUnmapped}) {
+       {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue, Quality::kUnmapped,
+        Quality::kTwoNames}) {
     const auto found = links.find(quality);
     out[std::string(word(quality).key)] = found == links.end() ? 0 : found->second;
   }
@@ -295,6 +298,70 @@ std::string to_json(const Profile& profile, const LevelReport& report) {
     plan["unknown"] = cost_json(part.unknown);
     out["plans"].push_back(plan);
   }
+  return dump(out);
+}
+
+namespace {
+
+Json function_json(const std::string& name, const Function& function) {
+  static constexpr std::string_view kKinds[] = {"user", "kernel", "generated", "unknown"};
+  return {{"name", name},
+          {"object", function.object},
+          {"kind", kKinds[static_cast<std::size_t>(function.kind)]},
+          {"named", !function.name.empty()}};
+}
+
+Json function_rows_json(const std::vector<FunctionRow>& rows) {
+  Json out = Json::array();
+  for (const FunctionRow& row : rows) {
+    Json json = function_json(row.name, row.function);
+    add_cost(json, row.cost);
+    json["total"] = cost_json(row.total);
+    out.push_back(json);
+  }
+  return out;
+}
+
+Json named_rows_json(const std::vector<NamedRow>& rows) {
+  Json out = Json::array();
+  for (const NamedRow& row : rows) out.push_back(named_json(row));
+  return out;
+}
+
+}  // namespace
+
+std::string to_json(const Profile& profile, const FunctionReport& report) {
+  Json out = summary_json(profile, report.summary);
+  out["level"] = "function";
+  out["with_call_chain"] = report.with_chain;
+  out["functions"] = function_rows_json(report.functions);
+  out["objects"] = Json::array();
+  for (const ObjectRow& row : report.objects) {
+    Json json = {{"name", row.name}};
+    add_cost(json, row.cost);
+    out["objects"].push_back(json);
+  }
+  out["calls"] = Json::array();
+  for (const CallRow& row : report.calls) {
+    Json json = function_json(row.name, row.function);
+    json["depth"] = row.depth;
+    add_cost(json, row.cost);
+    json["total"] = cost_json(row.total);
+    out["calls"].push_back(json);
+  }
+  return dump(out);
+}
+
+std::string to_json(const Profile& profile, const RuleReport& report) {
+  Json out = summary_json(profile, report.summary);
+  out["engine"] = report.engine;
+  out["in_operators"] = cost_json(report.in_operators);
+  out["in_phases"] = cost_json(report.in_phases);
+  out["unexplained"] = cost_json(report.unexplained);
+  out["outside"] = cost_json(report.outside);
+  out["operator_rows"] = named_rows_json(report.operators);
+  out["phase_rows"] = named_rows_json(report.phases);
+  out["unexplained_functions"] = function_rows_json(report.unexplained_functions);
   return dump(out);
 }
 

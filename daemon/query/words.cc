@@ -61,6 +61,8 @@ Word word(profile::Quality quality) {
       return {"prologue", "set-up code"};
     case profile::Quality::kUnmapped:
       return {"unmapped", "unmapped"};
+    case profile::Quality::kTwoNames:
+      return {"two_names", "two names"};
   }
   return {"unknown", "unknown"};
 }

@@ -20,6 +20,11 @@ class ArenaView;
 
 // Numbers connections since the daemon's start, never 0, never reused.
 using ConnectionId = std::uint64_t;
+// Numbers of those who speak for a process that has no agent (session::ForeignProcess).
+inline constexpr ConnectionId kSpeakers = ConnectionId{1} << 63;
+constexpr bool speaks_for_another(ConnectionId connection) {
+  return connection >= kSpeakers;
+}
 
 // An agent said Hello. The kernel's word for who it is; `hello` is the agent's own.
 // A reconnect of the same agent (equal `hello.session()`) continues its process: the agent sends again all

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <grp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -45,6 +46,20 @@ bool IsStale(const sockaddr_un& address) {
          errno == ECONNREFUSED;
 }
 
+// Members of the group may connect.
+Status GiveToGroup(const std::string& path, const std::string& group) {
+  if (group.empty()) return Ok{};
+  std::vector<char> room(65536);
+  ::group entry{};
+  ::group* found = nullptr;
+  const int error = ::getgrnam_r(group.c_str(), &entry, room.data(), room.size(), &found);
+  if (found == nullptr) {
+    return Error{fmt::format("there is no group '{}' to give {} to", group, path), error};
+  }
+  if (::lchown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) == 0) return Ok{};
+  return SystemError(fmt::format("cannot give {} to the group '{}'", path, group));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Server>> Server::Listen(ServerOptions options, Sink& sink) {
@@ -77,6 +92,7 @@ Status Server::Bind() {
   }
   bound_ = true;
   // Nobody can connect before listen, so the mode is in force from the first connection on.
+  if (Status given = GiveToGroup(options_.socket_path, options_.socket_group); !given) return given;
   if (::chmod(address.sun_path, options_.socket_mode) != 0)
     return SystemError("chmod " + options_.socket_path);
   if (::listen(listener_.get(), kBacklog) != 0) return SystemError("listen on " + options_.socket_path);

@@ -23,6 +23,7 @@ namespace tailor::registration {
 struct ServerOptions {
   std::string socket_path;
   mode_t socket_mode = 0660;
+  std::string socket_group = {};  // may register beside the owner, by name; "": the owner's own group
   std::string proc = "/proc";
   std::size_t max_connections = kMaxConnections;
   // Of each user, see docs/tailord.md.

@@ -1,5 +1,6 @@
 #include "daemon/session/foreign_process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include "daemon/clock/host_clock.h"
 #include "daemon/formats/perf_map.h"
+#include "daemon/os/host_files.h"
 #include "daemon/registration/peer_process.h"
 #include "daemon/session/own_file.h"
 
@@ -20,9 +22,6 @@ namespace {
 constexpr std::uint64_t kMaxMapBytes = std::uint64_t{256} << 20;
 constexpr TimeNs kSecond = 1'000'000'000;
 constexpr TimeNs kLookInterval = kSecond;     // for either file
-constexpr TimeNs kMapInterval = 5 * kSecond;  // a map that has changed is said again whole
-// Far from the numbers that the server of the agents' socket gives.
-constexpr registration::ConnectionId kFirstConnection = registration::ConnectionId{1} << 63;
 // A plan that grows is said again whole. One that has this many functions is left as it is, and what comes
 // later goes into a new one, so that a runtime that compiles all the time costs what it adds.
 constexpr std::size_t kFunctionsOfAPlan = 512;
@@ -48,11 +47,11 @@ TimeNs read_clock(clockid_t id) {
 }
 
 // A map outlives its process; the next one of the same number did not write it.
-bool older_than(int file, ProcessId process) {
+bool older_than(int file, std::uint64_t process_start) {
   struct stat info{};
   if (::fstat(file, &info) != 0) return true;
   const TimeNs ticks = std::max(1L, ::sysconf(_SC_CLK_TCK));
-  const auto start = static_cast<TimeNs>(process.start) * (kSecond / ticks);
+  const auto start = static_cast<TimeNs>(process_start) * (kSecond / ticks);
   const TimeNs began = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_BOOTTIME) - start);
   const TimeNs written = static_cast<TimeNs>(info.st_mtim.tv_sec) * kSecond + info.st_mtim.tv_nsec;
   return written < began - kSecond;
@@ -76,20 +75,34 @@ ForeignMoment ForeignMoment::now(const clock::Timeline& timeline) {
 
 ForeignProcess::ForeignProcess(os::Os& os, ProcessId process)
     : process_(process),
+      start_(process.start),
       directory_(os.proc() / std::to_string(process.pid)),
       inner_pid_(pid_inside(directory_, process.pid)),
-      map_path_((directory_ / "root/tmp" / fmt::format("perf-{}.map", inner_pid_)).string()) {}
+      map_path_(fmt::format("/tmp/perf-{}.map", inner_pid_)) {
+  if (auto start = os::start_time_of(os, process.pid); start_ == 0 && start.ok()) start_ = *start;
+  root_.reset(::open((directory_ / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  uid_ = user_of(directory_);
+}
 
 void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
   const TimeNs now = moment.timeline->to_ns(moment.tsc);
   if (!dump_.open() && now >= next_look_) {
     next_look_ = now + kLookInterval;
-    dump_.find(directory_, inner_pid_, user_of(directory_));
+    // It may have become another user since.
+    if (const std::uint32_t uid = user_of(directory_); uid != UINT32_MAX) uid_ = uid;
+    dump_.find(directory_, inner_pid_, uid_);
   }
   if (dump_.open()) return tell_dump(input, moment);
   if (now < next_map_) return;
+  next_map_ = now + kLookInterval;
   tell_map(input, moment);
-  next_map_ = now + (functions_ == 0 ? kLookInterval : kMapInterval);
+}
+
+void ForeignProcess::tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump) {
+  if (!dump_.open()) dump_.find(directory_, inner_pid_, uid_);
+  if (!dump_.open() && !dump.empty()) dump_.find_at(root_.get(), dump, inner_pid_, uid_);
+  if (dump_.open()) return tell_dump(input, moment);
+  tell_map(input, moment);
 }
 
 std::string ForeignProcess::source() const {
@@ -110,7 +123,7 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
     malformed_told_ = dump_.malformed();
   }
   if (read.ok() && !read->empty()) {
-    if (!plan_ || plan_->functions() >= kFunctionsOfAPlan) plan_.emplace(++plans_, "jitdump", true);
+    if (!plan_ || plan_->functions() >= kFunctionsOfAPlan) plan_.emplace(++plans_, "jitdump", true, v1::TOLD_BY_JITDUMP);
     std::vector<v1::CodeObject> codes;
     codes.reserve(read->size());
     for (const formats::JitSymbol& symbol : *read) {
@@ -125,45 +138,56 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
 }
 
 void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment) {
-  const std::string text = read_map_if_changed();
-  if (text.empty()) return;
-  const formats::JitSymbols map = formats::parse_perf_map(text);
+  const std::string text = read_map();
+  std::size_t used = 0;
+  const formats::JitSymbols map = formats::parse_perf_map(text, used);
+  map_read_ += used;
   if (map.symbols.empty()) return;
-  foreign::ForeignPlan plan(++plans_, "perf map", false);
-  const registration::PeerConnected said = hello(input, moment, "perf map", plans_);
+  const registration::PeerConnected said = hello(input, moment, "perf map", map_sessions_);
   if (map.malformed > 0)
     reject(input, said, fmt::format("{}: {} lines make no sense", map_path_, map.malformed));
+  if (!map_plan_ || map_plan_->functions() >= kFunctionsOfAPlan)
+    map_plan_.emplace(++plans_, "perf map", false, v1::TOLD_BY_PERF_MAP);
   std::vector<v1::CodeObject> codes;
   codes.reserve(map.symbols.size());
-  for (const formats::JitSymbol& symbol : map.symbols) codes.push_back(plan.add(symbol, ++codes_, 0));
-  say_plan(input, said, plan);
+  for (const formats::JitSymbol& symbol : map.symbols) codes.push_back(map_plan_->add(symbol, ++codes_, 0));
+  say_plan(input, said, *map_plan_);
   for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
-  functions_ = map.symbols.size();
+  functions_ += map.symbols.size();
   goodbye(input, said);
 }
 
-// The whole map, or "" if it has not changed or is not to be believed.
-std::string ForeignProcess::read_map_if_changed() {
+// What the map has beyond the lines that were read; "" if there is nothing, or it is not to be believed. One
+// that has become shorter is another one.
+std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
-  const UniqueFd file = open_own_file(map_path_, user_of(directory_), O_NOFOLLOW, size);
-  if (!file || size == map_size_ || size > kMaxMapBytes || older_than(file.get(), process_)) return {};
-  std::string text(size, '\0');
+  const UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
+  if (!file || size > kMaxMapBytes || older_than(file.get(), start_)) return {};
+  if (size < map_read_) forget_map();
+  std::string text(size - map_read_, '\0');
   std::size_t got = 0;
   while (got < text.size()) {
-    const ssize_t n = ::read(file.get(), text.data() + got, text.size() - got);
+    const ssize_t n = ::pread(file.get(), text.data() + got, text.size() - got,
+                              static_cast<off_t>(map_read_ + got));
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
   }
   text.resize(got);
-  map_size_ = size;
   return text;
+}
+
+void ForeignProcess::forget_map() {
+  map_read_ = 0;
+  map_plan_.reset();
+  functions_ = 0;
+  ++map_sessions_;
 }
 
 // The same session: what was said before stays.
 registration::PeerConnected ForeignProcess::hello(pipeline::Input& input, const ForeignMoment& moment,
                                                   const char* engine, std::uint64_t session) {
   registration::PeerConnected hello;
-  hello.connection = kFirstConnection + ++connections_;
+  hello.connection = registration::kSpeakers + ++connections_;
   hello.process = process_;
   hello.received_tsc = moment.tsc;
   hello.hello.set_engine_name(engine);

@@ -13,6 +13,7 @@
 #include "daemon/pipeline/input.h"
 #include "daemon/session/jitdump_file.h"
 #include "proto/base/ids.h"
+#include "proto/base/unique_fd.h"
 
 namespace tailor::session {
 
@@ -34,9 +35,12 @@ class ForeignProcess {
   // Says to `input` what an agent would: a plan whose components are functions (and lines), and their code.
   // Cheap while nothing changed: call it before each step of the watermark, so that code of a jitdump is
   // known before the samples that were taken in it. Every record counts from its own time; code at an address
-  // ends where other code is loaded. A perf map has no times: each time it has changed, what was said before
-  // ends.
+  // ends where other code is loaded. A perf map has no times: of each line it is said that nothing says since
+  // when it holds.
   void tell(pipeline::Input& input, const ForeignMoment& moment);
+  // The same for the last time, after the process has ended: runtimes write some of it, or all, at their end.
+  // `dump`: the jitdump that it was seen to map, as it saw it; "" none.
+  void tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump);
 
   // How many functions were named so far; 0: there is neither file, or none to believe.
   std::size_t functions() const { return functions_; }
@@ -46,7 +50,8 @@ class ForeignProcess {
  private:
   void tell_dump(pipeline::Input& input, const ForeignMoment& moment);
   void tell_map(pipeline::Input& input, const ForeignMoment& moment);
-  std::string read_map_if_changed();
+  std::string read_map();
+  void forget_map();
   registration::PeerConnected hello(pipeline::Input& input, const ForeignMoment& moment, const char* engine,
                                     std::uint64_t session);
   void goodbye(pipeline::Input& input, const registration::PeerConnected& hello);
@@ -56,13 +61,18 @@ class ForeignProcess {
   void say_code(pipeline::Input& input, const registration::PeerConnected& hello, v1::CodeObject code);
 
   ProcessId process_;
+  std::uint64_t start_;              // of the process, also where it is known by number only
+  UniqueFd root_;                    // its root directory; it can be looked into when the process has ended
+  std::uint32_t uid_ = UINT32_MAX;   // whose files are believed
   std::filesystem::path directory_;  // in /proc
   std::int32_t inner_pid_;
   std::string map_path_;
   JitDumpFile dump_;
   std::optional<foreign::ForeignPlan> plan_;  // of the dump, the newest
   std::uint64_t malformed_told_ = 0;
-  std::uint64_t map_size_ = 0;  // when it was read
+  std::uint64_t map_read_ = 0;  // bytes, whole lines
+  std::optional<foreign::ForeignPlan> map_plan_;
+  std::uint64_t map_sessions_ = 0;
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;
   std::uint64_t connections_ = 0, plans_ = 0, codes_ = 0;
   std::size_t functions_ = 0;

@@ -32,6 +32,14 @@ bool JitDumpFile::find(const std::filesystem::path& directory, std::int32_t pid,
   return open();
 }
 
+bool JitDumpFile::find_at(int root, const std::string& path, std::int32_t pid, std::uint32_t uid) {
+  std::uint64_t size = 0;
+  file_ = open_own_file_at(root, path, uid, O_NOFOLLOW, size);
+  path_ = path;
+  pid_ = pid;
+  return open();
+}
+
 Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {
   struct stat info{};
   if (!file_ || refused_ || ::fstat(file_.get(), &info) != 0) return std::vector<formats::JitSymbol>{};

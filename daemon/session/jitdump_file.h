@@ -22,6 +22,9 @@ class JitDumpFile {
   // sees itself, `uid` its user. True once there is one that can be opened.
   bool find(const std::filesystem::path& directory, std::int32_t pid, std::uint32_t uid);
 
+  // The same by its path as the process saw it, inside of the process's root directory.
+  bool find_at(int root, const std::string& path, std::int32_t pid, std::uint32_t uid);
+
   // Takes what was written since the last call. An error, once, if it is no jitdump of this process; nothing
   // more is taken from it then.
   Result<std::vector<formats::JitSymbol>> read();

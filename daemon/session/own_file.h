@@ -21,4 +21,16 @@ inline UniqueFd open_own_file(const std::string& path, std::uint32_t uid, int ex
   return file;
 }
 
+// The same of a path inside of the root directory `root` (of a process, perhaps in a container).
+inline UniqueFd open_own_file_at(int root, const std::string& path, std::uint32_t uid, int extra,
+                                 std::uint64_t& size) {
+  const std::size_t begin = path.find_first_not_of('/');
+  if (root < 0 || begin == std::string::npos) return {};
+  UniqueFd file(::openat(root, path.c_str() + begin, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | extra));
+  struct stat info{};
+  if (!file || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode) || info.st_uid != uid) return {};
+  size = static_cast<std::uint64_t>(info.st_size);
+  return file;
+}
+
 }  // namespace tailor::session

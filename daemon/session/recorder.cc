@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <future>
 #include <utility>
 
@@ -88,6 +89,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
   where.socket_mode = session->options_.agent_socket_mode;
   where.user_processes = session->options_.user_processes;
   where.user_messages_a_second = session->options_.user_messages_a_second;
+  where.socket_group = session->options_.agent_socket_group;
   auto server = registration::Server::Listen(std::move(where), *session);
   if (!server.ok()) return server.error();
   session->server_ = std::move(*server);
@@ -193,10 +195,17 @@ void Recorder::note_cpu_time(const os::CpuTime& used) {
 
 void Recorder::stop() {
   if (!thread_.joinable()) return;
-  run([this] { ending_ = true; });
+  run([this] {
+    ending_ = true;
+    speak_for_foreign();  // what runtimes wrote at their end
+  });
   reader_->stop();  // the control thread still takes what it reads last
   flush();
-  run([this] { tell_cpu_times(); });
+  run([this] {
+    flushed_ = true;
+    speak_for_foreign();
+    tell_cpu_times();
+  });
   {
     std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -355,11 +364,48 @@ void Recorder::tell_dropped(ProcessId process) {
 
 // Says what is known of processes without an agent, up to now.
 void Recorder::speak_for_foreign() {
-  std::erase_if(foreign_,
-                [this](const auto& each) { return !is_sampled(each.first) || is_registered(each.first); });
+  adopt_foreign();
+  std::erase_if(foreign_, [this](const auto& each) { return is_registered(each.first); });
   if (foreign_.empty()) return;
   const ForeignMoment moment = ForeignMoment::now(pipeline_.timeline());
-  for (auto& [process, foreign] : foreign_) foreign.tell(input_, moment);
+  for (auto each = foreign_.begin(); each != foreign_.end();) {
+    if (!ending_ && !is_over(each->first)) {
+      (each++)->second.tell(input_, moment);
+      continue;
+    }
+    const pipeline::ProcessEntry* entry = pipeline_.processes().find(each->first);
+    each->second.tell_last(input_, moment, entry == nullptr ? std::string() : entry->jitdump);
+    // What it mapped is known for certain when everything was read.
+    if (ending_ && !flushed_ && each->second.functions() == 0) {
+      ++each;
+      continue;
+    }
+    spoken_for_.insert(each->first);
+    each = foreign_.erase(each);
+  }
+}
+
+// Children of a process that is sampled with them.
+void Recorder::adopt_foreign() {
+  constexpr std::size_t kMost = 1024;
+  const auto follows = [](const Sampled& each) { return each.options.follow_children; };
+  if (std::ranges::none_of(sampled_, follows)) return;
+  pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
+    const ProcessId id = entry.id();
+    if (entry.ended != kTimeMax || entry.record.first_seen == 0 || entry.connection != 0) return;
+    if (foreign_.contains(id) || spoken_for_.contains(id) || spoken_for_.size() + foreign_.size() >= kMost) return;
+    if (entry.record.registered == kTimeMin) foreign_.emplace(id, ForeignProcess(os_, id));
+  });
+}
+
+// A process that was waited for has no directory any more, a zombie no memory.
+bool Recorder::is_over(ProcessId process) {
+  if (is_sampled(process)) return false;
+  const auto follows = [](const Sampled& each) { return each.options.follow_children; };
+  if (std::ranges::none_of(sampled_, follows)) return true;
+  std::error_code gone;
+  const auto directory = os_.proc() / std::to_string(process.pid);
+  return !std::filesystem::exists(directory / "exe", gone) || gone;
 }
 
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.

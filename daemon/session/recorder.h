@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,6 +41,7 @@ struct RecorderOptions {
   mode_t agent_socket_mode = 0660;
   std::size_t user_processes = 1024;              // that may register
   std::uint64_t user_messages_a_second = 50'000;  // of all of a user's agents, 0: no limit
+  std::string agent_socket_group = {};  // as registration::ServerOptions
   pipeline::PipelineOptions pipeline;
   capture::CaptureOptions capture;     // of every process that is sampled
   double max_overhead = 0;             // share of a target's CPU time, 0: no bound
@@ -149,6 +151,9 @@ class Recorder : private registration::Sink {
   void tell_limits();
   void tell_dropped(ProcessId process);
   void speak_for_foreign();
+  void adopt_foreign();
+  bool is_over(ProcessId process);
+  bool flushed_ = false;  // by stop()
   void sweep();
   void tell_cpu_times();
   std::uint64_t on_cpu_ns_of(ProcessId process);
@@ -196,6 +201,7 @@ class Recorder : private registration::Sink {
   std::map<ProcessId, std::string> not_sampled_;  // why; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
+  std::set<ProcessId> spoken_for_;                                              // as foreign ones, to their end
   TimeNs next_sweep_ = kTimeMin;
   std::optional<std::uint64_t> steal_before_;  // when the session began
   std::vector<std::string> notes_;             // of what is sampled; control thread

@@ -65,7 +65,8 @@ std::vector<const CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOption
                            ->check(percentage_problem)
                            ->excludes(aggregate);
   auto* callchain = app.add_flag("--callchain", options.callchain,
-                                 "User call chains too, for engines without tags (costs more)")
+                                 "Call chains of every sample, for the call graph of code without an agent: by frame "
+                              "pointers; with --stacks always by unwind tables, which costs more")
                         ->excludes(aggregate);
   auto* memory = app.add_flag("--memory", options.memory,
                               "Registers too, from which the data addresses of instructions are computed")

@@ -108,6 +108,10 @@ void ProfileEncoder::on_samples(std::span<const profile::SampleRecord> samples) 
   while (!samples.empty()) {
     const std::size_t n = std::min(samples.size(), options_.rows_per_block - samples_.size());
     samples_.insert(samples_.end(), samples.begin(), samples.begin() + static_cast<std::ptrdiff_t>(n));
+    for (auto kept = samples_.end() - static_cast<std::ptrdiff_t>(n); kept != samples_.end(); ++kept) {
+      if (kept->stack != nullptr) kept->stack = stacks_.intern(kept->stack);
+    }
+    stacks_.forget_last();
     samples = samples.subspan(n);
     if (samples_.size() == options_.rows_per_block) flush_samples();
   }
@@ -148,6 +152,7 @@ void ProfileEncoder::flush_samples() {
   content.samples = samples_.size();
   out_.block(BlockType::kSamples, encode_samples(samples_).SerializeAsString(), content);
   samples_.clear();
+  stacks_.clear();
 }
 
 void ProfileEncoder::flush_activity() {

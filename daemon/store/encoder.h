@@ -11,6 +11,7 @@
 #include "daemon/profile/sink.h"
 #include "daemon/store/block.h"
 #include "daemon/store/block_writer.h"
+#include "daemon/store/stack_table.h"
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
@@ -68,6 +69,7 @@ class ProfileEncoder : public profile::ProfileSink {
   std::map<ProcessId, profile::Accounting>
       accounting_;  // totals: only the last of a process is worth writing
   std::vector<profile::SampleRecord> samples_;
+  StackTable stacks_;  // of samples_
   std::vector<profile::ActivityRecord> activity_;
   std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
   TimeNs watermark_ = kTimeMin;

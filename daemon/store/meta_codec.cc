@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/base/utf8.h"
+
 namespace tailor::store {
 namespace {
 
@@ -20,33 +22,7 @@ ProcessId get_process(const v1::ProcessRef& in) {
 }
 
 std::string to_utf8(const std::string& in) {
-  std::string out;
-  out.reserve(in.size());
-  for (std::size_t i = 0; i < in.size();) {
-    const auto lead = static_cast<unsigned char>(in[i]);
-    const std::size_t length = lead < 0x80                   ? 1
-                               : lead >= 0xC2 && lead < 0xE0 ? 2
-                               : lead >= 0xE0 && lead < 0xF0 ? 3
-                               : lead >= 0xF0 && lead < 0xF5 ? 4
-                                                             : 0;
-    bool good = length > 0 && i + length <= in.size();
-    for (std::size_t k = 1; good && k < length; ++k)
-      good = (static_cast<unsigned char>(in[i + k]) & 0xC0) == 0x80;
-    if (good && length > 2) {
-      // Overlong forms, surrogates and what lies past U+10FFFF.
-      const auto second = static_cast<unsigned char>(in[i + 1]);
-      good = !(lead == 0xE0 && second < 0xA0) && !(lead == 0xED && second > 0x9F) &&
-             !(lead == 0xF0 && second < 0x90) && !(lead == 0xF4 && second > 0x8F);
-    }
-    if (good) {
-      out.append(in, i, length);
-      i += length;
-    } else {
-      out.append("\xEF\xBF\xBD");
-      ++i;
-    }
-  }
-  return out;
+  return replace_non_utf8(in);
 }
 
 void encode(const profile::RecordingInfo& in, v1::Recording& out) {
@@ -123,6 +99,9 @@ void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out) {
   out.set_tag_key(in.tag_key);
   out.set_tag_strategy(in.tag_strategy);
   out.set_cgroup(to_utf8(in.cgroup));
+  if (in.parent == ProcessId{}) return;
+  set_process(*out.mutable_parent(), in.parent);
+  out.set_forked(in.forked);
 }
 
 Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
@@ -135,7 +114,9 @@ Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
                                 in.is_registered() ? in.registered() : kTimeMin,
                                 in.tag_key(),
                                 in.tag_strategy(),
-                                in.cgroup()};
+                                in.cgroup(),
+                                get_process(in.parent()),
+                                in.forked()};
 }
 
 void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
@@ -150,6 +131,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
   }
   out.set_heard(in.heard);
   out.set_rows(in.rows);
+  out.set_rows_unknown(!in.rows_known);
   out.set_error(to_utf8(in.error));
   for (const auto& [key, value] : in.labels) {
     v1::Label& label = *out.add_labels();
@@ -169,6 +151,7 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   out.end = in.ended() ? in.end() : kTimeMax;
   out.heard = in.heard();
   out.rows = in.rows();
+  out.rows_known = !in.rows_unknown();
   out.error = in.error();
   for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());
   return out;
@@ -181,10 +164,11 @@ void encode(const profile::MappingRecord& in, v1::MappedFile& out) {
   out.set_size(in.size);
   out.set_file_offset(in.file_offset);
   out.set_path(to_utf8(in.path));
+  out.set_build_id(to_utf8(in.build_id));
 }
 
 profile::MappingRecord decode(const v1::MappedFile& in) {
-  return {get_process(in.process()), in.time(), in.begin(), in.size(), in.file_offset(), in.path()};
+  return {get_process(in.process()), in.time(), in.begin(), in.size(), in.file_offset(), in.path(), in.build_id()};
 }
 
 void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {

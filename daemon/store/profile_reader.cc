@@ -92,9 +92,9 @@ bool deliver_samples(const std::string& payload, BoundedArena& arena, profile::P
                      ReadReport& report, std::string& problem) {
   const auto* message = parse<v1::SampleBlock>(payload, arena, problem);
   if (message == nullptr) return false;
-  return give(decode_samples(*message), problem, [&](const auto& samples) {
-    report.samples += samples.size();
-    sink.on_samples(samples);
+  return give(decode_samples(*message), problem, [&](const auto& decoded) {
+    report.samples += decoded.samples.size();
+    sink.on_samples(decoded.samples);
   });
 }
 

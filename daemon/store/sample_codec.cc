@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "daemon/store/block.h"
 #include "daemon/store/columns.h"
+#include "daemon/store/stack_table.h"
 #include "daemon/store/thread_table.h"
 
 namespace tailor::store {
@@ -14,6 +17,7 @@ constexpr std::uint32_t kModeMask = 3;
 constexpr std::uint32_t kFlagTag = 4;
 constexpr std::uint32_t kWaitShift = 3;
 constexpr std::uint32_t kAccessMask = 3;
+constexpr int kMaxBlockFrames = 1 << 23;
 
 // Numbers 1, 2, ... for the nonzero values of a column, 0 for zero.
 class SparseNumbering {
@@ -65,7 +69,7 @@ bool decode_verdict(std::uint32_t verdict, profile::Attribution& a) {
   const std::uint32_t how = verdict & 0xF, reason = (verdict >> 4) & 0xF, quality = (verdict >> 8) & 0xF;
   if (how > static_cast<std::uint32_t>(profile::How::kTagUnwound)) return false;
   if (reason > static_cast<std::uint32_t>(profile::Reason::kMarksLost)) return false;
-  if (quality > static_cast<std::uint32_t>(profile::Quality::kUnmapped) || verdict >> 13) return false;
+  if (quality > static_cast<std::uint32_t>(profile::Quality::kTwoNames) || verdict >> 13) return false;
   a.how = static_cast<profile::How>(how);
   a.reason = static_cast<profile::Reason>(reason);
   a.quality = static_cast<profile::Quality>(quality);
@@ -115,10 +119,54 @@ Status decode_attribution(const v1::AttributionColumns& in, std::vector<profile:
   return Ok{};
 }
 
+void encode_stacks(std::span<const profile::SampleRecord> samples, v1::SampleBlock& out) {
+  if (std::ranges::all_of(samples, [](const profile::SampleRecord& s) { return s.stack == nullptr; })) return;
+  StackTable table;
+  for (const profile::SampleRecord& s : samples) out.add_stack(table.number(table.intern(s.stack)));
+  std::uint64_t address = 0;
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    const StackFrame& frame = table.at(i);
+    out.add_frame_caller(table.number(frame.caller));
+    out.add_frame_address(wrapping_difference(frame.address, address));
+    address = frame.address;
+  }
+  shrink_column(*out.mutable_stack());
+}
+
+// A chain that is longer than any writer makes is cut where it becomes so.
+Status decode_stacks(const v1::SampleBlock& in, DecodedSamples& out) {
+  const auto rows = static_cast<std::uint32_t>(out.samples.size());
+  const ColumnReader stack(in.stack(), rows);
+  const int frames = in.frame_caller_size();
+  if (!stack.valid() || in.frame_address_size() != frames || frames > kMaxBlockFrames) {
+    return broken("the tree of call chains does not fit its columns");
+  }
+  out.frames.resize(static_cast<std::size_t>(frames));
+  std::vector<std::uint16_t> depths(out.frames.size());
+  std::uint64_t address = 0;
+  for (std::size_t i = 0; i < out.frames.size(); ++i) {
+    const std::uint32_t caller = in.frame_caller(static_cast<int>(i));
+    if (caller > i) return broken("a frame's caller does not come before it");
+    address += static_cast<std::uint64_t>(in.frame_address(static_cast<int>(i)));
+    out.frames[i].address = address;
+    if (caller == 0) continue;
+    if (depths[caller - 1] + 1u >= kMostStackFrames) return broken("a call chain is too deep");
+    depths[i] = static_cast<std::uint16_t>(depths[caller - 1] + 1);
+    out.frames[i].caller = &out.frames[caller - 1];
+  }
+  for (std::uint32_t row = 0; row < rows; ++row) {
+    const std::uint32_t number = stack.at(row);
+    if (number > out.frames.size()) return broken("a call chain leads past the frames");
+    if (number != 0) out.samples[row].stack = &out.frames[number - 1];
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
   v1::SampleBlock out;
+  encode_stacks(samples, out);
   out.set_rows(static_cast<std::uint32_t>(samples.size()));
   ThreadTableWriter threads(*out.mutable_threads());
   SparseNumbering tags;
@@ -161,7 +209,7 @@ v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
   return out;
 }
 
-Result<std::vector<profile::SampleRecord>> decode_samples(const v1::SampleBlock& in) {
+Result<DecodedSamples> decode_samples(const v1::SampleBlock& in) {
   const std::uint32_t rows = in.rows();
   if (rows > kMaxBlockRows) return broken("more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), cpu(in.cpu(), rows), source(in.source(), rows),
@@ -175,7 +223,9 @@ Result<std::vector<profile::SampleRecord>> decode_samples(const v1::SampleBlock&
       !region.valid() || !latency.valid() || !data_source.valid()) {
     return broken("a column has another number of rows");
   }
-  std::vector<profile::SampleRecord> samples(rows);
+  DecodedSamples out;
+  std::vector<profile::SampleRecord>& samples = out.samples;
+  samples.resize(rows);
   std::uint64_t running_time = 0, running_ip = 0, running_address = 0;
   for (std::uint32_t row = 0; row < rows; ++row) {
     profile::SampleRecord& s = samples[row];
@@ -212,7 +262,8 @@ Result<std::vector<profile::SampleRecord>> decode_samples(const v1::SampleBlock&
     if (!look_up(in.tags(), tag.at(row), s.tag)) return broken("an index leads past the tags");
   }
   if (auto ok = decode_attribution(in.attribution(), samples); !ok) return ok.error();
-  return samples;
+  if (auto ok = decode_stacks(in, out); !ok) return ok.error();
+  return out;
 }
 
 }  // namespace tailor::store

@@ -14,6 +14,10 @@ namespace tailor::store {
 v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples);
 
 // Fails, saying which rule is broken, on any block that encode_samples could not have made.
-Result<std::vector<profile::SampleRecord>> decode_samples(const v1::SampleBlock& block);
+struct DecodedSamples {
+  std::vector<profile::SampleRecord> samples;  // their call chains lie in `frames`
+  std::vector<StackFrame> frames;
+};
+Result<DecodedSamples> decode_samples(const v1::SampleBlock& block);
 
 }  // namespace tailor::store

@@ -59,6 +59,7 @@ session::RecorderOptions live_options(const Options& options, capture::CaptureOp
                                       pipeline::Input* journal) {
   session::RecorderOptions live;
   live.agent_socket = options.agent_socket;
+  live.agent_socket_group = options.socket_group;
   live.capture = std::move(capture);
   live.pipeline = pipeline_options(options);
   live.sample_registered = true;

@@ -20,6 +20,8 @@ Parsed parse(int argc, char** argv) {
   app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
   app.set_config("--config", "", "Options as TOML: frequency = 99");
   app.add_option("--socket", o.agent_socket, "Where engines register (default: TAILOR_SOCKET, else by user)");
+  app.add_option("--socket-group", o.socket_group,
+                 "Group whose members' engines may register (default: the daemon's own)");
   app.add_option("--control", o.control_socket,
                  "Where `tailor` asks (default: TAILOR_CONTROL, else by user)");
   app.add_option("--store", o.store, "Directory of the profiles (default: TAILOR_STORE, else by user)");

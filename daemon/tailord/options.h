@@ -13,6 +13,7 @@ inline constexpr std::uint64_t kFrequency = 99;
 
 struct Options {
   std::string agent_socket, control_socket, store;
+  std::string socket_group;  // "": that of the daemon
   session::SamplingOptions sampling;
   std::string journal;  // empty: none
   std::string log_level = "info";

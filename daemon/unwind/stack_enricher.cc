@@ -7,6 +7,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "daemon/capture/decode/sample_view.h"
 
@@ -20,7 +21,7 @@ using capture::TagFrom;
 using capture::TagRegister;
 
 constexpr std::size_t kHeader = sizeof(perf_event_header);
-constexpr std::size_t kMostFrames = 64;
+constexpr std::size_t kMostFrames = 127;  // as many as the kernel takes by frame pointers
 constexpr std::size_t kMostProcesses = 4096;
 constexpr TimeNs kKeepAfterwards = 10'000'000'000;
 constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62;
@@ -63,6 +64,16 @@ Frame frame_of(const capture::SampleView& sample, bool kernel) {
     frame.set(static_cast<unsigned>(reg), value);
   }
   return frame;
+}
+
+// Up to where user code begins, with its marker.
+std::vector<std::uint64_t> kernel_chain(const capture::WordView& chain) {
+  std::vector<std::uint64_t> words;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    if (chain[i] == static_cast<std::uint64_t>(PERF_CONTEXT_USER)) break;
+    words.push_back(chain[i]);
+  }
+  return words;
 }
 
 class Words {
@@ -220,7 +231,9 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   if (format.sample_type & PERF_SAMPLE_ADDR) words.put(sample.address);
   if (format.sample_type & PERF_SAMPLE_CPU) words.put(sample.cpu, 0);
   if (format.sample_type & PERF_SAMPLE_PERIOD) words.put(sample.period);
-  words.put(walked.chain.size() + 2);
+  const std::vector<std::uint64_t> kernel_part = kernel_chain(sample.chain);
+  words.put(kernel_part.size() + walked.chain.size() + 2);
+  for (std::uint64_t word : kernel_part) words.put(word);
   words.put(static_cast<std::uint64_t>(PERF_CONTEXT_USER));
   words.put(frame.has(kReturnAddress) ? frame.value[kReturnAddress] : 0);
   for (std::uint64_t address : walked.chain) words.put(address);

@@ -11,6 +11,7 @@
 #include "daemon/query/report_json.h"
 #include "daemon/store/store_directory.h"
 #include "viewer/cli/daemon.h"
+#include "viewer/cli/import.h"
 
 namespace tailor::cli {
 namespace {
@@ -74,7 +75,8 @@ Result<profile::ExecutionRecord> find_execution(const query::Profile& profile, c
 Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_samples) {
   query::LoadOptions all;
   all.keep_samples = keep_samples;
-  auto profile = query::Profile::load_file(choice.what, all);
+  all.functions = choice.functions;
+  auto profile = load_any_file(choice.what, all);
   if (!profile) return profile.error();
   Chosen chosen{std::move(*profile), {}};
   const auto& executions = chosen.profile.executions();
@@ -140,14 +142,15 @@ Result<Chosen> choose_in_store(const Choice& choice, std::size_t last, bool keep
   if (last == 0 && prefix.empty()) keep_last_with_samples(*rows);
   const std::string directory = store_directory(choice.store);
   // A process is shown as a whole, an execution by what lies between its begin and its end.
+  query::LoadOptions all;
+  all.keep_samples = keep_samples;
+  all.functions = choice.functions;
   if (!choice.process.empty() && prefix.empty() && last == 0) {
-    query::LoadOptions all;
-    all.keep_samples = keep_samples;
     auto profile = query::Profile::load_store(directory, *catalogue, rows->front().recording, all);
     if (!profile) return profile.error();
     return Chosen{std::move(*profile), {}};
   }
-  auto loaded = query::load_executions(directory, *catalogue, *rows, keep_samples);
+  auto loaded = query::load_executions(directory, *catalogue, *rows, all);
   if (!loaded) return loaded.error();
   return Chosen{std::move(loaded->profile), std::move(loaded->selection)};
 }
@@ -273,7 +276,7 @@ Result<ChosenLoops> choose_loops(const Choice& choice) {
 
 Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::size_t limit) {
   if (!choice.what.empty()) {
-    auto profile = query::Profile::load_file(choice.what);
+    auto profile = load_any_file(choice.what, {});
     if (!profile) return profile.error();
     return executions_of(*profile, limit);
   }

@@ -29,6 +29,7 @@ using Action = std::function<int()>;
 void add_report(CLI::App& app, Action& action);
 void add_annotate(CLI::App& app, Action& action);
 void add_iterations(CLI::App& app, Action& action);
+void add_import(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

@@ -56,7 +56,8 @@ std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Term
     std::string line =
         fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
                     query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
-                    pad_left(duration(row.cost.cpu_ns), 9), grouped(row.cost.samples), grouped(e.rows),
+                    pad_left(duration(row.cost.cpu_ns), 9), grouped(row.cost.samples),
+                    e.rows_known ? grouped(e.rows) : "?",
                     pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
     const std::size_t used = columns(line);
     line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
@@ -80,7 +81,7 @@ std::string rows_json(const std::vector<store::ExecutionRow>& rows) {
     if (e.end != kTimeMax) item["elapsed_ns"] = e.end - e.begin;
     item["cpu_ns"] = row.cost.cpu_ns;
     item["samples"] = row.cost.samples;
-    item["rows"] = e.rows;
+    item["rows"] = e.rows_known ? Json(e.rows) : Json();
     item["error"] = e.error;
     item["labels"] = labels;
     out.push_back(item);

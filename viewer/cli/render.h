@@ -4,9 +4,11 @@
 #include <string>
 
 #include "daemon/query/annotate_report.h"
+#include "daemon/query/function_report.h"
 #include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
+#include "daemon/query/stack_rules.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
@@ -16,6 +18,15 @@ std::string render(const query::Profile& profile, const query::LevelReport& repo
 
 std::string render(const query::Profile& profile, const query::MemoryReport& report,
                    const Terminal& terminal);
+
+// How much of it.
+struct FunctionView {
+  std::size_t limit = 30;  // functions
+  std::size_t calls = 60;  // lines of the call graph
+};
+std::string render(const query::Profile& profile, const query::FunctionReport& report, const Terminal& terminal,
+                   const FunctionView& view = {});
+std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal);
 
 struct AnnotateOptions {
   bool all = false;  // functions without any cost too

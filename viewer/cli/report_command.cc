@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
 
 #include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
@@ -14,10 +16,33 @@ namespace {
 
 struct Options {
   Choice choice;
-  std::string level;
+  std::string level, rules;
+  FunctionView view;
+  query::FunctionOptions functions;
   bool memory = false;
   std::string of = "plan";
 };
+
+constexpr const char* kFunctionLevel = "function";
+
+// Nobody spoke for any process but files that runtimes write for perf: there is no plan to show.
+bool only_functions(const query::Profile& profile, const query::PlanReport& report) {
+  return std::ranges::all_of(report.plans, [&](const query::PlanPart& part) {
+    const query::PlanModel* plan = profile.plan(part.process, part.plan);
+    return plan != nullptr && plan->level_count() > 0 && plan->level_name(0) == kFunctionLevel;
+  }) && report.component_rows.empty();
+}
+
+Result<std::string> read_text(const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;
+  std::ifstream file(path);
+  if (!file) return Error{"cannot read " + path};
+  std::string text(kMost + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  if (text.size() > kMost) return Error{path + " is too large for a rules file"};
+  return text;
+}
 
 template <typename Report>
 int show(const query::Profile& profile, const Report& report, const Choice& choice) {
@@ -26,7 +51,35 @@ int show(const query::Profile& profile, const Report& report, const Choice& choi
   return kOk;
 }
 
+int run_functions(Options options) {
+  options.choice.functions = true;
+  auto chosen = choose(options.choice);
+  if (!chosen) return complain(chosen.error());
+  const query::Profile& profile = chosen->profile;
+  auto report = query::function_report(profile, chosen->selection, options.functions);
+  if (!report) return complain(report.error(), kNothing);
+  fmt::print("{}", options.choice.json
+                       ? query::to_json(profile, *report)
+                       : render(profile, *report, options.choice.terminal(), options.view));
+  return kOk;
+}
+
+int run_rules(Options options) {
+  auto text = read_text(options.rules);
+  if (!text) return complain(text.error());
+  auto rules = query::StackRules::parse(*text);
+  if (!rules) return complain(fmt::format("{}: {}", options.rules, rules.error().message));
+  options.choice.functions = true;
+  auto chosen = choose(options.choice);
+  if (!chosen) return complain(chosen.error());
+  auto report = query::rule_report(chosen->profile, chosen->selection, *rules);
+  if (!report) return complain(report.error(), kNothing);
+  return show(chosen->profile, *report, options.choice);
+}
+
 int run(const Options& options) {
+  if (!options.rules.empty()) return run_rules(options);
+  if (options.level == kFunctionLevel) return run_functions(options);
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
   const query::Profile& profile = chosen->profile;
@@ -39,6 +92,7 @@ int run(const Options& options) {
   if (options.level.empty() || options.level == "operator") {
     auto report = query::plan_report(profile, chosen->selection);
     if (!report) return complain(report.error(), kNothing);
+    if (options.level.empty() && only_functions(profile, *report)) return run_functions(options);
     return show(profile, *report, options.choice);
   }
   auto report = query::level_report(profile, chosen->selection, options.level);
@@ -78,13 +132,24 @@ void add_report(CLI::App& app, Action& action) {
   add_iteration(command, options->choice);
   command.add_option(
       "--level", options->level,
-      "A table of another level: task, ir, or what else the engine declares (default: operator)");
+      "A table of another level: task, ir, or what else the engine declares; function: of all code, with "
+      "libraries and call graph (default: operator; function where there is no plan)");
   command
       .add_option(
           "--of", options->of,
           "What shares in a plan are parts of: of the plan's own time, or of everything in the report")
       ->check(CLI::IsMember({"plan", "everything"}))
       ->capture_default_str();
+  command.add_option("--limit", options->view.limit, "With --level function: how many functions")
+      ->capture_default_str();
+  command.add_option("--calls", options->view.calls, "And how many lines of the call graph")
+      ->capture_default_str();
+  command
+      .add_option("--least", options->functions.least_call,
+                  "And the least share of everything that a call must have: 0.005")
+      ->check(CLI::Range(0.0, 1.0));
+  command.add_option("--rules", options->rules,
+                     "Operators by the functions on the stack, for engines without an agent (docs/rules.md)");
   command.add_flag("--memory", options->memory, "Which operator accessed which region of memory");
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -5,6 +5,7 @@
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
+#include "viewer/cli/blocked_agents.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
 
@@ -54,6 +55,15 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
     out += fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), samples_text(p.accounting()));
     if (!p.sampled())
       out += terminal.warn(fmt::format("            not sampled: {}\n", text(p.not_sampled_because())));
+  }
+  std::set<std::int32_t> registered;
+  for (const v1::ProcessStatus& p : s.processes()) {
+    if (!p.info().engine_name().empty()) registered.insert(p.info().process().pid());
+  }
+  const auto blocked = find_blocked_agents("/proc", s.agent_socket(), registered);
+  if (!blocked.empty()) out += "Engines that cannot register:\n";
+  for (const BlockedAgent& agent : blocked) {
+    out += terminal.warn(fmt::format("  {:>8}  {}  {}\n", agent.pid, text(agent.comm), text(agent.why)));
   }
   return out;
 }

@@ -40,14 +40,17 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
   attr.sample_regs_user = registers | register_bit(PERF_REG_X86_IP);
   if (stack) {
     attr.sample_type |= PERF_SAMPLE_STACK_USER;
-    attr.sample_stack_user = kStackBytes;
-  } else if (options.callchain || spec.callchain) {
+    attr.sample_stack_user = options.callchain ? kCallchainStackBytes : kStackBytes;
+  }
+  if (options.callchain || (spec.callchain && !stack)) {
     attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-    // The kernel's own frames say what a thread waits for.
-    const bool names_waits = spec.unit == profile::Unit::kNsOffCpu;
-    attr.exclude_callchain_kernel = !names_waits;
-    attr.sample_max_stack =
-        static_cast<std::uint16_t>(options.max_stack + (names_waits ? kKernelFramesOfAWait : 0));
+    // The kernel's own frames say what a thread waits for, and belong to a whole chain. The user's come from
+    // the piece of stack where there is one.
+    const bool kernel = options.callchain || spec.unit == profile::Unit::kNsOffCpu;
+    attr.exclude_callchain_kernel = !kernel;
+    attr.exclude_callchain_user = stack;
+    const std::uint16_t least = options.max_stack + (kernel ? kKernelFramesOfAWait : 0);
+    attr.sample_max_stack = options.callchain ? 0 : least;  // 0: as many as the host permits
   }
 }
 

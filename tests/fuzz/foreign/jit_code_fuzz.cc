@@ -16,17 +16,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t piece = size == 0 ? 1 : 1 + data[size - 1];
   while (!rest.empty() && parser.feed(rest.first(std::min(piece, rest.size()))).ok())
     rest = rest.subspan(std::min(piece, rest.size()));
-  ForeignPlan plan(1, "fuzz", true);
+  ForeignPlan plan(1, "fuzz", true, tailor::v1::TOLD_BY_JITDUMP);
   for (const formats::JitSymbol& symbol : parser.take()) {
     if (symbol.size == 0 || symbol.address + symbol.size < symbol.address) std::abort();
     (void)plan.add(symbol, 1, symbol.timestamp_ns);
   }
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  std::uint64_t end = 0;
-  for (const formats::JitSymbol& symbol : formats::parse_perf_map(text).symbols) {
-    if (symbol.address < end) std::abort();
-    end = symbol.address + symbol.size;
+  std::size_t used = 0;
+  for (const formats::JitSymbol& symbol : formats::parse_perf_map(text, used).symbols) {
+    if (symbol.size == 0 || symbol.address + symbol.size < symbol.address) std::abort();
+    (void)plan.add(symbol, 1, 0);
   }
+  if (used > text.size()) std::abort();
+  if (!plan.plan().SerializeAsString().empty() && !tailor::v1::Plan().ParseFromString(plan.plan().SerializeAsString()))
+    std::abort();
   if (auto found = find_jitdump(text, 7); found && found->range.find('/') != std::string::npos) std::abort();
   return 0;
 }

@@ -30,6 +30,23 @@ TEST_F(PipelineTest, WhatRunsWhenTheProcessEndsHasEnded) {
   EXPECT_EQ(sink.unloads, std::vector<CodeId>{11});
 }
 
+TEST_F(PipelineTest, WhatItsThreadsHadEndedDidNotFailWhenTheProcessEnds) {
+  start_engine();
+  script.begin(kProcess, ms(1), 5, 1);
+  script.begin(kProcess, ms(1), 6, 1);
+  script.work(kProcess, 42, ms(2), ms(3), 5, 1);
+  pipeline.advance(ms(9));
+  script.gone(kProcess, registration::GoneReason::kProcessExit);
+  const profile::ExecutionRecord& over = sink.executions.at({kProcess, 5});
+  EXPECT_EQ(over.end, ms(3));
+  EXPECT_EQ(over.error, "");
+  EXPECT_FALSE(over.rows_known);
+  const profile::ExecutionRecord& cut = sink.executions.at({kProcess, 6});
+  EXPECT_EQ(cut.end, ms(9));
+  EXPECT_NE(cut.error, "");
+  EXPECT_FALSE(cut.rows_known);
+}
+
 TEST_F(PipelineTest, AReconnectOfTheSameAgentTellsNothingTwice) {
   start_engine();
   script.load(kProcess, us(1), test::small_code(12, 1, kCode + 0x1000));

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/pipeline/pipeline.h"
@@ -99,25 +100,43 @@ TEST_F(ForeignProcessTest, WithoutEitherFileNothingIsSaid) {
   EXPECT_NE(foreign.source().find(".dump"), std::string::npos);
 }
 
-TEST_F(ForeignProcessTest, TheMapsFunctionsBecomeAPlanThatGrowsWithIt) {
-  std::ofstream(map) << "10000 40 one\n10040 40 two\n";
+TEST_F(ForeignProcessTest, TheMapsLinesAreSaidOnceAsTheyCome) {
+  std::ofstream(map) << "10000 40 one\n10040 40 two\nf000 40 thr";
   ForeignProcess foreign(os::real(), process);
   foreign.tell(pipeline, at(10));
   EXPECT_EQ(foreign.functions(), 2u);
   foreign.tell(pipeline, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 2u);
-  std::ofstream(map, std::ios::app) << "f000 40 three\n";
+  std::ofstream(map, std::ios::app) << "ee\n";
   foreign.tell(pipeline, at(12 * kSecond));
   EXPECT_EQ(foreign.functions(), 3u);
-  EXPECT_EQ(sink.plans, (std::vector<PlanId>{1, 2}));
+  EXPECT_EQ(sink.codes, (std::vector<CodeId>{1, 2, 3}));
+  EXPECT_TRUE(sink.unloads.empty());
   script.sample(process.pid, process.pid, 500, 0x10050);
   script.sample(process.pid, process.pid, 13 * kSecond, 0xf010);
   script.read();
   pipeline.flush(20 * kSecond);
-  ASSERT_EQ(sink.samples.size(), 2u);
-  EXPECT_EQ(sink.samples[0].attribution.plan, 1u);
-  EXPECT_EQ(sink.samples[1].attribution.plan, 2u);
+  EXPECT_EQ(names_of_samples(), (std::vector<std::string>{"two", "three"}));
+  EXPECT_EQ(sink.samples[0].attribution.quality, profile::Quality::kInferred);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+}
+
+TEST_F(ForeignProcessTest, WhatIsWrittenAtTheEndIsReadThen) {
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  std::ofstream(map) << "10000 40 one\n";
+  foreign.tell_last(pipeline, at(20), "");
+  EXPECT_EQ(foreign.functions(), 1u);
+}
+
+TEST_F(ForeignProcessTest, ADumpThatWasSeenMappedIsFoundWhenItIsMappedNoMore) {
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("one", 0x10000, 100);
+  ::munmap(std::exchange(mapped, MAP_FAILED), 4096);
+  foreign.tell_last(pipeline, at(200), dump);
+  EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, AMapOfAnEarlierProcessIsNotBelieved) {

@@ -66,10 +66,10 @@ TEST(SampleCodec, AnySamplesComeBack) {
     const v1::SampleBlock block = encode_samples(samples);
     auto back = decode_samples(block);
     ASSERT_TRUE(back) << back.error().message;
-    ASSERT_EQ(back->size(), n);
+    ASSERT_EQ(back->samples.size(), n);
     for (std::size_t i = 0; i < n; ++i) {
-      EXPECT_EQ(test::TextSink::line((*back)[i]), test::TextSink::line(samples[i]));
-      expect_same_access((*back)[i], samples[i]);
+      EXPECT_EQ(test::TextSink::line(back->samples[i]), test::TextSink::line(samples[i]));
+      expect_same_access(back->samples[i], samples[i]);
     }
     EXPECT_EQ(block.SerializeAsString(), encode_samples(samples).SerializeAsString());
   }
@@ -102,6 +102,51 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
   EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_verdict(0, 10); }));
   EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->clear_plans(); }));
   EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_link(0, -1); }));
+}
+
+TEST(SampleCodec, CallChainsComeBackAndShareTheirOuterFrames) {
+  const StackFrame root{nullptr, 0x1000}, middle{&root, 0x2000}, one{&middle, 0x3000}, other{&middle, 0x4000};
+  const StackFrame kernel{&one, 0xffffffff81000000};
+  std::vector<profile::SampleRecord> samples(5, test::ir_sample(5, 3));
+  samples[0].stack = &one;
+  samples[1].stack = &other;
+  samples[2].stack = nullptr;
+  samples[3].stack = &kernel;
+  samples[4].stack = &one;
+  const v1::SampleBlock block = encode_samples(samples);
+  EXPECT_EQ(block.frame_caller_size(), 5);
+  auto back = decode_samples(block);
+  ASSERT_TRUE(back) << back.error().message;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const StackFrame* a = samples[i].stack;
+    const StackFrame* b = back->samples[i].stack;
+    for (; a != nullptr && b != nullptr; a = a->caller, b = b->caller) EXPECT_EQ(a->address, b->address);
+    EXPECT_TRUE(a == nullptr && b == nullptr) << i;
+  }
+}
+
+TEST(SampleCodec, CallChainsThatNoWriterMakesAreRefused) {
+  std::vector<profile::SampleRecord> samples(2, test::ir_sample(5, 3));
+  const StackFrame root{nullptr, 0x1000}, top{&root, 0x2000};
+  samples[0].stack = &top;
+  const v1::SampleBlock good = encode_samples(samples);
+  ASSERT_TRUE(decode_samples(good));
+  auto broken = [&](auto&& change) {
+    v1::SampleBlock bad = good;
+    change(bad);
+    return !decode_samples(bad);
+  };
+  EXPECT_TRUE(broken([](auto& b) { b.set_frame_caller(0, 1); })) << "its own caller";
+  EXPECT_TRUE(broken([](auto& b) { b.set_frame_caller(0, 2); })) << "a later one";
+  EXPECT_TRUE(broken([](auto& b) { b.set_stack(0, 3); }));
+  EXPECT_TRUE(broken([](auto& b) { b.add_stack(1); }));
+  EXPECT_TRUE(broken([](auto& b) { b.add_frame_address(1); }));
+  EXPECT_TRUE(broken([](auto& b) {
+    for (std::uint32_t i = 2; i < 1000; ++i) {
+      b.add_frame_caller(i);
+      b.add_frame_address(1);
+    }
+  })) << "too deep";
 }
 
 TEST(ActivityCodec, AnyRecordsComeBack) {

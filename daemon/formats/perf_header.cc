@@ -1,0 +1,120 @@
+#include <fmt/format.h>
+
+#include <bit>
+
+#include "daemon/formats/perf_fields.h"
+
+namespace tailor::formats {
+namespace {
+
+constexpr std::uint64_t kMagic = 0x32454C4946524550;         // "PERFILE2"
+constexpr std::uint64_t kMagicSwapped = 0x50455246494C4532;  // the same on a big-endian machine
+constexpr std::uint64_t kPipeHeaderSize = 16;
+constexpr unsigned kEventDescriptions = 12, kFeatures = 64;
+// Sections of attributes and features are small; what claims to be larger is not read.
+constexpr std::uint64_t kMostOfASection = std::uint64_t{64} << 20;
+
+PerfSection take_section(PerfCursor& cursor) {
+  PerfSection section;
+  section.offset = cursor.fixed<std::uint64_t>();
+  section.size = cursor.fixed<std::uint64_t>();
+  return section;
+}
+
+Error damaged(const char* what) {
+  return Error{fmt::format("perf.data: {} does not fit the file", what)};
+}
+
+// All of it, or nothing.
+std::optional<std::vector<std::byte>> read_section(const PerfReadAt& read, const PerfSection& section) {
+  if (section.size > kMostOfASection) return std::nullopt;
+  auto bytes = read(section.offset, section.size);
+  if (!bytes.ok() || bytes->size() != section.size) return std::nullopt;
+  return *std::move(bytes);
+}
+
+// Feature sections lie after the records in the order of their bits, found through a table of their own.
+std::optional<std::vector<std::byte>> read_feature(const PerfHeader& header, const PerfReadAt& read,
+                                                   unsigned feature) {
+  if (!(header.features >> feature & 1)) return std::nullopt;
+  const auto before =
+      static_cast<unsigned>(std::popcount(header.features & ((std::uint64_t{1} << feature) - 1)));
+  const std::uint64_t table = header.records.offset + header.records.size;
+  const auto entry = read_section(read, {table + before * sizeof(PerfSection), sizeof(PerfSection)});
+  if (!entry) return std::nullopt;
+  PerfCursor cursor(*entry);
+  return read_section(read, take_section(cursor));
+}
+
+}  // namespace
+
+bool is_perf_data(PerfBytes first_bytes) {
+  PerfCursor cursor(first_bytes);
+  const auto magic = cursor.fixed<std::uint64_t>();
+  return cursor.ok() && (magic == kMagic || magic == kMagicSwapped);
+}
+
+Result<PerfHeader> parse_perf_header(PerfBytes bytes) {
+  PerfCursor cursor(bytes);
+  const auto magic = cursor.fixed<std::uint64_t>();
+  const auto size = cursor.fixed<std::uint64_t>();
+  if (magic == kMagicSwapped) {
+    return Error{"perf.data: recorded on a machine of the other byte order; report on it there"};
+  }
+  if (!cursor.ok() || magic != kMagic)
+    return Error{"not a perf.data file (its first bytes are not PERFILE2)"};
+  PerfHeader header;
+  if (size == kPipeHeaderSize) {
+    header.pipe = true;
+    header.records = {kPipeHeaderSize, UINT64_MAX - kPipeHeaderSize};
+    return header;
+  }
+  header.attr_size = cursor.fixed<std::uint64_t>();
+  header.attrs = take_section(cursor);
+  header.records = take_section(cursor);
+  take_section(cursor);  // event types, unused since 2013
+  header.features = cursor.fixed<std::uint64_t>();
+  if (!cursor.ok()) return damaged("the header");
+  if (header.records.offset > UINT64_MAX - header.records.size) return damaged("the section of records");
+  return header;
+}
+
+Result<std::vector<PerfAttr>> read_perf_attrs(const PerfHeader& header, const PerfReadAt& read) {
+  std::vector<PerfAttr> out;
+  const auto table = read_section(read, header.attrs);
+  if (!table || header.attr_size < PERF_ATTR_SIZE_VER0 + sizeof(PerfSection))
+    return damaged("the table of events");
+  for (PerfBytes rest = *table; rest.size() >= header.attr_size; rest = rest.subspan(header.attr_size)) {
+    const PerfBytes entry = rest.first(header.attr_size);
+    PerfCursor attr_bytes(entry.first(entry.size() - sizeof(PerfSection)));
+    PerfCursor ids_at(entry.last(sizeof(PerfSection)));
+    auto attr = take_perf_attr(attr_bytes);
+    const auto ids = read_section(read, take_section(ids_at));
+    if (!attr || !ids) return damaged("an event");
+    out.push_back({*attr, take_perf_ids(*ids), {}});
+  }
+  return out;
+}
+
+PerfDescription read_perf_description(const PerfHeader& header, const PerfReadAt& read,
+                                      std::vector<PerfAttr>& attrs) {
+  PerfDescription out;
+  for (unsigned feature = 0; feature < kFeatures; ++feature) {
+    const auto content = read_feature(header, read, feature);
+    if (!content) continue;
+    if (feature != kEventDescriptions) {
+      describe_perf_feature(feature, *content, out);
+      continue;
+    }
+    for (auto& [id, name] : parse_perf_event_names(*content)) {
+      for (std::size_t i = 0; i < attrs.size(); ++i) {
+        const bool same = attrs[i].ids.empty() ? id == ~std::uint64_t{i}
+                                               : std::ranges::find(attrs[i].ids, id) != attrs[i].ids.end();
+        if (same && !name.empty()) attrs[i].name = name;
+      }
+    }
+  }
+  return out;
+}
+
+}  // namespace tailor::formats

@@ -1,0 +1,192 @@
+#include <fmt/format.h>
+#include <zstd.h>
+
+#include "daemon/formats/perf_fields.h"
+
+namespace tailor::formats {
+namespace {
+
+// Records of perf itself (tools/perf/util/event.h). Two of them carry bytes after the record.
+enum : std::uint32_t {
+  kToolRecords = 64,
+  kToolAttr = 64,
+  kToolTracingData = 66,
+  kToolBuildId = 67,
+  kToolFinishedRound = 68,
+  kToolAuxTrace = 71,
+  kToolEventUpdate = 78,
+  kToolFeature = 80,
+  kToolCompressed = 81,
+  kToolCompressed2 = 83,
+};
+constexpr std::uint64_t kUpdateName = 2;
+constexpr unsigned kEventDescriptions = 12;
+constexpr std::size_t kUnpackedPiece = std::size_t{1} << 20;
+
+std::uint64_t bytes_after(std::uint32_t type, PerfBytes payload) {
+  PerfCursor cursor(payload);
+  if (type == kToolTracingData) return (std::uint64_t{cursor.fixed<std::uint32_t>()} + 7) & ~std::uint64_t{7};
+  if (type == kToolAuxTrace) return cursor.fixed<std::uint64_t>();
+  return 0;
+}
+
+}  // namespace
+
+struct PerfRecords::Unpacker {
+  Unpacker() : context(ZSTD_createDStream()), piece(kUnpackedPiece) {}
+  ~Unpacker() { ZSTD_freeDStream(context); }
+  Unpacker(const Unpacker&) = delete;
+  Unpacker& operator=(const Unpacker&) = delete;
+
+  ZSTD_DStream* context;
+  std::vector<std::byte> piece;
+};
+
+PerfRecords::PerfRecords(Taker& taker) : taker_(taker) {}
+PerfRecords::~PerfRecords() = default;
+
+Status PerfRecords::feed(PerfBytes bytes) {
+  return feed(outer_, bytes, false);
+}
+
+void PerfRecords::finish() {
+  cut_bytes_ += outer_.waiting.size() + inner_.waiting.size();
+  outer_ = {};
+  inner_ = {};
+}
+
+Status PerfRecords::feed(Stream& stream, PerfBytes bytes, bool inner) {
+  if (stream.broken) {
+    cut_bytes_ += bytes.size();
+    return Ok{};
+  }
+  const auto passed = static_cast<std::size_t>(std::min<std::uint64_t>(stream.skip, bytes.size()));
+  stream.skip -= passed;
+  bytes = bytes.subspan(passed);
+  // What waits becomes whole first: a record is at most 64 KiB.
+  if (!stream.waiting.empty()) {
+    stream.waiting.insert(stream.waiting.end(), bytes.begin(), bytes.end());
+    const std::vector<std::byte> all = std::exchange(stream.waiting, {});
+    auto used = take_all(stream, all, inner);
+    if (!used) return used.error();
+    stream.waiting.assign(all.begin() + static_cast<std::ptrdiff_t>(*used), all.end());
+    return Ok{};
+  }
+  auto used = take_all(stream, bytes, inner);
+  if (!used) return used.error();
+  const PerfBytes rest = bytes.subspan(*used);
+  stream.waiting.assign(rest.begin(), rest.end());
+  return Ok{};
+}
+
+// How many bytes were whole records, or are to be passed over.
+Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool inner) {
+  std::size_t at = 0, kernel_from = 0;
+  const auto hand_over = [&]() -> Status {
+    if (kernel_from == at) return Ok{};
+    return taker_.kernel_records(bytes.subspan(kernel_from, at - kernel_from));
+  };
+  while (bytes.size() - at >= sizeof(perf_event_header)) {
+    perf_event_header header;
+    std::memcpy(&header, bytes.data() + at, sizeof header);
+    if (header.size < sizeof header) {
+      Status given = hand_over();
+      if (!given) return given.error();
+      stream.broken = true;
+      cut_bytes_ += bytes.size() - at;
+      return bytes.size();
+    }
+    if (header.size > bytes.size() - at) break;
+    if (header.type < kToolRecords) {
+      at += header.size;
+      continue;
+    }
+    Status given = hand_over();
+    if (!given) return given.error();
+    const PerfBytes payload = bytes.subspan(at + sizeof header, header.size - sizeof header);
+    Status taken = header.type == kToolBuildId ? Ok{} : tool_record(stream, header.type, payload, inner);
+    if (header.type == kToolBuildId) {
+      ++tool_records_;
+      if (auto id = parse_perf_build_id(payload, header.misc)) {
+        description_.build_ids = {*std::move(id)};
+        taker_.described(description_);
+        description_.build_ids.clear();
+      }
+    }
+    if (!taken) return taken.error();
+    at += header.size;
+    const std::uint64_t after = bytes_after(header.type, payload);
+    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(after, bytes.size() - at));
+    at += here;
+    stream.skip = after - here;
+    kernel_from = at;
+  }
+  Status given = hand_over();
+  if (!given) return given.error();
+  return at;
+}
+
+Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfBytes payload, bool inner) {
+  ++tool_records_;
+  PerfCursor cursor(payload);
+  switch (type) {
+    case kToolAttr: {
+      auto attr = take_perf_attr(cursor);
+      if (!attr) return Error{"perf.data: an event does not fit the file"};
+      return taker_.event({*attr, take_perf_ids(cursor.rest()), {}});
+    }
+    case kToolEventUpdate: {
+      const auto what = cursor.fixed<std::uint64_t>();
+      const auto id = cursor.fixed<std::uint64_t>();
+      if (cursor.ok() && what == kUpdateName) taker_.event_name(id, perf_text(cursor.rest()));
+      return Ok{};
+    }
+    case kToolFeature: {
+      const auto feature = cursor.fixed<std::uint64_t>();
+      if (!cursor.ok()) return Ok{};
+      if (feature == kEventDescriptions) {
+        for (auto& [id, name] : parse_perf_event_names(cursor.rest())) taker_.event_name(id, std::move(name));
+        return Ok{};
+      }
+      describe_perf_feature(static_cast<unsigned>(std::min<std::uint64_t>(feature, 64)), cursor.rest(),
+                            description_);
+      taker_.described(description_);
+      description_.build_ids.clear();
+      return Ok{};
+    }
+    case kToolFinishedRound:
+      return taker_.round();
+    case kToolCompressed:
+      if (inner) return Error{"perf.data: compressed records in compressed records"};
+      return unpack(payload);
+    case kToolCompressed2: {
+      if (inner) return Error{"perf.data: compressed records in compressed records"};
+      const auto size = cursor.fixed<std::uint64_t>();
+      return unpack(cursor.rest().first(static_cast<std::size_t>(
+          std::min<std::uint64_t>(size, cursor.rest().size()))));
+    }
+    default:
+      return Ok{};
+  }
+}
+
+// One stream over all such records: what they hold may end inside of a record.
+Status PerfRecords::unpack(PerfBytes packed) {
+  if (unpacker_ == nullptr) unpacker_ = std::make_unique<Unpacker>();
+  if (unpacker_->context == nullptr) return Error{"perf.data: no memory to decompress"};
+  ZSTD_inBuffer in{packed.data(), packed.size(), 0};
+  bool full = true;
+  while (in.pos < in.size || full) {
+    ZSTD_outBuffer out{unpacker_->piece.data(), unpacker_->piece.size(), 0};
+    const std::size_t done = ZSTD_decompressStream(unpacker_->context, &out, &in);
+    if (ZSTD_isError(done))
+      return Error{fmt::format("perf.data: compressed records are damaged: {}", ZSTD_getErrorName(done))};
+    Status fed = feed(inner_, PerfBytes(unpacker_->piece).first(out.pos), true);
+    if (!fed) return fed;
+    full = out.pos == out.size;
+    if (out.pos == 0 && in.pos == in.size) break;
+  }
+  return Ok{};
+}
+
+}  // namespace tailor::formats

@@ -1,0 +1,84 @@
+// Passes everything on, and notes what an importer wants to know of it.
+#pragma once
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "daemon/profile/sink.h"
+
+namespace tailor::importer {
+
+class ObservingSink : public profile::ProfileSink {
+ public:
+  explicit ObservingSink(profile::ProfileSink& out) : out_(out) {}
+
+  // Files that are mapped by that path from now on are of that build.
+  void add_build_id(const std::string& path, const std::string& id) {
+    if (build_ids_.size() < kMostFiles) build_ids_.insert_or_assign(path, id);
+  }
+
+  TimeNs first_time() const { return first_; }  // of samples; kTimeMax: none
+  TimeNs last_time() const { return last_; }
+  std::uint64_t samples() const { return samples_; }
+  // Processes that were sampled, and the jitdumps that processes mapped.
+  const std::set<ProcessId>& processes() const { return processes_; }
+  const std::map<ProcessId, std::string>& jitdumps() const { return jitdumps_; }
+
+  void on_recording(const profile::RecordingInfo& info) override { out_.on_recording(info); }
+  void on_process(const profile::ProcessRecord& process) override { out_.on_process(process); }
+  void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override {
+    out_.on_thread(process, tid, name);
+  }
+  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override {
+    out_.on_component(process, id, name);
+  }
+  void on_mapping(const profile::MappingRecord& mapping) override {
+    const std::string name = mapping.path.substr(mapping.path.rfind('/') + 1);
+    if (name.starts_with("jit-") && name.ends_with(".dump")) jitdumps_[mapping.process] = mapping.path;
+    const auto known = build_ids_.find(mapping.path);
+    if (!mapping.build_id.empty() || known == build_ids_.end()) return out_.on_mapping(mapping);
+    profile::MappingRecord with_id = mapping;
+    with_id.build_id = known->second;
+    out_.on_mapping(with_id);
+  }
+  void on_region_kind(ProcessId process, const v1::RegionKind& kind) override {
+    out_.on_region_kind(process, kind);
+  }
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override {
+    out_.on_plan(process, loaded, plan);
+  }
+  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override {
+    out_.on_code(process, loaded, code);
+  }
+  void on_code_unload(ProcessId process, TimeNs time, CodeId code) override {
+    out_.on_code_unload(process, time, code);
+  }
+  void on_execution(const profile::ExecutionRecord& execution) override { out_.on_execution(execution); }
+  void on_samples(std::span<const profile::SampleRecord> samples) override {
+    samples_ += samples.size();
+    for (const profile::SampleRecord& sample : samples) {
+      first_ = std::min(first_, sample.time);
+      last_ = std::max(last_, sample.time);
+      if (!(sample.process == last_process_)) processes_.insert(last_process_ = sample.process);
+    }
+    out_.on_samples(samples);
+  }
+  void on_activity(std::span<const profile::ActivityRecord> records) override { out_.on_activity(records); }
+  void on_accounting(const profile::Accounting& accounting) override { out_.on_accounting(accounting); }
+  // That of the whole file is not a time.
+  void on_watermark(TimeNs watermark) override { out_.on_watermark(std::min(watermark, std::max(last_, TimeNs{0}))); }
+
+ private:
+  static constexpr std::size_t kMostFiles = std::size_t{1} << 20;
+  profile::ProfileSink& out_;
+  std::map<std::string, std::string> build_ids_;
+  std::map<ProcessId, std::string> jitdumps_;
+  std::set<ProcessId> processes_;
+  ProcessId last_process_ = {-2, 0};
+  TimeNs first_ = kTimeMax, last_ = kTimeMin;
+  std::uint64_t samples_ = 0;
+};
+
+}  // namespace tailor::importer

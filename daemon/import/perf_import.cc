@@ -1,0 +1,209 @@
+#include "daemon/import/perf_import.h"
+
+#include <fmt/format.h>
+#include <time.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "daemon/formats/perf_data.h"
+#include "daemon/formats/perf_event_name.h"
+#include "daemon/import/jit_names.h"
+#include "daemon/import/observing_sink.h"
+#include "daemon/pipeline/pipeline.h"
+
+namespace tailor::importer {
+namespace {
+
+constexpr std::size_t kPiece = std::size_t{4} << 20;
+constexpr capture::RingIndex kRing = 0;
+
+// The kernel's records to the pipeline, behind the watermark that perf's rounds give.
+class Feeding : public formats::PerfRecords::Taker {
+ public:
+  Feeding(pipeline::Pipeline& pipeline, ObservingSink& sink, profile::RecordingInfo& info, std::uint8_t tag_register)
+      : pipeline_(pipeline), sink_(sink), info_(info), tag_register_(tag_register) {}
+
+  Status use_events(std::vector<formats::PerfAttr> events) {
+    for (formats::PerfAttr& event : events) {
+      if (event.name.empty()) event.name = formats::event_name(event.attr);
+      events_.push_back(std::move(event));
+    }
+    return tell_events();
+  }
+  Status kernel_records(formats::PerfBytes bytes) override {
+    if (events_.empty()) return Error{"perf.data: a record comes before the event it belongs to"};
+    chunk_.ring = kRing;
+    chunk_.bytes.assign(bytes.begin(), bytes.end());
+    pipeline_.on_chunk(chunk_);
+    return Ok{};
+  }
+  Status event(formats::PerfAttr attr) override {
+    std::vector<formats::PerfAttr> one;
+    one.push_back(std::move(attr));
+    return use_events(std::move(one));
+  }
+  void event_name(std::uint64_t id, std::string name) override {
+    for (formats::PerfAttr& event : events_) {
+      if (std::ranges::find(event.ids, id) != event.ids.end()) event.name = name;
+    }
+    (void)tell_events();
+  }
+  void described(const formats::PerfDescription& so_far) override { describe(so_far); }
+  // What comes from now on is not older than the newest record before the last round.
+  Status round() override {
+    if (before_ != kTimeMin) pipeline_.flush(before_);
+    before_ = pipeline_.newest();
+    return Ok{};
+  }
+
+  void describe(const formats::PerfDescription& text) {
+    for (const formats::PerfBuildId& id : text.build_ids) sink_.add_build_id(id.path, id.build_id);
+    const auto said = [](std::string& to, const std::string& from) {
+      if (!from.empty()) to = from;
+    };
+    said(description.host, text.host);
+    said(description.kernel, text.kernel);
+    said(description.cpu, text.cpu);
+    said(description.command, text.command);
+    if (text.cpus != 0) description.cpus = text.cpus;
+    if (text.wall_ns != 0) {
+      description.wall_ns = text.wall_ns;
+      description.clock_ns = text.clock_ns;
+      description.clock_id = text.clock_id;
+    }
+  }
+  const std::vector<formats::PerfAttr>& events() const { return events_; }
+
+  formats::PerfDescription description;
+
+ private:
+  Status tell_events() {
+    const capture::RingLayout made = capture::perf_data_layout(events_, tag_register_, info_.sources);
+    capture::RingLayout layout = made;
+    layout.ring = kRing;
+    layout.pid = 0;  // of no process in particular
+    pipeline_.on_recording(info_);
+    const std::uint64_t refused = pipeline_.stats().refused_rings;
+    pipeline_.on_ring(layout);
+    if (pipeline_.stats().refused_rings == refused) return Ok{};
+    const auto problems = pipeline_.take_problems();
+    return Error{"perf.data: " + (problems.empty() ? "its events contradict each other" : problems.back().text)};
+  }
+
+  pipeline::Pipeline& pipeline_;
+  ObservingSink& sink_;
+  profile::RecordingInfo& info_;
+  std::uint8_t tag_register_;
+  std::vector<formats::PerfAttr> events_;
+  capture::RingChunk chunk_;
+  TimeNs before_ = kTimeMin;
+};
+
+formats::PerfReadAt reader_of(store::Input& file) {
+  return [&file](std::uint64_t offset, std::uint64_t size) -> Result<std::vector<std::byte>> {
+    std::vector<std::byte> bytes(static_cast<std::size_t>(size));
+    std::size_t have = 0;
+    while (have < bytes.size()) {
+      auto* at = reinterpret_cast<std::uint8_t*>(bytes.data()) + have;
+      auto got = file.read_at(offset + have, {at, bytes.size() - have});
+      if (!got) return got.error();
+      if (*got == 0) break;
+      have += *got;
+    }
+    bytes.resize(have);
+    return bytes;
+  };
+}
+
+Status read_records(const formats::PerfHeader& header, const formats::PerfReadAt& read,
+                    formats::PerfRecords& records, const PerfImportOptions& options) {
+  std::uint64_t done = 0;
+  while (done < header.records.size) {
+    auto piece = read(header.records.offset + done, std::min<std::uint64_t>(kPiece, header.records.size - done));
+    if (!piece) return piece.error();
+    if (piece->empty()) break;
+    Status fed = records.feed(*piece);
+    if (!fed) return fed;
+    done += piece->size();
+    if (options.progress) options.progress(header.records.offset + done);
+  }
+  records.finish();
+  return Ok{};
+}
+
+// Times that jitdumps give are of CLOCK_MONOTONIC.
+bool is_monotonic(const std::vector<formats::PerfAttr>& events) {
+  return std::ranges::all_of(events, [](const formats::PerfAttr& event) {
+    return event.attr.use_clockid && event.attr.clockid == CLOCK_MONOTONIC;
+  });
+}
+
+// Without clock data the last record was made when the file was written, or before.
+void set_times(const formats::PerfDescription& text, const ObservingSink& sink, std::int64_t written_ns,
+               profile::RecordingInfo& info) {
+  if (sink.first_time() == kTimeMax) return;
+  info.start = sink.first_time();
+  const TimeNs length = sink.last_time() - sink.first_time();
+  if (text.wall_ns != 0) {
+    info.wall_clock_ns = text.wall_ns + static_cast<std::uint64_t>(info.start) - text.clock_ns;
+  } else if (written_ns > length) {
+    info.wall_clock_ns = static_cast<std::uint64_t>(written_ns - length);
+  }
+}
+
+}  // namespace
+
+Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& sink,
+                                      const PerfImportOptions& options) {
+  const formats::PerfReadAt read = reader_of(file);
+  auto first = read(0, formats::kPerfHeaderBytes);
+  if (!first) return first.error();
+  auto header = formats::parse_perf_header(*first);
+  if (!header) return header.error();
+
+  ObservingSink observed(sink);
+  pipeline::PipelineOptions how;
+  how.delay = 0;
+  pipeline::Pipeline pipeline(observed, how);
+  clock::Conversion identity;
+  identity.mult = 1;
+  pipeline.on_clock(identity, false);
+  profile::RecordingInfo info;
+  info.capture_row = "imported from perf.data";
+  info.clock_source = "perf";
+  Feeding feeding(pipeline, observed, info, options.tag_register);
+  if (!header->pipe) {
+    auto attrs = formats::read_perf_attrs(*header, read);
+    if (!attrs) return attrs.error();
+    feeding.describe(formats::read_perf_description(*header, read, *attrs));
+    Status used = feeding.use_events(*std::move(attrs));
+    if (!used) return used.error();
+  }
+  formats::PerfRecords records(feeding);
+  Status done = read_records(*header, read, records, options);
+  if (!done) return done.error();
+  pipeline.flush(kTimeMax - 1);
+
+  PerfImported out;
+  out.description = feeding.description;
+  info.host = out.description.host;
+  info.kernel = out.description.kernel;
+  info.cpu = out.description.cpu;
+  info.command = out.description.command;
+  info.cpus = out.description.cpus;
+  set_times(out.description, observed, options.written_ns, info);
+  sink.on_recording(info);
+  JitNames names(sink, is_monotonic(feeding.events()), out.notes);
+  names.add(options, observed, info);
+  out.jit_functions = names.functions();
+  out.total = pipeline.total();
+  out.samples = observed.samples();
+  out.records_of_perf = records.tool_records();
+  if (records.cut_bytes() > 0)
+    out.notes.push_back(fmt::format("{} bytes at the end are no whole records", records.cut_bytes()));
+  return out;
+}
+
+}  // namespace tailor::importer

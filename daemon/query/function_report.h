@@ -1,0 +1,53 @@
+// Functions by what they cost, alone and with what they called: for processes that nobody instrumented, and
+// below the operators of those that are.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/query/named_functions.h"
+#include "daemon/query/plan_report.h"
+#include "proto/base/result.h"
+
+namespace tailor::query {
+
+struct FunctionRow {
+  std::string name;  // never empty: "[unknown]" of a file without names
+  Function function;
+  Share95 cost;   // of its own code
+  Share95 total;  // of all samples with it anywhere on the call chain
+};
+
+struct ObjectRow {
+  std::string name;
+  Share95 cost;
+};
+
+// A function as called by those above it; rows come in the order of the drawn tree.
+struct CallRow {
+  std::string name;
+  Function function;
+  std::uint32_t depth = 0;
+  bool last = true;  // of its siblings that are shown
+  Share95 cost, total;
+};
+
+struct FunctionReport {
+  PlanReport summary;
+  std::vector<FunctionRow> functions;  // most expensive first
+  std::vector<ObjectRow> objects;      // files, kernel and generated code, by the cost of their own code
+  std::vector<CallRow> calls;          // from the outermost functions down; empty without call chains
+  double with_chain = 0;               // part of the samples that brought one
+};
+
+struct FunctionOptions {
+  double least_call = 0.005;  // calls with a smaller share of everything are left out
+};
+
+// `profile` must have been loaded with LoadOptions::functions. Fails as plan_report().
+Result<FunctionReport> function_report(const Profile& profile, const Selection& selection,
+                                       const FunctionOptions& options = {});
+
+std::string to_json(const Profile& profile, const FunctionReport& report);
+
+}  // namespace tailor::query

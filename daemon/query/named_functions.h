@@ -1,0 +1,36 @@
+// Gives the places of code that a profile's samples were in the names of their functions.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "daemon/query/profile.h"
+
+namespace tailor::query {
+
+struct Function {
+  enum class Kind : std::uint8_t { kUser, kKernel, kGenerated, kUnknown };
+  Kind kind = Kind::kUser;
+  std::string name;    // "": nothing names it (a stripped file, code that is gone)
+  std::string object;  // "libc.so.6", "[kernel]", "[jit]"; "": in no file
+  auto operator<=>(const Function&) const = default;
+};
+
+class NamedFunctions {
+ public:
+  // Looks into files, and into the symbols of the kernel, of this host: as far as they are those that ran.
+  explicit NamedFunctions(const Profile& profile);
+
+  std::uint32_t of_place(std::uint32_t place) const { return of_place_[place]; }
+  const Function& at(std::uint32_t function) const { return *functions_[function]; }
+  std::size_t size() const { return functions_.size(); }
+
+ private:
+  std::vector<std::uint32_t> of_place_;
+  std::map<Function, std::uint32_t> numbers_;
+  std::vector<const Function*> functions_;
+};
+
+}  // namespace tailor::query

@@ -1,0 +1,113 @@
+"""Runtimes that write what they generated for perf, some of it at their end: at least 95 % of the time in generated code has
+a name, over the whole life of the process.
+
+Each runtime that is installed is tried; the others are named as not tried."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tailor_env import BIN, check, run, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+
+JAVASCRIPT = """
+function mix(a) { let x = a; for (let i = 0; i < 2000; i++) x = (x * 31 + i) % 1000003; return x; }
+function total(n) { let s = 0; for (let i = 0; i < n; i++) s += mix(i); return s; }
+let s = 0;
+const end = process.cpuUsage().user + 1.5e6;
+while (process.cpuUsage().user < end) s += total(200);
+console.log(s);
+"""
+JAVA = """
+public class Work {
+  static int mix(int a) { int x = a; for (int i = 0; i < 2000; i++) x = (x * 31 + i) % 1000003; return x; }
+  public static void main(String[] a) {
+    long s = 0;
+    long end = java.lang.management.ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() + 1_500_000_000L;
+    while (java.lang.management.ManagementFactory.getThreadMXBean().getCurrentThreadCpuTime() < end)
+      for (int i = 0; i < 200; i++) s += mix(i);
+    System.out.println(s);
+  }
+}
+"""
+NUMBA = """
+import numba, time
+@numba.njit
+def mix(n):
+    x = 1
+    for i in range(n):
+        x = (x * 31 + i) % 1000003
+    return x
+end = time.process_time() + 1.5
+s = 0
+while time.process_time() < end:
+    s += mix(200000)
+print(s)
+"""
+
+
+def generated(report):
+    """(with a name, without one) of the samples in generated code: named by a file, or in no file at all."""
+    named = unnamed = 0
+    for row in report["functions"]:
+        if row["kind"] == "generated" and row["named"] and row["name"] != "[two names]":
+            named += row["samples"]
+        elif row["kind"] in ("generated", "unknown"):
+            unnamed += row["samples"]
+    return named, unnamed
+
+
+def judge(what, folder, command, function, env=None):
+    profile = folder / "p.tailor"
+    run(BIN / "tailor", "record", "-F", "997", "-o", profile, "--", *command, env=env, timeout=200)
+    report = json.loads(run(BIN / "tailor", "report", profile, "--level", "function", "--json"))
+    named, unnamed = generated(report)
+    check(named + unnamed > 100, f"{what}: {named + unnamed:.0f} samples in generated code")
+    check(named >= 0.95 * (named + unnamed), f"{what}: {named / (named + unnamed):.1%} of them have a name")
+    hot = [row["name"] for row in report["functions"] if function in row["name"]]
+    check(hot, f"{what}: {hot[:2]} among them")
+    account = report["accounting"]["total"] if "total" in report["accounting"] else report["accounting"]
+    check(account["received"] == account["attributed"] + account["unattributed"] + account["filtered"] + account["late"],
+          f"{what}: the sum of the recording still fits")
+    return report
+
+
+def main():
+    tried = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        os.chdir(folder)
+        if shutil.which("node"):
+            (folder / "work.js").write_text(JAVASCRIPT)
+            judge("node --perf-basic-prof", folder, ["node", "--perf-basic-prof", "work.js"], "mix")
+            judge("node --perf-prof", folder, ["node", "--perf-prof", "work.js"], "mix")
+            judge("node in a shell", folder, ["sh", "-c", "node --perf-basic-prof work.js; true"], "mix")
+            tried += 1
+        else:
+            print("not tried: node is not installed")
+        if shutil.which("javac") and shutil.which("java"):
+            (folder / "Work.java").write_text(JAVA)
+            run("javac", "Work.java")
+            report = judge("java -XX:+DumpPerfMapAtExit", folder, ["java", "-XX:+DumpPerfMapAtExit", "Work"], "Work.mix")
+            check(report["all"]["inferred_weight"] > 0, "names of a map count as inferred")
+            tried += 1
+        else:
+            print("not tried: java is not installed")
+        if subprocess.run([sys.executable, "-c", "import numba"], capture_output=True).returncode == 0:
+            (folder / "work.py").write_text(NUMBA)
+            judge("numba", folder, [sys.executable, "work.py"], "mix", env={"NUMBA_ENABLE_PROFILING": "1"})
+            tried += 1
+        else:
+            print("not tried: numba is not installed")
+    if not tried:
+        skip("no runtime with a compiler is installed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

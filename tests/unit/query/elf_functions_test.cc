@@ -1,0 +1,117 @@
+#include "daemon/query/elf_functions.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "daemon/query/symbols.h"
+
+namespace tailor::query {
+namespace {
+
+namespace fs = std::filesystem;
+
+extern "C" [[gnu::noinline, gnu::used]] int tailor_elf_functions_test(int x) {
+  asm volatile("" : "+r"(x));
+  return x + 1;
+}
+
+bool has(const Result<ElfFunctions>& read, const std::string& name) {
+  if (!read.ok()) return false;
+  for (const ElfFunction& function : read->functions) {
+    if (function.name == name) return true;
+  }
+  return false;
+}
+
+TEST(ReadableName, IsAsPerfShowsIt) {
+  EXPECT_EQ(readable_name("main"), "main");
+  EXPECT_EQ(readable_name("_ZNSt6vectorIiSaIiEE9push_backERKi"), "std::vector<int, std::allocator<int> >::push_back");
+  EXPECT_EQ(readable_name("_ZN12_GLOBAL__N_13fooEi"), "(anonymous namespace)::foo");
+  EXPECT_EQ(readable_name("_ZNK3FooclEi"), "Foo::operator()");
+  EXPECT_EQ(readable_name("_Z3fooIiEvT_"), "foo<int>");
+  EXPECT_EQ(readable_name("_ZZ4mainENKUliE_clEi"), "main::{lambda(int)#1}::operator()");
+  EXPECT_EQ(readable_name("_Z3foov.cold"), "foo [clone .cold]");
+  EXPECT_EQ(readable_name("memcpy@plt"), "memcpy@plt");
+  EXPECT_EQ(readable_name("_Znonsense"), "_Znonsense");
+}
+
+// A copy of this program as a distribution ships it: stripped, what was stripped elsewhere.
+class StrippedTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::system("command -v objcopy >/dev/null") != 0) GTEST_SKIP() << "needs objcopy";
+    char self[4096] = {};
+    ASSERT_GT(::readlink("/proc/self/exe", self, sizeof self - 1), 0);
+    folder = fs::path(testing::TempDir()) / ("elf_functions_" + std::to_string(::getpid()));
+    fs::create_directories(folder / "root");
+    whole = folder / "whole", stripped = folder / "stripped", debug = folder / "stripped.debug";
+    fs::copy_file(self, whole, fs::copy_options::overwrite_existing);
+    run("objcopy --only-keep-debug " + whole.string() + " " + debug.string());
+    run("objcopy --strip-all " + whole.string() + " " + stripped.string());
+  }
+  void TearDown() override { fs::remove_all(folder); }
+  static void run(const std::string& command) { ASSERT_EQ(std::system(command.c_str()), 0) << command; }
+  Result<ElfFunctions> read(const std::string& build_id = "") {
+    return read_elf_functions(stripped.string(), INT64_MAX, build_id, (folder / "root").string());
+  }
+
+  fs::path folder, whole, stripped, debug;
+  static constexpr const char* kName = "tailor_elf_functions_test";
+};
+
+TEST_F(StrippedTest, ItsOwnSymbolsAreGone) {
+  EXPECT_TRUE(has(read_elf_functions(whole.string()), kName));
+  fs::remove(debug);
+  EXPECT_FALSE(has(read(), kName));
+}
+
+TEST_F(StrippedTest, ADebugLinkLeadsToThemIfItsChecksumFits) {
+  run("cd " + folder.string() + " && objcopy --add-gnu-debuglink=stripped.debug stripped");
+  EXPECT_TRUE(has(read(), kName)) << "beside the file";
+  fs::create_directories(folder / "root" / folder.relative_path());
+  fs::rename(debug, folder / "root" / folder.relative_path() / "stripped.debug");
+  EXPECT_TRUE(has(read(), kName)) << "under the root of debug files";
+  std::ofstream(folder / "root" / folder.relative_path() / "stripped.debug", std::ios::app) << "x";
+  EXPECT_FALSE(has(read(), kName)) << "of another build";
+}
+
+TEST_F(StrippedTest, ABuildIdLeadsToThem) {
+  const auto facts = read_elf_functions(whole.string());
+  ASSERT_TRUE(facts.ok());
+  if (facts->build_id.empty()) GTEST_SKIP() << "the linker made no build id";
+  const fs::path place = folder / "root" / ".build-id" / facts->build_id.substr(0, 2);
+  fs::create_directories(place);
+  fs::rename(debug, place / (facts->build_id.substr(2) + ".debug"));
+  EXPECT_TRUE(has(read(), kName));
+  EXPECT_TRUE(has(read(facts->build_id), kName));
+  EXPECT_FALSE(read("00112233").ok()) << "another build was recorded";
+}
+
+TEST(ElfFunctions, TheLinkageTableHasTheNamesOfWhatItCalls) {
+  char self[4096] = {};
+  ASSERT_GT(::readlink("/proc/self/exe", self, sizeof self - 1), 0);
+  const auto read = read_elf_functions(self);
+  ASSERT_TRUE(read.ok());
+  std::size_t linked = 0;
+  for (const ElfFunction& function : read->functions) linked += function.name.ends_with("@plt");
+  EXPECT_GT(linked, 10u);
+}
+
+TEST(KernelNames, AreThoseOfTheLastSymbolBefore) {
+  const KernelNames names = KernelNames::parse(
+      "ffffffff81000000 T _text\nffffffff81000100 t do_it\nffffffff81000100 d data\n"
+      "ffffffffc0000000 t mod_fn\t[ext4]\n0000000000000000 T hidden\nnonsense\n");
+  EXPECT_EQ(names.at(0xffffffff81000180).name, "do_it");
+  EXPECT_EQ(names.at(0xffffffff81000180).object, "[kernel]");
+  EXPECT_EQ(names.at(0xffffffffc0000010).name, "mod_fn");
+  EXPECT_EQ(names.at(0xffffffffc0000010).object, "[ext4]");
+  EXPECT_EQ(names.at(0x1000).name, "");
+  EXPECT_TRUE(KernelNames::of_recording("no such kernel", 0).empty());
+}
+
+}  // namespace
+}  // namespace tailor::query

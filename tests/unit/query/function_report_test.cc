@@ -1,0 +1,144 @@
+// Functions by self and total cost, and operators by rules, on stacks that are known.
+#include "daemon/query/function_report.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "daemon/query/stack_rules.h"
+
+namespace tailor::query {
+namespace {
+
+const ProcessId kProcess{7, 1};
+
+// Functions are code objects: their names need no file.
+class FunctionReportTest : public testing::Test {
+ protected:
+  FunctionReportTest() {
+    profile::RecordingInfo info;
+    info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 100, false});
+    loader.on_recording(info);
+    profile::ProcessRecord process;
+    process.process = kProcess;
+    process.first_seen = 1;
+    loader.on_process(process);
+    add_function("main", 0x1000);
+    add_function("engine::Hash::probe", 0x2000);
+    add_function("engine::hash", 0x3000);
+    add_function("engine::Parser::parse", 0x4000);
+    add_function("main_recursive", 0x5000);
+  }
+  void add_function(const std::string& name, std::uint64_t base) {
+    v1::CodeObject code;
+    code.set_id(base);
+    code.set_base(base);
+    code.set_size(0x100);
+    code.set_name(name);
+    loader.on_code(kProcess, 0, code);
+  }
+  // Innermost first.
+  void sample(const std::vector<std::uint64_t>& stack) {
+    std::vector<store::StackFrame> frames(stack.size());
+    profile::SampleRecord record;
+    record.process = kProcess;
+    record.time = ++time;
+    record.weight = 100;
+    record.ip = record.user_ip = stack.front();
+    for (std::size_t i = 1; i < stack.size(); ++i) {
+      frames[i].address = stack[i];
+      frames[i].caller = i + 1 < stack.size() ? &frames[i + 1] : nullptr;
+    }
+    if (stack.size() > 1) record.stack = &frames[1];
+    loader.on_samples(std::span(&record, 1));
+  }
+
+  ProfileLoader loader{[] {
+    LoadOptions options;
+    options.functions = true;
+    return options;
+  }()};
+  TimeNs time = 1;
+};
+
+TEST_F(FunctionReportTest, SelfAndTotalAndCalls) {
+  for (int i = 0; i < 6; ++i) sample({0x3010, 0x2020, 0x1030});
+  for (int i = 0; i < 3; ++i) sample({0x2010, 0x1030});
+  sample({0x1010});
+  const Profile profile = loader.finish();
+  const auto report = function_report(profile, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  std::map<std::string, std::pair<double, double>> shares;
+  for (const FunctionRow& row : report->functions) shares[row.name] = {row.cost.share, row.total.share};
+  EXPECT_EQ(shares["engine::hash"], std::make_pair(0.6, 0.6));
+  EXPECT_EQ(shares["engine::Hash::probe"], std::make_pair(0.3, 0.9));
+  EXPECT_EQ(shares["main"], std::make_pair(0.1, 1.0));
+  EXPECT_EQ(report->functions.front().name, "engine::hash");
+  ASSERT_EQ(report->calls.size(), 3u);
+  EXPECT_EQ(report->calls[1].name, "engine::Hash::probe");
+  EXPECT_EQ(report->calls[1].depth, 1u);
+  EXPECT_DOUBLE_EQ(report->calls[1].total.share, 0.9);
+  EXPECT_DOUBLE_EQ(report->with_chain, 0.9);
+}
+
+TEST_F(FunctionReportTest, RecursionCountsOnce) {
+  for (int i = 0; i < 4; ++i) sample({0x5010, 0x5020, 0x5030, 0x1010});
+  const auto report = function_report(loader.finish(), {});
+  ASSERT_TRUE(report.ok());
+  for (const FunctionRow& row : report->functions) EXPECT_LE(row.total.share, 1.0) << row.name;
+  EXPECT_EQ(report->calls.back().depth, 3u);
+}
+
+// The address behind a call may already be another function's.
+TEST_F(FunctionReportTest, ACallerIsWhereTheCallIs) {
+  add_function("last", 0x7000);
+  add_function("next", 0x7100);
+  sample({0x3010, 0x7100});
+  const auto report = function_report(loader.finish(), {});
+  ASSERT_TRUE(report.ok());
+  EXPECT_EQ(report->calls.front().name, "last");
+}
+
+TEST_F(FunctionReportTest, RulesTakeTheInnermostOperatorAndElseAPhase) {
+  for (int i = 0; i < 6; ++i) sample({0x3010, 0x2020, 0x4010, 0x1030});  // probe, below the parser
+  for (int i = 0; i < 3; ++i) sample({0x3010, 0x4020, 0x1030});          // the parser
+  sample({0x3010, 0x1030});                                             // nobody's
+  const auto rules = StackRules::parse(
+      "engine = \"test\"\n[[operator]]\nname = \"Join\"\nfunctions = [\"engine::Hash::*\"]\n"
+      "[[phase]]\nname = \"parse\"\nfunctions = [\"*Parser*\"]\n");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  const auto report = rule_report(loader.finish(), {}, *rules);
+  ASSERT_TRUE(report.ok());
+  ASSERT_EQ(report->operators.size(), 1u);
+  EXPECT_DOUBLE_EQ(report->operators[0].cost.share, 0.6);
+  ASSERT_EQ(report->phases.size(), 1u);
+  EXPECT_DOUBLE_EQ(report->phases[0].cost.share, 0.3);
+  EXPECT_DOUBLE_EQ(report->unexplained.share, 0.1);
+  ASSERT_EQ(report->unexplained_functions.size(), 1u);
+  EXPECT_EQ(report->unexplained_functions[0].name, "engine::hash");
+}
+
+TEST(StackRules, PatternsAreWholeNamesWithStars) {
+  EXPECT_TRUE(matches("a*c", "abbc"));
+  EXPECT_TRUE(matches("*", ""));
+  EXPECT_TRUE(matches("*::run", "x::y::run"));
+  EXPECT_FALSE(matches("a", "ab"));
+  EXPECT_FALSE(matches("*::run", "x::runs"));
+  EXPECT_TRUE(matches("a**b*", "ab"));
+}
+
+TEST(StackRules, AFileThatIsWrongSaysWhere) {
+  const auto problem = [](const char* text) {
+    auto rules = StackRules::parse(text);
+    return rules.ok() ? std::string() : rules.error().message;
+  };
+  EXPECT_NE(problem(""), "");
+  EXPECT_NE(problem("[[operator]]\nname = \"a\"\n"), "");
+  EXPECT_NE(problem("[[operator]]\nname = \"a\"\nfunctions = [1]\n").find("line 3"), std::string::npos);
+  EXPECT_NE(problem("x = 1\n").find("line 1"), std::string::npos);
+  EXPECT_NE(problem("[[operator]\n").find("line"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace tailor::query

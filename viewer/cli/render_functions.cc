@@ -1,0 +1,166 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "viewer/cli/render.h"
+#include "viewer/cli/render_parts.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+constexpr std::size_t kSamplesWidth = 9;
+constexpr std::size_t kMostObjects = 10;
+constexpr std::size_t kMostNested = 40;  // deeper calls are drawn flat from there on
+constexpr std::size_t kNameRoom = 40;    // of the function, before its object
+
+std::string samples_cell(const query::Share95& cost, const Terminal& terminal) {
+  const auto samples = static_cast<std::uint64_t>(std::llround(cost.amount.samples));
+  return terminal.dim(pad_left(grouped(samples), kSamplesWidth));
+}
+
+std::string rest_of_line(const std::string& line, const std::string& text, const Terminal& terminal) {
+  const std::size_t used = columns(line);
+  return line + cut(text, terminal.width > used + 10 ? terminal.width - used : 10, terminal.ascii) + "\n";
+}
+
+std::string object_text(const query::Function& function, const Terminal& terminal) {
+  return function.object.empty() ? "" : "  (" + escape_line(function.object, terminal.ascii) + ")";
+}
+
+// Room for the object behind a name that is too long for both.
+std::string function_text(const std::string& name, const query::Function& function, std::size_t room,
+                          const Terminal& terminal) {
+  const std::string object = object_text(function, terminal);
+  const std::string shown = escape_line(name, terminal.ascii);
+  if (columns(shown) + columns(object) <= room) return shown + object;
+  const std::size_t left = room > kNameRoom + columns(object) ? room - columns(object) : room;
+  return cut(shown, left, terminal.ascii) + (left < room ? object : "");
+}
+
+std::string functions_section(const query::FunctionReport& report, const FunctionView& view,
+                              const Terminal& terminal) {
+  const bool totals = !report.calls.empty();
+  const std::size_t left = kShareWidth + 14 + (totals ? kShareWidth : 0) + kSamplesWidth + 2;
+  std::string out = terminal.dim(pad_left("self", kShareWidth) + pad_left("95 % range", 14) +
+                                 (totals ? pad_left("total", kShareWidth) : "") +
+                                 pad_left("samples", kSamplesWidth) + "  function") +
+                    "\n";
+  std::size_t shown = 0;
+  double rest = 0;
+  std::size_t hidden = 0;
+  for (const query::FunctionRow& row : report.functions) {
+    if (shown == view.limit) {
+      rest += row.cost.share;
+      ++hidden;
+      continue;
+    }
+    ++shown;
+    std::string line = share_cell(row.cost, terminal) + " " + range_cell(row.cost, terminal);
+    if (totals) line += share_cell(row.total, terminal);
+    line += samples_cell(row.cost, terminal) + "  ";
+    const std::size_t room = terminal.width > left + 20 ? terminal.width - left : 20;
+    out += line + function_text(row.name, row.function, room, terminal) + "\n";
+  }
+  if (hidden > 0) {
+    out += terminal.dim(fmt::format("{}  in {} more functions (--limit)", pad_left(percent(rest), kShareWidth),
+                                    grouped(hidden))) +
+           "\n";
+  }
+  return out;
+}
+
+std::string objects_section(const query::FunctionReport& report, const Terminal& terminal) {
+  std::string out = terminal.dim(pad_left("self", kShareWidth) + "  library") + "\n";
+  for (std::size_t i = 0; i < report.objects.size() && i < kMostObjects; ++i) {
+    const query::ObjectRow& row = report.objects[i];
+    out += rest_of_line(share_cell(row.cost, terminal) + "  ", escape_line(row.name, terminal.ascii), terminal);
+  }
+  return out;
+}
+
+std::string calls_section(const query::FunctionReport& report, const FunctionView& view,
+                          const Terminal& terminal) {
+  if (report.calls.empty()) return "";
+  std::string out =
+      terminal.dim(pad_left("total", kShareWidth) + pad_left("self", kShareWidth) + "  call graph") + "\n";
+  std::vector<bool> open;  // by depth: more siblings follow
+  std::size_t shown = 0;
+  for (const query::CallRow& row : report.calls) {
+    if (shown++ == view.calls) {
+      out += terminal.dim(fmt::format("{:>8}  more calls (--calls, --least)", "...")) + "\n";
+      break;
+    }
+    const std::size_t depth = std::min<std::size_t>(row.depth, kMostNested);
+    std::string prefix;
+    for (std::size_t d = 1; d < depth; ++d) prefix += d < open.size() && open[d] ? terminal.trunk() : "   ";
+    if (depth > 0) prefix += row.last ? terminal.last_branch() : terminal.branch();
+    open.resize(std::max(open.size(), depth + 1));
+    open[depth] = !row.last;
+    open.resize(depth + 1);
+    const std::string line = share_cell(row.total, terminal) + share_cell(row.cost, terminal) + "  " + prefix;
+    const std::size_t used = columns(line);
+    const std::size_t room = terminal.width > used + 20 ? terminal.width - used : 20;
+    out += line + function_text(row.name, row.function, room, terminal) + "\n";
+  }
+  return out;
+}
+
+std::string heading(const query::PlanReport& summary, const std::string& what, const Terminal& terminal) {
+  return terminal.bold(what) +
+         fmt::format(": {} in {} samples of {}\n", weight_text(summary.total.weight, summary.source),
+                     grouped(summary.total.samples), escape_line(summary.source.name, terminal.ascii));
+}
+
+std::string chains_text(const query::FunctionReport& report) {
+  if (report.with_chain > 0) {
+    return fmt::format("{} of the samples brought callers; without them a total is what is known of it.\n",
+                       percent(report.with_chain));
+  }
+  return "No call chains were taken: record with --callchain for totals and the call graph.\n";
+}
+
+std::string named_section(const std::vector<query::NamedRow>& rows, const Terminal& terminal) {
+  std::string out;
+  for (const query::NamedRow& row : rows) {
+    out += rest_of_line(share_cell(row.cost, terminal) + " " + range_cell(row.cost, terminal) +
+                            samples_cell(row.cost, terminal) + "  ",
+                        escape_line(row.name, terminal.ascii), terminal);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string render(const query::Profile& profile, const query::FunctionReport& report, const Terminal& terminal,
+                   const FunctionView& view) {
+  std::string out = heading(report.summary, "Functions", terminal) + "\n";
+  out += functions_section(report, view, terminal) + "\n" + objects_section(report, terminal) + "\n";
+  const std::string calls = calls_section(report, view, terminal);
+  if (!calls.empty()) out += calls + "\n";
+  return out + chains_text(report) + quality_section(profile, report.summary, terminal);
+}
+
+std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal) {
+  const std::string engine = report.engine.empty() ? "Operators by rules"
+                                                   : escape_line(report.engine, terminal.ascii) + " by rules";
+  const std::string head = terminal.dim(pad_left("share", kShareWidth) + pad_left("95 % range", 14) +
+                                        pad_left("samples", kSamplesWidth) + "  ");
+  std::string out = heading(report.summary, engine, terminal) + "\n";
+  out += head + terminal.dim("operator") + "\n" + named_section(report.operators, terminal) + "\n";
+  if (!report.phases.empty())
+    out += head + terminal.dim("phase") + "\n" + named_section(report.phases, terminal) + "\n";
+  out += share_cell(report.in_operators, terminal) + "  operators\n" + share_cell(report.in_phases, terminal) +
+         "  phases\n" + share_cell(report.unexplained, terminal) + "  no rule fits\n";
+  if (report.outside.amount.weight > 0) out += share_cell(report.outside, terminal) + "  outside of the engine\n";
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < report.unexplained_functions.size() && i < kMost; ++i) {
+    const query::FunctionRow& row = report.unexplained_functions[i];
+    const std::string line = "    " + pad_left(percent(row.cost.share), kShareWidth) + "  in ";
+    out += terminal.dim(line + function_text(row.name, row.function, terminal.width - columns(line), terminal)) + "\n";
+  }
+  return out + "\n" + quality_section(profile, report.summary, terminal);
+}
+
+}  // namespace tailor::cli
