@@ -65,11 +65,13 @@ USES = {
     "daemon/session": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/bpf", "daemon/clock",
                                 "daemon/registration", "daemon/formats", "daemon/foreign", "daemon/process", "daemon/unwind",
                                 "daemon/pipeline", "daemon/store", "daemon/journal"},
+    "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/clock"},
     "daemon/control": BASE | {"proto/control"},
     "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/session", "daemon/control", "daemon/serve", "daemon/query", "daemon/store",
                                     "daemon/journal", "proto/control"},
     "viewer/cli": VOCABULARY | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/session", "daemon/serve",
-                                "daemon/query", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "proto/control"},
+                                "daemon/query", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "daemon/import",
+                                "proto/control"},
 }
 # Public header in angle brackets, below tailor/ -> its folder.
 AGENT_HEADERS = pathlib.Path("agent/include/tailor")

@@ -18,7 +18,8 @@ namespace tailor::foreign {
 class ForeignPlan {
  public:
   // `with_lines`: the plan has a level for source lines; else lines of symbols are passed over.
-  // `told_by`: where its symbols come from. Those of a perf map are inferred: nothing says when they were there.
+  // `told_by`: where its symbols come from. Those of a perf map are inferred: nothing says when they were
+  // there.
   ForeignPlan(PlanId id, const std::string& name, bool with_lines, v1::ToldBy told_by);
 
   // The code of one more symbol, whose components are in the plan from then on: functions of one name are one

@@ -82,10 +82,9 @@ RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, std::uint8
     spec.period = event.attr.freq ? 0 : event.attr.sample_period;
     layout.formats.push_back(capture::format_of(event.attr, spec, index, tag_register));
     for (std::uint64_t id : event.ids) layout.ids.push_back({id, index});
-    const bool time =
-        event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config <= PERF_COUNT_SW_TASK_CLOCK;
-    sources.push_back(
-        {index, event.name, time ? profile::Unit::kNsOnCpu : profile::Unit::kEvents, spec.period, event.attr.precise_ip > 0});
+    const bool time = event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+    sources.push_back({index, event.name, time ? profile::Unit::kNsOnCpu : profile::Unit::kEvents,
+                       spec.period, event.attr.precise_ip > 0});
   }
   return layout;
 }
@@ -107,13 +106,14 @@ Result<PerfData> read_perf_data(std::span<const std::byte> file, std::uint8_t ta
     auto used = decoding.use_events();
     if (!used) return used.error();
   }
-  if (header->records.offset > file.size()) return Error{"perf.data: the section of records does not fit the file"};
+  if (header->records.offset > file.size())
+    return Error{"perf.data: the section of records does not fit the file"};
   const auto rest = file.subspan(static_cast<std::size_t>(header->records.offset));
   if (!header->pipe && header->records.size > rest.size())
     return Error{"perf.data: the section of records does not fit the file"};
   PerfRecords records(decoding);
-  Status fed = records.feed(rest.first(
-      static_cast<std::size_t>(std::min<std::uint64_t>(header->records.size, rest.size()))));
+  Status fed = records.feed(
+      rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(header->records.size, rest.size()))));
   if (!fed) return fed.error();
   records.finish();
   data.counts = decoding.counts();

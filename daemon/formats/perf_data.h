@@ -21,7 +21,7 @@ using PerfDataEvent = PerfAttr;  // `name` as recorded, else made from the attri
 
 // One ring for all records of a recording with these events, and the sources that its samples name.
 capture::RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, std::uint8_t tag_register,
-                            std::vector<profile::Source>& sources);
+                                     std::vector<profile::Source>& sources);
 
 // What was read; times are those of the recording's clock, the order is that of the file.
 struct PerfData {
@@ -32,9 +32,9 @@ struct PerfData {
   std::uint64_t tool_records = 0;  // of perf itself, not of the kernel: passed over
 };
 
-// All of a recording at once. Fails for what is no perf.data file, for a file of another byte order, for damaged
-// compression, and where a section does not fit the file. Damaged records are counted, not fatal; records after a
-// damaged header are not found again (counts.cut_bytes).
+// All of a recording at once. Fails for what is no perf.data file, for a file of another byte order, for
+// damaged compression, and where a section does not fit the file. Damaged records are counted, not fatal;
+// records after a damaged header are not found again (counts.cut_bytes).
 Result<PerfData> read_perf_data(std::span<const std::byte> file,
                                 std::uint8_t tag_register = capture::kNoTagRegister);
 

@@ -58,8 +58,8 @@ struct PerfHeader {
 };
 inline constexpr std::size_t kPerfHeaderBytes = 104;
 
-// `bytes`: the first kPerfHeaderBytes of the file, or all there is. Fails for what is no perf.data, and for one
-// of the other byte order.
+// `bytes`: the first kPerfHeaderBytes of the file, or all there is. Fails for what is no perf.data, and for
+// one of the other byte order.
 Result<PerfHeader> parse_perf_header(PerfBytes bytes);
 bool is_perf_data(PerfBytes first_bytes);
 
@@ -85,15 +85,16 @@ class PerfRecords {
     virtual void event_name(std::uint64_t id, std::string name) = 0;
     // A part of the description (pipe mode).
     virtual void described(const PerfDescription& so_far) = 0;
-    // perf had read all rings once: what comes from now on is not older than the newest before the last round.
+    // perf had read all rings once: what comes from now on is not older than the newest before the last
+    // round.
     virtual Status round() = 0;
   };
 
   explicit PerfRecords(Taker& taker);
   ~PerfRecords();
 
-  // The bytes that follow those of the calls before, in pieces of any size. An error, after which nothing more
-  // may be given, where compressed data is damaged or the taker says so. Bytes behind a record with an
+  // The bytes that follow those of the calls before, in pieces of any size. An error, after which nothing
+  // more may be given, where compressed data is damaged or the taker says so. Bytes behind a record with an
   // impossible size are counted and passed over to the end.
   Status feed(PerfBytes bytes);
   // There is no more. The beginning of a record that did not come whole counts as cut.

@@ -162,8 +162,8 @@ Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfByte
     case kToolCompressed2: {
       if (inner) return Error{"perf.data: compressed records in compressed records"};
       const auto size = cursor.fixed<std::uint64_t>();
-      return unpack(cursor.rest().first(static_cast<std::size_t>(
-          std::min<std::uint64_t>(size, cursor.rest().size()))));
+      return unpack(
+          cursor.rest().first(static_cast<std::size_t>(std::min<std::uint64_t>(size, cursor.rest().size()))));
     }
     default:
       return Ok{};

@@ -42,8 +42,7 @@ std::optional<Opened> open_regular(const std::string& path) {
 std::size_t read_at(const UniqueFd& file, std::uint64_t offset, std::span<char> to) {
   std::size_t got = 0;
   while (got < to.size()) {
-    const ssize_t n =
-        ::pread(file.get(), to.data() + got, to.size() - got, static_cast<off_t>(offset + got));
+    const ssize_t n = ::pread(file.get(), to.data() + got, to.size() - got, static_cast<off_t>(offset + got));
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
   }
@@ -61,16 +60,21 @@ std::int32_t pid_of(const std::string& path, std::string_view before, std::strin
 
 }  // namespace
 
-void JitNames::add(const PerfImportOptions& options, const ObservingSink& seen, const profile::RecordingInfo& info) {
+void JitNames::add(const PerfImportOptions& options, const ObservingSink& seen,
+                   const profile::RecordingInfo& info) {
   std::set<std::int32_t> named;
   for (const std::string& path : options.jitdumps) {
-    if (add_jitdump(path, 0)) named.insert(pid_of(path, "jit-", ".dump"));
-    else notes_.push_back(path + ": no jitdump that can be read");
+    if (add_jitdump(path, 0))
+      named.insert(pid_of(path, "jit-", ".dump"));
+    else
+      notes_.push_back(path + ": no jitdump that can be read");
   }
   for (const std::string& path : options.perf_maps) {
     const std::int32_t pid = pid_of(path, "perf-", ".map");
-    if (pid != 0 && add_perf_map(path, pid, INT64_MIN)) named.insert(pid);
-    else notes_.push_back(path + ": no perf map that can be read (its name says whose it is: perf-PID.map)");
+    if (pid != 0 && add_perf_map(path, pid, INT64_MIN))
+      named.insert(pid);
+    else
+      notes_.push_back(path + ": no perf map that can be read (its name says whose it is: perf-PID.map)");
   }
   if (!options.find_names) return;
   const auto began = static_cast<std::int64_t>(info.wall_clock_ns);
@@ -79,7 +83,8 @@ void JitNames::add(const PerfImportOptions& options, const ObservingSink& seen, 
     const auto dump = seen.jitdumps().find(process);
     if (dump != seen.jitdumps().end()) {
       const std::string name = dump->second.substr(dump->second.rfind('/') + 1);
-      if (add_jitdump(dump->second, process.pid) || add_jitdump(options.directory + name, process.pid)) continue;
+      if (add_jitdump(dump->second, process.pid) || add_jitdump(options.directory + name, process.pid))
+        continue;
       notes_.push_back(fmt::format("{}: the jitdump of process {} is not there", dump->second, process.pid));
     }
     const std::string map = fmt::format("perf-{}.map", process.pid);
@@ -114,8 +119,10 @@ bool JitNames::add_jitdump(const std::string& path, std::int32_t pid) {
   sink_.on_plan(process, kTimeMin, plan->plan());
   for (std::size_t i = 0; i < codes.size(); ++i) sink_.on_code(process, times[i], codes[i]);
   functions_ += codes.size();
-  notes_.push_back(fmt::format("{} functions of process {} are named by {}", codes.size(), process.pid, path));
-  if (parser.malformed() > 0) notes_.push_back(fmt::format("{}: {} records make no sense", path, parser.malformed()));
+  notes_.push_back(
+      fmt::format("{} functions of process {} are named by {}", codes.size(), process.pid, path));
+  if (parser.malformed() > 0)
+    notes_.push_back(fmt::format("{}: {} records make no sense", path, parser.malformed()));
   return true;
 }
 

@@ -68,7 +68,9 @@ class ObservingSink : public profile::ProfileSink {
   void on_activity(std::span<const profile::ActivityRecord> records) override { out_.on_activity(records); }
   void on_accounting(const profile::Accounting& accounting) override { out_.on_accounting(accounting); }
   // That of the whole file is not a time.
-  void on_watermark(TimeNs watermark) override { out_.on_watermark(std::min(watermark, std::max(last_, TimeNs{0}))); }
+  void on_watermark(TimeNs watermark) override {
+    out_.on_watermark(std::min(watermark, std::max(last_, TimeNs{0})));
+  }
 
  private:
   static constexpr std::size_t kMostFiles = std::size_t{1} << 20;

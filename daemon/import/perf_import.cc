@@ -22,7 +22,8 @@ constexpr capture::RingIndex kRing = 0;
 // The kernel's records to the pipeline, behind the watermark that perf's rounds give.
 class Feeding : public formats::PerfRecords::Taker {
  public:
-  Feeding(pipeline::Pipeline& pipeline, ObservingSink& sink, profile::RecordingInfo& info, std::uint8_t tag_register)
+  Feeding(pipeline::Pipeline& pipeline, ObservingSink& sink, profile::RecordingInfo& info,
+          std::uint8_t tag_register)
       : pipeline_(pipeline), sink_(sink), info_(info), tag_register_(tag_register) {}
 
   Status use_events(std::vector<formats::PerfAttr> events) {
@@ -80,7 +81,7 @@ class Feeding : public formats::PerfRecords::Taker {
 
  private:
   Status tell_events() {
-    const capture::RingLayout made = capture::perf_data_layout(events_, tag_register_, info_.sources);
+    const capture::RingLayout made = formats::perf_data_layout(events_, tag_register_, info_.sources);
     capture::RingLayout layout = made;
     layout.ring = kRing;
     layout.pid = 0;  // of no process in particular
@@ -89,7 +90,8 @@ class Feeding : public formats::PerfRecords::Taker {
     pipeline_.on_ring(layout);
     if (pipeline_.stats().refused_rings == refused) return Ok{};
     const auto problems = pipeline_.take_problems();
-    return Error{"perf.data: " + (problems.empty() ? "its events contradict each other" : problems.back().text)};
+    return Error{"perf.data: " +
+                 (problems.empty() ? "its events contradict each other" : problems.back().text)};
   }
 
   pipeline::Pipeline& pipeline_;
@@ -121,7 +123,8 @@ Status read_records(const formats::PerfHeader& header, const formats::PerfReadAt
                     formats::PerfRecords& records, const PerfImportOptions& options) {
   std::uint64_t done = 0;
   while (done < header.records.size) {
-    auto piece = read(header.records.offset + done, std::min<std::uint64_t>(kPiece, header.records.size - done));
+    auto piece =
+        read(header.records.offset + done, std::min<std::uint64_t>(kPiece, header.records.size - done));
     if (!piece) return piece.error();
     if (piece->empty()) break;
     Status fed = records.feed(*piece);

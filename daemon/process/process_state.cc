@@ -32,8 +32,7 @@ ProcessState::ProcessState(ProcessId id, const Limits& limits)
       regions_(limits),
       memory_(limits.memory_areas) {}
 
-void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time,
-                               bool own) {
+void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time, bool own) {
   stop_agent(time);
   connection_ = connection;
   if (own && first_agent_ == kTimeMin) first_agent_ = time;

@@ -33,7 +33,14 @@ enum class Reason : std::uint8_t {
 };
 
 // What the row table says of the instruction. Stored: never renumber.
-enum class Quality : std::uint8_t { kExact = 0, kInferred = 1, kShared = 2, kPrologue = 3, kUnmapped = 4, kTwoNames = 5 };
+enum class Quality : std::uint8_t {
+  kExact = 0,
+  kInferred = 1,
+  kShared = 2,
+  kPrologue = 3,
+  kUnmapped = 4,
+  kTwoNames = 5
+};
 
 struct Attribution {
   How how = How::kUnattributed;

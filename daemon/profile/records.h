@@ -55,8 +55,8 @@ struct SampleRecord {
   std::uint32_t latency = 0;      // cycles of the access, 0 unknown
   std::uint64_t data_source = 0;  // perf_mem_data_src, 0 unknown
   Attribution attribution;
-  // Who called the code at `ip`: frames of the kernel, then of user code (callers of `user_ip`). NULL: no call
-  // chain was taken. Valid during the call that hands the sample over.
+  // Who called the code at `ip`: frames of the kernel, then of user code (callers of `user_ip`). NULL: no
+  // call chain was taken. Valid during the call that hands the sample over.
   const StackFrame* stack = nullptr;
   // Samples of the same number, 0 apart, differ in time, CPU, thread, weight, addresses of code and tag only.
   // Not every two that are alike have one. Not stored.
@@ -73,8 +73,8 @@ struct ProcessRecord {
   std::uint64_t tag_key = 0;
   std::uint32_t tag_strategy = 0;
   std::string cgroup;  // path in the unified hierarchy; "" unknown
-  // It was forked off `parent` then, and has what that one had mapped by then; {}: nothing is known, or it has
-  // executed a program since.
+  // It was forked off `parent` then, and has what that one had mapped by then; {}: nothing is known, or it
+  // has executed a program since.
   ProcessId parent = {};
   TimeNs forked = 0;
 };

@@ -1,4 +1,5 @@
-// Bounded reads of an ELF file that is not trusted: nothing beyond its end, nothing too large, nothing mapped.
+// Bounded reads of an ELF file that is not trusted: nothing beyond its end, nothing too large, nothing
+// mapped.
 #pragma once
 
 #include <elf.h>

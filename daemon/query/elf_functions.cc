@@ -80,8 +80,7 @@ void add_symbols(const ElfFile& file, const Sections& sections, std::uint32_t ty
     std::vector<char> names = file.read<char>(text.sh_offset, text.sh_size);
     if (names.empty()) continue;
     names.back() = '\0';
-    for (const Elf64_Sym& symbol :
-         file.read<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym))) {
+    for (const Elf64_Sym& symbol : file.read<Elf64_Sym>(table.sh_offset, table.sh_size / sizeof(Elf64_Sym))) {
       const unsigned kind = ELF64_ST_TYPE(symbol.st_info);
       if (kind != STT_FUNC && kind != STT_GNU_IFUNC) continue;
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size() || names[symbol.st_name] == '\0')
@@ -134,7 +133,8 @@ void add_linkage(const ElfFile& file, const Sections& sections, std::map<std::ui
 std::string build_id_of(const ElfFile& file, const Sections& sections) {
   const Elf64_Shdr* section = sections.named(".note.gnu.build-id");
   if (section == nullptr) return {};
-  const auto bytes = file.read<std::uint8_t>(section->sh_offset, std::min<std::uint64_t>(section->sh_size, 4096));
+  const auto bytes =
+      file.read<std::uint8_t>(section->sh_offset, std::min<std::uint64_t>(section->sh_size, 4096));
   Elf64_Nhdr note{};
   if (bytes.size() < sizeof note) return {};
   std::memcpy(&note, bytes.data(), sizeof note);
@@ -167,8 +167,8 @@ std::optional<DebugLink> debug_link_of(const ElfFile& file, const Sections& sect
 std::optional<ElfFile> find_debug_file(const std::string& path, const std::string& build_id,
                                        const std::optional<DebugLink>& link, const std::string& root) {
   if (build_id.size() > 2) {
-    auto found = ElfFile::open(fmt::format("{}/.build-id/{}/{}.debug", root, build_id.substr(0, 2),
-                                           build_id.substr(2)));
+    auto found = ElfFile::open(
+        fmt::format("{}/.build-id/{}/{}.debug", root, build_id.substr(0, 2), build_id.substr(2)));
     if (found.ok() && build_id_of(*found, sections_of(*found)) == build_id) return std::move(*found);
   }
   if (!link) return std::nullopt;
@@ -205,7 +205,8 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t ma
   const Sections sections = sections_of(*file);
   ElfFunctions out;
   out.build_id = build_id_of(*file, sections);
-  if (!build_id.empty() && out.build_id != build_id) return Error{path + " is another build than was recorded"};
+  if (!build_id.empty() && out.build_id != build_id)
+    return Error{path + " is another build than was recorded"};
   if (build_id.empty() && file->changed_ns() > mapped_ns)
     return Error{path + " was changed since it was mapped"};
   for (const Elf64_Phdr& part : file->read<Elf64_Phdr>(file->header().e_phoff, file->header().e_phnum)) {

@@ -17,8 +17,8 @@ struct LoadedExecutions {
   Selection selection;  // of just these executions
 };
 
-// `rows` is not empty and of one recording. Of `options` the times do not count. Fails where Profile::load_store
-// does.
+// `rows` is not empty and of one recording. Of `options` the times do not count. Fails where
+// Profile::load_store does.
 Result<LoadedExecutions> load_executions(const std::string& directory, const store::Catalogue& catalogue,
                                          std::span<const store::ExecutionRow> rows,
                                          const LoadOptions& options = {});

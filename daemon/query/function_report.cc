@@ -29,7 +29,8 @@ class Summing {
 
   void add(const FunctionSums::Key& key, const Cell& cell) {
     chain_.clear();
-    for (std::uint32_t node = key.node; node != 0 && chain_.size() < kMostDepth; node = sums_.nodes[node].caller)
+    for (std::uint32_t node = key.node; node != 0 && chain_.size() < kMostDepth;
+         node = sums_.nodes[node].caller)
       chain_.push_back(names_.of_place(sums_.nodes[node].place));
     if (chain_.empty()) return;
     CellKey as_cell;
@@ -70,8 +71,8 @@ std::string shown_name(const Function& function) {
 }
 
 // What is large enough to be shown, the largest first.
-void add_calls(const std::vector<CallNode>& tree, const NamedFunctions& names, const Scale& scale, double least,
-               std::size_t node, std::uint32_t depth, std::vector<CallRow>& out) {
+void add_calls(const std::vector<CallNode>& tree, const NamedFunctions& names, const Scale& scale,
+               double least, std::size_t node, std::uint32_t depth, std::vector<CallRow>& out) {
   std::vector<std::size_t> callees;
   for (const auto& [function, callee] : tree[node].callees) {
     if (scale(tree[callee].cost.total).share >= least) callees.push_back(callee);
@@ -81,8 +82,8 @@ void add_calls(const std::vector<CallNode>& tree, const NamedFunctions& names, c
   });
   for (std::size_t callee : callees) {
     const Function& function = names.at(tree[callee].function);
-    out.push_back({shown_name(function), function, depth, callee == callees.back(), scale(tree[callee].cost.self),
-                   scale(tree[callee].cost.total)});
+    out.push_back({shown_name(function), function, depth, callee == callees.back(),
+                   scale(tree[callee].cost.self), scale(tree[callee].cost.total)});
     add_calls(tree, names, scale, least, callee, depth + 1, out);
   }
 }
@@ -111,7 +112,8 @@ Result<FunctionReport> function_report(const Profile& profile, const Selection& 
   Summing sums(profile, names);
   double samples = 0, with_chain = 0;
   for (const auto& [key, cell] : profile.functions().cells) {
-    if (key.source != report.summary.source.index || !selected(selection, key.process, key.execution)) continue;
+    if (key.source != report.summary.source.index || !selected(selection, key.process, key.execution))
+      continue;
     sums.add(key, cell);
     samples += static_cast<double>(cell.samples);
     if (profile.functions().nodes[key.node].caller != 0) with_chain += static_cast<double>(cell.samples);

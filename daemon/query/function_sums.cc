@@ -13,7 +13,8 @@ constexpr int kMostAncestors = 16;
 
 // Takes [begin, end) out of disjoint ranges.
 template <typename Range, typename Split>
-void clear_range(std::map<std::uint64_t, Range>& ranges, std::uint64_t begin, std::uint64_t end, Split split) {
+void clear_range(std::map<std::uint64_t, Range>& ranges, std::uint64_t begin, std::uint64_t end,
+                 Split split) {
   auto at = ranges.lower_bound(begin);
   if (at != ranges.begin()) {
     auto before = std::prev(at);
@@ -53,8 +54,8 @@ void FunctionSummer::on_mapping(const profile::MappingRecord& mapping) {
     return rest;
   };
   clear_range(process.mapped, mapping.begin, end, split);
-  const auto [number, fresh] = file_numbers_.try_emplace(
-      {mapping.path, mapping.build_id}, static_cast<std::uint32_t>(sums_.files.size()));
+  const auto [number, fresh] = file_numbers_.try_emplace({mapping.path, mapping.build_id},
+                                                         static_cast<std::uint32_t>(sums_.files.size()));
   if (fresh) sums_.files.push_back({mapping.path, mapping.build_id, mapping.time});
   process.mapped.insert_or_assign(mapping.begin,
                                   Range{end, mapping.file_offset, number->second, mapping.time});
@@ -64,7 +65,8 @@ void FunctionSummer::on_mapping(const profile::MappingRecord& mapping) {
 void FunctionSummer::on_code(ProcessId id, CodeId code, std::uint64_t begin, std::uint64_t size) {
   if (size == 0 || begin > UINT64_MAX - size) return;
   Process& process = processes_[id];
-  clear_range(process.code, begin, begin + size, [](const auto& range, std::uint64_t) { return range.second; });
+  clear_range(process.code, begin, begin + size,
+              [](const auto& range, std::uint64_t) { return range.second; });
   process.code.insert_or_assign(begin, Code{begin + size, code});
   process.known.clear();
 }

@@ -8,9 +8,9 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
 #include "daemon/query/late_names.h"
-#include "daemon/profile/sink.h"
 #include "proto/base/ids.h"
 
 namespace tailor::query {
@@ -18,8 +18,8 @@ namespace tailor::query {
 // One address of code, as far from its process as it can be said.
 struct CodePlace {
   enum class Kind : std::uint8_t {
-    kUnknown,    // of `process`: in no file, and nobody's
-    kFile,       // `address` is an offset in `file`
+    kUnknown,  // of `process`: in no file, and nobody's
+    kFile,     // `address` is an offset in `file`
     kKernel,
     kGenerated,  // in the code object `code` of `process`
     kTwoNames,   // generated code of `process` whose address had two names
@@ -54,9 +54,9 @@ struct FunctionSums {
   };
   std::vector<CodeFile> files;
   std::vector<CodePlace> places;
-  std::vector<Node> nodes;         // of a tree of call chains; node 0 is the root, which has no place
-  std::map<Key, Cell> cells;       // by the node of the innermost frame
-  std::uint64_t with_chain = 0;    // samples that brought callers
+  std::vector<Node> nodes;       // of a tree of call chains; node 0 is the root, which has no place
+  std::map<Key, Cell> cells;     // by the node of the innermost frame
+  std::uint64_t with_chain = 0;  // samples that brought callers
 };
 
 // One thread. Bounded: what exceeds the limits goes to one place, or keeps the innermost part of its chain.

@@ -114,7 +114,8 @@ void LateNames::name(const Found& found, std::uint64_t address, How how, profile
 bool LateNames::apply(profile::SampleRecord& sample) {
   profile::Attribution& word = sample.attribution;
   const bool unattributed = word.how == How::kUnattributed;
-  const bool by_address = word.how == How::kCode || word.how == How::kKernelCode || word.how == How::kCallchain;
+  const bool by_address =
+      word.how == How::kCode || word.how == How::kKernelCode || word.how == How::kCallchain;
   if (!unattributed && !by_address) return false;
   const bool kernel = sample.mode != profile::Mode::kUser;
   const std::uint64_t address = kernel ? sample.user_ip : sample.ip;

@@ -49,8 +49,8 @@ class Namer {
       return out;
     }
     const TimeNs since_start = std::max(file.mapped, info_.start) - info_.start;
-    out.name = symbols_.function(file.path, offset, static_cast<std::int64_t>(info_.wall_clock_ns) + since_start,
-                                 file.build_id);
+    out.name = symbols_.function(file.path, offset,
+                                 static_cast<std::int64_t>(info_.wall_clock_ns) + since_start, file.build_id);
     return out;
   }
 
@@ -65,7 +65,8 @@ class Namer {
 NamedFunctions::NamedFunctions(const Profile& profile) {
   Namer namer(profile);
   for (const CodePlace& place : profile.functions().places) {
-    const auto [at, fresh] = numbers_.try_emplace(namer.name(place), static_cast<std::uint32_t>(numbers_.size()));
+    const auto [at, fresh] =
+        numbers_.try_emplace(namer.name(place), static_cast<std::uint32_t>(numbers_.size()));
     if (fresh) functions_.push_back(&at->first);
     of_place_.push_back(at->second);
   }

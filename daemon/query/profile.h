@@ -74,7 +74,8 @@ class Profile {
                                     store::RecordingNumber recording, const LoadOptions& options = {});
 
   // From calls that `read` makes to a loader: once, or the same again to another one where names came late.
-  static Result<Profile> load_from(const LoadOptions& options, const std::function<Status(class ProfileLoader&)>& read);
+  static Result<Profile> load_from(const LoadOptions& options,
+                                   const std::function<Status(class ProfileLoader&)>& read);
 
   const profile::RecordingInfo& recording() const { return data_->recording; }
   const std::map<ProcessId, profile::ProcessRecord>& processes() const { return data_->processes; }

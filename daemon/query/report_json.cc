@@ -88,9 +88,8 @@ Json pipeline_json(const PipelineRow& row) {
 Json by_link_json(const std::map<profile::Quality, double>& links) {
   using profile::Quality;
   Json out = Json::object();
-  for (Quality quality :
-       {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue, Quality::kUnmapped,
-        Quality::kTwoNames}) {
+  for (Quality quality : {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue,
+                          Quality::kUnmapped, Quality::kTwoNames}) {
     const auto found = links.find(quality);
     out[std::string(word(quality).key)] = found == links.end() ? 0 : found->second;
   }

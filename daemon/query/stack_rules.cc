@@ -1,10 +1,10 @@
 #include "daemon/query/stack_rules.h"
 
 #include <fmt/format.h>
+#include <toml++/toml.h>
 
 #include <algorithm>
 #include <map>
-#include <toml++/toml.h>
 #include <utility>
 
 namespace tailor::query {
@@ -26,7 +26,8 @@ Result<StackRule> read_rule(const toml::node& node, StackRule::Kind kind, std::s
       rule.name = **value.as_string();
     } else if (key == "functions" && value.is_array()) {
       for (const toml::node& pattern : *value.as_array()) {
-        if (!pattern.is_string()) return wrong(pattern, "a pattern is a string: \"duckdb::PhysicalFilter::*\"");
+        if (!pattern.is_string())
+          return wrong(pattern, "a pattern is a string: \"duckdb::PhysicalFilter::*\"");
         if (++patterns > kMostPatterns) return wrong(pattern, "there are too many patterns");
         rule.functions.emplace_back(**pattern.as_string());
       }
@@ -135,8 +136,9 @@ Result<StackRules> StackRules::parse(std::string_view text) {
       } else if (key == "phase") {
         read = read_rules(value, StackRule::Kind::kPhase, patterns, out.rules);
       } else {
-        read = wrong(value, fmt::format("\"{}\" is none of engine (text), objects (patterns), [[operator]], [[phase]]",
-                                        std::string_view(key.str())));
+        read = wrong(
+            value, fmt::format("\"{}\" is none of engine (text), objects (patterns), [[operator]], [[phase]]",
+                               std::string_view(key.str())));
       }
       if (!read) return read.error();
     }
@@ -168,7 +170,8 @@ Result<RuleReport> rule_report(const Profile& profile, const Selection& selectio
   Amount operators, phases, unexplained, outside;
   std::vector<std::uint32_t> stack;
   for (const auto& [key, cell] : sums.cells) {
-    if (key.source != report.summary.source.index || !selected(selection, key.process, key.execution)) continue;
+    if (key.source != report.summary.source.index || !selected(selection, key.process, key.execution))
+      continue;
     stack.clear();
     for (std::uint32_t node = key.node; node != 0; node = sums.nodes[node].caller)
       stack.push_back(names.of_place(sums.nodes[node].place));

@@ -40,13 +40,14 @@ struct RuleReport {
   std::string engine;
   std::vector<NamedRow> operators, phases;  // most expensive first; kinds without any sample are left out
   Share95 in_operators, in_phases, unexplained;
-  Share95 outside;  // no frame is in one of the engine's libraries
+  Share95 outside;                                 // no frame is in one of the engine's libraries
   std::vector<FunctionRow> unexplained_functions;  // by their own cost: what a rule is missing for
 };
 
-// Each sample that has a frame in a library of the engine belongs to the operator of the innermost function that an operator's rule fits; without one, to
-// the phase of the innermost function that a phase's rule fits; else it is unexplained. `profile` must have
-// been loaded with LoadOptions::functions. Fails as plan_report().
+// Each sample that has a frame in a library of the engine belongs to the operator of the innermost function
+// that an operator's rule fits; without one, to the phase of the innermost function that a phase's rule fits;
+// else it is unexplained. `profile` must have been loaded with LoadOptions::functions. Fails as
+// plan_report().
 Result<RuleReport> rule_report(const Profile& profile, const Selection& selection, const StackRules& rules);
 
 std::string to_json(const Profile& profile, const RuleReport& report);

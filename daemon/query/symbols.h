@@ -39,7 +39,8 @@ class Symbols {
   std::string name(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns = INT64_MAX);
 
  private:
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<FunctionNames>> files_;  // NULL: cannot be read
+  std::map<std::pair<std::string, std::string>, std::unique_ptr<FunctionNames>>
+      files_;  // NULL: cannot be read
 };
 
 // The functions of a kernel, by address.
@@ -51,8 +52,8 @@ class KernelNames {
   };
   // From the text of /proc/kallsyms; lines that make no sense, and hidden addresses, are left out.
   static KernelNames parse(std::string_view kallsyms);
-  // Of the kernel that runs here, if `kernel` (uname's release) booted at `boot_wall_ns` (CLOCK_REALTIME, give
-  // or take seconds) is that one; else none.
+  // Of the kernel that runs here, if `kernel` (uname's release) booted at `boot_wall_ns` (CLOCK_REALTIME,
+  // give or take seconds) is that one; else none.
   static KernelNames of_recording(const std::string& kernel, std::int64_t boot_wall_ns);
 
   Function at(std::uint64_t address) const;

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint64_t kMaxMapBytes = std::uint64_t{256} << 20;
 constexpr TimeNs kSecond = 1'000'000'000;
-constexpr TimeNs kLookInterval = kSecond;     // for either file
+constexpr TimeNs kLookInterval = kSecond;  // for either file
 // A plan that grows is said again whole. One that has this many functions is left as it is, and what comes
 // later goes into a new one, so that a runtime that compiles all the time costs what it adds.
 constexpr std::size_t kFunctionsOfAPlan = 512;
@@ -123,7 +123,8 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
     malformed_told_ = dump_.malformed();
   }
   if (read.ok() && !read->empty()) {
-    if (!plan_ || plan_->functions() >= kFunctionsOfAPlan) plan_.emplace(++plans_, "jitdump", true, v1::TOLD_BY_JITDUMP);
+    if (!plan_ || plan_->functions() >= kFunctionsOfAPlan)
+      plan_.emplace(++plans_, "jitdump", true, v1::TOLD_BY_JITDUMP);
     std::vector<v1::CodeObject> codes;
     codes.reserve(read->size());
     for (const formats::JitSymbol& symbol : *read) {
@@ -167,8 +168,8 @@ std::string ForeignProcess::read_map() {
   std::string text(size - map_read_, '\0');
   std::size_t got = 0;
   while (got < text.size()) {
-    const ssize_t n = ::pread(file.get(), text.data() + got, text.size() - got,
-                              static_cast<off_t>(map_read_ + got));
+    const ssize_t n =
+        ::pread(file.get(), text.data() + got, text.size() - got, static_cast<off_t>(map_read_ + got));
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
   }

@@ -393,7 +393,8 @@ void Recorder::adopt_foreign() {
   pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
     const ProcessId id = entry.id();
     if (entry.ended != kTimeMax || entry.record.first_seen == 0 || entry.connection != 0) return;
-    if (foreign_.contains(id) || spoken_for_.contains(id) || spoken_for_.size() + foreign_.size() >= kMost) return;
+    if (foreign_.contains(id) || spoken_for_.contains(id) || spoken_for_.size() + foreign_.size() >= kMost)
+      return;
     if (entry.record.registered == kTimeMin) foreign_.emplace(id, ForeignProcess(os_, id));
   });
 }

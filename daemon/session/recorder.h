@@ -201,7 +201,7 @@ class Recorder : private registration::Sink {
   std::map<ProcessId, std::string> not_sampled_;  // why; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
-  std::set<ProcessId> spoken_for_;                                              // as foreign ones, to their end
+  std::set<ProcessId> spoken_for_;  // as foreign ones, to their end
   TimeNs next_sweep_ = kTimeMin;
   std::optional<std::uint64_t> steal_before_;  // when the session began
   std::vector<std::string> notes_;             // of what is sampled; control thread

@@ -64,10 +64,11 @@ std::vector<const CLI::Option*> add_sampling_flags(CLI::App& app, SamplingOption
                               "Sample less often if samples cost a process more of its CPU time: 1%")
                            ->check(percentage_problem)
                            ->excludes(aggregate);
-  auto* callchain = app.add_flag("--callchain", options.callchain,
-                                 "Call chains of every sample, for the call graph of code without an agent: by frame "
-                              "pointers; with --stacks always by unwind tables, which costs more")
-                        ->excludes(aggregate);
+  auto* callchain =
+      app.add_flag("--callchain", options.callchain,
+                   "Call chains of every sample, for the call graph of code without an agent: by frame "
+                   "pointers; with --stacks always by unwind tables, which costs more")
+          ->excludes(aggregate);
   auto* memory = app.add_flag("--memory", options.memory,
                               "Registers too, from which the data addresses of instructions are computed")
                      ->excludes(aggregate);

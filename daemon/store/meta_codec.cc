@@ -168,7 +168,8 @@ void encode(const profile::MappingRecord& in, v1::MappedFile& out) {
 }
 
 profile::MappingRecord decode(const v1::MappedFile& in) {
-  return {get_process(in.process()), in.time(), in.begin(), in.size(), in.file_offset(), in.path(), in.build_id()};
+  return {get_process(in.process()), in.time(), in.begin(),   in.size(),
+          in.file_offset(),          in.path(), in.build_id()};
 }
 
 void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {

@@ -57,7 +57,8 @@ bool read_credentials(const fs::path& process, Credentials& out) {
 bool may_write(const Credentials& who, const struct stat& socket) {
   if (who.uid == 0) return true;
   if (who.uid == socket.st_uid) return (socket.st_mode & S_IWUSR) != 0;
-  if (std::ranges::find(who.groups, socket.st_gid) != who.groups.end()) return (socket.st_mode & S_IWGRP) != 0;
+  if (std::ranges::find(who.groups, socket.st_gid) != who.groups.end())
+    return (socket.st_mode & S_IWGRP) != 0;
   return (socket.st_mode & S_IWOTH) != 0;
 }
 
@@ -81,10 +82,11 @@ std::vector<BlockedAgent> find_blocked_agents(const fs::path& proc, const std::s
     if (error != std::errc() || end != name.data() + name.size() || registered.contains(pid)) continue;
     Credentials who;
     if (!has_agent(entry.path()) || !read_credentials(entry.path(), who) || may_write(who, facts)) continue;
-    out.push_back({pid, first_line(entry.path() / "comm"),
-                   fmt::format("its user {} may not write to {} (mode {:04o}, group {}): make it a member of that "
-                               "group, or give tailord another one with --socket-group",
-                               who.uid, socket, facts.st_mode & 07777, group_name(facts.st_gid))});
+    out.push_back(
+        {pid, first_line(entry.path() / "comm"),
+         fmt::format("its user {} may not write to {} (mode {:04o}, group {}): make it a member of that "
+                     "group, or give tailord another one with --socket-group",
+                     who.uid, socket, facts.st_mode & 07777, group_name(facts.st_gid))});
   }
   return out;
 }

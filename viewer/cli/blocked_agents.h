@@ -15,8 +15,8 @@ struct BlockedAgent {
   std::string why;   // "its user 1000 may not write to ...": with the remedy
 };
 
-// Looks through `proc` for processes with a thread of the agent's name that are not among `registered`, and whose
-// user and groups may not write to `socket`. What cannot be read is passed over.
+// Looks through `proc` for processes with a thread of the agent's name that are not among `registered`, and
+// whose user and groups may not write to `socket`. What cannot be read is passed over.
 std::vector<BlockedAgent> find_blocked_agents(const std::filesystem::path& proc, const std::string& socket,
                                               const std::set<std::int32_t>& registered);
 

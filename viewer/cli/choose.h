@@ -25,7 +25,7 @@ struct Choice {
   std::string process;                           // a pid
   std::string store;                             // directory
   std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
-  bool functions = false;  // query::LoadOptions::functions
+  bool functions = false;                        // query::LoadOptions::functions
   bool json = false;
   bool ascii = false;
 

@@ -65,7 +65,8 @@ int run(const Options& options) {
   const profile::Accounting& total = imported->total;
   say(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read",
                   grouped(imported->samples), options.output, (*output)->stats().bytes,
-                  grouped(total.lost_ring + total.lost_hardware), grouped(total.late), grouped(total.undecoded)));
+                  grouped(total.lost_ring + total.lost_hardware), grouped(total.late),
+                  grouped(total.undecoded)));
   if (imported->samples > 0) say("next: tailor report " + options.output);
   return kOk;
 }
@@ -87,10 +88,12 @@ Result<query::Profile> load_any_file(const std::string& path, const query::LoadO
 }
 
 void add_import(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("import", "Makes a profile of what another tool recorded (perf.data)");
+  CLI::App& command =
+      *app.add_subcommand("import", "Makes a profile of what another tool recorded (perf.data)");
   auto options = std::make_shared<Options>();
   command.add_option("file", options->file, "A perf.data, as `perf record` writes it")->required();
-  command.add_option("-o,--output", options->output, "The profile; replaced if it exists")->capture_default_str();
+  command.add_option("-o,--output", options->output, "The profile; replaced if it exists")
+      ->capture_default_str();
   command.add_option("--jitdump", options->names.jitdumps, "A jitdump beside it: names of generated code")
       ->allow_extra_args(false);
   command.add_option("--perf-map", options->names.perf_maps, "A perf map beside it (perf-PID.map)")

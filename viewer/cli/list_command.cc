@@ -53,12 +53,11 @@ std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Term
     const std::string text = sql_line(label(e, "query"), terminal.ascii);
     if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
     if (!e.error.empty()) query = "failed: " + escape_line(e.error, terminal.ascii) + "; " + query;
-    std::string line =
-        fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
-                    query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
-                    pad_left(duration(row.cost.cpu_ns), 9), grouped(row.cost.samples),
-                    e.rows_known ? grouped(e.rows) : "?",
-                    pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
+    std::string line = fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
+                                   query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
+                                   pad_left(duration(row.cost.cpu_ns), 9), grouped(row.cost.samples),
+                                   e.rows_known ? grouped(e.rows) : "?",
+                                   pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
     const std::size_t used = columns(line);
     line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
     while (line.ends_with(' ')) line.pop_back();

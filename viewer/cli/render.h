@@ -24,8 +24,8 @@ struct FunctionView {
   std::size_t limit = 30;  // functions
   std::size_t calls = 60;  // lines of the call graph
 };
-std::string render(const query::Profile& profile, const query::FunctionReport& report, const Terminal& terminal,
-                   const FunctionView& view = {});
+std::string render(const query::Profile& profile, const query::FunctionReport& report,
+                   const Terminal& terminal, const FunctionView& view = {});
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal);
 
 struct AnnotateOptions {

@@ -64,8 +64,8 @@ std::string functions_section(const query::FunctionReport& report, const Functio
     out += line + function_text(row.name, row.function, room, terminal) + "\n";
   }
   if (hidden > 0) {
-    out += terminal.dim(fmt::format("{}  in {} more functions (--limit)", pad_left(percent(rest), kShareWidth),
-                                    grouped(hidden))) +
+    out += terminal.dim(fmt::format("{}  in {} more functions (--limit)",
+                                    pad_left(percent(rest), kShareWidth), grouped(hidden))) +
            "\n";
   }
   return out;
@@ -75,7 +75,8 @@ std::string objects_section(const query::FunctionReport& report, const Terminal&
   std::string out = terminal.dim(pad_left("self", kShareWidth) + "  library") + "\n";
   for (std::size_t i = 0; i < report.objects.size() && i < kMostObjects; ++i) {
     const query::ObjectRow& row = report.objects[i];
-    out += rest_of_line(share_cell(row.cost, terminal) + "  ", escape_line(row.name, terminal.ascii), terminal);
+    out +=
+        rest_of_line(share_cell(row.cost, terminal) + "  ", escape_line(row.name, terminal.ascii), terminal);
   }
   return out;
 }
@@ -133,8 +134,8 @@ std::string named_section(const std::vector<query::NamedRow>& rows, const Termin
 
 }  // namespace
 
-std::string render(const query::Profile& profile, const query::FunctionReport& report, const Terminal& terminal,
-                   const FunctionView& view) {
+std::string render(const query::Profile& profile, const query::FunctionReport& report,
+                   const Terminal& terminal, const FunctionView& view) {
   std::string out = heading(report.summary, "Functions", terminal) + "\n";
   out += functions_section(report, view, terminal) + "\n" + objects_section(report, terminal) + "\n";
   const std::string calls = calls_section(report, view, terminal);
@@ -143,22 +144,26 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
 }
 
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal) {
-  const std::string engine = report.engine.empty() ? "Operators by rules"
-                                                   : escape_line(report.engine, terminal.ascii) + " by rules";
+  const std::string engine =
+      report.engine.empty() ? "Operators by rules" : escape_line(report.engine, terminal.ascii) + " by rules";
   const std::string head = terminal.dim(pad_left("share", kShareWidth) + pad_left("95 % range", 14) +
                                         pad_left("samples", kSamplesWidth) + "  ");
   std::string out = heading(report.summary, engine, terminal) + "\n";
   out += head + terminal.dim("operator") + "\n" + named_section(report.operators, terminal) + "\n";
   if (!report.phases.empty())
     out += head + terminal.dim("phase") + "\n" + named_section(report.phases, terminal) + "\n";
-  out += share_cell(report.in_operators, terminal) + "  operators\n" + share_cell(report.in_phases, terminal) +
-         "  phases\n" + share_cell(report.unexplained, terminal) + "  no rule fits\n";
-  if (report.outside.amount.weight > 0) out += share_cell(report.outside, terminal) + "  outside of the engine\n";
+  out += share_cell(report.in_operators, terminal) + "  operators\n" +
+         share_cell(report.in_phases, terminal) + "  phases\n" + share_cell(report.unexplained, terminal) +
+         "  no rule fits\n";
+  if (report.outside.amount.weight > 0)
+    out += share_cell(report.outside, terminal) + "  outside of the engine\n";
   constexpr std::size_t kMost = 5;
   for (std::size_t i = 0; i < report.unexplained_functions.size() && i < kMost; ++i) {
     const query::FunctionRow& row = report.unexplained_functions[i];
     const std::string line = "    " + pad_left(percent(row.cost.share), kShareWidth) + "  in ";
-    out += terminal.dim(line + function_text(row.name, row.function, terminal.width - columns(line), terminal)) + "\n";
+    out +=
+        terminal.dim(line + function_text(row.name, row.function, terminal.width - columns(line), terminal)) +
+        "\n";
   }
   return out + "\n" + quality_section(profile, report.summary, terminal);
 }

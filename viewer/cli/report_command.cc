@@ -27,10 +27,13 @@ constexpr const char* kFunctionLevel = "function";
 
 // Nobody spoke for any process but files that runtimes write for perf: there is no plan to show.
 bool only_functions(const query::Profile& profile, const query::PlanReport& report) {
-  return std::ranges::all_of(report.plans, [&](const query::PlanPart& part) {
-    const query::PlanModel* plan = profile.plan(part.process, part.plan);
-    return plan != nullptr && plan->level_count() > 0 && plan->level_name(0) == kFunctionLevel;
-  }) && report.component_rows.empty();
+  return std::ranges::all_of(report.plans,
+                             [&](const query::PlanPart& part) {
+                               const query::PlanModel* plan = profile.plan(part.process, part.plan);
+                               return plan != nullptr && plan->level_count() > 0 &&
+                                      plan->level_name(0) == kFunctionLevel;
+                             }) &&
+         report.component_rows.empty();
 }
 
 Result<std::string> read_text(const std::string& path) {
@@ -58,9 +61,8 @@ int run_functions(Options options) {
   const query::Profile& profile = chosen->profile;
   auto report = query::function_report(profile, chosen->selection, options.functions);
   if (!report) return complain(report.error(), kNothing);
-  fmt::print("{}", options.choice.json
-                       ? query::to_json(profile, *report)
-                       : render(profile, *report, options.choice.terminal(), options.view));
+  fmt::print("{}", options.choice.json ? query::to_json(profile, *report)
+                                       : render(profile, *report, options.choice.terminal(), options.view));
   return kOk;
 }
 

@@ -76,7 +76,7 @@ enum class Stacks : std::uint8_t {
 };
 inline const std::map<std::string, Stacks> kStacksNames = {
     {"none", Stacks::kNone}, {"adaptive", Stacks::kAdaptive}, {"always", Stacks::kAlways}};
-inline constexpr std::uint32_t kStackBytes = 4096;  // of one sample
+inline constexpr std::uint32_t kStackBytes = 4096;            // of one sample
 inline constexpr std::uint32_t kCallchainStackBytes = 16384;  // of one whose whole call chain is wanted
 
 struct CaptureOptions {

@@ -28,7 +28,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)plan.add(symbol, 1, 0);
   }
   if (used > text.size()) std::abort();
-  if (!plan.plan().SerializeAsString().empty() && !tailor::v1::Plan().ParseFromString(plan.plan().SerializeAsString()))
+  if (!plan.plan().SerializeAsString().empty() &&
+      !tailor::v1::Plan().ParseFromString(plan.plan().SerializeAsString()))
     std::abort();
   if (auto found = find_jitdump(text, 7); found && found->range.find('/') != std::string::npos) std::abort();
   return 0;

@@ -22,8 +22,7 @@ TEST(PerfMap, ReadsSymbolsWithSpacesInNames) {
 }
 
 TEST(PerfMap, CountsWhatIsNoSymbol) {
-  auto map =
-      parse("hello\n1000\n1000 zz name\n1000 0 empty\nffffffffffffffff 2 wraps\n10 10 good\n\n");
+  auto map = parse("hello\n1000\n1000 zz name\n1000 0 empty\nffffffffffffffff 2 wraps\n10 10 good\n\n");
   EXPECT_EQ(map.symbols.size(), 1u);
   EXPECT_EQ(map.malformed, 5u);
 }

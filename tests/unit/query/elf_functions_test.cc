@@ -29,7 +29,8 @@ bool has(const Result<ElfFunctions>& read, const std::string& name) {
 
 TEST(ReadableName, IsAsPerfShowsIt) {
   EXPECT_EQ(readable_name("main"), "main");
-  EXPECT_EQ(readable_name("_ZNSt6vectorIiSaIiEE9push_backERKi"), "std::vector<int, std::allocator<int> >::push_back");
+  EXPECT_EQ(readable_name("_ZNSt6vectorIiSaIiEE9push_backERKi"),
+            "std::vector<int, std::allocator<int> >::push_back");
   EXPECT_EQ(readable_name("_ZN12_GLOBAL__N_13fooEi"), "(anonymous namespace)::foo");
   EXPECT_EQ(readable_name("_ZNK3FooclEi"), "Foo::operator()");
   EXPECT_EQ(readable_name("_Z3fooIiEvT_"), "foo<int>");

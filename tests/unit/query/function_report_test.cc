@@ -103,7 +103,7 @@ TEST_F(FunctionReportTest, ACallerIsWhereTheCallIs) {
 TEST_F(FunctionReportTest, RulesTakeTheInnermostOperatorAndElseAPhase) {
   for (int i = 0; i < 6; ++i) sample({0x3010, 0x2020, 0x4010, 0x1030});  // probe, below the parser
   for (int i = 0; i < 3; ++i) sample({0x3010, 0x4020, 0x1030});          // the parser
-  sample({0x3010, 0x1030});                                             // nobody's
+  sample({0x3010, 0x1030});                                              // nobody's
   const auto rules = StackRules::parse(
       "engine = \"test\"\n[[operator]]\nname = \"Join\"\nfunctions = [\"engine::Hash::*\"]\n"
       "[[phase]]\nname = \"parse\"\nfunctions = [\"*Parser*\"]\n");

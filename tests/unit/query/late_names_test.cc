@@ -13,7 +13,8 @@ using profile::Reason;
 
 const ProcessId kProcess{7, 1};
 
-v1::CodeObject code(CodeId id, std::uint64_t base, std::uint64_t size, const std::string& name, v1::ToldBy told_by) {
+v1::CodeObject code(CodeId id, std::uint64_t base, std::uint64_t size, const std::string& name,
+                    v1::ToldBy told_by) {
   v1::CodeObject out;
   out.set_id(id);
   out.set_plan_id(3);
