@@ -73,7 +73,7 @@ PerfReadAt reader_of(PerfBytes file) {
 RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, std::uint8_t tag_register,
                             std::vector<profile::Source>& sources) {
   RingLayout layout;
-  layout.cpu = capture::kEveryCpu;
+  layout.cpu = profile::kEveryCpu;
   layout.pid = -1;
   sources.clear();
   for (const PerfDataEvent& event : events) {

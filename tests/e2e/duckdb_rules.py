@@ -46,7 +46,7 @@ KINDS = {"Table scan": ("TABLE_SCAN", "SEQ_SCAN", "COLUMN_DATA_SCAN", "DELIM_SCA
 
 
 def prepare(folder):
-    run(GENERATOR, "-s", "0.05", "--output-dir", folder, "--format", "parquet", timeout=200)
+    run(GENERATOR, "parquet", "-s", "0.05", "--output-dir", folder, timeout=200)
     load = "import duckdb; c = duckdb.connect(r'%s')\n" % (folder / "tpch.db")
     load += "".join(f"c.execute(\"create table {t} as from '{folder}/{t}.parquet'\")\n" for t in TABLES)
     run(sys.executable, "-c", load, timeout=200)

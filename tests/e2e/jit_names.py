@@ -93,7 +93,7 @@ def main():
         if shutil.which("javac") and shutil.which("java"):
             (folder / "Work.java").write_text(JAVA)
             run("javac", "Work.java")
-            report = judge("java -XX:+DumpPerfMapAtExit", folder, ["java", "-XX:+DumpPerfMapAtExit", "Work"], "Work.mix")
+            report = judge("java -XX:+DumpPerfMapAtExit", folder, ["java", "-XX:+UnlockDiagnosticVMOptions", "-XX:+DumpPerfMapAtExit", "Work"], "Work.mix")
             check(report["all"]["inferred_weight"] > 0, "names of a map count as inferred")
             tried += 1
         else:
