@@ -174,7 +174,7 @@ class Pipeline : public Input {
   capture::Intake decoded_;
   capture::Batch late_;
   TimeNs newest_ = kTimeMin;
-  std::deque<store::StackFrame> frames_;  // of samples_
+  std::deque<profile::StackFrame> frames_;  // of samples_
   std::vector<profile::SampleRecord> samples_;
   bool process_untold_ = false;  // samples_ has some of a process that the sink knows otherwise
 };

@@ -111,10 +111,10 @@ void Pipeline::name_area(ProcessEntry& entry, std::uint32_t region) {
 // The kernel's part begins with the sampled address itself.
 void Pipeline::keep_stack(const capture::Batch& batch, const capture::Event& event,
                           profile::SampleRecord& record) {
-  const store::StackFrame* caller = nullptr;
+  const profile::StackFrame* caller = nullptr;
   const auto push = [&](std::span<const std::uint64_t> frames) {
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame)
-      caller = &frames_.emplace_back(store::StackFrame{caller, *frame});
+      caller = &frames_.emplace_back(profile::StackFrame{caller, *frame});
   };
   push(batch.chain(event));
   std::span<const std::uint64_t> kernel = batch.kernel_chain(event);

@@ -85,9 +85,9 @@ void FunctionSummer::add(const profile::SampleRecord& sample) {
     return intern({CodePlace::Kind::kGenerated, 0, sample.process, word.code, 0});
   };
   chain_.push_back(kernel ? intern({CodePlace::Kind::kKernel, 0, {}, 0, sample.ip}) : user_leaf(sample.ip));
-  const store::StackFrame* frame = sample.stack;
+  const profile::StackFrame* frame = sample.stack;
   sums_.with_chain += frame != nullptr;
-  for (; frame != nullptr && store::is_kernel_address(frame->address); frame = frame->caller)
+  for (; frame != nullptr && profile::is_kernel_address(frame->address); frame = frame->caller)
     chain_.push_back(intern({CodePlace::Kind::kKernel, 0, {}, 0, frame->address - 1}));
   if (kernel && sample.user_ip != 0) chain_.push_back(user_leaf(sample.user_ip));
   for (; frame != nullptr; frame = frame->caller)

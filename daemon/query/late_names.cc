@@ -124,8 +124,8 @@ bool LateNames::apply(profile::SampleRecord& sample) {
     return unattributed;
   }
   if (!unattributed) return false;
-  for (const store::StackFrame* frame = sample.stack; frame != nullptr; frame = frame->caller) {
-    if (store::is_kernel_address(frame->address) || frame->address < 2) continue;
+  for (const profile::StackFrame* frame = sample.stack; frame != nullptr; frame = frame->caller) {
+    if (profile::is_kernel_address(frame->address) || frame->address < 2) continue;
     const auto found = find(sample.process, frame->address - 1, sample.time);
     if (!found) continue;
     name(*found, frame->address - 1, How::kCallchain, word);

@@ -125,7 +125,7 @@ void encode_stacks(std::span<const profile::SampleRecord> samples, v1::SampleBlo
   for (const profile::SampleRecord& s : samples) out.add_stack(table.number(table.intern(s.stack)));
   std::uint64_t address = 0;
   for (std::size_t i = 0; i < table.size(); ++i) {
-    const StackFrame& frame = table.at(i);
+    const profile::StackFrame& frame = table.at(i);
     out.add_frame_caller(table.number(frame.caller));
     out.add_frame_address(wrapping_difference(frame.address, address));
     address = frame.address;

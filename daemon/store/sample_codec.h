@@ -16,7 +16,7 @@ v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples);
 // Fails, saying which rule is broken, on any block that encode_samples could not have made.
 struct DecodedSamples {
   std::vector<profile::SampleRecord> samples;  // their call chains lie in `frames`
-  std::vector<StackFrame> frames;
+  std::vector<profile::StackFrame> frames;
 };
 Result<DecodedSamples> decode_samples(const v1::SampleBlock& block);
 

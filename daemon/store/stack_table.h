@@ -18,12 +18,12 @@ inline constexpr std::size_t kMostStackFrames = 512;
 class StackTable {
  public:
   // The same chain in this table; NULL for NULL.
-  const StackFrame* intern(const StackFrame* stack) {
+  const profile::StackFrame* intern(const profile::StackFrame* stack) {
     if (stack == nullptr) return nullptr;
     if (stack == last_) return last_kept_;
-    const StackFrame* chain[kMostStackFrames];
+    const profile::StackFrame* chain[kMostStackFrames];
     std::size_t depth = 0;
-    for (const StackFrame* at = stack; at != nullptr && depth < kMostStackFrames; at = at->caller)
+    for (const profile::StackFrame* at = stack; at != nullptr && depth < kMostStackFrames; at = at->caller)
       chain[depth++] = at;
     std::uint32_t number = 0;
     while (depth > 0) number = add(number, chain[--depth]->address);
@@ -31,11 +31,11 @@ class StackTable {
     return last_kept_ = &frames_[number - 1].frame;
   }
   // Of a frame of this table; 0 for NULL.
-  std::uint32_t number(const StackFrame* frame) const {
+  std::uint32_t number(const profile::StackFrame* frame) const {
     return frame == nullptr ? 0 : reinterpret_cast<const Numbered*>(frame)->number;
   }
   std::size_t size() const { return frames_.size(); }
-  const StackFrame& at(std::size_t index) const { return frames_[index].frame; }
+  const profile::StackFrame& at(std::size_t index) const { return frames_[index].frame; }
 
   void clear() {
     frames_.clear();
@@ -47,7 +47,7 @@ class StackTable {
 
  private:
   struct Numbered {
-    StackFrame frame;
+    profile::StackFrame frame;
     std::uint32_t number = 0;
   };
   struct Key {
@@ -65,7 +65,7 @@ class StackTable {
   std::uint32_t add(std::uint32_t caller, std::uint64_t address) {
     const auto [known, fresh] = known_.try_emplace({caller, address}, 0);
     if (!fresh) return known->second;
-    const StackFrame* of = caller == 0 ? nullptr : &frames_[caller - 1].frame;
+    const profile::StackFrame* of = caller == 0 ? nullptr : &frames_[caller - 1].frame;
     known->second = static_cast<std::uint32_t>(frames_.size() + 1);
     frames_.push_back({{of, address}, known->second});
     return known->second;
@@ -73,8 +73,8 @@ class StackTable {
 
   std::deque<Numbered> frames_;
   std::unordered_map<Key, std::uint32_t, Hash> known_;
-  const StackFrame* last_ = nullptr;
-  const StackFrame* last_kept_ = nullptr;
+  const profile::StackFrame* last_ = nullptr;
+  const profile::StackFrame* last_kept_ = nullptr;
 };
 
 }  // namespace tailor::store

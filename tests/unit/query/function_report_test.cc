@@ -40,7 +40,7 @@ class FunctionReportTest : public testing::Test {
   }
   // Innermost first.
   void sample(const std::vector<std::uint64_t>& stack) {
-    std::vector<store::StackFrame> frames(stack.size());
+    std::vector<profile::StackFrame> frames(stack.size());
     profile::SampleRecord record;
     record.process = kProcess;
     record.time = ++time;

@@ -92,7 +92,7 @@ TEST(LateNames, CodeOfADumpCountsFromItsTimeUntilOtherCodeIsThere) {
 TEST(LateNames, ALibraryIsOwnedByTheGeneratedCodeThatCalledIt) {
   LateNames names;
   names.on_code(kProcess, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
-  const store::StackFrame outer{nullptr, 0x5000}, caller{&outer, 0x1080};
+  const profile::StackFrame outer{nullptr, 0x5000}, caller{&outer, 0x1080};
   profile::SampleRecord s = sample(0x9000, 150);
   s.stack = &caller;
   EXPECT_TRUE(names.apply(s));

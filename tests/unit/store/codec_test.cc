@@ -105,8 +105,8 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
 }
 
 TEST(SampleCodec, CallChainsComeBackAndShareTheirOuterFrames) {
-  const StackFrame root{nullptr, 0x1000}, middle{&root, 0x2000}, one{&middle, 0x3000}, other{&middle, 0x4000};
-  const StackFrame kernel{&one, 0xffffffff81000000};
+  const profile::StackFrame root{nullptr, 0x1000}, middle{&root, 0x2000}, one{&middle, 0x3000}, other{&middle, 0x4000};
+  const profile::StackFrame kernel{&one, 0xffffffff81000000};
   std::vector<profile::SampleRecord> samples(5, test::ir_sample(5, 3));
   samples[0].stack = &one;
   samples[1].stack = &other;
@@ -118,8 +118,8 @@ TEST(SampleCodec, CallChainsComeBackAndShareTheirOuterFrames) {
   auto back = decode_samples(block);
   ASSERT_TRUE(back) << back.error().message;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    const StackFrame* a = samples[i].stack;
-    const StackFrame* b = back->samples[i].stack;
+    const profile::StackFrame* a = samples[i].stack;
+    const profile::StackFrame* b = back->samples[i].stack;
     for (; a != nullptr && b != nullptr; a = a->caller, b = b->caller) EXPECT_EQ(a->address, b->address);
     EXPECT_TRUE(a == nullptr && b == nullptr) << i;
   }
@@ -127,7 +127,7 @@ TEST(SampleCodec, CallChainsComeBackAndShareTheirOuterFrames) {
 
 TEST(SampleCodec, CallChainsThatNoWriterMakesAreRefused) {
   std::vector<profile::SampleRecord> samples(2, test::ir_sample(5, 3));
-  const StackFrame root{nullptr, 0x1000}, top{&root, 0x2000};
+  const profile::StackFrame root{nullptr, 0x1000}, top{&root, 0x2000};
   samples[0].stack = &top;
   const v1::SampleBlock good = encode_samples(samples);
   ASSERT_TRUE(decode_samples(good));
