@@ -6,6 +6,7 @@
 
 #include "daemon/capture/select/event_spec.h"
 #include "daemon/formats/perf_event_name.h"
+#include "daemon/profile/accounting.h"
 
 namespace tailor::formats {
 namespace {

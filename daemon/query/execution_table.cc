@@ -41,6 +41,7 @@ void ExecutionTable::add(const profile::ExecutionRecord& execution) {
   Row row{.handle = execution.handle, .plan = execution.plan, .begin = execution.begin, .end = execution.end};
   row.heard = execution.heard;
   row.rows = execution.rows;
+  row.rows_known = execution.rows_known;
   row.id = execution.id;
   row.process = process->second;
   row.text = text_number(execution);
@@ -88,6 +89,7 @@ profile::ExecutionRecord ExecutionTable::record(std::uint32_t number) const {
   out.end = row.end;
   out.heard = row.heard;
   out.rows = row.rows;
+  out.rows_known = row.rows_known != 0;
   std::tie(out.error, out.labels) = *texts_[row.text];
   return out;
 }

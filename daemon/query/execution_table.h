@@ -77,7 +77,9 @@ class ExecutionTable {
     TimeNs begin, end, heard;
     std::uint64_t rows;
     ExecutionId id;
-    std::uint32_t process, text;  // numbers
+    std::uint32_t process;  // number
+    std::uint32_t rows_known : 1;
+    std::uint32_t text : 31;  // number
   };
   // What is said in words: the error and the labels.
   using Text = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;

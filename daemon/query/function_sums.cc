@@ -60,6 +60,7 @@ void FunctionSummer::on_mapping(const profile::MappingRecord& mapping) {
   process.mapped.insert_or_assign(mapping.begin,
                                   Range{end, mapping.file_offset, number->second, mapping.time});
   process.known.clear();
+  ++ranges_;
 }
 
 void FunctionSummer::on_code(ProcessId id, CodeId code, std::uint64_t begin, std::uint64_t size) {
@@ -69,6 +70,7 @@ void FunctionSummer::on_code(ProcessId id, CodeId code, std::uint64_t begin, std
               [](const auto& range, std::uint64_t) { return range.second; });
   process.code.insert_or_assign(begin, Code{begin + size, code});
   process.known.clear();
+  ++ranges_;
 }
 
 // Callers are looked up by the call itself, not by what comes after it.
@@ -160,6 +162,14 @@ std::uint32_t FunctionSummer::node_of(std::uint32_t caller, std::uint32_t place)
   node_numbers_.emplace(key, number);
   sums_.nodes.push_back({caller, place});
   return number;
+}
+
+std::size_t FunctionSummer::bytes() const {
+  constexpr std::size_t kNode = 64;  // of a map, beside what it holds
+  return ranges_ * (sizeof(Range) + kNode) + processes_.size() * (sizeof(Process) + kNode) +
+         sums_.places.size() * (2 * sizeof(CodePlace) + kNode) +
+         sums_.nodes.size() * (sizeof(FunctionSums::Node) + kNode) +
+         sums_.cells.size() * (sizeof(FunctionSums::Key) + sizeof(Cell) + kNode);
 }
 
 FunctionSums FunctionSummer::take() {

@@ -70,6 +70,7 @@ class FunctionSummer {
   void on_code(ProcessId process, CodeId code, std::uint64_t begin, std::uint64_t size);
   void add(const profile::SampleRecord& sample);
   FunctionSums take();
+  std::size_t bytes() const;  // of memory, about
 
  private:
   struct Range {
@@ -95,6 +96,7 @@ class FunctionSummer {
   std::uint32_t node_of(std::uint32_t caller, std::uint32_t place);
 
   LateNames* names_;
+  std::size_t ranges_ = 0;  // of mappings and code
   std::map<ProcessId, Process> processes_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> file_numbers_;
   std::map<CodePlace, std::uint32_t> place_numbers_;

@@ -37,6 +37,8 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
   kept.name = names_.try_emplace(code.name(), static_cast<std::uint32_t>(names_.size())).first->second;
   process.untimed |= code.told_by() == v1::TOLD_BY_PERF_MAP;
   process.settled = false;
+  constexpr std::size_t kSpans = 2 * (sizeof(Span) + sizeof(std::uint32_t));  // where pieces do not overlap
+  bytes_ += sizeof kept + kSpans + code.name().size() + 64;
   const v1::RowTable& rows = code.rows();
   kept.level = code.told_by() == v1::TOLD_BY_PERF_MAP ? 0 : 1;  // foreign::ForeignPlan
   std::uint32_t offset = 0, link = 0;
@@ -46,6 +48,7 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
     const bool untimed = code.told_by() == v1::TOLD_BY_PERF_MAP;
     kept.rows.push_back({offset, link, untimed ? Quality::kInferred : Quality::kExact});
   }
+  bytes_ += kept.rows.capacity() * sizeof(Row);
 }
 
 // Cuts the address space at every begin and end.

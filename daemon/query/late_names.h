@@ -19,6 +19,7 @@ class LateNames {
  public:
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code);
   bool empty() const { return processes_.empty(); }
+  std::size_t bytes() const { return bytes_; }  // of memory, about
 
   // Gives `sample` the name of its address where that has come late, and takes back one of a perf map where
   // the address had two. True if it was unattributed and is no longer.
@@ -69,6 +70,7 @@ class LateNames {
 
   std::map<ProcessId, Process> processes_;
   std::unordered_map<std::string, std::uint32_t> names_;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace tailor::query

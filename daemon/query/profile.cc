@@ -48,11 +48,6 @@ void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   if (options_.functions) functions_.on_process(process);
 }
 
-void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
-  data_->mappings[mapping.process].push_back(mapping);
-  if (options_.functions) functions_.on_mapping(mapping);
-}
-
 void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
   count_kept(kNode + name.size());
   data_->components[{process, id}] = name;
@@ -61,6 +56,7 @@ void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std:
 void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
   count_kept(kNode + mapping.path.size());
   data_->mappings[mapping.process].push_back(mapping);
+  if (options_.functions) functions_.on_mapping(mapping);
 }
 
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
@@ -168,7 +164,8 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
       data_->samples.capacity() * sizeof(TimedSample) + keys_.size() * 2 * sizeof(CellKey);
   const std::uint64_t places = data_->places.size() * (sizeof(PlaceKey) + sizeof(Cell) + kNode);
   const std::uint64_t taken = kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples + places +
-                              data_->marks.capacity() * sizeof(profile::ActivityRecord);
+                              data_->marks.capacity() * sizeof(profile::ActivityRecord) + names_.bytes() +
+                              functions_.bytes();
   if (taken <= store::memory_budget(read)) return Ok{};
   return exhausted(
       fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "

@@ -1,14 +1,15 @@
 """DuckDB as it comes from PyPI, operators by rules: TPC-H 1 to 22. At least 90 % of the engine's samples belong to a kind of
-operator, and the kinds have the shares that DuckDB's own profiling gives them."""
+operator, and the kinds have the shares that DuckDB's own profiling gives them.
+
+DuckDB's profiling is of wall time, so of the runs of a query the fastest counts: nobody else had the CPU in it for long."""
 import importlib.util
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-from tailor_env import BIN, ROOT, check, run, sampling_denied, skip
+from tailor_env import BIN, ROOT, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
@@ -19,30 +20,37 @@ if not pathlib.Path(GENERATOR).exists():
     skip("tpchgen-cli is not installed")
 
 TABLES = ("customer", "lineitem", "nation", "orders", "part", "partsupp", "region", "supplier")
+# Each query as often as the others, so that the work is that of one round many times.
 RUN = r"""
-import duckdb, glob, json, sys, time
-con = duckdb.connect(sys.argv[1], read_only=True)
+import duckdb, json, sys
+database, queries, output, rounds = sys.argv[1:]
+con = duckdb.connect(database, read_only=True)
 con.execute("SET threads=1")
 con.execute("PRAGMA enable_profiling='json'")
-con.execute(f"SET profiling_output='{sys.argv[3]}'")
-queries = [open(f"{sys.argv[2]}/q{n:02d}.sql").read() for n in range(1, 23)]
-sums = {}
-def add(node):
+con.execute(f"SET profiling_output='{output}'")
+texts = [open(f"{queries}/q{n}.sql").read() for n in range(1, 23)]
+fastest = [None] * len(texts)
+def add(node, sums):
     if "type" in node: sums[node["type"]] = sums.get(node["type"], 0) + node.get("timing", 0)
-    for child in node.get("children", []): add(child)
-end = time.process_time() + float(sys.argv[4])
-while time.process_time() < end:
-    for query in queries:
-        con.execute(query).fetchall()
-        for root in json.load(open(sys.argv[3]))["operator"]: add(root)
-json.dump(sums, open(sys.argv[3] + ".sums", "w"))
+    for child in node.get("children", []): add(child, sums)
+for _ in range(int(rounds)):
+    for i, text in enumerate(texts):
+        con.execute(text).fetchall()
+        sums = {}
+        for root in json.load(open(output))["operator"]: add(root, sums)
+        sums.pop("RESULT_COLLECTOR", None)
+        if fastest[i] is None or sum(sums.values()) < sum(fastest[i].values()): fastest[i] = sums
+json.dump(fastest, open(output + ".fastest", "w"))
 """
 # DuckDB's operators, by the kinds of deploy/rules/duckdb.toml.
 KINDS = {"Table scan": ("TABLE_SCAN", "SEQ_SCAN", "COLUMN_DATA_SCAN", "DELIM_SCAN", "CTE_SCAN", "DUMMY_SCAN", "EMPTY_RESULT"),
          "Filter": ("FILTER",), "Projection": ("PROJECTION",),
          "Hash join": ("HASH_JOIN", "RIGHT_DELIM_JOIN", "LEFT_DELIM_JOIN", "DELIM_JOIN"),
+         "Other join": ("NESTED_LOOP_JOIN", "CROSS_PRODUCT", "PIECEWISE_MERGE_JOIN", "IE_JOIN", "BLOCKWISE_NL_JOIN"),
          "Hash group by": ("HASH_GROUP_BY", "PERFECT_HASH_GROUP_BY", "PARTITIONED_AGGREGATE"),
-         "Aggregate": ("UNGROUPED_AGGREGATE",), "Order by": ("ORDER_BY", "TOP_N")}
+         "Aggregate": ("UNGROUPED_AGGREGATE",), "Order by": ("ORDER_BY", "TOP_N"), "CTE": ("CTE", "RECURSIVE_CTE")}
+# What the two may differ by: where a function that several operators use was put inline, the stack has lost its caller.
+SLACK = 0.06
 
 
 def prepare(folder):
@@ -52,41 +60,54 @@ def prepare(folder):
     run(sys.executable, "-c", load, timeout=200)
 
 
+def measure(folder, rounds):
+    script, profile, times = folder / "run.py", folder / "p.tailor", folder / "times.json"
+    script.write_text(RUN)
+    run(BIN / "tailor", "record", "--callchain", "--stacks", "always", "-F", "997", "-o", profile, "--",
+        sys.executable, script, folder / "tpch.db", ROOT / "compiler/weft/queries", times, rounds, timeout=600)
+    report = json.loads(run(BIN / "tailor", "report", profile, "--rules", ROOT / "deploy/rules/duckdb.toml", "--json"))
+    sums = {}
+    for query in json.loads((folder / "times.json.fastest").read_text()):
+        for kind, seconds in query.items():
+            sums[kind] = sums.get(kind, 0) + seconds
+    return report, sums
+
+
+def distance(ours, theirs):
+    return max(abs(ours.get(kind, 0) - theirs.get(kind, 0)) for kind in {*ours, *theirs})
+
+
+def judge(report, sums):
+    inside = report["in_operators"]["samples"] + report["in_phases"]["samples"] + report["unexplained"]["samples"]
+    operators = report["in_operators"]["samples"]
+    for row in report["unexplained_functions"][:5]:
+        print(f"   no rule: {row['share']:.3f} {row['name']} ({row['object']})")
+    check(operators >= 0.9 * inside, f"{operators / inside:.1%} of the engine's {inside:.0f} samples belong to a kind of operator")
+    rows = {row["name"]: row["samples"] for row in report["operator_rows"]}
+    ours = {kind: samples / operators for kind, samples in rows.items()}
+    timed = {kind: sum(sums.get(each, 0) for each in types) for kind, types in KINDS.items()}
+    unknown = {each: seconds for each, seconds in sums.items() if not any(each in types for types in KINDS.values())}
+    check(sum(unknown.values()) <= 0.01 * sum(sums.values()), f"the kinds of DuckDB's operators are known but for {unknown}")
+    theirs = {kind: seconds / sum(timed.values()) for kind, seconds in timed.items()}
+    for kind in sorted({*ours, *theirs}, key=lambda kind: -theirs.get(kind, 0)):
+        print(f"   {kind:14} rules {ours.get(kind, 0):6.1%}  DuckDB's own profiling {theirs.get(kind, 0):6.1%}")
+    room = SLACK + 3 * 0.5 / operators ** 0.5
+    check(distance(ours, theirs) <= room, f"no kind is further than {distance(ours, theirs):.1%} from DuckDB's own profiling")
+    # The broken twin: the first two kinds exchanged.
+    first, second = sorted(theirs, key=lambda kind: -theirs[kind])[:2]
+    swapped = dict(ours, **{first: ours.get(second, 0), second: ours.get(first, 0)})
+    if abs(theirs[first] - theirs[second]) > 2 * room:
+        check(distance(swapped, theirs) > room, "kinds exchanged are noticed")
+
+
 def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         prepare(folder)
-        script, profile, times = folder / "run.py", folder / "p.tailor", folder / "times.json"
-        script.write_text(RUN)
-        run(BIN / "tailor", "record", "--callchain", "--stacks", "always", "-F", "997", "-o", profile, "--",
-            sys.executable, script, folder / "tpch.db", ROOT / "compiler/weft/queries", times, "5", timeout=220)
-        report = json.loads(run(BIN / "tailor", "report", profile, "--rules", ROOT / "deploy/rules/duckdb.toml", "--json"))
-        sums = json.loads((folder / "times.json.sums").read_text())
+        report, sums = until_enough(2000, lambda measured: measured[0]["in_operators"]["samples"],
+                                    lambda work: measure(folder, 4 * work))
         judge(report, sums)
     return 0
-
-
-def judge(report, sums):
-    inside = 1 - report["outside"]["share"]
-    operators = report["in_operators"]["share"] / inside
-    check(report["samples"] * inside > 2000, f"{report['samples'] * inside:.0f} samples of the engine")
-    for row in report["unexplained_functions"][:5]:
-        print(f"   no rule: {row['share']:.3f} {row['name']} ({row['object']})")
-    check(operators >= 0.9, f"{operators:.1%} of them belong to a kind of operator")
-    ours = {row["name"]: row["share"] / report["in_operators"]["share"] for row in report["operator_rows"]}
-    all_timed = sum(sums.values())
-    theirs = {kind: sum(sums.get(each, 0) for each in types) / all_timed for kind, types in KINDS.items()}
-    worst = 0
-    for kind, share in sorted(theirs.items(), key=lambda item: -item[1]):
-        print(f"   {kind:14} rules {ours.get(kind, 0):6.1%}  DuckDB's own profiling {share:6.1%}")
-        worst = max(worst, abs(ours.get(kind, 0) - share))
-    # Its profiling counts wall time, and the time to take it.
-    check(worst <= 0.08, f"no kind is further than {worst:.1%} from DuckDB's own profiling")
-    # The broken twin: kinds exchanged.
-    names = sorted(theirs, key=lambda kind: -theirs[kind])
-    swapped = dict(ours, **{names[0]: ours.get(names[1], 0), names[1]: ours.get(names[0], 0)})
-    if abs(theirs[names[0]] - theirs[names[1]]) > 0.2:
-        check(max(abs(swapped.get(kind, 0) - share) for kind, share in theirs.items()) > 0.08, "kinds exchanged are noticed")
 
 
 if __name__ == "__main__":

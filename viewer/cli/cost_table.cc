@@ -9,7 +9,7 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kSamplesWidth = 9;
+constexpr std::size_t kLeastSamplesWidth = 9;
 constexpr std::size_t kKernelWidth = 9;
 constexpr std::size_t kBarWidth = 10;
 constexpr std::size_t kNarrow = 90;  // below it bars and the kernel column go
@@ -18,10 +18,11 @@ constexpr std::size_t kNarrow = 90;  // below it bars and the kernel column go
 
 CostTable::CostTable(const query::Profile& profile, const query::PlanReport& report, const Terminal& terminal)
     : terminal_(terminal),
-      kernel_sampled_(!profile.recording().kernel_not_sampled || report.all.amount.kernel > 0) {}
+      kernel_sampled_(!profile.recording().kernel_not_sampled || report.all.amount.kernel > 0),
+      samples_width_(number_width(static_cast<double>(report.total.samples), kLeastSamplesWidth)) {}
 
 std::size_t CostTable::width() const {
-  const std::size_t narrow = kShareWidth + kRangeWidth + kSamplesWidth + 2;
+  const std::size_t narrow = kShareWidth + kRangeWidth + samples_width_ + 2;
   return terminal_.width < kNarrow ? narrow : narrow + kKernelWidth + kBarWidth + 2;
 }
 
@@ -31,7 +32,7 @@ std::size_t CostTable::room() const {
 
 std::string CostTable::heading(std::string_view last) const {
   std::string out = pad_left("share", kShareWidth) + pad_left("95 % range", kRangeWidth) +
-                    pad_left("samples", kSamplesWidth);
+                    pad_left("samples", samples_width_);
   if (terminal_.width >= kNarrow) out += pad_left("kernel", kKernelWidth) + std::string(2 + kBarWidth, ' ');
   out += "  ";
   const std::size_t left = terminal_.width - std::min(terminal_.width, columns(out));
@@ -41,7 +42,7 @@ std::string CostTable::heading(std::string_view last) const {
 std::string CostTable::cells(const query::Share95& cost) const {
   const auto samples = static_cast<std::uint64_t>(std::llround(cost.amount.samples));
   std::string out = share_cell(cost, terminal_) + range_cell(cost, terminal_) +
-                    terminal_.dim(pad_left(grouped(samples), kSamplesWidth));
+                    terminal_.dim(pad_left(grouped(samples), samples_width_));
   if (terminal_.width < kNarrow) return out + "  ";
   const double kernel = cost.amount.weight > 0 ? cost.share * cost.amount.kernel / cost.amount.weight : 0;
   const std::string kernel_cell = pad_left(kernel_sampled_ ? percent(kernel) : "?", kKernelWidth);

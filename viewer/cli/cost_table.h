@@ -32,6 +32,7 @@ class CostTable {
 
   const Terminal& terminal_;
   bool kernel_sampled_;
+  std::size_t samples_width_;
 };
 
 }  // namespace tailor::cli

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ctime>
 #include <nlohmann/json.hpp>
 
@@ -43,21 +44,27 @@ std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
 }
 
 std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Terminal& terminal) {
-  std::string out =
-      terminal.dim(fmt::format("{:<19}  {:<12}  {:>9}  {:>9}  {:>8}  {:>10}  {:<12}  {}", "began",
-                               "execution", "elapsed", "CPU", "samples", "rows", "who", "query")) +
-      "\n";
+  double most_samples = 0, most_rows = 0;
+  for (const store::ExecutionRow& row : rows) {
+    most_samples = std::max(most_samples, static_cast<double>(row.cost.samples));
+    if (row.record.rows_known) most_rows = std::max(most_rows, static_cast<double>(row.record.rows));
+  }
+  const std::size_t samples = number_width(most_samples, 10), counts = number_width(most_rows, 12);
+  std::string out = terminal.dim(fmt::format("{:<19}  {:<12}  {:>9}  {:>9}{}{}  {:<12}  {}", "began",
+                                             "execution", "elapsed", "CPU", pad_left("samples", samples),
+                                             pad_left("rows", counts), "who", "query")) +
+                    "\n";
   for (const store::ExecutionRow& row : rows) {
     const profile::ExecutionRecord& e = row.record;
     std::string query = escape_line(row.plan_name, terminal.ascii);
     const std::string text = sql_line(label(e, "query"), terminal.ascii);
     if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
     if (!e.error.empty()) query = "failed: " + escape_line(e.error, terminal.ascii) + "; " + query;
-    std::string line = fmt::format("{:<19}  {}  {}  {}  {:>8}  {:>10}  {}  ", wall_text(row.wall_begin_ns),
-                                   query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
-                                   pad_left(duration(row.cost.cpu_ns), 9), grouped(row.cost.samples),
-                                   e.rows_known ? grouped(e.rows) : "?",
-                                   pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
+    std::string line = fmt::format(
+        "{:<19}  {}  {}  {}{}{}  {}  ", wall_text(row.wall_begin_ns), query::hex(e.id).substr(0, 12),
+        pad_left(elapsed_text(e), 9), pad_left(duration(row.cost.cpu_ns), 9),
+        pad_left(grouped(row.cost.samples), samples), pad_left(e.rows_known ? grouped(e.rows) : "?", counts),
+        pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
     const std::size_t used = columns(line);
     line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
     while (line.ends_with(' ')) line.pop_back();

@@ -10,14 +10,18 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kSamplesWidth = 9;
+constexpr std::size_t kLeastSamplesWidth = 9;
 constexpr std::size_t kMostObjects = 10;
 constexpr std::size_t kMostNested = 40;  // deeper calls are drawn flat from there on
 constexpr std::size_t kNameRoom = 40;    // of the function, before its object
 
-std::string samples_cell(const query::Share95& cost, const Terminal& terminal) {
+std::size_t samples_width(const query::PlanReport& summary) {
+  return number_width(static_cast<double>(summary.total.samples), kLeastSamplesWidth);
+}
+
+std::string samples_cell(const query::Share95& cost, std::size_t width, const Terminal& terminal) {
   const auto samples = static_cast<std::uint64_t>(std::llround(cost.amount.samples));
-  return terminal.dim(pad_left(grouped(samples), kSamplesWidth));
+  return terminal.dim(pad_left(grouped(samples), width));
 }
 
 std::string rest_of_line(const std::string& line, const std::string& text, const Terminal& terminal) {
@@ -42,10 +46,11 @@ std::string function_text(const std::string& name, const query::Function& functi
 std::string functions_section(const query::FunctionReport& report, const FunctionView& view,
                               const Terminal& terminal) {
   const bool totals = !report.calls.empty();
-  const std::size_t left = kShareWidth + 14 + (totals ? kShareWidth : 0) + kSamplesWidth + 2;
+  const std::size_t samples = samples_width(report.summary);
+  const std::size_t left = kShareWidth + 14 + (totals ? kShareWidth : 0) + samples + 2;
   std::string out = terminal.dim(pad_left("self", kShareWidth) + pad_left("95 % range", 14) +
                                  (totals ? pad_left("total", kShareWidth) : "") +
-                                 pad_left("samples", kSamplesWidth) + "  function") +
+                                 pad_left("samples", samples) + "  function") +
                     "\n";
   std::size_t shown = 0;
   double rest = 0;
@@ -59,7 +64,7 @@ std::string functions_section(const query::FunctionReport& report, const Functio
     ++shown;
     std::string line = share_cell(row.cost, terminal) + " " + range_cell(row.cost, terminal);
     if (totals) line += share_cell(row.total, terminal);
-    line += samples_cell(row.cost, terminal) + "  ";
+    line += samples_cell(row.cost, samples, terminal) + "  ";
     const std::size_t room = terminal.width > left + 20 ? terminal.width - left : 20;
     out += line + function_text(row.name, row.function, room, terminal) + "\n";
   }
@@ -122,11 +127,12 @@ std::string chains_text(const query::FunctionReport& report) {
   return "No call chains were taken: record with --callchain for totals and the call graph.\n";
 }
 
-std::string named_section(const std::vector<query::NamedRow>& rows, const Terminal& terminal) {
+std::string named_section(const std::vector<query::NamedRow>& rows, std::size_t samples,
+                          const Terminal& terminal) {
   std::string out;
   for (const query::NamedRow& row : rows) {
     out += rest_of_line(share_cell(row.cost, terminal) + " " + range_cell(row.cost, terminal) +
-                            samples_cell(row.cost, terminal) + "  ",
+                            samples_cell(row.cost, samples, terminal) + "  ",
                         escape_line(row.name, terminal.ascii), terminal);
   }
   return out;
@@ -146,12 +152,13 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal) {
   const std::string engine =
       report.engine.empty() ? "Operators by rules" : escape_line(report.engine, terminal.ascii) + " by rules";
+  const std::size_t samples = samples_width(report.summary);
   const std::string head = terminal.dim(pad_left("share", kShareWidth) + pad_left("95 % range", 14) +
-                                        pad_left("samples", kSamplesWidth) + "  ");
+                                        pad_left("samples", samples) + "  ");
   std::string out = heading(report.summary, engine, terminal) + "\n";
-  out += head + terminal.dim("operator") + "\n" + named_section(report.operators, terminal) + "\n";
+  out += head + terminal.dim("operator") + "\n" + named_section(report.operators, samples, terminal) + "\n";
   if (!report.phases.empty())
-    out += head + terminal.dim("phase") + "\n" + named_section(report.phases, terminal) + "\n";
+    out += head + terminal.dim("phase") + "\n" + named_section(report.phases, samples, terminal) + "\n";
   out += share_cell(report.in_operators, terminal) + "  operators\n" +
          share_cell(report.in_phases, terminal) + "  phases\n" + share_cell(report.unexplained, terminal) +
          "  no rule fits\n";

@@ -141,16 +141,17 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
     }
     return text;
   };
+  const std::size_t waits = number_width(lane.total.waits, 9);
   auto line = [&](const query::WaitRow& row, const std::string& name) {
     return pad_left(duration(row.ns), 11) +
-           pad_left(grouped(static_cast<std::uint64_t>(std::llround(row.waits))), 9) + "  " +
-           cut(name + ": " + reasons(row), std::max<std::size_t>(terminal.width, 60) - 22, terminal.ascii) +
+           pad_left(grouped(static_cast<std::uint64_t>(std::llround(row.waits))), waits) + "  " +
+           cut(name + ": " + reasons(row), std::max<std::size_t>(terminal.width, 60) - waits - 13,
+               terminal.ascii) +
            "\n";
   };
-  std::string out =
-      terminal.bold(
-          "   off CPU    waits  whose: what it waited for (beside the shares above, not part of them)") +
-      "\n";
+  std::string out = terminal.bold("    off CPU" + pad_left("waits", waits) +
+                                  "  whose: what it waited for (beside the shares above, not part of them)") +
+                    "\n";
   for (std::size_t i = 0; i < lane.rows.size() && i < kMost; ++i) {
     out += line(lane.rows[i], escape_line(lane.rows[i].name, terminal.ascii));
   }

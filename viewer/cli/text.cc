@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 namespace tailor::cli {
 namespace {
@@ -148,6 +149,12 @@ std::string pad(std::string_view text, std::size_t width) {
 std::string pad_left(std::string_view text, std::size_t width) {
   const std::size_t have = columns(text);
   return std::string(have < width ? width - have : 0, ' ').append(text);
+}
+
+std::size_t number_width(double largest, std::size_t least) {
+  constexpr double kMost = 1e18;  // more than any count
+  const auto number = static_cast<std::uint64_t>(std::llround(std::clamp(largest, 0.0, kMost)));
+  return std::max(least, columns(grouped(number)) + 2);
 }
 
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {

@@ -27,6 +27,8 @@ std::string cut(std::string_view text, std::size_t width, bool ascii);
 // Filled up with spaces to `width` columns.
 std::string pad(std::string_view text, std::size_t width);
 std::string pad_left(std::string_view text, std::size_t width);
+// Of a column of whole numbers up to `largest` with two spaces before it, `least` at least.
+std::size_t number_width(double largest, std::size_t least);
 
 // Breaks at spaces into lines of at most `width` columns, each indented by `indent` spaces.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent);

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <sstream>
 
 #include "tests/support/profile_bytes.h"
@@ -139,6 +140,22 @@ TEST(RenderPlan, NoLineIsWiderThanTheTerminal) {
       EXPECT_FALSE(line.ends_with(' ')) << '"' << line << '"';
     }
   }
+}
+
+// Numbers end where their heading ends.
+TEST(RenderPlan, AMillionSamplesKeepTheirColumns) {
+  const query::Profile profile = sample(70'000);  // 1,120,000
+  std::size_t end = 0, rows = 0;
+  for (const std::string& line : lines_of(rendered(profile, plain(100, true)))) {
+    const std::size_t heading = line.find("samples  ");
+    if (line.starts_with("   share") && heading != std::string::npos) end = heading + 7;
+    if (end == 0 || line.size() < end || line.substr(0, 8).find(" %") == std::string::npos) continue;
+    ++rows;
+    EXPECT_TRUE(std::isdigit(static_cast<unsigned char>(line[end - 1])) != 0 && line[end] == ' ') << line;
+    EXPECT_LE(columns(line), 100u) << line;
+  }
+  EXPECT_GE(rows, 8u);
+  EXPECT_THAT(rendered(profile, plain(100, true)), HasSubstr(" 1,120,000"));
 }
 
 TEST(RenderPlan, ColoursOnlyWhereAsked) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <random>
 
 #include "viewer/cli/terminal.h"
@@ -89,6 +90,15 @@ TEST(Numbers, InWords) {
   EXPECT_EQ(percent(0.0001), "<0.1 %");
   EXPECT_EQ(grouped(1234567), "1,234,567");
   EXPECT_EQ(grouped(999), "999");
+}
+
+TEST(Text, ColumnsOfNumbersHaveRoomForTheLargest) {
+  EXPECT_EQ(number_width(0, 9), 9u);
+  EXPECT_EQ(number_width(999'999, 9), 9u);
+  EXPECT_EQ(number_width(1'000'000, 9), 11u);
+  EXPECT_EQ(number_width(12'345'678, 9), 12u);
+  EXPECT_EQ(number_width(-1, 9), 9u);
+  EXPECT_EQ(number_width(std::numeric_limits<double>::infinity(), 9), 27u);
 }
 
 TEST(Bar, FillsItsColumns) {

@@ -25,6 +25,7 @@ TEST(ExecutionTable, TheLastWordOnEachCountsAndTheyAreInTheOrderOfTheirBegin) {
   profile::ExecutionRecord ended = execution(2, 1, 300);
   ended.end = 400;
   ended.rows = 17;
+  ended.rows_known = false;
   ended.error = "cancelled";
   ended.labels = {{"user", "u"}, {"query", "q"}};
   table.add(ended);
@@ -39,6 +40,8 @@ TEST(ExecutionTable, TheLastWordOnEachCountsAndTheyAreInTheOrderOfTheirBegin) {
   EXPECT_EQ(found, table.find({2, 7}, 1)) << "it stays where it is";
   EXPECT_EQ(found->end, 400);
   EXPECT_EQ(found->rows, 17u);
+  EXPECT_FALSE(found->rows_known);
+  EXPECT_TRUE(table[0].rows_known);
   EXPECT_EQ(found->error, "cancelled");
   EXPECT_EQ(found->labels, ended.labels);
   EXPECT_EQ(found->id, ended.id);
