@@ -304,9 +304,8 @@ void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) 
   entry->state.memory().map({event.address, event.size, event.flag_readable, event.flag_writable,
                              event.flag_executable, event.flag_shared, path});
   if (!event.flag_executable || path.empty() || path.starts_with("//")) return;
-  tell_mapping(*entry,
-               {entry->id(), event.time, event.address, event.size, event.page_offset, std::string(path),
-                hex_of(batch, event)});
+  tell_mapping(*entry, {entry->id(), event.time, event.address, event.size, event.page_offset,
+                        std::string(path), hex_of(batch, event)});
 }
 
 // A process that maps code without end fills no profile.

@@ -41,7 +41,7 @@ struct RecorderOptions {
   mode_t agent_socket_mode = 0660;
   std::size_t user_processes = 1024;              // that may register
   std::uint64_t user_messages_a_second = 50'000;  // of all of a user's agents, 0: no limit
-  std::string agent_socket_group = {};  // as registration::ServerOptions
+  std::string agent_socket_group = {};            // as registration::ServerOptions
   pipeline::PipelineOptions pipeline;
   capture::CaptureOptions capture;     // of every process that is sampled
   double max_overhead = 0;             // share of a target's CPU time, 0: no bound

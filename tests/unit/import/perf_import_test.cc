@@ -141,7 +141,9 @@ TEST_F(PerfImportTest, EveryTruncationAndDamageGivesAnErrorOrLess) {
   const std::vector<std::byte> whole = file;
   for (std::size_t size = 0; size < whole.size(); ++size) {
     file.assign(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    if (load().ok()) EXPECT_LE(imported.samples, 2u);
+    if (load().ok()) {
+      EXPECT_LE(imported.samples, 2u);
+    }
   }
   for (std::size_t at = 16; at < whole.size(); ++at) {
     file = whole;

@@ -167,7 +167,8 @@ TEST_F(OneRound, LinksOfSamplesInGeneratedCode) {
       (std::map<Quality, double>{{Quality::kExact, 10}, {Quality::kShared, 1}, {Quality::kPrologue, 1}}));
   const auto json = nlohmann::json::parse(to_json(profile_, report_));
   EXPECT_EQ(json["by_link"],
-            nlohmann::json::parse(R"({"exact":10,"inferred":0,"shared":1,"prologue":1,"unmapped":0})"));
+            nlohmann::json::parse(
+                R"({"exact":10,"inferred":0,"shared":1,"prologue":1,"unmapped":0,"two_names":0})"));
 }
 
 TEST_F(OneRound, JsonHoldsTheSameFigures) {

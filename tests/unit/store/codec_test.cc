@@ -105,7 +105,8 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
 }
 
 TEST(SampleCodec, CallChainsComeBackAndShareTheirOuterFrames) {
-  const profile::StackFrame root{nullptr, 0x1000}, middle{&root, 0x2000}, one{&middle, 0x3000}, other{&middle, 0x4000};
+  const profile::StackFrame root{nullptr, 0x1000}, middle{&root, 0x2000}, one{&middle, 0x3000},
+      other{&middle, 0x4000};
   const profile::StackFrame kernel{&one, 0xffffffff81000000};
   std::vector<profile::SampleRecord> samples(5, test::ir_sample(5, 3));
   samples[0].stack = &one;

@@ -43,6 +43,7 @@ export const operatorKey = (plan: string, id: number): string => `operator:${pla
 
 const reasons: Record<string, string> = {
   prologue: "set-up code of generated functions",
+  two_names: "generated code whose address had two names",
   unmapped: "generated code of unknown origin",
   no_operator: "generated code that no operator owns",
 };
@@ -115,5 +116,6 @@ export function reasonKey(key: string): string {
 
 // Why a cost of a plan has no operator, as the daemon's reports say it.
 export function reasonOfQuality(quality: string): string {
-  return reasonKey(quality === "prologue" || quality === "unmapped" ? quality : "no_operator");
+  const said = ["prologue", "unmapped", "two_names"].includes(quality);
+  return reasonKey(said ? quality : "no_operator");
 }
