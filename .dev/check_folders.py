@@ -25,6 +25,7 @@ USES = {
     "proto/control": BASE,
     "agent": AGENT | {"proto/base"},
     "agent/include": {"proto/include"},
+    "agent/jvm": AGENT,
     "kmod": {"proto/include"},
     "compiler/tagging": BASE | AGENT,
     "compiler/dwarf": BASE | {"compiler/tagging"},

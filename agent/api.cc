@@ -108,6 +108,20 @@ int tailor_thread_register(const char* name) {
   return agent ? RegisterCurrentThread(*agent, name) : kOff;
 }
 
+struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* name, uint64_t execution,
+                                                    uint64_t plan_id, uint32_t component) {
+  Agent* agent = Current();
+  if (!agent || tid == 0) return nullptr;
+  ThreadArea* area = RegisterOtherThread(*agent, tid, name);
+  if (area && execution != 0) AppendRecord(*area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
+  if (area && component != 0) AppendRecord(*area, TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
+  return reinterpret_cast<tailor_other_thread*>(area);
+}
+
+void tailor_other_thread_remove(struct tailor_other_thread* thread) {
+  if (thread) EndOtherThread(*reinterpret_cast<ThreadArea*>(thread));
+}
+
 uint64_t* tailor_thread_slot(void) {
   if (!t_current.area) tailor_thread_register(nullptr);
   return t_current.area ? &t_current.area->slot->tag : nullptr;
@@ -152,6 +166,10 @@ uint64_t tailor_code_new(void) {
 }
 
 int tailor_code_load(uint64_t code_id, const void* code_object, size_t size) {
+  return tailor_code_load_since(code_id, code_object, size, UINT64_MAX);
+}
+
+int tailor_code_load_since(uint64_t code_id, const void* code_object, size_t size, uint64_t since) {
   Agent* agent = Current();
   if (!agent) return kOff;
   if (code_id == 0 || !code_object) return -EINVAL;
@@ -159,7 +177,7 @@ int tailor_code_load(uint64_t code_id, const void* code_object, size_t size) {
                                       {static_cast<const char*>(code_object), size},
                                       [&](FixedWire& tail, std::uint64_t tsc) {
                                         tail.NumberEvenIfZero(1, code_id);
-                                        tail.NumberEvenIfZero(5, tsc);
+                                        tail.NumberEvenIfZero(5, std::min(tsc, since));
                                       });
   return LoadResult(*agent, posted, size);
 }

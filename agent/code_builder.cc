@@ -30,6 +30,7 @@ struct tailor_code_builder {
   std::size_t size = 0;
   std::string name, tier, code, eh_frame;
   std::uint64_t eh_frame_address = 0;
+  bool without_code = false;
   std::vector<Row> rows;
   LinkSets sets;
   std::vector<Symbol> symbols;
@@ -57,8 +58,12 @@ std::string Write(const tailor_code_builder& code) {
   GrowingWire wire{GrowingMemory()};
   wire.Number(2, code.plan_id);
   wire.Number(3, reinterpret_cast<std::uintptr_t>(code.base));
-  wire.Bytes(4, code.code.empty() ? std::string_view(static_cast<const char*>(code.base), code.size)
-                                  : std::string_view(code.code));
+  if (code.without_code) {
+    wire.Number(13, code.size);
+  } else {
+    wire.Bytes(4, code.code.empty() ? std::string_view(static_cast<const char*>(code.base), code.size)
+                                    : std::string_view(code.code));
+  }
   wire.Text(6, code.name);
   wire.Text(7, code.tier);
   if (!code.rows.empty()) WriteRows(wire, code);
@@ -133,6 +138,13 @@ int tailor_code_builder_set_code(tailor_code_builder* builder, const void* code,
   });
 }
 
+int tailor_code_builder_leave_code_out(tailor_code_builder* builder) {
+  return Guarded(builder, [](tailor_code_builder& code) {
+    code.without_code = true;
+    return 0;
+  });
+}
+
 int tailor_code_builder_add_row(tailor_code_builder* builder, uint32_t offset, const uint32_t* components,
                                 size_t count, uint32_t flag) {
   return Guarded(builder, [&](tailor_code_builder& code) {
@@ -181,9 +193,13 @@ int tailor_code_builder_attach(tailor_code_builder* builder, const char* kind, c
 }
 
 int tailor_code_builder_load(tailor_code_builder* builder, uint64_t code_id) {
+  return tailor_code_builder_load_since(builder, code_id, UINT64_MAX);
+}
+
+int tailor_code_builder_load_since(tailor_code_builder* builder, uint64_t code_id, uint64_t since) {
   std::string bytes;
   int error = Build(builder, bytes);
-  return error ? error : tailor_code_load(code_id, bytes.data(), bytes.size());
+  return error ? error : tailor_code_load_since(code_id, bytes.data(), bytes.size(), since);
 }
 
 size_t tailor_code_builder_serialise(tailor_code_builder* builder, void* out, size_t capacity) {

@@ -43,10 +43,8 @@ void PostThreadRemove(const ThreadArea& area) {
 
 // Destructor of the key: runs in the ending thread, after its C++ thread-local objects are gone.
 void EndThread(void* value) {
-  ThreadArea& area = *static_cast<ThreadArea*>(value);
   t_current = {nullptr, nullptr, true};
-  PostThreadRemove(area);
-  Arena::GiveBack(area);
+  EndOtherThread(*static_cast<ThreadArea*>(value));
 }
 
 }  // namespace
@@ -76,6 +74,17 @@ int RegisterCurrentThread(Agent& agent, const char* name) noexcept {
   t_current.tag = &area->slot->tag;
   PostThreadAdd(agent, *area, tid, name);
   return 0;
+}
+
+ThreadArea* RegisterOtherThread(Agent& agent, std::uint32_t tid, const char* name) noexcept {
+  ThreadArea* area = agent.arenas().Claim(tid);
+  if (area) PostThreadAdd(agent, *area, tid, name);
+  return area;
+}
+
+void EndOtherThread(ThreadArea& area) noexcept {
+  PostThreadRemove(area);
+  Arena::GiveBack(area);
 }
 
 void KeepCurrentThreadAfterFork(Agent& agent) noexcept {

@@ -1,4 +1,4 @@
-// The calling thread's area, found through one thread-local pointer.
+// The calling thread's area, found through one thread-local pointer; and areas of threads that cannot call.
 #pragma once
 
 #include "agent/thread_area.h"
@@ -26,6 +26,11 @@ bool PrepareThreadEnd() noexcept;
 
 // Gives the calling thread an area and tells the daemon; 0 or a negative errno. `name` may be nullptr.
 int RegisterCurrentThread(Agent& agent, const char* name) noexcept;
+
+// An area for another thread, into whose log the caller writes from then on; nullptr: no memory.
+ThreadArea* RegisterOtherThread(Agent& agent, std::uint32_t tid, const char* name) noexcept;
+// That thread has ended.
+void EndOtherThread(ThreadArea& area) noexcept;
 
 // In a forked child whose agent goes on: the thread keeps its area, as a thread of this process.
 void KeepCurrentThreadAfterFork(Agent& agent) noexcept;

@@ -30,6 +30,10 @@ void tailor_agent_get_counters(struct tailor_agent_counters* out) {
 int tailor_thread_register(const char*) {
   return -ENOTSUP;
 }
+struct tailor_other_thread* tailor_other_thread_add(uint32_t, const char*, uint64_t, uint64_t, uint32_t) {
+  return nullptr;
+}
+void tailor_other_thread_remove(struct tailor_other_thread*) {}
 uint64_t* tailor_thread_slot(void) {
   return nullptr;
 }
@@ -47,6 +51,9 @@ uint64_t tailor_code_new(void) {
   return 0;
 }
 int tailor_code_load(uint64_t, const void*, size_t) {
+  return -ENOTSUP;
+}
+int tailor_code_load_since(uint64_t, const void*, size_t, uint64_t) {
   return -ENOTSUP;
 }
 void tailor_code_unload(uint64_t) {}

@@ -88,8 +88,8 @@ void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObje
     data_->attachments[{process, attachment.sha256()}] = attachment.content();
   }
   count_kept(kNode + code.name().size() + code.rows().SpaceUsedLong());
-  CodeInfo info{code.plan_id(), code.name(),        code.tier(),
-                code.base(),    code.code().size(), code.rows().link_sets()};
+  const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
+  CodeInfo info{code.plan_id(), code.name(), code.tier(), code.base(), size, code.rows().link_sets()};
   data_->codes.insert_or_assign({process, code.id()}, std::move(info));
 }
 

@@ -37,11 +37,16 @@ Status ValidateRows(const v1::RowTable& rows, std::uint64_t code_size) {
   return Ok{};
 }
 
+// Of the range: the bytes themselves may have been left out.
+std::uint64_t SizeOf(const v1::CodeObject& code) {
+  return code.size() != 0 ? code.size() : code.code().size();
+}
+
 Status ValidateSymbols(const v1::CodeObject& code) {
   for (const v1::CodeSymbol& symbol : code.symbols()) {
-    if (std::uint64_t{symbol.offset()} + symbol.size() > code.code().size()) {
+    if (std::uint64_t{symbol.offset()} + symbol.size() > SizeOf(code)) {
       return Error{fmt::format("symbol at {}+{} is outside of {} bytes", symbol.offset(), symbol.size(),
-                               code.code().size())};
+                               SizeOf(code))};
     }
     if (symbol.name().size() > kMaxTextBytes) return Error{"symbol with a name that is too long"};
   }
@@ -55,13 +60,15 @@ Status ValidateCode(const v1::CodeObject& code) {
   auto wrong = [&](const std::string& what) {
     return Error{fmt::format("code object {}: {}", code.id(), what)};
   };
-  if (code.code().empty()) return wrong("has no code");
-  if (code.base() == 0 || code.base() >= kUserEnd || code.base() + code.code().size() > kUserEnd) {
-    return wrong(fmt::format("lies at {:#x}+{}, which is no user address", code.base(), code.code().size()));
-  }
+  const std::uint64_t size = SizeOf(code);
+  if (size == 0) return wrong("has no code");
+  if (!code.code().empty() && code.code().size() != size)
+    return wrong(fmt::format("brings {} bytes for a range of {}", code.code().size(), size));
+  if (code.base() == 0 || code.base() >= kUserEnd || size > kUserEnd - code.base())
+    return wrong(fmt::format("lies at {:#x}+{}, which is no user address", code.base(), size));
   if (code.name().size() > kMaxTextBytes || code.tier().size() > kMaxNameBytes)
     return wrong("its name is too long");
-  Status rows = ValidateRows(code.rows(), code.code().size());
+  Status rows = ValidateRows(code.rows(), size);
   if (!rows) return wrong(rows.error().message);
   Status symbols = ValidateSymbols(code);
   if (!symbols) return wrong(symbols.error().message);

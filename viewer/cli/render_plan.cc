@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 
 #include "viewer/cli/cost_table.h"
@@ -69,8 +70,30 @@ std::string rest_of_plan(const query::PlanReport& report, const query::PlanPart&
   return out + table.line(scale(part.cost.amount), "= the plan's own time");
 }
 
+// A dictionary may be a list of many thousands (the methods of a program) and no tree. Then the rows are
+// those that have a cost, most expensive first.
+bool is_long_list(const query::PlanPart& part) {
+  constexpr std::size_t kMostShown = 50;
+  return part.operators.size() > kMostShown &&
+         std::ranges::all_of(part.operators, [](const auto& row) { return row.depth == 0; });
+}
+
+std::string list_section(const query::PlanReport& report, const query::PlanPart& part,
+                         const CostTable& table) {
+  std::vector<query::OperatorRow> rows;
+  std::ranges::copy_if(part.operators, std::back_inserter(rows),
+                       [](const auto& row) { return row.cost.amount.weight > 0; });
+  query::most_expensive_first(rows);
+  std::string out = table.heading("operator");
+  for (const query::OperatorRow& row : rows)
+    out += table.line(row.cost, escape_line(row.name, table.terminal().ascii));
+  out += fmt::format("  {} more have no samples\n", part.operators.size() - rows.size());
+  return out + rest_of_plan(report, part, table);
+}
+
 std::string operators_section(const query::PlanReport& report, const query::PlanPart& part,
                               const CostTable& table) {
+  if (is_long_list(part)) return list_section(report, part, table);
   const Terminal& terminal = table.terminal();
   const std::vector<std::string> prefixes = tree_prefixes(part.operators, terminal);
   const std::size_t room = table.room();

@@ -41,7 +41,7 @@ extern "C" {
 /* Of this header; tailor_agent_abi_version() gives that of the library. They fit if the majors are equal and
  * the library's minor is not smaller. */
 #define TAILOR_AGENT_ABI_MAJOR 2u
-#define TAILOR_AGENT_ABI_MINOR 0u
+#define TAILOR_AGENT_ABI_MINOR 1u
 
 /* (major << 16) | minor of the loaded library. */
 TAILOR_EXPORT uint32_t tailor_agent_abi_version(void);
@@ -120,6 +120,19 @@ TAILOR_EXPORT void tailor_agent_get_counters(struct tailor_agent_counters* out);
  */
 TAILOR_EXPORT int tailor_thread_register(const char* name);
 
+/* A thread of this process that cannot say anything by itself, such as the collector of a virtual machine
+ * that hosts the engine. */
+struct tailor_other_thread;
+/* Registers the thread `tid` (what gettid() gives there) for it, and says that from now on it works for an
+ * execution of a plan (0: none) and, within it, for an engine component (0: none), whose its samples are
+ * wherever nothing better is known. `name` may be NULL. NULL without an agent or without memory for its log.
+ * Never for a thread that calls any function of this library. */
+TAILOR_EXPORT struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* name,
+                                                                  uint64_t execution, uint64_t plan_id,
+                                                                  uint32_t component);
+/* It has ended. */
+TAILOR_EXPORT void tailor_other_thread_remove(struct tailor_other_thread* thread);
+
 /* The calling thread's tag slot: write the tag there with a plain 8-byte store (LLVM: atomic monotonic) where
  * the strategy is TAILOR_TAGS_MEMORY_SLOT. Valid until the thread ends. NULL without an agent. */
 TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
@@ -149,6 +162,11 @@ TAILOR_EXPORT uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t u
  * first instruction runs; its load time is the moment of this call. Returns as tailor_plan_load does. */
 TAILOR_EXPORT uint64_t tailor_code_new(void);
 TAILOR_EXPORT int tailor_code_load(uint64_t code_id, const void* code_object, size_t size);
+/* The same for code that has been there since `since`, a value of rdtsc: for engines that hear late of code
+ * that runs already. Not before the code whose memory it took was unloaded. Samples that were looked at
+ * meanwhile (after some tenths of a second) stay as they are. A time to come counts as now. */
+TAILOR_EXPORT int tailor_code_load_since(uint64_t code_id, const void* code_object, size_t size,
+                                         uint64_t since);
 /* Before its memory is reused. Samples already taken still find it. */
 TAILOR_EXPORT void tailor_code_unload(uint64_t code_id);
 

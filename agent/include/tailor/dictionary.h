@@ -132,6 +132,9 @@ TAILOR_EXPORT int tailor_code_builder_set_tier(struct tailor_code_builder* build
 /* The machine code, where it cannot be read at its address. Copied; as many bytes as the range has. */
 TAILOR_EXPORT int tailor_code_builder_set_code(struct tailor_code_builder* builder, const void* code,
                                                size_t size);
+/* Leaves the machine code out, which is then not read either. Without it no data address of a sample is
+ * computed from its instruction. */
+TAILOR_EXPORT int tailor_code_builder_leave_code_out(struct tailor_code_builder* builder);
 
 /* From `offset` on, until the next row, the code was made for `components` of the plan's lowest level.
  * Offsets do not decrease; a second row at an offset replaces the first. */
@@ -149,6 +152,9 @@ TAILOR_EXPORT int tailor_code_builder_attach(struct tailor_code_builder* builder
 
 /* Hands the code to the agent, as tailor_code_load does, with its results; or returns the builder's error. */
 TAILOR_EXPORT int tailor_code_builder_load(struct tailor_code_builder* builder, uint64_t code_id);
+/* The same, as tailor_code_load_since does. */
+TAILOR_EXPORT int tailor_code_builder_load_since(struct tailor_code_builder* builder, uint64_t code_id,
+                                                 uint64_t since);
 /* As tailor_plan_builder_serialise, of a tailor.v1.CodeObject. */
 TAILOR_EXPORT size_t tailor_code_builder_serialise(struct tailor_code_builder* builder, void* out,
                                                    size_t capacity);

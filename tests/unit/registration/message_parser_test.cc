@@ -154,6 +154,17 @@ TEST(Validate, PlansFitTogether) {
 TEST(Validate, CodeFitsTogether) {
   EXPECT_THAT(WhyCode([](auto& c) { c.set_id(0); }), HasSubstr("without an id"));
   EXPECT_THAT(WhyCode([](auto& c) { c.clear_code(); }), HasSubstr("has no code"));
+  EXPECT_THAT(WhyCode([](auto& c) { c.set_size(99); }), HasSubstr("brings 100 bytes for a range of 99"));
+  EXPECT_EQ(WhyCode([](auto& c) {
+              c.clear_code();
+              c.set_size(100);
+            }),
+            "");
+  EXPECT_THAT(WhyCode([](auto& c) {
+                c.clear_code();
+                c.set_size(~std::uint64_t{0});
+              }),
+              HasSubstr("no user address"));
   EXPECT_THAT(WhyCode([](auto& c) { c.set_base(~std::uint64_t{0} - 10); }), HasSubstr("no user address"));
   EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->add_offset_delta(1); }),
               HasSubstr("columns of 4, 3 and 3"));

@@ -1,0 +1,139 @@
+// The native half of the Java agent: what class tailor.jvm.Native calls.
+#include <dlfcn.h>
+#include <jni.h>
+#include <jvmti.h>
+#include <link.h>
+#include <tailor/agent.h>
+
+#include <atomic>
+#include <cstring>
+#include <string>
+
+#include "agent/jvm/events.h"
+#include "agent/jvm/shipper.h"
+#include "agent/jvm/vm_threads.h"
+
+namespace tailor::jvm {
+namespace {
+
+// Made once and never freed: the JVM's threads may be inside until the process ends.
+struct Running {
+  Shipper* shipper = nullptr;
+  Events* events = nullptr;
+  VmThreads* threads = nullptr;
+  ProgramRun run;
+};
+std::atomic<Running*> g_running{nullptr};
+
+// Code of libjvm.so is the JVM's own wherever nothing better is known.
+int declare_libjvm(dl_phdr_info* info, std::size_t, void*) {
+  const char* name = info->dlpi_name ? std::strrchr(info->dlpi_name, '/') : nullptr;
+  if (!name || std::strcmp(name, "/libjvm.so") != 0) return 0;
+  const std::uint32_t component = tailor_component_declare("JVM runtime");
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& part = info->dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_X) == 0) continue;
+    const auto* begin = reinterpret_cast<const char*>(info->dlpi_addr + part.p_vaddr);
+    tailor_component_code(component, begin, begin + part.p_memsz);
+  }
+  return 1;
+}
+
+std::string start_agent(const std::string& version) {
+  tailor_agent_options options{};
+  options.size = sizeof options;
+  options.engine_name = "JVM";
+  options.engine_version = version.c_str();
+  options.tag_strategy = TAILOR_TAGS_NONE;
+  options.log_records = 1024;
+  const int error = tailor_agent_start(&options);
+  if (error == -EALREADY) return "";
+  return error == 0 ? "" : std::string("the agent cannot start: ") + std::strerror(-error);
+}
+
+struct Program {
+  std::string name, version, command;
+  bool late = false;
+};
+
+std::string start(jvmtiEnv* jvmti, const Program& program) {
+  if (g_running.load() != nullptr) return "";
+  if (std::string problem = start_agent(program.version); !problem.empty()) return problem;
+  auto* running = new Running;
+  running->shipper = new Shipper(program.name, [running] {
+    if (g_running.load() == running) running->threads->look();
+  });
+  const tailor_label labels[] = {{"application", "java"}, {"query", program.command.c_str()}};
+  running->run.plan = running->shipper->first_plan();
+  running->run.execution = tailor_execution_begin(running->run.plan, labels, 2);
+  running->events = new Events(jvmti, *running->shipper, running->run);
+  running->threads =
+      new VmThreads([running](std::uint32_t tid) { return running->events->is_java_thread(tid); },
+                    running->run, program.late);
+  running->events->java_thread_began();
+  dl_iterate_phdr(declare_libjvm, nullptr);
+  g_running = running;
+  return running->events->begin();
+}
+
+std::string text_of(JNIEnv* env, jstring text) {
+  const char* bytes = text ? env->GetStringUTFChars(text, nullptr) : nullptr;
+  std::string copy = bytes ? bytes : "";
+  if (bytes) env->ReleaseStringUTFChars(text, bytes);
+  return copy;
+}
+
+}  // namespace
+}  // namespace tailor::jvm
+
+extern "C" {
+
+// NULL, or why the program runs without a profile.
+JNIEXPORT jstring JNICALL Java_tailor_jvm_Native_start(JNIEnv* env, jclass, jstring name, jstring version,
+                                                       jstring command, jboolean late) {
+  using tailor::jvm::text_of;
+  JavaVM* vm = nullptr;
+  jvmtiEnv* jvmti = nullptr;
+  std::string problem;
+  if (env->GetJavaVM(&vm) != JNI_OK ||
+      vm->GetEnv(reinterpret_cast<void**>(&jvmti), JVMTI_VERSION_11) != JNI_OK) {
+    problem = "this JVM has no tool interface (JVMTI)";
+  } else {
+    try {
+      problem = tailor::jvm::start(
+          jvmti, {text_of(env, name), text_of(env, version), text_of(env, command), late == JNI_TRUE});
+    } catch (const std::exception& error) {
+      problem = error.what();
+    }
+  }
+  return problem.empty() ? nullptr : env->NewStringUTF(problem.c_str());
+}
+
+// The JVM ends: what was said last goes out, for which it waits `timeout_ms` at most.
+JNIEXPORT void JNICALL Java_tailor_jvm_Native_stop(JNIEnv*, jclass, jint timeout_ms) {
+  tailor::jvm::Running* running = tailor::jvm::g_running.load();
+  if (!running || timeout_ms <= 0) return;
+  tailor_execution_end(running->run.execution, 0, nullptr);
+  running->shipper->flush(static_cast<std::uint32_t>(timeout_ms));
+}
+
+// loads, unloads, dropped, live code objects, live dictionaries; messages queued, sent, dropped
+JNIEXPORT jlongArray JNICALL Java_tailor_jvm_Native_counts(JNIEnv* env, jclass) {
+  tailor::jvm::Running* running = tailor::jvm::g_running.load();
+  tailor::jvm::ShipperCounts counts;
+  if (running) counts = running->shipper->counts();
+  tailor_agent_counters agent{};
+  agent.size = sizeof agent;
+  tailor_agent_get_counters(&agent);
+  const jlong values[] = {
+      static_cast<jlong>(counts.loads),        static_cast<jlong>(counts.unloads),
+      static_cast<jlong>(counts.dropped),      static_cast<jlong>(counts.live),
+      static_cast<jlong>(counts.plans),        static_cast<jlong>(agent.messages_queued),
+      static_cast<jlong>(agent.messages_sent), static_cast<jlong>(agent.messages_dropped)};
+  constexpr jsize kCount = sizeof values / sizeof values[0];
+  jlongArray out = env->NewLongArray(kCount);
+  if (out) env->SetLongArrayRegion(out, 0, kCount, values);
+  return out;
+}
+
+}  // extern "C"
