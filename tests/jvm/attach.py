@@ -10,9 +10,13 @@ if reason := sampling_denied():
     skip(reason)
 
 
+# What was compiled before goes on to run.
+APART = ("-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,JvmShares.heavy", "-XX:CompileCommand=dontinline,JvmShares.light")
+
+
 def once(work):
     with tempfile.TemporaryDirectory() as folder:
-        _, profile, said = record(folder, JAVA, "--add-modules", "jdk.attach", "-Djdk.attach.allowAttachSelf=true", "-cp", str(CLASSES), "JvmAttached",
+        _, profile, said = record(folder, JAVA, *APART, "--add-modules", "jdk.attach", "-Djdk.attach.allowAttachSelf=true", "-cp", str(CLASSES), "JvmAttached",
                                   str(JAR), str(2000 * work))
         return report(profile), said
 
