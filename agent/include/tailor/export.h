@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks the functions that the agent's library shows. */
+/* Marks the functions that the agent's library exports. */
 #ifndef TAILOR_EXPORT_H
 #define TAILOR_EXPORT_H
 

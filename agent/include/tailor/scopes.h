@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Marks of the calling thread as C++ scopes: begun by the constructor, ended by the destructor, also when an
- * exception passes. Scopes end in reverse order of their begin, on the thread that began them.
+ * C++ scopes for the marks of the calling thread. The constructor begins a mark, and the destructor ends it,
+ * also when an exception passes. Scopes end in reverse order, on the thread that began them.
  *
  *   tailor::Execution execution(plan_id, labels, count);        the run of a query, on any number of threads
  *   tailor::ExecutionScope worker(execution.handle(), plan_id); this thread works for it
@@ -10,7 +10,7 @@
  *   tailor::ComponentScope parsing(tailor_component_declare("parse"));
  *   tailor::IterationScope iteration(loop, n);
  *
- * C++11. As in tailor/agent.h, handles of 0 are accepted and ignored, and nothing blocks.
+ * This header needs C++11. As in tailor/agent.h, handles of 0 are accepted and ignored, and nothing blocks.
  */
 #ifndef TAILOR_SCOPES_H
 #define TAILOR_SCOPES_H
@@ -22,8 +22,8 @@
 #ifdef __cplusplus
 namespace tailor {
 
-// A run of a plan. It ends as a success with the rows that were set, or as a failure if fail() was called. An
-// exception that passes is not noticed by itself: call fail() where it is caught.
+// A run of a plan. It ends as a success with the rows that were set, or as a failure if fail() was called. It
+// does not notice an exception that passes: call fail() where the exception is caught.
 class Execution {
  public:
   explicit Execution(uint64_t plan_id, const struct tailor_label* labels = nullptr, size_t count = 0)
@@ -93,8 +93,8 @@ class ComponentScope {
   uint32_t component_;
 };
 
-// One turn of a loop. Its time ends with the next iteration, or with the thread's part of the execution: make
-// it the first thing in the body of the loop.
+// One turn of a loop. Its time ends when the next iteration begins, or when the thread's part of the
+// execution ends. So construct it first in the body of the loop.
 class IterationScope {
  public:
   IterationScope(uint32_t component, uint64_t number) { tailor_mark_iteration(component, number); }
