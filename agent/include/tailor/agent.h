@@ -126,21 +126,23 @@ TAILOR_EXPORT void tailor_agent_get_counters(struct tailor_agent_counters* out);
  * thread themselves. */
 TAILOR_EXPORT int tailor_thread_register(const char* name);
 
-/* A thread of this process that cannot say anything by itself, such as the collector of a virtual machine
- * that hosts the engine. */
+/* A thread of this process that cannot call this library, such as the collector of a virtual machine that
+ * hosts the engine. */
 struct tailor_other_thread;
-/* Registers the thread `tid` (what gettid() gives there) for it, and says that from now on it works for an
- * execution of a plan (0: none) and, within it, for an engine component (0: none), whose its samples are
- * wherever nothing better is known. `name` may be NULL. NULL without an agent or without memory for its log.
- * Never for a thread that calls any function of this library. */
+/* Registers the thread `tid` (the value of gettid() in that thread) on its behalf. From now on it works for
+ * an execution of a plan (0: none) and, within the execution, for an engine component (0: none). Its samples
+ * belong to the component wherever nothing better is known. `name` may be NULL. Returns NULL without an
+ * agent, or without memory for its log. Never use this for a thread that calls any function of this library.
+ */
 TAILOR_EXPORT struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* name,
                                                                   uint64_t execution, uint64_t plan_id,
                                                                   uint32_t component);
-/* It has ended. */
+/* The thread has ended. */
 TAILOR_EXPORT void tailor_other_thread_remove(struct tailor_other_thread* thread);
 
-/* The calling thread's tag slot: write the tag there with a plain 8-byte store (LLVM: atomic monotonic) where
- * the strategy is TAILOR_TAGS_MEMORY_SLOT. Valid until the thread ends. NULL without an agent. */
+/* Returns the calling thread's tag slot. With the strategy TAILOR_TAGS_MEMORY_SLOT, write the tag there with
+ * a plain 8-byte store (LLVM: atomic monotonic). The slot is valid until the thread ends. NULL without an
+ * agent. */
 TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
 
 /* ---- Plans and code ------------------------------------------------------------------------------------ */
@@ -169,12 +171,13 @@ TAILOR_EXPORT uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t u
  */
 TAILOR_EXPORT uint64_t tailor_code_new(void);
 TAILOR_EXPORT int tailor_code_load(uint64_t code_id, const void* code_object, size_t size);
-/* The same for code that has been there since `since`, a value of rdtsc: for engines that hear late of code
- * that runs already. Not before the code whose memory it took was unloaded. Samples that were looked at
- * meanwhile (after some tenths of a second) stay as they are. A time to come counts as now. */
+/* The same for code that was loaded at the time `since`, a value of rdtsc. It is for engines that learn late
+ * about code that already runs. `since` must not lie before the unloading of the code that had this memory
+ * before. Samples are attributed after some tenths of a second; those that were attributed meanwhile do not
+ * change. A time in the future counts as now. */
 TAILOR_EXPORT int tailor_code_load_since(uint64_t code_id, const void* code_object, size_t size,
                                          uint64_t since);
-/* Before its memory is reused. Samples already taken still find it. */
+/* Call this before the memory is used again. Samples that were taken before still find the code. */
 TAILOR_EXPORT void tailor_code_unload(uint64_t code_id);
 
 /* ---- Executions ---------------------------------------------------------------------------------------- */

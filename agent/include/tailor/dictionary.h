@@ -138,8 +138,8 @@ TAILOR_EXPORT int tailor_code_builder_set_tier(struct tailor_code_builder* build
  * copied. */
 TAILOR_EXPORT int tailor_code_builder_set_code(struct tailor_code_builder* builder, const void* code,
                                                size_t size);
-/* Leaves the machine code out, which is then not read either. Without it no data address of a sample is
- * computed from its instruction. */
+/* Leaves the machine code out. It is then not read either, and no data address of a sample is computed from
+ * its instruction. */
 TAILOR_EXPORT int tailor_code_builder_leave_code_out(struct tailor_code_builder* builder);
 
 /* Adds a row: from `offset` to the next row, the code was made for `components` of the plan's lowest level.
@@ -158,10 +158,10 @@ TAILOR_EXPORT int tailor_code_builder_attach(struct tailor_code_builder* builder
 
 /* Passes the code to the agent. Returns the builder's error, or the result of tailor_code_load. */
 TAILOR_EXPORT int tailor_code_builder_load(struct tailor_code_builder* builder, uint64_t code_id);
-/* The same, as tailor_code_load_since does. */
+/* The same for tailor_code_load_since. */
 TAILOR_EXPORT int tailor_code_builder_load_since(struct tailor_code_builder* builder, uint64_t code_id,
                                                  uint64_t since);
-/* As tailor_plan_builder_serialise, of a tailor.v1.CodeObject. */
+/* Does the same as tailor_plan_builder_serialise, for a tailor.v1.CodeObject. */
 TAILOR_EXPORT size_t tailor_code_builder_serialise(struct tailor_code_builder* builder, void* out,
                                                    size_t capacity);
 
