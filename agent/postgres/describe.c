@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tailor_pg.h"
+
+#include <math.h>
+
+#include "executor/instrument.h"
+#include "mb/pg_wchar.h"
+
+#define NAME_BYTES 120
+
+typedef struct {
+  struct tailor_plan_builder* builder;
+  int32_t level;
+  bool with_rows;
+  int nodes;
+  PlanState** by_id; /* NULL where the planner left a number out */
+} Description;
+
+static void collect(PlanState* node, PlanState* parent, void* context) {
+  Description* plan = context;
+  plan->by_id[node->plan->plan_node_id] = node;
+}
+
+/* Nodes that the server never calls as it calls all others. */
+static bool is_measured_above(PlanState* node) {
+  return IsA(node, BitmapIndexScanState) || IsA(node, BitmapAndState) || IsA(node, BitmapOrState);
+}
+
+static void add_actual_rows(Description* plan, uint32_t component, PlanState* node) {
+  Instrumentation* count = node->instrument;
+  if (!plan->with_rows || !count) return;
+  InstrEndLoop(count);
+  tailor_plan_builder_set_number(plan->builder, plan->level, component, "loops", count->nloops);
+  if (count->nloops > 0)
+    tailor_plan_builder_set_number(plan->builder, plan->level, component, "actual_rows",
+                                   rint(count->ntuples / count->nloops));
+}
+
+static void add_node(Description* plan, PlanState* node) {
+  StringInfoData name;
+  initStringInfo(&name);
+  tailor_node_name(node, &name);
+  /* The kind is the name of the struct's tag in words that do not change: the name up to " on " or " using ". */
+  char* kind = pstrdup(name.data);
+  for (const char* const* end = (const char* const[]){" on ", " using ", " (", NULL}; *end; end++) {
+    char* cut = strstr(kind, *end);
+    if (cut) *cut = '\0';
+  }
+  uint32_t component = tailor_plan_builder_add_component(plan->builder, plan->level, name.data, kind);
+  tailor_plan_builder_set_number(plan->builder, plan->level, component, "estimated_rows", node->plan->plan_rows);
+  tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
+                                 rint(node->plan->total_cost * 100) / 100);
+  if (is_measured_above(node))
+    tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");
+  add_actual_rows(plan, component, node);
+  pfree(kind);
+  pfree(name.data);
+}
+
+/* "SubPlan 1", "InitPlan 2 (returns $1)", "CTE x": NULL for an input. */
+static const char* name_of_subplan(PlanState* node, PlanState* parent) {
+  List* lists[] = {parent->initPlan, parent->subPlan};
+  for (int i = 0; i < lengthof(lists); i++) {
+    ListCell* cell;
+    foreach (cell, lists[i]) {
+      SubPlanState* sub = lfirst_node(SubPlanState, cell);
+      if (sub->planstate == node) return sub->subplan->plan_name;
+    }
+  }
+  return NULL;
+}
+
+static void add_link(PlanState* node, PlanState* parent, void* context) {
+  Description* plan = context;
+  uint32_t component = TAILOR_COMPONENT_OF(node->plan->plan_node_id);
+  if (!parent) return;
+  tailor_plan_builder_add_input(plan->builder, plan->level, TAILOR_COMPONENT_OF(parent->plan->plan_node_id),
+                                component);
+  const char* subplan = name_of_subplan(node, parent);
+  if (subplan) tailor_plan_builder_set_text(plan->builder, plan->level, component, "details", subplan);
+}
+
+static void add_text(Description* plan, QueryDesc* query) {
+  StringInfoData text;
+  initStringInfo(&text);
+  if (tailor_statement_text(query, &text))
+    tailor_plan_builder_attach(plan->builder, "sql", text.data, (size_t)text.len);
+  pfree(text.data);
+}
+
+static struct tailor_plan_builder* new_builder(QueryDesc* query) {
+  StringInfoData text;
+  initStringInfo(&text);
+  if (!tailor_statement_text(query, &text))
+    appendStringInfo(&text, "query " INT64_FORMAT, (int64)query->plannedstmt->queryId);
+  if (text.len > NAME_BYTES) text.data[pg_mbcliplen(text.data, text.len, NAME_BYTES)] = '\0';
+  struct tailor_plan_builder* builder = tailor_plan_builder_new(text.data);
+  pfree(text.data);
+  return builder;
+}
+
+bool tailor_describe(QueryDesc* query, TailorPlan* plan, bool with_rows) {
+  Description description = {.with_rows = with_rows, .nodes = plan->node_ids};
+  description.by_id = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
+  tailor_walk(query, collect, &description);
+  description.builder = new_builder(query);
+  description.level = tailor_plan_builder_add_level(description.builder, "operator");
+  for (int id = 0; id < plan->node_ids; id++) {
+    if (description.by_id[id])
+      add_node(&description, description.by_id[id]);
+    else
+      tailor_plan_builder_add_components(description.builder, description.level, 1);
+  }
+  tailor_walk(query, add_link, &description);
+  add_text(&description, query);
+  int error = tailor_plan_builder_load(description.builder, plan->ids.id);
+  tailor_plan_builder_free(description.builder);
+  pfree(description.by_id);
+  return error == 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* tailor_last_execution(): what `tailor report` is to be asked for. */
+#include "tailor_pg.h"
+
+#include "fmgr.h"
+#include "utils/builtins.h"
+
+static uint64_t last = 0;
+
+void tailor_remember_run(uint64_t run) {
+  last = run;
+}
+
+void tailor_run_name(uint64_t run, char out[33]) {
+  uint8_t id[16];
+  tailor_execution_id(run, id);
+  for (int i = 0; i < 16; i++) snprintf(out + 2 * i, 3, "%02x", id[i]);
+}
+
+PG_FUNCTION_INFO_V1(tailor_pg_last_execution);
+extern PGDLLEXPORT Datum tailor_pg_last_execution(PG_FUNCTION_ARGS);
+
+Datum tailor_pg_last_execution(PG_FUNCTION_ARGS) {
+  char name[33];
+  if (last == 0) PG_RETURN_NULL();
+  tailor_run_name(last, name);
+  PG_RETURN_TEXT_P(cstring_to_text(name));
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tailor_pg.h"
+
+#include "common/hashfn.h"
+#include "nodes/nodeFuncs.h"
+#include "tailor/tag.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+
+/* Plans that a backend keeps told. Each costs the daemon some kilobytes. */
+#define PLANS_KEPT 256
+
+typedef struct {
+  uint64 query_id, hash;
+} PlanKey;
+
+typedef struct {
+  PlanKey key;
+  TailorPlan* plan;
+} PlanEntry;
+
+static HTAB* known = NULL;
+static MemoryContext memory = NULL;
+static dlist_head by_use = DLIST_STATIC_INIT(by_use);
+
+/* ---- Walking ---------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  TailorVisit visit;
+  void* context;
+  PlanState* parent;
+} Walk;
+
+static bool walk_node(PlanState* node, void* argument) {
+  Walk* walk = argument;
+  Walk below = {walk->visit, walk->context, node};
+  if (!node) return false;
+  walk->visit(node, walk->parent, walk->context);
+  return planstate_tree_walker(node, walk_node, &below);
+}
+
+void tailor_walk(QueryDesc* query, TailorVisit visit, void* context) {
+  Walk walk = {visit, context, NULL};
+  walk_node(query->planstate, &walk);
+}
+
+/* ---- What tells plans of one statement apart --------------------------------------------------------------- */
+
+typedef struct {
+  uint64 hash;
+  int node_ids;
+} Shape;
+
+static Oid relation_of(PlanState* node) {
+  Index index;
+  switch (nodeTag(node->plan)) {
+    case T_SeqScan:
+    case T_SampleScan:
+    case T_IndexScan:
+    case T_IndexOnlyScan:
+    case T_BitmapHeapScan:
+    case T_TidScan:
+    case T_TidRangeScan:
+    case T_ForeignScan:
+    case T_CustomScan:
+      index = ((Scan*)node->plan)->scanrelid;
+      return index > 0 ? exec_rt_fetch(index, node->state)->relid : InvalidOid;
+    default:
+      return InvalidOid;
+  }
+}
+
+static uint32 detail_of(PlanState* node) {
+  switch (nodeTag(node->plan)) {
+    case T_IndexScan:
+      return ((IndexScan*)node->plan)->indexid;
+    case T_IndexOnlyScan:
+      return ((IndexOnlyScan*)node->plan)->indexid;
+    case T_BitmapIndexScan:
+      return ((BitmapIndexScan*)node->plan)->indexid;
+    case T_Agg:
+      return (uint32)((Agg*)node->plan)->aggstrategy << 8 | (uint32)((Agg*)node->plan)->aggsplit;
+    case T_NestLoop:
+    case T_MergeJoin:
+    case T_HashJoin:
+      return (uint32)((Join*)node->plan)->jointype;
+    default:
+      return 0;
+  }
+}
+
+static void add_to_shape(PlanState* node, PlanState* parent, void* context) {
+  Shape* shape = context;
+  uint32 words[6] = {(uint32)nodeTag(node->plan),
+                     (uint32)node->plan->plan_node_id,
+                     relation_of(node),
+                     detail_of(node),
+                     node->plan->parallel_aware,
+                     parent ? (uint32)parent->plan->plan_node_id + 1 : 0};
+  shape->hash = hash_bytes_extended((unsigned char*)words, sizeof(words), shape->hash);
+  shape->node_ids = Max(shape->node_ids, node->plan->plan_node_id + 1);
+}
+
+/* ---- The plans that were told ------------------------------------------------------------------------------ */
+
+static void prepare(void) {
+  HASHCTL control = {.keysize = sizeof(PlanKey), .entrysize = sizeof(PlanEntry)};
+  memory = AllocSetContextCreate(TopMemoryContext, "tailor_pg", ALLOCSET_DEFAULT_SIZES);
+  control.hcxt = memory;
+  known = hash_create("plans told to Tailor", PLANS_KEPT, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static void forget(TailorPlan* plan) {
+  PlanKey key = {plan->query_id, plan->hash};
+  tailor_shared_run_end(plan);
+  tailor_plan_unload(plan->ids.id);
+  dlist_delete(&plan->by_use);
+  hash_search(known, &key, HASH_REMOVE, NULL);
+  pfree(plan->tags);
+  pfree(plan);
+}
+
+/* Makes room for one more. False: all are in use. */
+static bool make_room(void) {
+  dlist_iter at;
+  if (hash_get_num_entries(known) < PLANS_KEPT) return true;
+  dlist_reverse_foreach(at, &by_use) {
+    TailorPlan* plan = dlist_container(TailorPlan, by_use, at.cur);
+    if (plan->users > 0) continue;
+    forget(plan);
+    return true;
+  }
+  return false;
+}
+
+static void add_tag(PlanState* node, PlanState* parent, void* context) {
+  TailorPlan* plan = context;
+  uint32_t component = TAILOR_COMPONENT_OF(node->plan->plan_node_id);
+  /* A plan of more nodes than a tag can name: the others have none, and count for no node. */
+  uint64_t tag = component > TAILOR_TAG_COMPONENT_MAX ? TAILOR_TAG_NONE : tailor_tag(&plan->ids, component, 0);
+  plan->tags[node->plan->plan_node_id] = tag;
+  if (parent) plan->returns[node->plan->plan_node_id] = plan->tags[parent->plan->plan_node_id];
+}
+
+/* NULL: no agent, or it refused. */
+static TailorPlan* tell(QueryDesc* query, PlanKey key, int node_ids) {
+  struct tailor_plan_ids ids = tailor_plan_new();
+  if (ids.id == 0) return NULL;
+  MemoryContext caller = MemoryContextSwitchTo(memory);
+  TailorPlan* plan = palloc0(sizeof(TailorPlan));
+  plan->tags = palloc0(2 * sizeof(uint64_t) * (size_t)node_ids);
+  MemoryContextSwitchTo(caller);
+  plan->returns = plan->tags + node_ids;
+  plan->query_id = key.query_id;
+  plan->hash = key.hash;
+  plan->ids = ids;
+  plan->node_ids = node_ids;
+  tailor_walk(query, add_tag, plan);
+  if (tailor_describe(query, plan, false)) return plan;
+  tailor_plan_unload(ids.id);
+  pfree(plan->tags);
+  pfree(plan);
+  return NULL;
+}
+
+static TailorPlan* tell_new(QueryDesc* query, PlanKey key, int node_ids) {
+  if (!make_room()) return NULL;
+  TailorPlan* plan = tell(query, key, node_ids);
+  if (!plan) return NULL;
+  ((PlanEntry*)hash_search(known, &key, HASH_ENTER, NULL))->plan = plan;
+  dlist_push_head(&by_use, &plan->by_use);
+  return plan;
+}
+
+TailorPlan* tailor_plan_of(QueryDesc* query) {
+  Shape shape = {0, 0};
+  tailor_walk(query, add_to_shape, &shape);
+  PlanKey key = {(uint64)query->plannedstmt->queryId, shape.hash};
+  if (!known) prepare();
+  PlanEntry* entry = hash_search(known, &key, HASH_FIND, NULL);
+  TailorPlan* plan = entry ? entry->plan : tell_new(query, key, shape.node_ids);
+  if (!plan) return NULL;
+  dlist_move_head(&by_use, &plan->by_use);
+  plan->users++;
+  return plan;
+}
+
+void tailor_plan_release(TailorPlan* plan) {
+  plan->users--;
+}

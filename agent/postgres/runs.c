@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executions. A run that is likely to be short shares one execution with other runs of its plan in this backend,
+ * because an execution costs two messages to the daemon, and a mark in shared memory only nanoseconds.
+ */
+#include "tailor_pg.h"
+
+#include <arpa/inet.h>
+#include <x86intrin.h>
+
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "commands/dbcommands.h"
+#include "common/hashfn.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/backend_status.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+
+/* What short runs share is begun anew after so many cycles: some half a minute. */
+#define SHARED_CYCLES UINT64CONST(100000000000)
+/* Of how long a plan takes, the part that its last run decides. */
+#define NEWEST 0.25
+
+#define MOST_LABELS 10
+
+typedef struct {
+  struct tailor_label label[MOST_LABELS];
+  size_t count;
+} Labels;
+
+static void add(Labels* labels, const char* key, const char* value) {
+  if (value && *value && labels->count < MOST_LABELS) labels->label[labels->count++] = (struct tailor_label){key, value};
+}
+
+/* The address that the client has, NULL over a UNIX socket. */
+static const char* client(void) {
+  static char text[INET6_ADDRSTRLEN];
+  if (!MyBEEntry) return NULL;
+  const struct sockaddr* address = (const struct sockaddr*)&MyBEEntry->st_clientaddr.addr;
+  if (address->sa_family == AF_INET)
+    return inet_ntop(AF_INET, &((const struct sockaddr_in*)address)->sin_addr, text, sizeof(text));
+  if (address->sa_family == AF_INET6)
+    return inet_ntop(AF_INET6, &((const struct sockaddr_in6*)address)->sin6_addr, text, sizeof(text));
+  return NULL;
+}
+
+static const char* database(void) {
+  static char* name = NULL;
+  if (!name && OidIsValid(MyDatabaseId)) {
+    char* found = get_database_name(MyDatabaseId);
+    if (found) name = MemoryContextStrdup(TopMemoryContext, found);
+  }
+  return name;
+}
+
+static bool is_execution(const char* text) {
+  return text && strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
+}
+
+static void add_leader(Labels* labels) {
+  if (!IsParallelWorker()) return;
+  if (is_execution(tailor_leader)) add(labels, "leader_execution", tailor_leader);
+  if (MyProc->lockGroupLeader) add(labels, "leader_pid", psprintf("%d", MyProc->lockGroupLeader->pid));
+}
+
+static Labels labels_of(QueryDesc* query, const char* trace, bool shared) {
+  Labels labels = {.count = 0};
+  add(&labels, "database", database());
+  add(&labels, "user", GetUserNameFromId(GetUserId(), true));
+  add(&labels, "application", application_name);
+  add(&labels, "client", client());
+  if (query->plannedstmt->queryId)
+    add(&labels, "query_id", psprintf(INT64_FORMAT, (int64)query->plannedstmt->queryId));
+  add(&labels, "trace_id", trace);
+  if (shared) add(&labels, "runs", "short runs of this plan, added up");
+  add_leader(&labels);
+  return labels;
+}
+
+/* What is said of a shared execution, besides its plan. */
+static uint32 shared_hash(void) {
+  uint32 hash = hash_bytes_uint32((uint32)GetUserId());
+  return application_name ? hash_combine(hash, hash_bytes((const unsigned char*)application_name,
+                                                          (int)strlen(application_name)))
+                          : hash;
+}
+
+static bool is_short(const TailorPlan* plan) {
+  /* The rate of the TSC is near enough to 2.5 GHz on all machines for this choice. */
+  return plan->cycles > 0 && plan->cycles < (double)tailor_short_run_ms * 2.5e6;
+}
+
+void tailor_shared_run_end(TailorPlan* plan) {
+  if (plan->shared_run) tailor_execution_end(plan->shared_run, 0, NULL);
+  plan->shared_run = 0;
+}
+
+static void begin_shared(TailorPlan* plan, QueryDesc* query) {
+  uint32 said = shared_hash();
+  uint64 now = __rdtsc();
+  if (plan->shared_run && (plan->shared_labels != said || now - plan->shared_since > SHARED_CYCLES))
+    tailor_shared_run_end(plan);
+  if (plan->shared_run) return;
+  Labels labels = labels_of(query, NULL, true);
+  plan->shared_run = tailor_execution_begin(plan->ids.id, labels.label, labels.count);
+  plan->shared_labels = said;
+  plan->shared_since = now;
+  tailor_session_pump();
+}
+
+/* What the workers of this query are told: SerializeGUCState copies it to them. */
+static void tell_workers(uint64_t run) {
+  char text[33];
+  tailor_run_name(run, text);
+  (void)set_config_option("tailor.leader", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, 0, false);
+}
+
+void tailor_run_begin(TailorQuery* open, QueryDesc* query) {
+  char trace[33];
+  bool traced = tailor_trace_id(query->sourceText, trace);
+  bool parallel = query->plannedstmt->parallelModeNeeded;
+  open->cycles = 0;
+  open->shared = is_short(open->plan) && !traced && !parallel && !IsParallelWorker();
+  if (open->shared) {
+    begin_shared(open->plan, query);
+    open->run = open->plan->shared_run;
+    return;
+  }
+  Labels labels = labels_of(query, traced ? trace : NULL, false);
+  open->run = tailor_execution_begin(open->plan->ids.id, labels.label, labels.count);
+  if (parallel && !IsInParallelMode()) tell_workers(open->run);
+  tailor_session_pump();
+}
+
+void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
+  TailorPlan* plan = open->plan;
+  double cycles = (double)open->cycles + 1;
+  plan->cycles = plan->cycles == 0 ? cycles : plan->cycles * (1 - NEWEST) + cycles * NEWEST;
+  tailor_remember_run(open->run);
+  if (open->shared) return;
+  tailor_execution_end(open->run, rows, error);
+  tailor_session_pump();
+}

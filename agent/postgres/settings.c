@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The settings tailor.*, with their meanings in words. */
+#include "tailor_pg.h"
+
+#include "utils/guc.h"
+
+bool tailor_enabled = true;
+bool tailor_nested_statements = false;
+bool tailor_phases = true;
+int tailor_rows_every = 100;
+int tailor_short_run_ms = 10;
+int tailor_query_text = TAILOR_TEXT_NORMALIZED;
+char* tailor_socket = NULL;
+char* tailor_leader = NULL;
+
+static const struct config_enum_entry kTexts[] = {{"off", TAILOR_TEXT_OFF, false},
+                                                  {"normalized", TAILOR_TEXT_NORMALIZED, false},
+                                                  {"full", TAILOR_TEXT_FULL, false},
+                                                  {NULL, 0, false}};
+
+static void define_what_is_measured(void) {
+  DefineCustomBoolVariable("tailor.enabled", "Tells Tailor which plan node this backend works for.",
+                           "While it is off, queries run as if the extension were not loaded.",
+                           &tailor_enabled, true, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomBoolVariable("tailor.nested_statements",
+                           "Measures statements that functions run while an operator calls them.",
+                           "While it is off, their time belongs to the operator that called the function.",
+                           &tailor_nested_statements, false, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomBoolVariable("tailor.phases", "Tells planning, start, end and commit apart.",
+                           "While it is off, this time is shown as the session's.", &tailor_phases, true,
+                           PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomIntVariable("tailor.rows_every",
+                          "Counts the actual rows of one in so many executions, drawn at random.",
+                          "0 counts them never. Counting costs an execution a few percent.",
+                          &tailor_rows_every, 100, 0, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomIntVariable("tailor.short_run",
+                          "Runs of a plan that take less time on average share one execution.",
+                          "A run by itself costs two messages to the daemon. 0 gives every run its own.",
+                          &tailor_short_run_ms, 10, 0, INT_MAX, PGC_SUSET, GUC_UNIT_MS, NULL, NULL, NULL);
+}
+
+void tailor_define_settings(void) {
+  define_what_is_measured();
+  DefineCustomEnumVariable("tailor.query_text", "Which text of a statement Tailor is told.",
+                           "\"off\": none; \"normalized\": without literals and comments; \"full\": all of it.",
+                           &tailor_query_text, TAILOR_TEXT_NORMALIZED, kTexts, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomStringVariable("tailor.socket", "The socket on which tailord listens for engines.",
+                             "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock.",
+                             &tailor_socket, "", PGC_SU_BACKEND, 0, NULL, NULL, NULL);
+  DefineCustomStringVariable("tailor.leader", "The execution that a parallel worker works for.",
+                             "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,
+                             GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE | GUC_NO_RESET_ALL,
+                             NULL, NULL, NULL);
+  MarkGUCPrefixReserved("tailor");
+}

@@ -1,0 +1,137 @@
+"""A private PostgreSQL server in a temporary folder, on a UNIX socket, run by a user without rights.
+
+TAILOR_PG_BIN and TAILOR_PG_LIB name its programs and the folder with tailor_pg.so and tailor_pg_probe.so.
+"""
+import os
+import pathlib
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+
+from tailor_env import check, skip
+
+PG_BIN = pathlib.Path(os.environ["TAILOR_PG_BIN"])
+PG_LIB = pathlib.Path(os.environ["TAILOR_PG_LIB"])
+
+FUNCTIONS = """
+create function probe(int, int) returns int as 'tailor_pg_probe', 'pg_probe' language c stable parallel safe cost 1;
+create function probe_v(int, int) returns int as 'tailor_pg_probe', 'pg_probe' language c volatile parallel safe cost 1;
+create function probe_counts() returns text as 'tailor_pg_probe', 'pg_probe_counts' language c volatile parallel unsafe;
+create function burn(int, int) returns int as 'tailor_pg_probe', 'pg_burn' language c stable parallel safe cost 1;
+create function cpu_ns() returns bigint as 'tailor_pg_probe', 'pg_cpu_ns' language c volatile parallel unsafe;
+create function tailor_last_execution() returns text as 'tailor_pg', 'tailor_pg_last_execution' language c volatile;
+"""
+
+
+def unprivileged():
+    """The user who runs servers: the one who runs the test, but never root."""
+    if os.getuid() != 0:
+        return None
+    for name in ("postgres", "nobody"):
+        try:
+            return pwd.getpwnam(name)
+        except KeyError:
+            pass
+    skip("PostgreSQL does not run as root, and there is no user postgres or nobody")
+
+
+class Listener:
+    """Takes the place of tailord: accepts agents, reads what they say, answers nothing."""
+
+    def __init__(self, path):
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.socket.bind(str(path))
+        os.chmod(path, 0o777)
+        self.socket.listen(128)
+        self.packets = 0
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            connection, _ = self.socket.accept()
+            threading.Thread(target=self.drain, args=(connection,), daemon=True).start()
+
+    def drain(self, connection):
+        try:
+            while connection.recv(1 << 16):
+                self.packets += 1
+        except OSError:
+            pass
+
+
+class Server:
+    """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon."""
+
+    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe"):
+        self.user = unprivileged()
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-"))
+        self.data = self.folder / "data"
+        self.agent = agent or self.folder / "agent.sock"
+        self.settings = {
+            "listen_addresses": "", "unix_socket_directories": self.folder, "fsync": "off", "shared_buffers": "64MB",
+            "max_connections": 40, "dynamic_library_path": f"{library}:{PG_LIB}:$libdir", "autovacuum": "off",
+            "shared_preload_libraries": preload, "tailor.socket": self.agent, "logging_collector": "off",
+            "max_wal_size": "1GB", "jit": "off", **dict(settings)}
+        self.process = None
+
+    def as_user(self):
+        if not self.user:
+            return {}
+        return {"user": self.user.pw_uid, "group": self.user.pw_gid, "extra_groups": []}
+
+    def run(self, *command, **options):
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True, cwd=self.folder, timeout=120,
+                              env={**os.environ, "LC_ALL": "C.UTF-8", "HOME": str(self.folder)}, **self.as_user(), **options)
+        if done.returncode != 0:
+            print(f"FAILED: {' '.join(map(str, command))}", done.stdout[-2000:], done.stderr[-2000:], self.log()[-2000:], sep="\n")
+            sys.exit(1)
+        return done.stdout
+
+    def __enter__(self):
+        os.chmod(self.folder, 0o755)
+        if self.user:
+            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
+        self.run(PG_BIN / "initdb", "-D", self.data, "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
+        self.start()
+        self.sql(FUNCTIONS)
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def start(self):
+        with open(self.data / "postgresql.auto.conf", "w", encoding="utf-8") as file:
+            file.writelines(f"{key} = '{value}'\n" for key, value in self.settings.items())
+        self.run(PG_BIN / "pg_ctl", "-D", self.data, "-l", self.folder / "log", "-w", "-t", "60", "start")
+
+    def stop(self, mode="fast"):
+        subprocess.run([str(PG_BIN / "pg_ctl"), "-D", str(self.data), "-w", "-m", mode, "stop"], capture_output=True,
+                       cwd=self.folder, check=False, **self.as_user())
+
+    def log(self):
+        path = self.folder / "log"
+        return path.read_text(errors="replace") if path.exists() else ""
+
+    def postmaster(self):
+        return int((self.data / "postmaster.pid").read_text().split()[0])
+
+    def kill(self, pid, how=signal.SIGKILL):
+        os.kill(pid, how)
+
+    def psql(self, *options):
+        return [str(PG_BIN / "psql"), "-X", "-q", "-A", "-t", "-h", str(self.folder), "-U", "tester", "-d", "postgres",
+                *map(str, options)]
+
+    def sql(self, text, fails=False):
+        """What a session prints that runs `text`. An error ends the test, unless `fails`."""
+        done = subprocess.run(self.psql("-v", f"ON_ERROR_STOP={0 if fails else 1}"), input=text, capture_output=True,
+                              text=True, timeout=200, check=False, cwd="/", env={**os.environ, "PGAPPNAME": "test"})
+        if done.returncode != 0 and not fails:
+            check(False, f"psql: {text[:300]}\n{done.stderr[-2000:]}")
+        return done.stdout
