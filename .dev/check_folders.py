@@ -26,6 +26,7 @@ USES = {
     "agent": AGENT | {"proto/base"},
     "agent/include": {"proto/include"},
     "agent/jvm": AGENT,
+    "agent/postgres": AGENT,
     "kmod": {"proto/include"},
     "compiler/tagging": BASE | AGENT,
     "compiler/dwarf": BASE | {"compiler/tagging"},

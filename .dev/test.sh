@@ -25,7 +25,7 @@ dev_test() {
     esac
     shift
   done
-  need build data test browser kernel ${full:+full}
+  need build data test postgres browser kernel ${full:+full}
   need_venv
   web_build
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi
@@ -35,7 +35,7 @@ dev_test() {
     { tail -n 20 "$CACHE/configure-release.log" >&2; die 1 "cmake failed: see $CACHE/configure-release.log"; }
   build release
   say "build: $((SECONDS - start)) s"
-  for group in unit fuzz integration e2e jvm browser kernel ${full:+full}; do
+  for group in unit fuzz integration e2e jvm postgres browser kernel ${full:+full}; do
     [ -n "$only" ] && [ "$only" != "$group" ] && continue
     start=$SECONDS
     log=$CACHE/test-$group.log

@@ -40,14 +40,16 @@ static void add_node(Description* plan, PlanState* node) {
   StringInfoData name;
   initStringInfo(&name);
   tailor_node_name(node, &name);
-  /* The kind is the name of the struct's tag in words that do not change: the name up to " on " or " using ". */
+  /* The kind is the name of the struct's tag in words that do not change: the name up to " on " or " using ".
+   */
   char* kind = pstrdup(name.data);
   for (const char* const* end = (const char* const[]){" on ", " using ", " (", NULL}; *end; end++) {
     char* cut = strstr(kind, *end);
     if (cut) *cut = '\0';
   }
   uint32_t component = tailor_plan_builder_add_component(plan->builder, plan->level, name.data, kind);
-  tailor_plan_builder_set_number(plan->builder, plan->level, component, "estimated_rows", node->plan->plan_rows);
+  tailor_plan_builder_set_number(plan->builder, plan->level, component, "estimated_rows",
+                                 node->plan->plan_rows);
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
                                  rint(node->plan->total_cost * 100) / 100);
   if (is_measured_above(node))

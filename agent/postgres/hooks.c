@@ -35,7 +35,8 @@ TailorQuery* tailor_open_query(EState* estate) {
   return NULL;
 }
 
-/* ---- Start -------------------------------------------------------------------------------------------------- */
+/* ---- Start
+ * -------------------------------------------------------------------------------------------------- */
 
 static void close_query(TailorQuery* open, uint64 rows, const char* error) {
   dlist_delete(&open->open);
@@ -89,8 +90,8 @@ static void start_in_phase(QueryDesc* query, int flags) {
 }
 
 static void on_start(QueryDesc* query, int flags) {
-  bool measured = (depth == 0 || tailor_nested_statements) && !(flags & EXEC_FLAG_EXPLAIN_ONLY) &&
-                  tailor_session_live();
+  bool measured =
+      (depth == 0 || tailor_nested_statements) && !(flags & EXEC_FLAG_EXPLAIN_ONLY) && tailor_session_live();
   if (!measured) {
     start(query, flags);
     return;
@@ -101,7 +102,8 @@ static void on_start(QueryDesc* query, int flags) {
   start_in_phase(query, flags);
 }
 
-/* ---- Run and finish ----------------------------------------------------------------------------------------- */
+/* ---- Run and finish
+ * ----------------------------------------------------------------------------------------- */
 
 /* What a run changes for all, and what it was before. */
 typedef struct {
@@ -197,7 +199,8 @@ static void on_finish(QueryDesc* query) {
   PG_END_TRY();
 }
 
-/* ---- End ---------------------------------------------------------------------------------------------------- */
+/* ---- End
+ * ---------------------------------------------------------------------------------------------------- */
 
 static void end(QueryDesc* query) {
   if (next_end)
@@ -228,7 +231,8 @@ static void on_end(QueryDesc* query) {
   PG_END_TRY();
 }
 
-/* ---- Phases ------------------------------------------------------------------------------------------------- */
+/* ---- Phases
+ * ------------------------------------------------------------------------------------------------- */
 
 static PlannedStmt* on_plan(Query* parse, const char* text, int options, ParamListInfo parameters) {
   PlannedStmt* volatile result = NULL;
@@ -246,16 +250,17 @@ static PlannedStmt* on_plan(Query* parse, const char* text, int options, ParamLi
   return result;
 }
 
-static void on_utility(PlannedStmt* statement, const char* text, bool read_only, ProcessUtilityContext context,
-                       ParamListInfo parameters, QueryEnvironment* environment, DestReceiver* receiver,
-                       QueryCompletion* completion) {
+static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
+                       ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
+                       DestReceiver* receiver, QueryCompletion* completion) {
   volatile bool begun = depth == 0 && tailor_phase_begin(TAILOR_UTILITY);
   PG_TRY();
   {
     if (next_utility)
       next_utility(statement, text, read_only, context, parameters, environment, receiver, completion);
     else
-      standard_ProcessUtility(statement, text, read_only, context, parameters, environment, receiver, completion);
+      standard_ProcessUtility(statement, text, read_only, context, parameters, environment, receiver,
+                              completion);
   }
   PG_FINALLY();
   {

@@ -23,7 +23,8 @@ static HTAB* known = NULL;
 static MemoryContext memory = NULL;
 static dlist_head by_use = DLIST_STATIC_INIT(by_use);
 
-/* ---- Walking ---------------------------------------------------------------------------------------------- */
+/* ---- Walking ----------------------------------------------------------------------------------------------
+ */
 
 typedef struct {
   TailorVisit visit;
@@ -44,7 +45,8 @@ void tailor_walk(QueryDesc* query, TailorVisit visit, void* context) {
   walk_node(query->planstate, &walk);
 }
 
-/* ---- What tells plans of one statement apart --------------------------------------------------------------- */
+/* ---- What tells plans of one statement apart
+ * --------------------------------------------------------------- */
 
 typedef struct {
   uint64 hash;
@@ -91,17 +93,15 @@ static uint32 detail_of(PlanState* node) {
 
 static void add_to_shape(PlanState* node, PlanState* parent, void* context) {
   Shape* shape = context;
-  uint32 words[6] = {(uint32)nodeTag(node->plan),
-                     (uint32)node->plan->plan_node_id,
-                     relation_of(node),
-                     detail_of(node),
-                     node->plan->parallel_aware,
-                     parent ? (uint32)parent->plan->plan_node_id + 1 : 0};
+  uint32 words[6] = {(uint32)nodeTag(node->plan), (uint32)node->plan->plan_node_id,
+                     relation_of(node),           detail_of(node),
+                     node->plan->parallel_aware,  parent ? (uint32)parent->plan->plan_node_id + 1 : 0};
   shape->hash = hash_bytes_extended((unsigned char*)words, sizeof(words), shape->hash);
   shape->node_ids = Max(shape->node_ids, node->plan->plan_node_id + 1);
 }
 
-/* ---- The plans that were told ------------------------------------------------------------------------------ */
+/* ---- The plans that were told
+ * ------------------------------------------------------------------------------ */
 
 static void prepare(void) {
   HASHCTL control = {.keysize = sizeof(PlanKey), .entrysize = sizeof(PlanEntry)};
@@ -137,7 +137,8 @@ static void add_tag(PlanState* node, PlanState* parent, void* context) {
   TailorPlan* plan = context;
   uint32_t component = TAILOR_COMPONENT_OF(node->plan->plan_node_id);
   /* A plan of more nodes than a tag can name: the others have none, and count for no node. */
-  uint64_t tag = component > TAILOR_TAG_COMPONENT_MAX ? TAILOR_TAG_NONE : tailor_tag(&plan->ids, component, 0);
+  uint64_t tag =
+      component > TAILOR_TAG_COMPONENT_MAX ? TAILOR_TAG_NONE : tailor_tag(&plan->ids, component, 0);
   plan->tags[node->plan->plan_node_id] = tag;
   if (parent) plan->returns[node->plan->plan_node_id] = plan->tags[parent->plan->plan_node_id];
 }

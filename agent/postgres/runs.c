@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executions. A run that is likely to be short shares one execution with other runs of its plan in this backend,
- * because an execution costs two messages to the daemon, and a mark in shared memory only nanoseconds.
+ * Executions. A run that is likely to be short shares one execution with other runs of its plan in this
+ * backend, because an execution costs two messages to the daemon, and a mark in shared memory only
+ * nanoseconds.
  */
 #include "tailor_pg.h"
 
@@ -31,7 +32,8 @@ typedef struct {
 } Labels;
 
 static void add(Labels* labels, const char* key, const char* value) {
-  if (value && *value && labels->count < MOST_LABELS) labels->label[labels->count++] = (struct tailor_label){key, value};
+  if (value && *value && labels->count < MOST_LABELS)
+    labels->label[labels->count++] = (struct tailor_label){key, value};
 }
 
 /* The address that the client has, NULL over a UNIX socket. */

@@ -64,14 +64,15 @@ static void end_session(int code, Datum argument) {
 }
 
 static bool start_agent(void) {
-  struct tailor_agent_options options = {.size = sizeof(options),
-                                         .engine_name = "PostgreSQL",
-                                         .engine_version = PG_VERSION,
-                                         .tag_strategy = TAILOR_TAGS_MEMORY_SLOT,
-                                         .socket_path = tailor_socket && *tailor_socket ? tailor_socket : NULL,
-                                         .queue_bytes = QUEUE_BYTES,
-                                         .log_records = LOG_RECORDS,
-                                         .flags = TAILOR_AGENT_NO_THREAD};
+  struct tailor_agent_options options = {
+      .size = sizeof(options),
+      .engine_name = "PostgreSQL",
+      .engine_version = PG_VERSION,
+      .tag_strategy = TAILOR_TAGS_MEMORY_SLOT,
+      .socket_path = tailor_socket && *tailor_socket ? tailor_socket : NULL,
+      .queue_bytes = QUEUE_BYTES,
+      .log_records = LOG_RECORDS,
+      .flags = TAILOR_AGENT_NO_THREAD};
   return tailor_agent_start(&options) == 0 && tailor_thread_register("backend") == 0 && tailor_thread_slot();
 }
 

@@ -41,15 +41,18 @@ static void define_what_is_measured(void) {
 
 void tailor_define_settings(void) {
   define_what_is_measured();
-  DefineCustomEnumVariable("tailor.query_text", "Which text of a statement Tailor is told.",
-                           "\"off\": none; \"normalized\": without literals and comments; \"full\": all of it.",
-                           &tailor_query_text, TAILOR_TEXT_NORMALIZED, kTexts, PGC_SUSET, 0, NULL, NULL, NULL);
-  DefineCustomStringVariable("tailor.socket", "The socket on which tailord listens for engines.",
-                             "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock.",
-                             &tailor_socket, "", PGC_SU_BACKEND, 0, NULL, NULL, NULL);
-  DefineCustomStringVariable("tailor.leader", "The execution that a parallel worker works for.",
-                             "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,
-                             GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE | GUC_NO_RESET_ALL,
-                             NULL, NULL, NULL);
+  DefineCustomEnumVariable(
+      "tailor.query_text", "Which text of a statement Tailor is told.",
+      "\"off\": none; \"normalized\": without literals and comments; \"full\": all of it.",
+      &tailor_query_text, TAILOR_TEXT_NORMALIZED, kTexts, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomStringVariable(
+      "tailor.socket", "The socket on which tailord listens for engines.",
+      "Empty: TAILOR_SOCKET in the server's environment, else /run/tailor/agent.sock. It "
+      "counts until the session's first measured statement.",
+      &tailor_socket, "", PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomStringVariable(
+      "tailor.leader", "The execution that a parallel worker works for.",
+      "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,
+      GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE | GUC_NO_RESET_ALL, NULL, NULL, NULL);
   MarkGUCPrefixReserved("tailor");
 }

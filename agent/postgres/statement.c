@@ -6,10 +6,6 @@
 #include "parser/scanner.h"
 #include "utils/memutils.h"
 
-#if PG_VERSION_NUM >= 160000
-#include "parser/parser.h"
-#endif
-
 /* Where a trace's context is looked for: so much of the text at its begin and at its end. */
 #define CONTEXT_BYTES 512
 /* A longer text is cut. */

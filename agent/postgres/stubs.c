@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The short form of the wrapper around ExecProcNode: one stub for each plan_node_id below TAILOR_STUBS, so that
- * the number is an operand and nothing has to be read from the node. A stub
+ * The short form of the wrapper around ExecProcNode: one stub for each plan_node_id below TAILOR_STUBS, so
+ * that the number is an operand and nothing has to be read from the node. A stub
  *
  *   saves the slot, puts tags[id] there, calls node->ExecProcNodeReal, puts back what it saved;
  *
- * a static stub puts returns[id] there afterwards (wrap.c says when). Each is 64 bytes or less; the call frame
- * information is right at every instruction.
+ * a static stub puts returns[id] there afterwards (wrap.c says when). Each is 64 bytes or less; the call
+ * frame information is right at every instruction.
  */
 #include "tailor_pg.h"
 

@@ -11,8 +11,8 @@
  *   runs.c       executions and their labels
  *   statement.c  the text of a statement without its literals
  *
- * A backend is one thread, so nothing here locks. Nothing here may wait or fail: where the agent cannot be had,
- * or no daemon listens, queries run as if the extension were not loaded.
+ * A backend is one thread, so nothing here locks. Nothing here may wait or fail: where the agent cannot be
+ * had, or no daemon listens, queries run as if the extension were not loaded.
  */
 #ifndef TAILOR_PG_H
 #define TAILOR_PG_H
@@ -70,7 +70,8 @@ void tailor_session_pump(void);
 bool tailor_phase_begin(TailorPhase phase);
 void tailor_phase_end(TailorPhase phase, bool begun);
 
-/* ---- Plans (plans.c) ------------------------------------------------------------------------------------ */
+/* ---- Plans (plans.c) ------------------------------------------------------------------------------------
+ */
 
 /* A plan that was told to the daemon. Lives until it is the one that was not used for longest. */
 typedef struct TailorPlan {
@@ -98,7 +99,8 @@ void tailor_plan_release(TailorPlan* plan);
 typedef void (*TailorVisit)(PlanState* node, PlanState* parent, void* context);
 void tailor_walk(QueryDesc* query, TailorVisit visit, void* context);
 
-/* ---- Dictionaries (describe.c, node_names.c, statement.c) ------------------------------------------------ */
+/* ---- Dictionaries (describe.c, node_names.c, statement.c) ------------------------------------------------
+ */
 
 /* Loads the plan under its ids, with the actual rows of `query` if `with_rows`. False: refused by the agent.
  */
@@ -115,14 +117,15 @@ void tailor_without_literals(const char* text, int length, StringInfo out);
 /* The trace id of a traceparent in a comment that begins or ends the text. False: none. */
 bool tailor_trace_id(const char* text, char out[33]);
 
-/* ---- Executions (runs.c) --------------------------------------------------------------------------------- */
+/* ---- Executions (runs.c) ---------------------------------------------------------------------------------
+ */
 
 /* A Hash Join of a query (wrap.c). */
 typedef struct TailorJoin {
   PlanState* join;
-  ExecProcNodeMtd first; /* what its function was made by us */
-  PlanState* source; /* what its Hash reads */
-  ExprState* key;    /* evaluated for each tuple of the other input, before all else */
+  ExecProcNodeMtd first;      /* what its function was made by us */
+  PlanState* source;          /* what its Hash reads */
+  ExprState* key;             /* evaluated for each tuple of the other input, before all else */
   ExprStateEvalFunc evaluate; /* of `key`, while `key` has ours; else NULL */
 } TailorJoin;
 
@@ -153,7 +156,8 @@ void tailor_shared_run_end(TailorPlan* plan);
 void tailor_remember_run(uint64_t run);
 void tailor_run_name(uint64_t run, char out[33]);
 
-/* ---- Wrappers (wrap.c) ----------------------------------------------------------------------------------- */
+/* ---- Wrappers (wrap.c) -----------------------------------------------------------------------------------
+ */
 
 /* The tags of the plan that runs, by plan_node_id. */
 extern const uint64_t* tailor_tags;

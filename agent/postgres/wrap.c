@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keeps the slot true: while a plan node runs it holds the node's tag. A wrapper around the node's function saves
- * the slot, writes the tag, and puts back what it found. It stands in PlanState.ExecProcNode, and the server's own
- * function stays in ExecProcNodeReal.
+ * Keeps the slot true: while a plan node runs it holds the node's tag. A wrapper around the node's function
+ * saves the slot, writes the tag, and puts back what it found. It stands in PlanState.ExecProcNode, and the
+ * server's own function stays in ExecProcNodeReal.
  *
- * An error jumps over wrappers. Every ExecProcNode runs below an ExecutorRun or ExecutorFinish of its own query, so
- * these put back the slot (hooks.c), and whoever catches the error runs above them.
+ * An error jumps over wrappers. Every ExecProcNode runs below an ExecutorRun or ExecutorFinish of its own
+ * query, so these put back the slot (hooks.c), and whoever catches the error runs above them.
  *
  * Static children. Three kinds of nodes run without a wrapper of their own:
  *   - Hash: the server calls it by another way (MultiExecProcNode);
- *   - a Parallel Hash Join in the leader, from the moment when the server sets its function anew (with the shared
- *     memory of the workers) until one of its inputs is called first;
- *   - a Hash Join, after its Hash is done: the slot names the Hash until the join calls its other input again.
- * Their inputs are called by nobody else, so these leave the tag of their parent behind, whatever they found. A join
- * that goes on with a tuple it has read before is noticed when it evaluates the tuple's key.
+ *   - a Parallel Hash Join in the leader, from the moment when the server sets its function anew (with the
+ * shared memory of the workers) until one of its inputs is called first;
+ *   - a Hash Join, after its Hash is done: the slot names the Hash until the join calls its other input
+ * again. Their inputs are called by nobody else, so these leave the tag of their parent behind, whatever they
+ * found. A join that goes on with a tuple it has read before is noticed when it evaluates the tuple's key.
  * Bitmap Index Scan, BitmapAnd and BitmapOr have no such inputs: their time is in the Bitmap Heap Scan above.
  * Nodes of EvalPlanQual are made later, and work in the name of the node that rechecks.
  */
@@ -64,7 +64,8 @@ static TupleTableSlot* wrapped_static(PlanState* node) {
   return result;
 }
 
-/* ---- Hash joins ------------------------------------------------------------------------------------------- */
+/* ---- Hash joins -------------------------------------------------------------------------------------------
+ */
 
 #ifndef TAILOR_TWIN_NO_REWRAP
 /* Wraps the Parallel Hash Joins of the query again whose function the server has set anew. */
@@ -121,7 +122,8 @@ static TupleTableSlot* wrapped_source(PlanState* node) {
   return result;
 }
 
-/* ---- First calls ------------------------------------------------------------------------------------------ */
+/* ---- First calls ------------------------------------------------------------------------------------------
+ */
 
 /* Gather and Gather Merge set up the shared memory in their first call. */
 static TupleTableSlot* wrapped_gather(PlanState* node) {
@@ -166,8 +168,9 @@ static TupleTableSlot* first_source(PlanState* node) {
 }
 
 static bool is_ours(PlanState* node) {
-  static const ExecProcNodeMtd kOurs[] = {first,          first_static,   first_source,   wrapped,
-                                          wrapped_static, wrapped_source, wrapped_gather, wrapped_gather_source};
+  static const ExecProcNodeMtd kOurs[] = {first,          first_static,         first_source,
+                                          wrapped,        wrapped_static,       wrapped_source,
+                                          wrapped_gather, wrapped_gather_source};
   ExecProcNodeMtd function = node->ExecProcNode;
   int id = node->plan->plan_node_id;
   for (int i = 0; i < lengthof(kOurs); i++) {
@@ -176,7 +179,8 @@ static bool is_ours(PlanState* node) {
   return id < TAILOR_STUBS && (function == tailor_stub(id) || function == tailor_static_stub(id));
 }
 
-/* ---- All nodes of a query --------------------------------------------------------------------------------- */
+/* ---- All nodes of a query ---------------------------------------------------------------------------------
+ */
 
 static void add_join(TailorQuery* open, HashJoinState* node) {
   PlanState* hash = innerPlanState(&node->js.ps);

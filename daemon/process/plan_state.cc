@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -155,6 +156,23 @@ std::string check_levels(const v1::Plan& plan) {
   return {};
 }
 
+// Of keys and values, by component.
+std::size_t hash_attributes(const v1::Plan& plan) {
+  std::size_t hash = 0;
+  auto add = [&hash](std::size_t word) { hash = (hash ^ word) * 0x9E3779B97F4A7C15u; };
+  for (const v1::Level& level : plan.levels()) {
+    for (const v1::Component& component : level.components()) {
+      for (const v1::Attribute& attribute : component.attributes()) {
+        add(component.id());
+        add(std::hash<std::string>()(attribute.key()));
+        add(attribute.value_case() == v1::Attribute::kNumber ? std::hash<double>()(attribute.number())
+                                                             : std::hash<std::string>()(attribute.text()));
+      }
+    }
+  }
+  return hash;
+}
+
 }  // namespace
 
 bool link_exists(std::uint32_t link, std::uint32_t components, std::uint32_t sets) {
@@ -185,6 +203,7 @@ Result<PlanState> check_plan(const v1::Plan& plan, const Limits& limits) {
   state.tag_upper_level = plan.tag_upper_level();
   state.tag_lower_level = plan.tag_lower_level();
   state.has_tag_lower_level = plan.has_tag_lower_level();
+  state.attributes = hash_attributes(plan);
   return state;
 }
 

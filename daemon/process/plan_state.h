@@ -19,6 +19,7 @@ struct PlanState {
   std::uint32_t tag_lower_level = 0;
   bool has_tag_lower_level = false;
   std::vector<std::uint32_t> component_counts;  // by level, top first; never empty
+  std::size_t attributes = 0;                   // a hash of what is said of its components
   TimeNs loaded = 0;
   TimeNs unloaded = kTimeMax;
   std::uint64_t seen = 0;  // the connection that spoke of it last

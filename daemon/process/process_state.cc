@@ -69,8 +69,10 @@ Result<ProcessState::Loaded> ProcessState::load_plan(const v1::Plan& plan, TimeN
   if (PlanState* old = plans_.live(plan.id())) {
     Status update = check_update(*old, *checked);
     if (!update.ok()) return update.error();
-    const bool grown = old->component_counts != checked->component_counts;
+    const bool grown =
+        old->component_counts != checked->component_counts || old->attributes != checked->attributes;
     old->component_counts = std::move(checked->component_counts);
+    old->attributes = checked->attributes;
     old->seen = connection_;
     return Loaded{grown};
   }

@@ -167,6 +167,8 @@ std::vector<OperatorRow> operator_rows(const PlanSums& sums, const Scale& scale)
   std::set<ComponentId> drawn;
   auto add = [&](const PlanModel::TreeNode& node) {
     const auto it = sums.operators.find(node.id);
+    // A number that the engine left out is no operator.
+    if (it == sums.operators.end() && sums.model->component(0, node.id) == nullptr) return;
     const Amount amount = it == sums.operators.end() ? Amount{} : it->second;
     rows.push_back({component_row(*sums.model, 0, node.id, scale(amount)), node.depth, node.last});
     drawn.insert(node.id);

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 
-from tailor_env import check, skip
+from tailor_env import BIN, check, skip
 
 PG_BIN = pathlib.Path(os.environ["TAILOR_PG_BIN"])
 PG_LIB = pathlib.Path(os.environ["TAILOR_PG_LIB"])
@@ -23,7 +23,7 @@ create function probe(int, int) returns int as 'tailor_pg_probe', 'pg_probe' lan
 create function probe_v(int, int) returns int as 'tailor_pg_probe', 'pg_probe' language c volatile parallel safe cost 1;
 create function probe_counts() returns text as 'tailor_pg_probe', 'pg_probe_counts' language c volatile parallel unsafe;
 create function burn(int, int) returns int as 'tailor_pg_probe', 'pg_burn' language c stable parallel safe cost 1;
-create function cpu_ns() returns bigint as 'tailor_pg_probe', 'pg_cpu_ns' language c volatile parallel unsafe;
+create function burnt_ns() returns bigint as 'tailor_pg_probe', 'pg_burnt_ns' language c volatile parallel unsafe;
 create function tailor_last_execution() returns text as 'tailor_pg', 'tailor_pg_last_execution' language c volatile;
 """
 
@@ -62,6 +62,43 @@ class Listener:
                 self.packets += 1
         except OSError:
             pass
+
+
+def measuring(daemon):
+    """Makes the sockets of a tailord reachable for the server's user. Skips where tailord cannot read slots."""
+    os.chmod(daemon.folder.name, 0o755)
+    os.chmod(daemon.socket, 0o777)
+    probe = subprocess.run([str(BIN / "tailor"), "record", "--source", "bpf", "-o", "/dev/null", "--", "true"],
+                           capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        skip(f"tags in memory are read by BPF: {probe.stderr.strip()}")
+    return daemon
+
+
+class Session:
+    """A psql that stays connected."""
+
+    def __init__(self, server):
+        self.psql = subprocess.Popen(server.psql(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                     text=True, bufsize=1)
+
+    def sql(self, text):
+        """What it prints for `text`, as lines."""
+        self.psql.stdin.write(f"{text.rstrip(';')};\n\\echo end-of-answer\n")
+        self.psql.stdin.flush()
+        lines = []
+        for line in self.psql.stdout:
+            if line.strip() == "end-of-answer":
+                return lines
+            lines.append(line.rstrip("\n"))
+        return lines
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.psql.stdin.close()
+        self.psql.wait(timeout=60)
 
 
 class Server:
@@ -117,6 +154,9 @@ class Server:
     def log(self):
         path = self.folder / "log"
         return path.read_text(errors="replace") if path.exists() else ""
+
+    def major(self):
+        return int(self.sql("show server_version_num")) // 10000
 
     def postmaster(self):
         return int((self.data / "postmaster.pid").read_text().split()[0])

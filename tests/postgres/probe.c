@@ -2,10 +2,11 @@
 // tailor_pg_probe: functions that know which plan node evaluates them, for tests of tailor_pg.
 //
 //   probe(k, x)        returns x. Checks that the slot names a node whose expressions hold probe(k, ...)
-//   burn(x, turns)     returns x, after so many turns of a loop, about 2 ns each
+//   burn(x, turns)     returns x, after so many turns of a loop, about 1 ns each
+//   burnt_ns()         the CPU time that went into burn() since the last call
 //
-// Which nodes may evaluate probe(k, ...) is read from the text form of each plan node when a query starts: it knows
-// nothing of wrappers. Counts are in shared memory, so that workers' are there too.
+// Which nodes may evaluate probe(k, ...) is read from the text form of each plan node when a query starts: it
+// knows nothing of wrappers. Counts are in shared memory, so that workers' are there too.
 #include "postgres.h"
 
 #include <time.h>
@@ -27,10 +28,11 @@
 PG_MODULE_MAGIC;
 
 #define MOST_PROBES 64
-#define MOST_NODES 512
+#define MOST_NODES 2048
 
 typedef struct {
   pg_atomic_uint64 right, wrong, untagged, unknown, worker;
+  pg_atomic_uint64 burnt_ns;     // CPU time within burn(), in all processes
   pg_atomic_uint64 first_wrong;  // k << 32 | node
 } Shared;
 
@@ -85,13 +87,26 @@ static char* own_text(Plan* plan) {
   Plan *left = without((void**)&plan->lefttree), *right = without((void**)&plan->righttree);
   void** list = NULL;
   switch (nodeTag(plan)) {
-    case T_Append: list = (void**)&((Append*)plan)->appendplans; break;
-    case T_MergeAppend: list = (void**)&((MergeAppend*)plan)->mergeplans; break;
-    case T_BitmapAnd: list = (void**)&((BitmapAnd*)plan)->bitmapplans; break;
-    case T_BitmapOr: list = (void**)&((BitmapOr*)plan)->bitmapplans; break;
-    case T_SubqueryScan: list = (void**)&((SubqueryScan*)plan)->subplan; break;
-    case T_CustomScan: list = (void**)&((CustomScan*)plan)->custom_plans; break;
-    default: break;
+    case T_Append:
+      list = (void**)&((Append*)plan)->appendplans;
+      break;
+    case T_MergeAppend:
+      list = (void**)&((MergeAppend*)plan)->mergeplans;
+      break;
+    case T_BitmapAnd:
+      list = (void**)&((BitmapAnd*)plan)->bitmapplans;
+      break;
+    case T_BitmapOr:
+      list = (void**)&((BitmapOr*)plan)->bitmapplans;
+      break;
+    case T_SubqueryScan:
+      list = (void**)&((SubqueryScan*)plan)->subplan;
+      break;
+    case T_CustomScan:
+      list = (void**)&((CustomScan*)plan)->custom_plans;
+      break;
+    default:
+      break;
   }
   void* inputs = list ? without(list) : NULL;
   char* text = nodeToString(plan);
@@ -112,8 +127,10 @@ static bool search(PlanState* node, void* context) {
 }
 
 static void on_start(QueryDesc* query, int flags) {
-  if (next_start) next_start(query, flags);
-  else standard_ExecutorStart(query, flags);
+  if (next_start)
+    next_start(query, flags);
+  else
+    standard_ExecutorStart(query, flags);
   bool seen[MOST_PROBES] = {false};
   Search from = {seen, -1};
   MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
@@ -133,8 +150,10 @@ static void on_run(RUN_PARAMETERS) {
   running++;
   PG_TRY();
   {
-    if (next_run) next_run(RUN_ARGUMENTS);
-    else standard_ExecutorRun(RUN_ARGUMENTS);
+    if (next_run)
+      next_run(RUN_ARGUMENTS);
+    else
+      standard_ExecutorRun(RUN_ARGUMENTS);
   }
   PG_FINALLY();
   {
@@ -174,12 +193,13 @@ Datum pg_probe(PG_FUNCTION_ARGS) {
 PG_FUNCTION_INFO_V1(pg_probe_counts);
 Datum pg_probe_counts(PG_FUNCTION_ARGS) {
   uint64 wrong = pg_atomic_read_u64(&shared->first_wrong);
-  char* text = psprintf("right=" UINT64_FORMAT " wrong=" UINT64_FORMAT " untagged=" UINT64_FORMAT
-                        " unknown=" UINT64_FORMAT " worker=" UINT64_FORMAT " k=%d node=%d slot=%d",
-                        pg_atomic_exchange_u64(&shared->right, 0), pg_atomic_exchange_u64(&shared->wrong, 0),
-                        pg_atomic_exchange_u64(&shared->untagged, 0), pg_atomic_exchange_u64(&shared->unknown, 0),
-                        pg_atomic_exchange_u64(&shared->worker, 0), (int)(wrong >> 32), (int)(uint32)wrong,
-                        slot_node ? slot_node() : -1);
+  char* text =
+      psprintf("right=" UINT64_FORMAT " wrong=" UINT64_FORMAT " untagged=" UINT64_FORMAT
+               " unknown=" UINT64_FORMAT " worker=" UINT64_FORMAT " k=%d node=%d slot=%d",
+               pg_atomic_exchange_u64(&shared->right, 0), pg_atomic_exchange_u64(&shared->wrong, 0),
+               pg_atomic_exchange_u64(&shared->untagged, 0), pg_atomic_exchange_u64(&shared->unknown, 0),
+               pg_atomic_exchange_u64(&shared->worker, 0), (int)(wrong >> 32), (int)(uint32)wrong,
+               slot_node ? slot_node() : -1);
   pg_atomic_write_u64(&shared->first_wrong, 0);
   PG_RETURN_TEXT_P(cstring_to_text(text));
 }
@@ -195,7 +215,7 @@ static int64 cpu_ns(void) {
 // Fixed work, so that what it costs does not depend on who else runs.
 PG_FUNCTION_INFO_V1(pg_burn);
 Datum pg_burn(PG_FUNCTION_ARGS) {
-  int64 turns = PG_GETARG_INT32(1);
+  int64 turns = PG_GETARG_INT32(1), begin = cpu_ns();
   uint64 x = (uint64)PG_GETARG_INT32(0) | 1;
   for (int64 i = 0; i < turns; i++) {
     x ^= x << 13;
@@ -203,12 +223,13 @@ Datum pg_burn(PG_FUNCTION_ARGS) {
     x ^= x << 17;
     __asm__ volatile("" : "+r"(x));
   }
+  pg_atomic_fetch_add_u64(&shared->burnt_ns, (uint64)(cpu_ns() - begin));
   PG_RETURN_INT32(PG_GETARG_INT32(0));
 }
 
-PG_FUNCTION_INFO_V1(pg_cpu_ns);
-Datum pg_cpu_ns(PG_FUNCTION_ARGS) {
-  PG_RETURN_INT64(cpu_ns());
+PG_FUNCTION_INFO_V1(pg_burnt_ns);
+Datum pg_burnt_ns(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64((int64)pg_atomic_exchange_u64(&shared->burnt_ns, 0));
 }
 
 // ---- Shared memory ----

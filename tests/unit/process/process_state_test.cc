@@ -44,6 +44,18 @@ TEST_F(ProcessStateTest, APlanMayGrowButNotShrink) {
   EXPECT_FALSE(state.load_plan(small_plan(1, 2), 32).ok());
 }
 
+TEST_F(ProcessStateTest, APlanSaidAgainWithOtherAttributesIsNews) {
+  v1::Plan plan = small_plan(1);
+  v1::Attribute* rows = plan.mutable_levels(0)->mutable_components(0)->add_attributes();
+  rows->set_key("actual_rows");
+  rows->set_number(5);
+  ASSERT_TRUE(state.load_plan(small_plan(1), 20).ok());
+  EXPECT_TRUE(state.load_plan(plan, 30)->fresh);
+  EXPECT_FALSE(state.load_plan(plan, 31)->fresh);
+  plan.mutable_levels(0)->mutable_components(0)->mutable_attributes(0)->set_number(6);
+  EXPECT_TRUE(state.load_plan(plan, 32)->fresh);
+}
+
 TEST_F(ProcessStateTest, ASlotBelongsToAPlanForATime) {
   ASSERT_TRUE(state.load_plan(small_plan(1, 5, 1), 20).ok());
   ASSERT_TRUE(state.unload_plan(1, 30).ok());

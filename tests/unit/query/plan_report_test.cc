@@ -56,6 +56,17 @@ TEST_F(OneRound, ClassesAddUpToEverything) {
   EXPECT_DOUBLE_EQ(report_.all.share, 1);
 }
 
+TEST(PlanReportTest, ANumberThatTheEngineLeftOutIsNoOperator) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    v1::Plan plan = test::sample_plan();
+    plan.mutable_levels(0)->set_component_count(7);
+    sink.on_plan(test::kSampleProcess, test::kSampleStart, plan);
+  });
+  const PlanReport report = report_of(profile);
+  EXPECT_EQ(report.plans.at(0).operators.size(), 5u) << "6 and 7 have neither name nor cost";
+}
+
 TEST_F(OneRound, UnattributedByReason) {
   std::map<std::string, double> rows;
   for (const NamedRow& row : report_.unattributed_rows) rows[row.key] = row.cost.amount.samples;
