@@ -138,7 +138,7 @@ std::string check_head(const v1::Plan& plan, const Limits& limits) {
     }
     const auto described = static_cast<std::uint32_t>(std::max(level.components_size(), level.links_size()));
     if (level.component_count() > std::max(described, limits.undescribed)) {
-      return fmt::format("{} components on one level, and nothing is said of them", level.component_count());
+      return fmt::format("{} components without a description on one level", level.component_count());
     }
   }
   return {};

@@ -18,7 +18,7 @@ Status check_update(const PlanState& old, const PlanState& next) {
     grows = grows && old.component_counts[i] <= next.component_counts[i];
   }
   if (grows) return Ok{};
-  return Error{fmt::format("plan {}: said again with another slot or fewer components", next.id)};
+  return Error{fmt::format("plan {}: sent again with another slot or fewer components", next.id)};
 }
 
 }  // namespace
@@ -102,12 +102,12 @@ Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code,
 
 Status ProcessState::unload_plan(PlanId id, TimeNs time) {
   if (plans_.remove(id, time)) return Ok{};
-  return Error{fmt::format("plan {}: unloaded, but not loaded", id)};
+  return Error{fmt::format("plan {}: it was unloaded but never loaded", id)};
 }
 
 Status ProcessState::unload_code(CodeId id, TimeNs time) {
   if (code_.remove(id, time)) return Ok{};
-  return Error{fmt::format("code object {}: unloaded, but not loaded", id)};
+  return Error{fmt::format("code object {}: it was unloaded but never loaded", id)};
 }
 
 Result<ProcessState::Loaded> ProcessState::declare_component(const v1::ComponentDeclare& component) {
@@ -117,7 +117,7 @@ Result<ProcessState::Loaded> ProcessState::declare_component(const v1::Component
   }
   const auto [known, fresh] = components_.try_emplace(component.id(), component.name());
   if (!fresh && known->second != component.name()) {
-    return Error{fmt::format("component {}: declared twice, under two names", component.id())};
+    return Error{fmt::format("component {}: it was declared twice, with two names", component.id())};
   }
   if (fresh) component_bytes_ += component.name().size();
   return Loaded{fresh};

@@ -29,7 +29,8 @@ Status ValidateHello(const v1::Hello& hello) {
 }
 
 Status ValidateThreadAdd(const v1::ThreadAdd& add) {
-  if (add.arena() >= kMaxArenas || add.area() >= kMaxAreas) return Error{"thread in an area that cannot be"};
+  if (add.arena() >= kMaxArenas || add.area() >= kMaxAreas)
+    return Error{"thread in an area that does not exist"};
   if (add.tid() == 0 || add.tid() > INT32_MAX) return Error{"thread without a thread id"};
   return Require(add.name().size() <= kMaxNameBytes, "thread with a name that is too long");
 }
@@ -101,7 +102,7 @@ Status Validate(const v1::AgentMessage& message) {
     case v1::AgentMessage::kThreadRemove:
       return Require(
           message.thread_remove().arena() < kMaxArenas && message.thread_remove().area() < kMaxAreas,
-          "end of a thread in an area that cannot be");
+          "end of a thread in an area that does not exist");
     case v1::AgentMessage::kPlanLoad:
       return ValidatePlan(message.plan_load());
     case v1::AgentMessage::kPlanUnload:

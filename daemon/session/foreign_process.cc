@@ -119,7 +119,7 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
   const registration::PeerConnected said = hello(input, moment, "jitdump", 0);
   if (!read.ok()) reject(input, said, read.error().message);
   if (malformed > 0) {
-    reject(input, said, fmt::format("{}: {} records make no sense", dump_.path(), malformed));
+    reject(input, said, fmt::format("{}: {} records are invalid", dump_.path(), malformed));
     malformed_told_ = dump_.malformed();
   }
   if (read.ok() && !read->empty()) {
@@ -146,7 +146,7 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
   if (map.symbols.empty()) return;
   const registration::PeerConnected said = hello(input, moment, "perf map", map_sessions_);
   if (map.malformed > 0)
-    reject(input, said, fmt::format("{}: {} lines make no sense", map_path_, map.malformed));
+    reject(input, said, fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
   if (!map_plan_ || map_plan_->functions() >= kFunctionsOfAPlan)
     map_plan_.emplace(++plans_, "perf map", false, v1::TOLD_BY_PERF_MAP);
   std::vector<v1::CodeObject> codes;

@@ -119,7 +119,8 @@ std::string joined(const std::vector<std::string>& words) {
 
 Result<UniqueFd> open_pidfd(os::Os& os, pid_t pid) {
   auto pidfd = os.pidfd_open(pid);
-  if (!pidfd.ok()) return Error{"cannot watch the command: " + pidfd.error().message, pidfd.error().code};
+  if (!pidfd.ok())
+    return Error{"cannot watch for the end of the command: " + pidfd.error().message, pidfd.error().code};
   return pidfd;
 }
 

@@ -44,7 +44,7 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_option("--sf", out.scale_factor, "scale factor of the TPC-H tables")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--threads", out.threads, "threads a query runs on")
+  app.add_option("--threads", out.threads, "number of threads of a query")
       ->check(CLI::Range(1, 1024))
       ->capture_default_str();
   app.add_option("--repeat", out.repeat, "executions of each query")
@@ -55,17 +55,20 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
       ->capture_default_str();
   raw.level_option =
       app.add_option("--opt", raw.level,
-                     "generate code of this optimisation level only (default: 2, and until that is ready 0)")
+                     "generate code of this optimisation level only (default: first level 0, then level 2)")
           ->check(CLI::Range(0, 3));
-  app.add_option("--kept-plans", out.kept_plans, "queries kept compiled for the next of the same text")
+  app.add_option("--kept-plans", out.kept_plans,
+                 "number of compiled queries that are kept for a text that comes again")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
-  app.add_option("--memory-limit", raw.memory_mib, "MiB a query may use")->capture_default_str();
+  app.add_option("--memory-limit", raw.memory_mib, "MiB of memory that a query may use")
+      ->capture_default_str();
   app.add_option("--label", raw.labels,
                  "label of the executions, key=value (user, database, application, trace_id ...)");
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
-  app.add_flag("--tiered", raw.tiered, "with --opt: run unoptimised code until that of the level is ready");
+  app.add_flag("--tiered", raw.tiered,
+               "with --opt: run unoptimised code until the code of that level is ready");
   app.add_option(
          "--tags", raw.tags,
          "where the tag is kept while shared code runs: r15, swiftself (r13), slot (memory), or none (call "
@@ -78,9 +81,9 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_option("--jitdump", out.jitdump,
                  "write names, times, code and IR lines for perf to jit-PID.dump in this folder");
   app.add_flag("--gdb", out.gdb, "name generated code for gdb");
-  app.add_flag("--json", raw.json, "rows as JSON");
-  app.add_flag("--csv", raw.csv, "rows as CSV");
-  app.add_flag("-q,--quiet", out.quiet, "no rows");
+  app.add_flag("--json", raw.json, "print rows as JSON");
+  app.add_flag("--csv", raw.csv, "print rows as CSV");
+  app.add_flag("-q,--quiet", out.quiet, "print no rows");
   app.add_flag("--timing", out.timing, "print times to the error stream");
   app.add_option("--timing-json", out.timing_json,
                  "write times as JSON to this file (- for standard output)");
@@ -142,17 +145,19 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   CLI::App* load = app.add_subcommand("load-tpch", "generate and store the TPC-H tables of a scale factor");
   CLI::App* csv = app.add_subcommand("load-csv", "store a CSV file as a table of the folder given by --data");
   csv->add_option("file", out.csv.path, "the CSV file")->required();
-  csv->add_option("--table", out.csv.table, "name of the table (default: that of the file)");
-  csv->add_option("--delimiter", out.csv.delimiter, "between two fields")->capture_default_str();
-  csv->add_flag("!--no-header", out.csv.header, "the first line is a row already");
+  csv->add_option("--table", out.csv.table, "name of the table (default: the name of the file)");
+  csv->add_option("--delimiter", out.csv.delimiter, "character between two fields")->capture_default_str();
+  csv->add_flag("!--no-header", out.csv.header, "the file has no header: its first line is a row");
   CLI::App* explain = app.add_subcommand(
-      "explain", "print the plan instead of running the query; so does explain in front of a query's text");
-  auto* levels = explain->add_flag(
-      "--levels", out.levels, "pipelines, tasks, IR and machine code too, side by side (--json: as JSON)");
+      "explain", "print the plan and do not run the query; 'explain' before a query's text does the same");
+  auto* levels =
+      explain->add_flag("--levels", out.levels,
+                        "also print pipelines, tasks, IR and machine code, side by side (--json: as JSON)");
   explain
-      ->add_flag("--analyze", raw.analyze,
-                 "run the query, --repeat times, and print what tailord measured beside the estimates; as "
-                 "explain analyze in front of a query's text")
+      ->add_flag(
+          "--analyze", raw.analyze,
+          "run the query, --repeat times, and print what tailord measured beside the estimates; 'explain "
+          "analyze' before a query's text does the same")
       ->excludes(levels);
   app.add_subcommand("help", "print this help");
   // CLI11 would print the help of the subcommand.

@@ -67,7 +67,7 @@ Result<Selection> select_usable_events(os::Os& os, std::vector<std::string> name
     // Where the timer is the best there is, whoever opens it tells what is wrong.
     if (!opened && selection->events.front().mechanism != Mechanism::kTimer) {
       std::ranges::replace(names, "auto", "cpu-clock");
-      reason = fmt::format("cpu-clock, because {} is not to be had: {}", selection->events.front().name,
+      reason = fmt::format("cpu-clock, because {} cannot be opened: {}", selection->events.front().name,
                            opened.error().message);
     }
   }

@@ -34,7 +34,8 @@ TEST(CheckPlan, ComponentsOfWhichNothingIsSaidAreFew) {
   plan.mutable_levels(0)->set_component_count(65537);
   Result<PlanState> checked = check_plan(plan, {});
   ASSERT_FALSE(checked.ok());
-  EXPECT_NE(checked.error().message.find("nothing is said"), std::string::npos) << checked.error().message;
+  EXPECT_NE(checked.error().message.find("without a description"), std::string::npos)
+      << checked.error().message;
 }
 
 struct Harm {
