@@ -70,6 +70,28 @@ Result<std::unique_ptr<Server>> Server::Listen(ServerOptions options, Sink& sink
 }
 
 Status Server::Bind() {
+  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  spare_ = OpenSpare();
+  if (!epoll_) return SystemError("agent socket");
+  Status listening =
+      options_.inherited_listener >= 0 ? TakeOver(options_.inherited_listener) : MakeListener();
+  if (!listening.ok()) return listening;
+  if (!Watch(listener_.get(), 0)) return SystemError("epoll");
+  return Ok{};
+}
+
+Status Server::TakeOver(int listener) {
+  listener_.reset(listener);
+  const int on = 1;
+  // What agents wrote before this carries its sender too, if the socket's maker saw to it (PassCredentials=).
+  if (::setsockopt(listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0)
+    return SystemError("SO_PASSCRED");
+  if (::fcntl(listener, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(listener, F_SETFL, O_NONBLOCK) != 0)
+    return SystemError("inherited agent socket");
+  return Ok{};
+}
+
+Status Server::MakeListener() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (options_.socket_path.empty() || options_.socket_path.size() >= sizeof(address.sun_path)) {
@@ -78,9 +100,7 @@ Status Server::Bind() {
   }
   std::memcpy(address.sun_path, options_.socket_path.data(), options_.socket_path.size());
   listener_ = SeqpacketSocket();
-  epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  spare_ = OpenSpare();
-  if (!listener_ || !epoll_) return SystemError("agent socket");
+  if (!listener_) return SystemError("agent socket");
   int on = 1;
   // Accepted sockets inherit it: no packet can arrive without its sender's credentials.
   if (::setsockopt(listener_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0)
@@ -96,7 +116,6 @@ Status Server::Bind() {
   if (::chmod(address.sun_path, options_.socket_mode) != 0)
     return SystemError("chmod " + options_.socket_path);
   if (::listen(listener_.get(), kBacklog) != 0) return SystemError("listen on " + options_.socket_path);
-  if (!Watch(listener_.get(), 0)) return SystemError("epoll");
   return Ok{};
 }
 

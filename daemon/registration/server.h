@@ -24,6 +24,9 @@ struct ServerOptions {
   std::string socket_path;
   mode_t socket_mode = 0660;
   std::string socket_group = {};  // may register beside the owner, by name; "": the owner's own group
+  // A SOCK_SEQPACKET socket that is bound to `socket_path` and listens; the server takes it over, and leaves
+  // the file to who made it. -1: the server makes both.
+  int inherited_listener = -1;
   std::string proc = "/proc";
   std::size_t max_connections = kMaxConnections;
   // Of each user, see docs/tailord.md.
@@ -64,6 +67,8 @@ class Server {
       : options_(std::move(options)), sink_(sink), user_messages_(options_.user_messages_a_second) {}
 
   Status Bind();
+  Status MakeListener();
+  Status TakeOver(int listener);
   void Accept();
   void AcceptOne(UniqueFd socket);
   bool TurnOneAway();

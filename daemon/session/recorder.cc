@@ -87,6 +87,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
   registration::ServerOptions where;
   where.socket_path = session->options_.agent_socket;
   where.socket_mode = session->options_.agent_socket_mode;
+  where.inherited_listener = session->options_.agent_listener;
   where.user_processes = session->options_.user_processes;
   where.user_messages_a_second = session->options_.user_messages_a_second;
   where.socket_group = session->options_.agent_socket_group;

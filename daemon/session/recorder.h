@@ -39,6 +39,7 @@ namespace tailor::session {
 struct RecorderOptions {
   std::string agent_socket;
   mode_t agent_socket_mode = 0660;
+  int agent_listener = -1;                        // made by somebody else, and taken over; -1: none
   std::size_t user_processes = 1024;              // that may register
   std::uint64_t user_messages_a_second = 50'000;  // of all of a user's agents, 0: no limit
   std::string agent_socket_group = {};            // as registration::ServerOptions

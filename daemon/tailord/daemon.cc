@@ -14,6 +14,8 @@
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
+#include "daemon/tailord/inherited_listener.h"
+#include "daemon/tailord/notify.h"
 #include "proto/control/control_socket.h"
 #include "proto/control/socket_directory.h"
 
@@ -130,8 +132,16 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
     if (!journal.ok()) return journal.error();
     daemon->journal_ = std::move(*journal);
   }
+  auto inherited = inherited_listener(options.agent_socket);
+  if (!inherited.ok()) return inherited.error();
+  if (*inherited && !options.socket_group.empty())
+    return Error{
+        "the service manager has made the agent socket: who may register is said there (SocketGroup=, "
+        "SocketMode=), not by --socket-group"};
+  session::RecorderOptions live = live_options(options, daemon->capture_, daemon->journal_.get());
+  live.agent_listener = inherited->release();
   auto session = session::Recorder::start(
-      os, live_options(options, daemon->capture_, daemon->journal_.get()), *daemon->store_,
+      os, std::move(live), *daemon->store_,
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!session.ok()) return session.error();
   daemon->session_ = std::move(*session);
@@ -145,7 +155,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
 }
 
 void Daemon::serve(int stop_fd) {
-  while (!control_->poll(stop_fd, -1)) {
+  Watchdog watchdog;
+  while (!control_->poll(stop_fd, watchdog.timeout_ms())) {
+    if (!watchdog.due()) continue;
+    session_->run([] {});
+    watchdog.ping();
   }
 }
 

@@ -21,10 +21,12 @@ namespace tailor::tailord {
 // Main thread only.
 class Daemon {
  public:
-  // Creates directories that are missing, opens the store, listens. Fails with the reason; nothing stays.
+  // Creates directories that are missing, opens the store, listens; on the agent socket that the service
+  // manager hands over, if it does. Fails with the reason; nothing stays.
   static Result<std::unique_ptr<Daemon>> start(os::Os& os, const Options& options);
 
-  // Serves the control socket until `stop_fd` becomes readable.
+  // Serves the control socket until `stop_fd` becomes readable. Tells the service manager's watchdog that
+  // this thread and the recording's turn.
   void serve(int stop_fd);
 
   // Attributes and writes everything up to now, and closes the store.

@@ -2,10 +2,16 @@
 
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
+#include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <string>
 
 #include "proto/base/unique_fd.h"
 
@@ -25,6 +31,29 @@ void notify(std::string_view state) {
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + length);
   (void)::sendto(socket.get(), state.data(), state.size(), MSG_NOSIGNAL,
                  reinterpret_cast<const sockaddr*>(&address), size);
+}
+
+Watchdog::Watchdog() {
+  const char* microseconds = std::getenv("WATCHDOG_USEC");
+  const char* pid = std::getenv("WATCHDOG_PID");
+  if (microseconds == nullptr || (pid != nullptr && std::to_string(::getpid()) != pid)) return;
+  std::uint64_t limit = 0;
+  (void)std::from_chars(microseconds, microseconds + std::strlen(microseconds), limit);
+  if (limit == 0) return;
+  // Twice as often as is needed, as the manual page advises.
+  every_ = std::chrono::milliseconds(std::clamp<std::uint64_t>(limit / 2000, 1, INT_MAX));
+  next_ = std::chrono::steady_clock::now();
+}
+
+int Watchdog::timeout_ms() const {
+  if (every_.count() == 0) return -1;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next_ - std::chrono::steady_clock::now());
+  return static_cast<int>(std::max<std::int64_t>(0, left.count()));
+}
+
+void Watchdog::ping() {
+  notify("WATCHDOG=1");
+  next_ = std::chrono::steady_clock::now() + every_;
 }
 
 }  // namespace tailor::tailord

@@ -1,24 +1,28 @@
 #include "daemon/tailord/options.h"
 
-#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "daemon/os/os.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/sampling_flags.h"
+#include "daemon/tailord/config_file.h"
 #include "proto/control/paths.h"
 
 namespace tailor::tailord {
+namespace {
 
-Parsed parse(int argc, char** argv) {
-  Parsed parsed;
-  Options& o = parsed.options;
+constexpr const char* kConfigFile = "/etc/tailor/tailord.toml";
+
+// The settings, which a configuration file can hold too.
+void declare(CLI::App& app, Options& o) {
   o.agent_socket = control::agent_socket_path();
   o.control_socket = control::control_socket_path();
   o.store = control::store_path();
   o.sampling.frequency = kFrequency;
-  CLI::App app{
-      "tailord: samples the query engines of this host that have registered, and keeps what it finds."};
-  app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
-  app.set_config("--config", "", "Options as TOML: frequency = 99");
   app.add_option("--socket", o.agent_socket, "Where engines register (default: TAILOR_SOCKET, else by user)");
   app.add_option("--socket-group", o.socket_group,
                  "Group whose members' engines may register (default: the daemon's own)");
@@ -52,11 +56,65 @@ Parsed parse(int argc, char** argv) {
   app.add_option("--log-level", o.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
+}
+
+void add_config(CLI::App& app) {
+  app.set_config("--config", "", "Options as TOML: frequency = 99");
+  app.config_formatter(std::make_shared<ConfigFile>(
+      app, [scratch = std::make_shared<Options>()](CLI::App& probe) { declare(probe, *scratch); }));
+}
+
+// What is wrong with the file is told on standard error; returns the exit code.
+int check_config(const std::string& path) {
+  CLI::App app{"", "tailord"};
+  Options options;
+  declare(app, options);
+  add_config(app);
+  std::vector<std::string> arguments = {"--config=" + path};
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& problem) {
+    fmt::print(stderr, "{}\n", problem.what());
+    return kWrongOptions;
+  }
+  // What this host cannot do is as wrong as what no host can.
+  if (auto capture = session::capture_options(os::real(), options.sampling); !capture.ok()) {
+    fmt::print(stderr, "{}: {}\n", path, capture.error().message);
+    return kWrongOptions;
+  }
+  fmt::print("{}: right\n", path);
+  return 0;
+}
+
+}  // namespace
+
+Parsed parse(int argc, char** argv) {
+  Parsed parsed;
+  CLI::App app{"Samples the query engines of this host that have registered, and keeps what it finds.",
+               "tailord"};
+  app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
+  add_config(app);
+  std::string checked;
+  auto* check =
+      app.add_option("--check-config", checked,
+                     fmt::format("Say what is wrong in a configuration file, and where, and end: 0 if "
+                                 "it is right, 2 if not (default: that of --config, else {})",
+                                 kConfigFile))
+          ->expected(0, 1)
+          ->type_name("FILE")
+          ->configurable(false);
+  declare(app, parsed.options);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     parsed.finished = true;
-    parsed.exit_code = app.exit(error) == 0 ? 0 : 2;
+    parsed.exit_code = app.exit(error) == 0 ? 0 : kWrongOptions;
+    return parsed;
+  }
+  if (check->count() > 0) {
+    if (checked.empty()) checked = app.get_config_ptr()->as<std::string>();
+    parsed.finished = true;
+    parsed.exit_code = check_config(checked.empty() ? kConfigFile : checked);
   }
   return parsed;
 }

@@ -26,10 +26,13 @@ struct Options {
   std::uint64_t user_messages_a_second = 50'000;
 };
 
+// Exit code where the command line or the configuration is wrong.
+inline constexpr int kWrongOptions = 2;
+
 struct Parsed {
   Options options;
-  bool finished = false;  // --help or --version was answered
-  int exit_code = 0;      // then, and after a wrong command line
+  bool finished = false;  // --help, --version or --check-config was answered
+  int exit_code = 0;      // then, and after a wrong command line or configuration
 };
 
 Parsed parse(int argc, char** argv);

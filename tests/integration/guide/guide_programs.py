@@ -25,7 +25,8 @@ with tempfile.TemporaryDirectory() as folder:
     folder = pathlib.Path(folder)
     prefix, source = folder / "installed", folder / "source"
     source.mkdir()
-    run("cmake", "--install", BUILD, "--prefix", prefix, "--component", "agent")
+    for component in ("agent", "agent_dev"):
+        run("cmake", "--install", BUILD, "--prefix", prefix, "--component", component)
     library = next(prefix.rglob("libtailor_agent.so")).parent
     for program in page.of_kind("program"):
         (source / program.name).write_text(program.text)

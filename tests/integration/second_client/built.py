@@ -14,7 +14,7 @@ LLVM_FOLDERS = {"llvm19": "/usr/lib/llvm-19", "llvm16": "/usr/lib/llvm-16"}
 def install():
     """Installs what an engine needs; returns where."""
     prefix = BASE / "installed"
-    for component in ("agent", "compiler"):
+    for component in ("agent", "agent_dev", "compiler"):
         run("cmake", "--install", BUILD, "--prefix", prefix, "--component", component)
     return prefix
 

@@ -1,0 +1,65 @@
+# The Debian packages. `./dev packages` makes them; with `cpack -G DEB` the agent's libraries need TAILOR_PACKAGED_AGENT, a build
+# of the agent alone for /usr, because a library lies in the folder of its architecture there (deploy/debian/build.sh).
+set(TAILOR_PACKAGED_AGENT "${CMAKE_BINARY_DIR}/packaged_agent" CACHE PATH "Build folder of the agent that goes into packages")
+set(here ${CMAKE_CURRENT_LIST_DIR})
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME tailor)
+set(CPACK_PACKAGE_VENDOR Tailor)
+set(CPACK_PACKAGE_CONTACT "The Tailor project <tailor@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+# The third word of a project names the list of its components.
+set(CPACK_COMPONENTS_HOST daemon cli clock)
+set(CPACK_COMPONENTS_ENGINE agent agent_dev)
+set(CPACK_COMPONENTS_ALL ${CPACK_COMPONENTS_HOST} ${CPACK_COMPONENTS_ENGINE})
+set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};tailor;HOST;/" "${TAILOR_PACKAGED_AGENT};tailor;ENGINE;/")
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_PRE_BUILD_SCRIPTS ${here}/stage.cmake)
+
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_COMPONENT_AGENT_DEV_DEPENDS agent)
+
+# tailor_package(COMPONENT NAME SECTION SUMMARY TEXT): what its users read of it.
+macro(tailor_package component name section summary text)
+  string(TOUPPER ${component} upper)
+  set(CPACK_DEBIAN_${upper}_PACKAGE_NAME ${name})
+  set(CPACK_DEBIAN_${upper}_PACKAGE_SECTION ${section})
+  set(CPACK_COMPONENT_${upper}_DESCRIPTION "${summary}\n${text}")
+endmacro()
+tailor_package(daemon tailord admin "profiler of query engines: the daemon"
+  "tailord samples every query engine of this host that registers with it, and keeps\nwhat it finds: what each operator of a query costs. After the installation nothing\nruns: systemctl enable --now tailord.")
+tailor_package(cli tailor devel "profiler of query engines: the command line"
+  "tailor records commands and processes, and shows where the time of queries went:\noperators, pipelines, IR instructions.")
+tailor_package(agent libtailor-agent2 libs "profiler of query engines: what engines load"
+  "The library by which a query engine tells Tailor of its plans and its code. Where no\ndaemon runs it costs a failed connect.")
+tailor_package(agent_dev libtailor-agent-dev libdevel "profiler of query engines: what engines compile with"
+  "Headers, static library, and files for CMake and pkg-config of the agent.")
+tailor_package(clock tailor-clock-dkms kernel "profiler of query engines: module of the clock page"
+  "The kernel module tailor_clock relates the time stamp counter to the kernel's clocks,\nfor hosts where perf does not. It is built for each kernel by DKMS.")
+set(CPACK_DEBIAN_DAEMON_PACKAGE_DEPENDS "systemd | systemd-sysusers")
+set(CPACK_DEBIAN_DAEMON_PACKAGE_RECOMMENDS tailor)
+set(CPACK_DEBIAN_DAEMON_PACKAGE_SUGGESTS tailor-clock-dkms)
+set(CPACK_DEBIAN_CLI_PACKAGE_SUGGESTS tailord)
+set(CPACK_DEBIAN_CLOCK_PACKAGE_DEPENDS "dkms (>= 3.0), systemd | systemd-sysusers")
+set(CPACK_DEBIAN_CLOCK_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_CLOCK_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
+foreach(script postinst prerm)
+  list(APPEND daemon_scripts ${here}/tailord/${script})
+  configure_file(${here}/tailor-clock-dkms/${script} ${CMAKE_CURRENT_BINARY_DIR}/tailor-clock-dkms/${script} @ONLY)
+  list(APPEND clock_scripts ${CMAKE_CURRENT_BINARY_DIR}/tailor-clock-dkms/${script})
+endforeach()
+set(CPACK_DEBIAN_DAEMON_PACKAGE_CONTROL_EXTRA ${daemon_scripts} ${here}/tailord/postrm ${here}/tailord/conffiles)
+set(CPACK_DEBIAN_CLOCK_PACKAGE_CONTROL_EXTRA ${clock_scripts})
+set(CPACK_TAILOR_SOURCE ${CMAKE_SOURCE_DIR})
+include(CPack)

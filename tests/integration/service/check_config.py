@@ -1,0 +1,57 @@
+"""`tailord --check-config`: everything that is wrong in a configuration file is told, each with its line, and the daemon
+starts with no such file; what is right is taken."""
+import pathlib
+import subprocess
+import tempfile
+
+from tailor_env import BIN, check, run
+
+WRONG = """frequency = 0
+frequncy = 99
+log-level = "loud"
+keep-days = "many"
+[event]
+kind = "auto"
+"""
+
+
+def tailord(*arguments):
+    done = subprocess.run([BIN / "tailord", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    return done.returncode, done.stdout, done.stderr
+
+
+with tempfile.TemporaryDirectory() as folder:
+    folder = pathlib.Path(folder)
+    file = folder / "tailord.toml"
+    file.write_text(WRONG)
+    code, _, said = tailord("--check-config", file)
+    check(code == 2, f"a wrong file gives exit code {code}")
+    for place, word in (("1:1", "--frequency"), ("2:1", "there is no option \"frequncy\""), ("3:1", "loud"),
+                        ("4:1", "--keep-days"), ("5:2", "event")):
+        lines = [line for line in said.splitlines() if line.startswith(f"{file}:{place}:") and word in line]
+        check(len(lines) == 1, f"{lines or said}")
+    check(len(said.splitlines()) == 5, "nothing else is said")
+    for arguments in (("--config", file), ("--config", file, "--check-config")):
+        code, _, said = tailord(*arguments)
+        check(code == 2 and f"{file}:2:1:" in said, f"{arguments[-1]}: the daemon does not start, and says why")
+
+    file.write_text('frequency = 99\nlog-level = "info"\nlog-level = "warn"\n')
+    code, _, said = tailord("--check-config", file)
+    check(code == 2 and said.startswith(f"{file}:3:"), f"no TOML: {said.strip()}")
+    file.write_bytes(b"frequency = \xff\xfe\n")
+    check(tailord("--check-config", file)[0] == 2, "nor is what is no text")
+    code, _, said = tailord("--check-config", folder / "missing.toml")
+    check(code == 2 and "missing.toml" in said, f"a file that is not there: {said.strip()}")
+    code, _, said = tailord("--check-config", folder)
+    check(code == 2 and str(folder) in said, f"a folder: {said.strip()}")
+    file.write_text('event = ["no-such-event"]\n')
+    code, _, said = tailord("--check-config", file)
+    check(code == 2 and "no-such-event" in said, f"an event that there is not: {said.strip()}")
+    file.write_text('config = "/etc/passwd"\n')
+    check(tailord("--check-config", file)[0] == 2, "a file cannot name another")
+
+    file.write_text('# all kinds of values\nfrequency = 1_000\nmax-overhead = "1.5%"\ncallchain = true\nmemory = false\nevent = ["auto"]\n')
+    code, said, problems = tailord("--check-config", file)
+    check(code == 0 and str(file) in said and problems == "", f"a right file: {said.strip()}{problems}")
+    check(str(file) in run(BIN / "tailord", "--config", file, "--check-config"), "the file of --config is meant where none is named")
+    check(list(folder.iterdir()) == [file], "nothing was made meanwhile")
