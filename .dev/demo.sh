@@ -24,6 +24,7 @@ dev_demo() {
   demo_six_queries "$scale"
   demo_perf_alone "$scale"
   demo_next "$scale"
+  demo_pictures
 }
 
 demo_end() {
@@ -80,6 +81,18 @@ demo_perf_alone() {
     weft --sf "$1" --threads 2 --repeat 3 --quiet --query figure-9 >/dev/null 2>"$DEMO/perf.log" ||
     { say "perf record failed: $(tail -n 1 "$DEMO/perf.log")"; return; }
   "$perf" report -i "$DEMO/perf.data" --stdio --sort dso,symbol 2>/dev/null | sed -nE '/^(#|$)/d; s/ +(- +)*$//; p' | sed -n '1,12p'
+}
+
+# What a browser shows of the last query: a file, and on a terminal the page itself until Ctrl-C.
+demo_pictures() {
+  say "The same in pictures, as one file that opens in any browser"
+  show tailor report --last 3 --html "$DEMO/report.html" || { say "no pictures: see above"; return 0; }
+  [ -t 0 ] && [ -t 1 ] || return 0
+  say "And all executions, live, until Ctrl-C"
+  printf '%s$ tailor web%s\n' "$BOLD" "$RESET"
+  trap : INT
+  tailor web || true
+  trap - INT
 }
 
 demo_next() {

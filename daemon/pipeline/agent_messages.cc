@@ -70,6 +70,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   entry.share = Shares::Share(shares_, event.uid);
   measure(entry);
   entry.connection = event.connection;
+  entry.uid = event.uid;
   entry.agent_session = event.hello.session();
   entry.settled = kTimeMin;
   entry.record.engine_name = event.hello.engine_name();
@@ -320,6 +321,7 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
   record.plan = begin.plan_id();
   record.begin = said.time;
   record.heard = said.heard;
+  record.uid = said.entry.uid;
   for (const v1::Label& label : begin.labels()) record.labels.emplace_back(label.key(), label.value());
   sink_.on_execution(record);
   said.entry.running_bytes += bytes_of(record);

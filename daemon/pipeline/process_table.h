@@ -47,6 +47,7 @@ struct ProcessEntry {
   TimeNs ended = kTimeMax;  // nothing of it comes after
 
   registration::ConnectionId connection = 0;  // 0: no agent is connected
+  std::uint32_t uid = 0;                      // of the process when it registered
   std::string agent_session;                  // the agent's own number for itself
   bool resync = false;                        // the agent is saying again what is live
   TimeNs resync_since = 0;

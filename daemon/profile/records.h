@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -91,6 +92,7 @@ struct ExecutionRecord {
   bool rows_known = true;  // false: nobody said how it ended
   std::string error;
   std::vector<std::pair<std::string, std::string>> labels;
+  std::optional<std::uint32_t> uid = {};  // of the process when it registered; none: not known
 };
 
 // One thread's log record with its time converted.

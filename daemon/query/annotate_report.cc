@@ -4,6 +4,9 @@
 
 #include <algorithm>
 
+#include "daemon/query/keys.h"
+#include "daemon/query/owners.h"
+
 namespace tailor::query {
 namespace {
 
@@ -62,6 +65,17 @@ void add_line_cost(const Cost& cost, LineSums& sums) {
   }
 }
 
+std::vector<std::string> owner_keys(const PlanModel& model, ProcessId process, LevelIndex lowest,
+                                    ComponentId id, LevelIndex level) {
+  std::vector<std::string> keys;
+  for (const Share& owner : model.owners_of(lowest, id, level)) {
+    if (owner.id == kNoComponent) continue;
+    keys.push_back(level == 0 ? operator_key(process, model.plan().id(), owner.id)
+                              : task_key(process, model.plan().id(), owner.id));
+  }
+  return keys;
+}
+
 std::vector<std::string> owner_names(const PlanModel& model, LevelIndex lowest, ComponentId id,
                                      LevelIndex level) {
   std::vector<std::string> names;
@@ -106,8 +120,8 @@ class Group {
 };
 
 template <typename Scale>
-std::vector<AnnotatedLine> annotate(const PlanModel& model, std::string_view text, const LineSums& sums,
-                                    const Scale& scale) {
+std::vector<AnnotatedLine> annotate(const PlanModel& model, ProcessId process, std::string_view text,
+                                    const LineSums& sums, const Scale& scale) {
   const auto lowest = static_cast<LevelIndex>(model.level_count() - 1);
   std::vector<AnnotatedLine> lines;
   Group block, function;
@@ -130,6 +144,9 @@ std::vector<AnnotatedLine> annotate(const PlanModel& model, std::string_view tex
       function.add(cost->second, sums.operators.at(line.number));
     }
     line.operators = owner_names(model, lowest, line.number, 0);
+    line.operator_keys = owner_keys(model, process, lowest, line.number, 0);
+    if (const LevelIndex tasks = task_level(model); tasks > 0 && tasks < lowest)
+      line.task_keys = owner_keys(model, process, lowest, line.number, tasks);
     if (lowest >= 2) line.tasks = owner_names(model, lowest, line.number, lowest - 1);
     lines.push_back(std::move(line));
   }
@@ -142,8 +159,8 @@ Result<const PlanPart*> choose_plan(const PlanReport& summary, PlanId plan) {
   for (const PlanPart& part : summary.plans) {
     if (plan == 0 || part.plan == plan) return &part;
   }
-  if (plan != 0) return Error{fmt::format("there is no sample of plan {} in this selection", plan)};
-  return Error{"no sample of this selection belongs to generated code"};
+  if (plan != 0) return not_found(fmt::format("there is no sample of plan {} in this selection", plan));
+  return not_found("no sample of this selection belongs to generated code");
 }
 
 }  // namespace
@@ -168,10 +185,10 @@ Result<AnnotateReport> annotate_report(const Profile& profile, const Selection& 
   const PlanModel& model = *profile.plan(part.process, part.plan);
   const std::string* text = profile.attachment(part.process, part.plan, "ir");
   if (text == nullptr) {
-    return Error{
+    return not_found(
         fmt::format("the engine attached no \"ir\" text to plan \"{}\"; `tailor report --level {}` shows the "
                     "same costs as a table",
-                    part.name, model.level_name(model.level_count() - 1))};
+                    part.name, model.level_name(model.level_count() - 1)));
   }
   LineSums sums;
   for_each_cost(profile, selection, summary->source.index, [&](const Cost& cost) {
@@ -185,7 +202,7 @@ Result<AnnotateReport> annotate_report(const Profile& profile, const Selection& 
                         part.plan,
                         part.name,
                         model.level_name(model.level_count() - 1),
-                        annotate(model, *text, sums, scale),
+                        annotate(model, part.process, *text, sums, scale),
                         {}};
   for (const auto& [key, row] : sums.elsewhere) {
     report.elsewhere.push_back({part.process, key, row.first, scale(row.second)});

@@ -19,6 +19,7 @@ struct AnnotatedLine {
   Share95 cost;                        // of an instruction; of a block or function the sum of its lines
   std::vector<std::string> operators;  // owners of an instruction
   std::vector<std::string> tasks;      // owners on the level above the lowest, where that is not the top one
+  std::vector<std::string> operator_keys, task_keys;  // the same as keys (keys.h)
   // Of a block or function: who the sum belongs to, most expensive first, as Figure 6b has it.
   std::vector<std::pair<std::string, Share95>> by_operator;
 };

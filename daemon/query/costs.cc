@@ -26,7 +26,7 @@ NoOwner no_operator(profile::Quality quality) {
 // than kMost entries of memory, and beyond kMostWork nothing more is computed.
 class LineageCache {
  public:
-  explicit LineageCache(const Profile& profile) : profile_(profile) {}
+  explicit LineageCache(const Dictionaries& known) : dictionaries_(known) {}
 
   // Nothing more is computed.
   bool exhausted() const { return made_ > kMostWork; }
@@ -41,9 +41,9 @@ class LineageCache {
     static const LinkSets no_sets;
     const LinkSets* sets = &no_sets;
     if (key.code != 0) {
-      const CodeInfo* code = profile_.code(key.process, key.code);
-      if (code == nullptr && names_set) return nullptr;
-      if (code != nullptr) sets = &code->link_sets;
+      const LinkSets* of_code = dictionaries_.link_sets(key.process, key.code);
+      if (of_code == nullptr && names_set) return nullptr;
+      if (of_code != nullptr) sets = of_code;
     } else if (key.level < plan.level_count()) {
       sets = &plan.plan().levels(static_cast<int>(key.level)).link_sets();
     }
@@ -66,12 +66,12 @@ class LineageCache {
     return known_.emplace(id, std::move(lineage)).first->second;
   }
 
-  const Profile& profile_;
+  const Dictionaries& dictionaries_;
   std::map<Id, std::vector<Owners>> known_;
   std::size_t kept_ = 0, made_ = 0;  // entries
 };
 
-void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
+void classify_plan(const Dictionaries& known, LineageCache& lineages, Cost& cost) {
   const CellKey& key = cost.key;
   if (key.plan == 0) {
     cost.reason = kEngineCode;
@@ -79,7 +79,7 @@ void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
     return;
   }
   cost.reason = kDictionaryMissing;
-  const PlanModel* plan = profile.plan(key.process, key.plan);
+  const PlanModel* plan = known.plan(key.process, key.plan);
   if (plan == nullptr) return;
   const std::vector<Owners>* lineage = lineages.of(*plan, key);
   if (lineage == nullptr && lineages.exhausted()) cost.reason = kTooLarge;
@@ -90,7 +90,7 @@ void classify_plan(const Profile& profile, LineageCache& lineages, Cost& cost) {
   cost.reason = no_operator(key.quality);
 }
 
-void classify(const Profile& profile, LineageCache& lineages, Cost& cost) {
+void classify(const Dictionaries& known, LineageCache& lineages, Cost& cost) {
   switch (cost.key.how) {
     case profile::How::kUnattributed: {
       const Word reason = word(cost.key.reason);
@@ -102,7 +102,7 @@ void classify(const Profile& profile, LineageCache& lineages, Cost& cost) {
       cost.what = Cost::Class::kComponent;
       return;
     default:
-      classify_plan(profile, lineages, cost);
+      classify_plan(known, lineages, cost);
   }
 }
 
@@ -130,13 +130,32 @@ void Amount::add(const Amount& other) {
   shared += other.shared;
 }
 
+Dictionaries dictionaries_of(const Profile& profile) {
+  return {[&profile](ProcessId process, PlanId id) { return profile.plan(process, id); },
+          [&profile](ProcessId process, CodeId id) -> const LinkSets* {
+            const CodeInfo* code = profile.code(process, id);
+            return code == nullptr ? nullptr : &code->link_sets;
+          }};
+}
+
+void for_each_cost(const Dictionaries& known, const Cells& cells,
+                   const std::function<void(const Cost&)>& use) {
+  LineageCache lineages(known);
+  for (const auto& [key, cell] : cells) {
+    Cost cost{key, cell};
+    classify(known, lineages, cost);
+    use(cost);
+  }
+}
+
 void for_each_cost(const Profile& profile, const Selection& selection, std::uint16_t source,
                    const std::function<void(const Cost&)>& use) {
-  LineageCache lineages(profile);
+  const Dictionaries known = dictionaries_of(profile);
+  LineageCache lineages(known);
   for (const auto& [key, cell] : profile.cells()) {
     if (key.source != source || !selected(selection, key.process, key.execution)) continue;
     Cost cost{key, cell};
-    classify(profile, lineages, cost);
+    classify(known, lineages, cost);
     use(cost);
   }
 }

@@ -53,7 +53,17 @@ struct Cost {
 // Whether the selection has samples of that process and execution.
 bool selected(const Selection& selection, ProcessId process, ExecutionHandle execution);
 
-// Calls `use` for every cell of the selection's source. References are valid during the call.
+// Where what samples name is looked up; null: not known.
+struct Dictionaries {
+  std::function<const PlanModel*(ProcessId, PlanId)> plan;
+  std::function<const LinkSets*(ProcessId, CodeId)> link_sets;  // of a code object's rows
+};
+Dictionaries dictionaries_of(const Profile& profile);  // which must outlive it
+
+// Calls `use` for every cell, of whatever source. References are valid during the call.
+void for_each_cost(const Dictionaries& known, const Cells& cells,
+                   const std::function<void(const Cost&)>& use);
+// For every cell of the selection's source.
 void for_each_cost(const Profile& profile, const Selection& selection, std::uint16_t source,
                    const std::function<void(const Cost&)>& use);
 

@@ -45,6 +45,7 @@ void ExecutionTable::add(const profile::ExecutionRecord& execution) {
   row.id = execution.id;
   row.process = process->second;
   row.text = text_number(execution);
+  row.uid = execution.uid;
   const std::size_t slot = slot_of(process->second, execution.handle);
   if (slots_[slot] != 0) {
     rows_[slots_[slot] - 1] = row;
@@ -90,6 +91,7 @@ profile::ExecutionRecord ExecutionTable::record(std::uint32_t number) const {
   out.heard = row.heard;
   out.rows = row.rows;
   out.rows_known = row.rows_known != 0;
+  out.uid = row.uid;
   std::tie(out.error, out.labels) = *texts_[row.text];
   return out;
 }

@@ -80,6 +80,7 @@ class ExecutionTable {
     std::uint32_t process;  // number
     std::uint32_t rows_known : 1;
     std::uint32_t text : 31;  // number
+    std::optional<std::uint32_t> uid;
   };
   // What is said in words: the error and the labels.
   using Text = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;

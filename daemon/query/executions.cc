@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "daemon/query/report_json.h"
+#include "daemon/query/keys.h"
 
 namespace tailor::query {
 
@@ -31,9 +31,9 @@ Result<std::vector<store::ExecutionRow>> find_executions(const store::Catalogue&
   for (const ExecutionId& id : ids) {
     auto found = catalogue.find_executions(hex(id));
     if (!found.ok()) return found.error();
-    if (found->empty()) return Error{fmt::format("no execution {} is known", hex(id))};
+    if (found->empty()) return not_found(fmt::format("no execution {} is known", hex(id)));
     if (!rows.empty() && rows.front().recording != found->front().recording) {
-      return Error{fmt::format("execution {} is of another recording than the others", hex(id))};
+      return invalid(fmt::format("execution {} is of another recording than the others", hex(id)));
     }
     rows.push_back(std::move(found->front()));
   }

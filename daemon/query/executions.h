@@ -17,7 +17,7 @@ struct LoadedExecutions {
   Selection selection;  // of just these executions
 };
 
-// `rows` is not empty and of one recording. Of `options` the times do not count. Fails where
+// `rows` is not empty and of one recording. The range of `options` is set here. Fails where
 // Profile::load_store does.
 Result<LoadedExecutions> load_executions(const std::string& directory, const store::Catalogue& catalogue,
                                          std::span<const store::ExecutionRow> rows,

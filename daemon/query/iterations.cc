@@ -237,22 +237,23 @@ Result<std::vector<Loop>> find_loops(const Profile& profile, const Selection& se
     for (Loop& loop : sampled_loops(profile, selection, marked)) loops.push_back(std::move(loop));
   }
   if (!loops.empty()) return loops;
-  if (from == IterationsFrom::kMarks) return Error{"no iteration was marked (tailor_mark_iteration)"};
-  if (from == IterationsFrom::kSamples) return Error{"the times of the samples show no loop"};
-  return Error{"no iteration was marked (tailor_mark_iteration), and the times of the samples show no loop"};
+  if (from == IterationsFrom::kMarks) return not_found("no iteration was marked (tailor_mark_iteration)");
+  if (from == IterationsFrom::kSamples) return not_found("the times of the samples show no loop");
+  return not_found(
+      "no iteration was marked (tailor_mark_iteration), and the times of the samples show no loop");
 }
 
 Result<std::vector<Loop>> choose_loops(std::vector<Loop> loops, const std::string& name) {
   const std::string known = names_of(loops);
   if (!name.empty()) {
     std::erase_if(loops, [&](const Loop& loop) { return !named(loop, name); });
-    if (loops.empty()) return Error{fmt::format("there is no loop \"{}\"; there are: {}", name, known)};
+    if (loops.empty()) return invalid(fmt::format("there is no loop \"{}\"; there are: {}", name, known));
     return loops;
   }
   const bool several = std::any_of(loops.begin(), loops.end(), [&](const Loop& loop) {
     return loop.component != loops.front().component || loop.name != loops.front().name;
   });
-  if (several) return Error{fmt::format("there are several loops, choose one with --loop: {}", known)};
+  if (several) return invalid(fmt::format("there are several loops, choose one with --loop: {}", known));
   return loops;
 }
 
@@ -268,7 +269,7 @@ Result<Profile> only_iteration(const Profile& profile, const std::vector<Loop>& 
       found = found || each.number == number;
     }
   }
-  if (!found) return Error{fmt::format("there is no iteration {}; they are {} to {}", number, least, most)};
+  if (!found) return invalid(fmt::format("there is no iteration {}; they are {} to {}", number, least, most));
   const auto inside = [&](const TimedSample& sample) {
     const auto at = by_execution.find({sample.key->process, sample.key->execution});
     if (at == by_execution.end()) return false;

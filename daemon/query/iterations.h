@@ -57,6 +57,4 @@ struct IterationRow {
 std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection& selection,
                                          const Loop& loop);
 
-std::string to_json(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops);
-
 }  // namespace tailor::query

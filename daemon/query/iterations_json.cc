@@ -1,13 +1,11 @@
-#include <nlohmann/json.hpp>
+#include "daemon/query/iterations_json.h"
 
 #include "daemon/query/accounting_json.h"
-#include "daemon/query/iterations.h"
-#include "daemon/query/report_json.h"
+#include "daemon/query/keys.h"
 
 namespace tailor::query {
 
-std::string to_json(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops) {
-  using Json = nlohmann::ordered_json;
+Json json_of(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops) {
   Json out = Json::array();
   for (const Loop& loop : loops) {
     const auto& [process, handle] = loop.execution;
@@ -29,8 +27,7 @@ std::string to_json(const Profile& profile, const Selection& selection, const st
                    {"spread", loop.spread()},
                    {"iterations", std::move(iterations)}});
   }
-  Json all = {{"loops", std::move(out)}, {"accounting", accounting_json(account_of(profile))}};
-  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return {{"loops", std::move(out)}, {"accounting", accounting_json(account_of(profile))}};
 }
 
 }  // namespace tailor::query

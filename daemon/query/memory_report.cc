@@ -35,9 +35,9 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
     if (asked && samples > most) std::tie(best, most) = std::pair(source, samples);
   }
   if (most > 0) return best;
-  return Error{
+  return not_found(
       "no sample here carries a data address: record with --memory, or an event that brings addresses "
-      "(-e memory, cache or faults; `tailor events` lists them)"};
+      "(-e memory, cache or faults; `tailor events` lists them)");
 }
 
 void add(std::map<RowKey, RowSum>& sums, const Cost& cost, const Share& owner, std::string name,
@@ -106,7 +106,7 @@ Result<MemoryReport> memory_report(const Profile& profile, const Selection& sele
   if (!source) return source.error();
   const auto totals = totals_by_source(profile, selection);
   const auto total = totals.find(*source);
-  if (total == totals.end()) return Error{"no sample in this selection"};
+  if (total == totals.end()) return not_found("no sample in this selection");
   MemoryReport report;
   report.source = profile.source(*source);
   report.total = total->second;

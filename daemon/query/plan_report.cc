@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
+#include "daemon/query/owners.h"
 
 namespace tailor::query {
 namespace {
@@ -39,12 +41,6 @@ struct Sums {
 
 bool is_shared(const Owners& owners) {
   return owners.size() > 1;
-}
-
-// The level that pipelines are made of: what the plan says, else the second-lowest.
-LevelIndex task_level(const PlanModel& model) {
-  if (model.plan().pipelines_size() > 0) return model.plan().pipelines(0).task_level();
-  return model.level_count() >= 2 ? model.level_count() - 2 : 0;
 }
 
 void add_tasks(const Cost& cost, PlanSums& plan) {
@@ -221,7 +217,7 @@ std::vector<PipelineRow> pipeline_rows(const PlanSums& sums, const Scale& scale)
 std::vector<NamedRow> named_rows(const Rows& sums, const Scale& scale) {
   std::vector<NamedRow> rows;
   for (const auto& [key, row] : sums) {
-    rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second)});
+    rows.push_back({{}, std::string(key), std::string(row.first), scale(row.second), unattributed_key(key)});
   }
   most_expensive_first(rows);
   return rows;
@@ -242,7 +238,7 @@ PlanPart plan_part(const Profile& profile, const PlanKey& key, const PlanSums& s
   part.pipelines = pipeline_rows(sums, within);
   for (const auto& [component, amount] : sums.engine_components) {
     const std::string name = profile.engine_component_name(key.first, component);
-    part.engine_rows.push_back({key.first, name, name, whole(amount)});
+    part.engine_rows.push_back({key.first, name, name, whole(amount), component_key(key.first, component)});
   }
   most_expensive_first(part.engine_rows);
   part.unattributed_rows = named_rows(sums.unattributed, whole);
@@ -255,7 +251,8 @@ void add_rows(const Profile& profile, const Sums& sums, const Scale& scale, Plan
   }
   for (const auto& [key, amount] : sums.component_rows) {
     const std::string name = profile.engine_component_name(key.first, key.second);
-    report.component_rows.push_back({key.first, name, name, scale(amount)});
+    report.component_rows.push_back(
+        {key.first, name, name, scale(amount), component_key(key.first, key.second)});
   }
   most_expensive_first(report.plans);
   most_expensive_first(report.component_rows);
@@ -266,14 +263,14 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   const auto totals = totals_by_source(profile, selection);
   if (selection.source) {
     if (totals.contains(*selection.source)) return *selection.source;
-    return Error{
-        fmt::format("there is no sample of {} in this selection", profile.source(*selection.source).name)};
+    return not_found(
+        fmt::format("there is no sample of {} in this selection", profile.source(*selection.source).name));
   }
   const auto source = default_source(profile, selection);
   if (source) return *source;
-  return Error{
+  return not_found(
       "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
-      "is, --last N takes several executions together"};
+      "is, --last N takes several executions together");
 }
 
 }  // namespace

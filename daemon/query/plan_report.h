@@ -70,6 +70,7 @@ struct NamedRow {
   std::string key;    // stable, for machines; of a component its name
   std::string name;
   Share95 cost;
+  std::string owner = {};  // its key in views over time (keys.h); "" where it has none
 };
 
 // The plan's own time is that of its generated and tagged code: operators + unowned.

@@ -36,6 +36,13 @@ void count(Cell& cell, std::uint64_t sample_weight) {
   cell.weight_squares += weight * weight;
 }
 
+store::MayGoOn asked_after_blocks(const ProfileLoader& loader, const Stop* stop) {
+  return [&loader, stop](std::uint64_t read) -> Status {
+    if (stop != nullptr && stop->stopped()) return stop->error();
+    return loader.may_go_on(read);
+  };
+}
+
 }  // namespace
 
 void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
@@ -46,6 +53,11 @@ void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   count_kept(sizeof process + process.comm.size() + process.engine_name.size() + process.cgroup.size());
   data_->processes[process.process] = process;
   if (options_.functions) functions_.on_process(process);
+}
+
+void ProfileLoader::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
+  count_kept(kNode + name.size());
+  data_->threads[{process, tid}] = name;
 }
 
 void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
@@ -60,8 +72,8 @@ void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
 }
 
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
-  count_kept(kNode + kind.name().size());
-  data_->region_kinds[{process, kind.id()}] = kind.name();
+  count_kept(kNode + kind.SpaceUsedLong());
+  data_->region_kinds[{process, kind.id()}] = kind;
 }
 
 void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
@@ -130,7 +142,8 @@ void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
     if (options_.functions) functions_.add(sample);
     if (options_.keep_samples) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
-      data_->samples.push_back({sample.time, sample.tid, sample.weight, &key});
+      data_->samples.push_back(
+          {sample.time, sample.tid, sample.weight, &key, sample.address, sample.latency});
     }
     if (sample.attribution.how == profile::How::kUnattributed) {
       PlaceKey place = place_of(sample);
@@ -142,6 +155,7 @@ void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
 }
 
 void ProfileLoader::on_activity(std::span<const profile::ActivityRecord> records) {
+  if (options_.keep_activity) data_->activity.insert(data_->activity.end(), records.begin(), records.end());
   if (!options_.keep_samples) return;
   for (const profile::ActivityRecord& record : records) {
     if (record.kind == TAILOR_LOG_EXECUTION_BEGIN || record.kind == TAILOR_LOG_EXECUTION_END ||
@@ -163,9 +177,10 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
   const std::uint64_t samples =
       data_->samples.capacity() * sizeof(TimedSample) + keys_.size() * 2 * sizeof(CellKey);
   const std::uint64_t places = data_->places.size() * (sizeof(PlaceKey) + sizeof(Cell) + kNode);
+  const std::uint64_t marks =
+      (data_->marks.capacity() + data_->activity.capacity()) * sizeof(profile::ActivityRecord);
   const std::uint64_t taken = kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples + places +
-                              data_->marks.capacity() * sizeof(profile::ActivityRecord) + names_.bytes() +
-                              functions_.bytes();
+                              marks + names_.bytes() + functions_.bytes();
   if (taken <= store::memory_budget(read)) return Ok{};
   return exhausted(
       fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
@@ -205,7 +220,7 @@ Result<Profile> Profile::load_from(const LoadOptions& options,
 Result<Profile> Profile::load(store::Input& input, const LoadOptions& options) {
   return load_from(options, [&](ProfileLoader& loader) {
     return store::read_profile(input, loader, loader.read_report(), loader.said_loss(),
-                               [&](std::uint64_t read) { return loader.may_go_on(read); });
+                               asked_after_blocks(loader, options.stop));
   });
 }
 
@@ -213,7 +228,10 @@ Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& o
   auto input = store::open_file(path);
   if (!input) return input.error();
   auto profile = load(**input, options);
-  if (!profile) return Error{fmt::format("{}: {}", path, profile.error().message), profile.error().code};
+  if (!profile && profile.error().kind == ErrorKind::kUnavailable) return profile;  // no fault of the file
+  if (!profile)
+    return Error{fmt::format("{}: {}", path, profile.error().message), profile.error().code,
+                 profile.error().kind};
   return profile;
 }
 
@@ -222,7 +240,7 @@ Result<Profile> Profile::load_store(const std::string& directory, const store::C
   const store::StoreSelection selection{recording, options.from, options.to};
   return load_from(options, [&](ProfileLoader& loader) {
     return store::read_store(directory, catalogue, selection, loader, loader.read_report(),
-                             loader.said_loss(), [&](std::uint64_t read) { return loader.may_go_on(read); });
+                             loader.said_loss(), asked_after_blocks(loader, options.stop));
   });
 }
 
@@ -275,8 +293,13 @@ std::string Profile::engine_component_name(ProcessId process, std::uint32_t id) 
 }
 
 std::string Profile::region_name(ProcessId process, std::uint32_t kind) const {
-  const std::string* name = find_or_null(data_->region_kinds, InProcess<std::uint32_t>{process, kind});
-  return name == nullptr ? fmt::format("region kind {}", kind) : *name;
+  const v1::RegionKind* known = find_or_null(data_->region_kinds, InProcess<std::uint32_t>{process, kind});
+  return known == nullptr ? fmt::format("region kind {}", kind) : known->name();
+}
+
+std::string Profile::thread_name(ProcessId process, std::int32_t tid) const {
+  const std::string* name = find_or_null(data_->threads, InProcess<std::int32_t>{process, tid});
+  return name == nullptr ? std::string() : *name;
 }
 
 profile::Source Profile::source(std::uint16_t index) const {

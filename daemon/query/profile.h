@@ -22,6 +22,7 @@
 #include "daemon/store/file_io.h"
 #include "daemon/store/profile_reader.h"
 #include "proto/base/result.h"
+#include "proto/base/stop.h"
 
 namespace tailor::query {
 
@@ -31,6 +32,8 @@ struct TimedSample {
   std::int32_t tid = 0;
   std::uint64_t weight = 0;
   const CellKey* key = nullptr;  // of its cell
+  std::uint64_t address = 0;     // of data; meaningful where key->address_from says so
+  std::uint32_t latency = 0;     // cycles of that access, 0 unknown
 };
 
 // Where unattributed samples were: those of one reason at one address, of user code or of the user code that
@@ -59,8 +62,10 @@ using InProcess = std::pair<ProcessId, Id>;
 struct LoadOptions {
   TimeNs from = kTimeMin;  // samples in [from, to] count
   TimeNs to = kTimeMax;
-  bool keep_samples = false;  // samples() and marks() too: some 40 bytes a sample
-  bool functions = false;     // functions() too
+  bool keep_samples = false;   // samples() and marks() too: some 48 bytes a sample
+  bool keep_activity = false;  // activity() too: some 56 bytes a record
+  const Stop* stop = nullptr;  // loading fails once it says so
+  bool functions = false;      // functions() too
 };
 
 // Immutable once loaded; any number of threads may read it.
@@ -82,7 +87,11 @@ class Profile {
   // By begin. Records are given by value.
   const ExecutionTable& executions() const { return data_->executions; }
   const Cells& cells() const { return *cells_; }
-  const std::map<PlaceKey, Cell>& places() const { return data_->places; }
+  // Of all samples only: none in a profile of some of them.
+  const std::map<PlaceKey, Cell>& places() const {
+    static const std::map<PlaceKey, Cell> none;
+    return narrowed_to_.empty() ? data_->places : none;
+  }
   // What the process had mapped at the address, or had last; NULL if nothing is known of it.
   const profile::MappingRecord* mapping(ProcessId process, std::uint64_t address) const;
   // The one of process {} is that of the rings.
@@ -96,6 +105,14 @@ class Profile {
   // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
   const std::vector<TimedSample>& samples() const { return data_->samples; }
   const std::vector<profile::ActivityRecord>& marks() const { return data_->marks; }
+  // With LoadOptions::keep_activity, else empty: all records of the threads' logs, of the whole time that was
+  // read.
+  const std::vector<profile::ActivityRecord>& activity() const { return data_->activity; }
+  // "" where nothing is known of the thread.
+  std::string thread_name(ProcessId process, std::int32_t tid) const;
+  const std::map<InProcess<std::uint32_t>, v1::RegionKind>& region_kinds() const {
+    return data_->region_kinds;
+  }
   // The same profile with some of its samples() only. `what` says which ones, for reports; it may hold names.
   Profile only(const std::function<bool(const TimedSample&)>& keep, std::string what) const;
   const std::string& narrowed_to() const { return narrowed_to_; }  // "": it has all
@@ -118,12 +135,14 @@ class Profile {
     std::map<InProcess<PlanId>, PlanModel> plans;
     std::map<InProcess<CodeId>, CodeInfo> codes;
     std::map<InProcess<std::uint32_t>, std::string> components;
-    std::map<InProcess<std::uint32_t>, std::string> region_kinds;
+    std::map<InProcess<std::uint32_t>, v1::RegionKind> region_kinds;
+    std::map<InProcess<std::int32_t>, std::string> threads;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     Cells cells;
     FunctionSums functions;
     std::vector<TimedSample> samples;
     std::vector<profile::ActivityRecord> marks;
+    std::vector<profile::ActivityRecord> activity;
     std::map<PlaceKey, Cell> places;
     std::map<ProcessId, std::vector<profile::MappingRecord>>
         mappings;  // in the order in which they were made
@@ -151,7 +170,7 @@ class ProfileLoader : public profile::ProfileSink {
 
   void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
-  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
+  void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
   void on_mapping(const profile::MappingRecord& mapping) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;

@@ -6,33 +6,14 @@
 
 #include "daemon/query/accounting_json.h"
 #include "daemon/query/function_report.h"
+#include "daemon/query/json_parts.h"
+#include "daemon/query/keys.h"
+#include "daemon/query/owners.h"
 #include "daemon/query/stack_rules.h"
 #include "daemon/query/words.h"
 
 namespace tailor::query {
 namespace {
-
-// Keys in the order in which they are added.
-using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
-Json process_json(ProcessId process) {
-  return {{"pid", process.pid}, {"start", process.start}};
-}
-
-void add_cost(Json& out, const Share95& cost) {
-  out["share"] = cost.share;
-  out["share_low"] = cost.interval.low;
-  out["share_high"] = cost.interval.high;
-  out["samples"] = cost.amount.samples;
-  out["weight"] = cost.amount.weight;
-  out["kernel_weight"] = cost.amount.kernel;
-  out["inferred_weight"] = cost.amount.inferred;
-  out["shared_weight"] = cost.amount.shared;
-}
 
 Json waits_json(const WaitRow& row) {
   Json out = Json::object();
@@ -42,21 +23,11 @@ Json waits_json(const WaitRow& row) {
   return out;
 }
 
-Json cost_json(const Share95& cost) {
-  Json out;
-  add_cost(out, cost);
-  return out;
-}
-
-Json source_json(const profile::Source& source) {
-  return {{"name", source.name},
-          {"unit", word(source.unit).key},
-          {"period", source.period},
-          {"precise", source.precise}};
-}
-
-Json component_json(const ComponentRow& row) {
-  Json out = {{"id", row.id}, {"name", row.name}, {"kind", row.kind}};
+Json component_json(const ComponentRow& row, const std::string& own_key) {
+  Json out = {{"id", row.id}};
+  if (!own_key.empty()) out["key"] = own_key;
+  out["name"] = row.name;
+  out["kind"] = row.kind;
   if (!row.operators.empty()) out["operators"] = row.operators;
   Json attributes = Json::array();
   for (const auto& [key, value] : row.attributes) attributes.push_back({{"key", key}, {"value", value}});
@@ -65,8 +36,8 @@ Json component_json(const ComponentRow& row) {
   return out;
 }
 
-Json operator_json(const PlanModel* model, const OperatorRow& row) {
-  Json out = component_json(row);
+Json operator_json(const PlanModel* model, const OperatorRow& row, const std::string& key) {
+  Json out = component_json(row, key);
   const v1::Component* component = model == nullptr ? nullptr : model->component(0, row.id);
   out["inputs"] = Json::array();
   if (component != nullptr) {
@@ -76,11 +47,19 @@ Json operator_json(const PlanModel* model, const OperatorRow& row) {
   return out;
 }
 
-Json pipeline_json(const PipelineRow& row) {
-  Json out = {{"id", row.id}, {"name", row.name}, {"depends_on", row.depends_on}};
+// Tasks are operators where the plan has one level only.
+Json pipeline_json(const PlanModel* model, const PlanPart& part, const PipelineRow& row) {
+  Json out = {{"id", row.id},
+              {"key", pipeline_key(part.process, part.plan, row.id)},
+              {"name", row.name},
+              {"depends_on", row.depends_on}};
   add_cost(out, row.cost);
   out["tasks"] = Json::array();
-  for (const ComponentRow& task : row.tasks) out["tasks"].push_back(component_json(task));
+  const bool operators = model != nullptr && task_level(*model) == 0;
+  for (const ComponentRow& task : row.tasks) {
+    out["tasks"].push_back(component_json(task, operators ? operator_key(part.process, part.plan, task.id)
+                                                          : task_key(part.process, part.plan, task.id)));
+  }
   return out;
 }
 
@@ -106,6 +85,7 @@ Json by_rule_json(const ByRule& rules) {
 Json named_json(const NamedRow& row) {
   Json out = {{"key", row.key}, {"name", row.name}};
   if (row.process != ProcessId{}) out["process"] = process_json(row.process);
+  if (!row.owner.empty()) out["owner"] = row.owner;
   add_cost(out, row.cost);
   return out;
 }
@@ -119,6 +99,7 @@ Json rows_json(const std::vector<NamedRow>& rows) {
 Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart& part) {
   Json out = {{"process", process_json(part.process)},
               {"plan", part.plan},
+              {"plan_key", plan_key(part.process, part.plan)},
               {"name", part.name},
               {"executions", part.executions}};
   if (const auto p = profile.processes().find(part.process); p != profile.processes().end()) {
@@ -130,49 +111,19 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
   out["operators"] = Json::array();
   const auto rules = report.evidence.operators.find({part.process, part.plan});
   for (const OperatorRow& row : part.operators) {
-    Json& json = out["operators"].emplace_back(operator_json(model, row));
+    Json& json = out["operators"].emplace_back(
+        operator_json(model, row, operator_key(part.process, part.plan, row.id)));
     json["by"] = Json::object();
     if (rules == report.evidence.operators.end()) continue;
     if (const auto by = rules->second.find(row.id); by != rules->second.end())
       json["by"] = by_rule_json(by->second);
   }
   out["pipelines"] = Json::array();
-  for (const PipelineRow& row : part.pipelines) out["pipelines"].push_back(pipeline_json(row));
+  for (const PipelineRow& row : part.pipelines) out["pipelines"].push_back(pipeline_json(model, part, row));
   out["unowned"] = rows_json(part.unowned);
   out["beside"] = {{"engine_components", rows_json(part.engine_rows)},
                    {"unattributed", rows_json(part.unattributed_rows)}};
   return out;
-}
-
-Json damage_json(const Profile& profile) {
-  const store::ReadReport& read = profile.read_report();
-  return {{"finished", read.finished},
-          {"damaged_spots", read.damaged_spots},
-          {"missing_blocks", read.missing_blocks},
-          {"malformed_blocks", read.malformed_blocks},
-          {"missing_samples", read.missing_samples},
-          {"tail_bytes", read.tail_bytes},
-          {"first_problem", read.first_problem}};
-}
-
-Json recording_json(const Profile& profile) {
-  const profile::RecordingInfo& info = profile.recording();
-  return {{"host", info.host},
-          {"kernel", info.kernel},
-          {"command", info.command},
-          {"daemon_version", info.daemon_version},
-          {"wall_clock_ns", info.wall_clock_ns},
-          {"capture", info.capture_row},
-          {"clock_source", info.clock_source},
-          {"clock_error_ns", info.clock_error_ns},
-          {"cpus", info.cpus},
-          {"steal_ns", info.steal_ns},
-          {"own_cpu_ns", info.own_cpu_ns},
-          {"cpu_used_ns", info.cpu_used_ns},
-          {"cpu_sampled_ns", info.cpu_sampled_ns},
-          {"kernel_sampled", !info.kernel_not_sampled},
-          {"kernel_unsampled_ns", info.kernel_unsampled_ns},
-          {"aggregated_ns", info.aggregated_ns}};
 }
 
 Json summary_json(const Profile& profile, const PlanReport& report) {
@@ -263,6 +214,8 @@ Json line_json(const AnnotatedLine& line) {
   add_cost(out, line.cost);
   if (!line.operators.empty()) out["operators"] = line.operators;
   if (!line.tasks.empty()) out["tasks"] = line.tasks;
+  if (!line.operator_keys.empty()) out["operator_keys"] = line.operator_keys;
+  if (!line.task_keys.empty()) out["task_keys"] = line.task_keys;
   for (const auto& [name, cost] : line.by_operator) {
     Json part = {{"operator", name}};
     add_cost(part, cost);
@@ -273,31 +226,28 @@ Json line_json(const AnnotatedLine& line) {
 
 }  // namespace
 
-std::string hex(const ExecutionId& id) {
-  std::string out;
-  for (std::uint8_t byte : id.bytes) out += fmt::format("{:02x}", byte);
-  return out;
-}
-
-std::string to_json(const Profile& profile, const PlanReport& report) {
+Json json_of(const Profile& profile, const PlanReport& report) {
   Json out = summary_json(profile, report);
   out["plans"] = Json::array();
   for (const PlanPart& part : report.plans) out["plans"].push_back(plan_json(profile, report, part));
-  return dump(out);
+  return out;
 }
 
-std::string to_json(const Profile& profile, const LevelReport& report) {
+Json json_of(const Profile& profile, const LevelReport& report) {
   Json out = summary_json(profile, report.summary);
   out["level"] = report.level;
   out["plans"] = Json::array();
   for (const LevelReport::Part& part : report.plans) {
-    Json plan = {{"process", process_json(part.process)}, {"plan", part.plan}, {"name", part.name}};
+    Json plan = {{"process", process_json(part.process)},
+                 {"plan", part.plan},
+                 {"plan_key", plan_key(part.process, part.plan)},
+                 {"name", part.name}};
     plan["components"] = Json::array();
-    for (const ComponentRow& row : part.rows) plan["components"].push_back(component_json(row));
+    for (const ComponentRow& row : part.rows) plan["components"].push_back(component_json(row, ""));
     plan["unknown"] = cost_json(part.unknown);
     out["plans"].push_back(plan);
   }
-  return dump(out);
+  return out;
 }
 
 namespace {
@@ -318,12 +268,6 @@ Json function_rows_json(const std::vector<FunctionRow>& rows) {
     json["total"] = cost_json(row.total);
     out.push_back(json);
   }
-  return out;
-}
-
-Json named_rows_json(const std::vector<NamedRow>& rows) {
-  Json out = Json::array();
-  for (const NamedRow& row : rows) out.push_back(named_json(row));
   return out;
 }
 
@@ -358,26 +302,27 @@ std::string to_json(const Profile& profile, const RuleReport& report) {
   out["in_phases"] = cost_json(report.in_phases);
   out["unexplained"] = cost_json(report.unexplained);
   out["outside"] = cost_json(report.outside);
-  out["operator_rows"] = named_rows_json(report.operators);
-  out["phase_rows"] = named_rows_json(report.phases);
+  out["operator_rows"] = rows_json(report.operators);
+  out["phase_rows"] = rows_json(report.phases);
   out["unexplained_functions"] = function_rows_json(report.unexplained_functions);
   return dump(out);
 }
 
-std::string to_json(const Profile& profile, const AnnotateReport& report) {
+Json json_of(const Profile& profile, const AnnotateReport& report) {
   Json out = summary_json(profile, report.summary);
   out["process"] = process_json(report.process);
   out["plan"] = report.plan;
+  out["plan_key"] = plan_key(report.process, report.plan);
   out["name"] = report.name;
   out["level"] = report.level;
   out["lines"] = Json::array();
   for (const AnnotatedLine& line : report.lines) out["lines"].push_back(line_json(line));
   out["elsewhere"] = Json::array();
   for (const NamedRow& row : report.elsewhere) out["elsewhere"].push_back(named_json(row));
-  return dump(out);
+  return out;
 }
 
-std::string to_json(const Profile& profile, const MemoryReport& report) {
+Json json_of(const Profile& profile, const MemoryReport& report) {
   Json out;
   out["recording"] = recording_json(profile);
   out["source"] = source_json(report.source);
@@ -407,7 +352,7 @@ std::string to_json(const Profile& profile, const MemoryReport& report) {
   }
   out["accounting"] = accounting_json(account_of(profile));
   out["file"] = damage_json(profile);
-  return dump(out);
+  return out;
 }
 
 }  // namespace tailor::query

@@ -5,20 +5,23 @@
 #include <string>
 
 #include "daemon/query/annotate_report.h"
+#include "daemon/query/json_parts.h"
 #include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
 
 namespace tailor::query {
 
-// One JSON object each, indented, with a newline at the end. Strings are valid UTF-8 whatever the profile
-// holds.
-std::string to_json(const Profile& profile, const PlanReport& report);
-std::string to_json(const Profile& profile, const LevelReport& report);
-std::string to_json(const Profile& profile, const AnnotateReport& report);
-std::string to_json(const Profile& profile, const MemoryReport& report);
+// One JSON object each.
+Json json_of(const Profile& profile, const PlanReport& report);
+Json json_of(const Profile& profile, const LevelReport& report);
+Json json_of(const Profile& profile, const AnnotateReport& report);
+Json json_of(const Profile& profile, const MemoryReport& report);
 
-// 32 hexadecimal digits.
-std::string hex(const ExecutionId& id);
+// The same as text, as dump() writes it.
+template <typename Report>
+std::string to_json(const Profile& profile, const Report& report) {
+  return dump(json_of(profile, report));
+}
 
 }  // namespace tailor::query

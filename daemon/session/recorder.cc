@@ -215,6 +215,7 @@ void Recorder::stop() {
 }
 
 void Recorder::OnConnected(const registration::PeerConnected& event) {
+  double_quotes_[event.process] = redact::double_quotes_of(event.hello.engine_name());
   input_.on_connected(event);
   stacks_.connected(event);
   opener_.tags(event.process.pid, unwind::tag_word(event.hello));
@@ -228,6 +229,7 @@ void Recorder::OnConnected(const registration::PeerConnected& event) {
 }
 
 void Recorder::OnMessage(registration::PeerMessage event) {
+  if (!options_.keep_literals) redactor_.redact(event.message, double_quotes_[event.process]);
   input_.on_message(event);
   if (pipeline_.took_message()) {
     stacks_.message(event);
@@ -262,6 +264,7 @@ void Recorder::OnGone(const registration::PeerGone& event) {
   stacks_.gone(event);
   opener_.gone(event.process.pid);
   arenas_.erase(event.process);
+  double_quotes_.erase(event.process);
   not_sampled_.erase(event.process);
 }
 

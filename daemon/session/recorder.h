@@ -24,6 +24,7 @@
 #include "daemon/os/os.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/pipeline/tee.h"
+#include "daemon/redact/message.h"
 #include "daemon/registration/server.h"
 #include "daemon/session/capture_queue.h"
 #include "daemon/session/cpu_coverage.h"
@@ -49,6 +50,7 @@ struct RecorderOptions {
   std::uint64_t seed = 0;              // of the periods that max_overhead makes
   bool sample_registered = false;      // attach to each process that registers and is not sampled yet
   std::string command;                 // for the profile: what was asked for
+  bool keep_literals = true;           // of query texts; false: nobody is given them, the journal neither
   pipeline::Input* journal = nullptr;  // hears every input first; must outlive the session
 };
 
@@ -184,6 +186,8 @@ class Recorder : private registration::Sink {
   os::Os& os_;
   RecorderOptions options_;
   OnProblem on_problem_;
+  redact::MessageRedactor redactor_;
+  std::map<ProcessId, redact::DoubleQuotes> double_quotes_;  // of registered processes; control thread
   pipeline::Pipeline pipeline_;
   pipeline::Tee input_;
   LiveClock clock_;

@@ -138,6 +138,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
     label.set_key(to_utf8(key));
     label.set_value(to_utf8(value));
   }
+  if (in.uid) out.set_uid(*in.uid);
 }
 
 Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
@@ -154,6 +155,7 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   out.rows_known = !in.rows_unknown();
   out.error = in.error();
   for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());
+  if (in.has_uid()) out.uid = in.uid();
   return out;
 }
 

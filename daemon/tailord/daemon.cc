@@ -70,6 +70,7 @@ session::RecorderOptions live_options(const Options& options, capture::CaptureOp
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
   live.command = "tailord";
+  live.keep_literals = options.keep_literals;
   live.journal = journal;
   return live;
 }
@@ -107,7 +108,10 @@ void Daemon::log_problem(const pipeline::Problem& problem) {
 }
 
 void Daemon::cut_off(const std::string& why) {
-  ++cut_off_[why];
+  {
+    std::lock_guard lock(cut_off_mutex_);
+    ++cut_off_[why];
+  }
   std::uint64_t suppressed = 0;
   if (!log_limiter_.may(kControlSocket, LogLimiter::Clock::now(), suppressed)) return;
   spdlog::warn("control socket: cut off: {}{}", why,
@@ -127,6 +131,8 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   auto store = store::StoreWriter::open(options.store, store_options(options), wall_clock_ns());
   if (!store.ok()) return store.error();
   daemon->store_ = std::move(*store);
+  daemon->sinks_ = std::make_unique<profile::TeeSink>(
+      std::vector<profile::ProfileSink*>{daemon->store_.get(), &daemon->meter_});
   if (!options.journal.empty()) {
     auto journal = journal::JournalWriter::create(options.journal, pipeline_options(options));
     if (!journal.ok()) return journal.error();
@@ -141,7 +147,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   session::RecorderOptions live = live_options(options, daemon->capture_, daemon->journal_.get());
   live.agent_listener = inherited->release();
   auto session = session::Recorder::start(
-      os, std::move(live), *daemon->store_,
+      os, std::move(live), *daemon->sinks_,
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!session.ok()) return session.error();
   daemon->session_ = std::move(*session);
@@ -151,6 +157,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const std::string& why) { raw->cut_off(why); });
   if (!control.ok()) return control.error();
   daemon->control_ = std::move(*control);
+  auto web = Web::start(options.web, daemon->web_side(), daemon->meter_);
+  if (!web.ok()) return web.error();
+  daemon->web_ = std::move(*web);
   return daemon;
 }
 
@@ -163,7 +172,22 @@ void Daemon::serve(int stop_fd) {
   }
 }
 
+Web::Daemon Daemon::web_side() {
+  return {session::kVersion, options_.store,
+          [this] {
+            v1::DaemonStatus now;
+            status(now);
+            return now;
+          },
+          [this] {
+            v1::FlushReply ignored;
+            // What could not be written is in the status.
+            (void)flush(ignored);
+          }};
+}
+
 Status Daemon::stop() {
+  web_.reset();
   control_.reset();
   session_->stop();
   Status finished = store_->finish();
@@ -227,7 +251,10 @@ void Daemon::status(v1::DaemonStatus& out) {
     to.set_count(n);
   };
   for (const auto& [reason, n] : now.registration.refusals) count(reason, n, *out.add_refusals());
-  for (const auto& [reason, n] : cut_off_) count("control socket: " + reason, n, *out.add_refusals());
+  {
+    std::lock_guard lock(cut_off_mutex_);
+    for (const auto& [reason, n] : cut_off_) count("control socket: " + reason, n, *out.add_refusals());
+  }
   for (const auto& [key, n] : now.limits) count(key, n, *out.add_limits());
   for (const session::RecordedProcess& process : now.processes) {
     v1::ProcessStatus& to = *out.add_processes();

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "daemon/control/control_server.h"
 #include "daemon/journal/journal_writer.h"
+#include "daemon/metrics/operator_meter.h"
 #include "daemon/os/os.h"
+#include "daemon/profile/tee_sink.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/log_limiter.h"
@@ -18,7 +21,7 @@
 
 namespace tailor::tailord {
 
-// Main thread only.
+// Main thread only; status() and flush() any.
 class Daemon {
  public:
   // Creates directories that are missing, opens the store, listens; on the agent socket that the service
@@ -37,6 +40,7 @@ class Daemon {
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the session
   void cut_off(const std::string& why);
+  Web::Daemon web_side();
   v1::ControlReply answer(const v1::ControlRequest& request);
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
@@ -46,13 +50,17 @@ class Daemon {
   os::Os& os_;
   Options options_;
   LogLimiter log_limiter_;
+  std::mutex cut_off_mutex_;                      // guards:
   std::map<std::string, std::uint64_t> cut_off_;  // askers, by reason
   capture::CaptureOptions capture_;               // of every process
   TimeNs started_ = 0;
   std::unique_ptr<store::StoreWriter> store_;  // written on the session's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
+  metrics::OperatorMeter meter_;
+  std::unique_ptr<profile::TeeSink> sinks_;  // the store and the meter
   std::unique_ptr<session::Recorder> session_;
   std::unique_ptr<control::ControlServer> control_;
+  std::unique_ptr<Web> web_;
 };
 
 }  // namespace tailor::tailord

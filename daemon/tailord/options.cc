@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "daemon/os/os.h"
@@ -56,6 +57,15 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--log-level", o.log_level, "What is logged to standard error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
+  app.add_flag("--keep-literals", o.keep_literals,
+               "Keep the literals of query texts (default: they are taken out, docs/security.md)");
+  app.add_option("--http", o.web.socket,
+                 "UNIX socket of the HTTP interface, \"none\" for none (default: http.sock "
+                 "beside the control socket)");
+  app.add_option("--listen", o.web.listen, "ADDRESS:PORT of the HTTP interface over TCP; needs --tokens");
+  app.add_option("--metrics-listen", o.web.metrics, "ADDRESS:PORT for /metrics alone");
+  app.add_option("--tokens", o.web.tokens, "File of the tokens that may be used over TCP (docs/security.md)");
+  app.add_option("--http-host", o.web.hosts, "A name this host is asked by, besides those of the loopback");
 }
 
 void add_config(CLI::App& app) {
@@ -116,6 +126,10 @@ Parsed parse(int argc, char** argv) {
     parsed.finished = true;
     parsed.exit_code = check_config(checked.empty() ? kConfigFile : checked);
   }
+  WebOptions& web = parsed.options.web;
+  if (web.socket.empty())
+    web.socket = std::filesystem::path(parsed.options.control_socket).parent_path() / "http.sock";
+  if (web.socket == "none") web.socket.clear();
   return parsed;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/session/sampling_options.h"
+#include "daemon/tailord/web.h"
 
 namespace tailor::tailord {
 
@@ -24,6 +25,8 @@ struct Options {
   std::uint64_t user_processes = 1024, user_plans = 65536, user_code_megabytes = 512,
                 user_regions = 4'194'304;
   std::uint64_t user_messages_a_second = 50'000;
+  bool keep_literals = false;  // of query texts
+  WebOptions web;
 };
 
 // Exit code where the command line or the configuration is wrong.

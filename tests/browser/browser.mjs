@@ -82,6 +82,6 @@ export async function open(browser, url, options = {}) {
   page.on("dialog", (dialog) => { page.wrong.push(`a dialog opened: ${dialog.message()}`); void dialog.dismiss(); });
   page.on("request", (request) => page.asked.push(request.url()));
   await page.goto(url);
-  await page.waitForSelector("main, .message.error", { timeout: 90000 });
+  await page.waitForSelector("main, .message.error, form.login", { timeout: 90000 });
   return page;
 }

@@ -136,8 +136,8 @@ export function makeBundle(options = {}) {
   const recording = { host: name("db7"), kernel: "6.1.0", command: name("weft --query tpch-3"), daemon_version: "0.1.0", wall_clock_ns: 0, capture: "timer, registers", clock_source: "perf page", clock_error_ns: 40, cpus: 2, steal_ns: 0, own_cpu_ns: 1, cpu_used_ns: 1, cpu_sampled_ns: 1, aggregated_ns: 0 };
   const profile = {
     recording, source, samples: count, weight: count * weight, effective_samples: count, operators: cost(operatorSamples), engine_components: cost(componentSamples),
-    unattributed: cost(nobody), all: cost(count), component_rows: [{ key: "component:812.5512:2", name: name("compile"), process: { pid: 812, start: 5512 }, ...cost(componentSamples) }],
-    unattributed_rows: [{ key: "unattributed:unknown_kernel", name: "kernel, on nobody's known behalf", ...cost(nobody) }], unattributed_places: [],
+    unattributed: cost(nobody), all: cost(count), component_rows: [{ key: name("compile"), owner: "component:812.5512:2", name: name("compile"), process: { pid: 812, start: 5512 }, ...cost(componentSamples) }],
+    unattributed_rows: [{ key: "unknown_kernel", owner: "unattributed:unknown_kernel", name: "kernel, on nobody's known behalf", ...cost(nobody) }], unattributed_places: [],
     by: {}, other_sources: [{ name: "page-faults", unit: "events", period: 1, precise: true, samples: 12, weight: 12 }], accounting: accounting(count, nobody), file, plans: [plan],
   };
   const listing = {

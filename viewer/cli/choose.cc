@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "daemon/query/executions.h"
+#include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/report_json.h"
 #include "daemon/store/store_directory.h"
@@ -22,7 +23,14 @@ bool parse_number(const std::string& text, Number& out) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// "--last FILE" is a flag and a file: the option takes its argument only where it is a number.
+bool is_file(const std::string& what) {
+  std::error_code unknown;  // a name no file can have is not there
+  return what.find('/') != std::string::npos || what.ends_with(".tailor") ||
+         std::filesystem::exists(what, unknown);
+}
+
+}  // namespace
+
 Status settle_last(Choice& choice, std::size_t& count) {
   count = choice.has_last ? 1 : 0;
   if (choice.last.empty() || choice.last.front().empty()) return Ok{};
@@ -34,11 +42,11 @@ Status settle_last(Choice& choice, std::size_t& count) {
   return Ok{};
 }
 
-bool is_file(const std::string& what) {
-  std::error_code unknown;  // a name no file can have is not there
-  return what.find('/') != std::string::npos || what.ends_with(".tailor") ||
-         std::filesystem::exists(what, unknown);
+bool names_file(const Choice& choice) {
+  return !choice.what.empty() && is_file(choice.what);
 }
+
+namespace {
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -185,7 +193,7 @@ Status select_process(const std::string& pid, Chosen& chosen) {
 Result<Chosen> open_choice(Choice choice, bool keep_samples) {
   std::size_t last = 0;
   if (auto ok = settle_last(choice, last); !ok) return ok.error();
-  const bool file = !choice.what.empty() && is_file(choice.what);
+  const bool file = names_file(choice);
   auto chosen =
       file ? choose_in_file(choice, last, keep_samples) : choose_in_store(choice, last, keep_samples);
   if (!chosen) return chosen;

@@ -41,6 +41,13 @@ void add_choice(CLI::App& command, Choice& choice);
 // And those that choose a loop.
 void add_loop_choice(CLI::App& command, Choice& choice);
 
+// How many executions --last asks for, 0 without it. "--last FILE" is a flag and a file: the option takes its
+// argument only where it is a number, and else gives it to Choice::what. Fails where that has a value
+// already.
+Status settle_last(Choice& choice, std::size_t& count);
+// Whether Choice::what is a profile and no execution.
+bool names_file(const Choice& choice);
+
 struct Chosen {
   query::Profile profile;
   query::Selection selection;

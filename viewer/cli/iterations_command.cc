@@ -1,7 +1,8 @@
 #include <fmt/format.h>
 
 #include "daemon/query/iterations.h"
-#include "daemon/query/report_json.h"
+#include "daemon/query/iterations_json.h"
+#include "daemon/query/keys.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
@@ -49,7 +50,7 @@ int run(const Choice& choice) {
     chosen->loops = std::move(*loops);
   }
   if (choice.json) {
-    fmt::print("{}", query::to_json(chosen->profile, chosen->selection, chosen->loops));
+    fmt::print("{}", query::dump(query::json_of(chosen->profile, chosen->selection, chosen->loops)));
     return kOk;
   }
   const Terminal terminal = choice.terminal();

@@ -4,7 +4,7 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
-#include "daemon/query/report_json.h"
+#include "daemon/query/keys.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"

@@ -9,6 +9,7 @@
 #include "daemon/query/report_json.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/html_command.h"
 #include "viewer/cli/render.h"
 
 namespace tailor::cli {
@@ -21,6 +22,7 @@ struct Options {
   query::FunctionOptions functions;
   bool memory = false;
   std::string of = "plan";
+  std::string html;
 };
 
 constexpr const char* kFunctionLevel = "function";
@@ -80,6 +82,7 @@ int run_rules(Options options) {
 }
 
 int run(const Options& options) {
+  if (!options.html.empty()) return write_html(options.choice, options.html);
   if (!options.rules.empty()) return run_rules(options);
   if (options.level == kFunctionLevel) return run_functions(options);
   auto chosen = choose(options.choice);
@@ -153,6 +156,10 @@ void add_report(CLI::App& app, Action& action) {
   command.add_option("--rules", options->rules,
                      "Operators by the functions on the stack, for engines without an agent (docs/rules.md)");
   command.add_flag("--memory", options->memory, "Which operator accessed which region of memory");
+  auto* html = command.add_option("--html", options->html,
+                                  "Writes a page with pictures into this file: no server, no network");
+  for (const char* other : {"--level", "--rules", "--memory", "--json", "--iteration", "--source", "--pid"})
+    html->excludes(command.get_option(other));
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

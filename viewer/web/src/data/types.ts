@@ -58,6 +58,7 @@ export interface PlanRow extends Cost {
 
 export interface NamedRow extends Cost {
   key: string;
+  owner: string; // its key in all views
   name: string;
   process?: ProcessKey;
 }
@@ -156,7 +157,7 @@ export interface Execution {
   elapsed_ns?: number;
   cpu_ns: number;
   samples: number;
-  rows: number;
+  rows: number | null; // null: the process ended before it was said
   error: string;
   labels: Record<string, string>;
 }

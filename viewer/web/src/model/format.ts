@@ -26,6 +26,8 @@ export function amount(weight: number, unit: string): string {
   return unit === "events" ? count(weight) : duration(weight);
 }
 
+export const rowsText = (rows: number | null) => (rows === null ? "rows not known" : `${rows.toLocaleString("en")} rows`);
+
 export function count(value: number): string {
   if (!Number.isFinite(value)) return "–";
   const size = Math.abs(value);

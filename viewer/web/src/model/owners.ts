@@ -69,8 +69,7 @@ export class Owners {
         });
       }
     }
-    for (const row of profile.component_rows) this.component(row.key, row.name, row.process?.pid, row.process?.start);
-    for (const row of profile.unattributed_rows) this.index(reasonKey(row.key), row.name);
+    for (const row of [...profile.component_rows, ...profile.unattributed_rows]) this.index(row.owner, row.name);
   }
 
   // Its number; unknown owners are added, so that no cost is left without one.
@@ -97,11 +96,6 @@ export class Owners {
 
   find(key: string): number {
     return this.byKey.get(key) ?? -1;
-  }
-
-  private component(key: string, name: string, pid?: number, start?: number) {
-    const full = key.startsWith("component:") ? key : `component:${pid ?? 0}.${start ?? 0}:${key}`;
-    if (!this.byKey.has(full)) this.index(full, name);
   }
 
   private put(owner: Owner): number {

@@ -1,7 +1,7 @@
 // Two executions side by side, operators aligned: what each cost in both, and which differences are more than chance.
 import type { Access } from "../data/access.ts";
 import type { Compare, CompareRow, CompareSide } from "../data/types.ts";
-import { amount, duration, interval, name as clean, percent } from "../model/format.ts";
+import { amount, duration, interval, name as clean, percent, rowsText } from "../model/format.ts";
 import { link, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
 import { Card, DataTable, Message } from "./parts.tsx";
@@ -75,7 +75,7 @@ function Side({ name, row, weight, unit }: { name: string; row: Compare["a"]; we
         <span class="letter">{name}</span> <a href={link("execution", row.id)}>{clean(row.plan_name, 60)}</a> <span class="dim">{row.id.slice(0, 12)}</span>
       </h2>
       <p>
-        {amount(weight, unit)} sampled · {row.samples.toLocaleString("en")} samples{row.elapsed_ns !== undefined ? ` · took ${duration(row.elapsed_ns)}` : ""} · {row.rows.toLocaleString("en")} rows
+        {amount(weight, unit)} sampled · {row.samples.toLocaleString("en")} samples{row.elapsed_ns !== undefined ? ` · took ${duration(row.elapsed_ns)}` : ""} · {rowsText(row.rows)}
       </p>
     </section>
   );

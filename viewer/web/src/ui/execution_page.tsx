@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
-import { duration, name as clean } from "../model/format.ts";
+import { duration, name as clean, rowsText } from "../model/format.ts";
 import { planKeyOf } from "../model/owners.ts";
 import { change, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
@@ -79,7 +79,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
         </h1>
         {row.value && (
           <span class="facts dim">
-            {row.value.elapsed_ns !== undefined && `took ${duration(row.value.elapsed_ns)}`} · {row.value.rows.toLocaleString("en")} rows{row.value.error ? ` · failed: ${clean(row.value.error, 100)}` : ""}
+            {row.value.elapsed_ns !== undefined && `took ${duration(row.value.elapsed_ns)}`} · {rowsText(row.value.rows)}{row.value.error ? ` · failed: ${clean(row.value.error, 100)}` : ""}
             {Object.entries(row.value.labels ?? {}).map(([key, value]) => (
               <span key={key} class="label">
                 {clean(key, 30)}: {clean(value, 60)}

@@ -60,7 +60,7 @@ export function OverviewPage({ access }: { access: Access }) {
       {host.value && (
         <div class="two">
           <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} />
-          <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} />
+          {host.value.by_kind.length > 0 && <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} />}
         </div>
       )}
       <div class="two uneven">
@@ -157,7 +157,7 @@ function Executions({ rows, running }: { rows: Execution[]; running: Execution[]
           { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => (row.running ? <span class="badge live">running</span> : row.elapsed_ns === undefined ? "–" : duration(row.elapsed_ns)) },
           { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
           { name: "samples", number: true, value: (row) => row.samples },
-          { name: "rows", number: true, value: (row) => row.rows, show: (row) => count(row.rows) },
+          { name: "rows", number: true, value: (row) => row.rows ?? -1, show: (row) => (row.rows === null ? "?" : count(row.rows)) },
           { name: "of", value: (row) => `${row.comm ?? ""} ${row.pid}`, show: (row) => clean(`${row.comm ?? ""} ${row.pid} ${Object.values(row.labels ?? {}).join(" ")}`, 60) },
           {
             name: "compare",

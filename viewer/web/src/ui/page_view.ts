@@ -132,13 +132,6 @@ function totalsOfProfile(profile: Profile, owners: Owners): Totals {
     for (const row of plan.operators) if (row.weight > 0) out.owners.set(owners.index(operatorKey(key, row.id)), sum(row));
     for (const row of plan.pipelines) out.pipelines.set(`${key}:${row.id}`, sum(row));
   }
-  for (const row of profile.component_rows) {
-    const key = row.key.startsWith("component:") ? row.key : `component:${row.process?.pid ?? 0}.${row.process?.start ?? 0}:${row.key}`;
-    out.owners.set(owners.index(key, row.name), sum(row));
-  }
-  for (const row of profile.unattributed_rows) {
-    const key = row.key.startsWith("unattributed:") ? row.key : `unattributed:${row.key}`;
-    out.owners.set(owners.index(key, row.name), sum(row));
-  }
+  for (const row of [...profile.component_rows, ...profile.unattributed_rows]) out.owners.set(owners.index(row.owner, row.name), sum(row));
   return out;
 }

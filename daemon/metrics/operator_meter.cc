@@ -1,0 +1,262 @@
+#include "daemon/metrics/operator_meter.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <list>
+
+#include "daemon/query/costs.h"
+#include "daemon/query/waits.h"
+#include "daemon/query/words.h"
+#include "daemon/redact/sql_text.h"
+#include "daemon/serve/fingerprint.h"
+
+namespace tailor::metrics {
+namespace {
+
+constexpr std::chrono::seconds kPeriod{1};
+constexpr double kNs = 1e-9;
+
+std::string label(const profile::ExecutionRecord& execution, std::string_view key) {
+  for (const auto& [name, value] : execution.labels) {
+    if (name == key) return value;
+  }
+  return {};
+}
+
+// Things by process and id up to a size of all together, those forgotten first that nobody asked for longest.
+template <typename Id, typename Value>
+class Shelf {
+ public:
+  explicit Shelf(std::size_t most_bytes) : most_bytes_(most_bytes) {}
+  Value* find(ProcessId process, Id id) {
+    const auto found = at_.find({process, id});
+    if (found == at_.end()) return nullptr;
+    things_.splice(things_.begin(), things_, found->second);
+    return &found->second->value;
+  }
+  // What was put last is always there.
+  void put(ProcessId process, Id id, Value value, std::size_t bytes) {
+    if (const auto found = at_.find({process, id}); found != at_.end()) forget(found->second);
+    things_.push_front({{process, id}, std::move(value), bytes + kNode});
+    at_[{process, id}] = things_.begin();
+    bytes_ += bytes + kNode;
+    while (bytes_ > most_bytes_ && things_.size() > 1) forget(std::prev(things_.end()));
+  }
+
+ private:
+  static constexpr std::size_t kNode = 160;  // what lists and maps take for each, about
+  struct Thing {
+    std::pair<ProcessId, Id> key;
+    Value value;
+    std::size_t bytes;
+  };
+  void forget(typename std::list<Thing>::iterator thing) {
+    bytes_ -= thing->bytes;
+    at_.erase(thing->key);
+    things_.erase(thing);
+  }
+
+  const std::size_t most_bytes_;
+  std::size_t bytes_ = 0;
+  std::list<Thing> things_;
+  std::map<std::pair<ProcessId, Id>, typename std::list<Thing>::iterator> at_;
+};
+
+struct Run {
+  std::string fingerprint, database, user;
+  bool ended = false;
+};
+
+}  // namespace
+
+// What the meter knows and has added up. One thread at a time.
+class OperatorMeter::Books {
+ public:
+  explicit Books(const SeriesTable::Options& options)
+      : operators_(5, options), components_(1, options), unattributed_(1, {}), off_cpu_(1, {}) {}
+
+  void learn(News news) {
+    for (profile::Source& source : news.sources) units_[source.index] = source.unit;
+    for (auto& [process, id, name] : news.components) {
+      const std::size_t bytes = name.size();
+      names_.put(process, id, std::move(name), bytes);
+    }
+    for (auto& [process, plan] : news.plans) {
+      const PlanId id = plan.id();
+      const std::size_t bytes = 2 * plan.SpaceUsedLong();  // its model is about as large
+      plans_.put(process, id, std::make_unique<query::PlanModel>(std::move(plan)), bytes);
+    }
+    for (auto& [process, id, sets] : news.codes) {
+      std::size_t bytes = 0;
+      for (const auto& set : sets) bytes += set.SpaceUsedLong();
+      codes_.put(process, id, std::move(sets), bytes);
+    }
+    for (const profile::ExecutionRecord& execution : news.executions) learn(execution);
+  }
+
+  void add(const query::Cells& cells) {
+    const SeriesTable::Clock::time_point now = SeriesTable::Clock::now();
+    const query::Dictionaries known = {
+        [this](ProcessId process, PlanId id) -> const query::PlanModel* {
+          const auto* found = plans_.find(process, id);
+          return found == nullptr ? nullptr : found->get();
+        },
+        [this](ProcessId process, CodeId id) -> const query::LinkSets* { return codes_.find(process, id); }};
+    query::for_each_cost(known, cells, [&](const query::Cost& cost) { add(cost, now); });
+  }
+
+  MeterReading read() const {
+    MeterReading out{
+        operators_.read(), components_.read(), unattributed_.read(), off_cpu_.read(), 0, executions_,
+        failed_,           execution_seconds_};
+    out.on_cpu_seconds = operators_.sum() + components_.sum() + unattributed_.sum();
+    return out;
+  }
+
+ private:
+  void learn(const profile::ExecutionRecord& execution) {
+    Run* known = runs_.find(execution.process, execution.handle);
+    const bool ended_before = known != nullptr && known->ended;
+    const std::unique_ptr<query::PlanModel>* plan = plans_.find(execution.process, execution.plan);
+    store::ExecutionRow row;
+    row.record = execution;
+    if (plan != nullptr) row.plan_name = (*plan)->name();
+    const bool ends = execution.end != kTimeMax;
+    Run run{serve::fingerprint_of(row), label(execution, "database"), label(execution, "user"), ends};
+    const std::size_t bytes = sizeof run + run.fingerprint.size() + run.database.size() + run.user.size();
+    runs_.put(execution.process, execution.handle, std::move(run), bytes);
+    if (!ends || ended_before) return;
+    ++executions_;
+    if (!execution.error.empty()) ++failed_;
+    execution_seconds_ += static_cast<double>(std::max<TimeNs>(0, execution.end - execution.begin)) * kNs;
+  }
+
+  void add(const query::Cost& cost, SeriesTable::Clock::time_point now) {
+    const query::CellKey& key = cost.key;
+    const auto unit = units_.find(key.source);
+    if (unit == units_.end() || unit->second == profile::Unit::kEvents) return;
+    const double seconds = cost.cell.weight * kNs;
+    if (unit->second == profile::Unit::kNsOffCpu)
+      return off_cpu_.add({std::string(query::wait_word(key.wait))}, seconds, now);
+    switch (cost.what) {
+      case query::Cost::Class::kPlan:
+        return add_plan_cost(cost, seconds, now);
+      case query::Cost::Class::kComponent: {
+        const std::string* name = names_.find(key.process, key.engine_component);
+        return components_.add({name == nullptr ? fmt::format("component {}", key.engine_component) : *name},
+                               seconds, now);
+      }
+      case query::Cost::Class::kUnattributed:
+        return unattributed_.add({std::string(cost.reason.key)}, seconds, now);
+    }
+  }
+
+  void add_plan_cost(const query::Cost& cost, double seconds, SeriesTable::Clock::time_point now) {
+    const Run* run = runs_.find(cost.key.process, cost.key.execution);
+    for (const query::Share& owner : cost.lineage->front()) {
+      if (owner.id == kNoComponent) {
+        unattributed_.add({std::string(cost.reason.key)}, seconds * owner.part, now);
+      } else {
+        operators_.add(labels_of(*cost.plan, owner.id, run), seconds * owner.part, now);
+      }
+    }
+  }
+
+  static LabelValues labels_of(const query::PlanModel& plan, ComponentId op, const Run* run) {
+    const v1::Component* described = plan.component(0, op);
+    std::string kind = described == nullptr ? "" : described->kind();
+    if (kind.empty()) kind = "unknown";
+    return {run == nullptr ? "" : run->fingerprint, redact::name_without_literals(plan.name()),
+            std::move(kind), run == nullptr ? "" : run->database, run == nullptr ? "" : run->user};
+  }
+
+  std::map<std::uint16_t, profile::Unit> units_;
+  // Some 20 MB together.
+  Shelf<std::uint32_t, std::string> names_{1u << 20};
+  Shelf<PlanId, std::unique_ptr<query::PlanModel>> plans_{12u << 20};
+  Shelf<CodeId, query::LinkSets> codes_{4u << 20};
+  Shelf<ExecutionHandle, Run> runs_{4u << 20};
+  SeriesTable operators_, components_, unattributed_, off_cpu_;
+  std::uint64_t executions_ = 0, failed_ = 0;
+  double execution_seconds_ = 0;
+};
+
+OperatorMeter::OperatorMeter(SeriesTable::Options options)
+    : books_(std::make_unique<Books>(options)), thread_([this] { loop(); }) {}
+
+OperatorMeter::~OperatorMeter() {
+  {
+    std::lock_guard lock(news_mutex_);
+    ending_ = true;
+  }
+  ended_.notify_all();
+  thread_.join();
+}
+
+MeterReading OperatorMeter::read() {
+  std::lock_guard lock(books_mutex_);
+  settle();
+  return books_->read();
+}
+
+void OperatorMeter::loop() {
+  std::unique_lock lock(news_mutex_);
+  while (!ended_.wait_for(lock, kPeriod, [this] { return ending_; })) {
+    lock.unlock();
+    {
+      std::lock_guard books(books_mutex_);
+      settle();
+    }
+    lock.lock();
+  }
+}
+
+void OperatorMeter::settle() {
+  News news;
+  query::CellSums sums;
+  {
+    std::lock_guard lock(news_mutex_);
+    std::swap(news, news_);
+    std::swap(sums, sums_);
+  }
+  books_->learn(std::move(news));
+  books_->add(sums.take());
+}
+
+void OperatorMeter::on_recording(const profile::RecordingInfo& info) {
+  std::lock_guard lock(news_mutex_);
+  news_.sources = info.sources;
+}
+
+void OperatorMeter::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
+  std::lock_guard lock(news_mutex_);
+  news_.components.emplace_back(process, id, name);
+}
+
+void OperatorMeter::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
+  v1::Plan copy;
+  copy.set_id(plan.id());
+  copy.set_name(plan.name());
+  *copy.mutable_levels() = plan.levels();
+  *copy.mutable_pipelines() = plan.pipelines();
+  std::lock_guard lock(news_mutex_);
+  news_.plans.emplace_back(process, std::move(copy));
+}
+
+void OperatorMeter::on_code(ProcessId process, TimeNs /*loaded*/, const v1::CodeObject& code) {
+  std::lock_guard lock(news_mutex_);
+  news_.codes.emplace_back(process, code.id(), code.rows().link_sets());
+}
+
+void OperatorMeter::on_execution(const profile::ExecutionRecord& execution) {
+  std::lock_guard lock(news_mutex_);
+  news_.executions.push_back(execution);
+}
+
+void OperatorMeter::on_samples(std::span<const profile::SampleRecord> samples) {
+  std::lock_guard lock(news_mutex_);
+  sums_.add(samples);
+}
+
+}  // namespace tailor::metrics

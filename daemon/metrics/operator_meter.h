@@ -1,0 +1,85 @@
+// What operators, components and waits have cost so far: the counters behind /metrics.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "daemon/metrics/series_table.h"
+#include "daemon/profile/sink.h"
+#include "daemon/query/cell_sums.h"
+#include "daemon/query/plan_model.h"
+
+namespace tailor::metrics {
+
+// What was added up, in seconds. Every sample of a source that measures time is in exactly one of
+// `operators`, `components` and `unattributed`, or in `off_cpu`.
+struct MeterReading {
+  // fingerprint, query (the plan's name without literals), operator kind, database, user
+  std::vector<std::pair<LabelValues, double>> operators;
+  std::vector<std::pair<LabelValues, double>> components;    // name
+  std::vector<std::pair<LabelValues, double>> unattributed;  // reason
+  std::vector<std::pair<LabelValues, double>> off_cpu;       // what was waited for
+  double on_cpu_seconds = 0;                                 // of the first three together
+  std::uint64_t executions = 0, failed = 0;                  // that ended
+  double execution_seconds = 0;                              // elapsed, of these
+};
+
+// The calls of the sink come from the control thread and cost it an addition per sample and a copy of what is
+// news; a thread of the meter's own makes sense of them. read(): any thread.
+class OperatorMeter : public profile::ProfileSink {
+ public:
+  explicit OperatorMeter(SeriesTable::Options options = {});
+  ~OperatorMeter() override;
+  OperatorMeter(const OperatorMeter&) = delete;
+  OperatorMeter& operator=(const OperatorMeter&) = delete;
+
+  // With everything that the sink was given before the call.
+  MeterReading read();
+
+  void on_recording(const profile::RecordingInfo& info) override;
+  void on_process(const profile::ProcessRecord&) override {}
+  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
+  void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
+  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
+  void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
+  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord> samples) override;
+  void on_activity(std::span<const profile::ActivityRecord>) override {}
+  void on_accounting(const profile::Accounting&) override {}
+  void on_watermark(TimeNs) override {}
+
+ private:
+  struct News {
+    std::vector<profile::Source> sources;
+    std::vector<std::tuple<ProcessId, std::uint32_t, std::string>> components;
+    std::vector<std::pair<ProcessId, v1::Plan>> plans;
+    std::vector<std::tuple<ProcessId, CodeId, query::LinkSets>> codes;
+    std::vector<profile::ExecutionRecord> executions;
+  };
+  class Books;
+
+  void loop();
+  void settle();
+
+  std::mutex news_mutex_;  // held for moments only: the control thread takes it
+  News news_;
+  query::CellSums sums_;
+  std::mutex books_mutex_;
+  std::unique_ptr<Books> books_;
+  std::condition_variable ended_;
+  bool ending_ = false;  // under news_mutex_
+  std::thread thread_;
+};
+
+}  // namespace tailor::metrics

@@ -1,0 +1,122 @@
+#include "daemon/query/compare.h"
+
+#include <fmt/format.h>
+
+#include <map>
+
+namespace tailor::query {
+namespace {
+
+// What an operator is, whatever its number: its name, kind and attributes without those that are estimates.
+std::string identity(const OperatorRow& row) {
+  std::string text = row.kind + '\0' + row.name;
+  for (const auto& [key, value] : row.attributes) {
+    if (key.starts_with("estimated") || key == "cost") continue;
+    text += '\0' + key + '=' + value;
+  }
+  return text;
+}
+
+// Of each operator of a drawn tree: what lies on the way from the root to it.
+std::vector<std::string> paths(const PlanPart& plan) {
+  std::vector<std::string> way, all;
+  for (const OperatorRow& row : plan.operators) {
+    way.resize(std::min<std::size_t>(row.depth, way.size()));
+    way.push_back(identity(row));
+    std::string path;
+    for (const std::string& step : way) path += step + '\1';
+    all.push_back(std::move(path));
+  }
+  return all;
+}
+
+class Matcher {
+ public:
+  Matcher(const PlanPart& a, const PlanPart& b) : a_(a), b_(b) {
+    of_a_.resize(a.operators.size());
+    taken_.resize(b.operators.size());
+    match(paths(a), paths(b), Change::kMatched);
+    match(identities(a), identities(b), Change::kMoved);
+  }
+
+  std::vector<ComparedOperator> result() const {
+    std::vector<ComparedOperator> all;
+    for (std::size_t i = 0; i < a_.operators.size(); ++i) {
+      ComparedOperator row{Change::kGone, side(a_, i), std::nullopt};
+      if (of_a_[i]) {
+        row.change = of_a_[i]->second;
+        row.b = side(b_, of_a_[i]->first);
+      }
+      all.push_back(std::move(row));
+    }
+    for (std::size_t i = 0; i < b_.operators.size(); ++i) {
+      if (!taken_[i]) all.push_back({Change::kNew, std::nullopt, side(b_, i)});
+    }
+    return all;
+  }
+
+ private:
+  static std::vector<std::string> identities(const PlanPart& plan) {
+    std::vector<std::string> all;
+    for (const OperatorRow& row : plan.operators) all.push_back(identity(row));
+    return all;
+  }
+
+  static ComparedSide side(const PlanPart& plan, std::size_t i) {
+    return {plan.process, plan.plan, plan.operators[i]};
+  }
+
+  void match(const std::vector<std::string>& left, const std::vector<std::string>& right, Change change) {
+    std::multimap<std::string_view, std::size_t> free;
+    for (std::size_t i = 0; i < right.size(); ++i) {
+      if (!taken_[i]) free.emplace(right[i], i);
+    }
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      if (of_a_[i]) continue;
+      const auto found = free.find(left[i]);
+      if (found == free.end()) continue;
+      of_a_[i] = {found->second, change};
+      taken_[found->second] = true;
+      free.erase(found);
+    }
+  }
+
+  const PlanPart& a_;
+  const PlanPart& b_;
+  std::vector<std::optional<std::pair<std::size_t, Change>>> of_a_;
+  std::vector<bool> taken_;
+};
+
+}  // namespace
+
+bool differs(const Share95& a, const Share95& b) {
+  return a.interval.high < b.interval.low || b.interval.high < a.interval.low;
+}
+
+Comparison compare(PlanReport a, PlanReport b) {
+  Comparison out;
+  static const PlanPart none;
+  const PlanPart& left = a.plans.empty() ? none : a.plans.front();
+  const PlanPart& right = b.plans.empty() ? none : b.plans.front();
+  out.operators = Matcher(left, right).result();
+  out.same_plan = paths(left) == paths(right);
+  out.rest = {{"components", "engine components", a.components, b.components},
+              {"unattributed", "unattributed", a.unattributed, b.unattributed}};
+  // Further plans in a selection are no part of the comparison, but of the whole.
+  const Scale of_a(a.total), of_b(b.total);
+  auto other = [](const PlanReport& report) {
+    Amount sum;
+    for (std::size_t i = 1; i < report.plans.size(); ++i) {
+      for (const OperatorRow& row : report.plans[i].operators) sum.add(row.cost.amount);
+    }
+    return sum;
+  };
+  const Amount more_a = other(a), more_b = other(b);
+  if (more_a.weight > 0 || more_b.weight > 0)
+    out.rest.push_back({"other_plans", "other plans of the selection", of_a(more_a), of_b(more_b)});
+  out.a = std::move(a);
+  out.b = std::move(b);
+  return out;
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,46 @@
+// Two selections operator by operator: what is in both, what moved, what is new and what is gone.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/query/plan_report.h"
+#include "proto/base/result.h"
+
+namespace tailor::query {
+
+enum class Change { kMatched, kMoved, kNew, kGone };
+
+// An operator of one of the two sides.
+struct ComparedSide {
+  ProcessId process;
+  PlanId plan = 0;
+  OperatorRow row;
+};
+
+struct ComparedOperator {
+  Change change = Change::kMatched;
+  std::optional<ComparedSide> a, b;
+};
+
+struct ComparedRest {
+  std::string key, name;  // "components", "unattributed"
+  Share95 a, b;
+};
+
+struct Comparison {
+  PlanReport a, b;
+  bool same_plan = false;                   // the trees of operators are the same
+  std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
+  std::vector<ComparedRest> rest;           // with `operators` everything of both sides
+};
+
+// Whether the 95 % intervals of two shares do not overlap.
+bool differs(const Share95& a, const Share95& b);
+
+// The most expensive plans of both reports are compared; operators match by kind and what they work on (their
+// attributes, estimates apart), best by the path to them.
+Comparison compare(PlanReport a, PlanReport b);
+
+}  // namespace tailor::query

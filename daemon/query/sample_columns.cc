@@ -1,0 +1,64 @@
+#include "daemon/query/sample_columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "daemon/query/keys.h"
+
+namespace tailor::query {
+namespace {
+
+SampleCell cell_of(const Cost& cost) {
+  SampleCell cell;
+  cell.key = &cost.key;
+  cell.what = cost.what;
+  if (cost.what == Cost::Class::kComponent) {
+    cell.owner_key = component_key(cost.key.process, cost.key.engine_component);
+  } else if (cost.what == Cost::Class::kUnattributed) {
+    cell.owner_key = unattributed_key(cost.reason.key);
+  } else {
+    // Why the part that no operator owns has none.
+    cell.owner_key = unattributed_key(cost.reason.key);
+    for (LevelIndex level = 0; level < cost.lineage->size(); ++level)
+      cell.levels.emplace_back(cost.plan->level_name(level), (*cost.lineage)[level]);
+  }
+  return cell;
+}
+
+}  // namespace
+
+Result<SampleColumns> sample_columns(const Profile& profile, const Selection& selection, std::size_t limit,
+                                     const std::function<bool(const TimedSample&)>& keep) {
+  SampleColumns out;
+  std::unordered_map<const CellKey*, std::uint32_t> numbers;
+  for (const auto& [source, total] : totals_by_source(profile, selection)) {
+    if (selection.source && source != *selection.source) continue;
+    out.sources.push_back(source);
+    for_each_cost(profile, selection, source, [&](const Cost& cost) {
+      numbers[&cost.key] = static_cast<std::uint32_t>(out.cells.size());
+      out.cells.push_back(cell_of(cost));
+    });
+  }
+  std::vector<std::pair<const TimedSample*, std::uint32_t>> found;
+  for (const TimedSample& sample : profile.samples()) {
+    const auto number = numbers.find(sample.key);
+    if (number == numbers.end() || (keep && !keep(sample))) continue;
+    found.emplace_back(&sample, number->second);
+    if (found.size() > limit)
+      return exhausted(
+          fmt::format("there are more than {} samples: choose a shorter time, or a higher limit", limit));
+  }
+  std::stable_sort(found.begin(), found.end(),
+                   [](const auto& a, const auto& b) { return a.first->time < b.first->time; });
+  for (const auto& [sample, cell] : found) {
+    out.time.push_back(sample->time);
+    out.tid.push_back(sample->tid);
+    out.weight.push_back(sample->weight);
+    out.cell.push_back(cell);
+  }
+  return out;
+}
+
+}  // namespace tailor::query

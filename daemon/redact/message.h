@@ -1,0 +1,33 @@
+// Takes literals out of what agents say, before anybody keeps it (docs/security.md).
+#pragma once
+
+#include <string>
+
+#include "daemon/redact/sql_text.h"
+#include "tailor/v1/registration.pb.h"
+
+namespace tailor::redact {
+
+// One recording. One thread.
+class MessageRedactor {
+ public:
+  MessageRedactor();
+
+  // In place: texts attached to plans and code (but "ir", which makes no sense without its constants), names
+  // and attributes of components, names of plans, pipelines and code, the label "query", and what went wrong
+  // with an execution. Costs nothing for messages that have none of these.
+  void redact(v1::AgentMessage& message, DoubleQuotes quotes) const;
+
+ private:
+  void redact_plan(v1::Plan& plan, DoubleQuotes quotes) const;
+  void redact_attachment(v1::Attachment& attachment, DoubleQuotes quotes) const;
+
+  // Attachments are named by the digest of their content, which anybody could compute of a literal that he
+  // guesses: with this in front of it nobody can.
+  std::string salt_;
+};
+
+// What double quotes mean to an engine of this name, as it registers.
+DoubleQuotes double_quotes_of(const std::string& engine);
+
+}  // namespace tailor::redact

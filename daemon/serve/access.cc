@@ -1,0 +1,17 @@
+#include "daemon/serve/access.h"
+
+#include <algorithm>
+
+namespace tailor::serve {
+
+bool Access::sees(const profile::ExecutionRecord& execution) const {
+  if (see_all) return true;
+  if (metrics_only) return false;
+  if (uids && !(execution.uid && uids->contains(*execution.uid))) return false;
+  if (labels.empty()) return uids.has_value();
+  return std::any_of(labels.begin(), labels.end(), [&](const auto& label) {
+    return std::find(execution.labels.begin(), execution.labels.end(), label) != execution.labels.end();
+  });
+}
+
+}  // namespace tailor::serve

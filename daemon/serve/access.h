@@ -1,0 +1,32 @@
+// Who asks, and what they may see and do (docs/security.md).
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/profile/sink.h"
+#include "daemon/store/catalogue.h"
+
+namespace tailor::serve {
+
+struct Access {
+  // Processes of which users, and executions with which labels (one of them is enough); nothing: all.
+  std::optional<std::set<std::uint32_t>> uids;
+  std::vector<std::pair<std::string, std::string>> labels;
+  bool metrics_only = false;  // /metrics and health, nothing else
+  bool see_all = true;        // else `uids` and `labels` decide
+  bool control = false;       // may change what the daemon does
+
+  // Whether IR and machine code of the execution may be read: they hold the constants of queries.
+  bool reads_code_of(const profile::ExecutionRecord& execution) const {
+    return see_all || (execution.uid && uids && uids->contains(*execution.uid));
+  }
+  bool sees(const profile::ExecutionRecord& execution) const;
+
+  static Access everything() { return {std::nullopt, {}, false, true, true}; }
+};
+
+}  // namespace tailor::serve

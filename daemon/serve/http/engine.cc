@@ -1,0 +1,260 @@
+#include "daemon/serve/http/engine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "daemon/serve/error_json.h"
+#include "daemon/serve/http/assets.h"
+#include "daemon/serve/http/live_events.h"
+#include "daemon/serve/route.h"
+
+namespace tailor::serve {
+namespace {
+
+constexpr const char* kJson = "application/json";
+constexpr std::size_t kMostAnswerBytes = std::size_t{256} << 20;
+
+// httplib's view of our streams.
+class Stream : public httplib::Stream {
+ public:
+  explicit Stream(ByteStream& bytes) : bytes_(bytes) {}
+  bool is_readable() const override { return bytes_.readable(); }
+  bool is_writable() const override { return bytes_.writable(); }
+  ssize_t read(char* to, std::size_t size) override { return bytes_.read(to, size); }
+  ssize_t write(const char* from, std::size_t size) override { return bytes_.write(from, size); }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return INVALID_SOCKET; }
+
+ private:
+  ByteStream& bytes_;
+};
+
+void put(httplib::Response& response, int status, const Json& json) {
+  response.status = status;
+  response.set_content(json.dump(-1, ' ', false, Json::error_handler_t::replace), kJson);
+}
+
+void refuse(httplib::Response& response, const Error& error, int status = 0) {
+  put(response, status != 0 ? status : http_status(error.kind), error_json(error));
+}
+
+void common_headers(httplib::Response& response) {
+  response.set_header("X-Content-Type-Options", "nosniff");
+  response.set_header("Referrer-Policy", "no-referrer");
+  response.set_header("Cross-Origin-Resource-Policy", "same-origin");
+  response.set_header("Cross-Origin-Opener-Policy", "same-origin");
+  response.set_header("X-Frame-Options", "DENY");
+  response.set_header("Content-Security-Policy",
+                      "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
+                      "worker-src 'self' blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'");
+  if (!response.has_header("Cache-Control")) response.set_header("Cache-Control", "no-store");
+}
+
+Visitor visitor_of(const httplib::Request& request, const Peer& peer) {
+  return {peer.local,
+          peer.uid,
+          request.get_header_value("Host"),
+          request.get_header_value("Origin"),
+          request.get_header_value("Sec-Fetch-Site"),
+          request.get_header_value("Authorization"),
+          request.get_header_value("Cookie"),
+          request.method != "GET" && request.method != "HEAD"};
+}
+
+std::string cookie(const std::string& secret, int seconds) {
+  return fmt::format("tailor_session={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", secret, seconds);
+}
+
+Parameters parameters_of(const httplib::Request& request) {
+  return {request.params.begin(), request.params.end()};
+}
+
+}  // namespace
+
+HttpServer::Engine::Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
+                           std::atomic<std::size_t>& streams)
+    : service_(service), gate_(gate), workers_(workers), options_(options), streams_(streams) {
+  set_payload_max_length(0);
+  // httplib ends every stream of a server that has no socket; ours are not known to it.
+  svr_sock_ = 0;
+  set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
+    current_->understood = true;
+    handle(request, response, *current_);
+    return HandlerResponse::Handled;
+  });
+  set_error_handler([this](const httplib::Request& request, httplib::Response& response) {
+    if (!current_->understood) not_understood(request, response);
+  });
+}
+
+// httplib calls the handler on the thread that serves the request, with nothing but the request.
+thread_local HttpServer::Engine::Exchange* HttpServer::Engine::current_ = nullptr;
+
+bool HttpServer::Engine::serve_one(ByteStream& bytes, const Peer& peer) {
+  Exchange exchange{&bytes, &peer, false};
+  current_ = &exchange;
+  Stream stream(bytes);
+  bool closed = false;
+  const bool good = process_request(stream, false, closed, [&](httplib::Request& request) {
+    // What comes behind the headers is not read, so the connection cannot go on behind it.
+    const std::string length = request.get_header_value("Content-Length");
+    exchange.has_body = (!length.empty() && length != "0") || request.has_header("Transfer-Encoding");
+    request.ranges.clear();
+  });
+  // Where a request ends that was not understood nobody knows: what follows is not to be taken for another.
+  return good && !closed && !exchange.has_body && exchange.understood;
+}
+
+void HttpServer::Engine::not_understood(const httplib::Request& request, httplib::Response& response) {
+  const bool method =
+      !request.method.empty() && request.method.size() <= 32 &&
+      std::all_of(request.method.begin(), request.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+  const std::string path = request.target.substr(0, request.target.find('?'));
+  if (const std::string_view methods = methods_of(path);
+      response.status == 400 && method && !methods.empty() && request.version.starts_with("HTTP/1.")) {
+    response.set_header("Allow", std::string(methods));
+    refuse(response, invalid(fmt::format("{} takes {}", path.substr(0, 100), methods)), 405);
+  } else {
+    refuse(response, invalid("this is no request that HTTP/1.1 knows"), response.status);
+  }
+  response.set_header("Connection", "close");
+  common_headers(response);
+}
+
+void HttpServer::Engine::handle(const httplib::Request& request, httplib::Response& response,
+                                Exchange& exchange) {
+  const std::string& path = request.path;
+  const Visitor visitor = visitor_of(request, *exchange.peer);
+  const bool is_read = request.method == "GET" || request.method == "HEAD";
+  if (exchange.has_body) response.set_header("Connection", "close");
+  const std::string_view methods = methods_of(path);
+  const bool metrics_path = path == "/metrics" || path == "/api/v1/health";
+  if (methods.empty() || (exchange.peer->metrics_only && !metrics_path)) {
+    refuse(response, not_found(fmt::format("there is no {}", path.substr(0, 100))));
+  } else if (methods.find(is_read ? "GET" : request.method) == std::string_view::npos) {
+    response.set_header("Allow", std::string(methods));
+    refuse(response, invalid(fmt::format("{} takes {}", path.substr(0, 100), methods)), 405);
+  } else if (const Status origin = gate_.check_origin(visitor);
+             !origin.ok() && !exchange.peer->metrics_only) {
+    refuse(response, origin.error());
+  } else if (path == "/start") {
+    start(request, response);
+  } else if (path == "/api/v1/session") {
+    session(request, response, visitor);
+  } else if (path == "/api/v1/health") {
+    Stop stop;
+    auto answer = service_.answer(HealthRequest{}, Access{std::nullopt, {}, true, false, false}, stop);
+    answer.ok() ? put(response, 200, *answer) : refuse(response, answer.error());
+  } else if (path == "/" || path == "/index.html" || path.starts_with("/assets/")) {
+    page(request, response);
+  } else {
+    const auto access = exchange.peer->metrics_only
+                            ? std::optional(Access{std::nullopt, {}, true, false, false})
+                            : gate_.identify(visitor);
+    if (!access) {
+      response.set_header("WWW-Authenticate", "Bearer");
+      refuse(response, denied("a valid token is needed (docs/security.md)"), 401);
+    } else if (path == "/metrics") {
+      if (!access->see_all && !access->metrics_only) {
+        refuse(response, denied("metrics are of all users"));
+      } else if (!options_.metrics) {
+        refuse(response, not_found("there are no metrics: this is a file, not a daemon"));
+      } else {
+        response.status = 200;
+        response.set_content(options_.metrics(), "text/plain; version=0.0.4; charset=utf-8");
+      }
+    } else if (access->metrics_only) {
+      refuse(response, denied("this token is for /metrics only"));
+    } else {
+      api(request, response, exchange, *access);
+    }
+  }
+  common_headers(response);
+}
+
+void HttpServer::Engine::api(const httplib::Request& request, httplib::Response& response,
+                             const Exchange& exchange, const Access& access) {
+  if (request.path == "/api/v1/openapi.json") {
+    response.status = 200;
+    response.set_content(std::string(openapi_document()), kJson);
+    return;
+  }
+  if (request.path == "/api/v1/live") return live(response, access);
+  auto routed = route(request.path, parameters_of(request));
+  if (!routed) return refuse(response, routed.error());
+  const auto stop = std::make_shared<Stop>(Stop::Clock::now() + routed->timeout);
+  // It may go on behind the end of this engine: it knows the service alone.
+  const auto work = [service = &service_, wanted = std::move(routed->request),
+                     access](const Stop& until) -> Result<std::string> {
+    auto answer = service->answer(wanted, access, until);
+    if (!answer) return answer.error();
+    std::string text = answer->dump(-1, ' ', false, Json::error_handler_t::replace);
+    if (text.size() > kMostAnswerBytes)
+      return exhausted(fmt::format("the answer is larger than {} MB: ask for less", kMostAnswerBytes >> 20));
+    return text;
+  };
+  auto text = workers_.run(stop, work, [&] { return exchange.stream->closed_by_peer(); });
+  if (!text) return refuse(response, text.error());
+  response.status = 200;
+  response.set_content(*text, kJson);
+}
+
+void HttpServer::Engine::session(const httplib::Request& request, httplib::Response& response,
+                                 const Visitor& visitor) {
+  if (request.method == "DELETE") {
+    gate_.close_session(visitor);
+    response.set_header("Set-Cookie", cookie("", 0));
+    response.status = 204;
+    return;
+  }
+  const auto access = gate_.bearer(visitor);
+  if (!access) {
+    response.set_header("WWW-Authenticate", "Bearer");
+    return refuse(response, denied("a session is opened with a bearer token"), 401);
+  }
+  response.set_header("Set-Cookie", cookie(gate_.open_session(*access), 12 * 3600));
+  response.status = 204;
+}
+
+void HttpServer::Engine::start(const httplib::Request& request, httplib::Response& response) {
+  const auto secret = gate_.start(request.get_param_value("token"));
+  if (!secret) {
+    return refuse(response, denied("this link was used already, or is too old: run `tailor web` again"), 401);
+  }
+  response.set_header("Set-Cookie", cookie(*secret, 12 * 3600));
+  response.set_redirect("/", 303);
+}
+
+void HttpServer::Engine::live(httplib::Response& response, const Access& access) {
+  if (!service_.live()) return refuse(response, not_found("a file has no live events"));
+  if (streams_.fetch_add(1) >= options_.streams) {
+    --streams_;
+    return refuse(response, exhausted(fmt::format("{} streams of live events are open, no more are served",
+                                                  options_.streams)));
+  }
+  response.status = 200;
+  response.set_header("Cache-Control", "no-store");
+  auto events = std::make_shared<LiveEvents>(service_, access);
+  response.set_chunked_content_provider(
+      "text/event-stream",
+      [events](std::size_t, httplib::DataSink& sink) {
+        const std::string text = events->next();
+        return sink.is_writable() && sink.write(text.data(), text.size());
+      },
+      [this](bool) { --streams_; });
+}
+
+void HttpServer::Engine::page(const httplib::Request& request, httplib::Response& response) {
+  const Asset* asset = find_asset(request.path == "/" ? "/index.html" : request.path);
+  if (asset == nullptr) return refuse(response, not_found("there is no such file"));
+  response.status = 200;
+  // Names of what is below assets/ change with the content.
+  if (request.path.starts_with("/assets/"))
+    response.set_header("Cache-Control", "public, max-age=31536000, immutable");
+  response.set_content(asset->content.data(), asset->content.size(), std::string(asset->type));
+}
+
+}  // namespace tailor::serve

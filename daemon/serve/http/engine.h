@@ -1,0 +1,47 @@
+// From the bytes of one request to those of its answer, by cpp-httplib.
+#pragma once
+
+#include <httplib.h>
+
+#include <atomic>
+
+#include "daemon/serve/http/http_server.h"
+
+namespace tailor::serve {
+
+class HttpServer::Engine : private httplib::Server {
+ public:
+  Engine(Service& service, Gate& gate, Workers& workers, const HttpOptions& options,
+         std::atomic<std::size_t>& streams);
+
+  // False if the connection is to be closed.
+  bool serve_one(ByteStream& stream, const Peer& peer);
+
+ private:
+  // What is known of the request that this thread works on.
+  struct Exchange {
+    ByteStream* stream = nullptr;
+    const Peer* peer = nullptr;
+    bool has_body = false;
+    bool understood = false;  // as far as the headers go
+  };
+
+  void handle(const httplib::Request& request, httplib::Response& response, Exchange& exchange);
+  // What httplib could not read a request in.
+  void not_understood(const httplib::Request& request, httplib::Response& response);
+  void api(const httplib::Request& request, httplib::Response& response, const Exchange& exchange,
+           const Access& access);
+  void session(const httplib::Request& request, httplib::Response& response, const Visitor& visitor);
+  void start(const httplib::Request& request, httplib::Response& response);
+  void live(httplib::Response& response, const Access& access);
+  void page(const httplib::Request& request, httplib::Response& response);
+
+  static thread_local Exchange* current_;
+  Service& service_;
+  Gate& gate_;
+  Workers& workers_;
+  const HttpOptions& options_;
+  std::atomic<std::size_t>& streams_;
+};
+
+}  // namespace tailor::serve

@@ -1,0 +1,152 @@
+#include "daemon/serve/http/gate.h"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "proto/base/sha256.h"
+
+namespace tailor::serve {
+namespace {
+
+constexpr std::string_view kCookie = "tailor_session=";
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  for (unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+std::string digest_of(std::string_view secret) {
+  const Sha256Digest digest = Sha256(secret);
+  return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+}
+
+// "localhost:8080" without its port, in lower case; of "[::1]:80" what is in brackets.
+std::string host_name(std::string_view host) {
+  if (host.starts_with('[')) return std::string(host.substr(0, host.find(']') + 1));
+  std::string name(host.substr(0, host.find(':')));
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return name;
+}
+
+bool same(const Sha256Digest& a, const Sha256Digest& b) {
+  unsigned different = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) different |= static_cast<unsigned>(a[i] ^ b[i]);
+  return different == 0;
+}
+
+// The session's secret in a Cookie header.
+std::string_view cookie_of(std::string_view header) {
+  while (!header.empty()) {
+    const std::size_t end = header.find(';');
+    std::string_view one = header.substr(0, end);
+    while (one.starts_with(' ')) one.remove_prefix(1);
+    if (one.starts_with(kCookie)) return one.substr(kCookie.size());
+    if (end == std::string_view::npos) break;
+    header.remove_prefix(end + 1);
+  }
+  return {};
+}
+
+Access own_only(std::uint32_t uid) {
+  Access access;
+  access.see_all = false;
+  access.uids = {uid};
+  return access;
+}
+
+}  // namespace
+
+std::string random_secret() {
+  std::array<char, 32> bytes{};
+  // Fails for no request of this size once the system has started.
+  if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
+  return hex({bytes.data(), bytes.size()});
+}
+
+Status Gate::check_origin(const Visitor& visitor) const {
+  const std::string name = host_name(visitor.host);
+  const bool loopback = name == "localhost" || name == "127.0.0.1" || name == "[::1]";
+  // Programs that ask over the UNIX socket name whatever they like, as long as no browser resolves it.
+  const bool socket_name = visitor.local && (name.empty() || name == "tailor");
+  if (!loopback && !socket_name && !options_.hosts.contains(name))
+    return denied(fmt::format("this server is not called \"{}\"", name.substr(0, 100)));
+  if (!visitor.origin.empty() && visitor.origin != "http://" + visitor.host &&
+      visitor.origin != "https://" + visitor.host)
+    return denied("the request comes from a page of another origin");
+  if (visitor.fetch_site == "cross-site" || (visitor.changes && visitor.fetch_site == "same-site"))
+    return denied("the request comes from a page of another site");
+  return Ok{};
+}
+
+std::optional<Access> Gate::bearer(const Visitor& visitor) const {
+  constexpr std::string_view kScheme = "Bearer ";
+  if (!visitor.authorization.starts_with(kScheme)) return std::nullopt;
+  const Sha256Digest digest = Sha256(std::string_view(visitor.authorization).substr(kScheme.size()));
+  for (const Token& token : options_.tokens) {
+    if (same(token.digest, digest)) return token.access;
+  }
+  return std::nullopt;
+}
+
+std::optional<Access> Gate::identify(const Visitor& visitor) {
+  if (!visitor.authorization.empty()) return bearer(visitor);
+  if (const std::string_view cookie = cookie_of(visitor.cookie); !cookie.empty()) {
+    std::lock_guard lock(mutex_);
+    const auto session = sessions_.find(digest_of(cookie));
+    if (session != sessions_.end() && Clock::now() < session->second.until) return session->second.access;
+    if (session != sessions_.end()) sessions_.erase(session);
+    if (!visitor.local) return std::nullopt;
+  }
+  if (!visitor.local) return std::nullopt;
+  if (visitor.uid == 0 || visitor.uid == ::geteuid()) return Access::everything();
+  return own_only(visitor.uid);
+}
+
+std::string Gate::open_session(const Access& access) {
+  constexpr std::chrono::hours kLength{12};
+  std::string secret = random_secret();
+  std::lock_guard lock(mutex_);
+  const Clock::time_point now = Clock::now();
+  std::erase_if(sessions_, [&](const auto& each) { return now >= each.second.until; });
+  if (sessions_.size() >= kMostSessions) {
+    sessions_.erase(std::min_element(sessions_.begin(), sessions_.end(), [](const auto& a, const auto& b) {
+      return a.second.until < b.second.until;
+    }));
+  }
+  sessions_[digest_of(secret)] = {access, now + kLength};
+  return secret;
+}
+
+void Gate::close_session(const Visitor& visitor) {
+  std::lock_guard lock(mutex_);
+  sessions_.erase(digest_of(cookie_of(visitor.cookie)));
+}
+
+std::string Gate::issue_start_token() {
+  constexpr std::chrono::minutes kLength{10};
+  std::string secret = random_secret();
+  std::lock_guard lock(mutex_);
+  start_tokens_[digest_of(secret)] = Clock::now() + kLength;
+  return secret;
+}
+
+std::optional<std::string> Gate::start(std::string_view token) {
+  {
+    std::lock_guard lock(mutex_);
+    const auto found = start_tokens_.find(digest_of(token));
+    if (found == start_tokens_.end()) return std::nullopt;
+    const bool in_time = Clock::now() < found->second;
+    start_tokens_.erase(found);
+    if (!in_time) return std::nullopt;
+  }
+  return open_session(Access::everything());
+}
+
+}  // namespace tailor::serve

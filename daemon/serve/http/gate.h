@@ -1,0 +1,83 @@
+// Who is at the door: tokens, sessions, and the checks that keep other people's web pages out
+// (docs/security.md).
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "daemon/serve/access.h"
+#include "proto/base/result.h"
+
+namespace tailor::serve {
+
+// One who may come in over TCP. Of the token only its SHA-256 is kept.
+struct Token {
+  std::string name;
+  std::array<std::uint8_t, 32> digest{};
+  Access access;
+};
+
+// What a request brings along to be judged by.
+struct Visitor {
+  bool local = false;                                           // came over the UNIX socket
+  std::uint32_t uid = 0;                                        // then: of the peer, as the kernel says
+  std::string host, origin, fetch_site, authorization, cookie;  // headers; empty: not sent
+  bool changes = false;                                         // a method that is no GET or HEAD
+};
+
+struct GateOptions {
+  std::vector<Token> tokens;
+  std::set<std::string> hosts;  // names in Host besides those of this machine's loopback
+};
+
+// Any thread.
+class Gate {
+ public:
+  explicit Gate(GateOptions options) : options_(std::move(options)) {}
+
+  // Denied for a foreign Host or Origin.
+  Status check_origin(const Visitor& visitor) const;
+  // None: nobody we know. On the UNIX socket root and the daemon's own user see everything, others what is
+  // theirs.
+  std::optional<Access> identify(const Visitor& visitor);
+  // None where the request has no bearer token that we know.
+  std::optional<Access> bearer(const Visitor& visitor) const;
+
+  // A session for who may do `access`: the value of its cookie. Sessions end after 12 hours.
+  std::string open_session(const Access& access);
+  void close_session(const Visitor& visitor);
+
+  // A token that start() takes once, within ten minutes.
+  std::string issue_start_token();
+  // The cookie of a new session that may do everything; none for a token that is not known any more.
+  std::optional<std::string> start(std::string_view token);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Session {
+    Access access;
+    Clock::time_point until;
+  };
+  static constexpr std::size_t kMostSessions = 1000;
+
+  const GateOptions options_;
+  std::mutex mutex_;
+  std::map<std::string, Session> sessions_;                // by SHA-256 of the cookie
+  std::map<std::string, Clock::time_point> start_tokens_;  // the same
+};
+
+// 32 random bytes in hexadecimal.
+std::string random_secret();
+
+// The tokens of a configuration file (docs/security.md). Fails, with its place, for a file that others can
+// write, that makes no sense, or that holds a token in plain text.
+Result<std::vector<Token>> read_tokens(const std::string& path);
+
+}  // namespace tailor::serve

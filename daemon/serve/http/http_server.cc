@@ -1,0 +1,250 @@
+#include "daemon/serve/http/http_server.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+#include "daemon/serve/http/engine.h"
+
+namespace tailor::serve {
+namespace {
+
+constexpr mode_t kSocketMode = 0660;
+constexpr int kReadMs = 5'000, kWriteMs = 10'000, kLingerMs = 500;
+// A request line with its headers; httplib bounds lines, not their number.
+constexpr std::size_t kMostRequestBytes = 64 << 10;
+
+Error failed(const std::string& what, const std::string& where) {
+  return Error{fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno};
+}
+
+Result<UniqueFd> listen_unix(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return invalid(
+        fmt::format("{}: the path of a socket has at most {} bytes", path, sizeof address.sun_path - 1));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (probe && ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
+    return Error{fmt::format("another daemon listens at {}", path), EADDRINUSE};
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) == 0) {
+    if (!S_ISSOCK(info.st_mode)) return Error{fmt::format("{} is there and is no socket", path), EEXIST};
+    ::unlink(path.c_str());
+  }
+  UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd || ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+    return failed("cannot bind", path);
+  if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
+  if (::listen(fd.get(), 32) != 0) return failed("cannot listen at", path);
+  return fd;
+}
+
+Result<UniqueFd> listen_tcp(const Listener& listener, std::uint16_t& port) {
+  const std::string where = fmt::format("{}:{}", listener.address, listener.port);
+  sockaddr_storage address{};
+  socklen_t size = 0;
+  auto& four = reinterpret_cast<sockaddr_in&>(address);
+  auto& six = reinterpret_cast<sockaddr_in6&>(address);
+  if (::inet_pton(AF_INET, listener.address.c_str(), &four.sin_addr) == 1) {
+    four.sin_family = AF_INET;
+    four.sin_port = htons(listener.port);
+    size = sizeof four;
+  } else if (::inet_pton(AF_INET6, listener.address.c_str(), &six.sin6_addr) == 1) {
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(listener.port);
+    size = sizeof six;
+  } else {
+    return invalid(fmt::format("\"{}\" is no IP address", listener.address));
+  }
+  UniqueFd fd(::socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const int yes = 1;
+  if (!fd || ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) != 0 ||
+      ::bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), size) != 0 || ::listen(fd.get(), 32) != 0)
+    return failed("cannot listen at", where);
+  size = sizeof address;
+  if (::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size) != 0)
+    return failed("cannot ask for the port of", where);
+  port = ntohs(address.ss_family == AF_INET ? four.sin_port : six.sin6_port);
+  return fd;
+}
+
+// A socket whose reads end after a while, and after too many bytes for one request.
+class SocketBytes : public ByteStream {
+ public:
+  SocketBytes(int fd, const std::atomic<bool>& stopping) : fd_(fd), stopping_(stopping) {}
+
+  void begin_request() {
+    read_ = 0;
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(kReadMs);
+  }
+
+  ssize_t read(char* to, std::size_t size) override {
+    if (read_ >= kMostRequestBytes || stopping_) return -1;
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || !wait(POLLIN, static_cast<int>(left.count()))) return -1;
+    const ssize_t got = ::recv(fd_, to, std::min(size, kMostRequestBytes - read_), 0);
+    if (got > 0) read_ += static_cast<std::size_t>(got);
+    return got;
+  }
+
+  // Closing a socket with bytes that nobody read takes the answer back that is on its way: they are read away
+  // first, as far as that is little.
+  void end() {
+    if (stopping_ || ::shutdown(fd_, SHUT_WR) != 0) return;
+    deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLingerMs);
+    read_ = 0;
+    std::array<char, 4096> away;
+    while (read(away.data(), away.size()) > 0) {
+    }
+  }
+
+  ssize_t write(const char* from, std::size_t size) override {
+    if (!wait(POLLOUT, kWriteMs)) return -1;
+    return ::send(fd_, from, size, MSG_NOSIGNAL);
+  }
+
+  bool readable() const override { return wait(POLLIN, 0); }
+  bool writable() const override { return !closed_by_peer() && wait(POLLOUT, kWriteMs); }
+  bool closed_by_peer() const override {
+    pollfd each{fd_, POLLRDHUP, 0};
+    return stopping_ || (::poll(&each, 1, 0) > 0 && (each.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
+  }
+
+ private:
+  bool wait(short events, int timeout_ms) const {
+    pollfd each{fd_, events, 0};
+    int ready;
+    do ready = ::poll(&each, 1, timeout_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+  }
+
+  const int fd_;
+  const std::atomic<bool>& stopping_;
+  std::size_t read_ = 0;
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+}  // namespace
+
+HttpServer::HttpServer(Service& service, HttpOptions options)
+    : service_(service),
+      options_(std::move(options)),
+      gate_(options_.gate),
+      workers_(2, 32),
+      engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)) {}
+
+std::unique_ptr<HttpServer> HttpServer::without_listeners(Service& service, HttpOptions options) {
+  options.listeners.clear();
+  return std::unique_ptr<HttpServer>(new HttpServer(service, std::move(options)));
+}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::start(Service& service, HttpOptions options) {
+  std::unique_ptr<HttpServer> server(new HttpServer(service, std::move(options)));
+  for (const Listener& listener : server->options_.listeners) {
+    if (Status done = server->open(listener); !done.ok()) return done.error();
+  }
+  server->stop_fd_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
+  if (!server->stop_fd_) return Error{fmt::format("eventfd: {}", std::strerror(errno)), errno};
+  server->acceptor_ = std::thread([raw = server.get()] { raw->accept_loop(); });
+  return server;
+}
+
+HttpServer::~HttpServer() {
+  stopping_ = true;
+  if (acceptor_.joinable()) {
+    const std::uint64_t one = 1;
+    (void)!::write(stop_fd_.get(), &one, sizeof one);
+    acceptor_.join();
+  }
+  for (const Open& each : open_) {
+    if (!each.listener.unix_path.empty()) ::unlink(each.listener.unix_path.c_str());
+  }
+  workers_.end();
+  std::unique_lock lock(mutex_);
+  for (int fd : connections_) ::shutdown(fd, SHUT_RDWR);
+  ended_.wait(lock, [this] { return connections_.empty(); });
+}
+
+Status HttpServer::open(const Listener& listener) {
+  std::uint16_t port = 0;
+  auto fd = listener.unix_path.empty() ? listen_tcp(listener, port) : listen_unix(listener.unix_path);
+  if (!fd) return fd.error();
+  if (listener.unix_path.empty()) ports_.push_back(port);
+  open_.push_back({std::move(*fd), listener});
+  return Ok{};
+}
+
+void HttpServer::accept_loop() {
+  std::vector<pollfd> waiting;
+  for (const Open& each : open_) waiting.push_back({each.fd.get(), POLLIN, 0});
+  waiting.push_back({stop_fd_.get(), POLLIN, 0});
+  while (!stopping_) {
+    if (::poll(waiting.data(), waiting.size(), -1) < 0 && errno != EINTR) return;
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      if (waiting[i].revents != 0 && !stopping_) accept_one(open_[i]);
+    }
+  }
+}
+
+void HttpServer::accept_one(const Open& from) {
+  UniqueFd fd(::accept4(from.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!fd) {
+    // Out of descriptors: the next attempt is not to come at once.
+    if (errno == EMFILE || errno == ENFILE) ::usleep(10'000);
+    return;
+  }
+  Peer peer{!from.listener.unix_path.empty(), 0, from.listener.metrics_only};
+  if (peer.local) {
+    ucred who{};
+    socklen_t size = sizeof who;
+    if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
+    peer.uid = who.uid;
+  }
+  std::lock_guard lock(mutex_);
+  if (connections_.size() >= options_.connections) {
+    constexpr std::string_view kFull =
+        "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
+    (void)!::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return;
+  }
+  const int number = fd.get();
+  connections_.insert(number);
+  std::thread([this, peer, own = std::move(fd)]() mutable { connection(std::move(own), peer); }).detach();
+}
+
+void HttpServer::connection(UniqueFd fd, Peer peer) {
+  SocketBytes stream(fd.get(), stopping_);
+  constexpr int kMostRequests = 1000;
+  for (int i = 0; i < kMostRequests && !stopping_; ++i) {
+    stream.begin_request();
+    if (!serve_one(stream, peer)) break;
+  }
+  stream.end();
+  // The descriptor is closed under the lock: its number is not another connection's before it has left the
+  // set.
+  std::lock_guard lock(mutex_);
+  connections_.erase(fd.get());
+  fd.reset();
+  ended_.notify_all();
+}
+
+bool HttpServer::serve_one(ByteStream& stream, const Peer& peer) {
+  return engine_->serve_one(stream, peer);
+}
+
+}  // namespace tailor::serve

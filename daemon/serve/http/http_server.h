@@ -1,0 +1,104 @@
+// Requests over HTTP (docs/http-api.md): listeners, connections, and from request to answer. cpp-httplib
+// reads requests and writes answers; sockets, limits and threads are ours.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "daemon/serve/http/gate.h"
+#include "daemon/serve/service.h"
+#include "daemon/serve/workers.h"
+#include "proto/base/result.h"
+#include "proto/base/unique_fd.h"
+
+namespace tailor::serve {
+
+struct Listener {
+  std::string unix_path;              // or:
+  std::string address = "127.0.0.1";  // numbers; with `port`
+  std::uint16_t port = 0;             // 0: any that is free
+  bool metrics_only = false;          // /metrics and /api/v1/health, for anybody who can connect
+};
+
+struct HttpOptions {
+  std::vector<Listener> listeners;
+  GateOptions gate;
+  std::size_t connections = 64;
+  std::size_t streams = 16;              // of live events
+  std::function<std::string()> metrics;  // text of /metrics; empty: there are none
+};
+
+// One connection's end that sends and receives bytes. Blocks for a bounded time.
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+  virtual ssize_t read(char* to, std::size_t size) = 0;  // 0: over; below 0: failed
+  virtual ssize_t write(const char* from, std::size_t size) = 0;
+  virtual bool readable() const = 0;
+  virtual bool writable() const = 0;
+  virtual bool closed_by_peer() const = 0;
+};
+
+struct Peer {
+  bool local = false;
+  std::uint32_t uid = 0;
+  bool metrics_only = false;
+};
+
+class HttpServer {
+ public:
+  // `service` must outlive it.
+  static Result<std::unique_ptr<HttpServer>> start(Service& service, HttpOptions options);
+  // Ends all connections.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  // Of the nth TCP listener.
+  std::uint16_t port(std::size_t n = 0) const { return ports_.at(n); }
+  Gate& gate() { return gate_; }
+
+  // One request from `stream`; false if the connection is to be closed. For tests and the fuzzer too.
+  bool serve_one(ByteStream& stream, const Peer& peer);
+
+  // An instance that listens to nobody.
+  static std::unique_ptr<HttpServer> without_listeners(Service& service, HttpOptions options);
+
+ private:
+  class Engine;
+  struct Open {
+    UniqueFd fd;
+    Listener listener;
+  };
+
+  HttpServer(Service& service, HttpOptions options);
+  Status open(const Listener& listener);
+  void accept_loop();
+  void accept_one(const Open& from);
+  void connection(UniqueFd fd, Peer peer);
+
+  Service& service_;
+  const HttpOptions options_;
+  Gate gate_;
+  Workers workers_;
+  std::unique_ptr<Engine> engine_;
+  std::vector<Open> open_;
+  std::vector<std::uint16_t> ports_;
+  UniqueFd stop_fd_;
+  std::thread acceptor_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::set<int> connections_;  // descriptors of those that are open
+  std::atomic<std::size_t> streams_{0};
+  std::atomic<bool> stopping_{false};
+};
+
+}  // namespace tailor::serve

@@ -1,0 +1,89 @@
+// Where requests find profiles: one file, or the store of a daemon.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "daemon/query/costs.h"
+#include "daemon/query/profile.h"
+#include "daemon/store/catalogue.h"
+#include "proto/base/result.h"
+#include "proto/base/stop.h"
+
+namespace tailor::serve {
+
+// Which executions to show.
+struct Target {
+  enum class What {
+    kDefault,  // of a file everything, of a store the newest execution that has samples
+    kAll,      // everything in the file; a store has no such thing
+    kLast,     // the newest `count`; one: the newest that has samples, if there is such a one
+    kPrefix,   // the one whose id begins with `prefix`
+    kProcess,  // of a store: the newest recording as a whole, for whoever looks at a process. Of a file: kAll
+  };
+  What what = What::kDefault;
+  std::size_t count = 1;
+  std::string prefix;  // hexadecimal digits, lower case
+};
+
+// What a list of executions is to hold. Nothing set: the newest.
+struct ExecutionFilter {
+  std::size_t limit = 100;
+  std::optional<std::uint64_t> since_ns, until_ns;  // CLOCK_REALTIME of the begin: [since, until)
+  std::optional<std::int32_t> pid;
+  std::vector<std::pair<std::string, std::string>> labels;  // all must hold
+  std::string fingerprint;                                  // of fingerprint.h
+  std::string plan;                                         // part of the plan's name
+  std::optional<std::int64_t> min_elapsed_ns;
+  std::string after;  // only those that follow this execution in the list: its id, 32 digits
+  // Who may see what; empty: everything.
+  std::function<bool(const store::ExecutionRow&)> visible;
+};
+
+struct ExecutionList {
+  std::vector<store::ExecutionRow> rows;  // newest first
+  bool more = false;                      // there are further ones
+};
+
+// How much of the samples is needed.
+enum class Detail {
+  kSums,     // reports
+  kSamples,  // views over time too
+};
+
+struct Loaded {
+  std::shared_ptr<const query::Profile> profile;
+  query::Selection selection;
+};
+
+// Any number of threads may ask.
+class Library {
+ public:
+  virtual ~Library() = default;
+  virtual Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop) = 0;
+  // Errors say what was looked for, where, and what to do.
+  virtual Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) = 0;
+  // "" for a store.
+  virtual const std::string& file() const = 0;
+};
+
+// `what`, `--last N` and an execution's prefix as people type them: a prefix in any case.
+Target prefix_target(std::string prefix);
+
+// Reads the file when it is first needed, and keeps it.
+std::unique_ptr<Library> open_file_library(std::string path);
+
+// `refresh` is called before the store is read: a running daemon writes down what it has. It may be empty.
+std::unique_ptr<Library> open_store_library(std::string directory, std::function<void()> refresh);
+
+// Whether the row passes the filter; its limit and order apart.
+bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row);
+
+// The executions of a profile as rows, newest first.
+std::vector<store::ExecutionRow> rows_of(const query::Profile& profile);
+
+}  // namespace tailor::serve

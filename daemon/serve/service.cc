@@ -1,0 +1,256 @@
+#include "daemon/serve/service.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "daemon/query/accounting_json.h"
+#include "daemon/query/keys.h"
+#include "daemon/store/meta_codec.h"
+
+namespace tailor::serve {
+namespace {
+
+template <typename... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <typename... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+std::uint64_t wall_now_ns() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "";
+}
+
+std::uint64_t own_memory_bytes() {
+  std::uint64_t pages = 0, resident = 0;
+  if (std::FILE* statm = std::fopen("/proc/self/statm", "re")) {
+    if (std::fscanf(statm, "%lu %lu", &pages, &resident) != 2) resident = 0;
+    std::fclose(statm);
+  }
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+Json health_of(const v1::DaemonStatus& status) {
+  Json reasons = Json::array();
+  const v1::ProcessAccounting& total = status.total();
+  const double lost = static_cast<double>(total.lost_ring() + total.lost_hardware());
+  const double given = static_cast<double>(total.received()) + lost;
+  const double lost_share = given > 0 ? lost / given : 0;
+  if (lost_share > 0.01)
+    reasons.push_back(fmt::format("{:.1f} % of the samples were lost", lost_share * 100));
+  if (!status.store_problem().empty()) reasons.push_back("the store: " + status.store_problem());
+  if (status.store_loss().blocks() > 0)
+    reasons.push_back(fmt::format("{} blocks could not be written", status.store_loss().blocks()));
+  for (const v1::ProcessStatus& process : status.processes()) {
+    if (!process.sampled())
+      reasons.push_back(fmt::format("process {} is not sampled: {}", process.info().process().pid(),
+                                    process.not_sampled_because()));
+  }
+  const double uptime = static_cast<double>(status.uptime_ns());
+  return {{"status", reasons.empty() ? "ok" : "degraded"},
+          {"reasons", reasons},
+          {"received", total.received()},
+          {"attributed", total.attributed()},
+          {"unattributed", total.unattributed()},
+          {"lost", lost},
+          {"late", total.late()},
+          {"lost_share", lost_share},
+          {"own_cpu_share", uptime > 0 ? static_cast<double>(status.own_cpu_ns()) / uptime : 0},
+          {"own_memory_bytes", own_memory_bytes()}};
+}
+
+Json process_status_json(const v1::ProcessStatus& process) {
+  const v1::ProcessInfo& info = process.info();
+  Json out = {
+      {"pid", info.process().pid()},
+      {"start", info.process().start()},
+      {"comm", info.comm()},
+      {"engine", info.engine_name() + (info.engine_version().empty() ? "" : " " + info.engine_version())},
+      {"sampled", process.sampled()},
+      {"note", process.not_sampled_because()}};
+  if (const auto account = store::decode(process.accounting()); account.ok())
+    out["accounting"] = query::accounting_json({*account, 0});
+  return out;
+}
+
+}  // namespace
+
+bool Service::is_quick(const Request& request) {
+  return std::holds_alternative<HealthRequest>(request) || std::holds_alternative<StatusRequest>(request);
+}
+
+Result<Json> Service::answer(const Request& request, const Access& access, const Stop& stop) {
+  return std::visit(Overloaded{
+                        [&](const HealthRequest&) -> Result<Json> {
+                          Json all = health();
+                          return Json{{"status", all["status"]},
+                                      {"reasons", access.see_all ? all["reasons"] : Json::array()}};
+                        },
+                        [&](const StatusRequest&) -> Result<Json> { return status(access); },
+                        [&](const ExecutionsRequest& r) { return executions(r, access, stop); },
+                        [&](const ExecutionRequest& r) { return execution(r.target, access, stop); },
+                        [&](const ViewRequest& r) { return view(r, access, stop); },
+                        [&](const BundleRequest& r) { return bundle(r.target, access, stop); },
+                        [&](const CompareRequest& r) { return compare(r, access, stop); },
+                        [&](const FingerprintsRequest& r) { return fingerprints(r, access, stop); },
+                        [&](const FingerprintRequest& r) { return fingerprint(r, access, stop); },
+                        [&](const HostRequest& r) { return host(r, access, stop); },
+                    },
+                    request);
+}
+
+Json Service::health() const {
+  if (!live()) return {{"status", "ok"}, {"reasons", Json::array()}};
+  return health_of(options_.status());
+}
+
+Json Service::status(const Access& access) const {
+  Json out = {{"mode", live() ? "live" : "file"}, {"version", options_.version}};
+  Json processes = Json::array();
+  Json health = {{"status", "ok"}, {"reasons", Json::array()}};
+  if (live()) {
+    const v1::DaemonStatus now = options_.status();
+    out["pid"] = now.pid();
+    out["uptime_ns"] = now.uptime_ns();
+    health = health_of(now);
+    out["clock_source"] = now.clock_source();
+    out["clock_error_ns"] = now.clock_error_ns();
+    out["capture"] = now.capture_row();
+    if (access.see_all) {
+      for (const v1::ProcessStatus& process : now.processes())
+        processes.push_back(process_status_json(process));
+    } else {
+      health["reasons"] = Json::array();
+    }
+  }
+  out["now_ms"] = to_ms(wall_now_ns());
+  out["host"] = host_name();
+  out["file"] = library_.file();
+  out["health"] = std::move(health);
+  out["processes"] = std::move(processes);
+  out["may"] = {{"see", access.see_all ? "all" : "some"}, {"control", access.control}};
+  return out;
+}
+
+Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
+  ExecutionFilter filter = request.filter;
+  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
+  auto list = library_.executions(filter, stop);
+  if (!list) return list.error();
+  Json out = executions_json(list->rows);
+  if (list->more && !list->rows.empty()) out["next"] = query::hex(list->rows.back().record.id);
+  return out;
+}
+
+Result<View> Service::open(const Target& target, const Filters& filters, Detail detail, const Access& access,
+                           const Stop& stop) {
+  auto view = open_view(library_, target, filters, detail, stop);
+  if (!view || access.see_all) return view;
+  const Error hidden = denied("you may not see this execution");
+  if (view->selection.executions.empty()) return hidden;
+  for (const auto& [process, handle] : view->selection.executions) {
+    const profile::ExecutionRecord* record = view->whole->execution(process, handle);
+    if (record == nullptr || !access.sees(*record)) return hidden;
+  }
+  return view;
+}
+
+Result<Json> Service::execution(const Target& target, const Access& access, const Stop& stop) {
+  if (target.what == Target::What::kAll) return invalid("\"all\" is no execution; ask for its views");
+  auto view = open(target, {}, Detail::kSums, access, stop);
+  if (!view) return view.error();
+  for (const store::ExecutionRow& row : rows_of(*view->whole)) {
+    if (!view->selection.executions.contains({row.record.process, row.record.handle})) continue;
+    const auto process = view->whole->processes().find(row.record.process);
+    return execution_json(row, process == view->whole->processes().end() ? nullptr : &process->second);
+  }
+  return not_found("the execution is no longer in the store");
+}
+
+Result<Json> Service::view(const ViewRequest& request, const Access& access, const Stop& stop) {
+  auto view = open(request.target, request.filters, detail_of(request.kind), access, stop);
+  if (!view) return view.error();
+  if (std::holds_alternative<ListingView>(request.kind)) {
+    if (Status may = may_read_code(*view, access); !may.ok()) return may.error();
+  }
+  return view_answer(*view, request.kind);
+}
+
+Status Service::may_read_code(const View& view, const Access& access) {
+  if (access.see_all) return Ok{};
+  for (const auto& [process, handle] : view.selection.executions) {
+    const profile::ExecutionRecord* record = view.whole->execution(process, handle);
+    if (record == nullptr || !access.reads_code_of(*record))
+      return denied("listings hold constants of the query: only its own user may read them");
+  }
+  return Ok{};
+}
+
+Result<Json> Service::compare(const CompareRequest& request, const Access& access, const Stop& stop) {
+  Filters filters;
+  filters.source = request.source;
+  auto a = open(request.a, filters, Detail::kSums, access, stop);
+  if (!a) return a.error();
+  auto b = open(request.b, filters, Detail::kSums, access, stop);
+  if (!b) return b.error();
+  return compare_json(*a, *b);
+}
+
+Result<Json> Service::fingerprints(const FingerprintsRequest& request, const Access& access,
+                                   const Stop& stop) {
+  ExecutionFilter filter = request.filter;
+  filter.limit = SIZE_MAX;
+  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
+  auto list = library_.executions(filter, stop);
+  if (!list) return list.error();
+  return fingerprints_json(list->rows, request.limit, request.order);
+}
+
+Result<Json> Service::host(const HostRequest& request, const Access& access, const Stop& stop) {
+  constexpr std::uint64_t kDefaultNs = std::uint64_t{15} * 60 * 1'000'000'000;
+  ExecutionFilter filter;
+  filter.limit = SIZE_MAX;
+  const std::uint64_t until = request.until_ns.value_or(wall_now_ns());
+  const std::uint64_t since = request.since_ns.value_or(until > kDefaultNs ? until - kDefaultNs : 0);
+  if (since >= until) return invalid("the time ends before it begins");
+  filter.until_ns = until;
+  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
+  auto list = library_.executions(filter, stop);
+  if (!list) return list.error();
+  Json out = host_json(list->rows, since, until, request.buckets);
+  Json all = health();
+  out["health"] = {{"status", all["status"]}, {"reasons", access.see_all ? all["reasons"] : Json::array()}};
+  return out;
+}
+
+Detail detail_of(const ViewKind& kind) {
+  const bool sums = std::holds_alternative<ProfileView>(kind) || std::holds_alternative<FlameView>(kind) ||
+                    std::holds_alternative<ListingView>(kind) || std::holds_alternative<SourcesView>(kind);
+  return sums ? Detail::kSums : Detail::kSamples;
+}
+
+Result<Json> view_answer(const View& view, const ViewKind& kind) {
+  return std::visit(Overloaded{
+                        [&](const ProfileView&) { return profile_json(view); },
+                        [&](const TimelineView& v) { return timeline_json(view, v.options); },
+                        [&](const FlameView& v) { return flame_json(view, v.order); },
+                        [&](const ListingView& v) { return listing_json(view, v.plan_key); },
+                        [&](const MemoryView& v) { return memory_json(view, v.points); },
+                        [&](const ThreadsView&) { return threads_json(view); },
+                        [&](const IterationsView& v) { return iterations_json(view, v.from); },
+                        [&](const SourcesView&) { return sources_json(view); },
+                        [&](const SamplesView& v) { return samples_json(view, v.limit); },
+                    },
+                    kind);
+}
+
+}  // namespace tailor::serve

@@ -1,0 +1,72 @@
+// Answers requests: the one implementation behind HTTP, the control socket and the command line.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "daemon/serve/access.h"
+#include "daemon/serve/library.h"
+#include "daemon/serve/request.h"
+#include "daemon/serve/views.h"
+#include "proto/base/result.h"
+#include "proto/base/stop.h"
+#include "tailor/v1/control.pb.h"
+
+namespace tailor::serve {
+
+struct ServiceOptions {
+  std::string version;
+  // The daemon's status as it was published last; empty: no daemon, a file is shown.
+  std::function<v1::DaemonStatus()> status;
+};
+
+// Any number of threads. An answer reads what is stored and published, and changes nothing.
+class Service {
+ public:
+  // `library` must outlive it.
+  Service(Library& library, ServiceOptions options) : library_(library), options_(std::move(options)) {}
+
+  Result<Json> answer(const Request& request, const Access& access, const Stop& stop);
+  // Whether it can be answered at once, without the store.
+  static bool is_quick(const Request& request);
+
+  // All views of one target with the keys of their requests (docs/http-api.md, "bundle").
+  Result<Json> bundle(const Target& target, const Access& access, const Stop& stop);
+
+  bool live() const { return static_cast<bool>(options_.status); }
+  Json health() const;
+
+ private:
+  Json status(const Access& access) const;
+  Result<Json> executions(const ExecutionsRequest& request, const Access& access, const Stop& stop);
+  Result<Json> execution(const Target& target, const Access& access, const Stop& stop);
+  Result<Json> view(const ViewRequest& request, const Access& access, const Stop& stop);
+  Result<Json> compare(const CompareRequest& request, const Access& access, const Stop& stop);
+  Result<Json> fingerprints(const FingerprintsRequest& request, const Access& access, const Stop& stop);
+  Result<Json> fingerprint(const FingerprintRequest& request, const Access& access, const Stop& stop);
+  Result<Json> host(const HostRequest& request, const Access& access, const Stop& stop);
+  // Loads and checks that `access` may see it.
+  Result<View> open(const Target& target, const Filters& filters, Detail detail, const Access& access,
+                    const Stop& stop);
+
+  // Denied where `access` may see the executions, and not their IR and machine code.
+  static Status may_read_code(const View& view, const Access& access);
+
+  Library& library_;
+  ServiceOptions options_;
+};
+
+// A view of what is loaded, by its request.
+Result<Json> view_answer(const View& view, const ViewKind& kind);
+// Whether it needs single samples even without filters.
+Detail detail_of(const ViewKind& kind);
+
+// The executions of a filter by fingerprint (docs/http-api.md, "fingerprints").
+Json fingerprints_json(const std::vector<store::ExecutionRow>& rows, std::size_t limit,
+                       FingerprintsRequest::Order order);
+// The live overview of the rows: cost by time and fingerprint.
+Json host_json(const std::vector<store::ExecutionRow>& rows, std::uint64_t from_ns, std::uint64_t to_ns,
+               std::uint32_t buckets);
+
+}  // namespace tailor::serve

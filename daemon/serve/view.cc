@@ -1,0 +1,147 @@
+#include "daemon/serve/view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "daemon/query/keys.h"
+#include "daemon/query/owners.h"
+#include "daemon/query/timeline.h"
+
+namespace tailor::serve {
+namespace {
+
+Status select_source(const std::string& name, View& view) {
+  if (name.empty()) return Ok{};
+  std::string known;
+  for (const profile::Source& source : view.whole->recording().sources) {
+    if (source.name == name) {
+      view.selection.source = source.index;
+      return Ok{};
+    }
+    known += (known.empty() ? "" : ", ") + source.name;
+  }
+  return invalid(fmt::format("no source \"{}\" was recorded; there are: {}", name, known));
+}
+
+Status select_process(std::int32_t pid, View& view) {
+  // A pid may have been used twice: the last process of that number counts.
+  for (const auto& [process, record] : view.whole->processes()) {
+    if (process.pid == pid) view.selection.process = process;
+  }
+  if (!view.selection.process) return not_found(fmt::format("the profile knows no process {}", pid));
+  return Ok{};
+}
+
+Status select_iteration(const Filters& filters, View& view) {
+  auto loops = query::find_loops(view.profile, view.selection, filters.iterations_from);
+  if (!loops) return loops.error();
+  auto chosen = query::choose_loops(std::move(*loops), filters.loop);
+  if (!chosen) return chosen.error();
+  auto only = query::only_iteration(view.profile, *chosen, *filters.iteration);
+  if (!only) return only.error();
+  const std::uint64_t number = *filters.iteration;
+  view.keep = [chosen = std::move(*chosen), number](const query::TimedSample& sample) {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const query::Loop& loop) {
+      const bool own =
+          loop.execution == query::InProcess<ExecutionHandle>{sample.key->process, sample.key->execution};
+      const query::Iteration* at = own ? loop.at(sample.tid, sample.time) : nullptr;
+      return at != nullptr && at->number == number;
+    });
+  };
+  view.profile = std::move(*only);
+  return Ok{};
+}
+
+// The cells of which a pipeline or an operator has a part.
+std::set<const query::CellKey*> cells_of(const View& view, const Filters& filters) {
+  std::set<const query::CellKey*> cells;
+  for (const auto& [source, total] : query::totals_by_source(*view.whole, view.selection)) {
+    const query::OwnerTable owners(*view.whole, view.selection, source, query::OwnedBy::kOperator);
+    for (const auto& [key, cell] : view.whole->cells()) {
+      const auto* parts = owners.parts(&key);
+      if (parts == nullptr) continue;
+      for (const query::OwnerPart& part : *parts) {
+        const bool pipeline = !filters.pipeline || part.pipeline == *filters.pipeline;
+        const bool op = !filters.op || owners.owners()[part.owner].key ==
+                                           query::operator_key(key.process, key.plan, *filters.op);
+        if (pipeline && op) cells.insert(&key);
+      }
+    }
+  }
+  return cells;
+}
+
+std::string words_of(const Filters& filters) {
+  std::string out;
+  auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
+  if (filters.from_ns) add(fmt::format("from {} ns", *filters.from_ns));
+  if (filters.to_ns) add(fmt::format("to {} ns", *filters.to_ns));
+  if (filters.tid) add(fmt::format("thread {}", *filters.tid));
+  if (filters.pipeline) add(fmt::format("pipeline {}", *filters.pipeline));
+  if (filters.op) add(fmt::format("operator {}", *filters.op));
+  if (filters.iteration) add(fmt::format("iteration {}", *filters.iteration));
+  return out;
+}
+
+// Times since the origin as times of the profile; what lies beyond any is the most there is.
+TimeNs absolute(TimeNs origin, TimeNs since) {
+  TimeNs out = 0;
+  if (__builtin_add_overflow(origin, since, &out)) return since > 0 ? kTimeMax : kTimeMin;
+  return out;
+}
+
+Status narrow(const Filters& filters, View& view) {
+  if (filters.from_ns) view.from = absolute(view.origin, *filters.from_ns);
+  if (filters.to_ns) view.to = absolute(view.origin, *filters.to_ns);
+  if (view.from >= view.to) return invalid("the time ends before it begins");
+  if (filters.iteration) {
+    if (Status done = select_iteration(filters, view); !done.ok()) return done;
+  }
+  const bool by_cell = filters.pipeline || filters.op;
+  if (!filters.from_ns && !filters.to_ns && !filters.tid && !by_cell) return Ok{};
+  std::set<const query::CellKey*> cells;
+  if (by_cell) cells = cells_of(view, filters);
+  view.keep = [inner = view.keep, from = view.from, to = view.to, tid = filters.tid, by_cell,
+               cells = std::move(cells)](const query::TimedSample& sample) {
+    if (sample.time < from || sample.time >= to || (tid && sample.tid != *tid)) return false;
+    if (by_cell && !cells.contains(sample.key)) return false;
+    return !inner || inner(sample);
+  };
+  view.profile = view.whole->only(view.keep, words_of(filters));
+  return Ok{};
+}
+
+std::string id_of(const View& view) {
+  if (view.selection.executions.empty()) return "all";
+  if (view.selection.executions.size() > 1) return "";
+  const auto& [process, handle] = *view.selection.executions.begin();
+  const profile::ExecutionRecord* record = view.whole->execution(process, handle);
+  return record == nullptr ? "" : query::hex(record->id);
+}
+
+}  // namespace
+
+Result<View> make_view(Loaded loaded, const Filters& filters) {
+  View view{"", loaded.profile, *loaded.profile, std::move(loaded.selection), 0, kTimeMin, kTimeMax, {}};
+  view.id = id_of(view);
+  view.origin = view.selection.executions.empty() ? view.whole->recording().start
+                                                  : query::time_span(*view.whole, view.selection).first;
+  if (Status done = select_source(filters.source, view); !done.ok()) return done.error();
+  if (filters.pid) {
+    if (Status done = select_process(*filters.pid, view); !done.ok()) return done.error();
+  }
+  if (Status done = narrow(filters, view); !done.ok()) return done.error();
+  return view;
+}
+
+Result<View> open_view(Library& library, const Target& target, const Filters& filters, Detail detail,
+                       const Stop& stop) {
+  auto loaded = library.load(target, filters.need_samples() ? Detail::kSamples : detail, stop);
+  if (!loaded) return loaded.error();
+  if (stop.stopped()) return stop.error();
+  return make_view(std::move(*loaded), filters);
+}
+
+}  // namespace tailor::serve

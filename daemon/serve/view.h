@@ -1,0 +1,48 @@
+// What one request looks at: a profile, what of it was selected, and the samples that its filters let
+// through.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "daemon/query/iterations.h"
+#include "daemon/serve/library.h"
+
+namespace tailor::serve {
+
+// Times are since the view's origin.
+struct Filters {
+  std::string source;                    // its name; empty: the one a report shows
+  std::optional<TimeNs> from_ns, to_ns;  // [from, to)
+  std::optional<std::int32_t> tid, pid;
+  std::optional<std::uint32_t> pipeline, op;
+  std::optional<std::uint64_t> iteration;
+  std::string loop;
+  query::IterationsFrom iterations_from = query::IterationsFrom::kBest;
+
+  // Whether single samples are needed to apply them.
+  bool need_samples() const { return from_ns || to_ns || tid || pipeline || op || iteration; }
+};
+
+struct View {
+  std::string id;                               // of the execution; "all", or "" where there are several
+  std::shared_ptr<const query::Profile> whole;  // as it was loaded
+  query::Profile profile;                       // with the samples that the filters let through
+  query::Selection selection;
+  TimeNs origin = 0;                      // begin of the executions, else of the recording
+  TimeNs from = kTimeMin, to = kTimeMax;  // [from, to) of the filters
+  // The filters for single samples of `whole`; empty: all of the selection.
+  std::function<bool(const query::TimedSample&)> keep;
+};
+
+// Loads and filters. Fails where Library::load does, for a source, process or iteration that is not there,
+// and once `stop` says so.
+Result<View> open_view(Library& library, const Target& target, const Filters& filters, Detail detail,
+                       const Stop& stop);
+
+// Without a file or store: of what is loaded.
+Result<View> make_view(Loaded loaded, const Filters& filters);
+
+}  // namespace tailor::serve

@@ -1,0 +1,221 @@
+#include "daemon/serve/views.h"
+
+#include <fmt/format.h>
+
+#include "daemon/query/accounting_json.h"
+#include "daemon/query/annotate_report.h"
+#include "daemon/query/iterations_json.h"
+#include "daemon/query/keys.h"
+#include "daemon/query/report_json.h"
+#include "daemon/query/words.h"
+#include "daemon/serve/fingerprint.h"
+#include "daemon/serve/view_json.h"
+
+namespace tailor::serve {
+
+double to_ms(std::uint64_t ns) {
+  return static_cast<double>(ns / 1000) / 1000.0;
+}
+
+Json view_json(const View& view, const profile::Source& source, double samples, double weight) {
+  Json out = {
+      {"id", view.id}, {"source", query::source_json(source)}, {"samples", samples}, {"weight", weight}};
+  const profile::RecordingInfo& info = view.whole->recording();
+  if (info.wall_clock_ns != 0)
+    out["origin_ms"] = to_ms(info.wall_clock_ns + static_cast<std::uint64_t>(view.origin - info.start));
+  if (!view.profile.narrowed_to().empty()) out["filters"] = {{"only", view.profile.narrowed_to()}};
+  return out;
+}
+
+void add_accounts(const View& view, Json& out) {
+  out["accounting"] = query::accounting_json(query::account_of(*view.whole));
+  out["file"] = query::damage_json(*view.whole);
+}
+
+Result<Json> profile_json(const View& view) {
+  auto report = query::plan_report(view.profile, view.selection);
+  if (!report) return report.error();
+  Json out = {{"view", view_json(view, report->source, static_cast<double>(report->total.samples),
+                                 report->total.weight)}};
+  out.update(query::json_of(view.profile, *report));
+  return out;
+}
+
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order) {
+  auto report = query::flame_report(view.profile, view.selection, order);
+  if (!report) return report.error();
+  // By hand: a tree as deep as its levels.
+  const auto node_json = [](const auto& self, const query::FlameNode& node) -> Json {
+    Json out = {{"key", node.key}, {"kind", node.kind}};
+    if (node.id != 0 || node.kind == "pipeline") out["id"] = node.id;
+    out["name"] = node.name;
+    out["weight"] = node.weight;
+    out["samples"] = node.samples;
+    out["children"] = Json::array();
+    for (const query::FlameNode& child : node.children) out["children"].push_back(self(self, child));
+    return out;
+  };
+  Json out = {{"view", view_json(view, report->source, report->root.samples, report->root.weight)}};
+  out["order"] = Json::array();
+  for (query::FlameLevel level : report->order) out["order"].push_back(query::flame_word(level));
+  out["root"] = node_json(node_json, report->root);
+  add_accounts(view, out);
+  return out;
+}
+
+Result<Json> listing_json(const View& view, const std::string& plan_key) {
+  PlanId plan = 0;
+  query::Selection selection = view.selection;
+  // As everywhere on a page, of what is shown.
+  selection.base = query::Base::kEverything;
+  if (!plan_key.empty()) {
+    for (const auto& [key, cell] : view.profile.cells()) {
+      if (key.plan == 0 || query::plan_key(key.process, key.plan) != plan_key) continue;
+      plan = key.plan;
+      selection.process = key.process;
+      break;
+    }
+    if (plan == 0) return not_found(fmt::format("there is no sample of plan \"{}\" here", plan_key));
+  }
+  auto report = query::annotate_report(view.profile, selection, plan);
+  if (!report) return report.error();
+  const query::Cell& total = report->summary.total;
+  Json out = {
+      {"view", view_json(view, report->summary.source, static_cast<double>(total.samples), total.weight)}};
+  out.update(query::json_of(view.profile, *report));
+  return out;
+}
+
+Result<Json> iterations_json(const View& view, query::IterationsFrom from) {
+  auto loops = query::find_loops(*view.whole, view.selection, from);
+  if (!loops) return loops.error();
+  return query::json_of(*view.whole, view.selection, *loops);
+}
+
+Result<Json> sources_json(const View& view) {
+  const auto totals = query::totals_by_source(view.profile, view.selection);
+  const auto shown = query::default_source(view.profile, view.selection);
+  Json out = {{"sources", Json::array()}};
+  for (const auto& [index, total] : totals) {
+    Json source = query::source_json(view.profile.source(index));
+    source["samples"] = total.samples;
+    source["weight"] = total.weight;
+    source["default"] = shown && *shown == index;
+    out["sources"].push_back(std::move(source));
+  }
+  return out;
+}
+
+namespace {
+
+std::string_view change_word(query::Change change) {
+  switch (change) {
+    case query::Change::kMatched:
+      return "matched";
+    case query::Change::kMoved:
+      return "moved";
+    case query::Change::kNew:
+      return "new";
+    case query::Change::kGone:
+      return "gone";
+  }
+  return "matched";
+}
+
+Json side_json(const std::optional<query::ComparedSide>& side) {
+  if (!side) return nullptr;
+  Json out = {{"key", query::operator_key(side->process, side->plan, side->row.id)}, {"id", side->row.id}};
+  query::add_cost(out, side->row.cost);
+  return out;
+}
+
+Json changes_json(Json out, const query::Share95& a, const query::Share95& b) {
+  out["weight_change"] = b.amount.weight - a.amount.weight;
+  out["share_change"] = b.share - a.share;
+  out["significant"] = query::differs(a, b);
+  return out;
+}
+
+Json first_execution(const View& view) {
+  for (const store::ExecutionRow& row : rows_of(*view.whole)) {
+    if (query::selected(view.selection, row.record.process, row.record.handle)) {
+      const auto process = view.whole->processes().find(row.record.process);
+      return execution_json(row, process == view.whole->processes().end() ? nullptr : &process->second);
+    }
+  }
+  return Json::object();
+}
+
+}  // namespace
+
+Result<Json> compare_json(const View& a, const View& b) {
+  // Operators and what is beside them are rows of one table.
+  query::Selection of_a_all = a.selection, of_b_all = b.selection;
+  of_a_all.base = of_b_all.base = query::Base::kEverything;
+  auto left = query::plan_report(a.profile, of_a_all);
+  if (!left) return left.error();
+  auto right = query::plan_report(b.profile, of_b_all);
+  if (!right) return right.error();
+  if (left->source.unit != right->source.unit)
+    return invalid(fmt::format("{} and {} have different units and cannot be compared", left->source.name,
+                               right->source.name));
+  const query::Comparison both = query::compare(std::move(*left), std::move(*right));
+  Json out = {{"a", first_execution(a)},
+              {"b", first_execution(b)},
+              {"source", query::source_json(both.a.source)},
+              {"same_plan", both.same_plan}};
+  out["operators"] = Json::array();
+  for (const query::ComparedOperator& row : both.operators) {
+    const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
+    Json json = {{"change", change_word(row.change)}, {"name", shown.name}, {"kind", shown.kind}};
+    json["a"] = side_json(row.a);
+    json["b"] = side_json(row.b);
+    const query::Scale of_a(both.a.total), of_b(both.b.total);
+    out["operators"].push_back(changes_json(std::move(json), row.a ? row.a->row.cost : of_a({}),
+                                            row.b ? row.b->row.cost : of_b({})));
+  }
+  out["rest"] = Json::array();
+  for (const query::ComparedRest& row : both.rest) {
+    Json json = {
+        {"key", row.key}, {"name", row.name}, {"a", query::cost_json(row.a)}, {"b", query::cost_json(row.b)}};
+    out["rest"].push_back(changes_json(std::move(json), row.a, row.b));
+  }
+  out["accounting"] = {{"a", query::accounting_json(both.a.accounting)},
+                       {"b", query::accounting_json(both.b.accounting)}};
+  return out;
+}
+
+Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord* process) {
+  const profile::ExecutionRecord& e = row.record;
+  Json out = {{"id", query::hex(e.id)},
+              {"pid", e.process.pid},
+              {"process_start", e.process.start},
+              {"plan", e.plan},
+              {"plan_key", query::plan_key(e.process, e.plan)},
+              {"plan_name", row.plan_name},
+              {"fingerprint", fingerprint_of(row)}};
+  if (process != nullptr) {
+    out["comm"] = process->comm;
+    out["engine"] =
+        process->engine_name + (process->engine_version.empty() ? "" : " " + process->engine_version);
+  }
+  out["began_ms"] = to_ms(row.wall_begin_ns);
+  out["began_wall_ns"] = row.wall_begin_ns;
+  out["running"] = e.end == kTimeMax;
+  if (e.end != kTimeMax) out["elapsed_ns"] = std::max<TimeNs>(0, e.end - e.begin);
+  out["cpu_ns"] = row.cost.cpu_ns;
+  out["samples"] = row.cost.samples;
+  out["rows"] = e.rows_known ? Json(e.rows) : Json();
+  out["error"] = e.error;
+  out["labels"] = Json::object();
+  for (const auto& [key, value] : e.labels) out["labels"][key] = value;
+  return out;
+}
+
+Json executions_json(const std::vector<store::ExecutionRow>& rows) {
+  Json out = {{"executions", Json::array()}};
+  for (const store::ExecutionRow& row : rows) out["executions"].push_back(execution_json(row, nullptr));
+  return out;
+}
+
+}  // namespace tailor::serve

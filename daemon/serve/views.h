@@ -1,0 +1,45 @@
+// The views of docs/http-api.md, "Paths", as JSON: what HTTP answers and what a report file holds. Each is of
+// one View; times in it are since the view's origin.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "daemon/query/compare.h"
+#include "daemon/query/flame.h"
+#include "daemon/query/json_parts.h"
+#include "daemon/query/timeline.h"
+#include "daemon/serve/view.h"
+
+namespace tailor::serve {
+
+using query::Json;
+
+struct TimelineRequest {
+  std::uint32_t buckets = 200;
+  query::Lanes lanes = query::Lanes::kPipeline;
+  query::OwnedBy by = query::OwnedBy::kOperator;
+};
+
+// All fail, saying so, where there is nothing to show.
+Result<Json> profile_json(const View& view);
+Result<Json> timeline_json(const View& view, const TimelineRequest& request);
+Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order);
+// `plan_key` empty: the most expensive.
+Result<Json> listing_json(const View& view, const std::string& plan_key);
+Result<Json> memory_json(const View& view, std::size_t points);
+Result<Json> threads_json(const View& view);
+Result<Json> iterations_json(const View& view, query::IterationsFrom from);
+Result<Json> sources_json(const View& view);
+Result<Json> samples_json(const View& view, std::size_t limit);
+Result<Json> compare_json(const View& a, const View& b);
+
+// A row of a list of executions. `process` may be null: then the process is not described.
+Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord* process);
+// What `a` and `b` of a comparison are called.
+Json executions_json(const std::vector<store::ExecutionRow>& rows);
+
+// "1764860000123.4": Unix time in ms.
+double to_ms(std::uint64_t ns);
+
+}  // namespace tailor::serve

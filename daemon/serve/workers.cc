@@ -1,0 +1,76 @@
+#include "daemon/serve/workers.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace tailor::serve {
+
+Workers::Workers(std::size_t threads, std::size_t waiting) : most_waiting_(waiting) {
+  for (std::size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { loop(); });
+}
+
+Workers::~Workers() {
+  end();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Workers::end() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+    for (const auto& job : running_) job->stop->cancel();
+    for (const auto& job : waiting_) job->stop->cancel();
+  }
+  arrived_.notify_all();
+}
+
+Result<std::string> Workers::run(const std::shared_ptr<Stop>& stop, Work work,
+                                 const std::function<bool()>& gone) {
+  constexpr std::chrono::milliseconds kAsk{100};
+  auto job = std::make_shared<Job>();
+  job->work = std::move(work);
+  job->stop = stop;
+  {
+    std::lock_guard lock(mutex_);
+    if (ending_) return unavailable("the daemon is stopping");
+    if (waiting_.size() >= most_waiting_)
+      return exhausted("too many requests wait for an answer; ask again in a moment");
+    waiting_.push_back(job);
+  }
+  arrived_.notify_one();
+  std::unique_lock lock(job->mutex);
+  while (!job->answer) {
+    job->done.wait_for(lock, kAsk);
+    if (job->answer) break;
+    if (!stop->stopped() && gone && gone()) stop->cancel();
+    if (stop->stopped()) return stop->error();
+  }
+  return std::move(*job->answer);
+}
+
+void Workers::loop() {
+  for (;;) {
+    std::shared_ptr<Job> job;
+    {
+      std::unique_lock lock(mutex_);
+      arrived_.wait(lock, [this] { return ending_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      job = std::move(waiting_.front());
+      waiting_.pop_front();
+      running_.push_back(job);
+    }
+    Result<std::string> answer =
+        job->stop->stopped() ? Result<std::string>(job->stop->error()) : job->work(*job->stop);
+    {
+      std::lock_guard lock(mutex_);
+      std::erase(running_, job);
+    }
+    {
+      std::lock_guard lock(job->mutex);
+      job->answer = std::move(answer);
+    }
+    job->done.notify_all();
+  }
+}
+
+}  // namespace tailor::serve

@@ -1,0 +1,58 @@
+// Threads that do what takes long, so that whoever asked can stop waiting.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "proto/base/result.h"
+#include "proto/base/stop.h"
+
+namespace tailor::serve {
+
+// Any thread may ask.
+class Workers {
+ public:
+  using Work = std::function<Result<std::string>(const Stop&)>;
+
+  // At most `waiting` requests wait for one of `threads`.
+  Workers(std::size_t threads, std::size_t waiting);
+  // Cancels what runs and waits for it. Not while run() waits: end() comes first, elsewhere.
+  ~Workers();
+  // Cancels what runs and takes nothing new.
+  void end();
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+
+  // Does the work and waits for it, until `stop` says so or `gone`, asked a few times a second, says that
+  // nobody wants the answer any more; then the work is cancelled and goes on alone to where it asks.
+  // Exhausted where too many wait.
+  Result<std::string> run(const std::shared_ptr<Stop>& stop, Work work, const std::function<bool()>& gone);
+
+ private:
+  struct Job {
+    Work work;
+    std::shared_ptr<Stop> stop;
+    std::mutex mutex;
+    std::condition_variable done;
+    std::optional<Result<std::string>> answer;
+  };
+
+  void loop();
+
+  std::mutex mutex_;
+  std::condition_variable arrived_;
+  std::deque<std::shared_ptr<Job>> waiting_;
+  std::vector<std::shared_ptr<Job>> running_;
+  const std::size_t most_waiting_;
+  bool ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace tailor::serve

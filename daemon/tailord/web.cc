@@ -1,0 +1,82 @@
+#include "daemon/tailord/web.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "daemon/metrics/exposition.h"
+
+namespace tailor::tailord {
+namespace {
+
+constexpr std::chrono::seconds kFresh{1};
+
+// "127.0.0.1:9187", "[::1]:9187"
+Result<serve::Listener> parse_listener(const std::string& text, bool metrics_only) {
+  const std::size_t colon = text.rfind(':');
+  serve::Listener listener;
+  listener.metrics_only = metrics_only;
+  if (colon != std::string::npos) {
+    listener.address = text.substr(0, colon);
+    const char* end = text.data() + text.size();
+    const auto [rest, problem] = std::from_chars(text.data() + colon + 1, end, listener.port);
+    if (listener.address.starts_with('[') && listener.address.ends_with(']'))
+      listener.address = listener.address.substr(1, listener.address.size() - 2);
+    if (problem == std::errc() && rest == end) return listener;
+  }
+  return invalid(fmt::format("\"{}\" is no ADDRESS:PORT", text));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Web>> Web::start(const WebOptions& options, Daemon daemon,
+                                        metrics::OperatorMeter& meter) {
+  serve::HttpOptions http;
+  if (!options.socket.empty()) http.listeners.push_back({options.socket, "", 0, false});
+  for (const auto& [texts, metrics_only] : {std::pair{&options.listen, false}, {&options.metrics, true}}) {
+    for (const std::string& text : *texts) {
+      auto listener = parse_listener(text, metrics_only);
+      if (!listener.ok()) return listener.error();
+      http.listeners.push_back(std::move(*listener));
+    }
+  }
+  if (!options.listen.empty() && options.tokens.empty())
+    return invalid("over TCP everybody needs a token: name a file of them (--tokens, docs/security.md)");
+  if (http.listeners.empty()) return std::unique_ptr<Web>();
+  if (!options.tokens.empty()) {
+    auto tokens = serve::read_tokens(options.tokens);
+    if (!tokens.ok()) return tokens.error();
+    http.gate.tokens = std::move(*tokens);
+  }
+  http.gate.hosts.insert(options.hosts.begin(), options.hosts.end());
+  std::unique_ptr<Web> web(new Web(std::move(daemon)));
+  http.metrics = [raw = web.get(), &meter] { return metrics::exposition(meter.read(), raw->status()); };
+  web->library_ = serve::open_store_library(web->daemon_.store, [raw = web.get()] { raw->flush(); });
+  web->service_ = std::make_unique<serve::Service>(
+      *web->library_,
+      serve::ServiceOptions{web->daemon_.version, [raw = web.get()] { return raw->status(); }});
+  auto server = serve::HttpServer::start(*web->service_, std::move(http));
+  if (!server.ok()) return server.error();
+  web->server_ = std::move(*server);
+  return web;
+}
+
+v1::DaemonStatus Web::status() {
+  std::lock_guard lock(mutex_);
+  if (Stop::Clock::now() >= status_until_) {
+    status_ = daemon_.status();
+    status_until_ = Stop::Clock::now() + kFresh;
+  }
+  return status_;
+}
+
+void Web::flush() {
+  {
+    std::lock_guard lock(mutex_);
+    if (Stop::Clock::now() < flush_until_) return;
+    flush_until_ = Stop::Clock::now() + kFresh;
+  }
+  daemon_.flush();
+}
+
+}  // namespace tailor::tailord

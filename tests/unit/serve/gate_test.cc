@@ -1,0 +1,125 @@
+#include "daemon/serve/http/gate.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "proto/base/sha256.h"
+
+namespace tailor::serve {
+namespace {
+
+GateOptions options() {
+  Token all{"all", Sha256("open sesame"), Access::everything()};
+  Access some;
+  some.see_all = false;
+  some.uids = {1000};
+  return {{all, {"some", Sha256("little"), some}}, {"db7.example"}};
+}
+
+Visitor tcp(const std::string& host) {
+  Visitor visitor;
+  visitor.host = host;
+  return visitor;
+}
+
+TEST(Gate, OnlyItsOwnNamesAreAnswered) {
+  Gate gate(options());
+  for (const char* host :
+       {"localhost", "localhost:80", "127.0.0.1:4711", "[::1]:80", "LOCALHOST", "db7.example:1"})
+    EXPECT_TRUE(gate.check_origin(tcp(host))) << host;
+  for (const char* host : {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "tailor"})
+    EXPECT_FALSE(gate.check_origin(tcp(host))) << host;
+  Visitor local = tcp("tailor");
+  local.local = true;
+  EXPECT_TRUE(gate.check_origin(local));
+  local.host = "evil.example";
+  EXPECT_FALSE(gate.check_origin(local));
+}
+
+TEST(Gate, PagesOfOthersStayOut) {
+  Gate gate(options());
+  Visitor visitor = tcp("localhost:80");
+  visitor.origin = "http://localhost:80";
+  EXPECT_TRUE(gate.check_origin(visitor));
+  for (const char* origin : {"http://localhost:81", "http://evil.example", "null", "https://localhost"}) {
+    visitor.origin = origin;
+    EXPECT_FALSE(gate.check_origin(visitor)) << origin;
+  }
+  visitor.origin.clear();
+  visitor.fetch_site = "cross-site";
+  EXPECT_FALSE(gate.check_origin(visitor));
+}
+
+TEST(Gate, ATokenOpensWhatItNames) {
+  Gate gate(options());
+  Visitor visitor = tcp("localhost");
+  EXPECT_FALSE(gate.identify(visitor));
+  visitor.authorization = "Bearer open sesame";
+  ASSERT_TRUE(gate.identify(visitor));
+  EXPECT_TRUE(gate.identify(visitor)->see_all);
+  visitor.authorization = "Bearer little";
+  ASSERT_TRUE(gate.identify(visitor));
+  EXPECT_FALSE(gate.identify(visitor)->see_all);
+  for (const char* wrong :
+       {"Bearer", "Bearer ", "bearer open sesame", "Basic b3Blbjpz", "Bearer open sesam"}) {
+    visitor.authorization = wrong;
+    EXPECT_FALSE(gate.identify(visitor)) << wrong;
+  }
+}
+
+TEST(Gate, OverTheSocketTheKernelSaysWhoAsks) {
+  Gate gate(options());
+  Visitor visitor;
+  visitor.local = true;
+  visitor.uid = ::geteuid();
+  EXPECT_TRUE(gate.identify(visitor)->see_all);
+  visitor.uid = 4242;
+  if (::geteuid() == 4242) return;
+  EXPECT_FALSE(gate.identify(visitor)->see_all);
+  store::ExecutionRow row;
+  row.record.uid = 4242;
+  EXPECT_TRUE(gate.identify(visitor)->sees(row.record));
+  row.record.uid = 4243;
+  EXPECT_FALSE(gate.identify(visitor)->sees(row.record));
+  row.record.uid.reset();
+  EXPECT_FALSE(gate.identify(visitor)->sees(row.record));
+  // A token that is wrong is no weaker than none.
+  visitor.authorization = "Bearer wrong";
+  EXPECT_FALSE(gate.identify(visitor));
+}
+
+TEST(Gate, AStartLinkWorksOnce) {
+  Gate gate(options());
+  const std::string token = gate.issue_start_token();
+  EXPECT_FALSE(gate.start("guess"));
+  const auto cookie = gate.start(token);
+  ASSERT_TRUE(cookie);
+  EXPECT_FALSE(gate.start(token));
+  Visitor visitor = tcp("localhost");
+  visitor.cookie = "other=1; tailor_session=" + *cookie;
+  ASSERT_TRUE(gate.identify(visitor));
+  EXPECT_TRUE(gate.identify(visitor)->see_all);
+  gate.close_session(visitor);
+  EXPECT_FALSE(gate.identify(visitor));
+}
+
+TEST(Gate, SecretsDiffer) {
+  EXPECT_NE(random_secret(), random_secret());
+  EXPECT_EQ(random_secret().size(), 64u);
+}
+
+TEST(Access, LabelsTellTenantsOfOneUserApart) {
+  Access access;
+  access.see_all = false;
+  access.labels = {{"tenant", "a"}};
+  store::ExecutionRow row;
+  EXPECT_FALSE(access.sees(row.record));
+  row.record.labels = {{"tenant", "b"}};
+  EXPECT_FALSE(access.sees(row.record));
+  row.record.labels = {{"user", "x"}, {"tenant", "a"}};
+  EXPECT_TRUE(access.sees(row.record));
+  EXPECT_FALSE(access.reads_code_of(row.record));
+}
+
+}  // namespace
+}  // namespace tailor::serve

@@ -1,0 +1,130 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "daemon/serve/http/http_server.h"
+#include "proto/base/sha256.h"
+#include "tests/support/profile_bytes.h"
+#include "tests/support/sample_profile.h"
+#include "tests/support/text_stream.h"
+
+namespace tailor::serve {
+namespace {
+
+using test::TextStream;
+
+class HttpTest : public testing::Test {
+ protected:
+  HttpTest() {
+    std::ofstream(path_) << test::profile_bytes(
+        [](profile::ProfileSink& sink) { test::give_profile(sink, 5); });
+    library_ = open_file_library(path_);
+    service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", {}});
+    HttpOptions options;
+    options.gate.tokens.push_back({"t", Sha256("sesame"), Access::everything()});
+    options.metrics = [] { return std::string("metric 1\n"); };
+    server_ = HttpServer::without_listeners(*service_, std::move(options));
+  }
+  ~HttpTest() override { std::remove(path_.c_str()); }
+
+  std::string ask(const std::string& text, Peer peer = {}) {
+    TextStream stream(text);
+    go_on_ = server_->serve_one(stream, peer);
+    return stream.output;
+  }
+  std::string get(const std::string& path, const std::string& headers = "Authorization: Bearer sesame\r\n") {
+    return ask("GET " + path + " HTTP/1.1\r\nHost: localhost\r\n" + headers + "\r\n");
+  }
+  static int status(const std::string& answer) { return std::stoi(answer.substr(9, 3)); }
+  static nlohmann::json body(const std::string& answer) {
+    return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
+  }
+
+  std::string path_ = testing::TempDir() + "/serve_http_test.tailor";
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<Service> service_;
+  std::unique_ptr<HttpServer> server_;
+  bool go_on_ = false;
+};
+
+TEST_F(HttpTest, AnswersAsTheContractSays) {
+  const std::string answer = get("/api/v1/executions/all/profile");
+  ASSERT_EQ(status(answer), 200) << answer;
+  EXPECT_TRUE(body(answer).contains("plans"));
+  EXPECT_NE(answer.find("Content-Security-Policy: default-src 'self'"), std::string::npos);
+  EXPECT_TRUE(go_on_);
+}
+
+TEST_F(HttpTest, StatusesFollowFromTheKindOfError) {
+  EXPECT_EQ(status(get("/api/v1/executions/zz")), 400);
+  EXPECT_EQ(status(get("/api/v1/executions/abcdabcd/profile")), 404);
+  EXPECT_EQ(body(get("/api/v1/executions/abcdabcd/profile"))["error"]["kind"], "not_found");
+  EXPECT_EQ(status(get("/nothing")), 404);
+  EXPECT_EQ(status(get("/api/v1/status", "")), 401);
+  EXPECT_EQ(status(get("/api/v1/health", "")), 200);
+  EXPECT_EQ(status(get("/api/v1/live")), 404);
+  EXPECT_EQ(status(ask("POST /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")), 405);
+  EXPECT_EQ(status(ask("BREW /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")), 405);
+}
+
+TEST_F(HttpTest, ForeignHostsAndPagesAreDenied) {
+  EXPECT_EQ(status(ask("GET /api/v1/status HTTP/1.1\r\nHost: evil\r\nAuthorization: Bearer sesame\r\n\r\n")),
+            403);
+  EXPECT_EQ(status(get("/api/v1/status", "Authorization: Bearer sesame\r\nOrigin: http://evil\r\n")), 403);
+  EXPECT_EQ(status(ask("GET /start?token=x HTTP/1.1\r\nHost: evil\r\n\r\n")), 403);
+}
+
+TEST_F(HttpTest, AStartLinkGivesACookieThatOpensThePage) {
+  const std::string token = server_->gate().issue_start_token();
+  const std::string answer = get("/start?token=" + token, "");
+  ASSERT_EQ(status(answer), 303) << answer;
+  const std::size_t at = answer.find("tailor_session=");
+  const std::string cookie = answer.substr(at, answer.find(';', at) - at);
+  EXPECT_EQ(status(get("/api/v1/status", "Cookie: " + cookie + "\r\n")), 200);
+  EXPECT_EQ(status(get("/start?token=" + token, "")), 401);
+}
+
+TEST_F(HttpTest, AMetricsListenerHasMetricsOnly) {
+  const Peer metrics{false, 0, true};
+  EXPECT_EQ(status(ask("GET /metrics HTTP/1.1\r\nHost: any\r\n\r\n", metrics)), 200);
+  EXPECT_EQ(status(ask("GET /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n", metrics)), 404);
+  EXPECT_EQ(status(ask("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", metrics)), 404);
+}
+
+// What follows a request with a body is not taken for a request.
+TEST_F(HttpTest, NothingIsReadBehindABody) {
+  ask("POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 30\r\n\r\nGET /metrics "
+      "HTTP/1.1\r\n\r\n");
+  EXPECT_FALSE(go_on_);
+}
+
+// Nor what follows a request that was not understood.
+TEST_F(HttpTest, NothingIsReadBehindWhatIsNoRequest) {
+  for (const char* text : {"BREW /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n", "nonsense\r\n\r\n",
+                           "GET /api/v1/status\r\n\r\n"}) {
+    const std::string answer = ask(text);
+    EXPECT_FALSE(go_on_) << text;
+    EXPECT_GE(status(answer), 400) << text;
+    EXPECT_EQ(body(answer)["error"]["kind"], "invalid") << answer;
+    EXPECT_NE(answer.find("Connection: close"), std::string::npos) << answer;
+    EXPECT_NE(answer.find("Content-Security-Policy"), std::string::npos) << answer;
+  }
+}
+
+TEST_F(HttpTest, EverySecurityHeaderIsOnRefusalsToo) {
+  const std::string answer = get("/nothing");
+  for (const char* header : {"X-Content-Type-Options: nosniff", "X-Frame-Options: DENY",
+                             "Referrer-Policy: no-referrer", "Cache-Control: no-store"})
+    EXPECT_NE(answer.find(header), std::string::npos) << header;
+}
+
+TEST_F(HttpTest, NoTokenIsInAnyAnswer) {
+  for (const char* path : {"/api/v1/status", "/api/v1/health", "/metrics", "/api/v1/executions"})
+    EXPECT_EQ(get(path).find("sesame"), std::string::npos) << path;
+}
+
+}  // namespace
+}  // namespace tailor::serve

@@ -1,0 +1,114 @@
+#include "daemon/serve/route.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "daemon/serve/error_json.h"
+#include "daemon/serve/http/assets.h"
+
+namespace tailor::serve {
+namespace {
+
+ErrorKind kind_of(const std::string& path, const Parameters& parameters = {}) {
+  const auto routed = route(path, parameters);
+  EXPECT_FALSE(routed.ok()) << path;
+  return routed.ok() ? ErrorKind::kInternal : routed.error().kind;
+}
+
+TEST(Route, FindsWhatIsAskedFor) {
+  const auto routed = route("/api/v1/executions/3F2A/timeline",
+                            {{"buckets", "7"}, {"lanes", "thread"}, {"from_ns", "-5"}, {"timeout_ms", "50"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  EXPECT_EQ(routed->timeout.count(), 50);
+  const auto& view = std::get<ViewRequest>(routed->request);
+  EXPECT_EQ(view.target.what, Target::What::kPrefix);
+  EXPECT_EQ(view.target.prefix, "3f2a");
+  EXPECT_EQ(view.filters.from_ns, -5);
+  const auto& timeline = std::get<TimelineView>(view.kind);
+  EXPECT_EQ(timeline.options.buckets, 7u);
+  EXPECT_EQ(timeline.options.lanes, query::Lanes::kThread);
+}
+
+TEST(Route, LabelsMayBeRepeatedNothingElse) {
+  const auto routed = route("/api/v1/executions", {{"label", "user=ana"}, {"label", "note=a=b"}});
+  ASSERT_TRUE(routed);
+  const auto& labels = std::get<ExecutionsRequest>(routed->request).filter.labels;
+  EXPECT_EQ(labels[1], (std::pair<std::string, std::string>("note", "a=b")));
+  EXPECT_EQ(kind_of("/api/v1/executions", {{"limit", "1"}, {"limit", "2"}}), ErrorKind::kInvalid);
+}
+
+TEST(Route, WhatIsWrongSaysSo) {
+  for (const auto& [name, value] : Parameters{{"buckets", "0"},
+                                              {"buckets", "2001"},
+                                              {"buckets", "x"},
+                                              {"buckets", ""},
+                                              {"lanes", "cpu"},
+                                              {"from_ns", "99999999999999999999"},
+                                              {"timeout_ms", "0"},
+                                              {"unknown", "1"}}) {
+    EXPECT_EQ(kind_of("/api/v1/executions/last/timeline", {{name, value}}), ErrorKind::kInvalid)
+        << name << value;
+  }
+  EXPECT_EQ(kind_of("/api/v1/executions/zz/profile"), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/compare", {{"a", "last"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/executions/last/flame", {{"order", "plan,plan"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/executions/last/nothing"), ErrorKind::kNotFound);
+  EXPECT_EQ(kind_of("/api/v1/"), ErrorKind::kNotFound);
+  EXPECT_EQ(kind_of("/api/v2/status"), ErrorKind::kNotFound);
+  EXPECT_EQ(kind_of(""), ErrorKind::kNotFound);
+}
+
+TEST(ParseTime, UnixMillisecondsAndRfc3339) {
+  EXPECT_EQ(*parse_time("1500"), 1'500'000'000u);
+  EXPECT_EQ(*parse_time("1970-01-01T00:00:01.5Z"), 1'500'000'000u);
+  EXPECT_EQ(*parse_time("1970-01-01T01:00:01+01:00"), 1'000'000'000u);
+  for (const char* wrong :
+       {"", "now", "-1", "nan", "1e300", "1970-01-01T00:00:01", "1970-01-01", "1970-01-01T00:00:01+1"})
+    EXPECT_FALSE(parse_time(wrong)) << wrong;
+}
+
+// The contract and the code name the same paths, parameters and statuses.
+TEST(OpenApi, EveryPathAndParameterOfTheContractIsKnown) {
+  const auto document = nlohmann::json::parse(openapi_document());
+  const auto& parameters = document["components"]["parameters"];
+  for (const auto& [path, methods] : document["paths"].items()) {
+    std::string asked = path;
+    for (const auto& [from, to] :
+         {std::pair<std::string, std::string>{"{id}", "last"}, {"{fingerprint}", "0a"}}) {
+      if (const auto at = asked.find(from); at != std::string::npos) asked.replace(at, from.size(), to);
+    }
+    for (const auto& [method, operation] : methods.items()) {
+      std::string upper = method;
+      for (char& c : upper) c = static_cast<char>(std::toupper(c));
+      EXPECT_NE(methods_of(asked).find(upper), std::string_view::npos) << path;
+      for (auto parameter : operation.value("parameters", nlohmann::json::array())) {
+        if (parameter.contains("$ref")) {
+          const std::string ref = parameter["$ref"];
+          parameter = parameters.at(ref.substr(ref.rfind('/') + 1));
+        }
+        if (parameter["in"] != "query") continue;
+        const std::string name = parameter["name"];
+        const auto routed = route(asked, {{name, "\x01 no such value"}});
+        if (routed.ok()) continue;
+        EXPECT_EQ(routed.error().message.find("there is no parameter"), std::string::npos)
+            << path << " " << name;
+      }
+    }
+  }
+}
+
+TEST(Errors, StatusesAndExitCodesFollowFromTheKind) {
+  EXPECT_EQ(http_status(ErrorKind::kNotFound), 404);
+  EXPECT_EQ(http_status(ErrorKind::kDenied), 403);
+  EXPECT_EQ(http_status(ErrorKind::kInvalid), 400);
+  EXPECT_EQ(http_status(ErrorKind::kUnavailable), 503);
+  EXPECT_EQ(http_status(ErrorKind::kExhausted), 429);
+  EXPECT_EQ(http_status(ErrorKind::kInternal), 500);
+  EXPECT_EQ(exit_code(ErrorKind::kInvalid), 2);
+  EXPECT_EQ(exit_code(ErrorKind::kNotFound), 3);
+  EXPECT_EQ(exit_code(ErrorKind::kInternal), 1);
+}
+
+}  // namespace
+}  // namespace tailor::serve

@@ -1,0 +1,257 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+#include "daemon/query/keys.h"
+#include "daemon/serve/service.h"
+#include "tests/support/profile_bytes.h"
+#include "tests/support/sample_profile.h"
+
+namespace tailor::serve {
+namespace {
+
+View sample_view(const Filters& filters = {}, int rounds = 20) {
+  query::LoadOptions options;
+  options.keep_samples = options.keep_activity = true;
+  auto profile = std::make_shared<const query::Profile>(test::load(
+      test::profile_bytes([&](profile::ProfileSink& sink) { test::give_profile(sink, rounds); }), options));
+  auto view = make_view({profile, {}}, filters);
+  EXPECT_TRUE(view) << (view ? "" : view.error().message);
+  return std::move(*view);
+}
+
+double sum(const Json& numbers) {
+  double all = 0;
+  for (const Json& number : numbers) all += number.get<double>();
+  return all;
+}
+
+// key > weight of all series of a lane.
+std::map<std::string, double> by_key(const Json& lane) {
+  std::map<std::string, double> sums;
+  for (const Json& series : lane["series"]) sums[series["key"]] += sum(series["weights"]);
+  return sums;
+}
+
+double total(const std::map<std::string, double>& sums) {
+  double all = 0;
+  for (const auto& [key, value] : sums) all += value;
+  return all;
+}
+
+// What the plan report says of each owner, by its key.
+std::map<std::string, double> expected(const View& view) {
+  const auto profile = profile_json(view);
+  EXPECT_TRUE(profile);
+  std::map<std::string, double> sums;
+  for (const Json& plan : (*profile)["plans"]) {
+    for (const Json& row : plan["operators"]) sums[row["key"]] += row["weight"].get<double>();
+  }
+  for (const char* rows : {"component_rows", "unattributed_rows"}) {
+    for (const Json& row : (*profile)[rows]) sums[row["owner"]] += row["weight"].get<double>();
+  }
+  std::erase_if(sums, [](const auto& each) { return each.second == 0; });
+  return sums;
+}
+
+void expect_same(const std::map<std::string, double>& a, const std::map<std::string, double>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  for (const auto& [key, value] : a) {
+    const auto other = b.find(key);
+    ASSERT_NE(other, b.end()) << key;
+    EXPECT_NEAR(other->second, value, 1e-6 * value) << key;
+  }
+}
+
+TEST(Timeline, HasTheCostsOfTheReportInEveryKindOfLane) {
+  const View view = sample_view();
+  for (query::Lanes lanes : {query::Lanes::kAll, query::Lanes::kPipeline, query::Lanes::kThread}) {
+    for (std::uint32_t buckets : {1u, 7u, 2000u}) {
+      const auto line = timeline_json(view, {buckets, lanes, query::OwnedBy::kOperator});
+      ASSERT_TRUE(line);
+      expect_same(expected(view), by_key((*line)["lanes"][0]));
+      double others = 0;
+      for (std::size_t i = 1; i < (*line)["lanes"].size(); ++i) others += total(by_key((*line)["lanes"][i]));
+      if (lanes != query::Lanes::kAll) {
+        EXPECT_NEAR(others, (*line)["view"]["weight"].get<double>(), 1e-3);
+      }
+    }
+  }
+}
+
+// Pipelines of the time line are those of the report.
+TEST(Timeline, PipelineLanesHaveTheCostsOfTheReportsPipelines) {
+  const View view = sample_view();
+  const auto profile = profile_json(view);
+  std::map<std::string, double> lanes, pipelines;
+  const auto line = timeline_json(view, {});
+  for (std::size_t i = 1; i < (*line)["lanes"].size(); ++i) {
+    const Json& lane = (*line)["lanes"][i];
+    // Work outside of plans is in no pipeline of a plan.
+    if (lane["name"] != "outside of plans") lanes[lane["key"]] = lane["weight"];
+  }
+  for (const Json& row : (*profile)["plans"][0]["pipelines"]) {
+    if (row["weight"].get<double>() > 0) pipelines[row["key"]] = row["weight"];
+  }
+  expect_same(pipelines, lanes);
+}
+
+TEST(Timeline, PartsOfTheTimeAddUp) {
+  const View whole = sample_view();
+  const auto [from, to] = query::time_span(*whole.whole, whole.selection);
+  const TimeNs middle = (to - from) / 3;
+  Filters first, second;
+  first.to_ns = second.from_ns = middle + from - whole.origin;
+  const auto left = timeline_json(sample_view(first), {}), right = timeline_json(sample_view(second), {});
+  ASSERT_TRUE(left && right);
+  EXPECT_GT((*left)["view"]["samples"].get<double>(), 0);
+  EXPECT_EQ((*left)["view"]["samples"].get<double>() + (*right)["view"]["samples"].get<double>(),
+            static_cast<double>(whole.whole->samples().size()));
+}
+
+void add_self(const Json& node, std::map<std::string, double>& sums, const std::string& owner) {
+  const std::string kind = node["kind"];
+  const bool owns = kind == "operator" || kind == "component" || kind == "unattributed";
+  const std::string own = owns ? node["key"].get<std::string>() : owner;
+  double children = 0;
+  for (const Json& child : node["children"]) {
+    children += child["weight"].get<double>();
+    add_self(child, sums, own);
+  }
+  EXPECT_LE(children, node["weight"].get<double>() * (1 + 1e-9));
+  sums[own] += node["weight"].get<double>() - children;
+}
+
+TEST(Flame, HasTheCostsOfTheReportInEveryOrder) {
+  const View view = sample_view();
+  for (const char* order :
+       {"plan,pipeline,operator,task,line", "line,task,operator", "operator", "task,plan,operator"}) {
+    const auto flame = flame_json(view, *query::parse_flame_order(order));
+    ASSERT_TRUE(flame);
+    EXPECT_NEAR((*flame)["root"]["weight"].get<double>(), (*flame)["view"]["weight"].get<double>(), 1e-3);
+    if (!std::string(order).starts_with("line") && !std::string(order).starts_with("task")) {
+      std::map<std::string, double> sums;
+      add_self((*flame)["root"], sums, "");
+      std::erase_if(sums, [](const auto& each) { return std::abs(each.second) < 1e-3; });
+      expect_same(expected(view), sums);
+    }
+  }
+  EXPECT_FALSE(query::parse_flame_order("plan,plan"));
+  EXPECT_FALSE(query::parse_flame_order(""));
+}
+
+// A page that adds up the samples itself comes to the report's costs.
+TEST(Samples, AddUpToTheReport) {
+  const View view = sample_view();
+  const auto samples = samples_json(view, 1'000'000);
+  ASSERT_TRUE(samples);
+  std::map<std::string, double> sums;
+  for (std::size_t i = 0; i < (*samples)["cell"].size(); ++i) {
+    const Json& cell = (*samples)["cells"][(*samples)["cell"][i].get<std::size_t>()];
+    const double weight = (*samples)["weight"][i];
+    if (cell["owner"] != "plan") {
+      sums[cell["key"]] += weight;
+      continue;
+    }
+    for (const Json& part : cell["levels"]["operator"]) {
+      const std::string key = part[0] == 0 ? cell["key"].get<std::string>()
+                                           : "operator:" + cell["plan_key"].get<std::string>() + ":" +
+                                                 std::to_string(part[0].get<int>());
+      sums[key] += weight * part[1].get<double>();
+    }
+  }
+  expect_same(expected(view), sums);
+  const auto too_many = samples_json(view, 3);
+  ASSERT_FALSE(too_many);
+  EXPECT_EQ(too_many.error().kind, ErrorKind::kExhausted);
+}
+
+TEST(Filters, OfAnOperatorKeepEverySampleOfWhichItHasAPart) {
+  Filters filters;
+  filters.op = 2;
+  const auto profile = profile_json(sample_view(filters));
+  ASSERT_TRUE(profile);
+  const View whole = sample_view();
+  EXPECT_DOUBLE_EQ(by_key((*timeline_json(whole, {}))["lanes"][0]).at("operator:4242.777.1:2"),
+                   (*profile)["plans"][0]["operators"][1]["weight"].get<double>());
+  EXPECT_EQ((*profile)["only"], "operator 2");
+  // Where unattributed samples were is known of all samples together only.
+  EXPECT_TRUE((*profile)["unattributed_places"].empty());
+}
+
+TEST(Filters, ThatLetNothingThroughSaySo) {
+  Filters filters;
+  filters.tid = 1;
+  const auto profile = profile_json(sample_view(filters));
+  ASSERT_FALSE(profile);
+  EXPECT_EQ(profile.error().kind, ErrorKind::kNotFound);
+}
+
+TEST(Compare, AnExecutionWithItselfIsTheSame) {
+  const View view = sample_view();
+  const auto same = compare_json(view, view);
+  ASSERT_TRUE(same);
+  EXPECT_TRUE((*same)["same_plan"].get<bool>());
+  for (const Json& row : (*same)["operators"]) {
+    EXPECT_EQ(row["change"], "matched");
+    EXPECT_EQ(row["weight_change"], 0);
+    EXPECT_FALSE(row["significant"].get<bool>());
+  }
+}
+
+class ServiceTest : public testing::Test {
+ protected:
+  ServiceTest() {
+    std::ofstream(path_) << test::profile_bytes(
+        [](profile::ProfileSink& sink) { test::give_profile(sink, 5); });
+    library_ = open_file_library(path_);
+    service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", {}});
+  }
+  ~ServiceTest() override { std::remove(path_.c_str()); }
+
+  std::string path_ = testing::TempDir() + "/serve_view_test.tailor";
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<Service> service_;
+  Stop stop_;
+};
+
+TEST_F(ServiceTest, ABundleHasEveryViewUnderItsRequest) {
+  const auto bundle = service_->bundle({Target::What::kAll, 1, {}}, Access::everything(), stop_);
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  const Json& responses = (*bundle)["responses"];
+  for (const char* path : {"status", "executions", "executions/all/profile", "executions/all/timeline",
+                           "executions/all/timeline?lanes=thread", "executions/all/flame",
+                           "executions/all/listing", "executions/all/memory", "executions/all/threads",
+                           "executions/all/iterations", "executions/all/sources", "executions/all/samples"})
+    EXPECT_TRUE(responses.contains(path)) << path;
+  EXPECT_TRUE(responses["executions/all/profile"].contains("plans"));
+  // No memory was recorded: the view says so.
+  EXPECT_EQ(responses["executions/all/memory"]["error"]["kind"], "not_found");
+  const std::string id = responses["executions"]["executions"][0]["id"];
+  EXPECT_TRUE(responses.contains("executions/" + id + "/profile"));
+}
+
+TEST_F(ServiceTest, WhoMayNotSeeAnExecutionIsToldNothingOfIt) {
+  Access access;
+  access.see_all = false;
+  access.uids = {4711};
+  const auto list = service_->answer(ExecutionsRequest{}, access, stop_);
+  ASSERT_TRUE(list);
+  EXPECT_TRUE((*list)["executions"].empty());
+  for (const Target::What what : {Target::What::kAll, Target::What::kLast}) {
+    const auto profile = service_->answer(ViewRequest{{what, 1, {}}, {}, ProfileView{}}, access, stop_);
+    ASSERT_FALSE(profile);
+    EXPECT_EQ(profile.error().kind, ErrorKind::kDenied);
+  }
+}
+
+TEST_F(ServiceTest, ACancelledRequestLoadsNothing) {
+  stop_.cancel();
+  const auto answer = service_->answer(ViewRequest{{}, {}, ProfileView{}}, Access::everything(), stop_);
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kUnavailable);
+}
+
+}  // namespace
+}  // namespace tailor::serve

@@ -1,0 +1,75 @@
+#include "daemon/serve/workers.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+
+namespace tailor::serve {
+namespace {
+
+std::shared_ptr<Stop> within(std::chrono::milliseconds time) {
+  return std::make_shared<Stop>(Stop::Clock::now() + time);
+}
+
+// Until it is told to end.
+Result<std::string> endless(const Stop& stop) {
+  while (!stop.stopped()) std::this_thread::yield();
+  return stop.error();
+}
+
+TEST(Workers, GiveTheAnswer) {
+  Workers workers(1, 4);
+  const auto answer = workers.run(within(std::chrono::hours(1)),
+                                  [](const Stop&) -> Result<std::string> { return std::string("42"); }, {});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(*answer, "42");
+}
+
+TEST(Workers, ADeadlineEndsTheWaitAndTheWork) {
+  Workers workers(1, 4);
+  const auto answer = workers.run(within(std::chrono::milliseconds(1)), endless, {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kUnavailable);
+  // The thread is free again.
+  EXPECT_TRUE(workers.run(within(std::chrono::hours(1)),
+                          [](const Stop&) -> Result<std::string> { return std::string(); }, {}));
+}
+
+TEST(Workers, NobodyWaitsForAnAnswerThatNobodyWants) {
+  Workers workers(1, 4);
+  const auto stop = within(std::chrono::hours(1));
+  const auto answer = workers.run(stop, endless, [] { return true; });
+  ASSERT_FALSE(answer);
+  EXPECT_TRUE(stop->stopped());
+}
+
+TEST(Workers, TooManyAreTurnedAway) {
+  Workers workers(1, 0);
+  const auto answer = workers.run(within(std::chrono::hours(1)),
+                                  [](const Stop&) -> Result<std::string> { return std::string(); }, {});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().kind, ErrorKind::kExhausted);
+}
+
+TEST(Workers, EndingCancelsWhatRuns) {
+  std::latch running(1);
+  std::thread asker;
+  {
+    Workers workers(1, 4);
+    asker = std::thread([&] {
+      (void)workers.run(within(std::chrono::hours(1)),
+                        [&](const Stop& stop) {
+                          running.count_down();
+                          return endless(stop);
+                        },
+                        {});
+    });
+    running.wait();
+    // run() must be over before the workers are.
+    workers.end();
+    asker.join();
+  }
+}
+
+}  // namespace
+}  // namespace tailor::serve

@@ -1,0 +1,133 @@
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <mutex>
+
+#include "daemon/serve/error_json.h"
+#include "daemon/serve/http/http_server.h"
+#include "proto/base/unique_fd.h"
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/daemon.h"
+
+namespace tailor::cli {
+namespace {
+
+struct Options {
+  std::string file, store;
+  std::uint16_t port = 0;
+  bool no_browser = false;
+};
+
+// What the daemon says of itself, asked at most once a second; empty where none runs.
+class AskedStatus {
+ public:
+  v1::DaemonStatus get() {
+    std::lock_guard lock(mutex_);
+    const auto now = Stop::Clock::now();
+    if (now < until_) return status_;
+    until_ = now + std::chrono::seconds(1);
+    v1::ControlRequest request;
+    request.mutable_status();
+    auto client = control::ControlClient::connect(control::control_socket_path());
+    if (!client) return status_ = {};
+    auto reply = client->ask(request, 2000);
+    status_ = reply ? reply->status() : v1::DaemonStatus();
+    return status_;
+  }
+
+ private:
+  std::mutex mutex_;
+  Stop::Clock::time_point until_;
+  v1::DaemonStatus status_;
+};
+
+// Calls `work` once a second at most.
+std::function<void()> seldom(std::function<void()> work) {
+  struct State {
+    std::mutex mutex;
+    Stop::Clock::time_point until;
+  };
+  return [state = std::make_shared<State>(), work = std::move(work)] {
+    {
+      std::lock_guard lock(state->mutex);
+      const auto now = Stop::Clock::now();
+      if (now < state->until) return;
+      state->until = now + std::chrono::seconds(1);
+    }
+    work();
+  };
+}
+
+// Where somebody sits in front of this machine. A browser that cannot be started is no error: the link is
+// printed.
+void show_in_browser(const std::string& link) {
+  const bool desktop = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
+  if (!desktop || ::isatty(STDOUT_FILENO) == 0) return;
+  const pid_t child = ::fork();
+  if (child < 0) return;
+  if (child == 0) {
+    if (::fork() != 0) ::_exit(0);
+    ::execlp("xdg-open", "xdg-open", link.c_str(), nullptr);
+    ::_exit(127);
+  }
+  ::waitpid(child, nullptr, 0);
+}
+
+int run(const Options& options) {
+  sigset_t signals;
+  ::sigemptyset(&signals);
+  ::sigaddset(&signals, SIGINT);
+  ::sigaddset(&signals, SIGTERM);
+  ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::unique_ptr<serve::Library> library =
+      options.file.empty() ? serve::open_store_library(store_directory(options.store), seldom(flush_daemon))
+                           : serve::open_file_library(options.file);
+  // A file that is not there or no profile is told here, not in a page.
+  const Stop stop;
+  auto loaded = library->executions({}, stop);
+  if (!loaded) return complain(loaded.error().message, serve::exit_code(loaded.error().kind));
+  serve::ServiceOptions service_options{TAILOR_VERSION, {}};
+  auto status = std::make_shared<AskedStatus>();
+  if (options.file.empty()) service_options.status = [status] { return status->get(); };
+  serve::Service service(*library, std::move(service_options));
+  serve::HttpOptions http;
+  http.listeners.push_back({"", "127.0.0.1", options.port, false});
+  auto server = serve::HttpServer::start(service, std::move(http));
+  if (!server) return complain(server.error().message, serve::exit_code(server.error().kind));
+  const std::uint16_t port = (*server)->port();
+  const std::string link =
+      fmt::format("http://127.0.0.1:{}/start?token={}", port, (*server)->gate().issue_start_token());
+  fmt::print("{}\n", link);
+  fmt::print(
+      "The link works once, for ten minutes. From another machine: ssh -L {0}:127.0.0.1:{0} HOST, then open "
+      "it there.\nCtrl-C ends.\n",
+      port);
+  std::fflush(stdout);
+  if (!options.no_browser) show_in_browser(link);
+  const UniqueFd ended(::signalfd(-1, &signals, SFD_CLOEXEC));
+  signalfd_siginfo info{};
+  (void)!::read(ended.get(), &info, sizeof info);
+  return kOk;
+}
+
+}  // namespace
+
+void add_web(CLI::App& app, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("web", "A page in the browser: a profile, or the store of the daemon");
+  auto options = std::make_shared<Options>();
+  command.add_option("file", options->file, "A profile (.tailor file; default: the daemon's store)");
+  command.add_option("--port", options->port, "The port on 127.0.0.1 (default: one that is free)");
+  command.add_option("--store", options->store,
+                     "The directory of the store (default: that of the daemon, TAILOR_STORE)");
+  command.add_flag("--no-browser", options->no_browser, "Only print the link");
+  command.callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tailor::cli
