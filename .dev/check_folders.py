@@ -71,11 +71,12 @@ USES = {
                                 "daemon/registration", "daemon/formats", "daemon/foreign", "daemon/process", "daemon/unwind",
                                 "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/journal"},
     "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/clock"},
+    "daemon/export": VOCABULARY | {"daemon/formats", "daemon/query"},
     "daemon/control": BASE | {"proto/control"},
     "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/session", "daemon/control", "daemon/serve", "daemon/serve/http", "daemon/metrics", "daemon/query", "daemon/store",
                                     "daemon/journal", "proto/control"},
     "viewer/cli": VOCABULARY | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/session", "daemon/serve", "daemon/serve/http",
-                                "daemon/query", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "daemon/import",
+                                "daemon/query", "daemon/store", "daemon/journal", "daemon/pipeline", "daemon/formats", "daemon/import", "daemon/export",
                                 "proto/control"},
 }
 # Public header in angle brackets, below tailor/ -> its folder.

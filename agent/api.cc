@@ -51,6 +51,7 @@ void Count(Agent& agent, tailor_agent_counters& out) {
   out.bytes_sent = sender.bytes_sent.load(std::memory_order_relaxed);
   out.connects = sender.connects.load(std::memory_order_relaxed);
   out.disconnects = sender.disconnects.load(std::memory_order_relaxed);
+  out.connect_error = sender.connect_error.load(std::memory_order_relaxed);
   out.log_records = agent.arenas().LogRecords();
 }
 

@@ -131,7 +131,9 @@ bool Sender::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noex
 void Sender::TryConnect() noexcept {
   next_attempt_ms_ = NowMs() + backoff_ms_;
   backoff_ms_ = std::min(backoff_ms_ * 2, kMaxBackoffMs);
-  if (!connection_.Connect(identity_.socket_path)) return;
+  const bool connected = connection_.Connect(identity_.socket_path);
+  counters_.connect_error.store(connected ? 0 : static_cast<std::uint64_t>(errno), std::memory_order_relaxed);
+  if (!connected) return;
   Add(counters_.connects, 1);
   std::atomic_ref(Shared(&tailor_arena_header::messages_settled)).store(0, std::memory_order_release);
   up_to_date_ = false;

@@ -66,7 +66,7 @@ class Sender {
   bool AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
 
   struct Counters {
-    std::atomic<std::uint64_t> messages_sent{0}, bytes_sent{0}, connects{0}, disconnects{0};
+    std::atomic<std::uint64_t> messages_sent{0}, bytes_sent{0}, connects{0}, disconnects{0}, connect_error{0};
   };
   const Counters& counters() const { return counters_; }
 

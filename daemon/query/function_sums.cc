@@ -74,7 +74,7 @@ void FunctionSummer::on_code(ProcessId id, CodeId code, std::uint64_t begin, std
 }
 
 // Callers are looked up by the call itself, not by what comes after it.
-void FunctionSummer::add(const profile::SampleRecord& sample) {
+std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
   Process& process = processes_[sample.process];
   chain_.clear();
   const bool kernel = sample.mode != profile::Mode::kUser;
@@ -101,6 +101,7 @@ void FunctionSummer::add(const profile::SampleRecord& sample) {
   ++cell.samples;
   cell.weight += weight;
   cell.weight_squares += weight * weight;
+  return node;
 }
 
 std::uint32_t FunctionSummer::place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time) {

@@ -68,7 +68,8 @@ class FunctionSummer {
   void on_process(const profile::ProcessRecord& process);
   void on_mapping(const profile::MappingRecord& mapping);
   void on_code(ProcessId process, CodeId code, std::uint64_t begin, std::uint64_t size);
-  void add(const profile::SampleRecord& sample);
+  // The node of its innermost frame.
+  std::uint32_t add(const profile::SampleRecord& sample);
   FunctionSums take();
   std::size_t bytes() const;  // of memory, about
 

@@ -139,11 +139,11 @@ void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
   TimeNs last = data_->last_time;
   for (const profile::SampleRecord& sample : samples) {
     last = std::max(last, sample.time);
-    if (options_.functions) functions_.add(sample);
+    const std::uint32_t node = options_.functions ? functions_.add(sample) : 0;
     if (options_.keep_samples) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
       data_->samples.push_back(
-          {sample.time, sample.tid, sample.weight, &key, sample.address, sample.latency});
+          {sample.time, sample.tid, node, sample.weight, &key, sample.address, sample.latency});
     }
     if (sample.attribution.how == profile::How::kUnattributed) {
       PlaceKey place = place_of(sample);

@@ -30,6 +30,7 @@ namespace tailor::query {
 struct TimedSample {
   TimeNs time = 0;
   std::int32_t tid = 0;
+  std::uint32_t node = 0;  // of FunctionSums::nodes, with LoadOptions::functions
   std::uint64_t weight = 0;
   const CellKey* key = nullptr;  // of its cell
   std::uint64_t address = 0;     // of data; meaningful where key->address_from says so
@@ -125,6 +126,7 @@ class Profile {
   const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
   std::string engine_component_name(ProcessId process, std::uint32_t id) const;
   std::string region_name(ProcessId process, std::uint32_t kind) const;
+  std::string thread_name(ProcessId process, std::int32_t tid) const;  // "": not known
   // The name of a source, its unit; "source <n>" where the recording does not say.
   profile::Source source(std::uint16_t index) const;
 

@@ -98,7 +98,8 @@ def compare_compressed(folder, script):
     plain, packed = folder / "pipe.data", folder / "packed.data"
     command = f"perf record -q -F 997 -e cpu-clock -g -o - -- {sys.executable} {script} 2 > {plain}"
     run("sh", "-c", command, timeout=200)
-    check(tailor_rows(plain)[0]["samples"] > 0, "a recording in pipe mode is read")
+    piped = sum(perf_rows(plain).values())
+    check(piped > 0 and tailor_rows(plain)[0]["samples"] == piped, f"a recording in pipe mode is read: {piped} samples in both")
     done = subprocess.run(["perf", "record", "-q", "-z", "-F", "997", "-e", "cpu-clock", "-g", "-o", str(packed), "--", sys.executable,
                            str(script), "2"], capture_output=True, text=True, timeout=200)
     if done.returncode != 0:

@@ -258,7 +258,8 @@ void add_loop_choice(CLI::App& command, Choice& choice) {
 }
 
 Result<Chosen> choose(Choice choice) {
-  if (choice.iteration.empty()) return open_choice(std::move(choice), false);
+  const bool samples = choice.samples;
+  if (choice.iteration.empty()) return open_choice(std::move(choice), samples);
   std::uint64_t number = 0;
   if (!parse_number(choice.iteration, number))
     return Error{fmt::format("\"{}\" is no number of an iteration", choice.iteration)};

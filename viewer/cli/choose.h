@@ -26,6 +26,7 @@ struct Choice {
   std::string store;                             // directory
   std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
   bool functions = false;                        // query::LoadOptions::functions
+  bool samples = false;                          // query::LoadOptions::keep_samples
   bool json = false;
   bool ascii = false;
 

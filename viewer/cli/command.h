@@ -30,6 +30,7 @@ void add_report(CLI::App& app, Action& action);
 void add_annotate(CLI::App& app, Action& action);
 void add_iterations(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
+void add_export(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   add_annotate(app, action);
   add_iterations(app, action);
   add_import(app, action);
+  add_export(app, action);
   add_list(app, action);
   add_replay(app, action);
   add_events(app, action);

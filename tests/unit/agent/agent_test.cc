@@ -1,7 +1,9 @@
 // The agent as an engine sees it, against the other end of its socket.
 #include <gmock/gmock.h>
+#include <grp.h>
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <tailor/agent.h>
@@ -281,6 +283,46 @@ TEST_F(AgentTest, WithoutADaemonEverythingIsCountedAndNothingWaits) {
   EXPECT_EQ(after.messages_sent, before.messages_sent);
   EXPECT_GE(after.messages_dropped - before.messages_dropped, static_cast<std::uint64_t>(refused) + 1);
   daemon_.Listen();
+}
+
+// Of the last attempt; waits for one that failed.
+std::uint64_t ConnectError() {
+  tailor_agent_counters counters{sizeof(counters)};
+  do {
+    ::usleep(1000);
+    tailor_agent_get_counters(&counters);
+  } while (counters.connect_error == 0);
+  return counters.connect_error;
+}
+
+TEST_F(AgentTest, WhyNoDaemonIsReachedIsSaid) {
+  daemon_.StopListening();
+  Start();
+  const std::uint64_t error = ConnectError();
+  EXPECT_TRUE(error == ENOENT || error == ECONNREFUSED) << error;
+  daemon_.Listen();
+  tailor_agent_counters counters{sizeof(counters)};
+  while (counters.connects == 0) tailor_agent_get_counters(&counters);
+  tailor_agent_get_counters(&counters);
+  EXPECT_EQ(counters.connect_error, 0u);
+}
+
+TEST_F(AgentTest, AUserWhoMayNotUseTheSocketIsToldSo) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  ASSERT_EQ(::chmod(daemon_.path().c_str(), 0600), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr uid_t kNobody = 65534;
+    if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
+        ::setresuid(kNobody, kNobody, kNobody) != 0)
+      ::_exit(255);
+    Start();
+    ::_exit(static_cast<int>(ConnectError()));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), EACCES);
 }
 
 }  // namespace

@@ -1,0 +1,87 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+
+#include "daemon/export/make_trace.h"
+#include "daemon/formats/trace_writers.h"
+#include "viewer/cli/choose.h"
+#include "viewer/cli/command.h"
+
+namespace tailor::cli {
+namespace {
+
+struct Options {
+  Choice choice;
+  std::string format, output;
+  std::vector<std::string> levels = exporter::TraceOptions{}.levels;
+};
+
+const std::vector<std::string> kFormats = {"csv", "firefox", "folded", "perfetto", "pprof", "speedscope"};
+
+std::string written(const std::string& format, const formats::Trace& trace, std::uint16_t source) {
+  if (format == "csv") return formats::write_csv(trace);
+  if (format == "firefox") return formats::write_firefox(trace, source);
+  if (format == "folded") return formats::write_folded(trace, source);
+  if (format == "perfetto") return formats::write_perfetto(trace);
+  if (format == "pprof") return formats::write_pprof(trace);
+  return formats::write_speedscope(trace);
+}
+
+// Formats that hold samples of one unit only.
+bool of_one_source(const std::string& format) {
+  return format == "firefox" || format == "folded";
+}
+
+int put(const std::string& bytes, const std::string& path) {
+  if (path.empty() || path == "-") {
+    const bool whole =
+        std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0;
+    return whole ? kOk : complain("cannot write to standard output");
+  }
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  file.close();
+  return file ? kOk : complain("cannot write " + path);
+}
+
+int run(Options options) {
+  const bool binary = options.format == "pprof" || options.format == "perfetto";
+  if (binary && options.output.empty() && ::isatty(STDOUT_FILENO) != 0)
+    return complain("a " + options.format + " file is no text: name it with -o", kUsage);
+  options.choice.functions = true;
+  options.choice.samples = true;
+  auto chosen = choose(options.choice);
+  if (!chosen) return complain(chosen.error());
+  if (of_one_source(options.format) && !chosen->selection.source)
+    chosen->selection.source = query::default_source(chosen->profile, chosen->selection);
+  auto trace =
+      exporter::make_trace(chosen->profile, chosen->selection, {options.levels, "tailor " TAILOR_VERSION});
+  if (!trace) return complain(trace.error(), kNothing);
+  return put(written(options.format, *trace, 0), options.output);
+}
+
+}  // namespace
+
+void add_export(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("export", "Writes the samples in the format of another tool");
+  auto options = std::make_shared<Options>();
+  add_choice(command, options->choice);
+  command.add_option("--format", options->format, "csv, firefox, folded, perfetto, pprof or speedscope")
+      ->required()
+      ->check(CLI::IsMember(kFormats));
+  command.add_option("-o,--output", options->output,
+                     "The file; replaced if it exists (default: standard output)");
+  command
+      .add_option("--levels", options->levels,
+                  "What stacks are made of, outermost first: process, plan, pipeline, function, the name of "
+                  "a level of the "
+                  "plans (operator, task, ir), or levels for all of these but the lowest")
+      ->delimiter(',')
+      ->capture_default_str();
+  command.callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tailor::cli
