@@ -126,7 +126,6 @@ class Profile {
   const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
   std::string engine_component_name(ProcessId process, std::uint32_t id) const;
   std::string region_name(ProcessId process, std::uint32_t kind) const;
-  std::string thread_name(ProcessId process, std::int32_t tid) const;  // "": not known
   // The name of a source, its unit; "source <n>" where the recording does not say.
   profile::Source source(std::uint16_t index) const;
 
