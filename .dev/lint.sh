@@ -16,6 +16,8 @@ dev_lint() {
   clang-format-19 --dry-run --Werror "${files[@]}" || failed=1
   say "folder rules"
   python3 .dev/check_folders.py || failed=1
+  say "links of the docs"
+  python3 .dev/check_links.py || failed=1
   say "ABI of the agent"
   dev_lint_abi || failed=1
   say "shellcheck"
