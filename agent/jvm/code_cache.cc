@@ -40,6 +40,14 @@ std::optional<CodeCacheMap::Live> CodeCacheMap::remove(std::uint64_t base, std::
   return live;
 }
 
+bool CodeCacheMap::renumber(std::uint64_t base, std::uint64_t from, std::uint64_t to) {
+  const auto found = live_.find(base);
+  if (found == live_.end() || found->second.id != from) return false;
+  found->second.id = to;
+  found->second.sent = false;
+  return true;
+}
+
 bool CodeCacheMap::mark_sent(std::uint64_t base, std::uint64_t id) {
   const auto found = live_.find(base);
   if (found == live_.end() || found->second.id != id) return false;

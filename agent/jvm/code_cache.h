@@ -30,6 +30,9 @@ class CodeCacheMap {
   // The agent has been told of the code object. False: it is not there any more.
   bool mark_sent(std::uint64_t base, std::uint64_t id);
 
+  // It is known under another id from now on. False: it is not there any more.
+  bool renumber(std::uint64_t base, std::uint64_t from, std::uint64_t to);
+
   std::size_t size() const { return live_.size(); }
   std::size_t freed() const { return freed_.size(); }
 

@@ -13,6 +13,7 @@ struct MethodText {
   std::string name;
   std::string class_name;  // "java.util.HashMap"
   std::string file;        // "" if the class does not say
+  std::uint64_t unit = 0;  // the generated class that it is of (Spark::add_unit), 0: of none
 };
 
 // One frame of a stack of inlined methods.
@@ -43,6 +44,7 @@ struct CompiledCode {
   // The JVM was asked for all it knows before it compiled this; else it knows its lines at safepoints only.
   bool detailed = true;
   NmethodFacts facts;
+  std::uint64_t unit = 0;           // of its first method that has one: 0 for code without any
   std::vector<MethodText> methods;  // each once; the first is the one that was compiled
   std::vector<InlineFrame> frames;
   std::vector<PcState> states;  // ends grow

@@ -88,18 +88,26 @@ void Events::compiled(jmethodID method, jint size, const void* base, jint map_co
     take_map(map, map_count, text, code);
   }
   code.methods = text.take();
+  for (const MethodText& each : code.methods) {
+    if (code.unit == 0) code.unit = each.unit;
+  }
   shipper_.loaded(std::move(code));
 }
 
 void Events::generated(const char* name, const void* base, jint size) const {
   if (!name || !base || size <= 0) return;
   const bool interpreter = std::strcmp(name, "Interpreter") == 0;
+  shipper_.generated(
+      {reinterpret_cast<std::uintptr_t>(base), static_cast<std::uint32_t>(size), interpreter, name},
+      nmethods_);
   tailor_component_code(tailor_component_declare(interpreter ? "JVM interpreter" : "JVM stubs"), base,
                         static_cast<const char*>(base) + size);
 }
 
 void Events::java_thread_began() {
   tailor_mark_execution_begin(run_.execution, run_.plan);
+  // Which method it is in is not said for code that only works for others.
+  if (shipper_.shares_code()) tailor_mark_component_begin(tailor_component_declare("Java, outside of tasks"));
   const std::lock_guard lock(mutex_);
   java_threads_.insert(current_tid());
 }
@@ -120,6 +128,7 @@ std::string Events::begin() {
   wanted.can_generate_compiled_method_load_events = 1;
   wanted.can_get_line_numbers = 1;
   wanted.can_get_source_file_name = 1;
+  wanted.can_tag_objects = 1;
   if (jvmti_->AddCapabilities(&wanted) != JVMTI_ERROR_NONE) return "the JVM refuses events of compiled code";
   jvmtiEventCallbacks calls{};
   calls.CompiledMethodLoad = [](jvmtiEnv*, jmethodID method, jint size, const void* base, jint count,

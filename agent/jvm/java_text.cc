@@ -33,6 +33,15 @@ JavaText::~JavaText() {
   }
 }
 
+// Spark gives all generated classes one name; each compilation has a class loader of its own, with its tag.
+std::uint64_t JavaText::unit_of(jclass of, const std::string& name) const {
+  if (!name.starts_with("org.apache.spark.sql.catalyst.expressions.GeneratedClass")) return 0;
+  jobject loader = nullptr;
+  jlong tag = 0;
+  if (jvmti_->GetClassLoader(of, &loader) != JVMTI_ERROR_NONE || !loader) return 0;
+  return jvmti_->GetTag(loader, &tag) == JVMTI_ERROR_NONE ? static_cast<std::uint64_t>(tag) : 0;
+}
+
 MethodText JavaText::text_of(jmethodID method) const {
   MethodText text;
   char* name = nullptr;
@@ -44,6 +53,7 @@ MethodText JavaText::text_of(jmethodID method) const {
     char* signature = nullptr;
     if (jvmti_->GetClassSignature(owner, &signature, nullptr) == JVMTI_ERROR_NONE)
       text.class_name = class_name_of(take_string(jvmti_, signature));
+    text.unit = unit_of(owner, text.class_name);
     char* file = nullptr;
     if (jvmti_->GetSourceFileName(owner, &file) == JVMTI_ERROR_NONE) text.file = take_string(jvmti_, file);
   }

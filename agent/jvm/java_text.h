@@ -33,6 +33,7 @@ class JavaText {
     jint count = 0;
   };
   MethodText text_of(jmethodID method) const;
+  std::uint64_t unit_of(jclass of, const std::string& name) const;
 
   jvmtiEnv* jvmti_;
   std::unordered_map<jmethodID, std::uint32_t> numbers_;

@@ -5,25 +5,23 @@
 #include <link.h>
 #include <tailor/agent.h>
 
-#include <atomic>
 #include <cstring>
 #include <string>
 
-#include "agent/jvm/events.h"
-#include "agent/jvm/shipper.h"
-#include "agent/jvm/vm_threads.h"
+#include "agent/jvm/running.h"
 
 namespace tailor::jvm {
-namespace {
 
-// Made once and never freed: the JVM's threads may be inside until the process ends.
-struct Running {
-  Shipper* shipper = nullptr;
-  Events* events = nullptr;
-  VmThreads* threads = nullptr;
-  ProgramRun run;
-};
 std::atomic<Running*> g_running{nullptr};
+
+std::string text_of(JNIEnv* env, jstring text) {
+  const char* bytes = text ? env->GetStringUTFChars(text, nullptr) : nullptr;
+  std::string copy = bytes ? bytes : "";
+  if (bytes) env->ReleaseStringUTFChars(text, bytes);
+  return copy;
+}
+
+namespace {
 
 // Code of libjvm.so is the JVM's own wherever nothing better is known.
 int declare_libjvm(dl_phdr_info* info, std::size_t, void*) {
@@ -53,16 +51,19 @@ std::string start_agent(const std::string& version) {
 
 struct Program {
   std::string name, version, command;
-  bool late = false;
+  bool late = false, spark = false;
 };
 
 std::string start(jvmtiEnv* jvmti, const Program& program) {
   if (g_running.load() != nullptr) return "";
   if (std::string problem = start_agent(program.version); !problem.empty()) return problem;
   auto* running = new Running;
-  running->shipper = new Shipper(program.name, [running] {
+  running->jvmti = jvmti;
+  if (program.spark) running->spark = new Spark;
+  running->shipper = new Shipper(program.name, running->spark, [running] {
     if (g_running.load() == running) running->threads->look();
   });
+  if (running->spark) running->spark->set_shipper(running->shipper);
   const tailor_label labels[] = {{"application", "java"}, {"query", program.command.c_str()}};
   running->run.plan = running->shipper->first_plan();
   running->run.execution = tailor_execution_begin(running->run.plan, labels, 2);
@@ -76,13 +77,6 @@ std::string start(jvmtiEnv* jvmti, const Program& program) {
   return running->events->begin();
 }
 
-std::string text_of(JNIEnv* env, jstring text) {
-  const char* bytes = text ? env->GetStringUTFChars(text, nullptr) : nullptr;
-  std::string copy = bytes ? bytes : "";
-  if (bytes) env->ReleaseStringUTFChars(text, bytes);
-  return copy;
-}
-
 }  // namespace
 }  // namespace tailor::jvm
 
@@ -90,7 +84,7 @@ extern "C" {
 
 // NULL, or why the program runs without a profile.
 JNIEXPORT jstring JNICALL Java_tailor_jvm_Native_start(JNIEnv* env, jclass, jstring name, jstring version,
-                                                       jstring command, jboolean late) {
+                                                       jstring command, jboolean late, jboolean spark) {
   using tailor::jvm::text_of;
   JavaVM* vm = nullptr;
   jvmtiEnv* jvmti = nullptr;
@@ -100,8 +94,8 @@ JNIEXPORT jstring JNICALL Java_tailor_jvm_Native_start(JNIEnv* env, jclass, jstr
     problem = "this JVM has no tool interface (JVMTI)";
   } else {
     try {
-      problem = tailor::jvm::start(
-          jvmti, {text_of(env, name), text_of(env, version), text_of(env, command), late == JNI_TRUE});
+      problem = tailor::jvm::start(jvmti, {text_of(env, name), text_of(env, version), text_of(env, command),
+                                           late == JNI_TRUE, spark == JNI_TRUE});
     } catch (const std::exception& error) {
       problem = error.what();
     }

@@ -1,8 +1,11 @@
 #include "agent/jvm/nmethod.h"
 
 #include <dlfcn.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string_view>
 
@@ -25,7 +28,6 @@ std::uint64_t exported(const char* name) {
 struct Entry {
   std::string_view type, field;
   std::int64_t offset;
-  std::uint64_t address;  // of a static one
 };
 
 // Calls f(Entry) for all of them, until the nameless last one.
@@ -36,7 +38,6 @@ void for_each_entry(F f) {
   const std::uint64_t type = exported("gHotSpotVMStructEntryTypeNameOffset");
   const std::uint64_t field = exported("gHotSpotVMStructEntryFieldNameOffset");
   const std::uint64_t offset = exported("gHotSpotVMStructEntryOffsetOffset");
-  const std::uint64_t address = exported("gHotSpotVMStructEntryAddressOffset");
   if (table == 0 || stride == 0) return;
   constexpr int kMost = 65536;
   std::uint64_t at = table;
@@ -44,7 +45,7 @@ void for_each_entry(F f) {
     const auto* type_name = read<const char*>(at + type);
     const auto* field_name = read<const char*>(at + field);
     if (!type_name || !field_name) return;
-    f(Entry{type_name, field_name, read<std::int64_t>(at + offset), read<std::uint64_t>(at + address)});
+    f(Entry{type_name, field_name, read<std::int64_t>(at + offset)});
   }
 }
 
@@ -60,29 +61,48 @@ NmethodReader::NmethodReader() {
     }
     if (entry.type == "nmethod" && entry.field == "_comp_level") level_ = entry.offset;
     if (entry.type == "nmethod" && entry.field == "_entry_bci") entry_bci_ = entry.offset;
-    if (entry.type == "CodeCache" && entry.field == "_low_bound")
-      low_bound_ = reinterpret_cast<const std::uint64_t*>(entry.address);
   });
 }
 
+std::optional<NmethodFacts> NmethodReader::read_blob(const char* blob, std::uint64_t begin,
+                                                     std::uint64_t end) const {
+  const auto number = [blob](std::int64_t offset, auto value) {
+    std::memcpy(&value, blob + offset, sizeof value);
+    return value;
+  };
+  if (number(code_begin_, std::uint64_t{}) != begin || number(code_end_, std::uint64_t{}) != end)
+    return std::nullopt;
+  NmethodFacts facts;
+  if (level_ >= 0) facts.level = number(level_, std::int32_t{});
+  if (facts.level < 1 || facts.level > 4) facts.level = -1;
+  if (entry_bci_ >= 0) facts.osr = number(entry_bci_, std::int32_t{}) >= 0;
+  if (frame_size_ >= 0) facts.frame_words = number(frame_size_, std::uint32_t{});
+  if (frame_complete_ >= 0) facts.frame_complete = number(frame_complete_, std::uint32_t{});
+  return facts;
+}
+
 // The blob lies in front of its code, with relocations in between; it is known by the two addresses it keeps.
+// What lies farther down may be no memory at all: the kernel reads, and says so where it is not.
 std::optional<NmethodFacts> NmethodReader::facts(std::uint64_t begin, std::uint32_t size) const {
-  if (code_begin_ < 0 || code_end_ < 0 || !low_bound_ || *low_bound_ == 0) return std::nullopt;
-  constexpr std::uint64_t kWord = 8, kFarthest = 1u << 18;
-  const std::int64_t most =
-      std::max({code_begin_, code_end_, frame_size_, frame_complete_, level_, entry_bci_});
-  const std::uint64_t lowest = std::max(*low_bound_, begin - std::min(begin, kFarthest));
-  for (std::uint64_t blob = (begin & ~(kWord - 1)) - kWord; blob >= lowest; blob -= kWord) {
-    if (blob + static_cast<std::uint64_t>(most) + kWord > begin) continue;
-    if (read<std::uint64_t>(blob + code_begin_) != begin) continue;
-    if (read<std::uint64_t>(blob + code_end_) != begin + size) continue;
-    NmethodFacts facts;
-    if (level_ >= 0) facts.level = read<std::int32_t>(blob + level_);
-    if (facts.level < 1 || facts.level > 4) facts.level = -1;
-    if (entry_bci_ >= 0) facts.osr = read<std::int32_t>(blob + entry_bci_) >= 0;
-    if (frame_size_ >= 0) facts.frame_words = read<std::uint32_t>(blob + frame_size_);
-    if (frame_complete_ >= 0) facts.frame_complete = read<std::uint32_t>(blob + frame_complete_);
-    return facts;
+  if (code_begin_ < 0 || code_end_ < 0) return std::nullopt;
+  constexpr std::uint64_t kWord = 8, kWindow = 4096, kFarthest = 1u << 18;
+  const auto blob_bytes = static_cast<std::uint64_t>(std::max(
+                              {code_begin_, code_end_, frame_size_, frame_complete_, level_, entry_bci_})) +
+                          kWord;
+  if (blob_bytes > kWindow / 2 || begin < 2 * kFarthest) return std::nullopt;
+  std::array<char, 2 * kWindow> bytes;
+  for (std::uint64_t top = begin & ~(kWord - 1); begin - top < kFarthest; top -= kWindow) {
+    // Blobs that begin in the window below `top`, and may end above it.
+    const std::uint64_t length = std::min(kWindow + blob_bytes, begin - (top - kWindow));
+    const iovec to{bytes.data(), length};
+    const iovec from{reinterpret_cast<void*>(static_cast<std::uintptr_t>(top - kWindow)), length};
+    if (::process_vm_readv(::getpid(), &to, 1, &from, 1, 0) != static_cast<ssize_t>(length))
+      return std::nullopt;
+    for (std::uint64_t at = kWindow; at >= kWord;) {
+      at -= kWord;
+      if (at + blob_bytes > length) continue;
+      if (auto facts = read_blob(bytes.data() + at, begin, begin + size)) return facts;
+    }
   }
   return std::nullopt;
 }

@@ -19,9 +19,11 @@ class NmethodReader {
   std::optional<NmethodFacts> facts(std::uint64_t begin, std::uint32_t size) const;
 
  private:
+  // Where `blob` is that of this code.
+  std::optional<NmethodFacts> read_blob(const char* blob, std::uint64_t begin, std::uint64_t end) const;
+
   std::int64_t code_begin_ = -1, code_end_ = -1, frame_size_ = -1, frame_complete_ = -1;  // of CodeBlob
   std::int64_t level_ = -1, entry_bci_ = -1;                                              // of nmethod
-  const std::uint64_t* low_bound_ = nullptr;  // of the code cache: the variable
 };
 
 }  // namespace tailor::jvm

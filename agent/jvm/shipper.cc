@@ -8,6 +8,7 @@
 #include <csignal>
 #include <utility>
 
+#include "agent/jvm/call_frames.h"
 #include "agent/jvm/tsc.h"
 
 namespace tailor::jvm {
@@ -19,8 +20,8 @@ constexpr auto kBatch = std::chrono::milliseconds(40);
 
 }  // namespace
 
-Shipper::Shipper(std::string name, std::function<void()> each_second)
-    : name_(std::move(name)), each_second_(std::move(each_second)), cache_(read_tsc()) {
+Shipper::Shipper(std::string name, Spark* spark, std::function<void()> each_second)
+    : name_(std::move(name)), spark_(spark), each_second_(std::move(each_second)), cache_(read_tsc()) {
   JavaPlan& plan = plan_for_next();
   plan.send();
   ++plan.users;  // the program's execution
@@ -130,7 +131,71 @@ void Shipper::run() {
   }
 }
 
+namespace {
+
+// A code object that belongs to nobody, with its call frames.
+CodeBuilder shared_code(std::uint64_t base, std::uint32_t size, const std::string& name,
+                        const std::string& frames) {
+  const auto* begin = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(base));
+  CodeBuilder builder(tailor_code_builder_new(0, begin, size));
+  tailor_code_builder_leave_code_out(builder.get());
+  tailor_code_builder_set_name(builder.get(), name.c_str());
+  tailor_code_builder_set_eh_frame(builder.get(), frames.data(), frames.size(), nullptr);
+  return builder;
+}
+
+}  // namespace
+
+void Shipper::generated(const GeneratedCode& code, const NmethodReader& reader) const {
+  if (!spark_) return;
+  std::string frames;
+  if (code.interpreter) {
+    frames = frames_of_interpreter(code.base, code.size);
+  } else if (auto facts = reader.facts(code.base, code.size)) {
+    frames = frames_of_fixed_size(code.base, code.size, *facts);
+  }
+  if (frames.empty()) return;
+  const CodeBuilder builder = shared_code(code.base, code.size, code.name, frames);
+  tailor_code_builder_load(builder.get(), tailor_code_new());
+}
+
+bool Shipper::renumber(std::uint64_t base, std::uint64_t from, std::uint64_t to) {
+  const std::lock_guard lock(mutex_);
+  const auto unit = unit_of_.extract(from);
+  if (unit.empty() || !cache_.renumber(base, from, to)) return false;
+  unit_of_[to] = unit.mapped();
+  return true;
+}
+
+bool Shipper::confirm(std::uint64_t base, std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  if (cache_.mark_sent(base, id)) return true;
+  tailor_code_unload(id);
+  unit_of_.erase(id);
+  return false;
+}
+
+// Of a generated class, or what such a class calls.
+void Shipper::ship_shared(CompiledCode& code) {
+  if (code.unit != 0) {
+    {
+      const std::lock_guard lock(mutex_);
+      unit_of_[code.id] = code.unit;
+    }
+    spark_->ship(code, [&](CodeBuilder builder) { load(code, std::move(builder)); });
+    return;
+  }
+  CodeBuilder builder = shared_code(code.base, code.size, code.methods[0].name,
+                                    frames_of_fixed_size(code.base, code.size, code.facts));
+  tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
+  load(code, std::move(builder));
+}
+
 void Shipper::ship(std::vector<CompiledCode> batch) {
+  if (spark_) {
+    for (CompiledCode& code : batch) ship_shared(code);
+    return;
+  }
   std::size_t done = 0;
   while (done < batch.size()) {
     JavaPlan& plan = plan_for_next();
@@ -159,6 +224,13 @@ void Shipper::load(CompiledCode& code, CodeBuilder builder) {
 }
 
 void Shipper::end_user(std::uint64_t id) {
+  std::uint64_t unit = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto node = unit_of_.extract(id);
+    if (!node.empty()) unit = node.mapped();
+  }
+  if (unit != 0) spark_->code_ended(id, unit);
   const auto found = plan_of_.find(id);
   if (found == plan_of_.end()) return;
   --found->second->users;

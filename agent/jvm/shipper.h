@@ -16,6 +16,8 @@
 #include "agent/jvm/code_cache.h"
 #include "agent/jvm/compiled_code.h"
 #include "agent/jvm/java_plan.h"
+#include "agent/jvm/nmethod.h"
+#include "agent/jvm/spark.h"
 
 namespace tailor::jvm {
 
@@ -26,11 +28,20 @@ struct ShipperCounts {
   std::uint64_t plans = 0;    // that are live
 };
 
+// Code that HotSpot generated, which is of no method.
+struct GeneratedCode {
+  std::uint64_t base = 0;
+  std::uint32_t size = 0;
+  bool interpreter = false;
+  std::string name;
+};
+
 class Shipper {
  public:
   // `name` is that of the dictionary in reports. `each_second` is called on the shipper's thread about once a
-  // second.
-  Shipper(std::string name, std::function<void()> each_second);
+  // second. With `spark` code of generated classes goes to the queries' dictionaries, and all other code is
+  // told of as working for whoever calls it.
+  Shipper(std::string name, Spark* spark, std::function<void()> each_second);
   ~Shipper();
   Shipper(const Shipper&) = delete;
   Shipper& operator=(const Shipper&) = delete;
@@ -39,6 +50,13 @@ class Shipper {
   // when it can have been there.
   void loaded(CompiledCode&& code);
   void unloaded(std::uint64_t base);
+  // So that stacks can be walked through it.
+  void generated(const GeneratedCode& code, const NmethodReader& reader) const;
+  bool shares_code() const { return spark_ != nullptr; }
+  // The agent will know code by another number. False: it is not there any more.
+  bool renumber(std::uint64_t base, std::uint64_t from, std::uint64_t to);
+  // It has been told so. False, and it is unloaded: the code went meanwhile.
+  bool confirm(std::uint64_t base, std::uint64_t id);
 
   // Of the dictionary that code goes to first; as a rule it stays the only one.
   std::uint64_t first_plan() const { return first_plan_; }
@@ -57,7 +75,10 @@ class Shipper {
   JavaPlan& plan_for_next();
   void forget_unused_plans();
 
+  void ship_shared(CompiledCode& code);
+
   const std::string name_;
+  Spark* const spark_;
   const std::function<void()> each_second_;
   mutable std::mutex mutex_;  // guards what follows
   std::condition_variable wake_, idle_;
@@ -65,6 +86,7 @@ class Shipper {
   std::vector<CompiledCode> waiting_;
   std::size_t waiting_bytes_ = 0;
   std::vector<std::uint64_t> ended_;  // ids of code objects whose plan has one user less
+  std::unordered_map<std::uint64_t, std::uint64_t> unit_of_;  // of code objects of generated classes
   ShipperCounts counts_;
   bool stop_ = false, hurry_ = false, busy_ = false;
   // The thread's own.

@@ -7,6 +7,7 @@ import java.lang.instrument.Instrumentation;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import tailor.jvm.spark.SparkTransformer;
 
 /** Begins profiling, and never fails the program: what goes wrong is said on its standard error, once. */
 public final class Agent {
@@ -30,14 +31,16 @@ public final class Agent {
     begun = true;
     try {
       Options options = Options.parse(text);
+      boolean spark = ClassLoader.getSystemResource("org/apache/spark/SparkContext.class") != null;
       loadLibrary();
       String version = System.getProperty("java.vm.name") + " " + System.getProperty("java.vm.version");
-      String problem = Native.start(options.name(), version, System.getProperty("sun.java.command", "java"), late);
+      String problem = Native.start(options.name(), version, System.getProperty("sun.java.command", "java"), late, spark && !late);
       if (problem != null) {
         say(problem + "; the program runs without a profile");
         return;
       }
       started = true;
+      if (spark) sparkBegins(instrumentation, late);
       Runtime.getRuntime().addShutdownHook(new Thread(() -> Native.stop(EXIT_WAIT_MS), "tailor-exit"));
       if (late) {
         say("attached to a running JVM: of code that was compiled before, lines are known at safepoints only and are marked"
@@ -54,6 +57,16 @@ public final class Agent {
    */
   public static long[] counts() {
     return started ? Native.counts() : new long[8];
+  }
+
+  private static void sparkBegins(Instrumentation instrumentation, boolean late) {
+    if (late) {
+      say("attached to a running Spark: its operators are known only where -javaagent was given at the start");
+      return;
+    }
+    // Else Janino leaves the lines out.
+    System.setProperty("org.codehaus.janino.source_debugging.enable", "true");
+    instrumentation.addTransformer(new SparkTransformer());
   }
 
   static void say(String text) {

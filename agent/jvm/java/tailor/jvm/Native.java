@@ -1,15 +1,42 @@
-// The native half of the agent (agent/jvm/jvm_agent.cc).
+// The native half of the agent (agent/jvm/jvm_agent.cc, spark_calls.cc).
 package tailor.jvm;
 
-final class Native {
+/** Nothing here throws or blocks, but stop(). Queries and units are numbers; 0 is none, and accepted everywhere. */
+public final class Native {
   private Native() {}
 
   /** Null, or why the program runs without a profile. */
-  static native String start(String name, String version, String command, boolean late);
+  static native String start(String name, String version, String command, boolean late, boolean spark);
 
   /** Waits at most so long until what was said lies in the daemon's socket. */
   static native void stop(int timeoutMs);
 
   /** Loads, unloads, dropped, live code objects, live dictionaries; messages queued, sent, dropped. */
   static native long[] counts();
+
+  /** A generated class was compiled: the loader of its code, its source, and the operator that made each line, 0: none. */
+  public static native long unit(ClassLoader loader, String source, int[] owners);
+
+  /** A SQL execution begins. Labels are key, value, key, value ... */
+  public static native long beginQuery(String name, String[] labels);
+
+  public static native int addOperator(long query, String name, String kind, String detail);
+
+  public static native void addInput(long query, int of, int input);
+
+  public static native void setNumber(long query, int of, String key, double value);
+
+  /** Tells of what was added. */
+  public static native void send(long query);
+
+  /** A stage of the query runs this unit, whose operators are these. */
+  public static native void useUnit(long query, long unit, int[] operators);
+
+  /** An empty error: it succeeded. */
+  public static native void endQuery(long query, String error);
+
+  /** The calling thread works for the query, until leave() of what this returns. */
+  public static native long enter(long query);
+
+  public static native void leave(long execution);
 }

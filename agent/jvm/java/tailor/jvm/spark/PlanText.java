@@ -1,0 +1,56 @@
+// How an operator of Spark's physical plan is shown.
+package tailor.jvm.spark;
+
+import java.util.Locale;
+import java.util.OptionalDouble;
+
+final class PlanText {
+  private static final int MOST_FIELDS = 25, LONGEST = 2000;
+
+  private PlanText() {}
+
+  /** "HashAggregate", "BroadcastHashJoin" ... */
+  static String name(Object operator) throws ReflectiveOperationException {
+    return Reflect.string(operator, "nodeName");
+  }
+
+  static String kind(Object operator) {
+    String type = operator.getClass().getSimpleName();
+    String plain = type.endsWith("Exec") ? type.substring(0, type.length() - 4) : type;
+    return plain.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(Locale.ROOT);
+  }
+
+  /** Its expressions, without its name. */
+  static String detail(Object operator) {
+    try {
+      String text = Reflect.call(operator, "simpleString", MOST_FIELDS).toString();
+      String name = name(operator);
+      text = text.startsWith(name) ? text.substring(name.length()).strip() : text;
+      return text.substring(0, Math.min(text.length(), LONGEST));
+    } catch (ReflectiveOperationException | RuntimeException problem) {
+      return "";
+    }
+  }
+
+  /** The operator itself, behind what adaptive execution puts around it. */
+  static Object behind(Object node) throws ReflectiveOperationException {
+    for (int i = 0; i < 8; ++i) {
+      String type = node.getClass().getSimpleName();
+      if (type.equals("AdaptiveSparkPlanExec")) node = Reflect.call(node, "executedPlan");
+      else if (type.endsWith("QueryStageExec")) node = Reflect.call(node, "plan");
+      else return node;
+    }
+    return node;
+  }
+
+  /** How many rows it gave, by its own count. */
+  static OptionalDouble rows(Object operator) {
+    try {
+      Object metric = Reflect.call(Reflect.call(operator, "metrics"), "get", "numOutputRows");
+      if (!(Boolean) Reflect.call(metric, "isDefined")) return OptionalDouble.empty();
+      return OptionalDouble.of(((Number) Reflect.call(Reflect.call(metric, "get"), "value")).doubleValue());
+    } catch (ReflectiveOperationException | RuntimeException problem) {
+      return OptionalDouble.empty();
+    }
+  }
+}

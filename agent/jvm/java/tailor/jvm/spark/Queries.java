@@ -1,0 +1,207 @@
+// The SQL executions of this JVM: when they begin and end, their operators, and which tasks work for them.
+package tailor.jvm.spark;
+
+import java.lang.reflect.Proxy;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.IdentityHashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import tailor.jvm.Native;
+
+/** Called by Spark's classes, by the calls that SparkTransformer puts into them. No call throws. */
+public final class Queries {
+  private static final int MOST_UNITS = 2000, MOST_QUERIES = 1000;
+  private static final String EXECUTION_ID = "spark.sql.execution.id";
+
+  /** One that runs. Its operators are objects of Spark's physical plan, each with its number in Tailor's. */
+  private static final class Query {
+    final long id;
+    final IdentityHashMap<Object, Integer> operators = new IdentityHashMap<>();
+    /** Stages whose source is not compiled yet. */
+    final Map<String, int[]> waiting = new HashMap<>();
+
+    Query(long id) {
+      this.id = id;
+    }
+
+    int number(Object operator) throws ReflectiveOperationException {
+      Integer known = operators.get(operator);
+      if (known != null) return known;
+      int number = Native.addOperator(id, PlanText.name(operator), PlanText.kind(operator), PlanText.detail(operator));
+      operators.put(operator, number);
+      return number;
+    }
+  }
+
+  private static <K, V> Map<K, V> bounded(int most) {
+    return new LinkedHashMap<>(16, 0.75f, true) {
+      private static final long serialVersionUID = 1;
+
+      @Override
+      protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
+        return size() > most;
+      }
+    };
+  }
+
+  private static final Object LOCK = new Object(); // guards what follows
+  private static final Map<String, Long> UNITS = bounded(MOST_UNITS); // by source
+  private static final Map<String, Query> RUNNING = bounded(MOST_QUERIES); // by the execution's number
+  private static final Map<Object, Boolean> LISTENED = new IdentityHashMap<>(); // contexts
+  private static boolean toldProblem, toldJavac;
+
+  private static final ThreadLocal<Long> TASK = new ThreadLocal<>();
+
+  private Queries() {}
+
+  /** Said once: a Spark of another shape is profiled without operators. */
+  static void problem(String what, Throwable problem) {
+    synchronized (LOCK) {
+      if (toldProblem) return;
+      toldProblem = true;
+    }
+    System.err.println("tailor: " + what + " is not as expected (" + problem + "): some operators will be missing");
+  }
+
+  /** CodeGenerator returns what it compiled: (class, statistics) of `source`. */
+  public static void compiled(Object result, Object source) {
+    try {
+      String body = Reflect.string(source, "body");
+      int[] owners = Markers.owners(body);
+      if (owners == null) return;
+      long unit = Native.unit(Reflect.call(result, "_1").getClass().getClassLoader(), body, owners);
+      if (unit == 0) return;
+      synchronized (LOCK) {
+        UNITS.put(body, unit);
+        for (Query query : RUNNING.values()) {
+          int[] operators = query.waiting.remove(body);
+          if (operators != null) Native.useUnit(query.id, unit, operators);
+        }
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("compiled code", problem);
+    }
+  }
+
+  /** Its line numbers are those of a source that it has written anew. */
+  public static void compiledByJavac() {
+    synchronized (LOCK) {
+      if (toldJavac) return;
+      toldJavac = true;
+    }
+    System.err.println("tailor: code that Spark compiles with spark.sql.codegen.compiler=jdk has no operators: its lines are not those of"
+        + " the generated source. Use the default, janino");
+  }
+
+  /** The code of a stage was generated, for these operators in the order of their numbers. */
+  static void generated(Object stage, String body, List<Object> operators) {
+    try {
+      Object context = Reflect.call(stage, "sparkContext");
+      String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
+      if (execution == null) return;
+      synchronized (LOCK) {
+        Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
+        int[] numbers = new int[operators.size()];
+        for (int i = 0; i < numbers.length; ++i) numbers[i] = query.number(operators.get(i));
+        Long unit = UNITS.get(body);
+        if (unit == null) query.waiting.put(body, numbers);
+        else Native.useUnit(query.id, unit, numbers);
+        listen(context);
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("a stage", problem);
+    }
+  }
+
+  /** A property of the thread, or of the task. */
+  private interface Properties {
+    String get(String name) throws ReflectiveOperationException;
+  }
+
+  private static Query query(String execution, Properties properties) throws ReflectiveOperationException {
+    Query known = RUNNING.get(execution);
+    if (known != null) return known;
+    String text = properties.get("spark.job.description");
+    if (text == null) text = properties.get("callSite.short");
+    if (text == null) text = "";
+    String name = "SQL execution " + execution + (text.isEmpty() ? "" : ": " + text.lines().findFirst().orElse(""));
+    Query query = new Query(Native.beginQuery(name, new String[] {"application", "Spark", "sql_execution", execution, "query", text}));
+    RUNNING.put(execution, query);
+    return query;
+  }
+
+  /** TaskContext.setTaskContext: the calling thread works for the task from now on. */
+  public static void taskBegins(Object task) {
+    try {
+      if (task == null || TASK.get() != null) return;
+      String execution = (String) Reflect.call(task, "getLocalProperty", EXECUTION_ID);
+      if (execution == null) return;
+      Query query;
+      synchronized (LOCK) {
+        query = query(execution, name -> (String) Reflect.call(task, "getLocalProperty", name));
+      }
+      TASK.set(Native.enter(query.id));
+    } catch (Exception | LinkageError problem) {
+      problem("a task", problem);
+    }
+  }
+
+  /** TaskContext.unset. */
+  public static void taskEnds() {
+    Long task = TASK.get();
+    if (task == null) return;
+    TASK.remove();
+    Native.leave(task);
+  }
+
+  /** Hears of the ends of executions. */
+  private static void listen(Object context) throws ReflectiveOperationException {
+    if (LISTENED.put(context, true) != null) return;
+    ClassLoader loader = context.getClass().getClassLoader();
+    Class<?> type = Class.forName("org.apache.spark.scheduler.SparkListenerInterface", true, loader);
+    Object listener = Proxy.newProxyInstance(loader, new Class<?>[] {type}, (self, method, arguments) -> {
+      switch (method.getName()) {
+        case "onOtherEvent" -> heard(arguments[0]);
+        case "hashCode" -> { return System.identityHashCode(self); }
+        case "equals" -> { return self == arguments[0]; }
+        case "toString" -> { return "Tailor"; }
+        default -> { }
+      }
+      return null;
+    });
+    Reflect.call(context, "addSparkListener", listener);
+  }
+
+  private static void heard(Object event) {
+    if (!event.getClass().getName().endsWith(".SparkListenerSQLExecutionEnd")) return;
+    try {
+      String execution = Reflect.string(event, "executionId");
+      Object error = Reflect.call(event, "errorMessage");
+      boolean failed = (Boolean) Reflect.call(error, "isDefined") && !Reflect.string(error, "get").isEmpty();
+      synchronized (LOCK) {
+        Query query = RUNNING.remove(execution);
+        if (query == null) return;
+        Object work = Reflect.call(event, "qe");
+        if (work != null) addTree(query, Reflect.call(work, "executedPlan"));
+        Native.send(query.id);
+        Native.endQuery(query.id, failed ? Reflect.string(error, "get") : "");
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("the end of an execution", problem);
+    }
+  }
+
+  /** The final plan: operators that generated no code, and who consumes whom. Returns the root's number. */
+  private static int addTree(Query query, Object node) throws ReflectiveOperationException {
+    Object plan = PlanText.behind(node);
+    boolean known = query.operators.containsKey(plan);
+    int number = query.number(plan);
+    PlanText.rows(plan).ifPresent(rows -> Native.setNumber(query.id, number, "rows", rows));
+    List<Integer> inputs = new ArrayList<>();
+    for (Object child : Reflect.list(Reflect.call(plan, "children"))) inputs.add(addTree(query, child));
+    for (int input : inputs) Native.addInput(query.id, number, input);
+    return known || number != 0 ? number : 0;
+  }
+}

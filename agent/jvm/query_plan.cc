@@ -1,0 +1,99 @@
+#include "agent/jvm/query_plan.h"
+
+#include <algorithm>
+
+#include "agent/jvm/row_table.h"
+
+namespace tailor::jvm {
+namespace {
+
+constexpr std::int32_t kOperators = 0, kLines = 1;
+
+}  // namespace
+
+QueryPlan::QueryPlan(const std::string& name)
+    : builder_(tailor_plan_builder_new(name.c_str())), ids_(tailor_plan_new()) {
+  tailor_plan_builder_add_level(builder_.get(), "operator");
+  tailor_plan_builder_add_level(builder_.get(), "line");
+}
+
+QueryPlan::~QueryPlan() {
+  tailor_plan_unload(ids_.id);
+}
+
+std::uint32_t QueryPlan::add_operator(const std::string& name, const std::string& kind,
+                                      const std::string& detail) {
+  const std::uint32_t id =
+      tailor_plan_builder_add_component(builder_.get(), kOperators, name.c_str(), kind.c_str());
+  if (id != 0 && !detail.empty())
+    tailor_plan_builder_set_text(builder_.get(), kOperators, id, "details", detail.c_str());
+  return id;
+}
+
+void QueryPlan::add_input(std::uint32_t of, std::uint32_t input) {
+  if (of != 0 && input != 0 && of != input)
+    tailor_plan_builder_add_input(builder_.get(), kOperators, of, input);
+}
+
+void QueryPlan::set_number(std::uint32_t of, const std::string& key, double value) {
+  if (of != 0) tailor_plan_builder_set_number(builder_.get(), kOperators, of, key.c_str(), value);
+}
+
+void QueryPlan::add_unit(const GeneratedUnit& unit, const std::vector<std::uint32_t>& operators) {
+  auto [at, fresh] = lines_.try_emplace(unit.id);
+  Lines& lines = at->second;
+  if (fresh) {
+    lines.count = static_cast<std::uint32_t>(unit.owners.size());
+    lines.owners.resize(lines.count);
+    lines.first = tailor_plan_builder_add_components(builder_.get(), kLines, lines.count + 1);
+    text_ += unit.source + "\n(around the generated code)\n";
+  }
+  for (std::uint32_t i = 0; i < lines.count; ++i) {
+    const std::uint32_t number = unit.owners[i];
+    const std::uint32_t owner = number != 0 && number <= operators.size() ? operators[number - 1] : 0;
+    std::vector<std::uint32_t>& owners = lines.owners[i];
+    if (owner == 0 || std::find(owners.begin(), owners.end(), owner) != owners.end()) continue;
+    owners.push_back(owner);
+    tailor_plan_builder_set_owners(builder_.get(), kLines, lines.first + i, owners.data(), owners.size());
+  }
+}
+
+void QueryPlan::attach(const std::string& kind, const std::string& text) {
+  tailor_plan_builder_attach(builder_.get(), kind.c_str(), text.data(), text.size());
+}
+
+int QueryPlan::send() {
+  if (!text_.empty()) attach("ir", text_);
+  return tailor_plan_builder_load(builder_.get(), ids_.id);
+}
+
+CodeBuilder QueryPlan::code(const CompiledCode& code, const GeneratedUnit& unit) const {
+  const auto found = lines_.find(unit.id);
+  if (found == lines_.end() || code.methods.empty()) return nullptr;
+  const Lines& lines = found->second;
+  const auto* base = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(code.base));
+  CodeBuilder builder(tailor_code_builder_new(ids_.id, base, code.size));
+  tailor_code_builder_leave_code_out(builder.get());
+  tailor_code_builder_set_name(builder.get(), code.methods[0].name.c_str());
+  tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
+  for (const CodeRun& run : runs_of(code)) {
+    if (!run.known) {
+      tailor_code_builder_add_row(builder.get(), run.offset, nullptr, 0, TAILOR_ROW_UNMAPPED);
+      continue;
+    }
+    const PcState& state = code.states[run.state];
+    std::uint32_t component = lines.first + lines.count;
+    for (std::uint32_t f = 0; f < state.frames; ++f) {
+      const InlineFrame& frame = code.frames[state.first_frame + f];
+      if (code.methods[frame.method].unit != unit.id) continue;
+      const auto line = static_cast<std::uint32_t>(std::max(frame.line, 0));
+      if (line >= 1 && line <= lines.count) component = lines.first + line - 1;
+      break;
+    }
+    tailor_code_builder_add_row(builder.get(), run.offset, &component, 1,
+                                run.inferred ? TAILOR_ROW_INFERRED : TAILOR_ROW_EXACT);
+  }
+  return builder;
+}
+
+}  // namespace tailor::jvm

@@ -1,0 +1,173 @@
+#include "agent/jvm/spark.h"
+
+#include <tailor/agent.h>
+
+#include <algorithm>
+
+#include "agent/jvm/shipper.h"
+#include "agent/jvm/tsc.h"
+
+namespace tailor::jvm {
+
+std::shared_ptr<Spark::Query> Spark::find(std::uint64_t query) {
+  const auto found = queries_.find(query);
+  return found == queries_.end() ? nullptr : found->second;
+}
+
+std::uint64_t Spark::add_unit(GeneratedUnit unit) {
+  const std::lock_guard lock(mutex_);
+  forget_old_units();
+  unit.id = ++last_unit_;
+  units_[unit.id].generated = std::move(unit);
+  return last_unit_;
+}
+
+// Those whose code was unloaded, or never was there.
+void Spark::forget_old_units() {
+  for (auto at = units_.begin(); units_.size() >= kMostUnits && at != units_.end();)
+    at = at->second.code.empty() ? units_.erase(at) : std::next(at);
+}
+
+std::uint64_t Spark::begin_query(const std::string& name,
+                                 const std::vector<std::pair<std::string, std::string>>& labels) {
+  std::vector<tailor_label> said;
+  for (const auto& [key, value] : labels) said.push_back({key.c_str(), value.c_str()});
+  auto query = std::make_shared<Query>(name);
+  for (const auto& [key, value] : labels) {
+    if (key == "query") query->plan.attach("sql", value);
+  }
+  query->plan.send();
+  query->execution = tailor_execution_begin(query->plan.id(), said.data(), said.size());
+  const std::lock_guard lock(mutex_);
+  query->id = ++last_query_;
+  queries_[query->id] = query;
+  return query->id;
+}
+
+std::uint32_t Spark::add_operator(std::uint64_t query, const std::string& name, const std::string& kind,
+                                  const std::string& detail) {
+  const std::lock_guard lock(mutex_);
+  const auto found = find(query);
+  return found ? found->plan.add_operator(name, kind, detail) : 0;
+}
+
+void Spark::add_input(std::uint64_t query, std::uint32_t of, std::uint32_t input) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = find(query)) found->plan.add_input(of, input);
+}
+
+void Spark::set_number(std::uint64_t query, std::uint32_t of, const std::string& key, double value) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = find(query)) found->plan.set_number(of, key, value);
+}
+
+void Spark::send(std::uint64_t query) {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = find(query)) found->plan.send();
+}
+
+void Spark::use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<std::uint32_t>& operators) {
+  const std::lock_guard lock(mutex_);
+  const auto user = find(query);
+  const auto used = units_.find(unit);
+  if (!user || used == units_.end()) return;
+  user->plan.add_unit(used->second.generated, operators);
+  user->plan.send();
+  if (std::find(user->units.begin(), user->units.end(), unit) == user->units.end())
+    user->units.push_back(unit);
+  claim(used->second, user);
+}
+
+// The code becomes the user's, unless another query has tasks that may run it.
+void Spark::claim(Unit& unit, const std::shared_ptr<Query>& user) {
+  const bool contested = std::any_of(queries_.begin(), queries_.end(), [&](const auto& each) {
+    return each.second != user && each.second->tasks > 0 && each.second->plan.has_unit(unit.generated.id);
+  });
+  const std::shared_ptr<Query> home = contested ? nobodys(unit) : user;
+  if (unit.home != home) move_home(unit, home);
+}
+
+// Of code that no one query can be told to run: also on executors, which know no query's plan.
+const std::shared_ptr<Spark::Query>& Spark::nobodys(Unit& unit) {
+  if (unit.nobody) return unit.nobody;
+  unit.nobody = std::make_shared<Query>("Spark: generated code of several queries");
+  std::vector<std::uint32_t> operators;
+  for (std::uint32_t i = 1; i <= unit.generated.operators; ++i)
+    operators.push_back(unit.nobody->plan.add_operator("operator " + std::to_string(i), "generated", ""));
+  unit.nobody->plan.add_unit(unit.generated, operators);
+  unit.nobody->plan.send();
+  return unit.nobody;
+}
+
+void Spark::move_home(Unit& unit, std::shared_ptr<Query> home) {
+  const std::uint64_t now = read_tsc();
+  const std::shared_ptr<Query> before = std::exchange(unit.home, std::move(home));
+  std::map<std::uint64_t, CompiledCode> moved;
+  for (auto& [id, code] : unit.code) {
+    const std::uint64_t next = tailor_code_new();
+    CodeBuilder builder = unit.home->plan.code(code, unit.generated);
+    if (!builder || !shipper_->renumber(code.base, id, next)) continue;
+    tailor_code_unload(id);
+    tailor_code_builder_load_since(builder.get(), next, now);
+    if (!shipper_->confirm(code.base, next)) continue;
+    code.id = next;
+    moved.emplace(next, std::move(code));
+  }
+  unit.code = std::move(moved);
+}
+
+void Spark::end_query(std::uint64_t query, const std::string& error) {
+  const std::lock_guard lock(mutex_);
+  const auto found = find(query);
+  if (!found) return;
+  tailor_execution_end(found->execution, 0, error.empty() ? nullptr : error.c_str());
+  // Its plan stays for as long as code belongs to it.
+  queries_.erase(query);
+}
+
+std::uint64_t Spark::enter(std::uint64_t query) {
+  static const std::uint32_t kOutside = tailor_component_declare("Spark task, outside of generated code");
+  std::shared_ptr<Query> found;
+  {
+    const std::lock_guard lock(mutex_);
+    found = find(query);
+    if (!found) return 0;
+    ++found->tasks;
+    for (std::uint64_t id : found->units) {
+      const auto unit = units_.find(id);
+      if (unit != units_.end()) claim(unit->second, found);
+    }
+  }
+  tailor_mark_execution_begin(found->execution, found->plan.id());
+  tailor_mark_component_begin(kOutside);
+  return found->execution;
+}
+
+// The execution's end ends what was begun in it.
+void Spark::leave(std::uint64_t execution) {
+  tailor_mark_execution_end(execution);
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, query] : queries_) {
+    if (query->execution == execution && query->tasks > 0) --query->tasks;
+  }
+}
+
+void Spark::ship(const CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
+  const std::lock_guard lock(mutex_);
+  const auto found = units_.find(code.unit);
+  if (found == units_.end()) return load(nullptr);
+  Unit& unit = found->second;
+  if (!unit.home) unit.home = nobodys(unit);
+  CodeBuilder builder = unit.home->plan.code(code, unit.generated);
+  if (builder) unit.code.emplace(code.id, code);
+  load(std::move(builder));
+}
+
+void Spark::code_ended(std::uint64_t id, std::uint64_t unit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = units_.find(unit);
+  if (found == units_.end()) return;
+  found->second.code.erase(id);
+}
+
+}  // namespace tailor::jvm

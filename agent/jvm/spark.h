@@ -1,0 +1,82 @@
+// Spark's queries in this JVM: their dictionaries and executions, and which query the compiled code of a
+// generated class works for. Spark compiles a class once for all queries that have the same source; a code
+// object belongs to one dictionary. So the code goes from query to query: whichever has a task next takes it.
+// While tasks of two queries that use it run at once it belongs to neither, but to a dictionary of its own,
+// and its samples are shown apart.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/jvm/compiled_code.h"
+#include "agent/jvm/query_plan.h"
+
+namespace tailor::jvm {
+
+class Shipper;
+
+// Any thread.
+class Spark {
+ public:
+  // Takes the numbers that code objects get when they change their query.
+  void set_shipper(Shipper* shipper) { shipper_ = shipper; }
+
+  std::uint64_t add_unit(GeneratedUnit unit);
+
+  // A SQL execution begins; `labels` are pairs of key and value.
+  std::uint64_t begin_query(const std::string& name,
+                            const std::vector<std::pair<std::string, std::string>>& labels);
+  // Its plan, while it is made: 0 or nothing for a query that is over.
+  std::uint32_t add_operator(std::uint64_t query, const std::string& name, const std::string& kind,
+                             const std::string& detail);
+  void add_input(std::uint64_t query, std::uint32_t of, std::uint32_t input);
+  void set_number(std::uint64_t query, std::uint32_t of, const std::string& key, double value);
+  void send(std::uint64_t query);
+  // A stage of the query runs this unit, whose operators are these components.
+  void use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<std::uint32_t>& operators);
+  void end_query(std::uint64_t query, const std::string& error);
+
+  // The calling thread works for the query from now on, until leave() of what this returns. 0: it is over.
+  std::uint64_t enter(std::uint64_t query);
+  void leave(std::uint64_t execution);
+
+  // The shipper's thread: makes a code object for code of a unit (NULL: none) and has load() load it.
+  void ship(const CompiledCode& code, const std::function<void(CodeBuilder)>& load);
+  void code_ended(std::uint64_t id, std::uint64_t unit);
+
+ private:
+  static constexpr std::size_t kMostUnits = 2000;
+
+  struct Query {
+    std::uint64_t id = 0, execution = 0;
+    std::uint32_t tasks = 0;           // that run
+    std::vector<std::uint64_t> units;  // that its stages use
+    QueryPlan plan;
+    explicit Query(const std::string& name) : plan(name) {}
+  };
+  struct Unit {
+    GeneratedUnit generated;
+    std::shared_ptr<Query> home, nobody;
+    std::map<std::uint64_t, CompiledCode> code;  // that is loaded, by id
+  };
+  std::shared_ptr<Query> find(std::uint64_t query);
+  void move_home(Unit& unit, std::shared_ptr<Query> home);
+  void claim(Unit& unit, const std::shared_ptr<Query>& user);
+  const std::shared_ptr<Query>& nobodys(Unit& unit);
+  void forget_old_units();
+
+  Shipper* shipper_ = nullptr;
+  std::mutex mutex_;                                         // guards what follows
+  std::map<std::uint64_t, std::shared_ptr<Query>> queries_;  // that run
+  std::map<std::uint64_t, Unit> units_;
+  std::uint64_t last_query_ = 0, last_unit_ = 0;
+};
+
+}  // namespace tailor::jvm
