@@ -195,7 +195,7 @@ TEST(Validate, EverythingElse) {
               }),
               HasSubstr("label is too long"));
   EXPECT_THAT(why([](auto& m) { m.mutable_thread_add()->set_arena(kMaxArenas); }),
-              HasSubstr("area that cannot be"));
+              HasSubstr("area that does not exist"));
   EXPECT_THAT(why([](auto& m) { m.mutable_thread_add(); }), HasSubstr("without a thread id"));
   EXPECT_THAT(why([](auto& m) { m.mutable_component_code()->set_begin(5); }), HasSubstr("ends before"));
   EXPECT_THAT(why([](auto& m) { m.mutable_region_kind()->set_level(99); }), HasSubstr("cannot be"));
