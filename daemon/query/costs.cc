@@ -152,8 +152,10 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
                    const std::function<void(const Cost&)>& use) {
   const Dictionaries known = dictionaries_of(profile);
   LineageCache lineages(known);
-  for (const auto& [key, cell] : profile.cells()) {
-    if (key.source != source || !selected(selection, key.process, key.execution)) continue;
+  for (const auto& [own, cell] : profile.cells()) {
+    const CellKey key = profile.for_leader(own);
+    const auto [process, execution] = profile.led_by(own.process, own.execution);
+    if (key.source != source || !selected(selection, process, execution)) continue;
     Cost cost{key, cell};
     classify(known, lineages, cost);
     use(cost);
@@ -163,7 +165,8 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
 std::map<std::uint16_t, Cell> totals_by_source(const Profile& profile, const Selection& selection) {
   std::map<std::uint16_t, Cell> totals;
   for (const auto& [key, cell] : profile.cells()) {
-    if (!selected(selection, key.process, key.execution)) continue;
+    const auto [process, execution] = profile.led_by(key.process, key.execution);
+    if (!selected(selection, process, execution)) continue;
     Cell& total = totals[key.source];
     total.samples += cell.samples;
     total.weight += cell.weight;

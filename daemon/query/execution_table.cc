@@ -105,6 +105,27 @@ const profile::ExecutionRecord* ExecutionTable::find(ProcessId process, Executio
   return &it->second;
 }
 
+std::vector<profile::ExecutionRecord> ExecutionTable::labelled(std::string_view key) const {
+  std::vector<bool> has(texts_.size());
+  for (std::size_t i = 0; i < texts_.size(); ++i) {
+    has[i] = std::ranges::any_of(texts_[i]->second, [&](const auto& label) { return label.first == key; });
+  }
+  std::vector<profile::ExecutionRecord> found;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    if (has[rows_[i].text]) found.push_back(record(i));
+  }
+  return found;
+}
+
+std::map<ExecutionId, profile::ExecutionRecord> ExecutionTable::with_ids(
+    const std::set<ExecutionId>& ids) const {
+  std::map<ExecutionId, profile::ExecutionRecord> found;
+  for (std::uint32_t i = 0; i < rows_.size(); ++i) {
+    if (ids.contains(rows_[i].id) && !found.contains(rows_[i].id)) found.emplace(rows_[i].id, record(i));
+  }
+  return found;
+}
+
 std::optional<PlanId> ExecutionTable::plan_of(ProcessId process, ExecutionHandle handle) const {
   const auto row = row_of(process, handle);
   return row ? std::optional(rows_[*row].plan) : std::nullopt;

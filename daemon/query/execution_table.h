@@ -8,7 +8,9 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,6 +37,10 @@ class ExecutionTable {
   profile::ExecutionRecord operator[](std::size_t position) const { return record(order_[position]); }
   // NULL: none. Stays where it is as long as the table.
   const profile::ExecutionRecord* find(ProcessId process, ExecutionHandle handle) const;
+  // Those that have a label with that key.
+  std::vector<profile::ExecutionRecord> labelled(std::string_view key) const;
+  // Those with these identities, the first of each.
+  std::map<ExecutionId, profile::ExecutionRecord> with_ids(const std::set<ExecutionId>& ids) const;
   // Of the execution; nothing where there is none.
   std::optional<PlanId> plan_of(ProcessId process, ExecutionHandle handle) const;
 

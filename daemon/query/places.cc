@@ -32,7 +32,8 @@ std::vector<Place> unattributed_places(const Profile& profile, const Selection& 
   Symbols symbols;
   std::map<std::tuple<profile::Reason, bool, std::string>, Amount> sums;
   for (const auto& [key, cell] : profile.places()) {
-    if (key.source != source || !selected(selection, key.process, key.execution)) continue;
+    const auto [process, execution] = profile.led_by(key.process, key.execution);
+    if (key.source != source || !selected(selection, process, execution)) continue;
     CellKey as_cell;
     as_cell.kernel = key.kernel;
     sums[{key.reason, key.kernel, where_of(profile, key, symbols)}].add(cell, as_cell, 1, false);

@@ -204,6 +204,7 @@ Profile ProfileLoader::finish() {
   }
   for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
   data_->executions.sort();
+  data_->leads = find_leads(data_->executions);
   return Profile(std::move(data_));
 }
 
@@ -265,6 +266,33 @@ const CodeInfo* Profile::code(ProcessId process, CodeId id) const {
 
 const profile::ExecutionRecord* Profile::execution(ProcessId process, ExecutionHandle handle) const {
   return data_->executions.find(process, handle);
+}
+
+InProcess<ExecutionHandle> Profile::led_by(ProcessId process, ExecutionHandle execution) const {
+  const Lead* lead = find_or_null(data_->leads, std::pair(process, execution));
+  return lead == nullptr ? InProcess<ExecutionHandle>{process, execution}
+                         : InProcess<ExecutionHandle>{lead->process, lead->execution};
+}
+
+CellKey Profile::for_leader(const CellKey& key) const {
+  const Lead* lead =
+      key.execution == 0 ? nullptr : find_or_null(data_->leads, std::pair(key.process, key.execution));
+  if (lead == nullptr || key.region != 0) return key;  // kinds of regions are numbered by each process
+  CellKey of_leader = key;
+  of_leader.process = lead->process;
+  of_leader.execution = lead->execution;
+  if (key.engine_component != 0 && engine_component_name(key.process, key.engine_component) !=
+                                       engine_component_name(lead->process, key.engine_component))
+    return key;
+  if (key.plan == 0) return of_leader;
+  // Components have the same numbers in both plans: the worker's has fewer of them.
+  const PlanModel *own = plan(key.process, key.plan), *whole = plan(lead->process, lead->plan);
+  const bool fits = key.plan == lead->worker_plan && key.code == 0 && own != nullptr && whole != nullptr &&
+                    key.level < own->level_count() && key.level < whole->level_count() &&
+                    own->component_count(key.level) <= whole->component_count(key.level);
+  if (!fits) return key;
+  of_leader.plan = lead->plan;
+  return of_leader;
 }
 
 const std::string* Profile::attachment(ProcessId process, PlanId id, std::string_view kind) const {

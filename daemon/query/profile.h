@@ -17,6 +17,7 @@
 #include "daemon/query/execution_table.h"
 #include "daemon/query/function_sums.h"
 #include "daemon/query/late_names.h"
+#include "daemon/query/leads.h"
 #include "daemon/query/plan_model.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
@@ -122,6 +123,11 @@ class Profile {
   const PlanModel* plan(ProcessId process, PlanId id) const;
   const CodeInfo* code(ProcessId process, CodeId id) const;
   const profile::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;
+  // The execution that this one worked for; itself where it worked for none.
+  InProcess<ExecutionHandle> led_by(ProcessId process, ExecutionHandle execution) const;
+  // The key under which the leader of the execution has such costs; the same where there is none, or where
+  // the leader does not know the plan or the engine component.
+  CellKey for_leader(const CellKey& key) const;
   // The content of the plan's attachment of that kind.
   const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
   std::string engine_component_name(ProcessId process, std::uint32_t id) const;
@@ -133,6 +139,7 @@ class Profile {
     profile::RecordingInfo recording;
     std::map<ProcessId, profile::ProcessRecord> processes;
     ExecutionTable executions;
+    Leads leads;
     std::map<InProcess<PlanId>, PlanModel> plans;
     std::map<InProcess<CodeId>, CodeInfo> codes;
     std::map<InProcess<std::uint32_t>, std::string> components;

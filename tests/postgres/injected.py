@@ -32,6 +32,9 @@ PLACES = {
     "child of an Append": ("", "select sum(a) from (select a from work union all select burn(a, {n}) from other) x", "Seq Scan on other"),
     "below a Sort": ("", "select a from (select a, burn(b, {n}) as x from work offset 0) s order by x", "Seq Scan on work"),
     "SubPlan": ("", "select a, (select max(burn(o.b, {n})) from other o where o.a = w.a) from work w", "Aggregate"),
+    "leader and workers": ("set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0;"
+                           "set min_parallel_table_scan_size = 0;", "select count(*) from work where burn(a, {n}) >= 0",
+                           "Parallel Seq Scan on work"),
     "index recheck": ("set enable_seqscan = off; set enable_indexscan = off;",
                       "select count(*) from other where a < 301 and burn(b, {n}) >= 0", "Bitmap Heap Scan on other"),
 }

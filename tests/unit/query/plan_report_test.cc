@@ -56,6 +56,52 @@ TEST_F(OneRound, ClassesAddUpToEverything) {
   EXPECT_DOUBLE_EQ(report_.all.share, 1);
 }
 
+// A second process that worked for an execution: one sample of task 6 (operator 1), one of "compile".
+Profile profile_with_worker(const std::string& leader) {
+  return test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    profile::ProcessRecord process;
+    process.id = {5000, 1};
+    sink.on_process(process);
+    sink.on_component(process.id, 1, "compile");
+    sink.on_plan(process.id, test::kSampleStart, test::sample_plan());
+    profile::ExecutionRecord execution;
+    execution.process = process.id;
+    execution.handle = 9;
+    execution.id.bytes.fill(0xB2);
+    execution.plan = test::kSamplePlan;
+    execution.begin = test::kSampleStart;
+    execution.labels = {{"leader_execution", leader}};
+    sink.on_execution(execution);
+    std::vector<profile::SampleRecord> samples = {test::tag_sample(test::kSampleStart + 1, 6),
+                                                  test::component_sample(test::kSampleStart + 2, 1)};
+    for (profile::SampleRecord& sample : samples) {
+      sample.process = process.id;
+      sample.execution = execution.handle;
+    }
+    sink.on_samples(samples);
+  });
+}
+
+TEST(PlanReportTest, WorkersAreOneExecutionWithTheirLeader) {
+  std::string leader;
+  for (int i = 0; i < 16; ++i) leader += "e1";
+  Selection only_leader;
+  only_leader.executions.insert({test::kSampleProcess, test::kSampleExecution});
+  const PlanReport alone = report_of(profile_with_worker("of no leader"), only_leader);
+  const PlanReport both = report_of(profile_with_worker(leader), only_leader);
+  EXPECT_EQ(both.plans.size(), 1u);
+  EXPECT_DOUBLE_EQ(both.all.amount.samples, alone.all.amount.samples + 2);
+  EXPECT_DOUBLE_EQ(share_of(both, 1), share_of(alone, 1) + 1);
+  EXPECT_DOUBLE_EQ(both.components.amount.samples, alone.components.amount.samples + 1);
+  EXPECT_EQ(both.plans.at(0).executions, 1u);
+}
+
+TEST(PlanReportTest, AWorkerWhoseLeaderIsUnknownStandsForItself) {
+  const PlanReport report = report_of(profile_with_worker(std::string(32, '0')));
+  EXPECT_EQ(report.plans.size(), 2u);
+}
+
 TEST(PlanReportTest, ANumberThatTheEngineLeftOutIsNoOperator) {
   const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
     test::give_profile(sink, 1);
