@@ -61,12 +61,12 @@ Profile profile_with_worker(const std::string& leader) {
   return test::make_profile([&](profile::ProfileSink& sink) {
     test::give_profile(sink, 1);
     profile::ProcessRecord process;
-    process.id = {5000, 1};
+    process.process = {5000, 1};
     sink.on_process(process);
-    sink.on_component(process.id, 1, "compile");
-    sink.on_plan(process.id, test::kSampleStart, test::sample_plan());
+    sink.on_component(process.process, 1, "compile");
+    sink.on_plan(process.process, test::kSampleStart, test::sample_plan());
     profile::ExecutionRecord execution;
-    execution.process = process.id;
+    execution.process = process.process;
     execution.handle = 9;
     execution.id.bytes.fill(0xB2);
     execution.plan = test::kSamplePlan;
@@ -76,8 +76,8 @@ Profile profile_with_worker(const std::string& leader) {
     std::vector<profile::SampleRecord> samples = {test::tag_sample(test::kSampleStart + 1, 6),
                                                   test::component_sample(test::kSampleStart + 2, 1)};
     for (profile::SampleRecord& sample : samples) {
-      sample.process = process.id;
-      sample.execution = execution.handle;
+      sample.process = process.process;
+      sample.attribution.execution = execution.handle;
     }
     sink.on_samples(samples);
   });
