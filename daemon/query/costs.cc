@@ -142,7 +142,7 @@ void for_each_cost(const Dictionaries& known, const Cells& cells,
                    const std::function<void(const Cost&)>& use) {
   LineageCache lineages(known);
   for (const auto& [key, cell] : cells) {
-    Cost cost{key, cell};
+    Cost cost{key, cell, key};
     classify(known, lineages, cost);
     use(cost);
   }
@@ -156,7 +156,7 @@ void for_each_cost(const Profile& profile, const Selection& selection, std::uint
     const CellKey key = profile.for_leader(own);
     const auto [process, execution] = profile.led_by(own.process, own.execution);
     if (key.source != source || !selected(selection, process, execution)) continue;
-    Cost cost{key, cell};
+    Cost cost{key, cell, own};
     classify(known, lineages, cost);
     use(cost);
   }

@@ -42,8 +42,9 @@ struct NoOwner {
 
 // One cell and what became of it.
 struct Cost {
-  const CellKey& key;
+  const CellKey& key;  // under the leader of the execution, where it has one
   const Cell& cell;
+  const CellKey& own_key;  // of the cell in the profile
   enum class Class { kPlan, kComponent, kUnattributed } what = Class::kUnattributed;
   const PlanModel* plan = nullptr;               // kPlan
   const std::vector<Owners>* lineage = nullptr;  // kPlan: on every level from the top to the cell's own

@@ -128,7 +128,7 @@ std::unordered_map<const CellKey*, ComponentId> owners(const Profile& profile, c
   for_each_cost(profile, selection, source, [&](const Cost& cost) {
     if (cost.what != Cost::Class::kPlan || cost.lineage->front().empty()) return;
     const Owners& operators = cost.lineage->front();
-    owners[&cost.key] =
+    owners[&cost.own_key] =
         std::max_element(operators.begin(), operators.end(), [](const auto& a, const auto& b) {
           return a.part < b.part;
         })->id;
