@@ -50,9 +50,10 @@ shell_scripts() {
 dev_lint_tidy() {
   local sources=(agent/*.cc daemon/{capture/decode,capture/select,capture/host,formats,foreign,registration,store,journal,pipeline,process,attribute}/*.cc)
   [ "${1:-}" = --tidy-all ] && mapfile -t sources < <(git ls-files '*.cc' ':!tests/integration')
-  [ -f build/compile_commands.json ] || cmake --preset release >"$CACHE/configure-release.log"
-  ninja -C build tailor_proto >/dev/null
+  # The commands of the development preset name every source; those of the release preset name several together.
+  cmake --preset dev >"$CACHE/configure-dev.log"
+  ninja -C build-dev tailor_proto >/dev/null
   echo "${#sources[@]} files"
-  printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build --quiet --warnings-as-errors='*' --extra-arg=-Wno-deprecated-declarations \
+  printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build-dev --quiet --warnings-as-errors='*' --extra-arg=-Wno-deprecated-declarations \
     >"$CACHE/tidy.log" 2>/dev/null || { grep -E 'error:|warning:' "$CACHE/tidy.log" | sort -u | sed -n 1,40p; return 1; }
 }

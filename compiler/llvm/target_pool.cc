@@ -7,7 +7,7 @@
 namespace tailor::jit {
 namespace {
 
-CodeGenLevel LlvmLevel(OptLevel level) {
+CodeGenLevel CodeLevel(OptLevel level) {
   switch (level) {
     case OptLevel::kO0:
       return CodeGenLevel::None;
@@ -53,7 +53,7 @@ Result<std::unique_ptr<llvm::TargetMachine>> TargetPool::Take(OptLevel level) {
     free.pop_back();
     return target;
   }
-  builder_.setCodeGenOptLevel(LlvmLevel(level));
+  builder_.setCodeGenOptLevel(CodeLevel(level));
   auto target = builder_.createTargetMachine();
   if (!target) return Error{"no target machine: " + llvm::toString(target.takeError())};
   return std::move(*target);
