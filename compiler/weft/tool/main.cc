@@ -1,13 +1,17 @@
 // weft, the reference engine.
 #include <fmt/format.h>
 #include <malloc.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <tailor/agent.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <iostream>
+#include <string_view>
 
 #include "compiler/weft/exec/columns.h"
 #include "compiler/weft/exec/components.h"
@@ -46,10 +50,25 @@ void StartAgent(tailor::jit::TagStrategy tags) {
   tailor_thread_register("weft");
 }
 
+// Whether somebody listens on the agent's socket. A daemon that was killed leaves the file behind.
+bool DaemonListens(std::string_view path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(address.sun_path)) return false;
+  path.copy(address.sun_path, path.size());
+  int probe = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (probe < 0) return false;
+  int refused = ::connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
+  // EAGAIN: so many engines start at once that the queue of the socket is full.
+  bool listens = refused == 0 || errno == EAGAIN;
+  ::close(probe);
+  return listens;
+}
+
 // With a daemon in reach, waits until it samples this process, so that short queries are seen whole.
 void AwaitDaemon() {
   const char* named = std::getenv("TAILOR_SOCKET");
-  if (::access(named != nullptr ? named : "/run/tailor/agent.sock", F_OK) == 0) tailor_agent_barrier(2000);
+  if (DaemonListens(named != nullptr ? named : "/run/tailor/agent.sock")) tailor_agent_barrier(2000);
 }
 
 // Reads queries that end with a semicolon until the input ends.
