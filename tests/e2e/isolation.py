@@ -1,12 +1,40 @@
-"""Executions that run at once do not mix: in two processes, and in one process on the same compiled code."""
-import json
-import subprocess
+"""Executions that run at once do not mix: in two processes, and in one process on the same compiled code.
 
-from tailor_env import BIN, Daemon, check, run, sampling_denied, skip
+Two sessions of a program (tests/targets/two_sessions.cc) run the same plan at the same time, and one uses four times the CPU
+time of the other, which the program says of each execution. Its twin marks the execution of the other session: the same check
+must find it wrong.
+"""
+import json
+import math
 import os
+import subprocess
+import tempfile
+
+from tailor_env import BIN, BUILD, Daemon, check, run, sampling_denied, skip
+
+
+def exchanged(*mode):
+    """Executions of two sessions whose CPU time is not what their thread used, beyond chance and 3 percent."""
+    with tempfile.NamedTemporaryFile(suffix=".tailor") as profile:
+        said = run(BIN / "tailor", "record", "-F", "2000", "-o", profile.name, "--", BUILD / "targets/two_sessions",
+                   "4", "300", *mode)
+        truth = {each["id"]: each["cpu_ns"] for each in map(json.loads, said.splitlines())}
+        found = {each["id"]: each for each in json.loads(run(BIN / "tailor", "list", profile.name, "--json"))["executions"]}
+    check(len(truth) == 8 and truth.keys() <= found.keys(), f"{len(truth)} executions of one plan, two at a time, are listed")
+    wrong = []
+    for key, used in truth.items():
+        chance = 4 * math.sqrt(used / 1e9 * 2000) * 1e9 / 2000
+        if abs(found[key]["cpu_ns"] - used) > 0.03 * used + chance:
+            wrong.append(f"{found[key]['cpu_ns'] / 1e6:.0f} ms of {used / 1e6:.0f} ms")
+    return wrong
+
 
 if reason := sampling_denied():
     skip(reason)
+wrong = exchanged()
+check(not wrong, f"every execution of two sessions has the CPU time of its own thread {'; '.join(wrong)}".rstrip())
+wrong = exchanged("swapped")
+check(len(wrong) == 8, f"the broken twin, each thread marking the other's execution: {len(wrong)} of 8 are found wrong")
 with Daemon(frequency=2000) as daemon:
     environment = {**os.environ, **daemon.env}
     both = [subprocess.Popen([str(BIN / "weft"), "--sf", "0.1", "--threads", "1", "--repeat", "20", "--quiet", "--tpch", q],
