@@ -2,7 +2,7 @@
 the program measured itself. Each case has its broken twin: the same tolerance must find it wrong where there are neither
 tags nor stacks. Call stacks alone must get right what the innermost generated frame tells, and no more.
 
-    hard_cases.py            r15, a fifth of a second each
+    hard_cases.py            r15, less than a second each
     hard_cases.py --full     every strategy, two seconds each
     hard_cases.py ... -- --source perf    with other options of tailor record
 """
@@ -19,8 +19,8 @@ CASES = ["plain", "nested", "callback", "exception", "recursion", "signal", "mal
 SCOPED = ["nested", "recursion", "signal"]
 OPTIONS = sys.argv[sys.argv.index("--") + 1:] if "--" in sys.argv else []
 FULL = "--full" in sys.argv
-FREQUENCY = 2000
-MILLISECONDS = 2000 if FULL else 200
+FREQUENCY = 4999
+MILLISECONDS = 2000 if FULL else 800
 
 if reason := sampling_denied():
     skip(reason)
@@ -49,8 +49,8 @@ def found(report):
 
 
 def errors(truth, report):
-    """What is wrong: an operator's part of the true time, found and true, beyond chance (four standard errors) and two
-    points of bias."""
+    """What is wrong: an operator's part of the true time, found and true, beyond chance (four standard errors) and one
+    point of bias."""
     total = sum(ns for query in truth.values() for ns in query.values())
     samples = total / 1e9 * FREQUENCY
     wrong = []
@@ -58,7 +58,7 @@ def errors(truth, report):
         for operator, ns in operators.items():
             true = ns / total
             seen = found(report).get(query, {}).get(operator, 0) / total
-            allowed = 0.02 + 4 * math.sqrt(max(true * (1 - true), 0.01) / samples)
+            allowed = 0.01 + 4 * math.sqrt(max(true * (1 - true), 0.01) / samples)
             if abs(seen - true) > allowed:
                 wrong.append(f"{query}.{operator}: {seen:.1%} of the time, in truth {true:.1%} (+-{allowed:.1%})")
     return wrong
