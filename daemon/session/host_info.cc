@@ -15,7 +15,6 @@
 #include <string_view>
 
 #include "daemon/process/process_state.h"
-#include "daemon/registration/peer_process.h"
 
 namespace tailor::session {
 namespace {
@@ -133,14 +132,6 @@ pipeline::KnownProcess known_process(const os::Os& os, ProcessId process) {
     known.agent_thread = std::atoi(task->path().filename().c_str());
   }
   return known;
-}
-
-Result<ProcessId> identify(const os::Os& os, std::int32_t pid) {
-  const std::string stat = content(os.proc() / std::to_string(pid) / "stat");
-  if (stat.empty()) return Error{fmt::format("there is no process {}", pid)};
-  auto start = registration::ParseStartTime(stat);
-  if (!start.ok()) return start.error();
-  return ProcessId{pid, *start};
 }
 
 }  // namespace tailor::session

@@ -22,16 +22,13 @@ std::string comm_of(const os::Os& os, std::int32_t pid);
 // The cgroup of a process, as a path in the unified hierarchy; "" where it has none any more.
 std::string cgroup_of(const os::Os& os, std::int32_t pid);
 
-// A process as it is now, with what it had before anybody sampled it.
 // All memory of a process; empty where it is gone.
 std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pid);
 
+// A process as it is now, with what it had before anybody sampled it.
 pipeline::KnownProcess known_process(const os::Os& os, ProcessId process);
 
 // The executable files that a process has mapped now; none if it is gone or may not be looked at.
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process);
-
-// {pid, start time} of a process that exists.
-Result<ProcessId> identify(const os::Os& os, std::int32_t pid);
 
 }  // namespace tailor::session

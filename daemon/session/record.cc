@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "daemon/journal/journal_writer.h"
+#include "daemon/os/host_files.h"
 #include "daemon/os/launched_command.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
@@ -210,7 +211,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
 
   auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});
   if (!command.ok()) return command.error();
-  auto process = identify(os, command->pid());
+  auto process = os::identify(os, command->pid());
   if (!process.ok()) return process.error();
   auto pidfd = open_pidfd(os, command->pid());
   if (!pidfd.ok()) return pidfd.error();
@@ -249,7 +250,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
 
 Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
                                      const RunningProcess& running) {
-  auto process = identify(os, running.pid);
+  auto process = os::identify(os, running.pid);
   if (!process.ok()) return process.error();
   auto pidfd = open_pidfd(os, running.pid);
   if (!pidfd.ok()) return pidfd.error();

@@ -422,7 +422,7 @@ void Recorder::sweep() {
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
     if (entry.connection != 0 || entry.ended != kTimeMax || is_sampled(entry.id())) return;
-    auto now = session::identify(os_, entry.id().pid);
+    auto now = os::identify(os_, entry.id().pid);
     if (!now.ok() || (entry.id().start != 0 && now->start != entry.id().start)) ended.push_back(entry.id());
   });
   for (ProcessId process : ended) {

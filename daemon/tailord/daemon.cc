@@ -8,6 +8,7 @@
 #include <ctime>
 #include <utility>
 
+#include "daemon/os/host_files.h"
 #include "daemon/query/executions.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/report_json.h"
@@ -282,7 +283,7 @@ Status Daemon::flush(v1::FlushReply& out) {
 }
 
 Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
-  auto process = session::identify(os_, pid);
+  auto process = os::identify(os_, pid);
   if (!process.ok()) return process.error();
   out.set_time(os_.now());
   out.set_store(options_.store);
