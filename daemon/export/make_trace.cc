@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "daemon/query/keys.h"
 #include "daemon/query/named_functions.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/report_json.h"

@@ -9,6 +9,7 @@
 #include <string>
 #include <thread>
 
+#include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
 #include "tests/support/child_process.h"
@@ -93,7 +94,7 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
   live.agent_socket = (directory.path() / "agent.sock").string();
   auto session = Recorder::start(os, live, sink, [](const pipeline::Problem&) {});
   ASSERT_TRUE(session.ok()) << session.error().message;
-  auto process = identify(os, child.pid());
+  auto process = os::identify(os, child.pid());
   ASSERT_TRUE(process.ok());
   Status attached = (*session)->attach({*process, "page_faults"}, options);
   if (!attached.ok()) GTEST_SKIP() << attached.error().message;
