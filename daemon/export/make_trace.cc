@@ -54,7 +54,7 @@ class Making {
       if (selection.source && *selection.source != source) continue;
       add_source(source);
       query::for_each_cost(profile_, selection, source,
-                           [this](const query::Cost& cost) { owners_.emplace(&cost.key, owner_of(cost)); });
+                           [this](const query::Cost& cost) { owners_.emplace(&cost.own_key, owner_of(cost)); });
     }
     std::vector<const query::TimedSample*> chosen;
     for (const query::TimedSample& sample : profile_.samples()) {

@@ -37,7 +37,7 @@ std::uint32_t OwnerTable::number(Owner owner) {
 }
 
 void OwnerTable::add(const Profile& profile, const Cost& cost, OwnedBy by) {
-  std::vector<OwnerPart>& parts = parts_[&cost.key];
+  std::vector<OwnerPart>& parts = parts_[&cost.own_key];
   if (cost.what == Cost::Class::kUnattributed) {
     parts = {{number(unattributed(cost.reason)), 1}};
     return;

@@ -12,7 +12,7 @@ namespace {
 
 SampleCell cell_of(const Cost& cost) {
   SampleCell cell;
-  cell.key = &cost.key;
+  cell.key = &cost.own_key;
   cell.what = cost.what;
   if (cost.what == Cost::Class::kComponent) {
     cell.owner_key = component_key(cost.key.process, cost.key.engine_component);
@@ -37,7 +37,7 @@ Result<SampleColumns> sample_columns(const Profile& profile, const Selection& se
     if (selection.source && source != *selection.source) continue;
     out.sources.push_back(source);
     for_each_cost(profile, selection, source, [&](const Cost& cost) {
-      numbers[&cost.key] = static_cast<std::uint32_t>(out.cells.size());
+      numbers[&cost.own_key] = static_cast<std::uint32_t>(out.cells.size());
       out.cells.push_back(cell_of(cost));
     });
   }
