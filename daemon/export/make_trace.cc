@@ -53,8 +53,9 @@ class Making {
     for (const auto& [source, total] : query::totals_by_source(profile_, selection)) {
       if (selection.source && *selection.source != source) continue;
       add_source(source);
-      query::for_each_cost(profile_, selection, source,
-                           [this](const query::Cost& cost) { owners_.emplace(&cost.own_key, owner_of(cost)); });
+      query::for_each_cost(profile_, selection, source, [this](const query::Cost& cost) {
+        owners_.emplace(&cost.own_key, owner_of(cost));
+      });
     }
     std::vector<const query::TimedSample*> chosen;
     for (const query::TimedSample& sample : profile_.samples()) {

@@ -111,8 +111,8 @@ TAILOR_EXPORT int tailor_agent_barrier(uint32_t timeout_ms);
 /* Counts since the agent was first started. `messages_dropped` never reached a daemon and never will, because
  * the queue was full, memory was short, or they were out of date before a daemon connected. `log_records`
  * counts the records that were written to logs. `connect_error` is no count. It is the errno of the last
- * attempt to reach a daemon, and 0 after an attempt that succeeded. ENOENT and ECONNREFUSED say that no daemon
- * is there, EACCES says that this user may not use its socket. */
+ * attempt to reach a daemon, and 0 after an attempt that succeeded. ENOENT and ECONNREFUSED say that no
+ * daemon is there, EACCES says that this user may not use its socket. */
 struct tailor_agent_counters {
   size_t size; /* sizeof(struct tailor_agent_counters), set by the caller */
   uint64_t messages_queued, messages_sent, messages_dropped, bytes_sent, connects, disconnects, log_records;
