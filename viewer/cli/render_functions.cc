@@ -142,7 +142,8 @@ std::string named_section(const std::vector<query::NamedRow>& rows, std::size_t 
 
 std::string render(const query::Profile& profile, const query::FunctionReport& report,
                    const Terminal& terminal, const FunctionView& view) {
-  std::string out = heading(report.summary, "Functions", terminal) + "\n";
+  std::string out =
+      notices(profile, report.summary, terminal) + heading(report.summary, "Functions", terminal) + "\n";
   out += functions_section(report, view, terminal) + "\n" + objects_section(report, terminal) + "\n";
   const std::string calls = calls_section(report, view, terminal);
   if (!calls.empty()) out += calls + "\n";
@@ -155,7 +156,8 @@ std::string render(const query::Profile& profile, const query::RuleReport& repor
   const std::size_t samples = samples_width(report.summary);
   const std::string head = terminal.dim(pad_left("share", kShareWidth) + pad_left("95 % range", 14) +
                                         pad_left("samples", samples) + "  ");
-  std::string out = heading(report.summary, engine, terminal) + "\n";
+  std::string out =
+      notices(profile, report.summary, terminal) + heading(report.summary, engine, terminal) + "\n";
   out += head + terminal.dim("operator") + "\n" + named_section(report.operators, samples, terminal) + "\n";
   if (!report.phases.empty())
     out += head + terminal.dim("phase") + "\n" + named_section(report.phases, samples, terminal) + "\n";
