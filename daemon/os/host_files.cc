@@ -184,6 +184,9 @@ Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
 }
 
 Result<ProcessId> identify(const Os& os, pid_t pid) {
+  std::error_code gone;
+  if (!std::filesystem::exists(os.proc() / std::to_string(pid), gone))
+    return Error{fmt::format("there is no process {}", pid)};
   auto start = start_time_of(os, pid);
   if (!start) return start.error();
   return ProcessId{pid, *start};

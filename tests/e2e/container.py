@@ -67,11 +67,12 @@ try:
         check(recorder.wait(timeout=60) == 0, "so does the recording of it")
         report = json.loads(daemon.tailor("report", profile, "--json"))
         check("perf-1.map" in said, "its map is looked for under the number it knows itself by")
-        named = {op["name"]: op["samples"] for plan in report["plans"] for op in plan["operators"]}
+        named = {row["name"]: row["samples"] for row in report["functions"] if row["kind"] == "generated"}
+        plans = json.loads(daemon.tailor("report", profile, "--json", "--level", "operator"))["plans"]
         one, two = (sum(n for name, n in named.items() if name.startswith(word)) for word in ("one", "two"))
         check(about(one, one + two, 1 / 3, 0.02), f"its functions are named: {named}")
-        check(all(plan["process"]["pid"] == pid for plan in report["plans"]), f"it is process {pid} here")
-        check(all(plan["cgroup"] == label for plan in report["plans"]), f"its cgroup is {label}")
+        check(all(plan["process"]["pid"] == pid for plan in plans) and plans, f"it is process {pid} here")
+        check(all(plan["cgroup"] == label for plan in plans), f"its cgroup is {label}")
         check(not pathlib.Path("/tmp/perf-1.map").exists(), "the map is nowhere else")
 finally:
     outer.kill()

@@ -38,7 +38,7 @@ def watch(daemon, mode, folder):
 
 
 def functions(report):
-    return {op["name"]: op["samples"] for plan in report["plans"] for op in plan["operators"]}
+    return {row["name"]: row["samples"] for row in report["functions"] if row["kind"] == "generated" and row["named"]}
 
 
 with tempfile.TemporaryDirectory() as folder, Daemon(frequency=1000) as daemon:

@@ -29,7 +29,10 @@ class InstalledAgentTest : public ::testing::Test {
   void SetUp() override {
     char name[] = "/tmp/tailor-install-XXXXXX";
     root_ = ::mkdtemp(name);
-    Shell("cmake --install " TAILOR_TEST_BUILD_DIR " --component agent --prefix " + root_ + "/usr");
+    for (const char* component : {"agent", "agent_dev"}) {
+      Shell("cmake --install " TAILOR_TEST_BUILD_DIR " --component " + std::string(component) + " --prefix " +
+            root_ + "/usr");
+    }
     std::istringstream found(Shell("find " + root_ + "/usr -name 'libtailor_agent.so'"));
     std::string library;
     std::getline(found, library);
