@@ -67,7 +67,8 @@ try:
         check(recorder.wait(timeout=60) == 0, "so does the recording of it")
         report = json.loads(daemon.tailor("report", profile, "--json"))
         check("perf-1.map" in said, "its map is looked for under the number it knows itself by")
-        named = {row["name"]: row["samples"] for row in report["functions"] if row["kind"] == "generated"}
+        # In samples of a millisecond: periods are drawn, so numbers of samples are not costs.
+        named = {row["name"]: row["weight"] / 1e6 for row in report["functions"] if row["kind"] == "generated"}
         plans = json.loads(daemon.tailor("report", profile, "--json", "--level", "operator"))["plans"]
         one, two = (sum(n for name, n in named.items() if name.startswith(word)) for word in ("one", "two"))
         check(about(one, one + two, 1 / 3, 0.02), f"its functions are named: {named}")
