@@ -25,7 +25,7 @@ dev_test() {
     esac
     shift
   done
-  need build data test packages postgres browser kernel ${full:+full}
+  need build data test jvm service packages postgres browser kernel
   need_venv
   web_build
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi

@@ -17,12 +17,6 @@ Error unknown_execution(const std::string& prefix) {
       fmt::format("no execution begins with \"{}\"; `tailor list` shows the executions there are", prefix));
 }
 
-Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other) {
-  return invalid(
-      fmt::format("\"{}\" is the start of several executions, {} and {} among them: give more digits", prefix,
-                  query::hex(one), query::hex(other)));
-}
-
 class FileLibrary : public Library {
  public:
   explicit FileLibrary(std::string path) : path_(std::move(path)) {}
@@ -30,19 +24,7 @@ class FileLibrary : public Library {
   Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop) override {
     auto profile = get(Detail::kSums, stop);
     if (!profile) return profile.error();
-    ExecutionList list;
-    bool after = filter.after.empty();
-    for (store::ExecutionRow& row : rows_of(**profile)) {
-      const bool counts = after && passes(filter, row);
-      after = after || query::hex(row.record.id) == filter.after;
-      if (!counts) continue;
-      if (list.rows.size() == filter.limit) {
-        list.more = true;
-        break;
-      }
-      list.rows.push_back(std::move(row));
-    }
-    return list;
+    return page_of(rows_of(**profile), filter, stop);
   }
 
   Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) override {
@@ -129,7 +111,31 @@ bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
   return filter.fingerprint.empty() || fingerprint_of(row) == filter.fingerprint;
 }
 
-std::vector<store::ExecutionRow> rows_of(const query::Profile& profile) {
+Result<ExecutionList> page_of(std::vector<store::ExecutionRow> rows, const ExecutionFilter& filter,
+                              const Stop& stop) {
+  ExecutionList list;
+  bool after = filter.after.empty();
+  for (store::ExecutionRow& row : rows) {
+    if (stop.stopped()) return stop.error();
+    const bool counts = after && passes(filter, row);
+    after = after || query::hex(row.record.id) == filter.after;
+    if (!counts) continue;
+    if (list.rows.size() == filter.limit) {
+      list.more = true;
+      break;
+    }
+    list.rows.push_back(std::move(row));
+  }
+  return list;
+}
+
+Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other) {
+  return invalid(
+      fmt::format("\"{}\" is the start of several executions, {} and {} among them: give more digits", prefix,
+                  query::hex(one), query::hex(other)));
+}
+
+std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::size_t limit) {
   std::map<query::InProcess<ExecutionHandle>, store::ExecutionCost> costs;
   for (const auto& [key, cell] : profile.cells()) {
     if (profile.source(key.source).unit != profile::Unit::kNsOnCpu) continue;
@@ -139,7 +145,8 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile) {
   }
   const profile::RecordingInfo& info = profile.recording();
   std::vector<store::ExecutionRow> rows;
-  for (auto it = profile.executions().rbegin(); it != profile.executions().rend(); ++it) {
+  for (auto it = profile.executions().rbegin(); it != profile.executions().rend() && rows.size() < limit;
+       ++it) {
     store::ExecutionRow row;
     row.record = *it;
     const profile::ExecutionRecord& record = row.record;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -83,7 +84,14 @@ std::unique_ptr<Library> open_store_library(std::string directory, std::function
 // Whether the row passes the filter; its limit and order apart.
 bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row);
 
-// The executions of a profile as rows, newest first.
-std::vector<store::ExecutionRow> rows_of(const query::Profile& profile);
+// The page of a list that the filter asks for. `rows`: newest first.
+Result<ExecutionList> page_of(std::vector<store::ExecutionRow> rows, const ExecutionFilter& filter,
+                              const Stop& stop);
+
+// The digits are the start of two executions, these and perhaps more.
+Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other);
+
+// The newest executions of a profile as rows, newest first, at most `limit`.
+std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::size_t limit = SIZE_MAX);
 
 }  // namespace tailor::serve

@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostRows = 100'000;
 constexpr std::size_t kRecent = 100;
 
-Error unknown_execution(const std::string& prefix) {
+Error not_in_store(const std::string& prefix) {
   return not_found(
       fmt::format("no execution begins with \"{}\", and there is no such file; `tailor list` shows the "
                   "executions there are",
@@ -32,11 +32,9 @@ Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catal
   auto rows = by_prefix ? catalogue.find_executions(target.prefix)
                         : catalogue.executions(newest ? kRecent : target.count);
   if (!rows) return rows.error();
-  if (by_prefix && rows->empty()) return unknown_execution(target.prefix);
+  if (by_prefix && rows->empty()) return not_in_store(target.prefix);
   if (by_prefix && rows->size() > 1)
-    return invalid(
-        fmt::format("\"{}\" is the start of several executions, {} and {} among them: give more digits",
-                    target.prefix, query::hex((*rows)[0].record.id), query::hex((*rows)[1].record.id)));
+    return ambiguous(target.prefix, (*rows)[0].record.id, (*rows)[1].record.id);
   if (rows->empty()) return not_found("the store holds no execution yet");
   // Clocks of different recordings cannot be compared: the newest one's count.
   const store::RecordingNumber recording = rows->front().recording;
@@ -98,20 +96,7 @@ class StoreLibrary : public Library {
                        !filter.min_elapsed_ns && !filter.visible;
     auto rows = catalogue->executions(plain ? filter.limit + 1 : kMostRows);
     if (!rows) return rows.error();
-    ExecutionList list;
-    bool after = filter.after.empty();
-    for (store::ExecutionRow& row : *rows) {
-      if (stop.stopped()) return stop.error();
-      const bool counts = after && passes(filter, row);
-      after = after || query::hex(row.record.id) == filter.after;
-      if (!counts) continue;
-      if (list.rows.size() == filter.limit) {
-        list.more = true;
-        break;
-      }
-      list.rows.push_back(std::move(row));
-    }
-    return list;
+    return page_of(std::move(*rows), filter, stop);
   }
 
   Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) override {

@@ -10,6 +10,7 @@
 #include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/report_json.h"
+#include "daemon/serve/library.h"
 #include "daemon/store/store_directory.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/import.h"
@@ -202,30 +203,6 @@ Result<Chosen> open_choice(Choice choice, bool keep_samples) {
   return chosen;
 }
 
-std::vector<store::ExecutionRow> executions_of(const query::Profile& profile, std::size_t limit) {
-  std::map<query::InProcess<ExecutionHandle>, store::ExecutionCost> costs;
-  for (const auto& [key, cell] : profile.cells()) {
-    if (profile.source(key.source).unit != profile::Unit::kNsOnCpu) continue;
-    store::ExecutionCost& cost = costs[{key.process, key.execution}];
-    cost.samples += cell.samples;
-    cost.cpu_ns += cell.weight;
-  }
-  const profile::RecordingInfo& info = profile.recording();
-  std::vector<store::ExecutionRow> rows;
-  for (auto it = profile.executions().rbegin(); it != profile.executions().rend() && rows.size() < limit;
-       ++it) {
-    store::ExecutionRow row;
-    row.record = *it;
-    if (info.wall_clock_ns != 0) {
-      row.wall_begin_ns = info.wall_clock_ns + static_cast<std::uint64_t>(it->begin - info.start);
-    }
-    if (const query::PlanModel* plan = profile.plan(it->process, it->plan)) row.plan_name = plan->name();
-    if (const auto cost = costs.find({it->process, it->handle}); cost != costs.end()) row.cost = cost->second;
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 }  // namespace
 
 void add_choice(CLI::App& command, Choice& choice) {
@@ -287,7 +264,7 @@ Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::s
   if (!choice.what.empty()) {
     auto profile = load_any_file(choice.what, {});
     if (!profile) return profile.error();
-    return executions_of(*profile, limit);
+    return serve::rows_of(*profile, limit);
   }
   auto catalogue = open_store(choice);
   if (!catalogue) return catalogue.error();

@@ -9,7 +9,6 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kLeastSamplesWidth = 9;
 constexpr std::size_t kKernelWidth = 9;
 constexpr std::size_t kBarWidth = 10;
 constexpr std::size_t kNarrow = 90;  // below it bars and the kernel column go

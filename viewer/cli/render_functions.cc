@@ -6,14 +6,13 @@
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
+#include "viewer/cli/tree_lines.h"
 
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kLeastSamplesWidth = 9;
 constexpr std::size_t kMostObjects = 10;
-constexpr std::size_t kMostNested = 40;  // deeper calls are drawn flat from there on
-constexpr std::size_t kNameRoom = 40;    // of the function, before its object
+constexpr std::size_t kNameRoom = 40;  // of the function, before its object
 
 std::size_t samples_width(const query::PlanReport& summary) {
   return number_width(static_cast<double>(summary.total.samples), kLeastSamplesWidth);
@@ -91,21 +90,15 @@ std::string calls_section(const query::FunctionReport& report, const FunctionVie
   if (report.calls.empty()) return "";
   std::string out =
       terminal.dim(pad_left("total", kShareWidth) + pad_left("self", kShareWidth) + "  call graph") + "\n";
-  std::vector<bool> open;  // by depth: more siblings follow
+  TreeLines lines(terminal);
   std::size_t shown = 0;
   for (const query::CallRow& row : report.calls) {
     if (shown++ == view.calls) {
       out += terminal.dim(fmt::format("{:>8}  more calls (--calls, --least)", "...")) + "\n";
       break;
     }
-    const std::size_t depth = std::min<std::size_t>(row.depth, kMostNested);
-    std::string prefix;
-    for (std::size_t d = 1; d < depth; ++d) prefix += d < open.size() && open[d] ? terminal.trunk() : "   ";
-    if (depth > 0) prefix += row.last ? terminal.last_branch() : terminal.branch();
-    open.resize(std::max(open.size(), depth + 1));
-    open[depth] = !row.last;
-    open.resize(depth + 1);
-    const std::string line = share_cell(row.total, terminal) + share_cell(row.cost, terminal) + "  " + prefix;
+    const std::string line = share_cell(row.total, terminal) + share_cell(row.cost, terminal) + "  " +
+                             lines.next(row.depth, row.last);
     const std::size_t used = columns(line);
     const std::size_t room = terminal.width > used + 20 ? terminal.width - used : 20;
     out += line + function_text(row.name, row.function, room, terminal) + "\n";

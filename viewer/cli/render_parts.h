@@ -13,6 +13,7 @@ namespace tailor::cli {
 
 inline constexpr std::size_t kShareWidth = 8;
 inline constexpr std::size_t kRangeWidth = 13;
+inline constexpr std::size_t kLeastSamplesWidth = 9;
 
 // "12.3 %" right-aligned in kShareWidth columns, bold if large, dim if next to nothing.
 std::string share_cell(const query::Share95& cost, const Terminal& terminal);

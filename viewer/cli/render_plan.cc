@@ -10,11 +10,10 @@
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
+#include "viewer/cli/tree_lines.h"
 
 namespace tailor::cli {
 namespace {
-
-constexpr std::size_t kMaxNested = 40;  // a plan deeper than this is drawn flat from there on
 
 bool parse_double(const std::string& text, double& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -41,24 +40,6 @@ std::string attributes_text(const query::ComponentRow& row, const Terminal& term
     if (!part.empty()) plain += (plain.empty() ? "" : "; ") + part;
   }
   return plain;
-}
-
-// The lines that lead to a node: "│  └─ ".
-std::vector<std::string> tree_prefixes(const std::vector<query::OperatorRow>& rows,
-                                       const Terminal& terminal) {
-  std::vector<std::string> prefixes;
-  std::vector<bool> open;  // by depth: more siblings follow
-  for (const query::OperatorRow& row : rows) {
-    const std::size_t depth = std::min<std::size_t>(row.depth, kMaxNested);
-    std::string prefix;
-    for (std::size_t d = 1; d < depth; ++d) prefix += d < open.size() && open[d] ? terminal.trunk() : "   ";
-    if (depth > 0) prefix += row.last ? terminal.last_branch() : terminal.branch();
-    open.resize(std::max(open.size(), depth + 1));
-    open[depth] = !row.last;
-    open.resize(depth + 1);
-    prefixes.push_back(std::move(prefix));
-  }
-  return prefixes;
 }
 
 // What else is of the plan's own time, and the sum.
@@ -95,12 +76,12 @@ std::string operators_section(const query::PlanReport& report, const query::Plan
                               const CostTable& table) {
   if (is_long_list(part)) return list_section(report, part, table);
   const Terminal& terminal = table.terminal();
-  const std::vector<std::string> prefixes = tree_prefixes(part.operators, terminal);
+  TreeLines lines(terminal);
   const std::size_t room = table.room();
   std::size_t name_width = 0;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < part.operators.size(); ++i) {
-    names.push_back(prefixes[i] + escape_line(part.operators[i].name, terminal.ascii));
+  for (const query::OperatorRow& row : part.operators) {
+    names.push_back(lines.next(row.depth, row.last) + escape_line(row.name, terminal.ascii));
     name_width = std::max(name_width, columns(names.back()));
   }
   name_width = std::min(name_width, room);
