@@ -41,6 +41,9 @@ static inline uint64_t get(void) {
 }
 
 static TupleTableSlot* run(PlanState* node) {
+#ifdef TAILOR_TWIN_NO_COUNTS
+  return node->ExecProcNodeReal(node);
+#endif
   if (!node->instrument) return node->ExecProcNodeReal(node);
   InstrStartNode(node->instrument);
   TupleTableSlot* result = node->ExecProcNodeReal(node);

@@ -104,7 +104,7 @@ class Session:
 class Server:
     """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon."""
 
-    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe"):
+    def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS):
         self.user = unprivileged()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-"))
         self.data = self.folder / "data"
@@ -114,7 +114,7 @@ class Server:
             "max_connections": 40, "dynamic_library_path": f"{library}:{PG_LIB}:$libdir", "autovacuum": "off",
             "shared_preload_libraries": preload, "tailor.socket": self.agent, "logging_collector": "off",
             "max_wal_size": "1GB", "jit": "off", **dict(settings)}
-        self.process = None
+        self.functions = functions
 
     def as_user(self):
         if not self.user:
@@ -135,7 +135,8 @@ class Server:
             os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
         self.run(PG_BIN / "initdb", "-D", self.data, "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
         self.start()
-        self.sql(FUNCTIONS)
+        if self.functions:
+            self.sql(self.functions)
         return self
 
     def __exit__(self, *_):
