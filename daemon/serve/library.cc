@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <mutex>
 
@@ -15,6 +16,11 @@ namespace {
 Error unknown_execution(const std::string& prefix) {
   return not_found(
       fmt::format("no execution begins with \"{}\"; `tailor list` shows the executions there are", prefix));
+}
+
+bool same_name(const std::string& one, const std::string& other) {
+  return std::ranges::equal(
+      one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
 class FileLibrary : public Library {
@@ -102,6 +108,9 @@ bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
   if (filter.since_ns && row.wall_begin_ns < *filter.since_ns) return false;
   if (filter.until_ns && row.wall_begin_ns >= *filter.until_ns) return false;
   if (filter.pid && record.process.pid != *filter.pid) return false;
+  if (!filter.process_name.empty() && !same_name(row.comm, filter.process_name) &&
+      !same_name(row.engine, filter.process_name))
+    return false;
   if (filter.min_elapsed_ns && (record.end == kTimeMax || record.end - record.begin < *filter.min_elapsed_ns))
     return false;
   if (row.plan_name.find(filter.plan) == std::string::npos) return false;
@@ -156,6 +165,10 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
       row.plan_name = plan->name();
     if (const auto cost = costs.find({record.process, record.handle}); cost != costs.end())
       row.cost = cost->second;
+    if (const auto process = profile.processes().find(record.process); process != profile.processes().end()) {
+      row.comm = process->second.comm;
+      row.engine = process->second.engine_name;
+    }
     rows.push_back(std::move(row));
   }
   return rows;

@@ -36,6 +36,7 @@ struct ExecutionFilter {
   std::size_t limit = 100;
   std::optional<std::uint64_t> since_ns, until_ns;  // CLOCK_REALTIME of the begin: [since, until)
   std::optional<std::int32_t> pid;
+  std::string process_name;  // of the process or its engine, in any case of letters
   std::vector<std::pair<std::string, std::string>> labels;  // all must hold
   std::string fingerprint;                                  // of fingerprint.h
   std::string plan;                                         // part of the plan's name
@@ -47,7 +48,7 @@ struct ExecutionFilter {
 
 struct ExecutionList {
   std::vector<store::ExecutionRow> rows;  // newest first
-  bool more = false;                      // there are further ones
+  bool more = false;                      // there are further ones, or there may be
 };
 
 // How much of the samples is needed.

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <ctime>
 #include <limits>
 #include <map>
 #include <set>
+
+#include "daemon/query/wall_time.h"
 
 namespace tailor::serve {
 namespace {
@@ -136,6 +137,7 @@ ExecutionFilter take_execution_filter(Taker& take) {
   filter.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
   take_range(take, filter.since_ns, filter.until_ns);
   filter.pid = take.number<std::int32_t>("process", 0, std::numeric_limits<std::int32_t>::max());
+  if (const std::string* text = take.text("process_name")) filter.process_name = *text;
   for (const std::string& label : take.all("label")) {
     const std::size_t equal = label.find('=');
     if (equal == std::string::npos || equal == 0) {
@@ -283,35 +285,16 @@ std::string_view methods_of(std::string_view path) {
 }
 
 Result<std::uint64_t> parse_time(const std::string& text) {
-  constexpr double kMostMs = 1e13;  // the year 2286
+  constexpr double kMostMs = 9e12;  // the year 2255
   double ms = 0;
   if (parse_number(text, ms) && ms >= 0 && ms <= kMostMs)
     return static_cast<std::uint64_t>(std::llround(ms * 1000)) * 1000;
-  std::tm parts{};
-  const char* rest = ::strptime(text.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
-  const Error wrong =
-      invalid("a time is Unix milliseconds, or as 2026-01-31T14:00:00+01:00 (the zone may be Z)");
-  if (rest == nullptr) return wrong;
-  double fraction = 0;
-  if (*rest == '.') {
-    double scale = 0.1;
-    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, scale /= 10) fraction += scale * (*rest - '0');
-  }
-  const std::string zone = rest;
-  std::int64_t offset = 0;
-  if (zone.size() == 6 && (zone[0] == '+' || zone[0] == '-' || zone[0] == ' ') && zone[3] == ':') {
-    int hours = 0, minutes = 0;
-    const std::string_view digits = zone;
-    if (!parse_number(digits.substr(1, 2), hours) || !parse_number(digits.substr(4, 2), minutes))
-      return wrong;
-    // A + that was not encoded arrives as a blank.
-    offset = (zone[0] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
-  } else if (zone != "Z" && zone != "z") {
-    return wrong;
-  }
-  const std::int64_t seconds = static_cast<std::int64_t>(::timegm(&parts)) - offset;
-  if (seconds < 0 || static_cast<double>(seconds) * 1000 > kMostMs) return wrong;
-  return static_cast<std::uint64_t>(seconds) * 1'000'000'000 + static_cast<std::uint64_t>(fraction * 1e9);
+  // A + that was not encoded arrives as a blank.
+  std::string written = text;
+  if (written.size() > 6 && written[written.size() - 6] == ' ') written[written.size() - 6] = '+';
+  auto time = query::parse_rfc3339(written);
+  if (time.ok()) return time;
+  return invalid("a time is Unix milliseconds, or as 2026-01-31T14:00:00+01:00 (the zone may be Z)");
 }
 
 }  // namespace tailor::serve

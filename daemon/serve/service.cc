@@ -4,10 +4,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 
 #include "daemon/query/accounting_json.h"
 #include "daemon/query/keys.h"
+#include "daemon/query/wall_time.h"
 #include "daemon/store/meta_codec.h"
 
 namespace tailor::serve {
@@ -19,11 +19,6 @@ struct Overloaded : Ts... {
 };
 template <typename... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;
-
-std::uint64_t wall_now_ns() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
 
 std::string host_name() {
   char name[256] = {};
@@ -132,7 +127,7 @@ Json Service::status(const Access& access) const {
       health["reasons"] = Json::array();
     }
   }
-  out["now_ms"] = to_ms(wall_now_ns());
+  out["now_ms"] = to_ms(query::wall_clock_ns());
   out["host"] = host_name();
   out["file"] = library_.file();
   out["health"] = std::move(health);
@@ -219,7 +214,7 @@ Result<Json> Service::host(const HostRequest& request, const Access& access, con
   constexpr std::uint64_t kDefaultNs = std::uint64_t{15} * 60 * 1'000'000'000;
   ExecutionFilter filter;
   filter.limit = SIZE_MAX;
-  const std::uint64_t until = request.until_ns.value_or(wall_now_ns());
+  const std::uint64_t until = request.until_ns.value_or(query::wall_clock_ns());
   const std::uint64_t since = request.since_ns.value_or(until > kDefaultNs ? until - kDefaultNs : 0);
   if (since >= until) return invalid("the time ends before it begins");
   filter.until_ns = until;

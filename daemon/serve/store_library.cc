@@ -91,12 +91,18 @@ class StoreLibrary : public Library {
   Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop) override {
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
-    const bool plain = filter.after.empty() && !filter.since_ns && !filter.until_ns && !filter.pid &&
+    // All that the catalogue itself cannot answer.
+    const bool plain = filter.after.empty() && !filter.pid && filter.process_name.empty() &&
                        filter.labels.empty() && filter.fingerprint.empty() && filter.plan.empty() &&
                        !filter.min_elapsed_ns && !filter.visible;
-    auto rows = catalogue->executions(plain ? filter.limit + 1 : kMostRows);
+    const std::size_t most = plain ? std::min(filter.limit, kMostRows) + 1 : kMostRows;
+    auto rows =
+        catalogue->executions(most, {filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)});
     if (!rows) return rows.error();
-    return page_of(std::move(*rows), filter, stop);
+    const bool all = rows->size() < most;
+    auto list = page_of(std::move(*rows), filter, stop);
+    if (list.ok()) list->more = list->more || !all;
+    return list;
   }
 
   Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) override {

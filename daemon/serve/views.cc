@@ -198,6 +198,9 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
     out["comm"] = process->comm;
     out["engine"] =
         process->engine_name + (process->engine_version.empty() ? "" : " " + process->engine_version);
+  } else if (!row.comm.empty() || !row.engine.empty()) {
+    out["comm"] = row.comm;
+    out["engine"] = row.engine;
   }
   out["began_ms"] = to_ms(row.wall_begin_ns);
   out["began_wall_ns"] = row.wall_begin_ns;

@@ -73,6 +73,13 @@ std::string hex(const ExecutionId& id) {
   return out;
 }
 
+// The reverse of process_entry_name().
+void set_process_names(const std::string& name, ExecutionRow& row) {
+  const std::size_t end = std::min(name.find('\n'), name.size());
+  row.comm = name.substr(0, end);
+  if (end < name.size()) row.engine = name.substr(end + 1);
+}
+
 Result<std::vector<std::uint64_t>> numbers(Statement& statement) {
   std::vector<std::uint64_t> out;
   for (;;) {
@@ -84,6 +91,12 @@ Result<std::vector<std::uint64_t>> numbers(Statement& statement) {
 }
 
 }  // namespace
+
+std::string process_entry_name(const profile::ProcessRecord& process) {
+  std::string comm = to_utf8(process.comm);
+  std::replace(comm.begin(), comm.end(), '\n', ' ');
+  return process.engine_name.empty() ? comm : comm + "\n" + to_utf8(process.engine_name);
+}
 
 Catalogue::Catalogue(Catalogue&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
 Catalogue& Catalogue::operator=(Catalogue&& other) noexcept {
@@ -158,7 +171,9 @@ Status Catalogue::add_cost(std::uint64_t data, RecordingNumber recording, Proces
 
 Status Catalogue::put_entry(RecordingNumber recording, const EntryKey& key, std::uint64_t segment,
                             const std::string& name) {
-  Statement statement(db_, "INSERT OR REPLACE INTO entry VALUES(?,?,?,?,?,?,?)");
+  Statement statement(db_,
+                      "INSERT INTO entry VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO UPDATE SET "
+                      "name=CASE ?7 WHEN '' THEN name ELSE ?7 END");
   statement << recording << key.process.pid << key.process.start << static_cast<int>(key.kind) << key.id
             << segment << std::string_view(name);
   return statement.run();
@@ -217,7 +232,8 @@ Status Catalogue::visit_executions(const std::string& where, const std::string& 
       "AND "
       "c.start=e.start AND c.handle=e.handle), (SELECT name FROM entry n WHERE n.kind=2 AND "
       "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
-      "LIMIT 1) "
+      "LIMIT 1), (SELECT name FROM entry n WHERE n.kind=1 AND n.recording=e.recording AND n.pid=e.pid AND "
+      "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1) "
       "FROM execution e WHERE " +
       where + " ORDER BY recording DESC, begin DESC";
   Statement statement(db_, sql.c_str());
@@ -234,15 +250,22 @@ Status Catalogue::visit_executions(const std::string& where, const std::string& 
                      std::move(*record),
                      statement.number(1),
                      statement.text(5),
-                     {static_cast<std::uint64_t>(statement.real(3)), statement.real(4)}};
+                     {static_cast<std::uint64_t>(statement.real(3)), statement.real(4)},
+                     {},
+                     {}};
+    set_process_names(statement.text(6), row);
     if (!visit(std::move(row))) return Ok{};
   }
 }
 
-Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit) const {
+Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const WallRange& range) const {
   std::vector<ExecutionRow> rows;
   if (limit == 0) return rows;
-  Status read = visit_executions("?1=''", "", [&](ExecutionRow row) {
+  // Numbers only: nothing here comes from outside as text.
+  const std::string where = fmt::format("?1='' AND wall_begin_ns>={} AND wall_begin_ns<{}",
+                                        std::min<std::uint64_t>(range.since_ns, INT64_MAX),
+                                        std::min<std::uint64_t>(range.until_ns, INT64_MAX));
+  Status read = visit_executions(where, "", [&](ExecutionRow row) {
     rows.push_back(std::move(row));
     return rows.size() < limit;
   });

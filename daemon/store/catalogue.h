@@ -44,6 +44,7 @@ struct ExecutionRow {
   std::uint64_t wall_begin_ns = 0;  // 0 unknown
   std::string plan_name;
   ExecutionCost cost;
+  std::string comm, engine;  // of its process; both empty: not known
 };
 
 // The error of executions whose recorder was killed.
@@ -56,6 +57,14 @@ struct EntryKey {
   EntryKind kind = EntryKind::kProcess;
   std::uint64_t id = 0;  // of the plan or code object
   auto operator<=>(const EntryKey&) const = default;
+};
+
+// What an entry of a process is named in the catalogue: both of its names.
+std::string process_entry_name(const profile::ProcessRecord& process);
+
+// Which executions, by when they began: CLOCK_REALTIME in [since, until).
+struct WallRange {
+  std::uint64_t since_ns = 0, until_ns = INT64_MAX;
 };
 
 // One thread. Errors carry SQLite's message. Several processes may have it open; one writes.
@@ -80,7 +89,8 @@ class Catalogue {
   // Adds to what data segment `data` holds of the execution.
   Status add_cost(std::uint64_t data, RecordingNumber recording, ProcessId process, ExecutionHandle handle,
                   const ExecutionCost& cost);
-  // `segment`, a dictionary segment, holds what `key` names; for a plan, its name.
+  // `segment`, a dictionary segment, holds what `key` names; for a plan, its name; for a process,
+  // process_entry_name(). Without a name, the one that is there stays.
   Status put_entry(RecordingNumber recording, const EntryKey& key, std::uint64_t segment,
                    const std::string& name);
   // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.
@@ -92,7 +102,7 @@ class Catalogue {
 
   Result<std::vector<SegmentRow>> segments() const;
   // Newest first, at most `limit`.
-  Result<std::vector<ExecutionRow>> executions(std::size_t limit) const;
+  Result<std::vector<ExecutionRow>> executions(std::size_t limit, const WallRange& range = {}) const;
   // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Of an id
   // that several processes declared it is the newest execution of the process that was heard of first: nobody
   // makes another's his.

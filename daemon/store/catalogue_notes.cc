@@ -11,7 +11,8 @@ void CatalogueNotes::recording(const profile::RecordingInfo& info) {
 }
 
 void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
-  entries_[key] = name;
+  std::string& known = entries_[key];
+  if (!name.empty()) known = name;
   // It may lie in another dictionary segment than what was known under this key before.
   if (known_uses_.erase(key) != 0) use(key);
 }

@@ -26,6 +26,7 @@ struct NotePlace {
 class CatalogueNotes {
  public:
   void recording(const profile::RecordingInfo& info);
+  // Without a name, what is known stays.
   void entry(const EntryKey& key, const std::string& name);
   void execution(const profile::ExecutionRecord& execution);
   void samples(std::span<const profile::SampleRecord> samples);

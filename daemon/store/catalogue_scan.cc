@@ -16,7 +16,9 @@ class ScanSink : public profile::ProfileSink {
     notes.recording(info);
     if (wall_ns == 0) wall_ns = info.wall_clock_ns;
   }
-  void on_process(const profile::ProcessRecord& v) override { process_entry(v.process); }
+  void on_process(const profile::ProcessRecord& v) override {
+    notes.entry({v.process, EntryKind::kProcess, 0}, process_entry_name(v));
+  }
   void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }
   void on_component(ProcessId p, std::uint32_t, const std::string&) override { process_entry(p); }
   void on_mapping(const profile::MappingRecord& v) override { process_entry(v.process); }

@@ -176,7 +176,7 @@ void StoreWriter::on_recording(const profile::RecordingInfo& info) {
 }
 
 void StoreWriter::on_process(const profile::ProcessRecord& process) {
-  notes_.entry({process.process, EntryKind::kProcess, 0}, "");
+  notes_.entry({process.process, EntryKind::kProcess, 0}, process_entry_name(process));
   dictionary().on_process(process);
 }
 

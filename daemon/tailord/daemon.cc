@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ctime>
 #include <utility>
 
 #include "daemon/os/host_files.h"
 #include "daemon/query/executions.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/report_json.h"
+#include "daemon/query/wall_time.h"
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
@@ -25,12 +25,6 @@ namespace {
 
 // Of the log's limits; processes have their pids.
 constexpr std::int64_t kControlSocket = -1;
-
-std::uint64_t wall_clock_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 store::StoreOptions store_options(const Options& options) {
   store::StoreOptions store;
@@ -129,7 +123,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
     Status made = control::make_socket_directory(path);
     if (!made.ok()) return made.error();
   }
-  auto store = store::StoreWriter::open(options.store, store_options(options), wall_clock_ns());
+  auto store = store::StoreWriter::open(options.store, store_options(options), query::wall_clock_ns());
   if (!store.ok()) return store.error();
   daemon->store_ = std::move(*store);
   daemon->sinks_ = std::make_unique<profile::TeeSink>(

@@ -10,13 +10,18 @@
 #include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/report_json.h"
+#include "daemon/query/wall_time.h"
 #include "daemon/serve/library.h"
 #include "daemon/store/store_directory.h"
+#include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/import.h"
 
 namespace tailor::cli {
 namespace {
+
+// Executions that one report is of: each costs some memory.
+constexpr std::size_t kMostChosen = 100'000;
 
 template <typename Number>
 bool parse_number(const std::string& text, Number& out) {
@@ -81,6 +86,33 @@ Result<profile::ExecutionRecord> find_execution(const query::Profile& profile, c
   return *found;
 }
 
+// What the options of the filter choose, the newest `last` of it; 0: all.
+Result<serve::ExecutionFilter> wanted_executions(const Choice& choice, std::size_t last) {
+  if (!choice.execution.empty() || (!choice.what.empty() && !names_file(choice)))
+    return invalid(
+        "an execution is named already: --since, --until, --process, --label, --fingerprint and "
+        "--longer-than choose among several");
+  auto filter = execution_filter(choice.filter, query::wall_clock_ns());
+  if (filter.ok()) filter->limit = last == 0 ? kMostChosen : last;
+  return filter;
+}
+
+Error none_passes(const serve::ExecutionFilter& filter, const std::string& where) {
+  return not_found(fmt::format("{} holds no execution that {}; `tailor list` shows those that there are",
+                               where, filter_text(filter)));
+}
+
+Status select_in_file(const Choice& choice, std::size_t last, Chosen& chosen) {
+  const auto filter = wanted_executions(choice, last);
+  if (!filter) return filter.error();
+  const auto list = serve::page_of(serve::rows_of(chosen.profile), *filter, Stop());
+  if (!list) return list.error();
+  if (list->rows.empty()) return none_passes(*filter, choice.what);
+  for (const store::ExecutionRow& row : list->rows)
+    chosen.selection.executions.insert({row.record.process, row.record.handle});
+  return Ok{};
+}
+
 Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_samples) {
   query::LoadOptions all;
   all.keep_samples = keep_samples;
@@ -89,7 +121,9 @@ Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_
   if (!profile) return profile.error();
   Chosen chosen{std::move(*profile), {}};
   const auto& executions = chosen.profile.executions();
-  if (!choice.execution.empty()) {
+  if (choice.filter.any()) {
+    if (auto ok = select_in_file(choice, last, chosen); !ok) return ok.error();
+  } else if (!choice.execution.empty()) {
     auto found = find_execution(chosen.profile, choice.execution);
     if (!found) return found.error();
     chosen.selection.executions.insert({found->process, found->handle});
@@ -141,20 +175,41 @@ void keep_last_with_samples(std::vector<store::ExecutionRow>& rows) {
   rows = {chosen};
 }
 
+// Those of the newest recording among them: the clocks of different ones cannot be compared.
+Result<std::vector<store::ExecutionRow>> filtered_in_store(const Choice& choice, std::size_t last) {
+  const auto filter = wanted_executions(choice, last);
+  if (!filter) return filter.error();
+  auto list = serve::open_store_library(store_directory(choice.store), {})->executions(*filter, Stop());
+  if (!list) return list.error();
+  if (list->rows.empty()) return none_passes(*filter, "the store");
+  if (last == 0 && list->more)
+    complain(fmt::format("only the newest {} executions that were asked for are shown", list->rows.size()));
+  const store::RecordingNumber recording = list->rows.front().recording;
+  const auto others = std::erase_if(list->rows, [&](const auto& row) { return row.recording != recording; });
+  if (others > 0)
+    complain(
+        fmt::format("{} executions before the daemon was last started are left out: narrow the time "
+                    "(--until) to see them",
+                    others));
+  return std::move(list->rows);
+}
+
 Result<Chosen> choose_in_store(const Choice& choice, std::size_t last, bool keep_samples) {
   auto catalogue = open_store(choice);
   if (!catalogue) return catalogue.error();
   const std::string prefix = choice.execution.empty() ? choice.what : choice.execution;
   constexpr std::size_t kRecent = 100;
-  auto rows = executions_in_store(*catalogue, prefix, last == 0 ? kRecent : last);
+  const bool filtered = choice.filter.any();
+  auto rows = filtered ? filtered_in_store(choice, last)
+                       : executions_in_store(*catalogue, prefix, last == 0 ? kRecent : last);
   if (!rows) return rows.error();
-  if (last == 0 && prefix.empty()) keep_last_with_samples(*rows);
+  if (!filtered && last == 0 && prefix.empty()) keep_last_with_samples(*rows);
   const std::string directory = store_directory(choice.store);
   // A process is shown as a whole, an execution by what lies between its begin and its end.
   query::LoadOptions all;
   all.keep_samples = keep_samples;
   all.functions = choice.functions;
-  if (!choice.process.empty() && prefix.empty() && last == 0) {
+  if (!filtered && !choice.process.empty() && prefix.empty() && last == 0) {
     auto profile = query::Profile::load_store(directory, *catalogue, rows->front().recording, all);
     if (!profile) return profile.error();
     return Chosen{std::move(*profile), {}};
@@ -217,6 +272,7 @@ void add_choice(CLI::App& command, Choice& choice) {
       ->allow_extra_args(false)  // what follows the number is the file
       ->type_name("[N]")
       ->each([&choice](const std::string&) { choice.has_last = true; });
+  add_filter(command, choice.filter);
   command.add_option("-p,--pid", choice.process, "Only this process");
   command.add_option("--source", choice.source, "The event source to show, where several were recorded");
   command.add_option("--store", choice.store,
@@ -260,15 +316,13 @@ Result<ChosenLoops> choose_loops(const Choice& choice) {
   return ChosenLoops{std::move(chosen->profile), std::move(chosen->selection), std::move(*loops)};
 }
 
-Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::size_t limit) {
+Result<serve::ExecutionList> choose_executions(const Choice& choice, const serve::ExecutionFilter& filter) {
   if (!choice.what.empty()) {
     auto profile = load_any_file(choice.what, {});
     if (!profile) return profile.error();
-    return serve::rows_of(*profile, limit);
+    return serve::page_of(serve::rows_of(*profile), filter, Stop());
   }
-  auto catalogue = open_store(choice);
-  if (!catalogue) return catalogue.error();
-  return catalogue->executions(limit);
+  return serve::open_store_library(store_directory(choice.store), flush_daemon)->executions(filter, Stop());
 }
 
 }  // namespace tailor::cli

@@ -9,8 +9,10 @@
 #include "daemon/query/costs.h"
 #include "daemon/query/iterations.h"
 #include "daemon/query/profile.h"
+#include "daemon/serve/library.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
+#include "viewer/cli/execution_filter.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
@@ -21,6 +23,7 @@ struct Choice {
   std::string execution;          // its id or the start of it
   std::vector<std::string> last;  // "--last [N]": empty if not given
   bool has_last = false;
+  FilterOptions filter;  // which executions: all that pass, or the last of them
   std::string source;
   std::string process;                           // a pid
   std::string store;                             // directory
@@ -67,7 +70,7 @@ Result<ChosenLoops> choose_loops(const Choice& choice);
 // looked for, where, and what to do.
 Result<Chosen> choose(Choice choice);
 
-// The executions to list, newest first, at most `limit`: of the file, or of the store.
-Result<std::vector<store::ExecutionRow>> choose_executions(Choice choice, std::size_t limit);
+// The executions to list that pass the filter, newest first: of the file, or of the store.
+Result<serve::ExecutionList> choose_executions(const Choice& choice, const serve::ExecutionFilter& filter);
 
 }  // namespace tailor::cli

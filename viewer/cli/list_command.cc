@@ -1,10 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/keys.h"
+#include "daemon/query/wall_time.h"
+#include "daemon/serve/fingerprint.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
@@ -17,16 +18,6 @@ std::string label(const profile::ExecutionRecord& execution, std::string_view ke
     if (name == key) return value;
   }
   return {};
-}
-
-std::string wall_text(std::uint64_t ns) {
-  if (ns == 0) return "?";
-  const auto seconds = static_cast<std::time_t>(ns / 1'000'000'000);
-  std::tm parts{};
-  char text[32];
-  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
-  if (std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S", &parts) == 0) return "?";
-  return text;
 }
 
 std::string elapsed_text(const profile::ExecutionRecord& e) {
@@ -43,7 +34,8 @@ std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
   return out;
 }
 
-std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Terminal& terminal) {
+std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, const Terminal& terminal) {
+  const std::vector<store::ExecutionRow>& rows = list.rows;
   double most_samples = 0, most_rows = 0;
   for (const store::ExecutionRow& row : rows) {
     most_samples = std::max(most_samples, static_cast<double>(row.cost.samples));
@@ -61,8 +53,8 @@ std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Term
     if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
     if (!e.error.empty()) query = "failed: " + escape_line(e.error, terminal.ascii) + "; " + query;
     std::string line = fmt::format(
-        "{:<19}  {}  {}  {}{}{}  {}  ", wall_text(row.wall_begin_ns), query::hex(e.id).substr(0, 12),
-        pad_left(elapsed_text(e), 9), pad_left(duration(row.cost.cpu_ns), 9),
+        "{:<19}  {}  {}  {}{}{}  {}  ", query::local_time(row.wall_begin_ns, now_ns),
+        query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9), pad_left(duration(row.cost.cpu_ns), 9),
         pad_left(grouped(row.cost.samples), samples), pad_left(e.rows_known ? grouped(e.rows) : "?", counts),
         pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
     const std::size_t used = columns(line);
@@ -70,20 +62,28 @@ std::string render_rows(const std::vector<store::ExecutionRow>& rows, const Term
     while (line.ends_with(' ')) line.pop_back();
     out += line + "\n";
   }
+  if (list.more) out += terminal.dim("... more, older ones (--limit, --until)") + "\n";
   return out;
 }
 
-std::string rows_json(const std::vector<store::ExecutionRow>& rows) {
+std::string rows_json(const serve::ExecutionList& list) {
   using Json = nlohmann::ordered_json;
   Json out = Json::array();
-  for (const store::ExecutionRow& row : rows) {
+  for (const store::ExecutionRow& row : list.rows) {
     const profile::ExecutionRecord& e = row.record;
     Json labels = Json::object();
     for (const auto& [key, value] : e.labels) labels[key] = value;
-    Json item = {{"id", query::hex(e.id)},           {"pid", e.process.pid},
-                 {"process_start", e.process.start}, {"plan", e.plan},
-                 {"plan_name", row.plan_name},       {"began_wall_ns", row.wall_begin_ns},
-                 {"running", e.end == kTimeMax}};
+    Json item = {{"id", query::hex(e.id)},
+                 {"pid", e.process.pid},
+                 {"process_start", e.process.start},
+                 {"comm", row.comm},
+                 {"engine", row.engine},
+                 {"plan", e.plan},
+                 {"plan_name", row.plan_name},
+                 {"fingerprint", serve::fingerprint_of(row)},
+                 {"began_wall_ns", row.wall_begin_ns}};
+    item["began"] = row.wall_begin_ns == 0 ? Json() : Json(query::rfc3339(row.wall_begin_ns));
+    item["running"] = e.end == kTimeMax;
     if (e.end != kTimeMax) item["elapsed_ns"] = e.end - e.begin;
     item["cpu_ns"] = row.cost.cpu_ns;
     item["samples"] = row.cost.samples;
@@ -92,7 +92,8 @@ std::string rows_json(const std::vector<store::ExecutionRow>& rows) {
     item["labels"] = labels;
     out.push_back(item);
   }
-  return Json{{"executions", out}}.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return Json{{"executions", out}, {"more", list.more}}.dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
 }
 
 struct Options {
@@ -101,10 +102,19 @@ struct Options {
 };
 
 int run(const Options& options) {
-  const auto rows = choose_executions(options.choice, options.limit);
-  if (!rows) return complain(rows.error());
-  if (!options.choice.json && rows->empty()) return complain("no execution was recorded", kNothing);
-  fmt::print("{}", options.choice.json ? rows_json(*rows) : render_rows(*rows, options.choice.terminal()));
+  const std::uint64_t now_ns = query::wall_clock_ns();
+  auto filter = execution_filter(options.choice.filter, now_ns);
+  if (!filter) return complain(filter.error());
+  filter->limit = options.limit;
+  const auto list = choose_executions(options.choice, *filter);
+  if (!list) return complain(list.error());
+  if (!options.choice.json && list->rows.empty()) {
+    const std::string which = filter_text(*filter);
+    return complain(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which,
+                    kNothing);
+  }
+  fmt::print("{}",
+             options.choice.json ? rows_json(*list) : render_rows(*list, now_ns, options.choice.terminal()));
   return kOk;
 }
 
@@ -114,6 +124,7 @@ void add_list(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("list", "The executions that were recorded, newest first");
   auto options = std::make_shared<Options>();
   command.add_option("file", options->choice.what, "A profile (.tailor file; default: the daemon's store)");
+  add_filter(command, options->choice.filter);
   command.add_option("-n,--limit", options->limit, "How many at most")->capture_default_str();
   command.add_option("--store", options->choice.store, "The directory of the store");
   command.add_flag("--json", options->choice.json, "JSON instead of text (docs/report-json.md)");

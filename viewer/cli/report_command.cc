@@ -160,6 +160,7 @@ void add_report(CLI::App& app, Action& action) {
                                   "Writes a page with pictures into this file: no server, no network");
   for (const char* other : {"--level", "--rules", "--memory", "--json", "--iteration", "--source", "--pid"})
     html->excludes(command.get_option(other));
+  for (const char* other : kFilterOptions) html->excludes(command.get_option(other));
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -317,6 +317,41 @@ TEST_F(StoreTest, MissingSegmentIsCountedNotFatal) {
   EXPECT_FALSE(r.report.clean());
 }
 
+TEST_F(StoreTest, ExecutionsHaveTheNamesOfTheirProcess) {
+  auto writer = open();
+  test::give_profile(*writer, 1);
+  // A thread of the process is told after it: its name stays.
+  ASSERT_TRUE(writer->flush());
+  writer->on_thread(read(writer->recording()).executions[0].record.process, 77, "worker");
+  ASSERT_TRUE(writer->finish());
+  const ExecutionRow before = read(writer->recording()).executions[0];
+  EXPECT_FALSE(before.comm.empty());
+  EXPECT_FALSE(before.engine.empty());
+  // The same of a catalogue that is made anew.
+  const RecordingNumber recording = writer->recording();
+  writer.reset();
+  fs::remove(catalogue_path(directory_));
+  ASSERT_NE(open(), nullptr);
+  const ExecutionRow again = read(recording).executions[0];
+  EXPECT_EQ(again.comm, before.comm);
+  EXPECT_EQ(again.engine, before.engine);
+}
+
+TEST_F(StoreTest, FindsExecutionsByWallClock) {
+  auto writer = open();
+  test::give_profile(*writer, 1);
+  ASSERT_TRUE(writer->finish());
+  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  const auto found = [&](std::uint64_t since, std::uint64_t until) {
+    return catalogue->executions(10, {since, until})->size();
+  };
+  EXPECT_EQ(found(kWall, kWall + 1), 1u);
+  EXPECT_EQ(found(0, UINT64_MAX), 1u);
+  EXPECT_EQ(found(0, kWall), 0u) << "the end is not part of it";
+  EXPECT_EQ(found(kWall + 1, UINT64_MAX), 0u);
+}
+
 TEST_F(StoreTest, FindsExecutionsByTheStartOfTheirId) {
   auto writer = open();
   test::give_profile(*writer, 1);

@@ -1,0 +1,39 @@
+// The options that choose executions by time, process, label, query and duration.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/serve/library.h"
+#include "proto/base/result.h"
+
+namespace tailor::cli {
+
+// As they were typed; empty: not given.
+struct FilterOptions {
+  std::string since, until, process, fingerprint, longer_than;
+  std::vector<std::string> labels;
+
+  bool any() const {
+    return !since.empty() || !until.empty() || !process.empty() || !fingerprint.empty() ||
+           !longer_than.empty() || !labels.empty();
+  }
+};
+
+// Their names on the command line.
+inline constexpr const char* kFilterOptions[] = {"--since", "--until",       "--process",
+                                                 "--label", "--fingerprint", "--longer-than"};
+
+// Adds them to `command`. `options` must outlive the parsing.
+void add_filter(CLI::App& command, FilterOptions& options);
+
+// `now_ns`: CLOCK_REALTIME. Errors name the option and the forms that it accepts.
+Result<serve::ExecutionFilter> execution_filter(const FilterOptions& options, std::uint64_t now_ns);
+
+// For whoever found nothing: what was asked for, as in "began at 2026-01-31T14:00:00.000+01:00 or later and
+// is of process 12"; "" for everything.
+std::string filter_text(const serve::ExecutionFilter& filter);
+
+}  // namespace tailor::cli
