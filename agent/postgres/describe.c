@@ -34,6 +34,21 @@ static void add_actual_rows(Description* plan, uint32_t component, PlanState* no
   if (count->nloops > 0)
     tailor_plan_builder_set_number(plan->builder, plan->level, component, "actual_rows",
                                    rint(count->ntuples / count->nloops));
+  if (!count->need_bufusage) return;
+  tailor_plan_builder_set_number(plan->builder, plan->level, component, "pages_hit",
+                                 (double)(count->bufusage.shared_blks_hit + count->bufusage.local_blks_hit));
+  tailor_plan_builder_set_number(
+      plan->builder, plan->level, component, "pages_read",
+      (double)(count->bufusage.shared_blks_read + count->bufusage.local_blks_read));
+}
+
+static void add_wrappers(Description* plan, PlanState* root, const TailorPlan* of) {
+  StringInfoData text;
+  initStringInfo(&text);
+  if (tailor_wrappers_text(of, &text))
+    tailor_plan_builder_set_text(plan->builder, plan->level, TAILOR_COMPONENT_OF(root->plan->plan_node_id),
+                                 "wrappers", text.data);
+  pfree(text.data);
 }
 
 static void add_node(Description* plan, PlanState* node) {
@@ -59,8 +74,7 @@ static void add_node(Description* plan, PlanState* node) {
   pfree(name.data);
 }
 
-/* "SubPlan 1", "InitPlan 2 (returns $1)", "CTE x": NULL for an input. */
-static const char* name_of_subplan(PlanState* node, PlanState* parent) {
+const char* tailor_subplan_name(PlanState* node, PlanState* parent) {
   List* lists[] = {parent->initPlan, parent->subPlan};
   for (int i = 0; i < lengthof(lists); i++) {
     ListCell* cell;
@@ -78,7 +92,7 @@ static void add_link(PlanState* node, PlanState* parent, void* context) {
   if (!parent) return;
   tailor_plan_builder_add_input(plan->builder, plan->level, TAILOR_COMPONENT_OF(parent->plan->plan_node_id),
                                 component);
-  const char* subplan = name_of_subplan(node, parent);
+  const char* subplan = tailor_subplan_name(node, parent);
   if (subplan) tailor_plan_builder_set_text(plan->builder, plan->level, component, "details", subplan);
 }
 
@@ -114,9 +128,11 @@ bool tailor_describe(QueryDesc* query, TailorPlan* plan, bool with_rows) {
       tailor_plan_builder_add_components(description.builder, description.level, 1);
   }
   tailor_walk(query, add_link, &description);
+  add_wrappers(&description, query->planstate, plan);
   add_text(&description, query);
   int error = tailor_plan_builder_load(description.builder, plan->ids.id);
   tailor_plan_builder_free(description.builder);
   pfree(description.by_id);
+  tailor_show(query, plan, with_rows);
   return error == 0;
 }

@@ -63,7 +63,8 @@ static void open_query(QueryDesc* query) {
   dlist_push_head(&open_queries, &open->open);
   MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &open->at_end);
   tailor_run_begin(open, query);
-  tailor_wrap(open, query);
+  open->wrapped = !tailor_too_dear(plan);
+  if (open->wrapped) tailor_wrap(open, query);
 }
 
 static void start(QueryDesc* query, int flags) {
@@ -89,6 +90,25 @@ static void start_in_phase(QueryDesc* query, int flags) {
   PG_END_TRY();
 }
 
+/* Telling the numbers takes at most 1 % of the time. */
+#define COUNTING_PART 100
+static uint64 counts_again = 0; /* TSC: before that no rows are counted */
+
+static bool counts_rows(void) {
+  if (tailor_rows_every == 0 || IsParallelWorker()) return false;
+  if (tailor_rows_every == 1) return true;
+  return __rdtsc() >= counts_again &&
+         pg_prng_uint64_range(&pg_global_prng_state, 1, (uint64)tailor_rows_every) == 1;
+}
+
+static void tell_rows(const TailorQuery* open, QueryDesc* query) {
+  uint64 begin = __rdtsc();
+  tailor_judge(open, query);
+  tailor_describe(query, open->plan, true);
+  uint64 end = __rdtsc();
+  counts_again = end + (end - begin) * COUNTING_PART;
+}
+
 static void on_start(QueryDesc* query, int flags) {
   bool measured =
       (depth == 0 || tailor_nested_statements) && !(flags & EXEC_FLAG_EXPLAIN_ONLY) && tailor_session_live();
@@ -96,9 +116,7 @@ static void on_start(QueryDesc* query, int flags) {
     start(query, flags);
     return;
   }
-  if (tailor_rows_every > 0 && !IsParallelWorker() &&
-      pg_prng_uint64_range(&pg_global_prng_state, 1, (uint64)tailor_rows_every) == 1)
-    query->instrument_options |= INSTRUMENT_ROWS;
+  if (counts_rows()) query->instrument_options |= INSTRUMENT_ROWS | INSTRUMENT_BUFFERS;
   start_in_phase(query, flags);
 }
 
@@ -108,12 +126,14 @@ static void on_start(QueryDesc* query, int flags) {
 /* What a run changes for all, and what it was before. */
 typedef struct {
   uint64_t slot, begin;
+  int64 cpu_ns;
   const uint64_t *tags, *returns;
   bool phase;
 } Before;
 
 static Before enter(TailorQuery* open, TailorPhase phase) {
   Before before = {.slot = *tailor_slot, .begin = __rdtsc(), .tags = tailor_tags, .returns = tailor_returns};
+  if (open->rows) before.cpu_ns = tailor_cpu_ns();
   tailor_mark_execution_begin(open->run, open->plan->ids.id);
   before.phase = tailor_phase_begin(phase);
   tailor_tags = open->plan->tags;
@@ -133,6 +153,7 @@ static void leave(TailorQuery* open, TailorPhase phase, uint64_t run, const Befo
   tailor_phase_end(phase, before->phase);
   tailor_mark_execution_end(run);
   open->cycles += __rdtsc() - before->begin;
+  if (open->rows) open->cpu_ns += tailor_cpu_ns() - before->cpu_ns;
 }
 
 #if PG_VERSION_NUM >= 180000
@@ -158,7 +179,7 @@ static void on_run(RUN_PARAMETERS) {
   }
 #ifndef TAILOR_TWIN_NO_REWRAP
   /* The server has set functions of a worker's nodes anew since its start. */
-  if (IsParallelWorker()) tailor_wrap(open, query);
+  if (IsParallelWorker() && open->wrapped) tailor_wrap(open, query);
 #endif
   uint64_t of_agent = open->run;
   Before before = enter(open, TAILOR_EXECUTOR_RUN);
@@ -219,7 +240,7 @@ static void on_end(QueryDesc* query) {
   PG_TRY();
   {
     MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
-    if (open->rows) tailor_describe(query, open->plan, true);
+    if (open->rows) tell_rows(open, query);
     close_query(open, query->estate->es_processed, NULL);
     MemoryContextSwitchTo(caller);
     end(query);

@@ -1,14 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tailor_last_execution(): what `tailor report` is to be asked for. */
+/* tailor_last_execution(): what `tailor report` is to be asked for. tailor_last_plan(): its plan. */
 #include "tailor_pg.h"
 
 #include "fmgr.h"
 #include "utils/builtins.h"
 
 static uint64_t last = 0;
+static const TailorPlan* plan_of_last = NULL;
 
-void tailor_remember_run(uint64_t run) {
+void tailor_remember_run(uint64_t run, TailorPlan* plan) {
   last = run;
+  plan_of_last = plan;
+}
+
+void tailor_forget_plan(const TailorPlan* plan) {
+  if (plan_of_last == plan) plan_of_last = NULL;
 }
 
 void tailor_run_name(uint64_t run, char out[33]) {
@@ -25,4 +31,14 @@ Datum tailor_pg_last_execution(PG_FUNCTION_ARGS) {
   if (last == 0) PG_RETURN_NULL();
   tailor_run_name(last, name);
   PG_RETURN_TEXT_P(cstring_to_text(name));
+}
+
+PG_FUNCTION_INFO_V1(tailor_pg_last_plan);
+extern PGDLLEXPORT Datum tailor_pg_last_plan(PG_FUNCTION_ARGS);
+
+Datum tailor_pg_last_plan(PG_FUNCTION_ARGS) {
+  char name[33];
+  if (last == 0 || !plan_of_last || !plan_of_last->text) PG_RETURN_NULL();
+  tailor_run_name(last, name);
+  PG_RETURN_TEXT_P(cstring_to_text(psprintf("tailor report %s\n%s", name, plan_of_last->text)));
 }

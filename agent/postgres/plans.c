@@ -110,14 +110,20 @@ static void prepare(void) {
   known = hash_create("plans told to Tailor", PLANS_KEPT, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 }
 
+static void release_memory(TailorPlan* plan) {
+  if (plan->text) pfree(plan->text);
+  pfree(plan->tags);
+  pfree(plan);
+}
+
 static void forget(TailorPlan* plan) {
   PlanKey key = {plan->query_id, plan->hash};
   tailor_shared_run_end(plan);
+  tailor_forget_plan(plan);
   tailor_plan_unload(plan->ids.id);
   dlist_delete(&plan->by_use);
   hash_search(known, &key, HASH_REMOVE, NULL);
-  pfree(plan->tags);
-  pfree(plan);
+  release_memory(plan);
 }
 
 /* Makes room for one more. False: all are in use. */
@@ -156,11 +162,11 @@ static TailorPlan* tell(QueryDesc* query, PlanKey key, int node_ids) {
   plan->hash = key.hash;
   plan->ids = ids;
   plan->node_ids = node_ids;
+  plan->wrapper_part = -1;
   tailor_walk(query, add_tag, plan);
   if (tailor_describe(query, plan, false)) return plan;
   tailor_plan_unload(ids.id);
-  pfree(plan->tags);
-  pfree(plan);
+  release_memory(plan);
   return NULL;
 }
 

@@ -140,7 +140,7 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
   TailorPlan* plan = open->plan;
   double cycles = (double)open->cycles + 1;
   plan->cycles = plan->cycles == 0 ? cycles : plan->cycles * (1 - NEWEST) + cycles * NEWEST;
-  tailor_remember_run(open->run);
+  tailor_remember_run(open->run, plan);
   if (open->shared) return;
   tailor_execution_end(open->run, rows, error);
   tailor_session_pump();

@@ -91,12 +91,14 @@ bool tailor_statement_text(QueryDesc* query, StringInfo out) {
   return out->len > 0;
 }
 
-/* traceparent='00-<32 digits>-<16>-<2>', as comments of sqlcommenter have it. */
+/* traceparent='00-<32 digits>-<16>-<2>', as comments of sqlcommenter have it. The last bit of the last number
+ * says whether the trace is kept; a statement of one that is not has no use for an execution of its own. */
 static bool read_trace_id(const char* at, const char* end, char out[33]) {
   static const char kKey[] = "traceparent=";
   at += strlen(kKey);
   if (at < end && *at == '\'') at++;
-  if (end - at < 36 || at[2] != '-' || at[35] != '-') return false;
+  if (end - at < 55 || at[2] != '-' || at[35] != '-' || at[52] != '-') return false;
+  if (!isxdigit((unsigned char)at[54]) || !strchr("13579bdfBDF", at[54])) return false;
   at += 3;
   for (int i = 0; i < 32; i++) {
     if (!isxdigit((unsigned char)at[i])) return false;

@@ -8,6 +8,8 @@
  *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form
  *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
  *   describe.c   a plan as a dictionary; node_names.c its nodes as EXPLAIN calls them
+ *   shown_plan.c a plan as text, for tailor_last_plan()
+ *   overhead.c   what the wrappers of a plan cost, and whether they are worth it
  *   runs.c       executions and their labels
  *   statement.c  the text of a statement without its literals
  *
@@ -37,9 +39,10 @@ typedef enum { TAILOR_TEXT_OFF, TAILOR_TEXT_NORMALIZED, TAILOR_TEXT_FULL } Tailo
 extern bool tailor_enabled;
 extern bool tailor_nested_statements;
 extern bool tailor_phases;
-extern int tailor_rows_every;   /* actual rows of one in so many executions; 0: never */
-extern int tailor_short_run_ms; /* runs of a plan that took less share one execution */
-extern int tailor_query_text;   /* TailorText */
+extern int tailor_rows_every;       /* actual rows of one in so many executions; 0: never */
+extern double tailor_most_overhead; /* %: a plan whose wrappers cost more has none */
+extern int tailor_short_run_ms;     /* runs of a plan that took less share one execution */
+extern int tailor_query_text;       /* TailorText */
 extern char* tailor_socket;
 extern char* tailor_leader; /* a worker's: the execution of its leader, 32 hexadecimal digits */
 
@@ -88,6 +91,9 @@ typedef struct TailorPlan {
   uint64_t shared_run;
   uint64_t shared_since; /* TSC */
   uint32 shared_labels;  /* hash of what was said of it */
+  /* The part of its time that wrappers cost, by the last execution that counted calls; below 0: none did. */
+  double wrapper_part;
+  char* text; /* tailor_last_plan() */
 } TailorPlan;
 
 /* The plan of an initialised query, told to the daemon if it is new. NULL if that was not possible. */
@@ -105,6 +111,10 @@ void tailor_walk(QueryDesc* query, TailorVisit visit, void* context);
 /* Loads the plan under its ids, with the actual rows of `query` if `with_rows`. False: refused by the agent.
  */
 bool tailor_describe(QueryDesc* query, TailorPlan* plan, bool with_rows);
+/* "SubPlan 1", "InitPlan 2 (returns $1)", "CTE x": NULL for an input of `parent`. */
+const char* tailor_subplan_name(PlanState* node, PlanState* parent);
+/* Writes plan->text, with the numbers of `query` if it counted rows (shown_plan.c). */
+void tailor_show(QueryDesc* query, TailorPlan* plan, bool with_rows);
 /* What EXPLAIN calls a node: "Parallel Seq Scan on orders o". */
 void tailor_node_name(PlanState* node, StringInfo out);
 /* The component of a node on the level "operator". */
@@ -137,7 +147,9 @@ typedef struct TailorQuery {
   uint64_t run; /* of the agent */
   bool shared;  /* `run` belongs to the plan */
   bool rows;    /* its actual rows are counted */
+  bool wrapped;
   uint64_t cycles;
+  int64 cpu_ns; /* where rows are counted */
   MemoryContextCallback at_end;
   List* joins; /* of TailorJoin */
 } TailorQuery;
@@ -152,8 +164,11 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error);
 /* Ends what short runs of the plan share. */
 void tailor_shared_run_end(TailorPlan* plan);
 
-/* What tailor_last_execution() says, and how a run is called: 32 hexadecimal digits (last_execution.c). */
-void tailor_remember_run(uint64_t run);
+/* What tailor_last_execution() and tailor_last_plan() say, and how a run is called: 32 hexadecimal digits
+ * (last_execution.c). */
+void tailor_remember_run(uint64_t run, TailorPlan* plan);
+/* The plan goes. */
+void tailor_forget_plan(const TailorPlan* plan);
 void tailor_run_name(uint64_t run, char out[33]);
 
 /* ---- Wrappers (wrap.c) -----------------------------------------------------------------------------------
@@ -171,6 +186,18 @@ void tailor_wrap(TailorQuery* open, QueryDesc* query);
 /* The addresses of the stubs of node ids below TAILOR_STUBS. */
 ExecProcNodeMtd tailor_stub(int plan_node_id);
 ExecProcNodeMtd tailor_static_stub(int plan_node_id);
+
+/* ---- Overhead (overhead.c) -------------------------------------------------------------------------------
+ */
+
+/* The query ran and counted its rows: notes what wrappers cost its plan. */
+void tailor_judge(const TailorQuery* open, QueryDesc* query);
+/* The CPU time of this backend. */
+int64 tailor_cpu_ns(void);
+/* Whether the wrappers of the plan cost more than tailor.most_overhead allows. */
+bool tailor_too_dear(const TailorPlan* plan);
+/* "0.4 % of its time", or that they were left out. False: nothing is known. */
+bool tailor_wrappers_text(const TailorPlan* plan, StringInfo out);
 
 void tailor_install_hooks(void);
 

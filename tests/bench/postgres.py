@@ -65,8 +65,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=24)
     parser.add_argument("--rows-every", type=int, default=100, help="as tailor.rows_every")
+    parser.add_argument("--short-run", default="10ms", help="as tailor.short_run")
+    parser.add_argument("--only", default="", help="work whose name has this")
     rounds = parser.parse_args()
-    with Server(settings={"tailor.rows_every": str(rounds.rows_every)}, preload="tailor_pg,tailor_pg_probe") as server:
+    with Server(settings={"tailor.rows_every": str(rounds.rows_every), "tailor.short_run": rounds.short_run}, preload="tailor_pg,tailor_pg_probe") as server:
         Listener(server.agent)
         with Session(server) as session:
             session.sql("set max_parallel_workers_per_gather = 0; set plan_cache_mode = force_generic_plan;" + SETUP)
@@ -74,6 +76,8 @@ def main():
             print(f"{rounds.rounds} rounds; ratio of CPU time to tailor.enabled = off, mean with 95 % interval")
             ratios = {"wrapped": [], "off again": []}
             for name, statements in WORK.items():
+                if rounds.only not in name:
+                    continue
                 times = measure(session, pid, statements, rounds.rounds)
                 line = f"{name:32} {statistics.median(times['off']) / 1e6:8.2f} ms"
                 for mode, of_all in ratios.items():

@@ -25,6 +25,7 @@ create function probe_counts() returns text as 'tailor_pg_probe', 'pg_probe_coun
 create function burn(int, int) returns int as 'tailor_pg_probe', 'pg_burn' language c stable parallel safe cost 1;
 create function burnt_ns() returns bigint as 'tailor_pg_probe', 'pg_burnt_ns' language c volatile parallel unsafe;
 create function tailor_last_execution() returns text as 'tailor_pg', 'tailor_pg_last_execution' language c volatile;
+create function tailor_last_plan() returns text as 'tailor_pg', 'tailor_pg_last_plan' language c volatile;
 """
 
 
