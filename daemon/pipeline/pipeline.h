@@ -124,6 +124,7 @@ class Pipeline : public Input {
   void name_area(ProcessEntry& entry, std::uint32_t region);
   void keep_stack(const capture::Batch& batch, const capture::Event& event, profile::SampleRecord& record);
   void flush_samples();
+  void tell_regions();
   void tell_changes();
 
   // What leaves the sorter.

@@ -230,6 +230,7 @@ void Pipeline::move_watermark(TimeNs watermark) {
   end_spans();
   cut_waits(watermark);
   flush_samples();
+  tell_regions();
   tell_changes();
   sink_.on_watermark(watermark);
   table_.for_each([&](ProcessEntry& entry) {
@@ -237,6 +238,22 @@ void Pipeline::move_watermark(TimeNs watermark) {
     words_.measure(entry);
   });
   if (table_.trim(watermark) != 0) spans_.forget_numbers();
+}
+
+// Of the regions of memory those that have samples, where not all marks are kept anyway.
+void Pipeline::tell_regions() {
+  table_.for_each([&](ProcessEntry& entry) {
+    const std::vector<process::RegionChange> changes = entry.state.take_found_regions();
+    if (changes.empty() || options_.all_marks) return;
+    std::vector<profile::ActivityRecord> records;
+    for (const process::RegionChange& change : changes) {
+      const process::Region& region = change.region;
+      const auto kind = change.begins ? TAILOR_LOG_REGION_ADD : TAILOR_LOG_REGION_REMOVE;
+      records.push_back({change.time, entry.id(), region.tid, kind, region.kind, region.base,
+                         change.begins ? region.end - region.base : 0});
+    }
+    sink_.on_activity(records);
+  });
 }
 
 // A wait that is not over when the recording is has lasted until then.

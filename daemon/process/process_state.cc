@@ -145,10 +145,10 @@ void ProcessState::remove_thread(const v1::ThreadRemove& thread, TimeNs time) {
   areas_.erase(area);
 }
 
-bool ProcessState::add_region(const tailor_log_record& record, TimeNs time) {
+bool ProcessState::add_region(std::int32_t tid, const tailor_log_record& record, TimeNs time) {
   // Memory belongs to the process, whichever thread speaks of it.
   if (record.kind == TAILOR_LOG_REGION_ADD) {
-    regions_.add(record.id, record.a, record.b, time);
+    regions_.add(record.id, record.a, record.b, time, tid);
   } else if (record.kind == TAILOR_LOG_REGION_REMOVE) {
     regions_.remove(record.a, time);
   } else {
@@ -158,7 +158,7 @@ bool ProcessState::add_region(const tailor_log_record& record, TimeNs time) {
 }
 
 Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time) {
-  if (add_region(record, time)) return Ok{};
+  if (add_region(tid, record, time)) return Ok{};
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
   const std::size_t before = (*found)->changes();

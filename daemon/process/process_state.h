@@ -75,7 +75,7 @@ class ProcessState {
   // until the next trim().
   Result<ThreadTimeline*> timeline(std::int32_t tid);
   // A record that speaks of memory, of whatever thread. False: it does not.
-  bool add_region(const tailor_log_record& record, TimeNs time);
+  bool add_region(std::int32_t tid, const tailor_log_record& record, TimeNs time);
   // One record, whatever it speaks of.
   Status add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time);
   // Records of it that followed those given so far could not be read.
@@ -89,6 +89,8 @@ class ProcessState {
 
   // The region that held `address` at `time`, NULL: none. Times of questions grow.
   const Region* region_at(std::uint64_t address, TimeNs time) { return regions_.find(address, time); }
+  // RegionTimeline::take_found().
+  std::vector<RegionChange> take_found_regions() { return regions_.take_found(); }
 
   // Whether its first agent was still to come then.
   bool starting_at(TimeNs time) const { return time < first_agent_; }

@@ -34,7 +34,7 @@ struct Growing {
 };
 
 // Where a part of a cost belongs; kNoComponent where that is not known.
-struct Place {
+struct WorkPlace {
   std::uint32_t pipeline = 0;
   ComponentId op = kNoComponent, task = kNoComponent, line = kNoComponent;
 };
@@ -82,7 +82,7 @@ class Tree {
     const auto lowest = static_cast<LevelIndex>(cost.lineage->size() - 1);
     const LevelIndex tasks = task_level(plan);
     for (const Share& link : cost.lineage->back()) {
-      Place place;
+      WorkPlace place;
       if (lowest + 1 == plan.level_count() && lowest > tasks) place.line = link.id;
       if (tasks == 0 || lowest < tasks) {
         add_operators(cost, place, lowest, link.id, link.part);
@@ -96,7 +96,7 @@ class Tree {
     }
   }
 
-  void add_operators(const Cost& cost, Place place, LevelIndex level, ComponentId id, double part) {
+  void add_operators(const Cost& cost, WorkPlace place, LevelIndex level, ComponentId id, double part) {
     const PlanModel& plan = *cost.plan;
     const std::uint32_t own = id == kNoComponent ? 0 : plan.pipeline_of(level, id);
     place.pipeline = own != 0 ? own : cost.key.pipeline;
@@ -111,7 +111,7 @@ class Tree {
     }
   }
 
-  std::vector<Step> path_of(const Cost& cost, const Place& place) const {
+  std::vector<Step> path_of(const Cost& cost, const WorkPlace& place) const {
     std::vector<Step> path;
     for (FlameLevel level : order_) {
       Step step = step_of(cost, place, level);
@@ -121,7 +121,7 @@ class Tree {
   }
 
   // An empty key where it is not known.
-  static Step step_of(const Cost& cost, const Place& place, FlameLevel level) {
+  static Step step_of(const Cost& cost, const WorkPlace& place, FlameLevel level) {
     const PlanModel& plan = *cost.plan;
     const ProcessId process = cost.key.process;
     const PlanId id = cost.key.plan;

@@ -119,6 +119,7 @@ MemoryPoints memory_points(const Profile& profile, const Selection& selection, s
                                                  : point.sample->address - point.region->base);
     out.owner.push_back(point.owner);
     out.tid.push_back(point.sample->tid);
+    out.execution.push_back(point.sample->key->execution);
     out.weight.push_back(static_cast<double>(point.sample->weight));
     out.latency.push_back(point.sample->latency);
   }

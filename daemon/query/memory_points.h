@@ -33,9 +33,12 @@ struct MemoryPoints {
   std::vector<std::uint64_t> offset;  // in the region; of no region the address
   std::vector<std::int32_t> owner;    // index into owners: who has most of the sample
   std::vector<std::int32_t> tid;
+  std::vector<ExecutionHandle> execution;  // of the region's process; 0: of none
   std::vector<double> weight;          // with that of the points left out
   std::vector<std::uint32_t> latency;  // cycles, 0 unknown
 };
+
+inline constexpr std::size_t kAllPoints = UINT32_MAX;
 
 // Of all points of each region every nth, so that at most `most` remain; the weights of those left out are
 // added to the one before them, so that sums hold. The profile must keep samples and activity.

@@ -95,6 +95,7 @@ MemoryRow row_of(const Profile& profile, const RowKey& key, const RowSum& sum, c
   row.region_name = row.region == 0 ? "unknown memory" : profile.region_name(row.process, row.region);
   row.cost = scale(sum.amount);
   row.latency = sum.latency_samples > 0 ? sum.latency / sum.latency_samples : 0;
+  row.latency_samples = sum.latency_samples;
   row.served_by = sum.served_by;
   return row;
 }

@@ -21,6 +21,7 @@ struct MemoryRow {
   std::string region_name;
   Share95 cost;                                   // of everything sampled
   double latency = 0;                             // mean cycles of an access; 0: the source does not tell
+  double latency_samples = 0;                     // that told it
   std::array<double, kMemoryLevels> served_by{};  // samples by the memory that had the data, see MemoryLevel
 };
 

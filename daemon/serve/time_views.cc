@@ -6,6 +6,7 @@
 #include "daemon/query/keys.h"
 #include "daemon/query/memory_points.h"
 #include "daemon/query/memory_report.h"
+#include "daemon/query/region_report.h"
 #include "daemon/query/report_json.h"
 #include "daemon/query/sample_columns.h"
 #include "daemon/query/thread_lanes.h"
@@ -92,13 +93,28 @@ Json region_json(const View& view, const query::RegionLife& life) {
               {"kind", life.kind},
               {"name", view.whole->region_name(life.process, life.kind)}};
   const auto known = view.whole->region_kinds().find({life.process, life.kind});
-  if (known != view.whole->region_kinds().end()) out["element_bytes"] = known->second.element_bytes();
+  if (known != view.whole->region_kinds().end()) {
+    out["element_bytes"] = known->second.element_bytes();
+    out["role"] = query::role_word(known->second.role());
+  }
   out["base"] = fmt::format("{:#x}", life.base);
   out["size"] = life.size;
   out["tid"] = life.tid;
   out["from_ns"] = life.from - view.origin;
   out["to_ns"] = time_json(life.to, view.origin);
   out["samples"] = life.samples;
+  return out;
+}
+
+Json by_region_json(const query::RegionRow& row) {
+  Json out = {{"kind", row.kind},
+              {"name", row.name},
+              {"role", row.role},
+              {"regions", row.regions},
+              {"pattern", query::pattern_word(row.walk.pattern)},
+              {"latency_cycles", row.latency}};
+  if (row.walk.pattern == query::Pattern::kStrided) out["stride_bytes"] = row.walk.stride;
+  query::add_cost(out, row.cost);
   return out;
 }
 
@@ -137,9 +153,13 @@ Json cell_json(const query::SampleCell& cell, const std::vector<std::uint16_t>& 
 
 }  // namespace
 
+Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request) {
+  return query::timeline(*view.whole, view.selection,
+                         {request.buckets, request.lanes, request.by, view.from, view.to, view.keep});
+}
+
 Result<Json> timeline_json(const View& view, const TimelineRequest& request) {
-  query::TimelineOptions options{request.buckets, request.lanes, request.by, view.from, view.to, view.keep};
-  auto line = query::timeline(*view.whole, view.selection, options);
+  auto line = timeline_of(view, request);
   if (!line) return line.error();
   Json out = {{"view", view_json(view, line->source, line->samples, line->weight)},
               {"from_ns", line->from - view.origin},
@@ -161,6 +181,11 @@ Result<Json> memory_json(const View& view, std::size_t points) {
   out.update(query::json_of(view.profile, *report));
   const query::MemoryPoints all =
       query::memory_points(*view.whole, view.selection, report->source.index, points, view.keep);
+  const query::MemoryPoints every =
+      query::memory_points(*view.whole, view.selection, report->source.index, query::kAllPoints, view.keep);
+  out["by_region"] = Json::array();
+  for (const query::RegionRow& row : query::region_rows(view.profile, *report, every))
+    out["by_region"].push_back(by_region_json(row));
   out["regions"] = Json::array();
   for (const query::RegionLife& life : all.regions) out["regions"].push_back(region_json(view, life));
   out["operators"] = Json::array();

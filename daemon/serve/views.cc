@@ -148,7 +148,7 @@ Json first_execution(const View& view) {
 
 }  // namespace
 
-Result<Json> compare_json(const View& a, const View& b) {
+Result<query::Comparison> comparison(const View& a, const View& b) {
   // Operators and what is beside them are rows of one table.
   query::Selection of_a_all = a.selection, of_b_all = b.selection;
   of_a_all.base = of_b_all.base = query::Base::kEverything;
@@ -159,7 +159,13 @@ Result<Json> compare_json(const View& a, const View& b) {
   if (left->source.unit != right->source.unit)
     return invalid(fmt::format("{} and {} have different units and cannot be compared", left->source.name,
                                right->source.name));
-  const query::Comparison both = query::compare(std::move(*left), std::move(*right));
+  return query::compare(std::move(*left), std::move(*right));
+}
+
+Result<Json> compare_json(const View& a, const View& b) {
+  auto compared = comparison(a, b);
+  if (!compared) return compared.error();
+  const query::Comparison& both = *compared;
   Json out = {{"a", first_execution(a)},
               {"b", first_execution(b)},
               {"source", query::source_json(both.a.source)},

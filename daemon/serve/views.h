@@ -24,6 +24,7 @@ struct TimelineRequest {
 // All fail, saying so, where there is nothing to show.
 Result<Json> profile_json(const View& view);
 Result<Json> timeline_json(const View& view, const TimelineRequest& request);
+Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request);
 Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order);
 // `plan_key` empty: the most expensive.
 Result<Json> listing_json(const View& view, const std::string& plan_key);
@@ -32,6 +33,8 @@ Result<Json> threads_json(const View& view);
 Result<Json> iterations_json(const View& view, query::IterationsFrom from);
 Result<Json> sources_json(const View& view);
 Result<Json> samples_json(const View& view, std::size_t limit);
+// Fails where the units of both sides differ.
+Result<query::Comparison> comparison(const View& a, const View& b);
 Result<Json> compare_json(const View& a, const View& b);
 
 // A row of a list of executions. `process` may be null: then the process is not described.

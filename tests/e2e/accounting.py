@@ -72,7 +72,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         profile = pathlib.Path(folder) / "p.tailor"
         record(profile, "--memory", "-e", "auto,off-cpu")
-        check_all(profile, "as usual", [["report"], ["report", "--level", "task"], ["report", "--memory"], ["annotate"]])
+        check_all(profile, "as usual", [["report"], ["report", "--level", "task"], ["memory"], ["annotate"]])
 
         def stalled(work):
             said = record(profile, "--source", "perf", "-F", "25000", "--stacks", "none", stall=work)

@@ -20,7 +20,7 @@ def recorded(profile, query, *options):
     def measure(work):
         run(BIN / "tailor", "record", *options, "-o", profile, "--", BIN / "weft", "--sf", "0.1", "--threads", "2", "--quiet",
             "--query", query, "--repeat", str(5 * work))
-        return json.loads(run(BIN / "tailor", "report", "--memory", "--json", profile))
+        return json.loads(run(BIN / "tailor", "memory", "--json", "--points", "0", profile))
 
     return measure
 
@@ -50,7 +50,7 @@ with tempfile.TemporaryDirectory() as folder:
             sums[key] += row[key]
         if number == 18:
             owners = {each["operator_name"] for each in report["rows"] if each["region_name"].startswith(("join", "group"))}
-            print(run(BIN / "tailor", "report", "--memory", profile))
+            print(run(BIN / "tailor", "memory", profile))
     print(f"all: {sums}")
     check(not at_least(0, sums["resolved"], 0.97), "the broken twin: were none of it registered or mapped, the check would fail")
     check(len(owners) >= 2, f"regions are touched by several operators: {', '.join(sorted(owners))}")

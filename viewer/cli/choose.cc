@@ -116,6 +116,7 @@ Status select_in_file(const Choice& choice, std::size_t last, Chosen& chosen) {
 Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_samples) {
   query::LoadOptions all;
   all.keep_samples = keep_samples;
+  all.keep_activity = choice.activity;
   all.functions = choice.functions;
   auto profile = load_any_file(choice.what, all);
   if (!profile) return profile.error();
@@ -208,6 +209,7 @@ Result<Chosen> choose_in_store(const Choice& choice, std::size_t last, bool keep
   // A process is shown as a whole, an execution by what lies between its begin and its end.
   query::LoadOptions all;
   all.keep_samples = keep_samples;
+  all.keep_activity = choice.activity;
   all.functions = choice.functions;
   if (!filtered && !choice.process.empty() && prefix.empty() && last == 0) {
     auto profile = query::Profile::load_store(directory, *catalogue, rows->front().recording, all);

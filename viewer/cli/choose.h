@@ -30,6 +30,7 @@ struct Choice {
   std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
   bool functions = false;                        // query::LoadOptions::functions
   bool samples = false;                          // query::LoadOptions::keep_samples
+  bool activity = false;                         // query::LoadOptions::keep_activity
   bool json = false;
   bool ascii = false;
 

@@ -16,6 +16,7 @@ enum ExitCode : int {
   kFailed = 1,   // could not be done; standard error says why
   kUsage = 2,    // the command line is wrong
   kNothing = 3,  // done, but there is nothing to show
+  kConditionHolds = 4,  // `tailor diff --fail-if`: a condition holds
 };
 
 // Prints "tailor: <message>" to standard error, with hostile characters escaped, and returns `code`.
@@ -31,6 +32,10 @@ void add_annotate(CLI::App& app, Action& action);
 void add_iterations(CLI::App& app, Action& action);
 void add_import(CLI::App& app, Action& action);
 void add_export(CLI::App& app, Action& action);
+void add_timeline(CLI::App& app, Action& action);
+void add_memory(CLI::App& app, Action& action);
+void add_flame(CLI::App& app, Action& action);
+void add_diff(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);
 void add_replay(CLI::App& app, Action& action);

@@ -37,11 +37,15 @@ int run(int argc, char** argv) {
   app.name("tailor");
   app.set_version_flag("--version", "tailor " TAILOR_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing to show.");
+  app.footer("Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing to show, 4 a condition of --fail-if holds.");
   Action action;
   add_record(app, action);
   add_report(app, action);
   add_annotate(app, action);
+  add_timeline(app, action);
+  add_flame(app, action);
+  add_memory(app, action);
+  add_diff(app, action);
   add_iterations(app, action);
   add_import(app, action);
   add_export(app, action);

@@ -1,3 +1,5 @@
+#include "viewer/cli/render_memory.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,20 +16,6 @@ namespace {
 
 std::string part_of(double part, double whole) {
   return percent(whole > 0 ? part / whole : 0);
-}
-
-// "L1 80.0 %, RAM 12.5 %": only where the source tells.
-std::string served_by(const query::MemoryRow& row) {
-  const double known = row.cost.amount.samples - row.served_by[0];
-  if (known <= 0) return "";
-  std::string out;
-  for (std::size_t level = 1; level < row.served_by.size(); ++level) {
-    if (row.served_by[level] <= 0) continue;
-    out += fmt::format("{}{} {}", out.empty() ? "" : ", ",
-                       query::word(static_cast<query::MemoryLevel>(level)).text,
-                       part_of(row.served_by[level], known));
-  }
-  return out;
 }
 
 std::string quality(const query::MemoryReport& report) {
@@ -54,6 +42,19 @@ std::string quality(const query::MemoryReport& report) {
 
 }  // namespace
 
+std::string served_by_text(const std::array<double, query::kMemoryLevels>& served_by, double samples) {
+  const double known = samples - served_by[0];
+  if (known <= 0) return "";
+  std::string out;
+  for (std::size_t level = 1; level < served_by.size(); ++level) {
+    if (served_by[level] <= 0) continue;
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ",
+                       query::word(static_cast<query::MemoryLevel>(level)).text,
+                       part_of(served_by[level], known));
+  }
+  return out;
+}
+
 std::string render(const query::Profile& profile, const query::MemoryReport& report,
                    const Terminal& terminal) {
   const bool latencies = std::ranges::any_of(report.rows, [](const auto& row) { return row.latency > 0; });
@@ -70,7 +71,7 @@ std::string render(const query::Profile& profile, const query::MemoryReport& rep
     if (latencies) line += pad_left(row.latency > 0 ? fmt::format("{:.0f}", row.latency) : "", 8) + "  ";
     line += pad(cut(escape_line(row.operator_name, terminal.ascii), width, terminal.ascii), width) + "  " +
             escape_line(row.region_name, terminal.ascii);
-    const std::string levels = served_by(row);
+    const std::string levels = served_by_text(row.served_by, row.cost.amount.samples);
     if (!levels.empty()) line += terminal.dim(" (" + levels + ")");
     out += line + "\n";
   }

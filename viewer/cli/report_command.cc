@@ -4,7 +4,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "daemon/query/memory_report.h"
 #include "daemon/query/plan_report.h"
 #include "daemon/query/report_json.h"
 #include "viewer/cli/choose.h"
@@ -20,7 +19,6 @@ struct Options {
   std::string level, rules;
   FunctionView view;
   query::FunctionOptions functions;
-  bool memory = false;
   std::string of = "plan";
   std::string html;
 };
@@ -89,11 +87,6 @@ int run(const Options& options) {
   if (!chosen) return complain(chosen.error());
   const query::Profile& profile = chosen->profile;
   if (options.of == "everything") chosen->selection.base = query::Base::kEverything;
-  if (options.memory) {
-    auto report = query::memory_report(profile, chosen->selection);
-    if (!report) return complain(report.error(), kNothing);
-    return show(profile, *report, options.choice);
-  }
   if (options.level.empty() || options.level == "operator") {
     auto report = query::plan_report(profile, chosen->selection);
     if (!report) return complain(report.error(), kNothing);
@@ -155,10 +148,9 @@ void add_report(CLI::App& app, Action& action) {
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--rules", options->rules,
                      "Operators by the functions on the stack, for engines without an agent (docs/rules.md)");
-  command.add_flag("--memory", options->memory, "Which operator accessed which region of memory");
   auto* html = command.add_option("--html", options->html,
                                   "Writes a page with pictures into this file: no server, no network");
-  for (const char* other : {"--level", "--rules", "--memory", "--json", "--iteration", "--source", "--pid"})
+  for (const char* other : {"--level", "--rules", "--json", "--iteration", "--source", "--pid"})
     html->excludes(command.get_option(other));
   for (const char* other : kFilterOptions) html->excludes(command.get_option(other));
   command.callback([options, &action] { action = [options] { return run(*options); }; });

@@ -205,5 +205,36 @@ TEST(RegionTimeline, AMillionLiveRegionsAreFoundByAddressAndTime) {
   EXPECT_EQ(regions.unmatched() + regions.replaced() + regions.refused(), 0u);
 }
 
+// An engine adds many regions, and a profile keeps those that have samples.
+TEST(RegionTimeline, TellsTheRegionsThatWereFound) {
+  RegionTimeline regions({});
+  regions.add(1, 0x1000, 0x100, 10, 77);
+  regions.add(2, 0x2000, 0x100, 10, 77);
+  regions.add(3, 0x3000, 0x100, 20, 78);
+  EXPECT_EQ(kind_at(regions, 0x1010, 30), 1u);
+  EXPECT_EQ(kind_at(regions, 0x1020, 31), 1u);
+  EXPECT_EQ(kind_at(regions, 0x3000, 32), 3u);
+  std::vector<RegionChange> found = regions.take_found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_TRUE(found[0].begins);
+  EXPECT_EQ(found[0].region.kind, 1u);
+  EXPECT_EQ(found[0].time, 10);
+  EXPECT_EQ(found[0].region.tid, 77);
+  EXPECT_EQ(found[1].region.kind, 3u);
+  // Removed, replaced by one over it, and never found.
+  regions.remove(0x1000, 40);
+  regions.add(4, 0x2F80, 0x100, 50, 77);
+  regions.remove(0x2000, 60);
+  regions.advance(100);
+  found = regions.take_found();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_FALSE(found[0].begins);
+  EXPECT_EQ(found[0].region.base, 0x1000u);
+  EXPECT_EQ(found[0].time, 40);
+  EXPECT_EQ(found[1].region.base, 0x3000u);
+  EXPECT_EQ(found[1].time, 50);
+  EXPECT_TRUE(regions.take_found().empty());
+}
+
 }  // namespace
 }  // namespace tailor::process

@@ -1,0 +1,53 @@
+#include <fmt/format.h>
+
+#include "daemon/query/region_report.h"
+#include "daemon/serve/views.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/render.h"
+#include "viewer/cli/render_memory.h"
+#include "viewer/cli/view_choice.h"
+
+namespace tailor::cli {
+namespace {
+
+struct Options {
+  ViewChoice view;
+  std::size_t pictures = 3;
+  std::size_t points = 20'000;
+};
+
+int run(const Options& options) {
+  auto view = open_view(options.view, Needs::kActivity);
+  if (!view) return complain(view.error());
+  if (options.view.choice.json) {
+    const auto json = serve::memory_json(*view, options.points);
+    if (!json) return complain(json.error(), kNothing);
+    fmt::print("{}", query::dump(*json));
+    return kOk;
+  }
+  const auto report = query::memory_report(view->profile, view->selection);
+  if (!report) return complain(report.error(), kNothing);
+  const query::MemoryPoints points = query::memory_points(*view->whole, view->selection, report->source.index,
+                                                          query::kAllPoints, view->keep);
+  const Terminal terminal = options.view.choice.terminal();
+  fmt::print("{}{}\n{}", render_regions(query::region_rows(view->profile, *report, points), terminal),
+             render_accesses(view->profile, points, view->origin, options.pictures, terminal),
+             render(view->profile, *report, terminal));
+  return kOk;
+}
+
+}  // namespace
+
+void add_memory(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "memory", "Which memory was accessed, how, by which operator and when (record with --memory)");
+  auto options = std::make_shared<Options>();
+  add_view_choice(command, options->view);
+  command.add_option("--pictures", options->pictures, "Pictures over time of the regions with most accesses")
+      ->capture_default_str();
+  command.add_option("--points", options->points, "With --json: at most this number of single accesses")
+      ->capture_default_str();
+  command.callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tailor::cli

@@ -1,0 +1,144 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "daemon/query/growth.h"
+#include "viewer/cli/render_parts.h"
+#include "viewer/cli/render_views.h"
+#include "viewer/cli/text.h"
+#include "viewer/cli/tree_lines.h"
+
+namespace tailor::cli {
+namespace {
+
+constexpr std::size_t kCostWidth = 11, kChangeWidth = 10, kIntervalWidth = 19, kWordWidth = 8;
+
+// Narrower than weight_text(): the unit is the same in the whole column.
+std::string cost_text(double weight, const profile::Source& source) {
+  if (source.unit == profile::Unit::kEvents) return grouped(static_cast<std::uint64_t>(std::llround(weight)));
+  return duration(weight);
+}
+
+class DiffTable {
+ public:
+  DiffTable(const query::Comparison& both, const Terminal& terminal)
+      : both_(both),
+        terminal_(terminal),
+        a_parts_(executions_compared(both.a)),
+        b_parts_(executions_compared(both.b)) {}
+
+  std::string heading() const {
+    return terminal_.bold(pad_left("A", kCostWidth) + pad_left("B", kCostWidth) +
+                          pad_left("change", kChangeWidth) + pad_left("95 %", kIntervalWidth) + "  " +
+                          pad("", kWordWidth) + "operator") +
+           "\n";
+  }
+
+  // A side without the row has no cost there. `name` is escaped.
+  std::string line(const query::Amount* a, const query::Amount* b, std::string_view word,
+                   const std::string& name) const {
+    const query::SampledCost left =
+        query::sampled_cost(both_.a, a == nullptr ? query::Amount{} : *a, a_parts_);
+    const query::SampledCost right =
+        query::sampled_cost(both_.b, b == nullptr ? query::Amount{} : *b, b_parts_);
+    const auto grown = query::growth(left, right);
+    std::string out = pad_left(a == nullptr ? "" : cost_text(left.of_one(), both_.a.source), kCostWidth) +
+                      pad_left(b == nullptr ? "" : cost_text(right.of_one(), both_.b.source), kCostWidth);
+    std::string change = grown ? fmt::format("{:+.1f} %", 100 * (grown->ratio - 1)) : "";
+    std::string interval =
+        grown ? fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1))
+        : a != nullptr && b != nullptr ? "too few samples"
+                                       : "";
+    change = pad_left(change, kChangeWidth);
+    if (grown && grown->grew()) change = terminal_.warn(change);
+    if (grown && grown->shrank()) change = terminal_.bar_colour(change);
+    out += change + terminal_.dim(pad_left(interval, kIntervalWidth)) + "  " + pad(word, kWordWidth) + name;
+    while (out.ends_with(' ')) out.pop_back();
+    return out + "\n";
+  }
+
+  std::size_t room() const {
+    constexpr std::size_t used = 2 * kCostWidth + kChangeWidth + kIntervalWidth + 2 + kWordWidth;
+    return terminal_.width > used + 20 ? terminal_.width - used : 20;
+  }
+
+ private:
+  const query::Comparison& both_;
+  const Terminal& terminal_;
+  double a_parts_, b_parts_;
+};
+
+std::string_view change_text(query::Change change) {
+  switch (change) {
+    case query::Change::kMatched:
+      return "";
+    case query::Change::kMoved:
+      return "moved";
+    case query::Change::kNew:
+      return "new";
+    case query::Change::kGone:
+      return "gone";
+  }
+  return "";
+}
+
+std::string side_text(std::string_view letter, const std::string& what, const query::PlanReport& report,
+                      const Terminal& terminal) {
+  const std::string plan = report.plans.empty() ? "no plan" : report.plans.front().name;
+  const auto executions = static_cast<std::uint64_t>(executions_compared(report));
+  return terminal.bold(letter) +
+         fmt::format("  {}: {}, {} execution{}, {} in {}\n", escape_line(what, terminal.ascii),
+                     escape_line(plan, terminal.ascii), grouped(executions), executions == 1 ? "" : "s",
+                     weight_text(report.total.weight, report.source), samples_text(report.total.samples));
+}
+
+std::string plans_text(const query::Comparison& both) {
+  if (both.same_plan) return "The plans are the same.";
+  std::size_t moved = 0, fresh = 0, gone = 0;
+  for (const query::ComparedOperator& row : both.operators) {
+    moved += row.change == query::Change::kMoved ? 1 : 0;
+    fresh += row.change == query::Change::kNew ? 1 : 0;
+    gone += row.change == query::Change::kGone ? 1 : 0;
+  }
+  return fmt::format("The plans differ: operators that moved: {}, new in B: {}, gone: {}.", moved, fresh,
+                     gone);
+}
+
+}  // namespace
+
+double executions_compared(const query::PlanReport& report) {
+  return report.plans.empty() || report.plans.front().executions == 0
+             ? 1
+             : static_cast<double>(report.plans.front().executions);
+}
+
+std::string render(const query::Comparison& both, const std::string& name_a, const std::string& name_b,
+                   const Terminal& terminal) {
+  const DiffTable table(both, terminal);
+  std::string out = side_text("A", name_a, both.a, terminal) + side_text("B", name_b, both.b, terminal) +
+                    plans_text(both) + " Costs are of one execution.\n\n" + table.heading();
+  TreeLines lines(terminal);
+  for (const query::ComparedOperator& row : both.operators) {
+    const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
+    // What is new has its place in the other tree.
+    const std::string tree = row.a ? lines.next(shown.depth, shown.last) : "";
+    out += table.line(row.a ? &row.a->row.cost.amount : nullptr, row.b ? &row.b->row.cost.amount : nullptr,
+                      change_text(row.change),
+                      cut(tree + escape_line(shown.name, terminal.ascii), table.room(), terminal.ascii));
+  }
+  for (const query::ComparedRest& row : both.rest) {
+    if (row.a.amount.weight <= 0 && row.b.amount.weight <= 0) continue;
+    out += table.line(&row.a.amount, &row.b.amount, "", escape_line(row.name, terminal.ascii));
+  }
+  out += table.line(&both.a.all.amount, &both.b.all.amount, "", "= everything");
+  return out + "\n" +
+         wrap(
+             "The interval covers the chance of sampling. It does not cover how much two runs of the same "
+             "query "
+             "differ: compare several executions of each.",
+             terminal.width, 2) +
+         "\n";
+}
+
+}  // namespace tailor::cli

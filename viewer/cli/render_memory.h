@@ -1,0 +1,24 @@
+// Accesses to memory as text for people.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "daemon/query/memory_points.h"
+#include "daemon/query/region_report.h"
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+// "L1 80.0 %, RAM 12.5 %" of `samples`; "" where the source does not tell.
+std::string served_by_text(const std::array<double, query::kMemoryLevels>& served_by, double samples);
+
+std::string render_regions(const std::vector<query::RegionRow>& rows, const Terminal& terminal);
+
+// A picture of each of the `most` regions with most points. "" where no point is in a region.
+std::string render_accesses(const query::Profile& profile, const query::MemoryPoints& points, TimeNs origin,
+                            std::size_t most, const Terminal& terminal);
+
+}  // namespace tailor::cli

@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include "daemon/serve/views.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/render_views.h"
+#include "viewer/cli/view_choice.h"
+
+namespace tailor::cli {
+namespace {
+
+struct Options {
+  ViewChoice view;
+  std::string lanes = "pipeline", by = "operator";
+  std::uint32_t buckets = 0;  // 0: as many as fit
+  std::size_t rows = 12;
+};
+
+query::Lanes lanes_of(const std::string& word) {
+  if (word == "all") return query::Lanes::kAll;
+  return word == "thread" ? query::Lanes::kThread : query::Lanes::kPipeline;
+}
+
+int run(const Options& options) {
+  auto view = open_view(options.view, Needs::kSamples);
+  if (!view) return complain(view.error());
+  const Terminal terminal = options.view.choice.terminal();
+  constexpr std::uint32_t kForMachines = 200;
+  serve::TimelineRequest request;
+  request.lanes = lanes_of(options.lanes);
+  request.by = options.by == "task" ? query::OwnedBy::kTask : query::OwnedBy::kOperator;
+  request.buckets = options.buckets != 0       ? options.buckets
+                    : options.view.choice.json ? kForMachines
+                                               : static_cast<std::uint32_t>(timeline_buckets(terminal));
+  if (options.view.choice.json) {
+    const auto json = serve::timeline_json(*view, request);
+    if (!json) return complain(json.error(), kNothing);
+    fmt::print("{}", query::dump(*json));
+    return kOk;
+  }
+  const auto line = serve::timeline_of(*view, request);
+  if (!line) return complain(line.error(), kNothing);
+  fmt::print("{}", render(*view, *line, terminal, options.rows));
+  return kOk;
+}
+
+}  // namespace
+
+void add_timeline(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand("timeline", "Which operator was active when, as rows of blocks");
+  auto options = std::make_shared<Options>();
+  add_view_choice(command, options->view);
+  command
+      .add_option("--lanes", options->lanes,
+                  "A group of rows for each pipeline, for each thread, or one for all")
+      ->check(CLI::IsMember({"all", "pipeline", "thread"}))
+      ->capture_default_str();
+  command.add_option("--by", options->by, "A row for each operator, or for each task of the pipelines")
+      ->check(CLI::IsMember({"operator", "task"}))
+      ->capture_default_str();
+  command
+      .add_option("--buckets", options->buckets,
+                  "Into how many parts the time is divided (default: as many as fit; with --json 200)")
+      ->check(CLI::Range(1U, query::kMaxBuckets));
+  command.add_option("--rows", options->rows, "At most this number of rows a group; the others are one row")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command.callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tailor::cli
