@@ -31,8 +31,40 @@ missing_packages() {
   done
 }
 
+# Debian starts the services of some packages when it installs them. The tests run servers of their own, so these stay
+# off while apt-get works. Where the host has a policy for services, that one counts.
+SERVICES='postgresql prometheus'
+SERVICE_POLICY=/usr/sbin/policy-rc.d
+SERVICE_POLICY_MARK='Tailor: ./dev installs packages; remove this file if no ./dev runs'
+
+hold_services() {
+  local sudo=$1
+  [ -e "$SERVICE_POLICY" ] && return
+  # shellcheck disable=SC2016,SC2086
+  printf '#!/bin/sh\n# %s\ncase $1 in %s) exit 101 ;; esac\nexit 0\n' "$SERVICE_POLICY_MARK" \
+    "$(printf '|%s*' $SERVICES | cut -c2-)" | $sudo tee "$SERVICE_POLICY" >/dev/null
+  $sudo chmod 755 "$SERVICE_POLICY"
+}
+
+release_services() {
+  grep -qsF "$SERVICE_POLICY_MARK" "$SERVICE_POLICY" || return 0
+  $1 rm -f "$SERVICE_POLICY"
+}
+
 # A mirror that falters or another apt-get at work is no reason to fail: it waits, and its caller tries once more.
 install_packages() {
+  local sudo=$1 failed=0
+  shift
+  hold_services "$sudo"
+  # An interrupted installation leaves no policy behind.
+  trap 'release_services "'"$sudo"'"; exit 130' INT TERM
+  apt_install "$sudo" "$@" || failed=1
+  trap - INT TERM
+  release_services "$sudo"
+  return $failed
+}
+
+apt_install() {
   local sudo=$1
   shift
   $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends -o Acquire::Retries=3 \
@@ -60,6 +92,11 @@ need() {
   $sudo apt-get update -qq || die 1 "apt-get update failed"
   install_packages "$sudo" "${missing[@]}" || install_packages "$sudo" "${missing[@]}" ||
     { tail -n 5 "$CACHE/apt.log" >&2; die 1 "apt-get install failed: see $CACHE/apt.log"; }
+  case " ${missing[*]} " in
+    *' postgresql'* | *' prometheus '*)
+      say "The services postgresql and prometheus were not started. Debian starts them at the next boot;" \
+        "\`systemctl disable postgresql prometheus\` prevents this, and the tests do not need them." ;;
+  esac
 }
 
 # need_venv: the Python tools for data and cross-checks (generator, DuckDB), in a virtual environment of ours.
