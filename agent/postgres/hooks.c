@@ -63,7 +63,7 @@ static void open_query(QueryDesc* query) {
   dlist_push_head(&open_queries, &open->open);
   MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &open->at_end);
   tailor_run_begin(open, query);
-  open->wrapped = !tailor_too_dear(plan);
+  open->wrapped = tailor_wraps(plan);
   if (open->wrapped) tailor_wrap(open, query);
 }
 

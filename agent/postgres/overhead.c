@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include "common/pg_prng.h"
 #include "executor/instrument.h"
 
 #define ROUNDS 4
@@ -84,14 +85,21 @@ void tailor_judge(const TailorQuery* open, QueryDesc* query) {
   open->plan->wrapper_part = calls * costs->wrapper / plain_run;
 }
 
-bool tailor_too_dear(const TailorPlan* plan) {
-  return plan->wrapper_part * 100 > tailor_most_overhead && tailor_most_overhead < 100;
+/* One execution in so many is wrapped. */
+static double one_in(const TailorPlan* plan) {
+  if (tailor_most_overhead >= 100) return 1;
+  return Max(plan->wrapper_part * 100 / Max(tailor_most_overhead, 1e-6), 1);
+}
+
+bool tailor_wraps(const TailorPlan* plan) {
+  double every = one_in(plan);
+  return every <= 1 || pg_prng_double(&pg_global_prng_state) * every < 1;
 }
 
 bool tailor_wrappers_text(const TailorPlan* plan, StringInfo out) {
   if (plan->wrapper_part < 0) return false;
-  const char* form =
-      tailor_too_dear(plan) ? "left out, they would cost %.2g %% of its time" : "%.2g %% of its time";
-  appendStringInfo(out, form, plan->wrapper_part * 100);
+  double every = one_in(plan);
+  appendStringInfo(out, "%.2g %% of its time", plan->wrapper_part * 100);
+  if (every > 1) appendStringInfo(out, ", so that one execution in %.1f has them", every);
   return true;
 }

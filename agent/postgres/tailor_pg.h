@@ -40,7 +40,7 @@ extern bool tailor_enabled;
 extern bool tailor_nested_statements;
 extern bool tailor_phases;
 extern int tailor_rows_every;       /* actual rows of one in so many executions; 0: never */
-extern double tailor_most_overhead; /* %: a plan whose wrappers cost more has none */
+extern double tailor_most_overhead; /* %: of a plan's time, by its wrappers */
 extern int tailor_short_run_ms;     /* runs of a plan that took less share one execution */
 extern int tailor_query_text;       /* TailorText */
 extern char* tailor_socket;
@@ -194,9 +194,9 @@ ExecProcNodeMtd tailor_static_stub(int plan_node_id);
 void tailor_judge(const TailorQuery* open, QueryDesc* query);
 /* The CPU time of this backend. */
 int64 tailor_cpu_ns(void);
-/* Whether the wrappers of the plan cost more than tailor.most_overhead allows. */
-bool tailor_too_dear(const TailorPlan* plan);
-/* "0.4 % of its time", or that they were left out. False: nothing is known. */
+/* Whether the next execution of the plan is wrapped: so many are that tailor.most_overhead holds. */
+bool tailor_wraps(const TailorPlan* plan);
+/* "0.4 % of its time". False: nothing is known. */
 bool tailor_wrappers_text(const TailorPlan* plan, StringInfo out);
 
 void tailor_install_hooks(void);
