@@ -4,6 +4,7 @@
 #include <link.h>
 #include <x86intrin.h>
 
+#include "access/parallel.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "storage/ipc.h"
@@ -48,8 +49,16 @@ static int declare_code(struct dl_phdr_info* object, size_t size, void* session)
   return 0;
 }
 
+/* What this process does where nothing better is known. */
+static const char* rest_of_process(void) {
+  if (IsParallelWorker()) return "parallel worker: its start, its end and all outside of nodes";
+  if (MyBackendType == B_BACKEND) return SESSION_COMPONENT;
+  /* Those that have transactions come here, too: autovacuum, replication, other extensions. */
+  return psprintf("%s: all outside of statements", GetBackendTypeDesc(MyBackendType));
+}
+
 static void declare_components(void) {
-  uint32_t session = tailor_component_declare(SESSION_COMPONENT);
+  uint32_t session = tailor_component_declare(rest_of_process());
   for (int i = 0; i < TAILOR_PHASES; i++) phases[i] = tailor_component_declare(kPhaseNames[i]);
   dl_iterate_phdr(declare_code, &session);
 }

@@ -1,6 +1,7 @@
 """Servers, backends and daemons come and go: nothing waits for Tailor, fails by it, or grows."""
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -74,6 +75,21 @@ def a_killed_backend(daemon, server):
         check(is_measured(daemon, session), "after kill -9 of a backend the server goes on, and is measured")
 
 
+def an_autovacuum_worker(daemon, server):
+    """Its time is its own and no session's."""
+    for setting in ("autovacuum = on", "autovacuum_naptime = 1", "log_autovacuum_min_duration = 0"):
+        server.sql(f"alter system set {setting}")
+    server.sql("select pg_reload_conf()")
+    said, deadline = "", time.monotonic() + 60
+    while "autovacuum worker" not in said and time.monotonic() < deadline:
+        server.sql("create table if not exists grown (a int, b text); insert into grown select i, repeat('x', 50) from generate_series(1, 100000) i")
+        time.sleep(2)
+        pids = set(re.findall(r"\[(\d+)\] LOG:  automatic", server.log()))
+        said = "".join(daemon.tailor("report", "--pid", pid, expect=None) for pid in pids)
+    check("autovacuum worker: all" in said, "the time of an autovacuum worker has its name")
+    check("session: protocol" not in said, "and is no session's")
+
+
 def main():
     if reason := sampling_denied():
         skip(reason)
@@ -98,6 +114,7 @@ def main():
             daemon.start()
             measuring(daemon)
             check(is_measured(daemon, session), "a session is measured by a daemon that came later")
+        an_autovacuum_worker(daemon, server)
         check("PANIC" not in server.log(), "the server's log has no PANIC")
 
 

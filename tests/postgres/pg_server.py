@@ -2,6 +2,7 @@
 
 TAILOR_PG_BIN and TAILOR_PG_LIB name its programs and the folder with tailor_pg.so and tailor_pg_probe.so.
 """
+import atexit
 import os
 import pathlib
 import pwd
@@ -105,6 +106,8 @@ class Session:
 class Server:
     """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon."""
 
+    first_data = None
+
     def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS):
         self.user = unprivileged()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-"))
@@ -130,11 +133,25 @@ class Server:
             sys.exit(1)
         return done.stdout
 
-    def __enter__(self):
-        os.chmod(self.folder, 0o755)
+    def give_to_user(self, folder):
+        os.chmod(folder, 0o755)
         if self.user:
-            os.chown(self.folder, self.user.pw_uid, self.user.pw_gid)
-        self.run(PG_BIN / "initdb", "-D", self.data, "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8", "--locale=C.UTF-8")
+            os.chown(folder, self.user.pw_uid, self.user.pw_gid)
+
+    def made_once(self):
+        """The data folder that all servers of a test begin with: making one takes longer than copying it."""
+        if not Server.first_data:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-first-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+            self.give_to_user(folder)
+            self.run(PG_BIN / "initdb", "-D", folder / "data", "-A", "trust", "-U", "tester", "--no-sync", "-E", "UTF8",
+                     "--locale=C.UTF-8")
+            Server.first_data = folder / "data"
+        return Server.first_data
+
+    def __enter__(self):
+        self.give_to_user(self.folder)
+        self.run("cp", "-a", self.made_once(), self.data)
         self.start()
         if self.functions:
             self.sql(self.functions)

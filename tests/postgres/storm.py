@@ -13,7 +13,7 @@ from pg_server import PG_BIN, Server, Session, measuring
 from tailor_env import Daemon, check, sampling_denied, skip
 
 CONNECTIONS = 500
-CRASHES = ("backend", "backend", "server", "backend")
+CRASHES = ("backend", "server", "backend")
 SETUP = """
 create table account (id int primary key, branch int, balance int);
 create table branch (id int primary key, balance int);
