@@ -29,13 +29,14 @@ dev_test() {
   need_venv
   web_build
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || true; fi
+  case $only in '' | spark) tests/spark/fetch || true ;; esac
   start=$SECONDS
   # The cross-checks need what the virtual environment holds.
   cmake --preset release -DPython3_EXECUTABLE="$VENV/bin/python3" >"$CACHE/configure-release.log" 2>&1 ||
     { tail -n 20 "$CACHE/configure-release.log" >&2; die 1 "cmake failed: see $CACHE/configure-release.log"; }
   build release
   say "build: $((SECONDS - start)) s"
-  for group in unit fuzz integration e2e jvm postgres browser kernel ${full:+full}; do
+  for group in unit fuzz integration e2e jvm spark postgres browser kernel ${full:+full}; do
     [ -n "$only" ] && [ "$only" != "$group" ] && continue
     start=$SECONDS
     log=$CACHE/test-$group.log

@@ -15,7 +15,7 @@
 
 namespace tailor::jvm {
 
-// One compilation of a generated class: its source, and which of the operators that it was made for (counted
+// A generated class: its source, and which of the operators that it was made for (counted
 // from 1) made each line, 0: none.
 struct GeneratedUnit {
   std::uint64_t id = 0;

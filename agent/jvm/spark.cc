@@ -16,16 +16,25 @@ std::shared_ptr<Spark::Query> Spark::find(std::uint64_t query) {
 
 std::uint64_t Spark::add_unit(GeneratedUnit unit) {
   const std::lock_guard lock(mutex_);
+  const auto known = unit_of_source_.find(unit.source);
+  if (known != unit_of_source_.end()) return known->second;
   forget_old_units();
   unit.id = ++last_unit_;
+  unit_of_source_[unit.source] = unit.id;
   units_[unit.id].generated = std::move(unit);
   return last_unit_;
 }
 
 // Those whose code was unloaded, or never was there.
 void Spark::forget_old_units() {
-  for (auto at = units_.begin(); units_.size() >= kMostUnits && at != units_.end();)
-    at = at->second.code.empty() ? units_.erase(at) : std::next(at);
+  for (auto at = units_.begin(); units_.size() >= kMostUnits && at != units_.end();) {
+    if (!at->second.code.empty()) {
+      ++at;
+      continue;
+    }
+    unit_of_source_.erase(at->second.generated.source);
+    at = units_.erase(at);
+  }
 }
 
 std::uint64_t Spark::begin_query(const std::string& name,

@@ -28,6 +28,8 @@ class Spark {
   // Takes the numbers that code objects get when they change their query.
   void set_shipper(Shipper* shipper) { shipper_ = shipper; }
 
+  // A source was compiled. The same source gives the same unit again: Spark compiles it in the driver, and
+  // with another class loader in a task.
   std::uint64_t add_unit(GeneratedUnit unit);
 
   // A SQL execution begins; `labels` are pairs of key and value.
@@ -76,6 +78,7 @@ class Spark {
   std::mutex mutex_;                                         // guards what follows
   std::map<std::uint64_t, std::shared_ptr<Query>> queries_;  // that run
   std::map<std::uint64_t, Unit> units_;
+  std::map<std::string, std::uint64_t> unit_of_source_;
   std::uint64_t last_query_ = 0, last_unit_ = 0;
 };
 

@@ -15,7 +15,6 @@ import java.util.List;
  * No call throws: what goes wrong leaves the text as it was.
  */
 public final class Markers {
-  static final String BEGIN = "// tailor: operator ", END = "// tailor: end ";
   private static final int MOST_OPEN = 64; // stages whose generation failed stay open
 
   /** A call of produce or consume: of which object, and who owns what it returns. */
@@ -96,7 +95,7 @@ public final class Markers {
     if (open == null) return text;
     while (!open.active.isEmpty()) {
       Active last = open.active.pop();
-      if (last.callee == callee) return marked(text, open.number(last.operator));
+      if (last.callee == callee) return MarkerLines.around(text, open.number(last.operator));
     }
     return text;
   }
@@ -105,31 +104,6 @@ public final class Markers {
   public static String function(String text) {
     Open open = OPEN.get().peek();
     if (open == null || open.active.isEmpty()) return text;
-    return marked(text, open.number(open.active.peek().operator));
-  }
-
-  private static String marked(String text, int number) {
-    if (text == null || text.isEmpty()) return text;
-    return "\n" + BEGIN + number + "\n" + text + "\n" + END + number + "\n";
-  }
-
-  /** The operator of each line of a source, 0: none's. NULL: it has no marks. Marks that do not pair are passed over. */
-  static int[] owners(String source) {
-    if (!source.contains(BEGIN)) return null;
-    String[] lines = source.split("\n", -1);
-    int[] owners = new int[lines.length];
-    Deque<Integer> active = new ArrayDeque<>();
-    for (int i = 0; i < lines.length; ++i) {
-      String line = lines[i].strip();
-      if (line.startsWith(BEGIN)) {
-        active.push(Integer.parseInt(line.substring(BEGIN.length())));
-      } else if (line.startsWith(END)) {
-        int number = Integer.parseInt(line.substring(END.length()));
-        if (!active.isEmpty() && active.peek() == number) active.pop();
-      } else if (!active.isEmpty()) {
-        owners[i] = active.peek();
-      }
-    }
-    return owners;
+    return MarkerLines.around(text, open.number(open.active.peek().operator));
   }
 }

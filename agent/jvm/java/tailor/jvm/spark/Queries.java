@@ -69,7 +69,7 @@ public final class Queries {
   public static void compiled(Object result, Object source) {
     try {
       String body = Reflect.string(source, "body");
-      int[] owners = Markers.owners(body);
+      int[] owners = MarkerLines.owners(body);
       if (owners == null) return;
       long unit = Native.unit(Reflect.call(result, "_1").getClass().getClassLoader(), body, owners);
       if (unit == 0) return;
