@@ -35,6 +35,7 @@ void add_export(CLI::App& app, Action& action);
 void add_timeline(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_flame(CLI::App& app, Action& action);
+void add_sql(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);

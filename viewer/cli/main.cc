@@ -46,6 +46,7 @@ int run(int argc, char** argv) {
   add_flame(app, action);
   add_memory(app, action);
   add_diff(app, action);
+  add_sql(app, action);
   add_iterations(app, action);
   add_import(app, action);
   add_export(app, action);

@@ -22,9 +22,11 @@ TimeNs to_time(double ns) {
 void add_view_choice(CLI::App& command, ViewChoice& choice) {
   add_choice(command, choice.choice);
   command.add_option("--from", choice.from_ns, "Only from this time after the begin: 1.5s, 200ms, 30us")
-      ->transform(time_with_unit());
+      ->transform(time_with_unit())
+      ->option_text("TIME");
   command.add_option("--to", choice.to_ns, "Only up to this time after the begin")
-      ->transform(time_with_unit());
+      ->transform(time_with_unit())
+      ->option_text("TIME");
   command.add_option("--thread", choice.thread, "Only the thread with this number of the operating system");
   command.add_option("--pipeline", choice.pipeline, "Only the pipeline with this number");
   command.add_option("--operator", choice.op, "Only the operator with this number (report --json: \"id\")");

@@ -1,0 +1,278 @@
+#include "viewer/cli/sql_tables.h"
+
+#include <fmt/format.h>
+#include <sqlite3.h>
+
+#include <optional>
+#include <set>
+
+#include "daemon/query/keys.h"
+#include "daemon/query/memory_report.h"
+#include "daemon/query/sample_columns.h"
+#include "daemon/query/words.h"
+
+namespace tailor::cli {
+namespace {
+
+constexpr const char* kSchema =
+    R"(CREATE TABLE executions (
+  pid INTEGER, execution INTEGER,  -- its number in the process
+  id TEXT,                         -- 32 hexadecimal digits
+  plan INTEGER, plan_name TEXT,
+  begin_ns INTEGER,                -- since the begin of what is shown
+  elapsed_ns INTEGER               -- NULL: it has not ended
+);
+CREATE TABLE plans (pid INTEGER, plan INTEGER, name TEXT);
+CREATE TABLE components (          -- of all levels of the plans
+  pid INTEGER, plan INTEGER,
+  level INTEGER, level_name TEXT,  -- 0: the operators
+  id INTEGER, name TEXT, kind TEXT
+);
+CREATE VIEW operators AS SELECT pid, plan, id, name, kind FROM components WHERE level = 0;
+CREATE TABLE regions (pid INTEGER, region INTEGER, name TEXT);
+CREATE TABLE cells (               -- what many samples have in common
+  cell INTEGER PRIMARY KEY,
+  pid INTEGER, execution INTEGER, plan INTEGER, pipeline INTEGER,
+  source TEXT, unit TEXT,          -- weights of different units cannot be added
+  owner TEXT,                      -- 'plan', 'component', 'unattributed'
+  component TEXT,                  -- of the engine; else NULL
+  reason TEXT,                     -- why it is unattributed; else NULL
+  how TEXT, quality TEXT, kernel INTEGER,
+  wait TEXT,                       -- why the thread was off the CPU; NULL: it was not
+  region INTEGER                   -- of the data address; 0: none known
+);
+CREATE TABLE owners (              -- who owns the samples of a cell, on each level of the plan
+  cell INTEGER, level INTEGER, id INTEGER,
+  part REAL                        -- of the cell; the parts of a level add up to 1
+);
+CREATE TABLE samples (
+  time_ns INTEGER,                 -- since the begin of what is shown
+  tid INTEGER, cell INTEGER,
+  weight INTEGER                   -- in the unit of the source
+);
+CREATE VIEW operator_samples AS    -- a row for each sample and each operator that has a part of it
+  SELECT s.time_ns, s.tid, s.weight * o.part AS weight, c.*, o.id AS operator, p.name, p.kind
+  FROM samples s JOIN cells c USING (cell) JOIN owners o ON o.cell = c.cell AND o.level = 0
+  JOIN operators p ON p.pid = c.pid AND p.plan = c.plan AND p.id = o.id;
+)";
+constexpr const char* kIndexes =
+    "CREATE INDEX of_cell ON owners (cell, level); CREATE INDEX by_id ON components (level, pid, plan, id);";
+
+// Fills one table; the first problem is kept.
+class Insert {
+ public:
+  Insert(sqlite3* db, const char* sql) : db_(db) {
+    check(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr));
+  }
+  ~Insert() { sqlite3_finalize(statement_); }
+  Insert(const Insert&) = delete;
+  Insert& operator=(const Insert&) = delete;
+
+  template <typename... Values>
+  void row(const Values&... values) {
+    if (problem_) return;
+    int at = 0;
+    (bind(++at, values), ...);
+    if (sqlite3_step(statement_) != SQLITE_DONE) check(SQLITE_ERROR);
+    sqlite3_reset(statement_);
+  }
+  Status done() const { return problem_ ? Status(*problem_) : Status(Ok{}); }
+
+ private:
+  template <typename Value>
+  void bind(int at, const Value& value) {
+    if constexpr (std::is_convertible_v<Value, std::string_view>) {
+      const std::string_view text = value;
+      check(sqlite3_bind_text64(statement_, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
+    } else if constexpr (std::is_floating_point_v<Value>) {
+      check(sqlite3_bind_double(statement_, at, value));
+    } else {
+      check(sqlite3_bind_int64(statement_, at, static_cast<std::int64_t>(value)));
+    }
+  }
+  template <typename Value>
+  void bind(int at, const std::optional<Value>& value) {
+    value ? bind(at, *value) : check(sqlite3_bind_null(statement_, at));
+  }
+  void check(int code) {
+    if (code != SQLITE_OK && !problem_) problem_ = Error{fmt::format("SQLite: {}", sqlite3_errmsg(db_))};
+  }
+
+  sqlite3* db_;
+  sqlite3_stmt* statement_ = nullptr;
+  std::optional<Error> problem_;
+};
+
+Status run(sqlite3* db, const char* sql) {
+  if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
+  return Error{fmt::format("SQLite: {}", sqlite3_errmsg(db))};
+}
+
+Status fill_executions(sqlite3* db, const serve::View& view) {
+  Insert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const profile::ExecutionRecord& each : view.whole->executions()) {
+    if (!query::selected(view.selection, each.process, each.handle)) continue;
+    const query::PlanModel* plan = view.whole->plan(each.process, each.plan);
+    // As text: SQLite makes an integer of it in a column of integers, and NULL of nothing.
+    const std::optional<std::string> elapsed =
+        each.end == kTimeMax ? std::optional<std::string>()
+                             : std::optional(std::to_string(std::max<TimeNs>(0, each.end - each.begin)));
+    table.row(each.process.pid, each.handle, query::hex(each.id), each.plan,
+              plan == nullptr ? "" : plan->name(), each.begin - view.origin, elapsed);
+  }
+  return table.done();
+}
+
+Status fill_plans(sqlite3* db, const serve::View& view, const std::set<query::InProcess<PlanId>>& plans) {
+  Insert names(db, "INSERT INTO plans VALUES (?, ?, ?)");
+  Insert components(db, "INSERT INTO components VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const auto& [process, id] : plans) {
+    const query::PlanModel* plan = view.whole->plan(process, id);
+    if (plan == nullptr) continue;
+    names.row(process.pid, id, plan->name());
+    for (LevelIndex level = 0; level < plan->level_count(); ++level) {
+      for (const v1::Component& each : plan->plan().levels(static_cast<int>(level)).components())
+        components.row(process.pid, id, level, plan->level_name(level), each.id(),
+                       plan->component_name(level, each.id()), each.kind());
+    }
+  }
+  if (Status done = names.done(); !done.ok()) return done;
+  return components.done();
+}
+
+Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
+  Insert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Insert owners(db, "INSERT INTO owners VALUES (?, ?, ?, ?)");
+  Insert regions(db, "INSERT INTO regions VALUES (?, ?, ?)");
+  std::set<query::InProcess<std::uint32_t>> told;
+  for (std::size_t i = 0; i < columns.cells.size(); ++i) {
+    const query::SampleCell& cell = columns.cells[i];
+    const query::CellKey& key = *cell.key;
+    const profile::Source source = view.whole->source(key.source);
+    const bool component = cell.what == query::Cost::Class::kComponent;
+    const bool unattributed = cell.what == query::Cost::Class::kUnattributed;
+    using Text = std::optional<std::string>;
+    cells.row(i, key.process.pid, key.execution, key.plan, key.pipeline, source.name,
+              query::word(source.unit).key,
+              component      ? "component"
+              : unattributed ? "unattributed"
+                             : "plan",
+              component ? Text(view.whole->engine_component_name(key.process, key.engine_component)) : Text(),
+              unattributed ? Text(query::word(key.reason).text) : Text(), query::word(key.how).key,
+              query::word(key.quality).key, key.kernel ? 1 : 0,
+              key.wait == profile::Wait::kNone ? Text() : Text(query::wait_word(key.wait)), key.region);
+    for (std::size_t level = 0; level < cell.levels.size(); ++level) {
+      for (const query::Share& share : cell.levels[level].second) owners.row(i, level, share.id, share.part);
+    }
+    if (key.region != 0 && told.insert({key.process, key.region}).second)
+      regions.row(key.process.pid, key.region, view.whole->region_name(key.process, key.region));
+  }
+  for (const Insert* table : {&cells, &owners, &regions}) {
+    if (Status done = table->done(); !done.ok()) return done;
+  }
+  return Ok{};
+}
+
+Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
+  Insert table(db, "INSERT INTO samples VALUES (?, ?, ?, ?)");
+  for (std::size_t i = 0; i < columns.time.size(); ++i)
+    table.row(columns.time[i] - view.origin, columns.tid[i], columns.cell[i], columns.weight[i]);
+  return table.done();
+}
+
+// The tables are a copy in memory: a statement that writes would be a mistake, and one that names files a way
+// out.
+int only_reads(void*, int action, const char*, const char*, const char*, const char*) {
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_FUNCTION:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    default:
+      return SQLITE_DENY;
+  }
+}
+
+SqlTables::Value value_at(sqlite3_stmt* statement, int column) {
+  using Kind = SqlTables::Value::Kind;
+  SqlTables::Value out;
+  switch (sqlite3_column_type(statement, column)) {
+    case SQLITE_NULL:
+      break;
+    case SQLITE_INTEGER:
+      out.kind = Kind::kInteger;
+      out.integer = sqlite3_column_int64(statement, column);
+      break;
+    case SQLITE_FLOAT:
+      out.kind = Kind::kReal;
+      out.real = sqlite3_column_double(statement, column);
+      break;
+    default:
+      out.kind = Kind::kText;
+      if (const void* bytes = sqlite3_column_blob(statement, column))
+        out.text.assign(static_cast<const char*>(bytes),
+                        static_cast<std::size_t>(sqlite3_column_bytes(statement, column)));
+  }
+  return out;
+}
+
+}  // namespace
+
+void SqlTables::Close::operator()(sqlite3* db) const {
+  sqlite3_close(db);
+}
+
+std::string_view SqlTables::schema() {
+  return kSchema;
+}
+
+Result<SqlTables> SqlTables::make(const serve::View& view) {
+  const auto columns = query::sample_columns(*view.whole, view.selection, kMostSamples, view.keep);
+  if (!columns) return columns.error();
+  sqlite3* opened = nullptr;
+  if (sqlite3_open(":memory:", &opened) != SQLITE_OK) {
+    sqlite3_close(opened);
+    return exhausted("SQLite: no memory for a database");
+  }
+  SqlTables tables{std::unique_ptr<sqlite3, Close>(opened)};
+  std::set<query::InProcess<PlanId>> plans;
+  for (const query::SampleCell& cell : columns->cells) plans.insert({cell.key->process, cell.key->plan});
+  Status done = run(opened, kSchema);
+  if (done.ok()) done = run(opened, "BEGIN");
+  if (done.ok()) done = fill_executions(opened, view);
+  if (done.ok()) done = fill_plans(opened, view, plans);
+  if (done.ok()) done = fill_cells(opened, view, *columns);
+  if (done.ok()) done = fill_samples(opened, view, *columns);
+  if (done.ok()) done = run(opened, "COMMIT");
+  if (done.ok()) done = run(opened, kIndexes);
+  if (!done.ok()) return done.error();
+  sqlite3_set_authorizer(opened, only_reads, nullptr);
+  return tables;
+}
+
+Status SqlTables::query(const std::string& sql, const Rows& rows) const {
+  sqlite3_stmt* prepared = nullptr;
+  const char* rest = nullptr;
+  const int code = sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &prepared, &rest);
+  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
+  if (code == SQLITE_AUTH)
+    return invalid("the statement does more than read: only SELECT is allowed, on the tables of --schema");
+  if (code != SQLITE_OK) return invalid(fmt::format("SQL: {}", sqlite3_errmsg(db_.get())));
+  if (prepared == nullptr) return invalid("there is no SQL statement");
+  if (rest != nullptr && std::string_view(rest).find_first_not_of(" \t\r\n;") != std::string_view::npos)
+    return invalid("there is more than one SQL statement");
+  const int count = sqlite3_column_count(prepared);
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) names.emplace_back(sqlite3_column_name(prepared, i));
+  rows.columns(names);
+  std::vector<Value> values(names.size());
+  for (int step = sqlite3_step(prepared); step != SQLITE_DONE; step = sqlite3_step(prepared)) {
+    if (step != SQLITE_ROW) return Error{fmt::format("SQL: {}", sqlite3_errmsg(db_.get()))};
+    for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value_at(prepared, i);
+    rows.row(values);
+  }
+  return Ok{};
+}
+
+}  // namespace tailor::cli
