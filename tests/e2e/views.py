@@ -79,6 +79,21 @@ with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([TAILOR, "sql", small, "-q", statement], capture_output=True, text=True)
         check(done.returncode == 2, f"sql: {statement!r} is refused: {done.stderr.strip()}")
 
+    findings = tailor("doctor", small)
+    # How much a busy host gives the sampler is not this test's matter.
+    own = [each for each in findings if each["check"] not in ("coverage", "losses")]
+    check(all(each["state"] == "ok" for each in own), f"doctor: a good recording: {own}")
+    bare, cut = pathlib.Path(folder) / "bare.tailor", pathlib.Path(folder) / "cut.tailor"
+    run(TAILOR, "record", "-F", "997", "-o", bare, "--", "python3", "-c", "sum(i * i for i in range(3_000_000))")
+    cut.write_bytes(small.read_bytes()[:-200])
+    for path, code, expected in ((bare, 1, {"plans": "note", "unattributed": "problem"}), (cut, 0, {"file": "note"})):
+        done = subprocess.run([TAILOR, "doctor", path, "--json"], capture_output=True, text=True)
+        states = {each["check"]: each["state"] for each in json.loads(done.stdout)}
+        check(done.returncode == code and expected.items() <= states.items(), f"doctor: {path.name}: {states}")
+    host = subprocess.run([TAILOR, "doctor", "--json"], capture_output=True, text=True)
+    states = {each["check"]: each["state"] for each in json.loads(host.stdout)}
+    check(states["timer"] == "ok" and states["kernel"] == "ok" and {"BPF", "daemon"} <= states.keys(), f"doctor: this host: {states}")
+
     same = subprocess.run([TAILOR, "diff", small, small, "--fail-if", "total>0%", "--fail-if", "operator>0%", "--fail-if", "plan"],
                           capture_output=True, text=True)
     check(same.returncode == 0 and "The plans are the same" in same.stdout, "a profile does not differ from itself")

@@ -36,6 +36,7 @@ void add_timeline(CLI::App& app, Action& action);
 void add_memory(CLI::App& app, Action& action);
 void add_flame(CLI::App& app, Action& action);
 void add_sql(CLI::App& app, Action& action);
+void add_doctor(CLI::App& app, Action& action);
 void add_diff(CLI::App& app, Action& action);
 void add_list(CLI::App& app, Action& action);
 void add_record(CLI::App& app, Action& action);

@@ -54,6 +54,7 @@ int run(int argc, char** argv) {
   add_replay(app, action);
   add_events(app, action);
   add_status(app, action);
+  add_doctor(app, action);
   add_web(app, action);
   app.add_subcommand("version", "Prints the version")->callback([&action] {
     action = [] {

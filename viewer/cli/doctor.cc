@@ -1,0 +1,152 @@
+#include "viewer/cli/doctor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "daemon/query/coverage.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+using State = Finding::State;
+
+double part(double value, double whole) {
+  return whole > 0 ? value / whole : 0;
+}
+
+Finding look_at_losses(const query::PlanReport& report) {
+  const double share = report.accounting.lost_share();
+  if (share <= 0.01)
+    return {State::kOk, "losses", fmt::format("{} of the samples were lost", percent(share)), ""};
+  return {State::kProblem, "losses", fmt::format("{} of the samples were lost", percent(share)),
+          "sample less often (--frequency), or give Tailor more CPU time"};
+}
+
+Finding look_at_coverage(const query::Profile& profile) {
+  const auto coverage = query::coverage_of(profile.recording());
+  if (!coverage)
+    return {State::kNote, "coverage", "how much CPU time the samples stand for is not known", ""};
+  const std::string found =
+      fmt::format("the samples stand for {} of the CPU time that was used", percent(coverage->share));
+  if (!coverage->falls_short) return {State::kOk, "coverage", found, ""};
+  return {State::kProblem, "coverage", found,
+          "processes or threads were not sampled, or the host was too busy to take all samples "
+          "(docs/capture.md)"};
+}
+
+// What to do about the most frequent reason.
+std::string remedy_of(std::string_view reason) {
+  if (reason == "not_registered")
+    return "the engine did not register: use an agent (docs/integrate-your-engine.md, docs/postgresql.md, "
+           "docs/jvm.md), or read functions (report --level function) or rules (docs/rules.md)";
+  if (reason == "marks_lost")
+    return "the engine writes marks faster than they are read: mark morsels, not tuples, or give Tailor CPU "
+           "time";
+  if (reason == "unknown_user_code")
+    return "code outside of operators: declare engine components for it (docs/integrate-your-engine.md)";
+  if (reason == "unknown_kernel")
+    return "mark executions and components on all threads, so that work in the kernel has an owner";
+  return "`tailor report` lists the functions (docs/cli.md)";
+}
+
+Finding look_at_unattributed(const query::PlanReport& report) {
+  const double share = report.unattributed.share;
+  const std::string found = fmt::format("{} of the samples belong to nobody", percent(share));
+  if (share <= 0.05 || report.unattributed_rows.empty()) return {State::kOk, "unattributed", found, ""};
+  const query::NamedRow& most = report.unattributed_rows.front();
+  return {State::kProblem, "unattributed",
+          fmt::format("{}, most often: {} ({})", found, most.name, percent(most.cost.share)),
+          remedy_of(most.key)};
+}
+
+Finding look_at_plans(const query::PlanReport& report) {
+  if (report.plans.empty())
+    return {State::kNote, "plans", "no query plan was recorded",
+            "without an agent, report --level function and --rules show what there is (docs/rules.md)"};
+  return {State::kOk, "plans",
+          fmt::format("{} of the time is in operators of {} plan{}", percent(report.operators.share),
+                      report.plans.size(), report.plans.size() == 1 ? "" : "s"),
+          ""};
+}
+
+Finding look_at_evidence(const query::PlanReport& report) {
+  const query::Amount& all = report.all.amount;
+  const double inferred = part(all.inferred, all.weight);
+  const std::string found = fmt::format("the place of {} of the samples was inferred", percent(inferred));
+  if (inferred <= 0.25) return {State::kOk, "lineage", found, ""};
+  return {State::kNote, "lineage", found,
+          "give the engine's passes lineage (docs/lineage.md); names from a perf map are always inferred"};
+}
+
+std::vector<Finding> look_at_file(const query::Profile& profile) {
+  std::vector<Finding> out;
+  const store::ReadReport& read = profile.read_report();
+  if (read.damaged_spots + read.malformed_blocks + read.missing_blocks > 0)
+    out.push_back({State::kProblem, "file", "the profile is damaged: " + read.first_problem,
+                   "what can be read is shown; record again"});
+  if (!read.finished)
+    out.push_back({State::kNote, "file",
+                   "the recording was not finished: it still runs, or its writer was killed", ""});
+  if (profile.recording().kernel_not_sampled)
+    out.push_back({State::kNote, "kernel time", "time in the kernel was not sampled",
+                   "let tailord record, or see `tailor doctor` without a file"});
+  return out;
+}
+
+}  // namespace
+
+std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status) {
+  std::vector<Finding> out;
+  out.push_back({State::kOk, "daemon", fmt::format("tailord {} runs", status.daemon_version()), ""});
+  if (!status.store_problem().empty())
+    out.push_back(
+        {State::kProblem, "store", status.store_problem(), "make room, or name another store (--store)"});
+  if (status.agents_refused() > 0)
+    out.push_back({State::kNote, "agents", fmt::format("{} agents were refused", status.agents_refused()),
+                   "the daemon's log has the reasons"});
+  if (status.processes().empty())
+    out.push_back({State::kNote, "engines", "no engine has registered",
+                   "start an engine with an agent, or sample any process: tailor record -p PID"});
+  for (const v1::ProcessStatus& process : status.processes()) {
+    if (process.sampled()) continue;
+    out.push_back(
+        {State::kProblem, "engines",
+         fmt::format("process {} ({}) is not sampled", process.info().process().pid(), process.info().comm()),
+         process.not_sampled_because()});
+  }
+  return out;
+}
+
+std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report) {
+  std::vector<Finding> out = look_at_file(profile);
+  out.push_back(look_at_plans(report));
+  out.push_back(look_at_unattributed(report));
+  out.push_back(look_at_losses(report));
+  out.push_back(look_at_coverage(profile));
+  out.push_back(look_at_evidence(report));
+  return out;
+}
+
+std::string_view state_word(Finding::State state) {
+  return state == State::kOk ? "ok" : state == State::kNote ? "note" : "problem";
+}
+
+std::string render(const std::vector<Finding>& findings, const Terminal& terminal) {
+  constexpr std::size_t kStateWidth = 9, kCheckWidth = 14;
+  std::string out;
+  for (const Finding& each : findings) {
+    const std::string word = pad(state_word(each.state), kStateWidth);
+    const std::string check = pad(escape_line(each.check, terminal.ascii), kCheckWidth);
+    const std::string text =
+        escape_line(each.found, terminal.ascii) +
+        (each.remedy.empty() ? "" : ". Remedy: " + escape_line(each.remedy, terminal.ascii));
+    std::string lines = wrap(text, terminal.width, kStateWidth + kCheckWidth);
+    lines.replace(0, kStateWidth + kCheckWidth, check);
+    out += (each.state == State::kProblem ? terminal.warn(word) : terminal.dim(word)) + lines + "\n";
+  }
+  return out;
+}
+
+}  // namespace tailor::cli

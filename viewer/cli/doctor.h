@@ -1,0 +1,40 @@
+// `tailor doctor`: what keeps Tailor from showing all it could, each finding with its remedy.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "daemon/os/os.h"
+#include "daemon/query/plan_report.h"
+#include "daemon/query/profile.h"
+#include "tailor/v1/control.pb.h"
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+struct Finding {
+  enum class State {
+    kOk,
+    kNote,     // something is given up
+    kProblem,  // nothing, or something wrong, would be shown
+  };
+  State state = State::kOk;
+  std::string check;   // a word: "timer", "kernel names"
+  std::string found;   // a sentence; may hold hostile names
+  std::string remedy;  // what to do; "" where nothing is to be done
+};
+
+// Opens events on the calling thread, to see whether the kernel lets us. Counts nothing.
+std::vector<Finding> look_at_host(os::Os& os);
+
+// `socket`: of the agents.
+std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status);
+
+// Of what was recorded of an engine.
+std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report);
+
+// "ok", "note", "problem".
+std::string_view state_word(Finding::State state);
+std::string render(const std::vector<Finding>& findings, const Terminal& terminal);
+
+}  // namespace tailor::cli

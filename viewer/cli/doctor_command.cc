@@ -1,0 +1,70 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
+#include "viewer/cli/choose.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/doctor.h"
+
+namespace tailor::cli {
+namespace {
+
+std::vector<Finding> ask_daemon() {
+  auto client = control::ControlClient::connect(control::control_socket_path());
+  if (!client)
+    return {{Finding::State::kNote, "daemon", client.error().message,
+             "`tailor record` needs no daemon; to sample all the time, start tailord (docs/operate.md)"}};
+  v1::ControlRequest request;
+  request.mutable_status();
+  auto reply = client->ask(request);
+  if (!reply) return {{Finding::State::kProblem, "daemon", reply.error().message, ""}};
+  return look_at_daemon(reply->status());
+}
+
+int print(const std::vector<Finding>& findings, const Choice& choice) {
+  if (choice.json) {
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const Finding& each : findings)
+      rows.push_back({{"state", state_word(each.state)},
+                      {"check", each.check},
+                      {"found", each.found},
+                      {"remedy", each.remedy}});
+    fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    fmt::print("{}", render(findings, choice.terminal()));
+  }
+  const bool problem =
+      std::ranges::any_of(findings, [](const auto& each) { return each.state == Finding::State::kProblem; });
+  return problem ? kFailed : kOk;
+}
+
+int run(const Choice& choice) {
+  if (choice.what.empty() && choice.execution.empty() && !choice.has_last && choice.process.empty()) {
+    std::vector<Finding> findings = look_at_host(os::real());
+    std::ranges::move(ask_daemon(), std::back_inserter(findings));
+    return print(findings, choice);
+  }
+  auto chosen = choose(choice);
+  if (!chosen) return complain(chosen.error());
+  const auto report = query::plan_report(chosen->profile, chosen->selection);
+  if (!report) return complain(report.error(), kNothing);
+  return print(look_at_profile(chosen->profile, *report), choice);
+}
+
+}  // namespace
+
+void add_doctor(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "doctor",
+      "Checks this host and its daemon, or with a profile or execution what was recorded of an engine");
+  auto choice = std::make_shared<Choice>();
+  add_choice(command, *choice);
+  command.footer("Exit codes: 0 no problem, 1 a problem was found.");
+  command.callback([choice, &action] { action = [choice] { return run(*choice); }; });
+}
+
+}  // namespace tailor::cli
