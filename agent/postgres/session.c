@@ -107,6 +107,9 @@ void tailor_session_pump(void) {
   if (state != RUNNING) return;
   tailor_agent_pump();
   pumped = __rdtsc();
+  listened = tailor_agent_connected() != 0;
+  if (listened) return;
+  /* Connected and not answered yet: what is said now will be heard. */
   tailor_agent_get_counters(&counters);
   listened = counters.connects > counters.disconnects;
 }

@@ -2,8 +2,9 @@
 
 answers.sql has statements of all kinds: every executor node, cursors, PL/pgSQL, triggers, errors inside of nodes,
 subtransactions, foreign tables, parallel and compiled plans, EXPLAIN ANALYZE. The statements of slot.py come with them, and
-sessions that wait for each other's rows. All of it runs on both servers, plainly and with parallel plans forced as the
-server's own regression tests force them. What psql prints must be the same text. The twin does not count rows for EXPLAIN
+sessions that wait for each other's rows. All of it runs on both servers, plainly, and with parallel plans forced as the
+server's own regression tests force them. Then both servers have pg_stat_statements and auto_explain too, whose hooks stand
+around those of the extension. What psql prints must be the same text, and so must the counts of pg_stat_statements. The twin does not count rows for EXPLAIN
 ANALYZE, and must fail.
 """
 import difflib
@@ -70,13 +71,18 @@ def of_file(server):
     return psql(server, ANSWERS.read_text(encoding="utf-8"))
 
 
-def answers(server):
+def answers(server, statements):
     """The answers of one server, by part."""
     server.sql(PROBES + SETUP)
     # answers.sql has EXPLAIN ANALYZE without times.
-    each = "\n".join(f"begin; {one.rstrip(';')}; rollback;" for one in STATEMENTS if not one.startswith("explain (analyze"))
+    each = "\n".join(f"begin; {one.rstrip(';')}; rollback;" for one in statements if not one.startswith("explain (analyze"))
     return {"answers.sql": of_file(server), "statements of slot.py": psql(server, each), "errors": psql(server, WITH_ERRORS),
             "rows that others changed": in_conflict(server)}
+
+
+# But for what polls, and what names a folder.
+COUNTED = """select toplevel, calls, rows, query from pg_stat_statements
+where query not like '%pg_stat_activity%' and query not like '%foreign data wrapper%' order by query collate "C", toplevel, calls, rows"""
 
 
 def difference(without, with_extension):
@@ -101,12 +107,20 @@ def forced(major):
     return {"force_parallel_mode" if major < 16 else "debug_parallel_query": "regress"}
 
 
-def both(daemon, mode, settings):
+def answers_beside(server, others):
+    """The answers of a server with the other extensions."""
+    if others:
+        server.sql("create extension pg_stat_statements")
+    said = answers(server, STATEMENTS[::3] if others else STATEMENTS)
+    return {**said, "pg_stat_statements": server.sql(COUNTED)} if others else said
+
+
+def both(daemon, mode, settings, others=()):
     """Runs everything on both servers. Returns what the one without the extension answered."""
-    with server_of(settings, preload="") as server:
-        without = answers(server)
-    with server_of(settings, preload="tailor_pg", agent=daemon.socket) as server:
-        with_extension = answers(server)
+    with server_of(settings, preload=",".join(others)) as server:
+        without = answers_beside(server, others)
+    with server_of(settings, preload=",".join([*others[:1], "tailor_pg", *others[1:]]), agent=daemon.socket) as server:
+        with_extension = answers_beside(server, others)
         check("terminated by signal" not in server.log(), f"{mode}: no process of the server ended by a signal")
     for part, text in without.items():
         compare(f"{mode}, {part}", text, with_extension[part])
@@ -124,7 +138,10 @@ def main():
     with Daemon(frequency=997) as daemon:
         measuring(daemon)
         plain = both(daemon, "plain", {})
-        both(daemon, "parallel plans forced", {**forced(major_of_server()), "tailor.rows_every": "2", "tailor.nested_statements": "on"})
+        others = {"pg_stat_statements.track": "all", "auto_explain.log_min_duration": "0", "auto_explain.log_analyze": "on",
+                  "auto_explain.log_timing": "off", "auto_explain.log_nested_statements": "on"}
+        both(daemon, "parallel plans forced", {**forced(major_of_server()), **others, "tailor.rows_every": "2",
+                                               "tailor.nested_statements": "on"}, ("pg_stat_statements", "auto_explain"))
         plans = daemon.report("--last", "100000")["plans"]
         sampled = sum(any(op["samples"] > 0 for op in plan["operators"]) for plan in plans)
         check(sampled > 20, f"meanwhile tailord has sampled {sampled} plans")
