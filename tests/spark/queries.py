@@ -53,6 +53,7 @@ QUERIES = {
         having sum(l_quantity) > 120) and c_custkey = o_custkey and o_orderkey = l_orderkey
         group by c_name, c_custkey, o_orderkey, o_orderdate, o_totalprice order by o_totalprice desc, o_orderdate limit 100""",
     "aggregate": "select grp, sum(v), count(*) from facts join dims on facts.k = dims.k where v % 7 <> 3 group by grp",
+    "subquery": "select count(*) from few where v % 20 < (select max(grp) from dims)",
     # burn() in one operator each.
     "burn_filter": "select sum(v) from few where burn(v) % 3 <> 7",
     "burn_join": "select count(*) from few join dims on few.k = dims.k and burn(few.v + dims.grp) >= dims.grp",

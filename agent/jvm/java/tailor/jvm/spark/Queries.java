@@ -201,6 +201,7 @@ public final class Queries {
     PlanText.rows(plan).ifPresent(rows -> Native.setNumber(query.id, number, "rows", rows));
     List<Integer> inputs = new ArrayList<>();
     for (Object child : Reflect.list(Reflect.call(plan, "children"))) inputs.add(addTree(query, child));
+    for (Object subquery : Reflect.list(Reflect.call(plan, "subqueries"))) inputs.add(addTree(query, subquery));
     for (int input : inputs) Native.addInput(query.id, number, input);
     return known || number != 0 ? number : 0;
   }
