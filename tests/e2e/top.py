@@ -1,0 +1,71 @@
+"""`tailor top` on a running daemon: its table is the list of executions added up, and on a terminal keys lead from a query to its
+plan to its code and back.
+"""
+import json
+import os
+import pty
+import select
+import time
+
+import pyte
+from tailor_env import BIN, Daemon, check, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+TAILOR = BIN / "tailor"
+
+
+class Screen:
+    """A program on a terminal of 30 lines and 100 columns."""
+
+    def __init__(self, *command, env):
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            os.environ.update(env, TERM="linux", LINES="30", COLUMNS="100", LC_ALL="C.UTF-8")
+            os.execv(command[0], [str(each) for each in command])
+        self.screen = pyte.Screen(100, 30)
+        self.stream = pyte.ByteStream(self.screen)
+
+    def shows(self, text, seconds=60):
+        """Whether the text is on the screen within that time."""
+        end = time.monotonic() + seconds
+        while text not in "\n".join(self.screen.display) and time.monotonic() < end:
+            if not select.select([self.terminal], [], [], 0.2)[0]:
+                continue
+            try:
+                self.stream.feed(os.read(self.terminal, 65536))
+            except OSError:  # it has ended
+                break
+        return text in "\n".join(self.screen.display)
+
+    def press(self, keys):
+        os.write(self.terminal, keys.encode())
+
+    def end(self):
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
+with Daemon(2000) as daemon:
+    for query in ("figure-9", "tpch-6"):
+        daemon.weft("--sf", "0.05", "--threads", "1", "--repeat", "10", "--quiet", "--query", query)
+    answer = json.loads(daemon.tailor("top", "--json", "--window", "3600"))
+    rows = {row["name"]: row for row in answer["fingerprints"]}
+    check({"figure-9", "tpch-6"} <= rows.keys(), f"both queries are there: {sorted(rows)}")
+    listed = json.loads(daemon.tailor("list", "--json", "-n", "1000"))
+    listed = listed if isinstance(listed, list) else listed["executions"]
+    for name in ("figure-9", "tpch-6"):
+        own = [each for each in listed if each["plan_name"] == name]
+        cpu = sum(each["cpu_ns"] for each in own)
+        check(rows[name]["executions"] == len(own) == 10 and abs(rows[name]["cpu_ns"] - cpu) < 1,
+              f"{name}: {rows[name]['cpu_ns']:.0f} ns in {rows[name]['executions']} runs is what the list says")
+    once = daemon.tailor("top", "--once", "--window", "3600", "--filter", "TPCH")
+    check("tpch-6" in once and "figure-9" not in once and "cores" in once, "--once prints the table, --filter chooses")
+
+    screen = Screen(TAILOR, "top", "--window", "3600", "--filter", "figure", env=daemon.env)
+    check(screen.shows("figure-9") and screen.shows("by CPU time"), "a terminal gets a screen")
+    for keys, text in (("s", "by runs"), ("\r", "Hash join"), ("\r", "Its code"), ("\x7f", "The last run"), ("\x7f", "by runs"),
+                       ("/", "filter:"), ("tpch\r", "queries that began"), ("s", "by mean elapsed time")):
+        screen.press(keys)
+        check(screen.shows(text), f"{keys!r} shows {text!r}")
+    screen.press("q")
+    check(screen.end() == 0, "q ends it")

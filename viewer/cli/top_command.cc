@@ -1,0 +1,259 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <optional>
+#include <sstream>
+
+#include "daemon/query/annotate_report.h"
+#include "daemon/serve/error_json.h"
+#include "daemon/serve/library.h"
+#include "daemon/serve/service.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/daemon.h"
+#include "viewer/cli/render.h"
+#include "viewer/cli/text.h"
+#include "viewer/cli/top_screen.h"
+#include "viewer/cli/top_table.h"
+
+namespace tailor::cli {
+namespace {
+
+struct Options {
+  std::string store, filter;
+  double interval_s = 2, window_s = 60;
+  std::size_t limit = 100;
+  bool once = false, json = false, ascii = false;
+};
+
+std::vector<std::string> split_lines(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+serve::FingerprintsRequest::Order order_of(TopOrder order) {
+  using Order = serve::FingerprintsRequest::Order;
+  return order == TopOrder::kCpu          ? Order::kCpu
+         : order == TopOrder::kExecutions ? Order::kExecutions
+                                          : Order::kElapsed;
+}
+
+std::string_view order_word(TopOrder order) {
+  return order == TopOrder::kCpu ? "CPU time" : order == TopOrder::kExecutions ? "runs" : "mean elapsed time";
+}
+
+// What the store says now.
+class Top {
+ public:
+  explicit Top(const Options& options)
+      : options_(options),
+        library_(serve::open_store_library(store_directory(options.store), flush_daemon)),
+        service_(*library_, {TAILOR_VERSION, {}}),
+        filter_(options.filter) {}
+
+  Result<query::Json> ask() {
+    serve::FingerprintsRequest request;
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto window = std::chrono::duration<double>(options_.window_s);
+    request.filter.since_ns = static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
+    request.limit = options_.limit;
+    request.order = order_of(order);
+    return service_.answer(request, serve::Access::everything(), Stop());
+  }
+
+  Status refresh() {
+    auto answer = ask();
+    if (!answer) return answer.error();
+    queries = top_queries(*answer, filter_);
+    return Ok{};
+  }
+
+  // The plan of the query's last run, or the IR of it.
+  Result<std::vector<std::string>> drill(const TopQuery& query, bool code, const Terminal& terminal) {
+    const auto loaded =
+        library_->load(serve::prefix_target(query.last_execution), serve::Detail::kSums, Stop());
+    if (!loaded) return loaded.error();
+    const query::Profile& profile = *loaded->profile;
+    if (code) {
+      const auto report = query::annotate_report(profile, loaded->selection, 0);
+      if (!report) return report.error();
+      return split_lines(render(profile, *report, terminal, {}));
+    }
+    const auto report = query::plan_report(profile, loaded->selection);
+    if (!report) return report.error();
+    return split_lines(render(profile, *report, terminal));
+  }
+
+  std::string title() const {
+    std::string text = fmt::format("tailor top: queries that began in the last {:.0f} s, by {}",
+                                   options_.window_s, order_word(order));
+    if (!filter_.empty()) text += ", with \"" + escape_line(filter_, false) + "\"";
+    return text;
+  }
+  double window_ns() const { return options_.window_s * 1e9; }
+  void set_filter(std::string text) { filter_ = std::move(text); }
+
+  TopOrder order = TopOrder::kCpu;
+  std::vector<TopQuery> queries;
+
+ private:
+  const Options& options_;
+  std::unique_ptr<serve::Library> library_;
+  serve::Service service_;
+  std::string filter_;
+};
+
+// From the list of queries to a plan to its IR, and back.
+class Interactive {
+ public:
+  Interactive(Top& top, const Options& options) : top_(top), options_(options) {}
+
+  int run() {
+    if (Status done = top_.refresh(); !done.ok()) return complain(done.error());
+    Screen screen;
+    while (true) {
+      draw(screen);
+      const Screen::Input input = screen.wait(static_cast<int>(options_.interval_s * 1000));
+      if (input.key == Screen::Key::kNone && level_ == 0 && !paused_ && !typed_) refresh();
+      if (input.key == Screen::Key::kText && !typed_ && input.text == 'q') return kOk;
+      handle(input, screen);
+    }
+  }
+
+ private:
+  void refresh() {
+    const Status done = top_.refresh();
+    problem_ = done.ok() ? "" : escape_line(done.error().message, false);
+    chosen_ = std::min(chosen_, top_.queries.empty() ? 0 : top_.queries.size() - 1);
+  }
+
+  Terminal terminal(const Screen& screen) const {
+    Terminal out = Terminal::detect();
+    out.colour = false;
+    out.ascii = out.ascii || options_.ascii;
+    out.width = std::max<std::size_t>(40, screen.width());
+    return out;
+  }
+
+  void draw(Screen& screen) {
+    if (level_ > 0) {
+      first_ = std::min(first_, text_.empty() ? 0 : text_.size() - 1);
+      return screen.draw(level_ == 1 ? "The last run of the query" : "Its code, line by line", text_, first_,
+                         Screen::kNoLine, "arrows: scroll   Enter: its code   Backspace: back   q: quit");
+    }
+    const auto lines = top_lines(top_.queries, top_.window_ns(), top_.order, terminal(screen));
+    const std::size_t room = screen.height() > 3 ? screen.height() - 3 : 1;
+    const std::size_t first = chosen_ + 1 > room ? chosen_ + 1 - room : 0;
+    const std::string keys = "arrows: choose   Enter: its plan   s: order   /: filter   p: pause   q: quit";
+    const std::string help = typed_              ? "filter: " + *typed_
+                             : !problem_.empty() ? problem_
+                             : paused_           ? "paused   " + keys
+                                                 : keys;
+    screen.draw(top_.title(), lines, first, top_.queries.empty() ? Screen::kNoLine : chosen_ + 1, help);
+  }
+
+  void handle(const Screen::Input& input, Screen& screen) {
+    if (typed_) return type(input);
+    using Key = Screen::Key;
+    const std::size_t page = screen.height() > 3 ? screen.height() - 3 : 1;
+    std::size_t& place = level_ == 0 ? chosen_ : first_;
+    const std::size_t count = level_ == 0 ? top_.queries.size() : text_.size();
+    if (input.key == Key::kUp && place > 0) --place;
+    if (input.key == Key::kDown && place + 1 < count) ++place;
+    if (input.key == Key::kPageUp) place -= std::min(place, page);
+    if (input.key == Key::kPageDown) place = std::min(place + page, count == 0 ? 0 : count - 1);
+    if (input.key == Key::kEnter && level_ < 2 && !top_.queries.empty()) open(level_ + 1, screen);
+    if (input.key == Key::kBack && level_ > 0) level_ == 2 ? open(1, screen) : close();
+    if (input.key == Key::kText && level_ == 0) command(input.text);
+  }
+
+  void command(char letter) {
+    if (letter == 'p') paused_ = !paused_;
+    if (letter == '/') typed_ = "";
+    if (letter != 's') return;
+    top_.order = top_.order == TopOrder::kCpu          ? TopOrder::kExecutions
+                 : top_.order == TopOrder::kExecutions ? TopOrder::kElapsed
+                                                       : TopOrder::kCpu;
+    refresh();
+  }
+
+  void type(const Screen::Input& input) {
+    constexpr std::size_t kMostLetters = 200;
+    if (input.key == Screen::Key::kText && typed_->size() < kMostLetters) *typed_ += input.text;
+    if (input.key == Screen::Key::kBack && !typed_->empty()) typed_->pop_back();
+    if (input.key != Screen::Key::kEnter) return;
+    top_.set_filter(*typed_);
+    typed_.reset();
+    chosen_ = 0;
+    refresh();
+  }
+
+  void open(int level, const Screen& screen) {
+    auto lines = top_.drill(top_.queries[chosen_], level == 2, terminal(screen));
+    text_ =
+        lines.ok() ? std::move(*lines) : std::vector<std::string>{escape_line(lines.error().message, false)};
+    level_ = level;
+    first_ = 0;
+  }
+  void close() {
+    level_ = 0;
+    refresh();
+  }
+
+  Top& top_;
+  const Options& options_;
+  int level_ = 0;  // 0: queries, 1: a plan, 2: its IR
+  std::size_t chosen_ = 0, first_ = 0;
+  std::vector<std::string> text_;
+  std::optional<std::string> typed_;  // the filter while it is typed
+  std::string problem_;
+  bool paused_ = false;
+};
+
+int run(const Options& options) {
+  Top top(options);
+  if (options.json) {
+    const auto answer = top.ask();
+    if (!answer) return complain(answer.error().message, serve::exit_code(answer.error().kind));
+    fmt::print("{}", query::dump(*answer));
+    return kOk;
+  }
+  if (!options.once && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0)
+    return Interactive(top, options).run();
+  if (Status done = top.refresh(); !done.ok()) return complain(done.error());
+  Terminal terminal = Terminal::detect();
+  terminal.ascii = terminal.ascii || options.ascii;
+  fmt::print("{}\n", top.title());
+  for (const std::string& line : top_lines(top.queries, top.window_ns(), top.order, terminal))
+    fmt::print("{}\n", line);
+  return top.queries.empty() ? kNothing : kOk;
+}
+
+}  // namespace
+
+void add_top(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "top", "The queries of the last seconds by CPU time, live; from a query to its plan to its code");
+  auto options = std::make_shared<Options>();
+  command.add_option("--interval", options->interval_s, "Seconds between two looks")
+      ->check(CLI::Range(0.1, 3600.0))
+      ->capture_default_str();
+  command
+      .add_option("--window", options->window_s, "Queries that began in this number of seconds before now")
+      ->check(CLI::Range(1.0, 86400.0))
+      ->capture_default_str();
+  command.add_option("--filter", options->filter, "Only queries whose name or text contains this");
+  command.add_option("-n,--limit", options->limit, "How many queries at most")->capture_default_str();
+  command.add_flag("--once", options->once,
+                   "Prints the table once and ends, as it does where there is no terminal");
+  command.add_option("--store", options->store,
+                     "The directory of the store (default: that of the daemon, TAILOR_STORE)");
+  command.add_flag("--json", options->json, "JSON instead of text: `fingerprints` of docs/http-api.md");
+  command.add_flag("--ascii", options->ascii, "No characters outside ASCII");
+  command.callback([options, &action] { action = [options] { return run(*options); }; });
+}
+
+}  // namespace tailor::cli

@@ -1,0 +1,61 @@
+#include "viewer/cli/top_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+std::string lower(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
+}
+
+// The column that rows are ordered by has a sign.
+std::string heading(std::string_view text, bool ordered) {
+  return (ordered ? "*" : "") + std::string(text);
+}
+
+}  // namespace
+
+std::vector<TopQuery> top_queries(const query::Json& answer, const std::string& filter) {
+  std::vector<TopQuery> out;
+  const std::string wanted = lower(filter);
+  for (const query::Json& each : answer.at("fingerprints")) {
+    TopQuery row{each.at("fingerprint"),
+                 each.at("last_execution"),
+                 each.at("name"),
+                 each.at("text"),
+                 each.at("executions"),
+                 each.at("cpu_ns"),
+                 each.at("elapsed_ns").at("mean")};
+    if (lower(row.name + "\n" + row.text).find(wanted) != std::string::npos) out.push_back(std::move(row));
+  }
+  return out;
+}
+
+std::vector<std::string> top_lines(const std::vector<TopQuery>& queries, double window_ns, TopOrder order,
+                                   const Terminal& terminal) {
+  constexpr std::size_t kCores = 8, kCpu = 11, kRuns = 12, kElapsed = 11;
+  std::vector<std::string> lines = {
+      pad_left("cores", kCores) + pad_left(heading("CPU", order == TopOrder::kCpu), kCpu) +
+      pad_left(heading("runs", order == TopOrder::kExecutions), kRuns) +
+      pad_left(heading("mean", order == TopOrder::kElapsed), kElapsed) + "  query"};
+  for (const TopQuery& each : queries) {
+    std::string name = escape_line(each.name, terminal.ascii);
+    if (const std::string text = sql_line(each.text, terminal.ascii); !text.empty())
+      name += (name.empty() ? "" : ": ") + text;
+    const std::string line = pad_left(fmt::format("{:.2f}", each.cpu_ns / window_ns), kCores) +
+                             pad_left(duration(each.cpu_ns), kCpu) +
+                             pad_left(grouped(each.executions), kRuns) +
+                             pad_left(duration(each.mean_elapsed_ns), kElapsed) + "  " + name;
+    lines.push_back(cut(line, terminal.width, terminal.ascii));
+  }
+  return lines;
+}
+
+}  // namespace tailor::cli

@@ -1,0 +1,30 @@
+// `tailor top`: the queries of the last seconds as a table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "daemon/query/json_parts.h"
+#include "viewer/cli/terminal.h"
+
+namespace tailor::cli {
+
+enum class TopOrder { kCpu, kExecutions, kElapsed };
+
+// All runs of one query in the window.
+struct TopQuery {
+  std::string fingerprint, last_execution;
+  std::string name, text;  // may be hostile
+  std::uint64_t executions = 0;
+  double cpu_ns = 0, mean_elapsed_ns = 0;
+};
+
+// Of an answer to a FingerprintsRequest; those whose name or text contains `filter`, in any case.
+std::vector<TopQuery> top_queries(const query::Json& answer, const std::string& filter);
+
+// A line for the heading, then one for each query; cut to the width. Without colours: the screen has its own.
+std::vector<std::string> top_lines(const std::vector<TopQuery>& queries, double window_ns, TopOrder order,
+                                   const Terminal& terminal);
+
+}  // namespace tailor::cli
