@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "daemon/query/no_such.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/pager.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -32,12 +34,23 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// Commands whose output may be longer than a screen.
+bool is_paged(const CLI::App& app) {
+  static const std::vector<std::string> kPaged = {"annotate", "diff",       "doctor",  "events",
+                                                  "flame",    "iterations", "list",    "memory",
+                                                  "report",   "sql",        "timeline"};
+  const auto chosen = app.get_subcommands();
+  return !chosen.empty() && std::ranges::binary_search(kPaged, chosen.front()->get_name());
+}
+
 int run(int argc, char** argv) {
   CLI::App app{"Shows where a running query engine spends its time, in the words of its query plans."};
   app.name("tailor");
   app.set_version_flag("--version", "tailor " TAILOR_VERSION);
   app.require_subcommand(1);
-  app.footer("Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing to show, 4 a condition of --fail-if holds.");
+  app.footer(
+      "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing to show, 4 a condition of --fail-if "
+      "holds.");
   Action action;
   add_record(app, action);
   add_report(app, action);
@@ -72,6 +85,9 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? kOk : kUsage;
   }
+  Terminal::detect();
+  std::optional<Pager> pager;
+  if (is_paged(app)) pager.emplace();
   return action();
 }
 

@@ -26,7 +26,9 @@ std::size_t output_width(bool is_terminal) {
 
 }  // namespace
 
-Terminal Terminal::detect() {
+namespace {
+
+Terminal look() {
   Terminal out;
   const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
   const char* no_colour = std::getenv("NO_COLOR");
@@ -37,6 +39,14 @@ Terminal Terminal::detect() {
   if (std::setlocale(LC_CTYPE, "") != nullptr) out.ascii = std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
   out.width = std::clamp(output_width(is_terminal), kMinWidth, kMaxWidth);
   return out;
+}
+
+}  // namespace
+
+Terminal Terminal::detect() {
+  // Once: behind a pager standard output is a terminal no more.
+  static const Terminal known = look();
+  return known;
 }
 
 std::string Terminal::style(std::string_view code, std::string_view text) const {
