@@ -34,6 +34,8 @@ with tempfile.TemporaryDirectory() as folder:
     three = json.loads(run(BIN / "tailor", "report", "--last", "3", profile, "--json"))
     check(sum(p["executions"] for p in one["plans"]) == 1 and one["samples"] < whole["samples"], "--last 1 FILE is of the file")
     check(sum(p["executions"] for p in three["plans"]) == 3, "--last 3 FILE too")
+    behind = json.loads(run(BIN / "tailor", "report", profile, "--json", "--last"))
+    check(sum(p["executions"] for p in behind["plans"]) == 1 and behind["samples"] == one["samples"], "FILE --last is the last one")
 
     # Every number adds up, and says what it covers.
     for report in (whole, one):

@@ -266,14 +266,16 @@ void add_choice(CLI::App& command, Choice& choice) {
   command.add_option("what", choice.what,
                      "A profile (.tailor file), or an execution in the daemon's store: the start of its id");
   command.add_option("-e,--execution", choice.execution, "Only this execution: the start of its id");
-  command
-      .add_option(
-          "--last", choice.last,
-          "Only the execution that began last, or the last N (default for the store: the last with samples)")
-      ->expected(0, 1)
-      ->allow_extra_args(false)  // what follows the number is the file
-      ->type_name("[N]")
-      ->each([&choice](const std::string&) { choice.has_last = true; });
+  CLI::Option* last =
+      command
+          .add_option("--last", choice.last,
+                      "Only the execution that began last, or the last N (default for the store: the last "
+                      "with samples)")
+          ->expected(0, 1)
+          ->allow_extra_args(false)  // what follows the number is the file
+          ->type_name("[N]");
+  // CLI11 does not call each() for an option without its argument.
+  command.parse_complete_callback([&choice, last] { choice.has_last = last->count() > 0; });
   add_filter(command, choice.filter);
   command.add_option("-p,--pid", choice.process, "Only this process");
   command.add_option("--source", choice.source, "The event source to show, where several were recorded");
