@@ -111,9 +111,9 @@ Result<FunctionReport> function_report(const Profile& profile, const Selection& 
   const NamedFunctions names(profile);
   Summing sums(profile, names);
   double samples = 0, with_chain = 0;
-  for (const auto& [key, cell] : profile.functions().cells) {
-    if (key.source != report.summary.source.index || !selected(selection, key.process, key.execution))
-      continue;
+  for (const auto& [key, cell] : profile.function_cells()) {
+    const auto [process, execution] = profile.led_by(key.process, key.execution);
+    if (key.source != report.summary.source.index || !selected(selection, process, execution)) continue;
     sums.add(key, cell);
     samples += static_cast<double>(cell.samples);
     if (profile.functions().nodes[key.node].caller != 0) with_chain += static_cast<double>(cell.samples);

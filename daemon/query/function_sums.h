@@ -52,10 +52,11 @@ struct FunctionSums {
     ExecutionHandle execution;
     auto operator<=>(const Key&) const = default;
   };
+  using Cells = std::map<Key, Cell>;
   std::vector<CodeFile> files;
   std::vector<CodePlace> places;
   std::vector<Node> nodes;       // of a tree of call chains; node 0 is the root, which has no place
-  std::map<Key, Cell> cells;     // by the node of the innermost frame
+  Cells cells;                   // by the node of the innermost frame
   std::uint64_t with_chain = 0;  // samples that brought callers
 };
 

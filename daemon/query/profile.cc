@@ -247,11 +247,18 @@ Result<Profile> Profile::load_store(const std::string& directory, const store::C
 
 Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::string what) const {
   std::map<CellKey, Cell> cells;
+  FunctionSums::Cells functions;
+  const bool with_functions = !data_->functions.cells.empty();
   for (const TimedSample& sample : data_->samples) {
-    if (keep(sample)) count(cells[*sample.key], sample.weight);
+    if (!keep(sample)) continue;
+    const CellKey& key = *sample.key;
+    count(cells[key], sample.weight);
+    if (with_functions)
+      count(functions[{sample.node, key.source, key.process, key.execution}], sample.weight);
   }
   Profile some = *this;
   some.cells_ = std::make_shared<Cells>(cells.begin(), cells.end());
+  some.function_cells_ = std::make_shared<FunctionSums::Cells>(std::move(functions));
   some.narrowed_to_ = std::move(what);
   return some;
 }

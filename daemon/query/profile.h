@@ -102,8 +102,9 @@ class Profile {
   const store::SaidLoss& said_loss() const { return data_->loss; }
   TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
 
-  // With LoadOptions::functions, else empty.
+  // With LoadOptions::functions, else empty: the code of all samples, and the sums of those that are here.
   const FunctionSums& functions() const { return data_->functions; }
+  const FunctionSums::Cells& function_cells() const { return *function_cells_; }
   // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
   const std::vector<TimedSample>& samples() const { return data_->samples; }
   const std::vector<profile::ActivityRecord>& marks() const { return data_->marks; }
@@ -161,9 +162,13 @@ class Profile {
   };
 
  private:
-  explicit Profile(std::shared_ptr<const Data> data) : data_(std::move(data)), cells_(data_, &data_->cells) {}
+  explicit Profile(std::shared_ptr<const Data> data)
+      : data_(std::move(data)),
+        cells_(data_, &data_->cells),
+        function_cells_(data_, &data_->functions.cells) {}
   std::shared_ptr<const Data> data_;
   std::shared_ptr<const Cells> cells_;
+  std::shared_ptr<const FunctionSums::Cells> function_cells_;
   std::string narrowed_to_;
   friend class ProfileLoader;
 };

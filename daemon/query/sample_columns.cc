@@ -13,6 +13,8 @@ namespace {
 SampleCell cell_of(const Cost& cost) {
   SampleCell cell;
   cell.key = &cost.own_key;
+  cell.plan_process = cost.key.process;
+  cell.plan = cost.key.plan;
   cell.what = cost.what;
   if (cost.what == Cost::Class::kComponent) {
     cell.owner_key = component_key(cost.key.process, cost.key.engine_component);

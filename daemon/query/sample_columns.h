@@ -15,6 +15,8 @@ namespace tailor::query {
 // What a group of samples has in common.
 struct SampleCell {
   const CellKey* key = nullptr;  // of the profile
+  ProcessId plan_process;        // whose plan it is: the leader's, where the execution has one
+  PlanId plan = 0;
   Cost::Class what = Cost::Class::kUnattributed;
   std::string owner_key;  // of an engine component, of what is unattributed: as of keys.h
   // Of a plan: on each level from the top to the lowest that is known, with its name.

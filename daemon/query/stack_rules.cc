@@ -169,9 +169,9 @@ Result<RuleReport> rule_report(const Profile& profile, const Selection& selectio
   std::map<std::uint32_t, Amount> by_function;
   Amount operators, phases, unexplained, outside;
   std::vector<std::uint32_t> stack;
-  for (const auto& [key, cell] : sums.cells) {
-    if (key.source != report.summary.source.index || !selected(selection, key.process, key.execution))
-      continue;
+  for (const auto& [key, cell] : profile.function_cells()) {
+    const auto [process, execution] = profile.led_by(key.process, key.execution);
+    if (key.source != report.summary.source.index || !selected(selection, process, execution)) continue;
     stack.clear();
     for (std::uint32_t node = key.node; node != 0; node = sums.nodes[node].caller)
       stack.push_back(names.of_place(sums.nodes[node].place));

@@ -66,11 +66,11 @@ class MarkPairs {
   static constexpr std::size_t kDeepest = 256;  // a log can open more than it closes
 
   bool selected_now(const profile::ActivityRecord& record) const {
-    if (selection_.executions.empty()) return selected(selection_, record.process, 0);
     const std::uint64_t handle = record.kind == TAILOR_LOG_EXECUTION_BEGIN ? record.a
                                  : executions_.empty()                     ? 0
                                                                            : executions_.back().handle;
-    return selected(selection_, record.process, handle);
+    const auto [process, execution] = profile_.led_by(record.process, handle);
+    return selected(selection_, process, execution);
   }
 
   void open(const profile::ActivityRecord& record, const char* kind, std::uint64_t id) {
@@ -104,9 +104,14 @@ class MarkPairs {
       mark.key = component_key(record.process, record.id);
       mark.name = profile_.engine_component_name(record.process, record.id);
     } else {
-      mark.key = pipeline_key(record.process, plan, record.id);
+      CellKey own;
+      own.process = record.process;
+      own.plan = plan;
+      own.execution = executions_.empty() ? 0 : executions_.back().handle;
+      const CellKey shown = profile_.for_leader(own);
+      mark.key = pipeline_key(shown.process, shown.plan, record.id);
       mark.name = fmt::format("pipeline {}", record.id);
-      if (const PlanModel* model = profile_.plan(record.process, plan)) {
+      if (const PlanModel* model = profile_.plan(shown.process, shown.plan)) {
         for (const v1::Pipeline& pipeline : model->plan().pipelines()) {
           if (pipeline.id() == record.id && !pipeline.name().empty()) mark.name = pipeline.name();
         }
@@ -127,7 +132,8 @@ void add_samples(const Profile& profile, const Selection& selection, TimeNs from
                  std::map<ThreadKey, ThreadLane>& lanes) {
   for (const TimedSample& sample : profile.samples()) {
     if (sample.key->source != report.source.index || sample.time < from || sample.time >= to) continue;
-    if (!selected(selection, sample.key->process, sample.key->execution)) continue;
+    const auto [process, execution] = profile.led_by(sample.key->process, sample.key->execution);
+    if (!selected(selection, process, execution)) continue;
     if (keep && !keep(sample)) continue;
     ThreadLane& lane = lanes[{sample.key->process, sample.tid}];
     lane.samples += 1;

@@ -19,6 +19,7 @@ using LaneKey = std::tuple<ProcessId, PlanId, std::int64_t>;
 
 struct Placed {
   const TimedSample* sample = nullptr;
+  const CellKey* key = nullptr;  // under the leader of its execution, where it has one
   const std::vector<OwnerPart>* parts = nullptr;
 };
 
@@ -53,13 +54,15 @@ class Builder {
       if (sample.time < out_.from || sample.time >= out_.to) continue;
       const std::vector<OwnerPart>* parts = owners_.parts(sample.key);
       if (parts == nullptr || (options_.keep && !options_.keep(sample))) continue;
-      placed_.push_back({&sample, parts});
+      const auto [key, added] = led_keys_.try_emplace(sample.key);
+      if (added) key->second = profile_.for_leader(*sample.key);
+      placed_.push_back({&sample, &key->second, parts});
     }
   }
 
-  LaneKey lane_of(const TimedSample& sample, const OwnerPart& part) const {
-    if (options_.lanes == Lanes::kThread) return {sample.key->process, 0, sample.tid};
-    return {sample.key->process, sample.key->plan, part.pipeline};
+  LaneKey lane_of(const Placed& placed, const OwnerPart& part) const {
+    if (options_.lanes == Lanes::kThread) return {placed.sample->key->process, 0, placed.sample->tid};
+    return {placed.key->process, placed.key->plan, part.pipeline};
   }
 
   void choose_lanes() {
@@ -69,7 +72,7 @@ class Builder {
     std::map<LaneKey, double> weights;
     for (const Placed& placed : placed_) {
       for (const OwnerPart& part : *placed.parts)
-        weights[lane_of(*placed.sample, part)] += static_cast<double>(placed.sample->weight) * part.part;
+        weights[lane_of(placed, part)] += static_cast<double>(placed.sample->weight) * part.part;
     }
     std::vector<std::pair<double, LaneKey>> order;
     for (const auto& [lane, weight] : weights) order.emplace_back(weight, lane);
@@ -88,8 +91,8 @@ class Builder {
     rows_.emplace_back();
   }
 
-  std::size_t lane_number(const TimedSample& sample, const OwnerPart& part) const {
-    const auto found = lanes_.find(lane_of(sample, part));
+  std::size_t lane_number(const Placed& placed, const OwnerPart& part) const {
+    const auto found = lanes_.find(lane_of(placed, part));
     return found == lanes_.end() ? rest_ : found->second;
   }
 
@@ -100,7 +103,7 @@ class Builder {
       for (const OwnerPart& part : *placed.parts) {
         rows.insert(part.owner);
         if (options_.lanes != Lanes::kAll)
-          rows.insert(std::uint64_t{lane_number(*placed.sample, part)} << 32 | part.owner);
+          rows.insert(std::uint64_t{lane_number(placed, part)} << 32 | part.owner);
       }
     }
     return rows.size();
@@ -140,7 +143,7 @@ class Builder {
     for (const OwnerPart& part : *placed.parts) {
       add(0, part, bucket, weight);
       if (options_.lanes == Lanes::kAll) continue;
-      add(lane_number(*placed.sample, part), part, bucket, weight);
+      add(lane_number(placed, part), part, bucket, weight);
     }
   }
 
@@ -174,6 +177,7 @@ class Builder {
   const TimelineOptions& options_;
   OwnerTable owners_;
   Timeline out_;
+  std::unordered_map<const CellKey*, CellKey> led_keys_;  // by the cell's own key
   std::vector<Placed> placed_;
   std::map<LaneKey, std::size_t> lanes_;
   std::size_t rest_ = 0;
@@ -192,7 +196,8 @@ std::pair<TimeNs, TimeNs> time_span(const Profile& profile, const Selection& sel
   const bool all = selection.executions.empty();
   for (const TimedSample& sample : profile.samples()) {
     if (!all && from <= to) break;
-    if (!selected(selection, sample.key->process, sample.key->execution)) continue;
+    const auto [process, execution] = profile.led_by(sample.key->process, sample.key->execution);
+    if (!selected(selection, process, execution)) continue;
     from = std::min(from, sample.time);
     to = std::max(to, sample.time + 1);
   }

@@ -131,7 +131,7 @@ Json cell_json(const query::SampleCell& cell, const std::vector<std::uint16_t>& 
   std::size_t source = 0;
   while (source < sources.size() && sources[source] != key.source) ++source;
   Json out = {{"source", source},
-              {"plan_key", key.plan == 0 ? "" : query::plan_key(key.process, key.plan)},
+              {"plan_key", cell.plan == 0 ? "" : query::plan_key(cell.plan_process, cell.plan)},
               {"pid", key.process.pid},
               {"pipeline", key.pipeline},
               {"how", query::word(key.how).key},
@@ -213,10 +213,16 @@ Result<Json> samples_json(const View& view, std::size_t limit) {
   auto columns = query::sample_columns(*view.whole, view.selection, limit, view.keep);
   if (!columns) return columns.error();
   if (columns->sources.empty()) return not_found("no sample in this selection");
-  double weight = 0;
-  for (std::uint64_t each : columns->weight) weight += static_cast<double>(each);
-  Json out = {{"view", view_json(view, view.whole->source(columns->sources.front()),
-                                 static_cast<double>(columns->time.size()), weight)},
+  // Units are never added together: the view speaks of one source, the columns have all.
+  const std::uint16_t shown =
+      view.selection.source.value_or(*query::default_source(*view.whole, view.selection));
+  double samples = 0, weight = 0;
+  for (std::size_t i = 0; i < columns->cell.size(); ++i) {
+    if (columns->cells[columns->cell[i]].key->source != shown) continue;
+    samples += 1;
+    weight += static_cast<double>(columns->weight[i]);
+  }
+  Json out = {{"view", view_json(view, view.whole->source(shown), samples, weight)},
               {"sources", Json::array()}};
   for (std::uint16_t source : columns->sources)
     out["sources"].push_back(query::source_json(view.whole->source(source)));

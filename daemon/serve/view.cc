@@ -62,10 +62,11 @@ std::set<const query::CellKey*> cells_of(const View& view, const Filters& filter
     for (const auto& [key, cell] : view.whole->cells()) {
       const auto* parts = owners.parts(&key);
       if (parts == nullptr) continue;
+      const query::CellKey led = view.whole->for_leader(key);
       for (const query::OwnerPart& part : *parts) {
         const bool pipeline = !filters.pipeline || part.pipeline == *filters.pipeline;
         const bool op = !filters.op || owners.owners()[part.owner].key ==
-                                           query::operator_key(key.process, key.plan, *filters.op);
+                                           query::operator_key(led.process, led.plan, *filters.op);
         if (pipeline && op) cells.insert(&key);
       }
     }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "daemon/query/stack_rules.h"
+#include "tests/support/worker_profile.h"
 
 namespace tailor::query {
 namespace {
@@ -30,19 +31,21 @@ class FunctionReportTest : public testing::Test {
     add_function("engine::Parser::parse", 0x4000);
     add_function("main_recursive", 0x5000);
   }
-  void add_function(const std::string& name, std::uint64_t base) {
+  void add_function(const std::string& name, std::uint64_t base, ProcessId process = kProcess) {
     v1::CodeObject code;
     code.set_id(base);
     code.set_base(base);
     code.set_size(0x100);
     code.set_name(name);
-    loader.on_code(kProcess, 0, code);
+    loader.on_code(process, 0, code);
   }
   // Innermost first.
-  void sample(const std::vector<std::uint64_t>& stack) {
+  void sample(const std::vector<std::uint64_t>& stack, ProcessId process = kProcess,
+              ExecutionHandle execution = 0) {
     std::vector<profile::StackFrame> frames(stack.size());
     profile::SampleRecord record;
-    record.process = kProcess;
+    record.process = process;
+    record.attribution.execution = execution;
     record.time = ++time;
     record.weight = 100;
     record.ip = record.user_ip = stack.front();
@@ -56,7 +59,7 @@ class FunctionReportTest : public testing::Test {
 
   ProfileLoader loader{[] {
     LoadOptions options;
-    options.functions = true;
+    options.functions = options.keep_samples = true;
     return options;
   }()};
   TimeNs time = 1;
@@ -117,6 +120,63 @@ TEST_F(FunctionReportTest, RulesTakeTheInnermostOperatorAndElseAPhase) {
   EXPECT_DOUBLE_EQ(report->unexplained.share, 0.1);
   ASSERT_EQ(report->unexplained_functions.size(), 1u);
   EXPECT_EQ(report->unexplained_functions[0].name, "engine::hash");
+}
+
+StackRules two_rules() {
+  auto rules = StackRules::parse(
+      "engine = \"test\"\n[[operator]]\nname = \"Join\"\nfunctions = [\"engine::Hash::*\"]\n"
+      "[[phase]]\nname = \"parse\"\nfunctions = [\"*Parser*\"]\n");
+  EXPECT_TRUE(rules.ok());
+  return *rules;
+}
+
+// The functions of workers are the leader's, as the heading above them has it.
+TEST_F(FunctionReportTest, WorkersCountForTheirLeader) {
+  const ProcessId worker{8, 1};
+  add_function("engine::Hash::probe", 0x2000, worker);
+  profile::ExecutionRecord execution;
+  execution.process = kProcess;
+  execution.handle = 5;
+  execution.id.bytes.fill(0xE1);
+  loader.on_execution(execution);
+  execution.process = worker;
+  execution.id.bytes.fill(0xB2);
+  execution.labels = {{"leader_execution", test::sample_leader()}};
+  loader.on_execution(execution);
+  sample({0x3010}, kProcess, 5);
+  for (int i = 0; i < 3; ++i) sample({0x2010}, worker, 5);
+  sample({0x1010});  // of no execution
+  const Profile profile = loader.finish();
+  Selection leader;
+  leader.executions.insert({kProcess, 5});
+  const auto report = function_report(profile, leader);
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  double all = 0;
+  for (const FunctionRow& row : report->functions) all += row.cost.share;
+  EXPECT_DOUBLE_EQ(all, 1);
+  EXPECT_EQ(report->functions.front().name, "engine::Hash::probe");
+  EXPECT_DOUBLE_EQ(report->functions.front().cost.share, 0.75);
+  const auto by_rules = rule_report(profile, leader, two_rules());
+  ASSERT_TRUE(by_rules.ok());
+  EXPECT_DOUBLE_EQ(by_rules->in_operators.share, 0.75);
+  EXPECT_DOUBLE_EQ(by_rules->unexplained.share, 0.25);
+}
+
+TEST_F(FunctionReportTest, APartOfTheSamplesHasTheFunctionsOfThatPart) {
+  for (int i = 0; i < 9; ++i) sample({0x3010, 0x1010});
+  sample({0x2010, 0x1010});
+  const TimeNs last = time;
+  const Profile part =
+      loader.finish().only([last](const TimedSample& each) { return each.time >= last - 1; }, "the last two");
+  const auto report = function_report(part, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  std::map<std::string, double> shares;
+  for (const FunctionRow& row : report->functions) shares[row.name] = row.total.share;
+  EXPECT_EQ(shares, (std::map<std::string, double>{
+                        {"engine::hash", 0.5}, {"engine::Hash::probe", 0.5}, {"main", 1.0}}));
+  const auto by_rules = rule_report(part, {}, two_rules());
+  ASSERT_TRUE(by_rules.ok());
+  EXPECT_DOUBLE_EQ(by_rules->in_operators.share + by_rules->unexplained.share, 1);
 }
 
 TEST(StackRules, PatternsAreWholeNamesWithStars) {

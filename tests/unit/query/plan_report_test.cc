@@ -9,6 +9,7 @@
 #include "daemon/query/report_json.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/worker_profile.h"
 
 namespace tailor::query {
 namespace {
@@ -56,36 +57,15 @@ TEST_F(OneRound, ClassesAddUpToEverything) {
   EXPECT_DOUBLE_EQ(report_.all.share, 1);
 }
 
-// A second process that worked for an execution: one sample of task 6 (operator 1), one of "compile".
 Profile profile_with_worker(const std::string& leader) {
   return test::make_profile([&](profile::ProfileSink& sink) {
     test::give_profile(sink, 1);
-    profile::ProcessRecord process;
-    process.process = {5000, 1};
-    sink.on_process(process);
-    sink.on_component(process.process, 1, "compile");
-    sink.on_plan(process.process, test::kSampleStart, test::sample_plan());
-    profile::ExecutionRecord execution;
-    execution.process = process.process;
-    execution.handle = 9;
-    execution.id.bytes.fill(0xB2);
-    execution.plan = test::kSamplePlan;
-    execution.begin = test::kSampleStart;
-    execution.labels = {{"leader_execution", leader}};
-    sink.on_execution(execution);
-    std::vector<profile::SampleRecord> samples = {test::tag_sample(test::kSampleStart + 1, 6),
-                                                  test::component_sample(test::kSampleStart + 2, 1)};
-    for (profile::SampleRecord& sample : samples) {
-      sample.process = process.process;
-      sample.attribution.execution = execution.handle;
-    }
-    sink.on_samples(samples);
+    test::give_worker(sink, leader);
   });
 }
 
 TEST(PlanReportTest, WorkersAreOneExecutionWithTheirLeader) {
-  std::string leader;
-  for (int i = 0; i < 16; ++i) leader += "e1";
+  const std::string leader = test::sample_leader();
   Selection only_leader;
   only_leader.executions.insert({test::kSampleProcess, test::kSampleExecution});
   const PlanReport alone = report_of(profile_with_worker("of no leader"), only_leader);

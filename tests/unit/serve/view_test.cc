@@ -7,6 +7,7 @@
 #include "daemon/serve/service.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/worker_profile.h"
 
 namespace tailor::serve {
 namespace {
@@ -198,6 +199,102 @@ TEST(Compare, AnExecutionWithItselfIsTheSame) {
     EXPECT_EQ(row["weight_change"], 0);
     EXPECT_FALSE(row["significant"].get<bool>());
   }
+}
+
+// What the views of the sample execution show, whose worker had two samples.
+class WorkerViewTest : public testing::Test {
+ protected:
+  static View view_of(const Filters& filters = {}) {
+    query::LoadOptions options;
+    options.keep_samples = options.keep_activity = true;
+    auto profile =
+        std::make_shared<const query::Profile>(test::load(test::profile_bytes([](profile::ProfileSink& sink) {
+                                                            test::give_profile(sink, 5);
+                                                            test::give_worker(sink, test::sample_leader());
+                                                          }),
+                                                          options));
+    query::Selection leader;
+    leader.executions.insert({test::kSampleProcess, test::kSampleExecution});
+    auto view = make_view({profile, leader}, filters);
+    EXPECT_TRUE(view) << (view ? "" : view.error().message);
+    return std::move(*view);
+  }
+};
+
+TEST_F(WorkerViewTest, EveryViewHasTheSameWeight) {
+  const View view = view_of();
+  const auto profile = profile_json(view);
+  ASSERT_TRUE(profile);
+  const double weight = (*profile)["view"]["weight"];
+  EXPECT_EQ((*profile)["view"]["samples"].get<double>(), 5 * 16 + 2);
+  for (const auto& other :
+       {flame_json(view, query::default_flame_order()), threads_json(view), samples_json(view, 1000)}) {
+    ASSERT_TRUE(other);
+    EXPECT_DOUBLE_EQ((*other)["view"]["weight"].get<double>(), weight) << (*other)["view"];
+  }
+  // The last sample is at the very end of the execution: the time line ends there.
+  const auto line = timeline_json(view, {});
+  ASSERT_TRUE(line);
+  EXPECT_DOUBLE_EQ((*line)["view"]["weight"].get<double>(), weight - 1'000'000);
+}
+
+TEST_F(WorkerViewTest, ThreadsOfWorkersHaveTheirSamplesAndMarks) {
+  const auto threads = threads_json(view_of());
+  ASSERT_TRUE(threads);
+  bool found = false;
+  for (const Json& lane : (*threads)["threads"]) {
+    if (lane["tid"] != test::kWorkerThread) continue;
+    found = true;
+    EXPECT_EQ(lane["samples"], 2);
+    EXPECT_EQ(lane["marks_total"], 1);
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(WorkerViewTest, LanesArePipelinesOfTheLeader) {
+  const auto line = timeline_json(view_of(), {});
+  ASSERT_TRUE(line);
+  for (const Json& lane : (*line)["lanes"])
+    EXPECT_EQ(lane["key"].get<std::string>().find("5000.1"), std::string::npos) << lane["key"];
+  const auto samples = samples_json(view_of(), 1000);
+  ASSERT_TRUE(samples);
+  for (const Json& cell : (*samples)["cells"]) EXPECT_NE(cell["plan_key"], "5000.1.1");
+}
+
+TEST_F(WorkerViewTest, AnOperatorHasItsSamplesInWorkers) {
+  Filters filters;
+  filters.op = 1;
+  const auto all = profile_json(view_of()), one = profile_json(view_of(filters));
+  ASSERT_TRUE(all && one);
+  EXPECT_EQ((*one)["plans"][0]["operators"][0]["weight"], (*all)["plans"][0]["operators"][0]["weight"]);
+}
+
+TEST(Samples, WeightsOfDifferentUnitsAreNotAddedUp) {
+  query::LoadOptions options;
+  options.keep_samples = true;
+  auto profile = std::make_shared<const query::Profile>(
+      test::load(test::profile_bytes([](profile::ProfileSink& sink) {
+                   profile::RecordingInfo info;
+                   info.sources.push_back({0, "off-cpu", profile::Unit::kNsOffCpu, 0, false});
+                   info.sources.push_back({1, "cpu-clock", profile::Unit::kNsOnCpu, 0, false});
+                   sink.on_recording(info);
+                   profile::SampleRecord waited, ran;
+                   waited.weight = 5'000'000;
+                   waited.time = 1;
+                   ran.source = 1;
+                   ran.weight = 300;
+                   ran.time = 2;
+                   sink.on_samples(std::vector{waited, ran});
+                 }),
+                 options));
+  const auto view = make_view({profile, {}}, {});
+  ASSERT_TRUE(view);
+  const auto samples = samples_json(*view, 10);
+  ASSERT_TRUE(samples);
+  EXPECT_EQ((*samples)["view"]["source"]["name"], "cpu-clock");
+  EXPECT_EQ((*samples)["view"]["weight"], 300);
+  EXPECT_EQ((*samples)["view"]["samples"], 1);
+  EXPECT_EQ((*samples)["total"], 2);
 }
 
 class ServiceTest : public testing::Test {
