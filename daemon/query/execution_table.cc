@@ -2,15 +2,27 @@
 
 #include <algorithm>
 #include <numeric>
+#include <random>
 #include <tuple>
 
 namespace tailor::query {
 
-ExecutionTable::ExecutionTable() : slots_(1024) {}
+ExecutionTable::ExecutionTable()
+    : seed_(std::uint64_t{std::random_device()()} << 32 | std::random_device()()), slots_(1024) {}
+
+// The finaliser of splitmix64 (Steele, Lea, Flood 2014), once for each word.
+std::uint64_t ExecutionTable::hash(std::uint64_t seed, std::uint32_t process, ExecutionHandle handle) {
+  const auto mix = [](std::uint64_t x) {
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+  };
+  return mix(mix(handle + seed) + process + seed);
+}
 
 std::size_t ExecutionTable::slot_of(std::uint32_t process, ExecutionHandle handle) const {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t slot = ((handle + process) * 0x9E3779B97F4A7C15) >> 20 & mask;
+  std::size_t slot = hash(seed_, process, handle) & mask;
   for (;; slot = (slot + 1) & mask) {
     if (slots_[slot] == 0) return slot;
     const Row& row = rows_[slots_[slot] - 1];
@@ -117,12 +129,15 @@ std::vector<profile::ExecutionRecord> ExecutionTable::labelled(std::string_view 
   return found;
 }
 
-std::map<ExecutionId, profile::ExecutionRecord> ExecutionTable::with_ids(
-    const std::set<ExecutionId>& ids) const {
-  std::map<ExecutionId, profile::ExecutionRecord> found;
+ExecutionTable::ByIdentity ExecutionTable::with_ids(const std::set<ExecutionId>& ids) const {
+  std::map<ByIdentity::key_type, std::uint32_t> first;
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
-    if (ids.contains(rows_[i].id) && !found.contains(rows_[i].id)) found.emplace(rows_[i].id, record(i));
+    if (!ids.contains(rows_[i].id)) continue;
+    const auto [known, added] = first.try_emplace({rows_[i].id, rows_[i].uid}, i);
+    if (!added && rows_[i].heard < rows_[known->second].heard) known->second = i;
   }
+  ByIdentity found;
+  for (const auto& [key, row] : first) found.emplace(key, record(row));
   return found;
 }
 

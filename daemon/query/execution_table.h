@@ -39,8 +39,9 @@ class ExecutionTable {
   const profile::ExecutionRecord* find(ProcessId process, ExecutionHandle handle) const;
   // Those that have a label with that key.
   std::vector<profile::ExecutionRecord> labelled(std::string_view key) const;
-  // Those with these identities, the first of each.
-  std::map<ExecutionId, profile::ExecutionRecord> with_ids(const std::set<ExecutionId>& ids) const;
+  // Those with these identities: of each and each user the one whose process was heard of first.
+  using ByIdentity = std::map<std::pair<ExecutionId, std::optional<std::uint32_t>>, profile::ExecutionRecord>;
+  ByIdentity with_ids(const std::set<ExecutionId>& ids) const;
   // Of the execution; nothing where there is none.
   std::optional<PlanId> plan_of(ProcessId process, ExecutionHandle handle) const;
 
@@ -76,6 +77,10 @@ class ExecutionTable {
   Iterator rbegin() const { return {this, static_cast<std::ptrdiff_t>(size()) - 1, -1}; }
   Iterator rend() const { return {this, -1, -1}; }
 
+  // Where a row is looked for first. Handles are the engine's choice: without the seed nobody can choose many
+  // that meet in one place.
+  static std::uint64_t hash(std::uint64_t seed, std::uint32_t process, ExecutionHandle handle);
+
  private:
   struct Row {
     ExecutionHandle handle;
@@ -98,6 +103,7 @@ class ExecutionTable {
   std::uint32_t text_number(const profile::ExecutionRecord& execution);
   void grow();
 
+  std::uint64_t seed_;
   std::deque<Row> rows_;
   std::vector<std::uint32_t> slots_;  // row + 1, 0: free; a power of two, at most half full
   std::vector<std::uint32_t> order_;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <string_view>
 #include <utility>
 
 #include "daemon/query/cell.h"
@@ -11,8 +10,6 @@
 #include "proto/base/ids.h"
 
 namespace tailor::query {
-
-inline constexpr std::string_view kLeaderLabel = "leader_execution";
 
 // An execution that another one worked for.
 struct Lead {
@@ -22,7 +19,8 @@ struct Lead {
 };
 using Leads = std::map<std::pair<ProcessId, ExecutionHandle>, Lead>;
 
-// By worker. Whose leader is not in the table, or a worker itself, has none. The executions must be sorted.
+// By worker. Whose leader is not in the table, another user's, or a worker itself, has none. The executions
+// must be sorted.
 Leads find_leads(const ExecutionTable& executions);
 
 }  // namespace tailor::query

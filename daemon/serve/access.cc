@@ -14,4 +14,9 @@ bool Access::sees(const profile::ExecutionRecord& execution) const {
   });
 }
 
+std::function<bool(const store::ExecutionRow&)> visible_to(const Access& access) {
+  if (access.see_all) return {};
+  return [&access](const store::ExecutionRow& row) { return access.sees(row.record); };
+}
+
 }  // namespace tailor::serve

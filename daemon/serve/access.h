@@ -1,6 +1,7 @@
 // Who asks, and what they may see and do (docs/security.md).
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -28,5 +29,8 @@ struct Access {
 
   static Access everything() { return {std::nullopt, {}, false, true, true}; }
 };
+
+// For filters; empty where everything is visible. `access` must outlive it.
+std::function<bool(const store::ExecutionRow&)> visible_to(const Access& access);
 
 }  // namespace tailor::serve

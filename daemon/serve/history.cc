@@ -1,61 +1,21 @@
-// Queries and the host over many executions.
+#include "daemon/serve/history.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
 #include "daemon/query/keys.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/service.h"
+#include "daemon/serve/short_text.h"
 
 namespace tailor::serve {
 namespace {
 
 // Series of a picture: more are added up in "other".
 constexpr std::size_t kMostSeries = 12;
-
-struct QuerySum {
-  std::string name, text, last_execution;
-  std::uint64_t executions = 0, samples = 0, ended = 0;
-  double cpu_ns = 0, elapsed_sum = 0, elapsed_min = 0, elapsed_max = 0;
-  std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
-
-  void add(const store::ExecutionRow& row) {
-    ++executions;
-    samples += row.cost.samples;
-    cpu_ns += row.cost.cpu_ns;
-    if (row.wall_begin_ns >= last_ns) {
-      last_ns = row.wall_begin_ns;
-      last_execution = query::hex(row.record.id);
-      name = row.plan_name;
-      // Whatever the store holds: an overview shows no literals.
-      text = redact::without_literals(label_of(row, "query"));
-    }
-    first_ns = std::min(first_ns, row.wall_begin_ns);
-    if (row.record.end == kTimeMax) return;
-    const auto elapsed = static_cast<double>(std::max<TimeNs>(0, row.record.end - row.record.begin));
-    elapsed_min = ended == 0 ? elapsed : std::min(elapsed_min, elapsed);
-    elapsed_max = std::max(elapsed_max, elapsed);
-    elapsed_sum += elapsed;
-    ++ended;
-  }
-
-  double elapsed_mean() const { return ended == 0 ? 0 : elapsed_sum / static_cast<double>(ended); }
-};
-
-Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
-  return {{"fingerprint", fingerprint},
-          {"name", sum.name},
-          {"text", sum.text},
-          {"executions", sum.executions},
-          {"cpu_ns", sum.cpu_ns},
-          {"samples", sum.samples},
-          {"elapsed_ns", {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}}},
-          {"first_ms", to_ms(sum.first_ns == UINT64_MAX ? 0 : sum.first_ns)},
-          {"last_ms", to_ms(sum.last_ns)},
-          {"last_execution", sum.last_execution}};
-}
+constexpr std::size_t kMostName = 256;  // bytes
 
 double rank(const QuerySum& sum, FingerprintsRequest::Order order) {
   switch (order) {
@@ -79,108 +39,152 @@ void spread(std::vector<double>& buckets, double cost, double begin, double end,
   }
 }
 
-struct Series {
-  std::string key, name;
-  std::vector<double> buckets;
-  double sum() const {
-    double all = 0;
-    for (double each : buckets) all += each;
-    return all;
-  }
-};
-
-Json series_json(std::map<std::string, Series> all, std::size_t buckets) {
-  std::vector<Series> sorted;
-  for (auto& [key, series] : all) sorted.push_back(std::move(series));
-  std::stable_sort(sorted.begin(), sorted.end(),
-                   [](const auto& a, const auto& b) { return a.sum() > b.sum(); });
-  if (sorted.size() > kMostSeries) {
-    Series other{"other", fmt::format("{} others", sorted.size() - kMostSeries),
-                 std::vector<double>(buckets)};
-    for (std::size_t i = kMostSeries; i < sorted.size(); ++i) {
-      for (std::size_t b = 0; b < buckets; ++b) other.buckets[b] += sorted[i].buckets[b];
-    }
-    sorted.resize(kMostSeries);
-    sorted.push_back(std::move(other));
-  }
-  Json out = Json::array();
-  for (const Series& series : sorted)
-    out.push_back({{"key", series.key}, {"name", series.name}, {"cpu_ns", series.buckets}});
-  return out;
-}
-
 }  // namespace
 
-Json fingerprints_json(const std::vector<store::ExecutionRow>& rows, std::size_t limit,
-                       FingerprintsRequest::Order order) {
-  std::map<std::string, QuerySum> sums;
-  double total = 0;
-  for (const store::ExecutionRow& row : rows) {
-    sums[fingerprint_of(row)].add(row);
-    total += row.cost.cpu_ns;
+void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text) {
+  ++executions;
+  samples += row.cost.samples;
+  cpu_ns += row.cost.cpu_ns;
+  if (row.wall_begin_ns >= last_ns) {
+    last_ns = row.wall_begin_ns;
+    last_execution = query::hex(row.record.id);
+    name = short_text(row.plan_name, most_text);
+    // Whatever the store holds: an overview shows no literals.
+    text = short_text(redact::without_literals(label_of(row, "query")), most_text);
   }
-  std::vector<std::pair<std::string, QuerySum>> sorted(sums.begin(), sums.end());
-  std::stable_sort(sorted.begin(), sorted.end(), [&](const auto& a, const auto& b) {
-    return rank(a.second, order) > rank(b.second, order);
-  });
+  first_ns = std::min(first_ns, row.wall_begin_ns);
+  if (row.record.end == kTimeMax) return;
+  const auto elapsed = static_cast<double>(std::max<TimeNs>(0, row.record.end - row.record.begin));
+  elapsed_min = ended == 0 ? elapsed : std::min(elapsed_min, elapsed);
+  elapsed_max = std::max(elapsed_max, elapsed);
+  elapsed_sum += elapsed;
+  ++ended;
+}
+
+Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
+  return {{"fingerprint", fingerprint},
+          {"name", sum.name},
+          {"text", sum.text},
+          {"executions", sum.executions},
+          {"cpu_ns", sum.cpu_ns},
+          {"samples", sum.samples},
+          {"elapsed_ns", {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}}},
+          {"first_ms", to_ms(sum.first_ns == UINT64_MAX ? 0 : sum.first_ns)},
+          {"last_ms", to_ms(sum.last_ns)},
+          {"last_execution", sum.last_execution}};
+}
+
+void QuerySums::add(const store::ExecutionRow& row) {
+  total_ += row.cost.cpu_ns;
+  const std::string fingerprint = fingerprint_of(row);
+  if (sums_.size() >= kMostQueries && !sums_.contains(fingerprint)) {
+    truncated_ = true;
+    return;
+  }
+  sums_[fingerprint].add(row, kMostText);
+}
+
+Json QuerySums::json(std::size_t limit, FingerprintsRequest::Order order) const {
+  std::vector<std::pair<double, const std::pair<const std::string, QuerySum>*>> sorted;
+  for (const auto& each : sums_) sorted.emplace_back(rank(each.second, order), &each);
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
   Json out = {{"fingerprints", Json::array()}};
   for (std::size_t i = 0; i < sorted.size() && i < limit; ++i)
-    out["fingerprints"].push_back(sum_json(sorted[i].first, sorted[i].second));
-  out["total_cpu_ns"] = total;
+    out["fingerprints"].push_back(sum_json(sorted[i].second->first, sorted[i].second->second));
+  out["total_cpu_ns"] = total_;
+  out["truncated"] = truncated_;
   return out;
 }
 
-Json host_json(const std::vector<store::ExecutionRow>& rows, std::uint64_t from_ns, std::uint64_t to_ns,
-               std::uint32_t buckets) {
-  const double width = static_cast<double>(to_ns - from_ns) / buckets;
-  std::map<std::string, Series> queries;
-  Json running = Json::array();
-  for (const store::ExecutionRow& row : rows) {
-    const bool runs = row.record.end == kTimeMax;
-    const auto begin = static_cast<double>(row.wall_begin_ns) - static_cast<double>(from_ns);
-    const double end = runs ? static_cast<double>(to_ns - from_ns)
-                            : begin + static_cast<double>(row.record.end - row.record.begin);
-    if (end < 0 || begin >= static_cast<double>(to_ns - from_ns)) continue;
-    const std::string fingerprint = fingerprint_of(row);
-    Series& series = queries["fingerprint:" + fingerprint];
-    series.key = "fingerprint:" + fingerprint;
-    series.name = row.plan_name;
-    series.buckets.resize(buckets);
-    spread(series.buckets, row.cost.cpu_ns, begin, std::max(end, begin), 0, width);
-    if (runs && running.size() < 100) running.push_back(execution_json(row, nullptr));
+void HostSums::add(const store::ExecutionRow& row) {
+  constexpr std::size_t kMostRunning = 100, kMostRunningBytes = std::size_t{8} << 20;
+  const bool runs = row.record.end == kTimeMax;
+  const auto length = static_cast<double>(to_ns_ - from_ns_);
+  const auto begin = static_cast<double>(row.wall_begin_ns) - static_cast<double>(from_ns_);
+  const double end =
+      std::max(begin, runs ? length : begin + static_cast<double>(row.record.end - row.record.begin));
+  if (end < 0 || begin >= length) return;
+  const std::string fingerprint = fingerprint_of(row);
+  auto at = numbers_.find(fingerprint);
+  if (at == numbers_.end() && numbers_.size() < QuerySums::kMostQueries) {
+    at = numbers_.emplace(fingerprint, static_cast<std::uint32_t>(queries_.size())).first;
+    queries_.push_back({"fingerprint:" + fingerprint, short_text(row.plan_name, kMostName), 0});
   }
-  return {{"from_ms", to_ms(from_ns)}, {"to_ms", to_ms(to_ns)},
-          {"bucket_ms", width / 1e6},  {"by_fingerprint", series_json(std::move(queries), buckets)},
-          {"by_kind", Json::array()},  {"running", std::move(running)}};
+  const std::uint32_t query = at == numbers_.end() ? kOther : at->second;
+  const double inside = std::min(end, length) - std::max(begin, 0.0);
+  if (query != kOther)
+    queries_[query].cpu_ns += row.cost.cpu_ns * std::min(1.0, inside / std::max(end - begin, 1.0));
+  runs_.push_back({query, begin, end, row.cost.cpu_ns});
+  if (!runs || running_.size() >= kMostRunning || running_bytes_ > kMostRunningBytes) return;
+  for (const auto& [key, value] : row.record.labels) running_bytes_ += key.size() + value.size();
+  running_.push_back(execution_json(row, nullptr));
+}
+
+Json HostSums::json(std::uint32_t buckets) const {
+  const double width = static_cast<double>(to_ns_ - from_ns_) / buckets;
+  std::vector<std::uint32_t> order(queries_.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [this](std::uint32_t a, std::uint32_t b) {
+    return queries_[a].cpu_ns > queries_[b].cpu_ns;
+  });
+  const std::size_t shown = std::min(order.size(), kMostSeries);
+  // The heaviest, and the rest as one.
+  std::vector<std::size_t> series_of(queries_.size(), shown);
+  for (std::size_t i = 0; i < shown; ++i) series_of[order[i]] = i;
+  std::vector<std::vector<double>> series(shown + 1, std::vector<double>(buckets));
+  bool others = order.size() > shown;
+  for (const Run& run : runs_) {
+    others = others || run.query == kOther;
+    const std::size_t to = run.query == kOther ? shown : series_of[run.query];
+    spread(series[to], run.cpu_ns, run.begin, run.end, 0, width);
+  }
+  Json by_fingerprint = Json::array();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Query& query = queries_[order[i]];
+    by_fingerprint.push_back({{"key", query.key}, {"name", query.name}, {"cpu_ns", series[i]}});
+  }
+  if (others) {
+    const bool all = numbers_.size() < QuerySums::kMostQueries;
+    by_fingerprint.push_back(
+        {{"key", "other"},
+         {"name", fmt::format("{}{} others", all ? "" : "more than ", order.size() - shown)},
+         {"cpu_ns", series[shown]}});
+  }
+  return {{"from_ms", to_ms(from_ns_)}, {"to_ms", to_ms(to_ns_)},
+          {"bucket_ms", width / 1e6},   {"by_fingerprint", std::move(by_fingerprint)},
+          {"by_kind", Json::array()},   {"running", running_}};
 }
 
 Result<Json> Service::fingerprint(const FingerprintRequest& request, const Access& access, const Stop& stop) {
   constexpr std::size_t kMostListed = 100;
   ExecutionFilter filter = request.filter;
   filter.fingerprint = request.fingerprint;
-  filter.limit = SIZE_MAX;
-  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
-  auto list = library_.executions(filter, stop);
-  if (!list) return list.error();
-  if (list->rows.empty())
+  filter.visible = visible_to(access);
+  QuerySum sum;
+  std::string sampled;  // the last run that has samples
+  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+    sum.add(row, SIZE_MAX);
+    if (sampled.empty() && row.cost.samples > 0) sampled = query::hex(row.record.id);
+    return true;
+  });
+  if (!read) return read.error();
+  if (sum.executions == 0)
     return not_found(
         fmt::format("no execution has the fingerprint \"{}\"", request.fingerprint.substr(0, 64)));
-  QuerySum sum;
-  for (const store::ExecutionRow& row : list->rows) sum.add(row);
+  filter.limit = kMostListed;
+  auto list = library_.executions(filter, stop);
+  if (!list) return list.error();
   Json out = sum_json(request.fingerprint, sum);
-  if (list->rows.size() > kMostListed) list->rows.resize(kMostListed);
   out["executions_list"] = executions_json(list->rows)["executions"];
-  // The operators of the last run that has samples.
+  // Its operators.
   out["operators"] = Json::array();
-  for (const store::ExecutionRow& row : list->rows) {
-    if (row.cost.samples == 0) continue;
-    auto view = open(prefix_target(query::hex(row.record.id)), {}, Detail::kSums, access, stop);
-    if (!view) return view.error();
-    if (auto profile = profile_json(*view); profile.ok() && !(*profile)["plans"].empty()) {
-      out["operators"] = (*profile)["plans"][0]["operators"];
-      out["operators_of"] = query::hex(row.record.id);
-    }
-    break;
+  if (sampled.empty()) return out;
+  auto view = open(prefix_target(sampled), {}, Detail::kSums, access, stop);
+  if (!view) return view.error();
+  if (auto profile = profile_json(*view); profile.ok() && !(*profile)["plans"].empty()) {
+    out["operators"] = (*profile)["plans"][0]["operators"];
+    out["operators_of"] = sampled;
   }
   return out;
 }

@@ -23,26 +23,63 @@ bool same_name(const std::string& one, const std::string& other) {
       one, other, [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); });
 }
 
+Status pass_on(std::vector<store::ExecutionRow> rows, const ExecutionFilter& filter, const Stop& stop,
+               const std::function<bool(store::ExecutionRow)>& take) {
+  Sieve sieve(filter);
+  for (store::ExecutionRow& row : rows) {
+    if (stop.stopped()) return stop.error();
+    if (sieve.passes(row) && !take(std::move(row))) break;
+  }
+  return Ok{};
+}
+
+// What it keeps is bounded in bytes too: labels may be long.
+class Page {
+ public:
+  explicit Page(std::size_t limit) : limit_(limit) {}
+  // Whether it wants more.
+  bool take(store::ExecutionRow row) {
+    if (list_.rows.size() == limit_ || bytes_ > kMostBytes) {
+      list_.more = true;
+      return false;
+    }
+    bytes_ += sizeof row + row.plan_name.size() + row.record.error.size();
+    for (const auto& [key, value] : row.record.labels) bytes_ += 64 + key.size() + value.size();
+    list_.rows.push_back(std::move(row));
+    return true;
+  }
+  ExecutionList finish() { return std::move(list_); }
+
+ private:
+  static constexpr std::size_t kMostBytes = std::size_t{32} << 20;
+  const std::size_t limit_;
+  std::size_t bytes_ = 0;
+  ExecutionList list_;
+};
+
 class FileLibrary : public Library {
  public:
   explicit FileLibrary(std::string path) : path_(std::move(path)) {}
 
-  Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop) override {
+  Status visit(const ExecutionFilter& filter, const Stop& stop,
+               const std::function<bool(store::ExecutionRow)>& take) override {
     auto profile = get(Detail::kSums, stop);
     if (!profile) return profile.error();
-    return page_of(rows_of(**profile), filter, stop);
+    return pass_on(rows_of(**profile), filter, stop, take);
   }
 
-  Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) override {
+  Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
+                      const Visible& visible) override {
     auto profile = get(detail, stop);
     if (!profile) return profile.error();
     Loaded loaded{*profile, {}};
     if (target.what == Target::What::kPrefix) {
-      auto found = find(**profile, target.prefix);
+      auto found = find(**profile, target.prefix, visible);
       if (!found) return found.error();
-      loaded.selection.executions.insert({found->process, found->handle});
+      loaded.selection.executions.insert((*profile)->led_by(found->process, found->handle));
     } else if (target.what == Target::What::kLast) {
-      const auto rows = rows_of(**profile);
+      auto rows = rows_of(**profile);
+      if (visible) std::erase_if(rows, [&](const store::ExecutionRow& row) { return !visible(row); });
       if (rows.empty()) return not_found(fmt::format("{} holds no execution", path_));
       std::size_t first = 0;
       if (target.count == 1) {
@@ -72,10 +109,12 @@ class FileLibrary : public Library {
     return profile_;
   }
 
-  static Result<profile::ExecutionRecord> find(const query::Profile& profile, const std::string& prefix) {
+  static Result<profile::ExecutionRecord> find(const query::Profile& profile, const std::string& prefix,
+                                               const Visible& visible) {
     std::optional<profile::ExecutionRecord> found;
     for (const profile::ExecutionRecord& execution : profile.executions()) {
       if (!query::hex(execution.id).starts_with(prefix)) continue;
+      if (visible && !visible({.recording = 0, .record = execution})) continue;
       if (found && found->id != execution.id) return ambiguous(prefix, found->id, execution.id);
       // Of an id that several processes declared it is the execution of the one that was heard of first.
       if (!found || execution.heard < found->heard) found = execution;
@@ -120,22 +159,26 @@ bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
   return filter.fingerprint.empty() || fingerprint_of(row) == filter.fingerprint;
 }
 
+bool Sieve::passes(const store::ExecutionRow& row) {
+  const bool counts = after_ && serve::passes(filter_, row);
+  after_ = after_ || query::hex(row.record.id) == filter_.after;
+  return counts;
+}
+
+Result<ExecutionList> Library::executions(const ExecutionFilter& filter, const Stop& stop) {
+  Page page(filter.limit);
+  Status done = visit(filter, stop, [&](store::ExecutionRow row) { return page.take(std::move(row)); });
+  if (!done) return done.error();
+  return page.finish();
+}
+
 Result<ExecutionList> page_of(std::vector<store::ExecutionRow> rows, const ExecutionFilter& filter,
                               const Stop& stop) {
-  ExecutionList list;
-  bool after = filter.after.empty();
-  for (store::ExecutionRow& row : rows) {
-    if (stop.stopped()) return stop.error();
-    const bool counts = after && passes(filter, row);
-    after = after || query::hex(row.record.id) == filter.after;
-    if (!counts) continue;
-    if (list.rows.size() == filter.limit) {
-      list.more = true;
-      break;
-    }
-    list.rows.push_back(std::move(row));
-  }
-  return list;
+  Page page(filter.limit);
+  Status done = pass_on(std::move(rows), filter, stop,
+                        [&](store::ExecutionRow row) { return page.take(std::move(row)); });
+  if (!done) return done.error();
+  return page.finish();
 }
 
 Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other) {
@@ -148,7 +191,7 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
   std::map<query::InProcess<ExecutionHandle>, store::ExecutionCost> costs;
   for (const auto& [key, cell] : profile.cells()) {
     if (profile.source(key.source).unit != profile::Unit::kNsOnCpu) continue;
-    store::ExecutionCost& cost = costs[{key.process, key.execution}];
+    store::ExecutionCost& cost = costs[profile.led_by(key.process, key.execution)];
     cost.samples += cell.samples;
     cost.cpu_ns += cell.weight;
   }
@@ -159,6 +202,8 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
     store::ExecutionRow row;
     row.record = *it;
     const profile::ExecutionRecord& record = row.record;
+    if (const std::pair own(record.process, record.handle); profile.led_by(own.first, own.second) != own)
+      continue;
     if (info.wall_clock_ns != 0)
       row.wall_begin_ns = info.wall_clock_ns + static_cast<std::uint64_t>(record.begin - info.start);
     if (const query::PlanModel* plan = profile.plan(record.process, record.plan))

@@ -31,6 +31,9 @@ struct Target {
   std::string prefix;  // hexadecimal digits, lower case
 };
 
+// Whether whoever asks may see an execution; empty: all. What one may not see does not exist.
+using Visible = std::function<bool(const store::ExecutionRow&)>;
+
 // What a list of executions is to hold. Nothing set: the newest.
 struct ExecutionFilter {
   std::size_t limit = 100;
@@ -43,7 +46,7 @@ struct ExecutionFilter {
   std::optional<std::int64_t> min_elapsed_ns;
   std::string after;  // only those that follow this execution in the list: its id, 32 digits
   // Who may see what; empty: everything.
-  std::function<bool(const store::ExecutionRow&)> visible;
+  Visible visible;
 };
 
 struct ExecutionList {
@@ -66,9 +69,14 @@ struct Loaded {
 class Library {
  public:
   virtual ~Library() = default;
-  virtual Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop) = 0;
-  // Errors say what was looked for, where, and what to do.
-  virtual Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) = 0;
+  // Calls `take`, newest first, for what passes the filter, its limit apart, until it says false.
+  virtual Status visit(const ExecutionFilter& filter, const Stop& stop,
+                       const std::function<bool(store::ExecutionRow)>& take) = 0;
+  // A page of it.
+  Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop);
+  // Errors say what was looked for, where, and what to do. Of a parallel worker it is its leader.
+  virtual Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
+                              const Visible& visible) = 0;
   // "" for a store.
   virtual const std::string& file() const = 0;
 };
@@ -85,6 +93,17 @@ std::unique_ptr<Library> open_store_library(std::string directory, std::function
 // Whether the row passes the filter; its limit and order apart.
 bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row);
 
+// The rows that a filter lets through, its limit apart; they come newest first.
+class Sieve {
+ public:
+  explicit Sieve(const ExecutionFilter& filter) : filter_(filter), after_(filter.after.empty()) {}
+  bool passes(const store::ExecutionRow& row);
+
+ private:
+  const ExecutionFilter& filter_;
+  bool after_;
+};
+
 // The page of a list that the filter asks for. `rows`: newest first.
 Result<ExecutionList> page_of(std::vector<store::ExecutionRow> rows, const ExecutionFilter& filter,
                               const Stop& stop);
@@ -92,7 +111,8 @@ Result<ExecutionList> page_of(std::vector<store::ExecutionRow> rows, const Execu
 // The digits are the start of two executions, these and perhaps more.
 Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other);
 
-// The newest executions of a profile as rows, newest first, at most `limit`.
+// The newest executions of a profile as rows, newest first, at most `limit`. Parallel workers are part of
+// their leader's row.
 std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::size_t limit = SIZE_MAX);
 
 }  // namespace tailor::serve

@@ -8,6 +8,7 @@
 #include "daemon/query/accounting_json.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/wall_time.h"
+#include "daemon/serve/history.h"
 #include "daemon/store/meta_codec.h"
 
 namespace tailor::serve {
@@ -138,7 +139,7 @@ Json Service::status(const Access& access) const {
 
 Result<Json> Service::executions(const ExecutionsRequest& request, const Access& access, const Stop& stop) {
   ExecutionFilter filter = request.filter;
-  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
+  filter.visible = visible_to(access);
   auto list = library_.executions(filter, stop);
   if (!list) return list.error();
   Json out = executions_json(list->rows);
@@ -148,7 +149,7 @@ Result<Json> Service::executions(const ExecutionsRequest& request, const Access&
 
 Result<View> Service::open(const Target& target, const Filters& filters, Detail detail, const Access& access,
                            const Stop& stop) {
-  auto view = open_view(library_, target, filters, detail, stop);
+  auto view = open_view(library_, target, filters, detail, stop, visible_to(access));
   if (!view || access.see_all) return view;
   const Error hidden = denied("you may not see this execution");
   if (view->selection.executions.empty()) return hidden;
@@ -203,25 +204,31 @@ Result<Json> Service::compare(const CompareRequest& request, const Access& acces
 Result<Json> Service::fingerprints(const FingerprintsRequest& request, const Access& access,
                                    const Stop& stop) {
   ExecutionFilter filter = request.filter;
-  filter.limit = SIZE_MAX;
-  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
-  auto list = library_.executions(filter, stop);
-  if (!list) return list.error();
-  return fingerprints_json(list->rows, request.limit, request.order);
+  filter.visible = visible_to(access);
+  QuerySums sums;
+  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+    sums.add(row);
+    return true;
+  });
+  if (!read) return read.error();
+  return sums.json(request.limit, request.order);
 }
 
 Result<Json> Service::host(const HostRequest& request, const Access& access, const Stop& stop) {
   constexpr std::uint64_t kDefaultNs = std::uint64_t{15} * 60 * 1'000'000'000;
   ExecutionFilter filter;
-  filter.limit = SIZE_MAX;
   const std::uint64_t until = request.until_ns.value_or(query::wall_clock_ns());
   const std::uint64_t since = request.since_ns.value_or(until > kDefaultNs ? until - kDefaultNs : 0);
   if (since >= until) return invalid("the time ends before it begins");
   filter.until_ns = until;
-  if (!access.see_all) filter.visible = [&](const auto& row) { return access.sees(row.record); };
-  auto list = library_.executions(filter, stop);
-  if (!list) return list.error();
-  Json out = host_json(list->rows, since, until, request.buckets);
+  filter.visible = visible_to(access);
+  HostSums sums(since, until);
+  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+    sums.add(row);
+    return true;
+  });
+  if (!read) return read.error();
+  Json out = sums.json(request.buckets);
   Json all = health();
   out["health"] = {{"status", all["status"]}, {"reasons", access.see_all ? all["reasons"] : Json::array()}};
   return out;

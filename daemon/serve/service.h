@@ -62,11 +62,4 @@ Result<Json> view_answer(const View& view, const ViewKind& kind);
 // Whether it needs single samples even without filters.
 Detail detail_of(const ViewKind& kind);
 
-// The executions of a filter by fingerprint (docs/http-api.md, "fingerprints").
-Json fingerprints_json(const std::vector<store::ExecutionRow>& rows, std::size_t limit,
-                       FingerprintsRequest::Order order);
-// The live overview of the rows: cost by time and fingerprint.
-Json host_json(const std::vector<store::ExecutionRow>& rows, std::uint64_t from_ns, std::uint64_t to_ns,
-               std::uint32_t buckets);
-
 }  // namespace tailor::serve

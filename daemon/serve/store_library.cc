@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <list>
 #include <mutex>
@@ -15,8 +16,6 @@
 namespace tailor::serve {
 namespace {
 
-// Rows that a list looks through at most: filters are applied to what the catalogue gives.
-constexpr std::size_t kMostRows = 100'000;
 constexpr std::size_t kRecent = 100;
 
 Error not_in_store(const std::string& prefix) {
@@ -26,11 +25,25 @@ Error not_in_store(const std::string& prefix) {
                   prefix));
 }
 
-Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catalogue, const Target& target) {
+// The newest of those that are visible.
+Result<std::vector<store::ExecutionRow>> newest_rows(const store::Catalogue& catalogue, std::size_t limit,
+                                                     const Stop& stop, const Visible& visible) {
+  std::vector<store::ExecutionRow> rows;
+  Status read = catalogue.visit_executions({}, [&](store::ExecutionRow row) {
+    if (!visible || visible(row)) rows.push_back(std::move(row));
+    return rows.size() < limit && !stop.stopped();
+  });
+  if (!read) return read.error();
+  if (stop.stopped()) return stop.error();
+  return rows;
+}
+
+Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catalogue, const Target& target,
+                                                   const Stop& stop, const Visible& visible) {
   const bool by_prefix = target.what == Target::What::kPrefix;
   const bool newest = !by_prefix && (target.what != Target::What::kLast || target.count == 1);
-  auto rows = by_prefix ? catalogue.find_executions(target.prefix)
-                        : catalogue.executions(newest ? kRecent : target.count);
+  auto rows = by_prefix ? catalogue.find_executions(target.prefix, visible)
+                        : newest_rows(catalogue, newest ? kRecent : target.count, stop, visible);
   if (!rows) return rows.error();
   if (by_prefix && rows->empty()) return not_in_store(target.prefix);
   if (by_prefix && rows->size() > 1)
@@ -47,6 +60,11 @@ Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catal
     *rows = {chosen};
   }
   return rows;
+}
+
+// Not the identity: several processes may declare it.
+std::string key_of(const store::ExecutionRow& row) {
+  return fmt::format("{}:{}:{}", row.recording, query::process_key(row.record.process), row.record.handle);
 }
 
 // A few loaded executions, the last used first.
@@ -88,34 +106,33 @@ class StoreLibrary : public Library {
   StoreLibrary(std::string directory, std::function<void()> refresh)
       : directory_(std::move(directory)), refresh_(std::move(refresh)) {}
 
-  Result<ExecutionList> executions(const ExecutionFilter& filter, const Stop& stop) override {
+  Status visit(const ExecutionFilter& filter, const Stop& stop,
+               const std::function<bool(store::ExecutionRow)>& take) override {
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
-    // All that the catalogue itself cannot answer.
-    const bool plain = filter.after.empty() && !filter.pid && filter.process_name.empty() &&
-                       filter.labels.empty() && filter.fingerprint.empty() && filter.plan.empty() &&
-                       !filter.min_elapsed_ns && !filter.visible;
-    const std::size_t most = plain ? std::min(filter.limit, kMostRows) + 1 : kMostRows;
-    auto rows =
-        catalogue->executions(most, {filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)});
-    if (!rows) return rows.error();
-    const bool all = rows->size() < most;
-    auto list = page_of(std::move(*rows), filter, stop);
-    if (list.ok()) list->more = list->more || !all;
-    return list;
+    Sieve sieve(filter);
+    bool stopped = false;
+    Status read = catalogue->visit_executions(
+        {filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)}, [&](store::ExecutionRow row) {
+          stopped = stop.stopped();
+          return !stopped && (!sieve.passes(row) || take(std::move(row)));
+        });
+    if (read.ok() && stopped) return stop.error();
+    return read;
   }
 
-  Result<Loaded> load(const Target& target, Detail detail, const Stop& stop) override {
+  Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
+                      const Visible& visible) override {
     if (target.what == Target::What::kAll)
       return invalid("a store is shown by execution: name one, or take the last");
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
-    auto rows = find_rows(*catalogue, target);
+    auto rows = find_rows(*catalogue, target, stop, visible);
     if (!rows) return rows.error();
     if (target.what == Target::What::kProcess) return load_recording(*catalogue, rows->front(), detail, stop);
     // One that still runs has more to come.
     const bool ended = rows->size() == 1 && rows->front().record.end != kTimeMax;
-    const std::string key = ended && detail == Detail::kSamples ? query::hex(rows->front().record.id) : "";
+    const std::string key = ended && detail == Detail::kSamples ? key_of(rows->front()) : "";
     if (!key.empty()) {
       if (auto kept = kept_.find(key)) return *kept;
     }

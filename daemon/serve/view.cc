@@ -138,8 +138,8 @@ Result<View> make_view(Loaded loaded, const Filters& filters) {
 }
 
 Result<View> open_view(Library& library, const Target& target, const Filters& filters, Detail detail,
-                       const Stop& stop) {
-  auto loaded = library.load(target, filters.need_samples() ? Detail::kSamples : detail, stop);
+                       const Stop& stop, const Visible& visible) {
+  auto loaded = library.load(target, filters.need_samples() ? Detail::kSamples : detail, stop, visible);
   if (!loaded) return loaded.error();
   if (stop.stopped()) return stop.error();
   return make_view(std::move(*loaded), filters);

@@ -40,7 +40,7 @@ struct View {
 // Loads and filters. Fails where Library::load does, for a source, process or iteration that is not there,
 // and once `stop` says so.
 Result<View> open_view(Library& library, const Target& target, const Filters& filters, Detail detail,
-                       const Stop& stop);
+                       const Stop& stop, const Visible& visible = {});
 
 // Without a file or store: of what is loaded.
 Result<View> make_view(Loaded loaded, const Filters& filters);

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/store/leader_rows.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sqlite_statement.h"
 
@@ -222,8 +223,8 @@ Result<std::vector<SegmentRow>> Catalogue::segments() const {
   }
 }
 
-Status Catalogue::visit_executions(const std::string& where, const std::string& argument,
-                                   const std::function<bool(ExecutionRow)>& visit) const {
+Status Catalogue::visit_rows(const std::string& where, const std::string& argument,
+                             const std::function<bool(ExecutionRow)>& visit) const {
   const std::string sql =
       "SELECT recording, wall_begin_ns, record, "
       "(SELECT total(samples) FROM cost c WHERE c.recording=e.recording AND c.pid=e.pid AND c.start=e.start "
@@ -258,14 +259,36 @@ Status Catalogue::visit_executions(const std::string& where, const std::string& 
   }
 }
 
-Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const WallRange& range) const {
-  std::vector<ExecutionRow> rows;
-  if (limit == 0) return rows;
+std::vector<profile::ExecutionRecord> Catalogue::records_of(RecordingNumber recording,
+                                                            const ExecutionId& id) const {
+  constexpr std::size_t kMost = 64;  // more declare an identity only to do harm
+  Statement statement(db_, "SELECT record FROM execution WHERE id=?1 AND recording=?2 LIMIT ?3");
+  const std::string text = hex(id);
+  statement << std::string_view(text) << recording << kMost;
+  std::vector<profile::ExecutionRecord> records;
+  for (auto more = statement.next(); more.ok() && *more; more = statement.next()) {
+    v1::Execution message;
+    if (!message.ParseFromString(statement.text(0))) continue;
+    if (auto record = decode(message)) records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+Status Catalogue::visit_executions(const WallRange& range,
+                                   const std::function<bool(ExecutionRow)>& visit) const {
+  LeaderRows leaders(
+      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
   // Numbers only: nothing here comes from outside as text.
   const std::string where = fmt::format("?1='' AND wall_begin_ns>={} AND wall_begin_ns<{}",
                                         std::min<std::uint64_t>(range.since_ns, INT64_MAX),
                                         std::min<std::uint64_t>(range.until_ns, INT64_MAX));
-  Status read = visit_executions(where, "", [&](ExecutionRow row) {
+  return visit_rows(where, "", [&](ExecutionRow row) { return !leaders.take(row) || visit(std::move(row)); });
+}
+
+Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const WallRange& range) const {
+  std::vector<ExecutionRow> rows;
+  if (limit == 0) return rows;
+  Status read = visit_executions(range, [&](ExecutionRow row) {
     rows.push_back(std::move(row));
     return rows.size() < limit;
   });
@@ -273,7 +296,8 @@ Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const
   return rows;
 }
 
-Result<std::vector<ExecutionRow>> Catalogue::find_executions(const std::string& prefix) const {
+Result<std::vector<ExecutionRow>> Catalogue::find_executions(
+    const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible) const {
   constexpr std::size_t kDigits = 2 * sizeof(ExecutionId::bytes);
   struct Found {
     ExecutionRow newest;  // of the process that was heard of first
@@ -282,7 +306,8 @@ Result<std::vector<ExecutionRow>> Catalogue::find_executions(const std::string& 
   std::map<std::string, Found> found;
   // Not LIKE: the prefix comes from outside and may hold its wildcards.
   const char* where = prefix.size() == kDigits ? "id=?1" : "substr(id,1,length(?1))=?1";
-  Status read = visit_executions(where, prefix, [&](ExecutionRow row) {
+  Status read = visit_rows(where, prefix, [&](ExecutionRow row) {
+    if (visible && !visible(row)) return true;
     const std::pair heard{row.recording, row.record.heard};
     const auto at = found.find(hex(row.record.id));
     if (at == found.end()) {
@@ -295,7 +320,20 @@ Result<std::vector<ExecutionRow>> Catalogue::find_executions(const std::string& 
   });
   if (!read) return read.error();
   std::vector<ExecutionRow> rows;
-  for (auto& [id, each] : found) rows.push_back(std::move(each.newest));
+  LeaderRows leaders(
+      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
+  for (auto& [id, each] : found) {
+    if (const auto leader = leaders.leader(each.newest)) {
+      Status found_leader = visit_rows("id=?1", hex(leader->id), [&](ExecutionRow row) {
+        const bool same = row.recording == each.newest.recording && row.record.process == leader->process &&
+                          row.record.handle == leader->handle;
+        if (same) each.newest = std::move(row);
+        return !same;
+      });
+      if (!found_leader) return found_leader.error();
+    }
+    rows.push_back(std::move(each.newest));
+  }
   return rows;
 }
 
@@ -346,11 +384,10 @@ Status Catalogue::put_execution_end(RecordingNumber recording, const profile::Ex
 
 Result<std::vector<profile::ExecutionRecord>> Catalogue::ended_with_daemon(RecordingNumber recording) const {
   std::vector<profile::ExecutionRecord> records;
-  Status read =
-      visit_executions("recording=CAST(?1 AS INTEGER)", std::to_string(recording), [&](ExecutionRow row) {
-        if (row.record.error == kDaemonEnded) records.push_back(std::move(row.record));
-        return true;
-      });
+  Status read = visit_rows("recording=CAST(?1 AS INTEGER)", std::to_string(recording), [&](ExecutionRow row) {
+    if (row.record.error == kDaemonEnded) records.push_back(std::move(row.record));
+    return true;
+  });
   if (!read) return read.error();
   return records;
 }

@@ -101,12 +101,16 @@ class Catalogue {
   Status drop_segment(std::uint64_t number);
 
   Result<std::vector<SegmentRow>> segments() const;
-  // Newest first, at most `limit`.
+  // Newest first, until `visit` says false. Parallel workers are part of their leader's row (leader_rows.h).
+  Status visit_executions(const WallRange& range, const std::function<bool(ExecutionRow)>& visit) const;
+  // The same, at most `limit`.
   Result<std::vector<ExecutionRow>> executions(std::size_t limit, const WallRange& range = {}) const;
   // Those whose id begins with the hexadecimal digits `prefix`, by id; at most two ids are returned. Of an id
   // that several processes declared it is the newest execution of the process that was heard of first: nobody
-  // makes another's his.
-  Result<std::vector<ExecutionRow>> find_executions(const std::string& prefix) const;
+  // makes another's his. Of a worker it is its leader. Rows that are not `visible` do not exist; empty: all
+  // are.
+  Result<std::vector<ExecutionRow>> find_executions(
+      const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible = {}) const;
   // Executions that were running when their recording ended without saying so: a later one is about to begin.
   Status end_running();
   // Those of a recording that end_running() ended.
@@ -119,9 +123,10 @@ class Catalogue {
 
  private:
   explicit Catalogue(sqlite3* db) : db_(db) {}
-  // Newest first; until `visit` says false.
-  Status visit_executions(const std::string& where, const std::string& argument,
-                          const std::function<bool(ExecutionRow)>& visit) const;
+  // Newest first; until `visit` says false. Workers are rows too.
+  Status visit_rows(const std::string& where, const std::string& argument,
+                    const std::function<bool(ExecutionRow)>& visit) const;
+  std::vector<profile::ExecutionRecord> records_of(RecordingNumber recording, const ExecutionId& id) const;
   Status put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record);
   sqlite3* db_ = nullptr;
 };

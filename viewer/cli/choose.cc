@@ -121,18 +121,17 @@ Result<Chosen> choose_in_file(const Choice& choice, std::size_t last, bool keep_
   auto profile = load_any_file(choice.what, all);
   if (!profile) return profile.error();
   Chosen chosen{std::move(*profile), {}};
-  const auto& executions = chosen.profile.executions();
   if (choice.filter.any()) {
     if (auto ok = select_in_file(choice, last, chosen); !ok) return ok.error();
   } else if (!choice.execution.empty()) {
     auto found = find_execution(chosen.profile, choice.execution);
     if (!found) return found.error();
-    chosen.selection.executions.insert({found->process, found->handle});
+    chosen.selection.executions.insert(chosen.profile.led_by(found->process, found->handle));
   } else if (last > 0) {
-    if (executions.empty()) return Error{fmt::format("{} holds no execution", choice.what)};
-    for (std::size_t i = executions.size() - std::min(last, executions.size()); i < executions.size(); ++i) {
-      chosen.selection.executions.insert({executions[i].process, executions[i].handle});
-    }
+    const auto rows = serve::rows_of(chosen.profile, last);
+    if (rows.empty()) return Error{fmt::format("{} holds no execution", choice.what)};
+    for (const store::ExecutionRow& row : rows)
+      chosen.selection.executions.insert({row.record.process, row.record.handle});
   }
   return chosen;
 }

@@ -74,7 +74,7 @@ class Top {
   // The plan of the query's last run, or the IR of it.
   Result<std::vector<std::string>> drill(const TopQuery& query, bool code, const Terminal& terminal) {
     const auto loaded =
-        library_->load(serve::prefix_target(query.last_execution), serve::Detail::kSums, Stop());
+        library_->load(serve::prefix_target(query.last_execution), serve::Detail::kSums, Stop(), {});
     if (!loaded) return loaded.error();
     const query::Profile& profile = *loaded->profile;
     if (code) {

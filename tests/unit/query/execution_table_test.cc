@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <random>
 
 namespace tailor::query {
@@ -50,6 +51,37 @@ TEST(ExecutionTable, TheLastWordOnEachCountsAndTheyAreInTheOrderOfTheirBegin) {
   EXPECT_EQ(table.find({3, 7}, 1), nullptr);
   EXPECT_EQ(table.plan_of({1, 7}, 9), 4u);
   EXPECT_EQ(table.plan_of({1, 7}, 8), std::nullopt);
+}
+
+// Handles that one multiplication sends to one place do not meet here.
+TEST(ExecutionTable, HandlesCannotBeChosenToMeet) {
+  constexpr std::uint64_t kInverse = 0xF1DE83E19937733D;  // of 0x9E3779B97F4A7C15
+  static_assert(kInverse * 0x9E3779B97F4A7C15 == 1);
+  constexpr std::size_t kSlots = 1 << 16, kHandles = 1 << 15;
+  std::map<std::uint64_t, std::size_t> at;
+  for (std::uint64_t i = 0; i < kHandles; ++i)
+    ++at[ExecutionTable::hash(0x1234'5678'9ABC'DEF0, 0, i * kInverse) % kSlots];
+  std::size_t most = 0;
+  for (const auto& [slot, handles] : at) most = std::max(most, handles);
+  EXPECT_LT(most, 16u);
+  EXPECT_NE(ExecutionTable::hash(1, 0, 7), ExecutionTable::hash(2, 0, 7));
+}
+
+TEST(ExecutionTable, OfAnIdentityEachUserHasTheOneThatWasHeardOfFirst) {
+  ExecutionTable table;
+  profile::ExecutionRecord own = execution(2, 1, 300), later = execution(3, 1, 100),
+                           other = execution(1, 1, 50);
+  own.uid = later.uid = 1001;
+  other.uid = 1002;
+  own.heard = 10;
+  later.heard = 20;
+  other.heard = 5;
+  for (const auto& each : {later, own, other}) table.add(each);
+  table.sort();
+  const auto found = table.with_ids({own.id});
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found.at({own.id, 1001}).process.pid, 2);
+  EXPECT_EQ(found.at({own.id, 1002}).process.pid, 1);
 }
 
 TEST(ExecutionTable, AHundredThousandAreFoundAgainAndTakeAHundredBytesEach) {

@@ -77,6 +77,19 @@ TEST(PlanReportTest, WorkersAreOneExecutionWithTheirLeader) {
   EXPECT_EQ(both.plans.at(0).executions, 1u);
 }
 
+// Another user's process cannot put its samples into an execution whose identity it has learned.
+TEST(PlanReportTest, NobodyWorksForAnotherUsersExecution) {
+  const Profile profile = test::make_profile([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 1);
+    test::give_worker(sink, test::sample_leader());
+    profile::ExecutionRecord worker = test::worker_execution(test::sample_leader());
+    worker.uid = 1002;
+    sink.on_execution(worker);
+  });
+  EXPECT_EQ(profile.led_by(test::kWorkerProcess, test::kWorkerExecution),
+            std::pair(test::kWorkerProcess, test::kWorkerExecution));
+}
+
 TEST(PlanReportTest, AWorkerWhoseLeaderIsUnknownStandsForItself) {
   const PlanReport report = report_of(profile_with_worker(std::string(32, '0')));
   EXPECT_EQ(report.plans.size(), 2u);

@@ -1,0 +1,71 @@
+// Queries and the host over many executions: rows are added up as they come, and none is kept.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/serve/request.h"
+#include "daemon/serve/views.h"
+#include "daemon/store/catalogue.h"
+
+namespace tailor::serve {
+
+// What runs of one query come to.
+struct QuerySum {
+  std::string name, text, last_execution;
+  std::uint64_t executions = 0, samples = 0, ended = 0;
+  double cpu_ns = 0, elapsed_sum = 0, elapsed_min = 0, elapsed_max = 0;
+  std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
+
+  // Of the texts at most so many bytes are kept.
+  void add(const store::ExecutionRow& row, std::size_t most_text);
+  double elapsed_mean() const { return ended == 0 ? 0 : elapsed_sum / static_cast<double>(ended); }
+};
+
+Json sum_json(const std::string& fingerprint, const QuerySum& sum);
+
+// Executions by fingerprint (docs/http-api.md, "fingerprints"). Rows come newest first.
+class QuerySums {
+ public:
+  void add(const store::ExecutionRow& row);
+  Json json(std::size_t limit, FingerprintsRequest::Order order) const;
+
+  // Queries that are told apart. Older ones beyond count in the total alone, and the answer says so.
+  static constexpr std::size_t kMostQueries = 50'000;
+  static constexpr std::size_t kMostText = 1024;
+
+ private:
+  std::map<std::string, QuerySum> sums_;
+  double total_ = 0;
+  bool truncated_ = false;
+};
+
+// The live overview: cost by time and fingerprint. Rows come newest first.
+class HostSums {
+ public:
+  HostSums(std::uint64_t from_ns, std::uint64_t to_ns) : from_ns_(from_ns), to_ns_(to_ns) {}
+  void add(const store::ExecutionRow& row);
+  Json json(std::uint32_t buckets) const;
+
+ private:
+  struct Query {
+    std::string key, name;
+    double cpu_ns = 0;  // within the time
+  };
+  static constexpr std::uint32_t kOther = UINT32_MAX;
+  struct Run {
+    std::uint32_t query;
+    double begin, end, cpu_ns;  // times since from_ns_
+  };
+
+  std::uint64_t from_ns_, to_ns_;
+  std::map<std::string, std::uint32_t> numbers_;  // by fingerprint
+  std::vector<Query> queries_;
+  std::vector<Run> runs_;
+  std::size_t running_bytes_ = 0;
+  Json running_ = Json::array();
+};
+
+}  // namespace tailor::serve

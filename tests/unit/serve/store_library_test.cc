@@ -1,0 +1,192 @@
+// Requests to a store: what its lists hold, for whom, and what overviews add up.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "daemon/query/keys.h"
+#include "daemon/serve/history.h"
+#include "daemon/serve/service.h"
+#include "daemon/store/store_writer.h"
+#include "tests/support/sample_profile.h"
+#include "tests/support/worker_profile.h"
+
+namespace tailor::serve {
+namespace {
+
+constexpr std::uint32_t kAda = 1001, kBob = 1002;
+
+profile::ExecutionRecord execution(std::uint32_t uid, std::uint8_t id, ExecutionHandle handle) {
+  profile::ExecutionRecord record;
+  record.process = {static_cast<std::int32_t>(uid), 1};
+  record.handle = handle;
+  record.id.bytes.fill(id);
+  record.plan = test::kSamplePlan;
+  record.begin = test::kSampleStart + static_cast<TimeNs>(handle);
+  record.uid = uid;
+  return record;
+}
+
+class StoreLibraryTest : public testing::Test {
+ protected:
+  StoreLibraryTest() { std::filesystem::remove_all(directory_); }
+  ~StoreLibraryTest() override { std::filesystem::remove_all(directory_); }
+
+  void give(const std::function<void(profile::ProfileSink&)>& more) {
+    auto writer = store::StoreWriter::open(directory_, {}, 1'700'000'000'000'000'000);
+    ASSERT_TRUE(writer);
+    test::give_profile(**writer, 2);
+    more(**writer);
+    ASSERT_TRUE((*writer)->finish());
+    library_ = open_store_library(directory_, {});
+    service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", {}});
+  }
+  Json ask(const Request& request, const Access& access = Access::everything()) {
+    auto answer = service_->answer(request, access, stop_);
+    EXPECT_TRUE(answer) << (answer ? "" : answer.error().message);
+    return answer ? std::move(*answer) : Json();
+  }
+  static Access user(std::uint32_t uid) {
+    Access access;
+    access.see_all = false;
+    access.uids = {uid};
+    return access;
+  }
+
+  std::string directory_ = testing::TempDir() + "/store_library_test." + std::to_string(::getpid());
+  std::unique_ptr<Library> library_;
+  std::unique_ptr<Service> service_;
+  Stop stop_;
+};
+
+TEST_F(StoreLibraryTest, WhoeverSeesEverythingSeesAllFingerprints) {
+  give([](profile::ProfileSink&) {});
+  const Json all = ask(FingerprintsRequest{});
+  ASSERT_EQ(all["fingerprints"].size(), 1u);
+  EXPECT_EQ(all["fingerprints"][0]["executions"], 1);
+  EXPECT_GT(all["total_cpu_ns"].get<double>(), 0);
+  EXPECT_EQ(all["total_cpu_ns"], all["fingerprints"][0]["cpu_ns"]);
+}
+
+TEST_F(StoreLibraryTest, WorkersAreARunWithTheirLeader) {
+  give([](profile::ProfileSink&) {});
+  const Json alone = ask(ExecutionsRequest{});
+  std::filesystem::remove_all(directory_);
+  give([](profile::ProfileSink& sink) { test::give_worker(sink, test::sample_leader()); });
+  const Json list = ask(ExecutionsRequest{});
+  ASSERT_EQ(list["executions"].size(), 1u);
+  EXPECT_EQ(list["executions"][0]["id"], test::sample_leader());
+  EXPECT_EQ(list["executions"][0]["samples"], alone["executions"][0]["samples"].get<int>() + 2);
+  const Json sums = ask(FingerprintsRequest{});
+  ASSERT_EQ(sums["fingerprints"].size(), 1u);
+  EXPECT_EQ(sums["fingerprints"][0]["executions"], 1);
+  EXPECT_EQ(sums["total_cpu_ns"], list["executions"][0]["cpu_ns"]);
+  // By the worker's identity it is the leader too, and so is the last one.
+  for (const Target& target : {prefix_target("b2b2"), Target{Target::What::kLast, 1, {}}}) {
+    const Json profile = ask(ViewRequest{target, {}, ProfileView{}});
+    EXPECT_EQ(profile["view"]["id"], test::sample_leader());
+    EXPECT_EQ(profile["view"]["samples"], list["executions"][0]["samples"]);
+  }
+}
+
+TEST_F(StoreLibraryTest, AWorkerWithoutItsLeaderStandsForItself) {
+  give([](profile::ProfileSink& sink) { test::give_worker(sink, std::string(32, '0')); });
+  EXPECT_EQ(ask(ExecutionsRequest{})["executions"].size(), 2u);
+}
+
+TEST_F(StoreLibraryTest, NobodyWorksForAnotherUsersExecution) {
+  give([](profile::ProfileSink& sink) {
+    profile::ExecutionRecord worker = test::worker_execution(test::sample_leader());
+    worker.uid = kBob;
+    sink.on_execution(worker);
+  });
+  EXPECT_EQ(ask(ExecutionsRequest{})["executions"].size(), 2u);
+}
+
+// Ids of others are not told: neither by what is ambiguous nor by what is denied.
+TEST_F(StoreLibraryTest, WhatOneMayNotSeeDoesNotExist) {
+  give([](profile::ProfileSink& sink) {
+    profile::ExecutionRecord one = execution(kAda, 0x77, 1), other = execution(kAda, 0x77, 2);
+    other.id.bytes[15] = 1;
+    sink.on_execution(one);
+    sink.on_execution(other);
+    sink.on_execution(execution(kBob, 0x11, 3));
+  });
+  const auto error = [&](const std::string& prefix, std::uint32_t uid) {
+    const auto answer =
+        service_->answer(ViewRequest{prefix_target(prefix), {}, ProfileView{}}, user(uid), stop_);
+    EXPECT_FALSE(answer);
+    return answer.ok() ? Error{"none"} : answer.error();
+  };
+  EXPECT_EQ(error("7777", kAda).kind, ErrorKind::kInvalid) << "hers are ambiguous";
+  EXPECT_EQ(error("7777", kBob).kind, ErrorKind::kNotFound);
+  EXPECT_EQ(error("7777", kBob).message.find("77777"), std::string::npos);
+  EXPECT_EQ(error(std::string(30, '7') + "77", kBob).kind, ErrorKind::kNotFound);
+  const auto last = service_->answer(ExecutionRequest{{Target::What::kLast, 1, {}}}, user(kBob), stop_);
+  ASSERT_TRUE(last) << last.error().message;
+  EXPECT_EQ((*last)["id"], std::string(32, '1'));
+}
+
+// A list keeps what it shows, and not more than so many bytes of it.
+TEST_F(StoreLibraryTest, LongLabelsMakeAPageShorterAndLoseNothing) {
+  constexpr int kExecutions = 80;
+  give([](profile::ProfileSink& sink) {
+    for (int i = 0; i < kExecutions; ++i) {
+      profile::ExecutionRecord one = execution(kAda, 0x20, static_cast<ExecutionHandle>(i + 1));
+      one.id.bytes[1] = static_cast<std::uint8_t>(i);
+      one.labels = {{"query", std::string(1 << 20, 'x')}};
+      sink.on_execution(one);
+    }
+  });
+  ExecutionFilter filter;
+  filter.limit = 1000;
+  std::set<std::string> ids;
+  for (int page = 0; page < kExecutions; ++page) {
+    auto list = library_->executions(filter, stop_);
+    ASSERT_TRUE(list);
+    EXPECT_LE(list->rows.size(), 34u);
+    for (const auto& row : list->rows) ids.insert(query::hex(row.record.id));
+    if (!list->more) break;
+    filter.after = query::hex(list->rows.back().record.id);
+  }
+  EXPECT_EQ(ids.size(), kExecutions + 1u);
+}
+
+store::ExecutionRow row_of(const std::string& plan, double cpu_ns, std::uint64_t wall_begin_ns) {
+  store::ExecutionRow row;
+  row.plan_name = plan;
+  row.cost.cpu_ns = cpu_ns;
+  row.wall_begin_ns = wall_begin_ns;
+  row.record.end = 1000;
+  return row;
+}
+
+TEST(QuerySums, TextsAreCutAndTheTotalIsOfAll) {
+  QuerySums sums;
+  for (std::size_t i = 0; i < QuerySums::kMostQueries + 7; ++i)
+    sums.add(row_of(std::to_string(i) + std::string(2 * QuerySums::kMostText, 'q'), 2, i));
+  const Json out = sums.json(1000, FingerprintsRequest::Order::kCpu);
+  EXPECT_EQ(out["fingerprints"].size(), 1000u);
+  EXPECT_EQ(out["fingerprints"][0]["name"].get<std::string>().size(), QuerySums::kMostText);
+  EXPECT_DOUBLE_EQ(out["total_cpu_ns"].get<double>(), 2.0 * (QuerySums::kMostQueries + 7));
+  EXPECT_EQ(out["truncated"], true);
+}
+
+TEST(HostSums, TheHeaviestHaveTheirOwnSeriesAndTheRestIsOne) {
+  HostSums sums(0, 10'000);
+  for (int i = 0; i < 100; ++i) sums.add(row_of("plan " + std::to_string(i), i, 1000));
+  sums.add(row_of("plan 99", 100, 20'000));  // after the time
+  const Json series = sums.json(10)["by_fingerprint"];
+  ASSERT_EQ(series.size(), 13u);
+  EXPECT_EQ(series[0]["name"], "plan 99");
+  EXPECT_DOUBLE_EQ(series[0]["cpu_ns"][1].get<double>(), 99);
+  EXPECT_EQ(series[12]["name"], "88 others");
+  double all = 0;
+  for (const Json& each : series) {
+    for (const Json& bucket : each["cpu_ns"]) all += bucket.get<double>();
+  }
+  EXPECT_DOUBLE_EQ(all, 99 * 100 / 2);
+}
+
+}  // namespace
+}  // namespace tailor::serve
