@@ -34,6 +34,7 @@ class Decoding : public PerfRecords::Taker {
     return Ok{};
   }
   Status event(PerfAttr attr) override {
+    if (Status few = check_perf_counts(data_.events.size() + 1, attr.ids.size()); !few) return few;
     if (attr.name.empty()) attr.name = event_name(attr.attr);
     data_.events.push_back(std::move(attr));
     return use_events();

@@ -98,6 +98,7 @@ void describe_perf_feature(unsigned feature, PerfBytes content, PerfDescription&
 }
 
 std::vector<std::pair<std::uint64_t, std::string>> parse_perf_event_names(PerfBytes content) {
+  constexpr std::size_t kLongestName = 256;
   std::vector<std::pair<std::uint64_t, std::string>> out;
   PerfCursor cursor(content);
   const auto count = cursor.fixed<std::uint32_t>();
@@ -105,11 +106,12 @@ std::vector<std::pair<std::uint64_t, std::string>> parse_perf_event_names(PerfBy
   for (std::uint32_t i = 0; i < count && cursor.ok(); ++i) {
     cursor.take(attr_size);
     const auto ids = cursor.fixed<std::uint32_t>();
-    const std::string name = take_perf_string(cursor);
+    const std::string name = take_perf_string(cursor).substr(0, kLongestName);
+    if (ids > kMostPerfIds - out.size()) break;
     for (std::uint64_t id : take_perf_ids(cursor.take(std::uint64_t{ids} * sizeof(std::uint64_t))))
       out.emplace_back(id, name);
     // An event without ids is known by its number.
-    if (ids == 0 && cursor.ok()) out.emplace_back(~std::uint64_t{i}, name);
+    if (ids == 0 && cursor.ok() && out.size() < kMostPerfIds) out.emplace_back(~std::uint64_t{i}, name);
   }
   return out;
 }

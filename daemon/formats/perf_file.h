@@ -28,6 +28,11 @@ struct PerfAttr {
   std::string name;  // "" not said
 };
 
+// A recording has a handful of events, with an id for each CPU or thread. More are there to do harm.
+inline constexpr std::size_t kMostPerfEvents = 1024, kMostPerfIds = std::size_t{1} << 20;
+// Fails beyond these.
+Status check_perf_counts(std::size_t events, std::size_t ids);
+
 struct PerfBuildId {
   std::int32_t pid = 0;  // -1: of the host's kernel or any process
   std::string build_id;  // in hexadecimal

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <set>
+#include <unordered_map>
 
 #include "daemon/formats/perf_fields.h"
 
@@ -79,8 +81,16 @@ Result<PerfHeader> parse_perf_header(PerfBytes bytes) {
   return header;
 }
 
+Status check_perf_counts(std::size_t events, std::size_t ids) {
+  if (events <= kMostPerfEvents && ids <= kMostPerfIds) return Ok{};
+  return exhausted(
+      fmt::format("perf.data: it has more than {} events or {} ids of them: no recorder writes such a file",
+                  kMostPerfEvents, kMostPerfIds));
+}
+
 Result<std::vector<PerfAttr>> read_perf_attrs(const PerfHeader& header, const PerfReadAt& read) {
   std::vector<PerfAttr> out;
+  std::size_t all_ids = 0;
   const auto table = read_section(read, header.attrs);
   if (!table || header.attr_size < PERF_ATTR_SIZE_VER0 + sizeof(PerfSection))
     return damaged("the table of events");
@@ -91,6 +101,8 @@ Result<std::vector<PerfAttr>> read_perf_attrs(const PerfHeader& header, const Pe
     auto attr = take_perf_attr(attr_bytes);
     const auto ids = read_section(read, take_section(ids_at));
     if (!attr || !ids) return damaged("an event");
+    all_ids += ids->size() / sizeof(std::uint64_t);
+    if (Status few = check_perf_counts(out.size() + 1, all_ids); !few) return few.error();
     out.push_back({*attr, take_perf_ids(*ids), {}});
   }
   return out;
@@ -106,12 +118,14 @@ PerfDescription read_perf_description(const PerfHeader& header, const PerfReadAt
       describe_perf_feature(feature, *content, out);
       continue;
     }
+    std::unordered_multimap<std::uint64_t, std::size_t> event_of;
+    for (std::size_t i = 0; i < attrs.size(); ++i) {
+      if (attrs[i].ids.empty()) event_of.emplace(~std::uint64_t{i}, i);
+      for (std::uint64_t id : std::set(attrs[i].ids.begin(), attrs[i].ids.end())) event_of.emplace(id, i);
+    }
     for (auto& [id, name] : parse_perf_event_names(*content)) {
-      for (std::size_t i = 0; i < attrs.size(); ++i) {
-        const bool same = attrs[i].ids.empty() ? id == ~std::uint64_t{i}
-                                               : std::ranges::find(attrs[i].ids, id) != attrs[i].ids.end();
-        if (same && !name.empty()) attrs[i].name = name;
-      }
+      const auto [from, to] = event_of.equal_range(id);
+      for (auto at = from; at != to && !name.empty(); ++at) attrs[at->second].name = name;
     }
   }
   return out;

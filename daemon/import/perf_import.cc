@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_map>
 #include <utility>
 
 #include "daemon/formats/perf_data.h"
@@ -27,29 +28,34 @@ class Feeding : public formats::PerfRecords::Taker {
       : pipeline_(pipeline), sink_(sink), info_(info), tag_register_(tag_register) {}
 
   Status use_events(std::vector<formats::PerfAttr> events) {
-    for (formats::PerfAttr& event : events) {
-      if (event.name.empty()) event.name = formats::event_name(event.attr);
-      events_.push_back(std::move(event));
+    for (formats::PerfAttr& each : events) {
+      if (Status added = event(std::move(each)); !added) return added;
     }
     return tell_events();
   }
   Status kernel_records(formats::PerfBytes bytes) override {
     if (events_.empty()) return Error{"perf.data: a record comes before the event it belongs to"};
+    // Events and their names come one by one in front of the records.
+    if (Status told = tell_events(); !told) return told;
     chunk_.ring = kRing;
     chunk_.bytes.assign(bytes.begin(), bytes.end());
     pipeline_.on_chunk(chunk_);
     return Ok{};
   }
   Status event(formats::PerfAttr attr) override {
-    std::vector<formats::PerfAttr> one;
-    one.push_back(std::move(attr));
-    return use_events(std::move(one));
+    ids_ += attr.ids.size();
+    if (Status few = formats::check_perf_counts(events_.size() + 1, ids_); !few) return few;
+    if (attr.name.empty()) attr.name = formats::event_name(attr.attr);
+    for (std::uint64_t id : attr.ids) event_of_.try_emplace(id, events_.size());
+    events_.push_back(std::move(attr));
+    told_ = false;
+    return Ok{};
   }
   void event_name(std::uint64_t id, std::string name) override {
-    for (formats::PerfAttr& event : events_) {
-      if (std::ranges::find(event.ids, id) != event.ids.end()) event.name = name;
-    }
-    (void)tell_events();
+    const auto known = event_of_.find(id);
+    if (known == event_of_.end()) return;
+    events_[known->second].name = std::move(name);
+    told_ = false;
   }
   void described(const formats::PerfDescription& so_far) override { describe(so_far); }
   // What comes from now on is not older than the newest record before the last round.
@@ -76,11 +82,15 @@ class Feeding : public formats::PerfRecords::Taker {
     }
   }
   const std::vector<formats::PerfAttr>& events() const { return events_; }
+  std::uint64_t layouts() const { return tellings_; }
 
   formats::PerfDescription description;
 
  private:
   Status tell_events() {
+    if (told_) return Ok{};
+    told_ = true;
+    ++tellings_;
     const capture::RingLayout made = formats::perf_data_layout(events_, tag_register_, info_.sources);
     capture::RingLayout layout = made;
     layout.ring = kRing;
@@ -99,6 +109,10 @@ class Feeding : public formats::PerfRecords::Taker {
   profile::RecordingInfo& info_;
   std::uint8_t tag_register_;
   std::vector<formats::PerfAttr> events_;
+  std::unordered_map<std::uint64_t, std::size_t> event_of_;  // by id
+  std::size_t ids_ = 0;
+  bool told_ = true;  // the pipeline knows all events
+  std::uint64_t tellings_ = 0;
   capture::RingChunk chunk_;
   TimeNs before_ = kTimeMin;
 };
@@ -202,6 +216,7 @@ Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& 
   names.add(options, observed, info);
   out.jit_functions = names.functions();
   out.total = pipeline.total();
+  out.layouts = feeding.layouts();
   out.samples = observed.samples();
   out.records_of_perf = records.tool_records();
   if (records.cut_bytes() > 0)

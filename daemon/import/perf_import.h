@@ -32,6 +32,7 @@ struct PerfImported {
   std::uint64_t samples = 0;          // given to the sink
   std::uint64_t records_of_perf = 0;  // of the tool itself
   std::uint64_t jit_functions = 0;    // named by jitdumps and perf maps
+  std::uint64_t layouts = 0;          // how often events or their names changed between records
   std::vector<std::string> notes;     // for the user: what was found, and what could not be used
 };
 

@@ -4,22 +4,27 @@
 
 #include <algorithm>
 #include <list>
+#include <optional>
 
+#include "daemon/profile/leader.h"
 #include "daemon/query/costs.h"
 #include "daemon/query/waits.h"
 #include "daemon/query/words.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/short_text.h"
 
 namespace tailor::metrics {
 namespace {
 
 constexpr std::chrono::seconds kPeriod{1};
 constexpr double kNs = 1e-9;
+// Of what is kept of a text, in bytes: engines may say anything.
+constexpr std::size_t kLongestLabel = 128;
 
 std::string label(const profile::ExecutionRecord& execution, std::string_view key) {
   for (const auto& [name, value] : execution.labels) {
-    if (name == key) return value;
+    if (name == key) return serve::short_text(value, kLongestLabel);
   }
   return {};
 }
@@ -63,9 +68,20 @@ class Shelf {
   std::map<std::pair<ProcessId, Id>, typename std::list<Thing>::iterator> at_;
 };
 
+// The name of a plan, "" of none.
+std::string query_of(const query::PlanModel* plan) {
+  return plan == nullptr ? std::string()
+                         : serve::short_text(redact::name_without_literals(plan->name()), kLongestLabel);
+}
+
 struct Run {
-  std::string fingerprint, database, user;
+  std::string fingerprint, database, user, query;
   bool ended = false;
+  bool is_worker = false;  // of a parallel query: the texts are its leader's
+
+  std::size_t bytes() const {
+    return sizeof *this + fingerprint.size() + database.size() + user.size() + query.size();
+  }
 };
 
 }  // namespace
@@ -79,6 +95,7 @@ class OperatorMeter::Books {
   void learn(News news) {
     for (profile::Source& source : news.sources) units_[source.index] = source.unit;
     for (auto& [process, id, name] : news.components) {
+      name = serve::short_text(name, kLongestLabel);
       const std::size_t bytes = name.size();
       names_.put(process, id, std::move(name), bytes);
     }
@@ -123,10 +140,25 @@ class OperatorMeter::Books {
     row.record = execution;
     if (plan != nullptr) row.plan_name = (*plan)->name();
     const bool ends = execution.end != kTimeMax;
-    Run run{serve::fingerprint_of(row), label(execution, "database"), label(execution, "user"), ends};
-    const std::size_t bytes = sizeof run + run.fingerprint.size() + run.database.size() + run.user.size();
+    Run run{.fingerprint = serve::fingerprint_of(row),
+            .database = label(execution, "database"),
+            .user = label(execution, "user"),
+            .query = query_of(plan == nullptr ? nullptr : plan->get()),
+            .ended = ends};
+    if (const auto leader = profile::leader_of(execution)) {
+      // Of another user's execution nobody is a part.
+      if (const Run* of = leaders_.find({}, {execution.uid, *leader}); of != nullptr) {
+        run = *of;
+        run.ended = ends;
+        run.is_worker = true;
+      }
+    } else if (const Identity own{execution.uid, execution.id}; leaders_.find({}, own) == nullptr) {
+      leaders_.put({}, own, run, run.bytes());
+    }
+    const bool worker = run.is_worker;
+    const std::size_t bytes = run.bytes();
     runs_.put(execution.process, execution.handle, std::move(run), bytes);
-    if (!ends || ended_before) return;
+    if (!ends || ended_before || worker) return;
     ++executions_;
     if (!execution.error.empty()) ++failed_;
     execution_seconds_ += static_cast<double>(std::max<TimeNs>(0, execution.end - execution.begin)) * kNs;
@@ -167,8 +199,10 @@ class OperatorMeter::Books {
     const v1::Component* described = plan.component(0, op);
     std::string kind = described == nullptr ? "" : described->kind();
     if (kind.empty()) kind = "unknown";
-    return {run == nullptr ? "" : run->fingerprint, redact::name_without_literals(plan.name()),
-            std::move(kind), run == nullptr ? "" : run->database, run == nullptr ? "" : run->user};
+    const bool led = run != nullptr && run->is_worker && !run->query.empty();
+    return {run == nullptr ? "" : run->fingerprint, led ? run->query : query_of(&plan),
+            serve::short_text(kind, kLongestLabel), run == nullptr ? "" : run->database,
+            run == nullptr ? "" : run->user};
   }
 
   std::map<std::uint16_t, profile::Unit> units_;
@@ -177,6 +211,8 @@ class OperatorMeter::Books {
   Shelf<PlanId, std::unique_ptr<query::PlanModel>> plans_{12u << 20};
   Shelf<CodeId, query::LinkSets> codes_{4u << 20};
   Shelf<ExecutionHandle, Run> runs_{4u << 20};
+  using Identity = std::pair<std::optional<std::uint32_t>, ExecutionId>;  // the user's
+  Shelf<Identity, Run> leaders_{2u << 20};                                // of no process
   SeriesTable operators_, components_, unattributed_, off_cpu_;
   std::uint64_t executions_ = 0, failed_ = 0;
   double execution_seconds_ = 0;

@@ -22,7 +22,12 @@ std::vector<std::string_view> split_lines(std::string_view text) {
   return lines;
 }
 
+// What a hostile plan may cost: steps from lines to their owners, and owners named of a line.
+constexpr std::size_t kMostSteps = std::size_t{1} << 23;
+constexpr std::size_t kMostNamed = 64;
+
 struct LineSums {
+  std::size_t steps = 0;
   std::map<ComponentId, Amount> lines;
   // line > operator: what the line's cost came to on the top level.
   std::map<ComponentId, std::map<ComponentId, Amount>> operators;
@@ -57,7 +62,9 @@ void add_line_cost(const Cost& cost, LineSums& sums) {
   }
   for (const Share& line : lines) {
     sums.lines[line.id].add(cost.cell, cost.key, line.part, lines.size() > 1);
-    const Owners operators = cost.plan->owners_of(lowest, line.id, 0);
+    const Owners operators =
+        sums.steps > kMostSteps ? Owners{{kNoComponent, 1.0}} : cost.plan->owners_of(lowest, line.id, 0);
+    sums.steps += operators.size();
     for (const Share& owner : operators) {
       sums.operators[line.id][owner.id].add(cost.cell, cost.key, line.part * owner.part,
                                             operators.size() > 1);
@@ -65,24 +72,20 @@ void add_line_cost(const Cost& cost, LineSums& sums) {
   }
 }
 
-std::vector<std::string> owner_keys(const PlanModel& model, ProcessId process, LevelIndex lowest,
-                                    ComponentId id, LevelIndex level) {
-  std::vector<std::string> keys;
-  for (const Share& owner : model.owners_of(lowest, id, level)) {
+// Keys and names of owners, as many as are named.
+void name_owners(const PlanModel& model, ProcessId process, LevelIndex level, const Owners& owners,
+                 std::vector<std::string>* keys, std::vector<std::string>* names) {
+  std::size_t named = 0;
+  for (const Share& owner : owners) {
     if (owner.id == kNoComponent) continue;
-    keys.push_back(level == 0 ? operator_key(process, model.plan().id(), owner.id)
-                              : task_key(process, model.plan().id(), owner.id));
+    if (++named > kMostNamed) continue;
+    if (keys != nullptr) {
+      keys->push_back(level == 0 ? operator_key(process, model.plan().id(), owner.id)
+                                 : task_key(process, model.plan().id(), owner.id));
+    }
+    if (names != nullptr) names->push_back(model.component_name(level, owner.id));
   }
-  return keys;
-}
-
-std::vector<std::string> owner_names(const PlanModel& model, LevelIndex lowest, ComponentId id,
-                                     LevelIndex level) {
-  std::vector<std::string> names;
-  for (const Share& owner : model.owners_of(lowest, id, level)) {
-    if (owner.id != kNoComponent) names.push_back(model.component_name(level, owner.id));
-  }
-  return names;
+  if (named > kMostNamed && names != nullptr) names->push_back(fmt::format("{} more", named - kMostNamed));
 }
 
 // Sums the lines of a block or function below its heading.
@@ -124,6 +127,7 @@ std::vector<AnnotatedLine> annotate(const PlanModel& model, ProcessId process, s
                                     const LineSums& sums, const Scale& scale) {
   const auto lowest = static_cast<LevelIndex>(model.level_count() - 1);
   std::vector<AnnotatedLine> lines;
+  std::size_t steps = 0;
   Group block, function;
   for (std::string_view line_text : split_lines(text)) {
     AnnotatedLine line;
@@ -143,11 +147,16 @@ std::vector<AnnotatedLine> annotate(const PlanModel& model, ProcessId process, s
       block.add(cost->second, sums.operators.at(line.number));
       function.add(cost->second, sums.operators.at(line.number));
     }
-    line.operators = owner_names(model, lowest, line.number, 0);
-    line.operator_keys = owner_keys(model, process, lowest, line.number, 0);
-    if (const LevelIndex tasks = task_level(model); tasks > 0 && tasks < lowest)
-      line.task_keys = owner_keys(model, process, lowest, line.number, tasks);
-    if (lowest >= 2) line.tasks = owner_names(model, lowest, line.number, lowest - 1);
+    if (steps > kMostSteps) {
+      line.operators = {std::string(kLineageTooLarge.text)};
+    } else {
+      const std::vector<Owners> owners = model.lineage(lowest, line.number << 1, {});
+      for (const Owners& each : owners) steps += each.size();
+      name_owners(model, process, 0, owners[0], &line.operator_keys, &line.operators);
+      if (const LevelIndex tasks = task_level(model); tasks > 0 && tasks < lowest)
+        name_owners(model, process, tasks, owners[tasks], &line.task_keys, nullptr);
+      if (lowest >= 2) name_owners(model, process, lowest - 1, owners[lowest - 1], nullptr, &line.tasks);
+    }
     lines.push_back(std::move(line));
   }
   block.close(model, scale, lines);

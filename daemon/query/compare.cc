@@ -17,25 +17,12 @@ std::string identity(const OperatorRow& row) {
   return text;
 }
 
-// Of each operator of a drawn tree: what lies on the way from the root to it.
-std::vector<std::string> paths(const PlanPart& plan) {
-  std::vector<std::string> way, all;
-  for (const OperatorRow& row : plan.operators) {
-    way.resize(std::min<std::size_t>(row.depth, way.size()));
-    way.push_back(identity(row));
-    std::string path;
-    for (const std::string& step : way) path += step + '\1';
-    all.push_back(std::move(path));
-  }
-  return all;
-}
-
 class Matcher {
  public:
   Matcher(const PlanPart& a, const PlanPart& b) : a_(a), b_(b) {
     of_a_.resize(a.operators.size());
     taken_.resize(b.operators.size());
-    match(paths(a), paths(b), Change::kMatched);
+    match(operator_paths(a.operators), operator_paths(b.operators), Change::kMatched);
     match(identities(a), identities(b), Change::kMoved);
   }
 
@@ -56,9 +43,9 @@ class Matcher {
   }
 
  private:
-  static std::vector<std::string> identities(const PlanPart& plan) {
-    std::vector<std::string> all;
-    for (const OperatorRow& row : plan.operators) all.push_back(identity(row));
+  static std::vector<Sha256Digest> identities(const PlanPart& plan) {
+    std::vector<Sha256Digest> all;
+    for (const OperatorRow& row : plan.operators) all.push_back(Sha256(identity(row)));
     return all;
   }
 
@@ -66,8 +53,8 @@ class Matcher {
     return {plan.process, plan.plan, plan.operators[i]};
   }
 
-  void match(const std::vector<std::string>& left, const std::vector<std::string>& right, Change change) {
-    std::multimap<std::string_view, std::size_t> free;
+  void match(const std::vector<Sha256Digest>& left, const std::vector<Sha256Digest>& right, Change change) {
+    std::multimap<Sha256Digest, std::size_t> free;
     for (std::size_t i = 0; i < right.size(); ++i) {
       if (!taken_[i]) free.emplace(right[i], i);
     }
@@ -89,6 +76,18 @@ class Matcher {
 
 }  // namespace
 
+std::vector<Sha256Digest> operator_paths(const std::vector<OperatorRow>& operators) {
+  std::vector<Sha256Digest> way, all;
+  for (const OperatorRow& row : operators) {
+    way.resize(std::min<std::size_t>(row.depth, way.size()));
+    std::string text = identity(row);
+    if (!way.empty()) text.insert(0, reinterpret_cast<const char*>(way.back().data()), way.back().size());
+    way.push_back(Sha256(text));
+    all.push_back(way.back());
+  }
+  return all;
+}
+
 bool differs(const Share95& a, const Share95& b) {
   return a.interval.high < b.interval.low || b.interval.high < a.interval.low;
 }
@@ -99,7 +98,7 @@ Comparison compare(PlanReport a, PlanReport b) {
   const PlanPart& left = a.plans.empty() ? none : a.plans.front();
   const PlanPart& right = b.plans.empty() ? none : b.plans.front();
   out.operators = Matcher(left, right).result();
-  out.same_plan = paths(left) == paths(right);
+  out.same_plan = operator_paths(left.operators) == operator_paths(right.operators);
   out.rest = {{"components", "engine components", a.components, b.components},
               {"unattributed", "unattributed", a.unattributed, b.unattributed}};
   // Further plans in a selection are no part of the comparison, but of the whole.

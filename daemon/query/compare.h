@@ -7,6 +7,7 @@
 
 #include "daemon/query/plan_report.h"
 #include "proto/base/result.h"
+#include "proto/base/sha256.h"
 
 namespace tailor::query {
 
@@ -35,6 +36,10 @@ struct Comparison {
   std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides
 };
+
+// Of each operator of a drawn tree: what it is and what lies on the way from the root to it, as a digest. A
+// plan may be as deep as its sender likes.
+std::vector<Sha256Digest> operator_paths(const std::vector<OperatorRow>& operators);
 
 // Whether the 95 % intervals of two shares do not overlap.
 bool differs(const Share95& a, const Share95& b);

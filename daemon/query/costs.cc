@@ -8,7 +8,6 @@ namespace tailor::query {
 namespace {
 
 constexpr NoOwner kDictionaryMissing = {"dictionary_missing", "query whose dictionary the profile lacks"};
-constexpr NoOwner kTooLarge = {"lineage_too_large", "generated code of more owners than can be followed"};
 constexpr NoOwner kEngineCode = {"code_of_no_query", "generated code of no query"};
 constexpr NoOwner kPrologue = {"prologue", "set-up code of generated functions"};
 constexpr NoOwner kUnmapped = {"unmapped", "generated code of unknown origin"};
@@ -82,7 +81,7 @@ void classify_plan(const Dictionaries& known, LineageCache& lineages, Cost& cost
   const PlanModel* plan = known.plan(key.process, key.plan);
   if (plan == nullptr) return;
   const std::vector<Owners>* lineage = lineages.of(*plan, key);
-  if (lineage == nullptr && lineages.exhausted()) cost.reason = kTooLarge;
+  if (lineage == nullptr && lineages.exhausted()) cost.reason = kLineageTooLarge;
   if (lineage == nullptr || lineage->empty()) return;
   cost.what = Cost::Class::kPlan;
   cost.plan = plan;

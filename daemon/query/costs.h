@@ -40,6 +40,10 @@ struct NoOwner {
   std::string_view key, text;
 };
 
+// What a plan would have to be followed through for so long that a hostile one was meant.
+inline constexpr NoOwner kLineageTooLarge = {"lineage_too_large",
+                                             "generated code of more owners than can be followed"};
+
 // One cell and what became of it.
 struct Cost {
   const CellKey& key;  // under the leader of the execution, where it has one

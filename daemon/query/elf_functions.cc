@@ -23,13 +23,31 @@ struct Candidate {
   bool sized = false;
 };
 
+// What is kept of one file: a table of symbols can name the same text as often as it likes.
+struct Kept {
+  static constexpr std::size_t kMostFunctions = std::size_t{1} << 21;
+  static constexpr std::size_t kMostNames = std::size_t{256} << 20;  // bytes
+  std::map<std::uint64_t, Candidate> functions;
+  std::size_t names = 0;
+
+  bool full() const { return functions.size() >= kMostFunctions || names >= kMostNames; }
+};
+
+// A longer one is cut.
+std::string name_at(const std::vector<char>& names, std::size_t at) {
+  constexpr std::size_t kLongest = 4096;
+  return {&names[at], ::strnlen(&names[at], std::min(kLongest, names.size() - at))};
+}
+
 struct Sections {
   std::vector<Elf64_Shdr> all;
   std::vector<char> names;
 
   std::string_view name(const Elf64_Shdr& section) const {
     if (section.sh_name >= names.size()) return {};
-    return {&names[section.sh_name], ::strnlen(&names[section.sh_name], names.size() - section.sh_name)};
+    constexpr std::size_t kLongest = 64;  // of those that are looked for
+    return {&names[section.sh_name],
+            ::strnlen(&names[section.sh_name], std::min(kLongest, names.size() - section.sh_name))};
   }
   const Elf64_Shdr* named(std::string_view wanted) const {
     for (const Elf64_Shdr& section : all) {
@@ -67,13 +85,15 @@ bool better(const Candidate& a, const Candidate& b) {
   return a.function.name.size() > b.function.name.size();
 }
 
-void add(std::map<std::uint64_t, Candidate>& to, Candidate candidate) {
-  const auto [at, fresh] = to.try_emplace(candidate.function.begin, candidate);
+void add(Kept& to, Candidate candidate) {
+  to.names += candidate.function.name.size();
+  const auto [at, fresh] = to.functions.try_emplace(candidate.function.begin, candidate);
   if (!fresh && better(candidate, at->second)) at->second = std::move(candidate);
 }
 
-void add_symbols(const ElfFile& file, const Sections& sections, std::uint32_t type,
-                 std::map<std::uint64_t, Candidate>& out) {
+// The first table of that type whose names can be read: a file has one.
+
+void add_symbols(const ElfFile& file, const Sections& sections, std::uint32_t type, Kept& out) {
   for (const Elf64_Shdr& table : sections.all) {
     if (table.sh_type != type || table.sh_link >= sections.all.size()) continue;
     const Elf64_Shdr& text = sections.all[table.sh_link];
@@ -86,16 +106,20 @@ void add_symbols(const ElfFile& file, const Sections& sections, std::uint32_t ty
       if (symbol.st_shndx == SHN_UNDEF || symbol.st_name >= names.size() || names[symbol.st_name] == '\0')
         continue;
       if (symbol.st_value + symbol.st_size < symbol.st_value) continue;
-      add(out, {{symbol.st_value, symbol.st_value + symbol.st_size, &names[symbol.st_name]},
+      if (out.full()) return;
+      add(out, {{symbol.st_value, symbol.st_value + symbol.st_size, name_at(names, symbol.st_name)},
                 ELF64_ST_BIND(symbol.st_info),
                 symbol.st_size != 0});
     }
+    return;
   }
 }
 
 // Names of the functions that slots of the linkage table lead to, in their order.
 std::vector<std::string> linked_names(const ElfFile& file, const Sections& sections) {
+  constexpr std::size_t kMostSlots = std::size_t{1} << 18;
   std::vector<std::string> out;
+  std::size_t bytes = 0;
   const Elf64_Shdr* relocations = sections.named(".rela.plt");
   if (relocations == nullptr || relocations->sh_link >= sections.all.size()) return out;
   const Elf64_Shdr& table = sections.all[relocations->sh_link];
@@ -109,13 +133,15 @@ std::vector<std::string> linked_names(const ElfFile& file, const Sections& secti
        file.read<Elf64_Rela>(relocations->sh_offset, relocations->sh_size / sizeof(Elf64_Rela))) {
     const std::uint64_t symbol = ELF64_R_SYM(each.r_info);
     const bool named = symbol < symbols.size() && symbols[symbol].st_name < names.size();
-    out.emplace_back(named ? &names[symbols[symbol].st_name] : "");
+    out.emplace_back(named ? name_at(names, symbols[symbol].st_name) : "");
+    bytes += out.back().size();
+    if (out.size() >= kMostSlots || bytes >= Kept::kMostNames) break;
   }
   return out;
 }
 
 // x86-64: slots of 16 bytes; .plt has one more in front, unless .plt.sec takes the calls.
-void add_linkage(const ElfFile& file, const Sections& sections, std::map<std::uint64_t, Candidate>& out) {
+void add_linkage(const ElfFile& file, const Sections& sections, Kept& out) {
   constexpr std::uint64_t kSlot = 16;
   const std::vector<std::string> names = linked_names(file, sections);
   for (const char* name : {".plt", ".plt.sec"}) {
@@ -125,7 +151,8 @@ void add_linkage(const ElfFile& file, const Sections& sections, std::map<std::ui
     for (std::size_t i = 0; i < names.size(); ++i) {
       const std::uint64_t begin = first + i * kSlot;
       if (begin < section->sh_addr || begin - section->sh_addr >= section->sh_size) break;
-      if (!names[i].empty()) add(out, {{begin, begin + kSlot, names[i] + "@plt"}, STB_LOCAL, true});
+      if (!names[i].empty() && !out.full())
+        add(out, {{begin, begin + kSlot, names[i] + "@plt"}, STB_LOCAL, true});
     }
   }
 }
@@ -212,7 +239,7 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t ma
   for (const Elf64_Phdr& part : file->read<Elf64_Phdr>(file->header().e_phoff, file->header().e_phnum)) {
     if (part.p_type == PT_LOAD) out.segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
   }
-  std::map<std::uint64_t, Candidate> functions;
+  Kept functions;
   add_symbols(*file, sections, SHT_SYMTAB, functions);
   add_symbols(*file, sections, SHT_DYNSYM, functions);
   if (!sections.has(SHT_SYMTAB)) {
@@ -220,7 +247,7 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t ma
     if (debug) add_symbols(*debug, sections_of(*debug), SHT_SYMTAB, functions);
   }
   add_linkage(*file, sections, functions);
-  out.functions = in_order(std::move(functions));
+  out.functions = in_order(std::move(functions.functions));
   return out;
 }
 

@@ -30,8 +30,8 @@ inline constexpr const char* kDebugRoot = "/usr/lib/debug";
 // Reads `path`. Without a symbol table of its own, that of the file under `debug_root` which has its build
 // id, or which its debug link names and whose checksum fits. Fails for what is no readable 64-bit ELF file,
 // and for one that was changed, or put in its place, after `mapped_ns` (CLOCK_REALTIME), or whose build id is
-// not `build_id` ("": any). The content is taken for hostile: sizes are checked against the file, and no more
-// than 256 MiB are read of any section.
+// not `build_id` ("": any). The content is taken for hostile: sizes are checked against the file, no more
+// than 256 MiB are read of any section, and what is kept of a file is bounded.
 Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t mapped_ns = INT64_MAX,
                                         const std::string& build_id = "",
                                         const std::string& debug_root = kDebugRoot);

@@ -25,12 +25,6 @@ struct Growing {
   Step step;
   double samples = 0, weight = 0;
   std::map<std::string, Growing> children;
-
-  Growing& child(const Step& to) {
-    const auto [at, added] = children.try_emplace(to.key);
-    if (added) at->second.step = to;
-    return at->second;
-  }
 };
 
 // Where a part of a cost belongs; kNoComponent where that is not known.
@@ -59,9 +53,10 @@ class Tree {
   FlameNode finish() const { return freeze(root_); }
 
  private:
-  static Step unattributed(const Cost& cost) {
-    return {unattributed_key(cost.reason.key), "unattributed", std::string(cost.reason.text), 0};
+  static Step unattributed_step(const NoOwner& reason) {
+    return {unattributed_key(reason.key), "unattributed", std::string(reason.text), 0};
   }
+  static Step unattributed(const Cost& cost) { return unattributed_step(cost.reason); }
 
   void add(const std::vector<Step>& path, const Cost& cost, double part) {
     Growing* node = &root_;
@@ -71,7 +66,15 @@ class Tree {
     };
     count(*node);
     for (const Step& step : path) {
-      node = &node->child(step);
+      auto child = node->children.find(step.key);
+      if (child == node->children.end()) {
+        // Beyond the limit it is known up to here only.
+        if (nodes_ >= kMostNodes) return;
+        ++nodes_;
+        child = node->children.try_emplace(step.key).first;
+        child->second.step = step;
+      }
+      node = &child->second;
       count(*node);
     }
   }
@@ -82,6 +85,10 @@ class Tree {
     const auto lowest = static_cast<LevelIndex>(cost.lineage->size() - 1);
     const LevelIndex tasks = task_level(plan);
     for (const Share& link : cost.lineage->back()) {
+      if (steps_ > kMostSteps) {
+        add({unattributed_step(kLineageTooLarge)}, cost, link.part);
+        continue;
+      }
       WorkPlace place;
       if (lowest + 1 == plan.level_count() && lowest > tasks) place.line = link.id;
       if (tasks == 0 || lowest < tasks) {
@@ -90,6 +97,10 @@ class Tree {
       }
       const Owners owners = lowest == tasks ? Owners{{link.id, 1.0}} : plan.owners_of(lowest, link.id, tasks);
       for (const Share& task : owners) {
+        if (++steps_ > kMostSteps) {
+          add({unattributed_step(kLineageTooLarge)}, cost, link.part * task.part);
+          continue;
+        }
         place.task = task.id;
         add_operators(cost, place, tasks, task.id, link.part * task.part);
       }
@@ -101,6 +112,7 @@ class Tree {
     const std::uint32_t own = id == kNoComponent ? 0 : plan.pipeline_of(level, id);
     place.pipeline = own != 0 ? own : cost.key.pipeline;
     const Owners owners = level == 0 ? Owners{{id, 1.0}} : plan.owners_of(level, id, 0);
+    steps_ += owners.size();
     for (const Share& owner : owners) {
       if (owner.id == kNoComponent) {
         add({unattributed(cost)}, cost, part * owner.part);
@@ -175,6 +187,9 @@ class Tree {
   const Profile& profile_;
   const std::vector<FlameLevel>& order_;
   Growing root_;
+  // What a hostile plan may cost: nodes in memory, and steps from lines to tasks to operators.
+  static constexpr std::size_t kMostNodes = std::size_t{1} << 19, kMostSteps = std::size_t{1} << 20;
+  std::size_t nodes_ = 0, steps_ = 0;
 };
 
 constexpr std::array kLevels = {FlameLevel::kPlan, FlameLevel::kPipeline, FlameLevel::kOperator,

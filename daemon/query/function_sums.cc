@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostPlaces = std::size_t{1} << 20;
 constexpr std::size_t kMostNodes = std::size_t{1} << 22;
-constexpr std::size_t kMostKnown = std::size_t{1} << 18;  // of a process
+constexpr std::size_t kMostKnown = std::size_t{1} << 20;  // of all processes
 constexpr int kMostAncestors = 16;
 
 // Takes [begin, end) out of disjoint ranges.
@@ -41,7 +41,7 @@ void FunctionSummer::on_process(const profile::ProcessRecord& record) {
   if (process.parent == record.parent && process.forked == record.forked) return;
   process.parent = record.parent;
   process.forked = record.forked;
-  process.known.clear();
+  forget_known(process);
 }
 
 void FunctionSummer::on_mapping(const profile::MappingRecord& mapping) {
@@ -59,7 +59,7 @@ void FunctionSummer::on_mapping(const profile::MappingRecord& mapping) {
   if (fresh) sums_.files.push_back({mapping.path, mapping.build_id, mapping.time});
   process.mapped.insert_or_assign(mapping.begin,
                                   Range{end, mapping.file_offset, number->second, mapping.time});
-  process.known.clear();
+  forget_known(process);
   ++ranges_;
 }
 
@@ -69,8 +69,13 @@ void FunctionSummer::on_code(ProcessId id, CodeId code, std::uint64_t begin, std
   clear_range(process.code, begin, begin + size,
               [](const auto& range, std::uint64_t) { return range.second; });
   process.code.insert_or_assign(begin, Code{begin + size, code});
-  process.known.clear();
+  forget_known(process);
   ++ranges_;
+}
+
+void FunctionSummer::forget_known(Process& process) {
+  known_ -= process.known.size();
+  process.known.clear();
 }
 
 // Callers are looked up by the call itself, not by what comes after it.
@@ -121,7 +126,7 @@ std::uint32_t FunctionSummer::place_of(ProcessId id, Process& process, std::uint
     place = {CodePlace::Kind::kFile, range->file, {}, 0, address - begin + range->file_offset};
   }
   const std::uint32_t number = intern(place);
-  if (process.known.size() < kMostKnown) process.known.emplace(address, number);
+  if (known_ < kMostKnown && process.known.emplace(address, number).second) ++known_;
   return number;
 }
 
@@ -167,7 +172,7 @@ std::uint32_t FunctionSummer::node_of(std::uint32_t caller, std::uint32_t place)
 
 std::size_t FunctionSummer::bytes() const {
   constexpr std::size_t kNode = 64;  // of a map, beside what it holds
-  return ranges_ * (sizeof(Range) + kNode) + processes_.size() * (sizeof(Process) + kNode) +
+  return known_ * kNode + ranges_ * (sizeof(Range) + kNode) + processes_.size() * (sizeof(Process) + kNode) +
          sums_.places.size() * (2 * sizeof(CodePlace) + kNode) +
          sums_.nodes.size() * (sizeof(FunctionSums::Node) + kNode) +
          sums_.cells.size() * (sizeof(FunctionSums::Key) + sizeof(Cell) + kNode);

@@ -92,6 +92,7 @@ class FunctionSummer {
     TimeNs forked = 0;
   };
 
+  void forget_known(Process& process);
   std::uint32_t place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
   const Range* find_mapping(const Process& process, std::uint64_t address, std::uint64_t& begin) const;
   std::uint32_t intern(const CodePlace& place);
@@ -99,6 +100,7 @@ class FunctionSummer {
 
   LateNames* names_;
   std::size_t ranges_ = 0;  // of mappings and code
+  std::size_t known_ = 0;   // addresses whose place is known, of all processes
   std::map<ProcessId, Process> processes_;
   std::map<std::pair<std::string, std::string>, std::uint32_t> file_numbers_;
   std::map<CodePlace, std::uint32_t> place_numbers_;

@@ -30,16 +30,19 @@ class Regions {
     std::size_t looked = 0;
     for (auto at = by_base.upper_bound(address); at != by_base.begin() && looked < kMostLooked; ++looked) {
       --at;
-      for (auto each = at->second.rbegin(); each != at->second.rend(); ++each) {
-        RegionLife& life = lives_[*each];
-        if (life.from <= time && time < life.to && address - life.base < life.size) return &life;
+      const std::vector<std::size_t>& lives = at->second;
+      auto each = std::upper_bound(lives.begin(), lives.end(), time,
+                                   [this](TimeNs t, std::size_t life) { return t < lives_[life].from; });
+      for (; each != lives.begin() && looked < kMostLooked; ++looked) {
+        RegionLife& life = lives_[*--each];
+        if (time < life.to && address - life.base < life.size) return &life;
       }
     }
     return nullptr;
   }
 
  private:
-  static constexpr std::size_t kMostLooked = 64;
+  static constexpr std::size_t kMostLooked = 128;
 
   void take(const profile::ActivityRecord& record) {
     auto& same_base = by_base_[record.process][record.a];
@@ -82,6 +85,20 @@ std::vector<Point> collect(const Profile& profile, const Selection& selection, s
   return points;
 }
 
+struct Steps {
+  std::size_t length = 1;
+  bool by_region = true;  // the first of each region is kept
+};
+
+// So that at most `most` of the points are kept; they are sorted by region.
+Steps steps_of(const std::vector<Point>& points, std::size_t most) {
+  if (points.size() <= most || most == 0) return {};
+  std::size_t regions = 1;
+  for (std::size_t i = 1; i < points.size(); ++i) regions += points[i].region != points[i - 1].region;
+  if (regions > most / 2) return {(points.size() + most - 1) / most, false};
+  return {(points.size() + most - regions - 1) / (most - regions), true};
+}
+
 }  // namespace
 
 MemoryPoints memory_points(const Profile& profile, const Selection& selection, std::uint16_t source,
@@ -93,14 +110,14 @@ MemoryPoints memory_points(const Profile& profile, const Selection& selection, s
   std::stable_sort(points.begin(), points.end(), [](const Point& a, const Point& b) {
     return std::tie(a.region, a.sample->time) < std::tie(b.region, b.sample->time);
   });
-  const std::size_t step =
-      most == 0 ? points.size() + 1 : (points.size() + most - 1) / std::max<std::size_t>(most, 1);
+  const Steps steps = steps_of(points, most);
   std::map<const RegionLife*, std::int32_t> numbers;
   std::size_t since = 0;
   const RegionLife* before = nullptr;
   for (const Point& point : points) {
     if (most == 0) break;
-    if (!out.time.empty() && point.region == before && ++since < step) {
+    const bool same = !steps.by_region || point.region == before;
+    if (!out.time.empty() && same && ++since < steps.length) {
       out.weight.back() += static_cast<double>(point.sample->weight);
       continue;
     }

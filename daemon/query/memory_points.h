@@ -40,8 +40,9 @@ struct MemoryPoints {
 
 inline constexpr std::size_t kAllPoints = UINT32_MAX;
 
-// Of all points of each region every nth, so that at most `most` remain; the weights of those left out are
-// added to the one before them, so that sums hold. The profile must keep samples and activity.
+// Of all points of each region every nth, so that at most `most` remain; with more regions than half of that,
+// every nth of all. The weights of those left out are added to the one before them, so that sums hold. The
+// profile must keep samples and activity.
 MemoryPoints memory_points(const Profile& profile, const Selection& selection, std::uint16_t source,
                            std::size_t most, const std::function<bool(const TimedSample&)>& keep);
 

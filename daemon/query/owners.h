@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -38,13 +39,23 @@ class OwnerTable {
   // Null for a cell that is not selected. `key` is that of a TimedSample of the profile.
   const std::vector<OwnerPart>* parts(const CellKey* key) const;
 
+  // Parts that are kept, and steps from tasks to operators. Beyond, a cell has one part that says so.
+  static constexpr std::size_t kMostParts = std::size_t{1} << 22, kMostSteps = std::size_t{1} << 24;
+  std::size_t parts_kept() const { return parts_kept_; }
+
  private:
   std::uint32_t number(Owner owner);
+  // Of the operator or task; looked up by what it is, without a key.
+  std::uint32_t number(const Cost& cost, LevelIndex level, ComponentId id);
   void add(const Profile& profile, const Cost& cost, OwnedBy by);
   void add_plan_cost(const Cost& cost, OwnedBy by, std::vector<OwnerPart>& parts);
+  template <typename Add>
+  void add_up(const PlanModel& plan, const Cost& cost, OwnedBy by, const Add& add);
 
   std::vector<Owner> owners_;
   std::map<std::string, std::uint32_t> numbers_;
+  std::map<std::tuple<ProcessId, PlanId, LevelIndex, ComponentId>, std::uint32_t> component_numbers_;
+  std::size_t parts_kept_ = 0, steps_ = 0;
   std::unordered_map<const CellKey*, std::vector<OwnerPart>> parts_;
 };
 

@@ -144,14 +144,17 @@ Owners PlanModel::resolve(std::uint32_t link, const LinkSets& sets, std::uint32_
 
 Owners PlanModel::step_up(LevelIndex level, const Owners& owners) const {
   const v1::Level& lower = plan_.levels(static_cast<int>(level));
-  std::map<ComponentId, double> parts;
+  // Many may name the same set: it is resolved once, so that the work follows the size of the message.
+  std::map<std::uint32_t, double> links;
   for (const Share& owner : owners) {
     const bool linked =
         owner.id != kNoComponent && owner.id <= static_cast<std::uint32_t>(lower.links_size());
-    const std::uint32_t link = linked ? lower.links(static_cast<int>(owner.id - 1)) : 0;
-    for (const Share& upper : resolve(link, lower.link_sets(), levels_[level - 1].count)) {
-      parts[upper.id] += owner.part * upper.part;
-    }
+    links[linked ? lower.links(static_cast<int>(owner.id - 1)) : 0] += owner.part;
+  }
+  std::map<ComponentId, double> parts;
+  for (const auto& [link, part] : links) {
+    for (const Share& upper : resolve(link, lower.link_sets(), levels_[level - 1].count))
+      parts[upper.id] += part * upper.part;
   }
   Owners uppers;
   for (const auto& [id, part] : parts) uppers.push_back({id, part});

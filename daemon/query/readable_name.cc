@@ -1,5 +1,6 @@
 #include <cxxabi.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <memory>
 #include <string_view>
@@ -42,6 +43,21 @@ std::string_view without_return_type(std::string_view text) {
   return depth == 0 ? text.substr(begin) : text;
 }
 
+// A name may be text that a reader of it never ends with: each reference to an earlier part can repeat all of
+// it. With so many the text has at most some 1.45^24 times the length of the name.
+bool may_demangle(std::string_view mangled) {
+  constexpr std::size_t kLongest = 1024, kMostReferences = 24;
+  if (mangled.size() > kLongest) return false;
+  std::size_t references = 0;
+  for (std::size_t i = 0; i < mangled.size(); ++i) {
+    if (mangled[i] != 'S' && mangled[i] != 'T') continue;
+    std::size_t end = i + 1;
+    while (end < mangled.size() && std::isalnum(static_cast<unsigned char>(mangled[end]))) ++end;
+    references += end < mangled.size() && mangled[end] == '_';
+  }
+  return references <= kMostReferences;
+}
+
 }  // namespace
 
 std::string readable_name(const std::string& linker_name) {
@@ -53,11 +69,13 @@ std::string readable_name(const std::string& linker_name) {
   if (clone != std::string::npos) mangled.resize(clone);
   if (const std::size_t version = mangled.find('@'); version != std::string::npos) mangled.resize(version);
   if (!mangled.starts_with("_Z")) return linkage ? mangled + "@plt" : linker_name;
+  if (!may_demangle(mangled)) return linker_name;
   int status = 0;
   const std::unique_ptr<char, void (*)(void*)> plain(
       abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
   if (status != 0 || plain == nullptr) return linker_name;
-  const std::string_view name = without_return_type(without_parameters(plain.get()));
+  constexpr std::size_t kLongestShown = 4096;
+  const std::string_view name = without_return_type(without_parameters(plain.get())).substr(0, kLongestShown);
   return std::string(name) + suffix + (linkage ? "@plt" : "");
 }
 

@@ -171,5 +171,23 @@ TEST(PerfData, DamagedFilesNeverCrash) {
   }
 }
 
+// Every event may name the same large section as its ids.
+TEST(PerfData, IdsOfAllEventsTogetherAreBounded) {
+  constexpr std::uint64_t kIds = std::uint64_t{1} << 16, kEvents = 100, kEntry = sizeof(perf_event_attr) + 16;
+  std::vector<std::byte> file;
+  const std::uint64_t attrs = 104 + 8 * kIds;
+  put(file, {0x32454C4946524550, 104, kEntry, attrs, kEvents * kEntry, attrs + kEvents * kEntry, 0, 0, 0, 0,
+             0, 0, 0});
+  for (std::uint64_t i = 0; i < kIds; ++i) put(file, {i});
+  for (std::uint64_t i = 0; i < kEvents; ++i) {
+    auto attr = attr_of(i);
+    test::append(file, std::as_bytes(std::span(&attr, 1)));
+    put(file, {104, 8 * kIds});
+  }
+  auto data = read_perf_data(file);
+  ASSERT_FALSE(data);
+  EXPECT_EQ(data.error().kind, ErrorKind::kExhausted) << data.error().message;
+}
+
 }  // namespace
 }  // namespace tailor::formats

@@ -160,5 +160,27 @@ TEST_F(PerfImportTest, TheOtherByteOrderIsRefusedClearly) {
   EXPECT_NE(profile.error().message.find("byte order"), std::string::npos);
 }
 
+// Events and names that come one by one are told once, in front of the records they are for.
+TEST_F(PerfImportTest, NamesThatComeOneByOneAreToldTogether) {
+  for (int i = 0; i < 500; ++i)
+    add(RecordBytes(78, 0).u64(2).u64(1).raw("name " + std::to_string(i) + std::string(8, '\0')));
+  sample(1, kCode, {});
+  round();
+  const auto profile = load();
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  EXPECT_LE(imported.layouts, 2u);
+}
+
+TEST_F(PerfImportTest, MoreEventsThanARecorderOpensAreRefused) {
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.sample_type = format.sample_type;
+  for (std::uint64_t i = 0; i < 2000; ++i)
+    add(RecordBytes(64, 0).raw({reinterpret_cast<const char*>(&attr), sizeof attr}).u64(i + 2));
+  const auto profile = load();
+  ASSERT_FALSE(profile.ok());
+  EXPECT_NE(profile.error().message.find("more than 1024 events"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace tailor::importer

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "daemon/metrics/exposition.h"
 #include "daemon/query/plan_report.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/support/worker_profile.h"
 
 namespace tailor::metrics {
 namespace {
@@ -48,6 +51,66 @@ TEST(OperatorMeter, ReadingInBetweenChangesNoSum) {
     often.read();
   }
   EXPECT_NEAR(once.read().on_cpu_seconds - often.read().on_cpu_seconds, 20 * 16 * 1e-3, 1e-9);
+}
+
+// Whatever engines say, what is kept of it is short.
+TEST(OperatorMeter, LabelsAreCut) {
+  OperatorMeter meter;
+  test::give_context(meter);
+  profile::ExecutionRecord execution;
+  execution.process = test::kSampleProcess;
+  execution.handle = test::kSampleExecution;
+  execution.plan = test::kSamplePlan;
+  execution.labels = {{"user", std::string(1 << 20, 'u')}, {"database", std::string(127, 'd') + "\u00e4"}};
+  meter.on_execution(execution);
+  v1::Plan plan = test::sample_plan();
+  plan.set_name(std::string(1 << 20, 'p'));
+  plan.mutable_levels(0)->mutable_components(0)->set_kind(std::string(1 << 20, 'k'));
+  meter.on_plan(test::kSampleProcess, 0, plan);
+  const profile::SampleRecord samples[] = {test::ir_sample(1, 3), test::tag_sample(2, 6)};
+  meter.on_samples(samples);
+  const MeterReading reading = meter.read();
+  bool seen = false;
+  for (const auto& [labels, value] : reading.operators) {
+    for (const std::string& label : labels) EXPECT_LE(label.size(), 128u);
+    seen = seen || labels[3] == std::string(127, 'd');
+  }
+  EXPECT_TRUE(seen) << "no letter is cut in two";
+}
+
+// A parallel worker is no run of its own, and its costs are those of the query.
+TEST(OperatorMeter, WorkersCountForTheirLeader) {
+  const auto reading_with = [](const std::string& leader) {
+    OperatorMeter meter;
+    test::give_profile(meter, 1);
+    v1::Plan plan = test::sample_plan();
+    plan.set_name("figure-9;");  // as PostgreSQL's workers have the text
+    meter.on_plan(test::kWorkerProcess, 0, plan);
+    profile::ExecutionRecord worker = test::worker_execution(leader);
+    meter.on_execution(worker);
+    profile::SampleRecord sample = test::tag_sample(test::kSampleStart + 2, 6);
+    sample.process = test::kWorkerProcess;
+    sample.attribution.execution = test::kWorkerExecution;
+    meter.on_samples({&sample, 1});
+    meter.read();
+    worker.end = worker.begin + 1'000'000'000;
+    meter.on_execution(worker);
+    return meter.read();
+  };
+  const auto fingerprints = [](const MeterReading& reading) {
+    std::set<std::pair<std::string, std::string>> all;
+    for (const auto& [labels, value] : reading.operators) {
+      if (value > 0) all.insert({labels[0], labels[1]});
+    }
+    return all;
+  };
+  const MeterReading led = reading_with(test::sample_leader()), alone = reading_with(std::string(32, '0'));
+  EXPECT_EQ(led.executions, 1u);
+  EXPECT_EQ(alone.executions, 2u);
+  EXPECT_NEAR(alone.execution_seconds - led.execution_seconds, 1, 1e-9);
+  EXPECT_EQ(fingerprints(led).size(), 1u);
+  EXPECT_EQ(fingerprints(alone).size(), 2u);
+  EXPECT_DOUBLE_EQ(led.on_cpu_seconds, alone.on_cpu_seconds);
 }
 
 TEST(Exposition, EscapesWhatEnginesSay) {

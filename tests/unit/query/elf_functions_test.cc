@@ -1,9 +1,11 @@
 #include "daemon/query/elf_functions.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -38,6 +40,66 @@ TEST(ReadableName, IsAsPerfShowsIt) {
   EXPECT_EQ(readable_name("_Z3foov.cold"), "foo [clone .cold]");
   EXPECT_EQ(readable_name("memcpy@plt"), "memcpy@plt");
   EXPECT_EQ(readable_name("_Znonsense"), "_Znonsense");
+}
+
+// Each reference to an earlier part doubles the text.
+TEST(ReadableName, ANameThatWouldBeEndlessIsShownAsItIs) {
+  std::string name = "_Z1f1AIiiE";
+  const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  for (std::size_t i = 0; i < 30; ++i) {
+    const std::string part = std::string("S") + digits[i] + "_";
+    name += "S_I" + part + part + "E";
+  }
+  EXPECT_EQ(readable_name(name), name);
+  EXPECT_EQ(readable_name("_Z1f1AIiiES_IS0_S0_E"), "f");
+  const std::string longer = "_Z3foo" + std::string(5000, 'i');
+  EXPECT_EQ(readable_name(longer), longer);
+}
+
+// A file whose symbols all name one long text, and whose headers all name one table.
+class HostileElfTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kText = 1 << 20, kSymbols = 2000, kTables = 60'000;
+  HostileElfTest() {
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_shnum = kTables + 1;
+    header.e_shoff = sizeof header;
+    Elf64_Shdr text{};
+    text.sh_type = SHT_STRTAB;
+    text.sh_offset = sizeof header + (kTables + 1) * sizeof(Elf64_Shdr);
+    text.sh_size = kText;
+    Elf64_Shdr table{};
+    table.sh_type = SHT_SYMTAB;
+    table.sh_offset = text.sh_offset + kText;
+    table.sh_size = kSymbols * sizeof(Elf64_Sym);
+    std::ofstream file(path_, std::ios::binary);
+    const auto put = [&](const auto& what) { file.write(reinterpret_cast<const char*>(&what), sizeof what); };
+    put(header);
+    put(text);
+    for (std::size_t i = 0; i < kTables; ++i) put(table);
+    file << std::string(kText, 'x');
+    for (std::size_t i = 0; i < kSymbols; ++i) {
+      Elf64_Sym symbol{};
+      symbol.st_name = 1;
+      symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
+      symbol.st_shndx = 1;
+      symbol.st_value = 16 * i;
+      symbol.st_size = 16;
+      put(symbol);
+    }
+  }
+  ~HostileElfTest() override { fs::remove(path_); }
+  std::string path_ = testing::TempDir() + "/hostile_elf." + std::to_string(::getpid());
+};
+
+TEST_F(HostileElfTest, OneTableIsReadAndNamesAreCut) {
+  const auto read = read_elf_functions(path_);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(read->functions.size(), kSymbols);
+  for (const ElfFunction& function : read->functions) EXPECT_LE(function.name.size(), 4096u);
 }
 
 // A copy of this program as a distribution ships it: stripped, what was stripped elsewhere.

@@ -179,6 +179,28 @@ TEST_F(FunctionReportTest, APartOfTheSamplesHasTheFunctionsOfThatPart) {
   EXPECT_DOUBLE_EQ(by_rules->in_operators.share + by_rules->unexplained.share, 1);
 }
 
+// One chain of many frames, shared by samples of many processes: rows of a few bytes.
+TEST(FunctionSummer, WhatItKnowsOfAddressesIsBoundedAndCounted) {
+  constexpr std::size_t kFrames = 500;
+  std::vector<profile::StackFrame> frames(kFrames);
+  for (std::size_t i = 0; i < kFrames; ++i) {
+    frames[i].address = 0x1000 + 16 * i;
+    frames[i].caller = i + 1 < kFrames ? &frames[i + 1] : nullptr;
+  }
+  FunctionSummer summer;
+  const auto add = [&](std::int32_t from, std::int32_t to) {
+    profile::SampleRecord sample;
+    sample.stack = frames.data();
+    for (sample.process = {from, 1}; sample.process.pid < to; ++sample.process.pid) summer.add(sample);
+  };
+  add(1, 2);
+  const std::size_t of_one = summer.bytes();
+  add(2, 1002);
+  // With places and nodes of their own, and what is known of each address beside them.
+  const std::size_t of_each = (summer.bytes() - of_one) / 1000;
+  EXPECT_GE(of_each, kFrames * (2 * sizeof(CodePlace) + 64 + sizeof(FunctionSums::Node) + 64 + 64));
+}
+
 TEST(StackRules, PatternsAreWholeNamesWithStars) {
   EXPECT_TRUE(matches("a*c", "abbc"));
   EXPECT_TRUE(matches("*", ""));
