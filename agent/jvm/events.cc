@@ -139,7 +139,7 @@ std::string Events::begin() {
     guarded([&] { g_events->uncompiled(base); });
   };
   calls.DynamicCodeGenerated = [](jvmtiEnv*, const char* name, const void* base, jint size) {
-    g_events->generated(name, base, size);
+    guarded([&] { g_events->generated(name, base, size); });
   };
   calls.ThreadStart = [](jvmtiEnv*, JNIEnv*, jthread) { guarded([] { g_events->java_thread_began(); }); };
   calls.ThreadEnd = [](jvmtiEnv*, JNIEnv*, jthread) { guarded([] { g_events->java_thread_ended(); }); };

@@ -64,7 +64,9 @@ std::string start(jvmtiEnv* jvmti, const Program& program) {
     if (g_running.load() == running) running->threads->look();
   });
   if (running->spark) running->spark->set_shipper(running->shipper);
-  const tailor_label labels[] = {{"application", "java"}, {"query", program.command.c_str()}};
+  // Arguments may hold secrets: of the command line, the main class or the archive.
+  const std::string main = program.command.substr(0, program.command.find(' '));
+  const tailor_label labels[] = {{"application", "java"}, {"query", main.c_str()}};
   running->run.plan = running->shipper->first_plan();
   running->run.execution = tailor_execution_begin(running->run.plan, labels, 2);
   running->events = new Events(jvmti, *running->shipper, running->run);

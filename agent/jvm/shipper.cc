@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <exception>
 #include <utility>
 
 #include "agent/jvm/call_frames.h"
@@ -101,6 +102,18 @@ void Shipper::flush(std::uint32_t timeout_ms) {
   }
 }
 
+namespace {
+
+// What fails, as for lack of memory, is skipped: an exception on this thread would end the user's JVM.
+void contained(const std::function<void()>& work) {
+  try {
+    work();
+  } catch (const std::exception&) {
+  }
+}
+
+}  // namespace
+
 void Shipper::run() {
   pthread_setname_np(pthread_self(), "tailor-jvm");
   auto next_second = Clock::now();
@@ -108,7 +121,7 @@ void Shipper::run() {
   while (!stop_) {
     if (Clock::now() >= next_second) {
       lock.unlock();
-      each_second_();
+      contained(each_second_);
       next_second = Clock::now() + std::chrono::seconds(1);
       lock.lock();
     }
@@ -121,9 +134,11 @@ void Shipper::run() {
     const std::vector<std::uint64_t> ended = std::exchange(ended_, {});
     waiting_bytes_ = 0;
     lock.unlock();
-    ship(std::move(batch));
-    for (std::uint64_t id : ended) end_user(id);
-    forget_unused_plans();
+    contained([&] {
+      ship(std::move(batch));
+      for (std::uint64_t id : ended) end_user(id);
+      forget_unused_plans();
+    });
     lock.lock();
     counts_.plans = plans_.size();
     busy_ = false;

@@ -150,14 +150,26 @@ class Lexer {
   std::string out_;
 };
 
-bool begins_a_query(std::string_view name) {
-  constexpr std::array<std::string_view, 16> verbs = {
-      "select", "insert", "update",  "delete", "with",  "merge", "call", "values",
-      "set",    "copy",   "explain", "create", "alter", "drop",  "do",   "execute"};
-  const std::size_t from = std::min(name.find_first_not_of(' '), name.size());
-  std::string word(name.substr(from, name.find(' ', from) - from));
-  for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return std::find(verbs.begin(), verbs.end(), word) != verbs.end();
+// Words of statements and conditions, and long numbers between words: what holds them may hold literals.
+bool looks_like_sql(std::string_view name) {
+  constexpr std::array<std::string_view, 25> words = {
+      "select", "insert",  "update", "delete", "with",   "merge", "call",    "values", "set",
+      "copy",   "explain", "create", "alter",  "drop",   "do",    "execute", "where",  "between",
+      "and",    "or",      "in",     "like",   "having", "limit", "is"};
+  constexpr std::size_t kLongNumber = 4;
+  bool first = true;
+  for (std::size_t at = name.find_first_not_of(' '); at < name.size(); at = name.find_first_not_of(' ', at)) {
+    const std::size_t end = std::min(name.find(' ', at), name.size());
+    std::string word(name.substr(at, end - at));
+    at = end;
+    while (word.ends_with(':')) word.pop_back();
+    for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+    const bool number = std::all_of(word.begin(), word.end(), [](char c) { return is_digit(c); });
+    if (!first && number && word.size() >= kLongNumber) return true;
+    first = false;
+  }
+  return false;
 }
 
 // White space tells words and quoted names apart, and nothing else.
@@ -216,7 +228,7 @@ std::string name_without_literals(std::string_view name, DoubleQuotes quotes) {
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
     return is_word(c) || c == '-' || c == '.' || c == ':' || c == '/' || c == '#' || c == ' ' || c == '_';
   });
-  return plain && !begins_a_query(name) ? std::string(name) : without_literals(name, quotes);
+  return plain && !looks_like_sql(name) ? std::string(name) : without_literals(name, quotes);
 }
 
 std::string normalised(std::string_view sql, DoubleQuotes quotes) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
+#include <new>
 
 namespace tailor::serve {
 
@@ -48,6 +50,17 @@ Result<std::string> Workers::run(const std::shared_ptr<Stop>& stop, Work work,
   return std::move(*job->answer);
 }
 
+// Work that throws, as for an answer that there is no memory for, ends that request and nothing else.
+Result<std::string> Workers::answer_of(const Job& job) {
+  try {
+    return job.stop->stopped() ? Result<std::string>(job.stop->error()) : job.work(*job.stop);
+  } catch (const std::bad_alloc&) {
+    return exhausted("there is not enough memory for this answer; ask for less");
+  } catch (const std::exception& problem) {
+    return Error{std::string("the request failed: ") + problem.what()};
+  }
+}
+
 void Workers::loop() {
   for (;;) {
     std::shared_ptr<Job> job;
@@ -59,8 +72,7 @@ void Workers::loop() {
       waiting_.pop_front();
       running_.push_back(job);
     }
-    Result<std::string> answer =
-        job->stop->stopped() ? Result<std::string>(job->stop->error()) : job->work(*job->stop);
+    Result<std::string> answer = answer_of(*job);
     {
       std::lock_guard lock(mutex_);
       std::erase(running_, job);

@@ -44,6 +44,7 @@ class Workers {
     std::optional<Result<std::string>> answer;
   };
 
+  static Result<std::string> answer_of(const Job& job);
   void loop();
 
   std::mutex mutex_;

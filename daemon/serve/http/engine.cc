@@ -23,7 +23,15 @@ class Stream : public httplib::Stream {
   bool is_readable() const override { return bytes_.readable(); }
   bool is_writable() const override { return bytes_.writable(); }
   ssize_t read(char* to, std::size_t size) override { return bytes_.read(to, size); }
-  ssize_t write(const char* from, std::size_t size) override { return bytes_.write(from, size); }
+  // All of it: a socket takes what fits.
+  ssize_t write(const char* from, std::size_t size) override {
+    for (std::size_t done = 0; done < size;) {
+      const ssize_t sent = bytes_.write(from + done, size - done);
+      if (sent <= 0) return -1;
+      done += static_cast<std::size_t>(sent);
+    }
+    return static_cast<ssize_t>(size);
+  }
   void get_remote_ip_and_port(std::string&, int&) const override {}
   void get_local_ip_and_port(std::string&, int&) const override {}
   socket_t socket() const override { return INVALID_SOCKET; }

@@ -10,20 +10,17 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
+#include <system_error>
 
 #include "daemon/serve/http/engine.h"
+#include "daemon/serve/http/socket_bytes.h"
 
 namespace tailor::serve {
 namespace {
 
 constexpr mode_t kSocketMode = 0660;
-constexpr int kReadMs = 5'000, kWriteMs = 10'000, kLingerMs = 500;
-// A request line with its headers; httplib bounds lines, not their number.
-constexpr std::size_t kMostRequestBytes = 64 << 10;
 
 Error failed(const std::string& what, const std::string& where) {
   return Error{fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno};
@@ -80,64 +77,6 @@ Result<UniqueFd> listen_tcp(const Listener& listener, std::uint16_t& port) {
   port = ntohs(address.ss_family == AF_INET ? four.sin_port : six.sin6_port);
   return fd;
 }
-
-// A socket whose reads end after a while, and after too many bytes for one request.
-class SocketBytes : public ByteStream {
- public:
-  SocketBytes(int fd, const std::atomic<bool>& stopping) : fd_(fd), stopping_(stopping) {}
-
-  void begin_request() {
-    read_ = 0;
-    deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(kReadMs);
-  }
-
-  ssize_t read(char* to, std::size_t size) override {
-    if (read_ >= kMostRequestBytes || stopping_) return -1;
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline_ - std::chrono::steady_clock::now());
-    if (left.count() <= 0 || !wait(POLLIN, static_cast<int>(left.count()))) return -1;
-    const ssize_t got = ::recv(fd_, to, std::min(size, kMostRequestBytes - read_), 0);
-    if (got > 0) read_ += static_cast<std::size_t>(got);
-    return got;
-  }
-
-  // Closing a socket with bytes that nobody read takes the answer back that is on its way: they are read away
-  // first, as far as that is little.
-  void end() {
-    if (stopping_ || ::shutdown(fd_, SHUT_WR) != 0) return;
-    deadline_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(kLingerMs);
-    read_ = 0;
-    std::array<char, 4096> away;
-    while (read(away.data(), away.size()) > 0) {
-    }
-  }
-
-  ssize_t write(const char* from, std::size_t size) override {
-    if (!wait(POLLOUT, kWriteMs)) return -1;
-    return ::send(fd_, from, size, MSG_NOSIGNAL);
-  }
-
-  bool readable() const override { return wait(POLLIN, 0); }
-  bool writable() const override { return !closed_by_peer() && wait(POLLOUT, kWriteMs); }
-  bool closed_by_peer() const override {
-    pollfd each{fd_, POLLRDHUP, 0};
-    return stopping_ || (::poll(&each, 1, 0) > 0 && (each.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
-  }
-
- private:
-  bool wait(short events, int timeout_ms) const {
-    pollfd each{fd_, events, 0};
-    int ready;
-    do ready = ::poll(&each, 1, timeout_ms);
-    while (ready < 0 && errno == EINTR);
-    return ready > 0;
-  }
-
-  const int fd_;
-  const std::atomic<bool>& stopping_;
-  std::size_t read_ = 0;
-  std::chrono::steady_clock::time_point deadline_;
-};
 
 }  // namespace
 
@@ -224,7 +163,13 @@ void HttpServer::accept_one(const Open& from) {
   }
   const int number = fd.get();
   connections_.insert(number);
-  std::thread([this, peer, own = std::move(fd)]() mutable { connection(std::move(own), peer); }).detach();
+  try {
+    std::thread([this, peer, own = std::move(fd)]() mutable { connection(std::move(own), peer); }).detach();
+  } catch (const std::system_error&) {
+    // No thread is left: the peer sees its connection closed, and may come again.
+    connections_.erase(number);
+    ::usleep(10'000);
+  }
 }
 
 void HttpServer::connection(UniqueFd fd, Peer peer) {

@@ -44,6 +44,12 @@ TEST(WithoutLiterals, WhatIsNotClearGoes) {
 TEST(NameWithoutLiterals, PlainWordsStay) {
   EXPECT_EQ(name_without_literals("tpch-3"), "tpch-3");
   EXPECT_EQ(name_without_literals("build 2"), "build 2");
+  EXPECT_EQ(name_without_literals("pipeline 1"), "pipeline 1");
+  // Spark's name of a statement, and a condition as an attribute.
+  EXPECT_EQ(name_without_literals("SQL execution 7: select ssn from t where id between 123456 and 123999"),
+            "SQL execution ?: select ssn from t where id between ? and ?");
+  EXPECT_EQ(name_without_literals("salary BETWEEN 1000 AND 2000"), "salary BETWEEN ? AND ?");
+  EXPECT_EQ(name_without_literals("card 4000123412341234"), "card ?");
   EXPECT_EQ(name_without_literals("Select a 42"), "Select a ?");
   EXPECT_EQ(name_without_literals("Filter x < 42"), "Filter x < ?");
   EXPECT_EQ(name_without_literals("select * from t where id = 42"), "select * from t where id = ?");

@@ -71,5 +71,21 @@ TEST(Workers, EndingCancelsWhatRuns) {
   }
 }
 
+TEST(Workers, WorkThatThrowsEndsItsRequestAlone) {
+  Workers workers(1, 4);
+  const auto stop = std::make_shared<Stop>();
+  const auto large =
+      workers.run(stop, [](const Stop&) -> Result<std::string> { throw std::bad_alloc(); }, {});
+  ASSERT_FALSE(large);
+  EXPECT_EQ(large.error().kind, ErrorKind::kExhausted);
+  const auto odd =
+      workers.run(stop, [](const Stop&) -> Result<std::string> { throw std::runtime_error("odd"); }, {});
+  ASSERT_FALSE(odd);
+  EXPECT_EQ(odd.error().kind, ErrorKind::kInternal);
+  const auto next = workers.run(stop, [](const Stop&) { return Result<std::string>("well"); }, {});
+  ASSERT_TRUE(next);
+  EXPECT_EQ(*next, "well");
+}
+
 }  // namespace
 }  // namespace tailor::serve

@@ -3,9 +3,12 @@ package tailor.jvm.spark;
 
 import java.util.Locale;
 import java.util.OptionalDouble;
+import java.util.regex.Pattern;
 
 final class PlanText {
   private static final int MOST_FIELDS = 25, LONGEST = 2000;
+
+  private static final Pattern COLUMN = Pattern.compile("[A-Za-z_]\\w*#\\d+L?");
 
   private PlanText() {}
 
@@ -20,12 +23,16 @@ final class PlanText {
     return plain.replaceAll("([a-z])([A-Z])", "$1_$2").toLowerCase(Locale.ROOT);
   }
 
-  /** Its expressions, without its name. */
+  /** The columns it works on. Not its conditions: Spark prints their literals without quotes, like names. */
   static String detail(Object operator) {
     try {
-      String text = Reflect.call(operator, "simpleString", MOST_FIELDS).toString();
-      String name = name(operator);
-      text = text.startsWith(name) ? text.substring(name.length()).strip() : text;
+      StringBuilder text = new StringBuilder();
+      int fields = 0;
+      for (Object each : Reflect.list(Reflect.call(operator, "references"))) {
+        String column = each.toString();
+        if (!COLUMN.matcher(column).matches() || ++fields > MOST_FIELDS) continue;
+        text.append(text.isEmpty() ? "" : ", ").append(column);
+      }
       return text.substring(0, Math.min(text.length(), LONGEST));
     } catch (ReflectiveOperationException | RuntimeException problem) {
       return "";

@@ -17,7 +17,8 @@ final class Reflect {
       try {
         return each.invoke(target, arguments);
       } catch (InvocationTargetException problem) {
-        if (problem.getCause() instanceof Error error) throw error;
+        // Whatever Spark throws at itself, StackOverflowError and AssertionError too, ends this call and no task.
+        if (problem.getCause() instanceof ThreadDeath death) throw death;
         throw problem;
       }
     }
