@@ -112,10 +112,13 @@ static void begin_shared(TailorPlan* plan, QueryDesc* query) {
   tailor_session_pump();
 }
 
-/* What the workers of this query are told: SerializeGUCState copies it to them. */
+static uint64_t told_run = 0; /* that workers are told now */
+
+/* What the workers of this query are told: SerializeGUCState copies it to them. 0: nothing. */
 static void tell_workers(uint64_t run) {
-  char text[33];
-  tailor_run_name(run, text);
+  char text[33] = "";
+  if (run) tailor_run_name(run, text);
+  told_run = run;
   (void)set_config_option("tailor.leader", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, 0, false);
 }
 
@@ -142,6 +145,8 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
   plan->cycles = plan->cycles == 0 ? cycles : plan->cycles * (1 - NEWEST) + cycles * NEWEST;
   tailor_remember_run(open->run, plan);
   if (open->shared) return;
+  /* A later statement that is not measured has workers too: they are nobody's. An error takes it back itself. */
+  if (!error && told_run && open->run == told_run && !IsInParallelMode()) tell_workers(0);
   tailor_execution_end(open->run, rows, error);
   tailor_session_pump();
 }

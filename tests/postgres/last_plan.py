@@ -42,6 +42,17 @@ def shows_the_plan(session):
     check(sum(int(n[7]) + int(n[8]) for n in nodes) > 0, "pages are counted")
 
 
+def workers_are_told_no_longer(session):
+    """What workers of a later statement, that nobody measures, would be told."""
+    session.sql("set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;"
+                "set max_parallel_workers_per_gather = 2")
+    plan = session.sql("explain (costs off) select sum(b) from t where b < 4")
+    check(any("Gather" in line for line in plan), "the statement has workers")
+    session.sql("select sum(b) from t where b < 4")
+    told = "".join(session.sql("show tailor.leader"))
+    check(told == "", f"after a parallel statement workers would still be told: {told}")
+
+
 def wrappers_have_a_price(session):
     def untagged():
         seen = dict(pair.split("=") for pair in session.sql("select probe_counts()")[0].split())
@@ -88,6 +99,7 @@ def main():
             shows_the_plan(session)
             wrappers_have_a_price(session)
             kept_traces_have_their_own(session)
+            workers_are_told_no_longer(session)
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ TEST_F(StoreLibraryTest, WhatOneMayNotSeeDoesNotExist) {
 
 // A list keeps what it shows, and not more than so many bytes of it.
 TEST_F(StoreLibraryTest, LongLabelsMakeAPageShorterAndLoseNothing) {
-  constexpr int kExecutions = 80;
+  constexpr int kExecutions = 40;
   give([](profile::ProfileSink& sink) {
     for (int i = 0; i < kExecutions; ++i) {
       profile::ExecutionRecord one = execution(kAda, 0x20, static_cast<ExecutionHandle>(i + 1));
