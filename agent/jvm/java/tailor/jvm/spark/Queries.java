@@ -8,6 +8,7 @@ import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.function.Consumer;
 import tailor.jvm.Native;
 
 /** Called by Spark's classes, by the calls that SparkTransformer puts into them. No call throws. */
@@ -35,20 +36,23 @@ public final class Queries {
     }
   }
 
-  private static <K, V> Map<K, V> bounded(int most) {
+  private static <K, V> Map<K, V> bounded(int most, Consumer<V> forgotten) {
     return new LinkedHashMap<>(16, 0.75f, true) {
       private static final long serialVersionUID = 1;
 
       @Override
       protected boolean removeEldestEntry(Map.Entry<K, V> eldest) {
-        return size() > most;
+        if (size() <= most) return false;
+        forgotten.accept(eldest.getValue());
+        return true;
       }
     };
   }
 
   private static final Object LOCK = new Object(); // guards what follows
-  private static final Map<String, Long> UNITS = bounded(MOST_UNITS); // by source
-  private static final Map<String, Query> RUNNING = bounded(MOST_QUERIES); // by the execution's number
+  private static final Map<String, Long> UNITS = bounded(MOST_UNITS, unit -> { }); // by source
+  // By the execution's number. Of one whose end is not heard the daemon is told when it is forgotten.
+  private static final Map<String, Query> RUNNING = bounded(MOST_QUERIES, query -> Native.endQuery(query.id, ""));
   private static final Map<Object, Boolean> LISTENED = new IdentityHashMap<>(); // contexts
   private static boolean toldProblem, toldJavac;
 
@@ -179,14 +183,17 @@ public final class Queries {
     try {
       String execution = Reflect.string(event, "executionId");
       Object error = Reflect.call(event, "errorMessage");
-      boolean failed = (Boolean) Reflect.call(error, "isDefined") && !Reflect.string(error, "get").isEmpty();
+      String problem = (Boolean) Reflect.call(error, "isDefined") ? Reflect.string(error, "get") : "";
       synchronized (LOCK) {
         Query query = RUNNING.remove(execution);
         if (query == null) return;
-        Object work = Reflect.call(event, "qe");
-        if (work != null) addTree(query, Reflect.call(work, "executedPlan"));
-        Native.send(query.id);
-        Native.endQuery(query.id, failed ? Reflect.string(error, "get") : "");
+        try {
+          Object work = Reflect.call(event, "qe");
+          if (work != null) addTree(query, Reflect.call(work, "executedPlan"));
+        } finally {
+          Native.send(query.id);
+          Native.endQuery(query.id, problem);
+        }
       }
     } catch (Exception | LinkageError problem) {
       problem("the end of an execution", problem);
