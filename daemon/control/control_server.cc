@@ -25,6 +25,14 @@ Error failed(const std::string& what, const std::string& path) {
   return Error{fmt::format("{} {}: {}", what, path, std::strerror(errno)), errno};
 }
 
+// Of who connected, whoever holds the socket now. Nobody, if the kernel does not say.
+Peer peer_of(int client) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(client, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return {};
+  return {credentials.uid};
+}
+
 bool is_readable(int fd) {
   pollfd waiting{fd, POLLIN, 0};
   return ::poll(&waiting, 1, 0) > 0;
@@ -103,7 +111,7 @@ bool ControlServer::serve(int client) {
     cut_off(got.error().message);
     return false;
   }
-  Status sent = send_reply(client, handler_(request));
+  Status sent = send_reply(client, handler_(request, peer_of(client)));
   if (sent.ok()) return true;
   if (sent.error().code == EAGAIN) cut_off("a client does not read its answers");
   return false;

@@ -1,6 +1,7 @@
 // The daemon's end of the control socket.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -12,13 +13,18 @@
 
 namespace tailor::control {
 
+// Who asks, by the word of the kernel.
+struct Peer {
+  std::uint32_t uid = UINT32_MAX;
+};
+
 // Requests are answered one after the other, by the thread that calls poll(). Who may connect is decided by
-// the permissions of the socket (0660: the daemon's user and group). Who sends what is no request is told so
-// and cut off, as is who does not read his answers; with too many clients the one that was silent longest
-// goes.
+// the permissions of the socket (0660: the daemon's user and group), what they may do by the handler. Who
+// sends what is no request is told so and cut off, as is who does not read his answers; with too many clients
+// the one that was silent longest goes.
 class ControlServer {
  public:
-  using Handler = std::function<v1::ControlReply(const v1::ControlRequest&)>;
+  using Handler = std::function<v1::ControlReply(const v1::ControlRequest&, const Peer&)>;
   // Somebody was cut off, and why.
   using OnCutOff = std::function<void(const std::string& why)>;
   static constexpr std::size_t kMaxClients = 64;

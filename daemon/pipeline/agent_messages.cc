@@ -322,6 +322,8 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
   record.begin = said.time;
   record.heard = said.heard;
   record.uid = said.entry.uid;
+  if (wall_clock_ns_ != 0)
+    record.wall_begin_ns = wall_clock_ns_ + static_cast<std::uint64_t>(record.begin - recorded_from_);
   for (const v1::Label& label : begin.labels()) record.labels.emplace_back(label.key(), label.value());
   sink_.on_execution(record);
   said.entry.running_bytes += bytes_of(record);

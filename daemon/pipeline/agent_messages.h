@@ -30,7 +30,11 @@ class AgentMessages {
 
   // The recording began then: what logs say of before is believed, but it was another recording's to keep and
   // count.
-  void recorded_from(TimeNs start) { recorded_from_ = start; }
+  // `wall_clock_ns`: CLOCK_REALTIME of `start`, 0 unknown.
+  void recorded(TimeNs start, std::uint64_t wall_clock_ns) {
+    recorded_from_ = start;
+    wall_clock_ns_ = wall_clock_ns;
+  }
 
   void connected(const registration::PeerConnected& event);
   // False if it was refused: nothing of it is to be kept anywhere.
@@ -96,6 +100,7 @@ class AgentMessages {
   Shares& shares_;
   bool all_marks_;  // of the logs everything is kept, not only what KeptActivity does
   TimeNs recorded_from_ = kTimeMin;
+  std::uint64_t wall_clock_ns_ = 0;  // of recorded_from_
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;
 };

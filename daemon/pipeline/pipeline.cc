@@ -41,7 +41,7 @@ void Pipeline::on_recording(const profile::RecordingInfo& info) {
     if (source.index >= on_cpu_.size()) on_cpu_.resize(source.index + 1u);
     on_cpu_[source.index] = source.unit == profile::Unit::kNsOnCpu;
   }
-  words_.recorded_from(info.start);
+  words_.recorded(info.start, info.wall_clock_ns);
   sink_.on_recording(info);
 }
 

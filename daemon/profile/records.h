@@ -93,6 +93,7 @@ struct ExecutionRecord {
   std::string error;
   std::vector<std::pair<std::string, std::string>> labels;
   std::optional<std::uint32_t> uid = {};  // of the process when it registered; none: not known
+  std::uint64_t wall_begin_ns = 0;        // CLOCK_REALTIME of `begin`, as it was set then; 0: not known
 };
 
 // One thread's log record with its time converted.
@@ -116,10 +117,19 @@ struct MappingRecord {
   std::string build_id = {};      // of the file, in hexadecimal; "" unknown
 };
 
+// A process was not sampled, because somebody asked for that.
+struct Pause {
+  ProcessId process;
+  TimeNs from = 0;
+  TimeNs to = kTimeMax;  // kTimeMax: it goes on
+};
+
 // How the recording was made.
 struct RecordingInfo {
   std::string host, kernel, cpu, daemon_version, command;
-  std::uint64_t wall_clock_ns = 0;  // CLOCK_REALTIME of `start`
+  // CLOCK_REALTIME of `start`, by the clock as it is set now: it changes where somebody sets that clock, and
+  // ExecutionRecord::wall_begin_ns does not.
+  std::uint64_t wall_clock_ns = 0;
   TimeNs start = 0;
   std::vector<Source> sources;
   std::string capture_row;  // which way of sampling was taken, and why
@@ -137,6 +147,12 @@ struct RecordingInfo {
   // accounts, is in no sample and not in cpu_used_ns.
   bool kernel_not_sampled = false;
   std::uint64_t kernel_unsampled_ns = 0;
+  std::vector<Pause> pauses = {};  // the newest, in the order of their begin
+
+  // CLOCK_REALTIME of a time of the recording; 0 if it is not known.
+  std::uint64_t wall_of(TimeNs time) const {
+    return wall_clock_ns == 0 ? 0 : wall_clock_ns + static_cast<std::uint64_t>(time - start);
+  }
 };
 
 }  // namespace tailor::profile

@@ -1,5 +1,6 @@
 #include "daemon/query/json_parts.h"
 
+#include "daemon/query/wall_time.h"
 #include "daemon/query/words.h"
 
 namespace tailor::query {
@@ -45,6 +46,15 @@ Json damage_json(const Profile& profile) {
 
 Json recording_json(const Profile& profile) {
   const profile::RecordingInfo& info = profile.recording();
+  Json pauses = Json::array();
+  for (const profile::Pause& pause : info.pauses) {
+    pauses.push_back({{"pid", pause.process.pid},
+                      {"process_start", pause.process.start},
+                      {"from_ns", pause.from},
+                      {"from", rfc3339(info.wall_of(pause.from))},
+                      {"to_ns", pause.to == kTimeMax ? Json() : Json(pause.to)},
+                      {"to", pause.to == kTimeMax ? Json() : Json(rfc3339(info.wall_of(pause.to)))}});
+  }
   return {{"host", info.host},
           {"kernel", info.kernel},
           {"command", info.command},
@@ -60,7 +70,8 @@ Json recording_json(const Profile& profile) {
           {"cpu_sampled_ns", info.cpu_sampled_ns},
           {"kernel_sampled", !info.kernel_not_sampled},
           {"kernel_unsampled_ns", info.kernel_unsampled_ns},
-          {"aggregated_ns", info.aggregated_ns}};
+          {"aggregated_ns", info.aggregated_ns},
+          {"pauses", pauses}};
 }
 
 std::string dump(const Json& json) {

@@ -8,6 +8,7 @@
 #include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/owners.h"
+#include "daemon/query/pauses.h"
 
 namespace tailor::query {
 namespace {
@@ -268,6 +269,8 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   }
   const auto source = default_source(profile, selection);
   if (source) return *source;
+  if (const auto pauses = pauses_of(profile, selection); !pauses.empty())
+    return not_found("no sample in this selection: " + pauses_text(profile.recording(), pauses));
   return not_found(
       "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
       "is, --last N takes several executions together");
@@ -312,6 +315,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
     report.unattributed_places.emplace_back(place, scale(place.amount));
   }
   report.evidence = gather_evidence(profile, selection, *source);
+  report.pauses = pauses_of(profile, selection);
   if (report.source.unit != profile::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);
   report.accounting = account_of(profile);
   return report;

@@ -204,8 +204,7 @@ std::vector<store::ExecutionRow> rows_of(const query::Profile& profile, std::siz
     const profile::ExecutionRecord& record = row.record;
     if (const std::pair own(record.process, record.handle); profile.led_by(own.first, own.second) != own)
       continue;
-    if (info.wall_clock_ns != 0)
-      row.wall_begin_ns = info.wall_clock_ns + static_cast<std::uint64_t>(record.begin - info.start);
+    row.wall_begin_ns = record.wall_begin_ns != 0 ? record.wall_begin_ns : info.wall_of(record.begin);
     if (const query::PlanModel* plan = profile.plan(record.process, record.plan))
       row.plan_name = plan->name();
     if (const auto cost = costs.find({record.process, record.handle}); cost != costs.end())

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <future>
 #include <utility>
@@ -21,6 +22,10 @@ namespace {
 constexpr int kPollMs = 20;
 constexpr TimeNs kFlushPatience = 2'000'000'000;
 constexpr TimeNs kSweepInterval = 5'000'000'000;
+constexpr const char* kRequestIsOver = "it was sampled on request, which is over";
+constexpr TimeNs kWallLookInterval = 1'000'000'000;
+// Clocks of other rates drift apart by this in minutes; who sets a clock sets it by more.
+constexpr std::int64_t kWallSlack = 10'000'000;
 
 std::string how_to_register(const pipeline::KnownProcess& process, const std::string& socket) {
   return fmt::format(
@@ -115,6 +120,10 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
   run([&] {
     known.registered = is_registered(process.process);
     if (is_sampled(process.process)) return;
+    if (std::string why = pause_if_all_are(process.process); !why.empty()) {
+      result = Error{fmt::format("process {} is {}", process.process.pid, why)};
+      return;
+    }
     result = sample(known_process(os_, process.process), options);
     if (!result.ok()) return;
     sampled_.back().on_request = true;
@@ -131,9 +140,13 @@ void Recorder::detach(ProcessId process) {
     for (Sampled& each : sampled_) {
       if (each.process != process || !each.on_request || is_registered(process)) continue;
       each.detached = true;
-      not_sampled_[process] = "it was sampled on request, which is over";
+      not_sampled_[process] = kRequestIsOver;
       reader_->remove(each.session);
     }
+    const auto paused = paused_.find(process);
+    if (paused == paused_.end() || !paused->second.on_request || is_registered(process)) return;
+    not_sampled_[process] = kRequestIsOver;
+    forget_pause(process);
   });
 }
 
@@ -176,12 +189,16 @@ RecorderStatus Recorder::status() {
     status.limits = pipeline_.words().refused_by_limit();
     if (status.registration.paused > 0)
       status.limits["user-messages-per-second"] = status.registration.paused;
+    status.all_paused = pauses_.all();
     status.clock_source = clock::name(clock_.model().source());
     status.clock_error_ns = clock_.model().error_bound_ns();
     pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
       if (entry.ended != kTimeMax) return;
       RecordedProcess process{entry.record, entry.accounting, false, {}};
       process.sampled = is_sampled(entry.id());
+      process.paused_ns = pauses_.ns_of(entry.id(), os_.now());
+      if (pauses_.is_paused(entry.id()))
+        process.paused_since_ns = recording_.wall_of(pauses_.since(entry.id()));
       const auto why = not_sampled_.find(entry.id());
       if (why != not_sampled_.end()) process.not_sampled_because = why->second;
       status.processes.push_back(std::move(process));
@@ -288,6 +305,7 @@ void Recorder::control() {
     server_->Poll(last ? 0 : kPollMs);
     clock_.tick(os_.now(), input_);
     tell_clock();
+    tell_wall_clock();
     speak_for_foreign();
     take_captured();
     watch_pebs();
@@ -405,7 +423,7 @@ void Recorder::adopt_foreign() {
 
 // A process that was waited for has no directory any more, a zombie no memory.
 bool Recorder::is_over(ProcessId process) {
-  if (is_sampled(process)) return false;
+  if (is_sampled(process) || paused_.contains(process)) return false;
   const auto follows = [](const Sampled& each) { return each.options.follow_children; };
   if (std::ranges::none_of(sampled_, follows)) return true;
   std::error_code gone;
@@ -428,6 +446,7 @@ void Recorder::sweep() {
   for (ProcessId process : ended) {
     input_.on_process_ended(process);
     not_sampled_.erase(process);
+    forget_pause(process);
   }
 }
 
@@ -457,6 +476,23 @@ void Recorder::tell_clock() {
     return;
   recording_.clock_source = clock_.worst_source();
   recording_.clock_error_ns = clock_.worst_error_ns();
+  input_.on_recording(recording_);
+}
+
+// Somebody may set the clock of the day, and it drifts. What is heard of from then on has the new time.
+void Recorder::tell_wall_clock() {
+  const TimeNs before = os_.now();
+  if (before < next_wall_look_) return;
+  next_wall_look_ = before + kWallLookInterval;
+  timespec wall{};
+  ::clock_gettime(CLOCK_REALTIME, &wall);
+  const TimeNs after = os_.now();
+  if (after - before > kWallSlack) return;  // interrupted: the next look is better
+  const std::int64_t at_start = static_cast<std::int64_t>(wall.tv_sec) * 1'000'000'000 + wall.tv_nsec -
+                                (before + (after - before) / 2 - recording_.start);
+  const auto known = static_cast<std::int64_t>(recording_.wall_clock_ns);
+  if (at_start <= 0 || std::abs(at_start - known) <= kWallSlack) return;
+  recording_.wall_clock_ns = static_cast<std::uint64_t>(at_start);
   input_.on_recording(recording_);
 }
 

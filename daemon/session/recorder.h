@@ -31,6 +31,7 @@
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
+#include "daemon/session/pauses.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
@@ -60,6 +61,8 @@ struct RecordedProcess {
   profile::Accounting accounting;
   bool sampled = false;
   std::string not_sampled_because;
+  std::uint64_t paused_ns = 0;        // all pauses together
+  std::uint64_t paused_since_ns = 0;  // CLOCK_REALTIME; 0: it is not paused
 };
 
 struct RecorderStatus {
@@ -74,6 +77,7 @@ struct RecorderStatus {
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
   std::vector<RecordedProcess> processes;
+  bool all_paused = false;  // also what registers from now on
 };
 
 class Recorder : private registration::Sink {
@@ -99,6 +103,17 @@ class Recorder : private registration::Sink {
                                         const capture::CaptureOptions& options);
   // Any thread. What sample_process() began is over; a registered process stays.
   void detach(ProcessId process);
+
+  // Any thread but the control thread. Stops sampling the process of that number, or all (nothing): also
+  // those that register later. Gives those that were sampled until now; no sample is taken of them when it
+  // returns. Fails if the process is not sampled. CPU time that is used during a pause is in no account.
+  Result<std::vector<ProcessId>> pause(std::optional<std::int32_t> pid);
+  struct Resumed {
+    std::vector<ProcessId> processes;
+    std::vector<std::string> problems;  // why others cannot be sampled
+  };
+  // The same threads. Goes on with the one, or with all. Fails if the process is not paused.
+  Result<Resumed> resume(std::optional<std::int32_t> pid);
 
   // Any thread. Waits until everything that happened before the call is attributed and was given to the sink,
   // two seconds at most.
@@ -126,6 +141,7 @@ class Recorder : private registration::Sink {
     std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
     bool on_request = false;
     bool detached = false;       // the process goes on
+    bool pausing = false;        // and is to be sampled again some day; then it is detached too
     TimeNs redraw = kTimeMax;    // when its periods are drawn anew by us; kTimeMax: not
     TimeNs reopened = kTimeMin;  // since when it ends, to be sampled otherwise; kTimeMin: it does not
   };
@@ -171,6 +187,16 @@ class Recorder : private registration::Sink {
   TargetProgress progress_of(ProcessId process);
   void tell_clock();
   void watch_pebs();
+  struct Paused {
+    capture::CaptureOptions options;
+    bool on_request = false;
+  };
+  void go_on(ProcessId process, Resumed& resumed);
+  void paused(const Sampled& before, TimeNs time);
+  std::string pause_if_all_are(ProcessId process);
+  void forget_pause(ProcessId process);
+  void tell_pauses();
+  void tell_wall_clock();
   void session_ended(const RecordingEnded& ended);
   void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
   bool reopen(const Sampled& before);
@@ -204,6 +230,9 @@ class Recorder : private registration::Sink {
       replaced_;                                  // by a newer one, and still to end; control thread
   bool ending_ = false;                           // control thread
   std::map<ProcessId, std::string> not_sampled_;  // why; control thread
+  Pauses pauses_;                                 // control thread
+  std::map<ProcessId, Paused> paused_;            // those that go on, and how; control thread
+  TimeNs next_wall_look_ = kTimeMin;
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   std::set<ProcessId> spoken_for_;  // as foreign ones, to their end

@@ -54,8 +54,9 @@ void Recorder::session_ended(const RecordingEnded& ended) {
   sampled_.erase(known);
   overhead_.end(before.process);
   tell_ended(before.process, ended, false);
-  look_at_cpu_time(before);
+  if (!before.pausing) look_at_cpu_time(before);
   coverage_.end(before.process);
+  if (before.pausing && !ending_) return paused(before, ended.time);
   if (before.detached) return;
   if (before.reopened != kTimeMin && !ending_ && reopen(before)) return;
   input_.advance(os_.now());
@@ -279,6 +280,7 @@ bool Recorder::is_registered(ProcessId process) {
 // "" if the process is sampled, else why not.
 std::string Recorder::sample_registered(const registration::PeerConnected& event) {
   if (is_sampled(event.process)) return {};
+  if (std::string why = pause_if_all_are(event.process); !why.empty()) return why;
   Status sampled = sample(known_process(os_, event.process), options_.capture);
   if (sampled.ok()) return {};
   not_sampled_[event.process] = sampled.error().message;

@@ -52,10 +52,9 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
     if (auto ok = catalogue.put_entry(place.recording, key, place.dictionary, name); !ok) return ok;
   }
   for (const auto& [key, execution] : executions_) {
+    // Older recordings do not have it.
     const std::uint64_t wall =
-        info_.wall_clock_ns == 0
-            ? 0
-            : info_.wall_clock_ns + static_cast<std::uint64_t>(execution.begin - info_.start);
+        execution.wall_begin_ns != 0 ? execution.wall_begin_ns : info_.wall_of(execution.begin);
     if (auto ok = catalogue.put_execution(place.recording, execution, wall); !ok) return ok;
   }
   for (const auto& [key, cost] : costs_) {

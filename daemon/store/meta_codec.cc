@@ -52,6 +52,14 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
     o.set_period(source.period);
     o.set_precise(source.precise);
   }
+  for (const profile::Pause& pause : in.pauses) {
+    v1::Pause& o = *out.add_pauses();
+    set_process(*o.mutable_process(), pause.process);
+    o.set_from(pause.from);
+    if (pause.to == kTimeMax) continue;
+    o.set_over(true);
+    o.set_to(pause.to);
+  }
 }
 
 Result<profile::RecordingInfo> decode(const v1::Recording& in) {
@@ -82,6 +90,8 @@ Result<profile::RecordingInfo> decode(const v1::Recording& in) {
     out.sources.push_back({static_cast<std::uint16_t>(source.index()), source.name(),
                            static_cast<profile::Unit>(source.unit()), source.period(), source.precise()});
   }
+  for (const v1::Pause& pause : in.pauses())
+    out.pauses.push_back({get_process(pause.process()), pause.from(), pause.over() ? pause.to() : kTimeMax});
   return out;
 }
 
@@ -139,6 +149,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
     label.set_value(to_utf8(value));
   }
   if (in.uid) out.set_uid(*in.uid);
+  out.set_wall_begin_ns(in.wall_begin_ns);
 }
 
 Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
@@ -156,6 +167,7 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   out.error = in.error();
   for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());
   if (in.has_uid()) out.uid = in.uid();
+  out.wall_begin_ns = in.wall_begin_ns();
   return out;
 }
 

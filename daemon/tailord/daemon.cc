@@ -2,11 +2,14 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
+#include "daemon/control/access.h"
 #include "daemon/os/host_files.h"
 #include "daemon/query/executions.h"
 #include "daemon/query/plan_report.h"
@@ -86,6 +89,20 @@ Result<std::vector<ExecutionId>> execution_ids(const v1::ReportRequest& request)
   return ids;
 }
 
+// A pid, or nothing for all processes.
+template <typename Request>
+Result<std::optional<std::int32_t>> asked_for(const Request& request) {
+  if (request.which_case() == Request::kPid) return std::optional<std::int32_t>(request.pid());
+  if (request.which_case() == Request::kAll && request.all()) return std::optional<std::int32_t>();
+  return Error{"the request names no process"};
+}
+
+std::optional<std::uint32_t> owner_of(const os::Os& os, std::int32_t pid) {
+  struct stat info{};
+  if (::stat((os.proc() / std::to_string(pid)).c_str(), &info) != 0) return std::nullopt;
+  return info.st_uid;
+}
+
 }  // namespace
 
 void Daemon::log_problem(const pipeline::Problem& problem) {
@@ -148,7 +165,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   daemon->session_ = std::move(*session);
   auto control = control::ControlServer::listen(
       options.control_socket,
-      [raw = daemon.get()](const v1::ControlRequest& request) { return raw->answer(request); },
+      [raw = daemon.get()](const v1::ControlRequest& request, const control::Peer& peer) {
+        return raw->answer(request, peer);
+      },
       [raw = daemon.get()](const std::string& why) { raw->cut_off(why); });
   if (!control.ok()) return control.error();
   daemon->control_ = std::move(*control);
@@ -193,34 +212,40 @@ Status Daemon::stop() {
   return finished;
 }
 
-v1::ControlReply Daemon::answer(const v1::ControlRequest& request) {
+v1::ControlReply Daemon::answer(const v1::ControlRequest& request, const control::Peer& peer) {
   v1::ControlReply reply;
-  Status done = Ok{};
+  Status done = control::check_access(request, peer, ::geteuid(),
+                                      [this](std::int32_t pid) { return owner_of(os_, pid); });
+  if (done.ok()) done = answer(request, reply);
+  if (!done.ok()) {
+    reply.Clear();
+    reply.set_error(store::to_utf8(done.error().message));
+  }
+  return reply;
+}
+
+Status Daemon::answer(const v1::ControlRequest& request, v1::ControlReply& reply) {
   switch (request.request_case()) {
     case v1::ControlRequest::kStatus:
       status(*reply.mutable_status());
-      break;
+      return Ok{};
     case v1::ControlRequest::kFlush:
-      done = flush(*reply.mutable_flush());
-      break;
+      return flush(*reply.mutable_flush());
     case v1::ControlRequest::kSample:
-      done = sample(request.sample().pid(), *reply.mutable_sample());
-      break;
+      return sample(request.sample().pid(), *reply.mutable_sample());
     case v1::ControlRequest::kUnsample:
       session_->detach(store::get_process(request.unsample().process()));
       reply.mutable_unsample();
-      break;
+      return Ok{};
     case v1::ControlRequest::kReport:
-      done = report(request.report(), *reply.mutable_report());
-      break;
+      return report(request.report(), *reply.mutable_report());
+    case v1::ControlRequest::kPause:
+      return pause(request.pause(), *reply.mutable_pause());
+    case v1::ControlRequest::kResume:
+      return resume(request.resume(), *reply.mutable_resume());
     default:
-      done = Error{"this daemon does not know the request: is the command line newer?"};
+      return Error{"this daemon does not know the request: is the command line newer?"};
   }
-  if (!done.ok()) {
-    reply.Clear();
-    reply.set_error(done.error().message);
-  }
-  return reply;
 }
 
 void Daemon::status(v1::DaemonStatus& out) {
@@ -257,7 +282,11 @@ void Daemon::status(v1::DaemonStatus& out) {
     store::encode(process.accounting, *to.mutable_accounting());
     to.set_sampled(process.sampled);
     to.set_not_sampled_because(store::to_utf8(process.not_sampled_because));
+    to.set_paused(process.paused_since_ns != 0);
+    to.set_paused_since_ns(process.paused_since_ns);
+    to.set_paused_ns(process.paused_ns);
   }
+  out.set_all_paused(now.all_paused);
   session_->run([&] {
     const store::WriteStats written = store_->stats();
     out.mutable_store_loss()->set_samples(written.lost_samples);
@@ -286,6 +315,27 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   store::set_process(*out.mutable_process(), *process);
   out.set_registered(known->registered);
   out.set_note(store::to_utf8(known->note));
+  return Ok{};
+}
+
+Status Daemon::pause(const v1::PauseRequest& request, v1::PauseReply& out) {
+  auto which = asked_for(request);
+  if (!which.ok()) return which.error();
+  auto paused = session_->pause(*which);
+  if (!paused.ok()) return paused.error();
+  for (ProcessId process : *paused) store::set_process(*out.add_processes(), process);
+  spdlog::info("sampling of {} is paused", *which ? fmt::format("process {}", **which) : "all processes");
+  return Ok{};
+}
+
+Status Daemon::resume(const v1::ResumeRequest& request, v1::ResumeReply& out) {
+  auto which = asked_for(request);
+  if (!which.ok()) return which.error();
+  auto resumed = session_->resume(*which);
+  if (!resumed.ok()) return resumed.error();
+  for (ProcessId process : resumed->processes) store::set_process(*out.add_processes(), process);
+  for (const std::string& problem : resumed->problems) out.add_problems(store::to_utf8(problem));
+  spdlog::info("sampling of {} goes on", *which ? fmt::format("process {}", **which) : "all processes");
   return Ok{};
 }
 

@@ -41,10 +41,13 @@ class Daemon {
   void log_problem(const pipeline::Problem& problem);  // control thread of the session
   void cut_off(const std::string& why);
   Web::Daemon web_side();
-  v1::ControlReply answer(const v1::ControlRequest& request);
+  v1::ControlReply answer(const v1::ControlRequest& request, const control::Peer& peer);
+  Status answer(const v1::ControlRequest& request, v1::ControlReply& reply);
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
   Status sample(std::int32_t pid, v1::SampleReply& out);
+  Status pause(const v1::PauseRequest& request, v1::PauseReply& out);
+  Status resume(const v1::ResumeRequest& request, v1::ResumeReply& out);
   Status report(const v1::ReportRequest& request, v1::ReportReply& out);
 
   os::Os& os_;

@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
   add_status(app, action);
   add_doctor(app, action);
   add_top(app, action);
+  add_pause(app, action);
   add_web(app, action);
   app.add_subcommand("version", "Prints the version")->callback([&action] {
     action = [] {

@@ -1,6 +1,7 @@
 // What a reader must know before the figures.
 #include <fmt/format.h>
 
+#include "daemon/query/pauses.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 
@@ -21,6 +22,13 @@ std::string kernel_notice(const query::Profile& profile, const query::PlanReport
     out += fmt::format(": it was {}, by the kernel's accounts", duration(unsampled));
   }
   return out + ". Shares are parts of what was sampled. `tailor events` says what is missing.";
+}
+
+std::string pause_notice(const query::Profile& profile, const query::PlanReport& report) {
+  std::string text = query::pauses_text(profile.recording(), report.pauses);
+  if (text.empty()) return text;
+  text.front() = 'P';  // of "process"
+  return text + ". What was used of the CPU meanwhile is not in this report.";
 }
 
 std::string marks_notice(const query::PlanReport& report) {
@@ -44,7 +52,8 @@ std::string marks_notice(const query::PlanReport& report) {
 std::string notices(const query::Profile& profile, const query::PlanReport& report,
                     const Terminal& terminal) {
   std::string out;
-  for (const std::string& notice : {marks_notice(report), kernel_notice(profile, report)}) {
+  for (const std::string& notice :
+       {marks_notice(report), kernel_notice(profile, report), pause_notice(profile, report)}) {
     if (!notice.empty()) out += terminal.warn(wrap(notice, terminal.width, 0)) + "\n";
   }
   return out.empty() ? out : out + "\n";

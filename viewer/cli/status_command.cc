@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/util/json_util.h>
 
+#include "daemon/query/wall_time.h"
 #include "daemon/store/meta_codec.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
@@ -17,6 +18,14 @@ std::string samples_text(const v1::ProcessAccounting& a) {
   const double known = static_cast<double>(a.attributed() + a.unattributed());
   return fmt::format("{} samples, {} attributed, {} lost", grouped(a.received()),
                      percent(known > 0 ? static_cast<double>(a.attributed()) / known : 0), grouped(lost));
+}
+
+std::string pause_text(const v1::ProcessStatus& p) {
+  const std::string sum = duration(static_cast<double>(p.paused_ns()));
+  if (!p.paused()) return fmt::format("was paused for {}", sum);
+  return fmt::format("not sampled: paused since {}, {} in all (tailor resume {})",
+                     query::local_time(p.paused_since_ns(), query::wall_clock_ns()), sum,
+                     p.info().process().pid());
 }
 
 std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
@@ -47,13 +56,17 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
     out += fmt::format("  refused agents       {}, problems {} (see the daemon's log)\n", s.agents_refused(),
                        s.problems());
   }
+  if (s.all_paused())
+    out += terminal.warn(
+        "  paused               all processes, also those that register now (tailor resume all)\n");
   out += s.processes().empty() ? "No engine has registered.\n" : "Engines:\n";
   for (const v1::ProcessStatus& p : s.processes()) {
     const v1::ProcessInfo& info = p.info();
     const std::string name = info.engine_name().empty() ? info.comm() + " (not registered)"
                                                         : info.engine_name() + " " + info.engine_version();
     out += fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), samples_text(p.accounting()));
-    if (!p.sampled())
+    if (p.paused_ns() > 0 || p.paused()) out += terminal.warn("            " + pause_text(p) + "\n");
+    if (!p.sampled() && !p.paused())
       out += terminal.warn(fmt::format("            not sampled: {}\n", text(p.not_sampled_because())));
   }
   std::set<std::int32_t> registered;

@@ -15,7 +15,8 @@
 namespace tailor::control {
 namespace {
 
-v1::ControlReply answer(const v1::ControlRequest& request) {
+v1::ControlReply answer(const v1::ControlRequest& request, const Peer& peer) {
+  EXPECT_EQ(peer.uid, ::geteuid());
   v1::ControlReply reply;
   if (request.has_status()) {
     reply.mutable_status()->set_pid(42);

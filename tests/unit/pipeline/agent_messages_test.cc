@@ -122,6 +122,23 @@ TEST_F(PipelineTest, LogRecordsAreCountedAndPassedOn) {
   EXPECT_EQ(sink.accounting.at(kProcess).log_lost, 3u);
 }
 
+// Somebody sets the clock of the day: what began before keeps its time.
+TEST_F(PipelineTest, ExecutionsHaveTheTimeOfDayThatHeldWhenTheyBegan) {
+  constexpr std::uint64_t kDay = 1'000'000'000'000'000;
+  profile::RecordingInfo info;
+  info.wall_clock_ns = kDay;
+  pipeline.on_recording(info);
+  start_engine();
+  script.begin(kProcess, ms(1), 5, 1);
+  info.wall_clock_ns = kDay + 3600 * std::uint64_t{1'000'000'000};  // an hour later
+  pipeline.on_recording(info);
+  script.begin(kProcess, ms(2), 6, 1);
+  script.end(kProcess, ms(3), 5);
+  pipeline.flush(ms(4));
+  EXPECT_EQ((sink.executions.at({kProcess, 5}).wall_begin_ns), kDay + ms(1));
+  EXPECT_EQ((sink.executions.at({kProcess, 6}).wall_begin_ns), info.wall_clock_ns + ms(2));
+}
+
 // A new daemon reads the logs from where they still reach back to; the one before has counted and kept that.
 TEST_F(PipelineTest, WhatLogsSayOfBeforeTheRecordingIsBelievedAndNotCounted) {
   profile::RecordingInfo info;

@@ -1,0 +1,77 @@
+// `tailor pause` and `tailor resume`.
+#include <fmt/format.h>
+
+#include <charconv>
+#include <memory>
+#include <string>
+
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+// Fills a PauseRequest or ResumeRequest. False if `which` is neither a pid nor "all".
+template <typename Request>
+bool set_which(const std::string& which, Request& request) {
+  if (which == "all") {
+    request.set_all(true);
+    return true;
+  }
+  std::int32_t pid = 0;
+  const auto [end, problem] = std::from_chars(which.data(), which.data() + which.size(), pid);
+  request.set_pid(pid);
+  return problem == std::errc() && end == which.data() + which.size() && pid > 0;
+}
+
+Result<v1::ControlReply> ask(const v1::ControlRequest& request) {
+  auto client = control::ControlClient::connect(control::control_socket_path());
+  if (!client) return client.error();
+  return client->ask(request);
+}
+
+template <typename Processes>
+void tell(const Processes& processes, const char* what) {
+  for (const v1::ProcessRef& process : processes) fmt::print("process {}: {}\n", process.pid(), what);
+  if (processes.empty()) fmt::print("no process was sampled or paused\n");
+}
+
+int pause(const std::string& which) {
+  v1::ControlRequest request;
+  if (!set_which(which, *request.mutable_pause()))
+    return complain(fmt::format("\"{}\" is neither a pid nor all", which), kUsage);
+  const auto reply = ask(request);
+  if (!reply) return complain(reply.error().message);
+  tell(reply->pause().processes(), "not sampled until `tailor resume`");
+  if (request.pause().all()) fmt::print("Processes that register now are not sampled either.\n");
+  return kOk;
+}
+
+int resume(const std::string& which) {
+  v1::ControlRequest request;
+  if (!set_which(which, *request.mutable_resume()))
+    return complain(fmt::format("\"{}\" is neither a pid nor all", which), kUsage);
+  const auto reply = ask(request);
+  if (!reply) return complain(reply.error().message);
+  if (reply->resume().problems().empty() || !reply->resume().processes().empty())
+    tell(reply->resume().processes(), "sampled again");
+  for (const std::string& problem : reply->resume().problems()) complain(problem);
+  return reply->resume().problems().empty() ? kOk : kFailed;
+}
+
+}  // namespace
+
+void add_pause(CLI::App& app, Action& action) {
+  const auto add = [&](const char* name, const char* help, int (*run)(const std::string&)) {
+    CLI::App& command = *app.add_subcommand(name, help);
+    auto which = std::make_shared<std::string>("all");
+    command.add_option("process", *which, "A pid, or all")->type_name("PID")->capture_default_str();
+    command.callback([which, run, &action] { action = [which, run] { return run(*which); }; });
+  };
+  add("pause", "The daemon stops sampling a process, or all", pause);
+  add("resume", "The daemon goes on sampling what was paused", resume);
+}
+
+}  // namespace tailor::cli
