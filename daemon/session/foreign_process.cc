@@ -73,8 +73,9 @@ ForeignMoment ForeignMoment::now(const clock::Timeline& timeline) {
   return {clock::read_tsc(), &timeline, monotonic - (before + (after - before) / 2)};
 }
 
-ForeignProcess::ForeignProcess(os::Os& os, ProcessId process)
+ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
     : process_(process),
+      names_(names),
       start_(process.start),
       directory_(os.proc() / std::to_string(process.pid)),
       inner_pid_(pid_inside(directory_, process.pid)),
@@ -86,23 +87,26 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process)
 
 void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
   const TimeNs now = moment.timeline->to_ns(moment.tsc);
-  if (!dump_.open() && now >= next_look_) {
+  if (names_ == NamesFrom::kFunctions) return;
+  if (names_ != NamesFrom::kPerfMap && !dump_.open() && now >= next_look_) {
     next_look_ = now + kLookInterval;
     // It may have become another user since.
     if (const std::uint32_t uid = user_of(directory_); uid != UINT32_MAX) uid_ = uid;
     dump_.find(directory_, inner_pid_, uid_);
   }
   if (dump_.open()) return tell_dump(input, moment);
-  if (now < next_map_) return;
+  if (now < next_map_ || names_ == NamesFrom::kJitdump) return;
   next_map_ = now + kLookInterval;
   tell_map(input, moment);
 }
 
 void ForeignProcess::tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump) {
-  if (!dump_.open()) dump_.find(directory_, inner_pid_, uid_);
-  if (!dump_.open() && !dump.empty()) dump_.find_at(root_.get(), dump, inner_pid_, uid_);
+  if (names_ == NamesFrom::kFunctions) return;
+  const bool dumps = names_ != NamesFrom::kPerfMap;
+  if (dumps && !dump_.open()) dump_.find(directory_, inner_pid_, uid_);
+  if (dumps && !dump_.open() && !dump.empty()) dump_.find_at(root_.get(), dump, inner_pid_, uid_);
   if (dump_.open()) return tell_dump(input, moment);
-  tell_map(input, moment);
+  if (names_ != NamesFrom::kJitdump) tell_map(input, moment);
 }
 
 std::string ForeignProcess::source() const {

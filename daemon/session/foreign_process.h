@@ -12,6 +12,7 @@
 #include "daemon/os/os.h"
 #include "daemon/pipeline/input.h"
 #include "daemon/session/jitdump_file.h"
+#include "daemon/session/process_rules.h"
 #include "proto/base/ids.h"
 #include "proto/base/unique_fd.h"
 
@@ -30,7 +31,7 @@ struct ForeignMoment {
 class ForeignProcess {
  public:
   // A perf map is looked for in the process's own root, under the pid it has there.
-  ForeignProcess(os::Os& os, ProcessId process);
+  ForeignProcess(os::Os& os, ProcessId process, NamesFrom names = NamesFrom::kAuto);
 
   // Says to `input` what an agent would: a plan whose components are functions (and lines), and their code.
   // Cheap while nothing changed: call it before each step of the watermark, so that code of a jitdump is
@@ -61,6 +62,7 @@ class ForeignProcess {
   void say_code(pipeline::Input& input, const registration::PeerConnected& hello, v1::CodeObject code);
 
   ProcessId process_;
+  NamesFrom names_;
   std::uint64_t start_;              // of the process, also where it is known by number only
   UniqueFd root_;                    // its root directory; it can be looked into when the process has ended
   std::uint32_t uid_ = UINT32_MAX;   // whose files are believed

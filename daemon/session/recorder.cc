@@ -120,8 +120,10 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
   run([&] {
     known.registered = is_registered(process.process);
     if (is_sampled(process.process)) return;
-    if (std::string why = pause_if_all_are(process.process); !why.empty()) {
-      result = Error{fmt::format("process {} is {}", process.process.pid, why)};
+    std::string why = ignore_if_told(process.process);
+    if (why.empty()) why = pause_if_all_are(process.process);
+    if (!why.empty()) {
+      result = Error{fmt::format("process {} is not sampled: {}", process.process.pid, why)};
       return;
     }
     result = sample(known_process(os_, process.process), options);
@@ -447,7 +449,14 @@ void Recorder::sweep() {
     input_.on_process_ended(process);
     not_sampled_.erase(process);
     forget_pause(process);
+    ignored_.erase(process);
+    refused_by_rules_.erase(process);
   }
+  std::erase_if(names_from_, [this](const auto& each) {
+    return !is_sampled(each.first) && !paused_.contains(each.first);
+  });
+  settle_ignored();
+  follow_rules();
 }
 
 void Recorder::tell_cpu_times() {

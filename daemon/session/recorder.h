@@ -33,6 +33,7 @@
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pauses.h"
 #include "daemon/session/pebs_trust.h"
+#include "daemon/session/process_rules.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
 
@@ -52,6 +53,7 @@ struct RecorderOptions {
   bool sample_registered = false;      // attach to each process that registers and is not sampled yet
   std::string command;                 // for the profile: what was asked for
   bool keep_literals = true;           // of query texts; false: nobody is given them, the journal neither
+  ProcessRules rules = {};             // of processes that are sampled, or not, whatever they do
   pipeline::Input* journal = nullptr;  // hears every input first; must outlive the session
 };
 
@@ -104,6 +106,11 @@ class Recorder : private registration::Sink {
   // Any thread. What sample_process() began is over; a registered process stays.
   void detach(ProcessId process);
 
+  // Any thread but the control thread. What is sampled from now on, and what no longer is, follows the rules.
+  void set_rules(ProcessRules rules);
+  // The same threads. Of messages that arrive from now on.
+  void set_keep_literals(bool keep);
+
   // Any thread but the control thread. Stops sampling the process of that number, or all (nothing): also
   // those that register later. Gives those that were sampled until now; no sample is taken of them when it
   // returns. Fails if the process is not sampled. CPU time that is used during a pause is in no account.
@@ -140,6 +147,7 @@ class Recorder : private registration::Sink {
     bool user_mode_only = false;                // as opened
     std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
     bool on_request = false;
+    bool by_rule = false;        // it has not registered
     bool detached = false;       // the process goes on
     bool pausing = false;        // and is to be sampled again some day; then it is detached too
     TimeNs redraw = kTimeMax;    // when its periods are drawn anew by us; kTimeMax: not
@@ -189,8 +197,12 @@ class Recorder : private registration::Sink {
   void watch_pebs();
   struct Paused {
     capture::CaptureOptions options;
-    bool on_request = false;
+    bool on_request = false, by_rule = false;
   };
+  void leave(Sampled& sampled, const char* why);
+  void settle_ignored();
+  std::string ignore_if_told(ProcessId process);
+  void follow_rules();
   void go_on(ProcessId process, Resumed& resumed);
   void paused(const Sampled& before, TimeNs time);
   std::string pause_if_all_are(ProcessId process);
@@ -233,6 +245,9 @@ class Recorder : private registration::Sink {
   Pauses pauses_;                                 // control thread
   std::map<ProcessId, Paused> paused_;            // those that go on, and how; control thread
   TimeNs next_wall_look_ = kTimeMin;
+  std::set<ProcessId> ignored_;           // registered ones; control thread
+  std::set<ProcessId> refused_by_rules_;  // that rules choose, and that cannot be sampled; control thread
+  std::map<ProcessId, NamesFrom> names_from_;  // of those that rules choose; control thread
   std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
   std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
   std::set<ProcessId> spoken_for_;  // as foreign ones, to their end

@@ -82,9 +82,14 @@ void Recorder::go_on(ProcessId process, Resumed& resumed) {
   const Paused how = paused_.extract(process).mapped();
   pauses_.end(process, os_.now());
   not_sampled_.erase(process);
+  if (std::string why = ignore_if_told(process); !why.empty()) {
+    resumed.problems.push_back(fmt::format("process {}: {}", process.pid, why));
+    return;
+  }
   Status sampled = sample(known_process(os_, process), how.options);
   if (sampled.ok()) {
     sampled_.back().on_request = how.on_request;
+    sampled_.back().by_rule = how.by_rule;
     resumed.processes.push_back(process);
     return;
   }
@@ -96,7 +101,7 @@ void Recorder::go_on(ProcessId process, Resumed& resumed) {
 void Recorder::paused(const Sampled& before, TimeNs time) {
   capture::CaptureOptions options = before.options;
   options.enable_on_exec = false;  // that is over
-  paused_.insert_or_assign(before.process, Paused{std::move(options), before.on_request});
+  paused_.insert_or_assign(before.process, Paused{std::move(options), before.on_request, before.by_rule});
   pauses_.begin(before.process, time);
   not_sampled_[before.process] = kWhyPaused;
   tell_pauses();
@@ -106,7 +111,7 @@ void Recorder::paused(const Sampled& before, TimeNs time) {
 std::string Recorder::pause_if_all_are(ProcessId process) {
   if (!paused_.contains(process)) {
     if (!pauses_.all()) return {};
-    paused_.emplace(process, Paused{options_.capture, false});
+    paused_.emplace(process, Paused{options_.capture});
     pauses_.begin(process, os_.now());
     tell_pauses();
   }

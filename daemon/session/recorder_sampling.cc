@@ -75,6 +75,7 @@ bool Recorder::reopen(const Sampled& before) {
                          pause / 1'000'000));
   if (again.ok()) {
     sampled_.back().on_request = before.on_request;
+    sampled_.back().by_rule = before.by_rule;
     return true;
   }
   if (again.error().code == ESRCH) return false;
@@ -260,7 +261,9 @@ Status Recorder::sample(const pipeline::KnownProcess& process, const capture::Ca
   }
   sampled_.push_back(std::move(sampled));
   if (!is_registered(process.process) && !foreign_.contains(process.process)) {
-    ForeignProcess foreign(os_, process.process);
+    const auto names = names_from_.find(process.process);
+    ForeignProcess foreign(os_, process.process,
+                           names == names_from_.end() ? NamesFrom::kAuto : names->second);
     foreign.tell(input_, ForeignMoment::now(pipeline_.timeline()));
     foreign_.emplace(process.process, std::move(foreign));
   }
@@ -280,6 +283,7 @@ bool Recorder::is_registered(ProcessId process) {
 // "" if the process is sampled, else why not.
 std::string Recorder::sample_registered(const registration::PeerConnected& event) {
   if (is_sampled(event.process)) return {};
+  if (std::string why = ignore_if_told(event.process); !why.empty()) return why;
   if (std::string why = pause_if_all_are(event.process); !why.empty()) return why;
   Status sampled = sample(known_process(os_, event.process), options_.capture);
   if (sampled.ok()) return {};

@@ -357,6 +357,11 @@ Status StoreWriter::remove_segment(std::uint64_t number, FileKind kind) {
   return Ok{};
 }
 
+void StoreWriter::set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns) {
+  options_.keep_bytes = keep_bytes;
+  options_.keep_ns = keep_ns;
+}
+
 void StoreWriter::apply_retention() {
   auto rows = catalogue_.segments();
   if (!rows) return complain(rows.error());

@@ -56,6 +56,9 @@ class StoreWriter : public profile::ProfileSink {
   // Flushes, rolls segments and applies retention when their time has come.
   void on_watermark(TimeNs watermark) override;
 
+  // From the next time on that old segments are looked for; units and 0 as in StoreOptions.
+  void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns);
+
   // Everything given so far can be read, and is in the catalogue, once this returns.
   Status flush();
   // Seals the segments. Nothing may be given afterwards. Fails if anything, now or before, was lost.

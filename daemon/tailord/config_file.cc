@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "daemon/query/no_such.h"
+#include "daemon/tailord/process_config.h"
 
 namespace tailor::tailord {
 namespace {
@@ -78,6 +79,10 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
   try {
     const toml::table file = toml::parse(input, path);
     for (const auto& [key, value] : file) {
+      if (const toml::table* processes = value.as_table(); processes != nullptr && key == "processes") {
+        processes_ = read_process_rules(*processes, wrong);
+        continue;
+      }
       CLI::ConfigItem item;
       item.name = std::string(key.str());
       if (!read_value(value, item.inputs)) {

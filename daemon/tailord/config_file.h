@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "daemon/session/process_rules.h"
+
 namespace tailor::tailord {
 
 class ConfigFile : public CLI::ConfigTOML {
@@ -16,7 +18,9 @@ class ConfigFile : public CLI::ConfigTOML {
   using Declare = std::function<void(CLI::App&)>;
 
   // `app` is the one whose file this reads; it must outlive the reader.
-  ConfigFile(const CLI::App& app, Declare declare) : app_(app), declare_(std::move(declare)) {}
+  // What the file says of processes goes to `processes`, which must outlive it too.
+  ConfigFile(const CLI::App& app, Declare declare, session::ProcessRules& processes)
+      : app_(app), declare_(std::move(declare)), processes_(processes) {}
 
   // Throws CLI::ConfigError with a line "FILE:LINE:COLUMN: what is wrong" for everything that is.
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override;
@@ -26,6 +30,7 @@ class ConfigFile : public CLI::ConfigTOML {
 
   const CLI::App& app_;
   Declare declare_;
+  session::ProcessRules& processes_;
 };
 
 }  // namespace tailor::tailord

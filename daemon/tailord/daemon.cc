@@ -1,8 +1,13 @@
 #include "daemon/tailord/daemon.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <poll.h>
 #include <spdlog/spdlog.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,6 +25,7 @@
 #include "daemon/store/store_directory.h"
 #include "daemon/tailord/inherited_listener.h"
 #include "daemon/tailord/notify.h"
+#include "daemon/tailord/reload.h"
 #include "proto/control/control_socket.h"
 #include "proto/control/socket_directory.h"
 
@@ -69,6 +75,7 @@ session::RecorderOptions live_options(const Options& options, capture::CaptureOp
   live.seed = options.sampling.seed;
   live.command = "tailord";
   live.keep_literals = options.keep_literals;
+  live.rules = options.processes;
   live.journal = journal;
   return live;
 }
@@ -95,6 +102,28 @@ Result<std::optional<std::int32_t>> asked_for(const Request& request) {
   if (request.which_case() == Request::kPid) return std::optional<std::int32_t>(request.pid());
   if (request.which_case() == Request::kAll && request.all()) return std::optional<std::int32_t>();
   return Error{"the request names no process"};
+}
+
+// Readable where one of them is.
+UniqueFd either_of(int one, int other) {
+  UniqueFd both(::epoll_create1(EPOLL_CLOEXEC));
+  for (const int fd : {one, other}) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    (void)::epoll_ctl(both.get(), EPOLL_CTL_ADD, fd, &event);
+  }
+  return both;
+}
+
+bool is_readable(int fd) {
+  pollfd waiting{fd, POLLIN, 0};
+  return ::poll(&waiting, 1, 0) > 0;
+}
+
+std::uint64_t monotonic_us() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
 std::optional<std::uint32_t> owner_of(const os::Os& os, std::int32_t pid) {
@@ -177,13 +206,43 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   return daemon;
 }
 
-void Daemon::serve(int stop_fd) {
+void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) {
   Watchdog watchdog;
-  while (!control_->poll(stop_fd, watchdog.timeout_ms())) {
+  const UniqueFd either = either_of(stop_fd, reload_fd);
+  while (true) {
+    if (control_->poll(either.get(), watchdog.timeout_ms())) {
+      signalfd_siginfo asked{};
+      if (is_readable(stop_fd)) return;
+      if (::read(reload_fd, &asked, sizeof asked) == sizeof asked) reload(read_options());
+    }
     if (!watchdog.due()) continue;
     session_->run([] {});
     watchdog.ping();
   }
+}
+
+// As a whole or not at all.
+void Daemon::reload(const Result<Options>& read) {
+  notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us()));
+  if (!read.ok()) {
+    spdlog::error("the configuration cannot be read again, and everything stays as it was: {}",
+                  read.error().message);
+  } else {
+    const Changes changes = changes_of(options_, *read);
+    take_changes(options_, *read);
+    spdlog::set_level(spdlog::level::from_str(options_.log_level));
+    const store::StoreOptions store = store_options(options_);
+    session_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns); });
+    session_->set_keep_literals(options_.keep_literals);
+    session_->set_rules(options_.processes);
+    spdlog::info(
+        "the configuration was read again; changed: {}",
+        changes.at_run_time.empty() ? "nothing" : fmt::format("{}", fmt::join(changes.at_run_time, ", ")));
+    if (!changes.needs_restart.empty())
+      spdlog::warn("these keys have their old values until tailord is restarted: {}",
+                   fmt::join(changes.needs_restart, ", "));
+  }
+  notify("READY=1");
 }
 
 Web::Daemon Daemon::web_side() {

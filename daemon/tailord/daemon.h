@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -28,9 +29,13 @@ class Daemon {
   // manager hands over, if it does. Fails with the reason; nothing stays.
   static Result<std::unique_ptr<Daemon>> start(os::Os& os, const Options& options);
 
-  // Serves the control socket until `stop_fd` becomes readable. Tells the service manager's watchdog that
-  // this thread and the recording's turn.
-  void serve(int stop_fd);
+  // Gives what the configuration says now.
+  using ReadOptions = std::function<Result<Options>()>;
+
+  // Serves the control socket until `stop_fd` becomes readable. Takes over the configuration when a signal
+  // can be read from `reload_fd`, a signalfd. Tells the service manager's watchdog that this thread and the
+  // recording's turn.
+  void serve(int stop_fd, int reload_fd, const ReadOptions& read_options);
 
   // Attributes and writes everything up to now, and closes the store.
   Status stop();
@@ -39,6 +44,7 @@ class Daemon {
   Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the session
+  void reload(const Result<Options>& read);
   void cut_off(const std::string& why);
   Web::Daemon web_side();
   v1::ControlReply answer(const v1::ControlRequest& request, const control::Peer& peer);

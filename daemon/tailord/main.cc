@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
+#include <initializer_list>
 
 #include "daemon/os/os.h"
 #include "daemon/session/host_info.h"
@@ -31,12 +32,12 @@ void start_logging(const Options& options) {
 }
 
 // Blocked before the first thread starts, so that every thread leaves them to this descriptor.
-UniqueFd termination_signals() {
+UniqueFd blocked_signals(std::initializer_list<int> signals) {
   sigset_t set;
   ::sigemptyset(&set);
-  for (int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaddset(&set, signal);
+  for (int signal : signals) ::sigaddset(&set, signal);
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC));
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 // Each process that registers takes some.
@@ -53,7 +54,8 @@ int run(int argc, char** argv) {
   start_logging(parsed.options);
   // Nothing that is made here is open to everybody, whatever the umask was; what must be says so itself.
   ::umask(::umask(S_IRWXO) | S_IWGRP | S_IRWXO);
-  const UniqueFd stop = termination_signals();
+  const UniqueFd stop = blocked_signals({SIGTERM, SIGINT});
+  const UniqueFd reload = blocked_signals({SIGHUP});
   const ExitDeadline deadline(stop.get(), kPatience);
   raise_descriptor_limit();
   auto daemon = Daemon::start(os::real(), parsed.options);
@@ -64,7 +66,7 @@ int run(int argc, char** argv) {
   spdlog::info("tailord {}: engines register at {}, profiles go to {}", session::kVersion,
                parsed.options.agent_socket, parsed.options.store);
   notify("READY=1");
-  (*daemon)->serve(stop.get());
+  (*daemon)->serve(stop.get(), reload.get(), [&] { return parse_again(argc, argv); });
   notify("STOPPING=1");
   spdlog::info("stopping");
   Status stopped = (*daemon)->stop();

@@ -68,10 +68,20 @@ void declare(CLI::App& app, Options& o) {
   app.add_option("--http-host", o.web.hosts, "A name this host is asked by, besides those of the loopback");
 }
 
-void add_config(CLI::App& app) {
+// `processes`: where the file's rules go; must outlive the parsing.
+void add_config(CLI::App& app, session::ProcessRules& processes) {
   app.set_config("--config", "", "Options as TOML: frequency = 99");
   app.config_formatter(std::make_shared<ConfigFile>(
-      app, [scratch = std::make_shared<Options>()](CLI::App& probe) { declare(probe, *scratch); }));
+      app, [scratch = std::make_shared<Options>()](CLI::App& probe) { declare(probe, *scratch); },
+      processes));
+}
+
+// Once the command line and the file were read.
+void settle(Options& options) {
+  WebOptions& web = options.web;
+  if (web.socket.empty())
+    web.socket = std::filesystem::path(options.control_socket).parent_path() / "http.sock";
+  if (web.socket == "none") web.socket.clear();
 }
 
 // What is wrong with the file is told on standard error; returns the exit code.
@@ -79,7 +89,7 @@ int check_config(const std::string& path) {
   CLI::App app{"", "tailord"};
   Options options;
   declare(app, options);
-  add_config(app);
+  add_config(app, options.processes);
   std::vector<std::string> arguments = {"--config=" + path};
   try {
     app.parse(arguments);
@@ -103,7 +113,7 @@ Parsed parse(int argc, char** argv) {
   CLI::App app{"Samples the query engines of this host that have registered, and keeps what it finds.",
                "tailord"};
   app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
-  add_config(app);
+  add_config(app, parsed.options.processes);
   std::string checked;
   auto* check =
       app.add_option("--check-config", checked,
@@ -126,11 +136,22 @@ Parsed parse(int argc, char** argv) {
     parsed.finished = true;
     parsed.exit_code = check_config(checked.empty() ? kConfigFile : checked);
   }
-  WebOptions& web = parsed.options.web;
-  if (web.socket.empty())
-    web.socket = std::filesystem::path(parsed.options.control_socket).parent_path() / "http.sock";
-  if (web.socket == "none") web.socket.clear();
+  settle(parsed.options);
   return parsed;
+}
+
+Result<Options> parse_again(int argc, char** argv) {
+  CLI::App app{"", "tailord"};
+  Options options;
+  add_config(app, options.processes);
+  declare(app, options);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& problem) {
+    return invalid(problem.what());
+  }
+  settle(options);
+  return options;
 }
 
 }  // namespace tailor::tailord

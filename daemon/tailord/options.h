@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/session/process_rules.h"
 #include "daemon/session/sampling_options.h"
 #include "daemon/tailord/web.h"
+#include "proto/base/result.h"
 
 namespace tailor::tailord {
 
@@ -25,7 +27,8 @@ struct Options {
   std::uint64_t user_processes = 1024, user_plans = 65536, user_code_megabytes = 512,
                 user_regions = 4'194'304;
   std::uint64_t user_messages_a_second = 50'000;
-  bool keep_literals = false;  // of query texts
+  bool keep_literals = false;       // of query texts
+  session::ProcessRules processes;  // from the configuration file only
   WebOptions web;
 };
 
@@ -39,5 +42,9 @@ struct Parsed {
 };
 
 Parsed parse(int argc, char** argv);
+
+// The same command line, and the configuration file as it is now. Prints nothing: the error has all that is
+// wrong.
+Result<Options> parse_again(int argc, char** argv);
 
 }  // namespace tailor::tailord

@@ -57,6 +57,6 @@ added = re.search(r"add: \[([^]]*)\]", pod.read_text()).group(1)
 check({f"CAP_{name.strip()}" for name in added.split(",")} == wanted, "the pod's are the same")
 settings = (UNITS / "tailord.toml").read_text()
 with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
-    file.write(re.sub(r"(?m)^# (?=[a-z-]+ = )", "", settings))
+    file.write(re.sub(r"(?m)^# (?=[a-z-]+ = |\[)", "", settings))
     file.flush()
     check(file.name in run(BIN / "tailord", "--check-config", file.name), "every line of the configuration that is shipped can be used")
