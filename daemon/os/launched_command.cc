@@ -6,8 +6,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 namespace tailor::os {
@@ -42,6 +45,20 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
+// Adds our own environment to `env`, but for the names that it has. Of two entries of one name the C library
+// takes the first one, and a shell hands on the last one.
+void add_others(std::vector<char*>& env) {
+  const std::size_t given = env.size();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view own = *entry;
+    const std::string_view name = own.substr(0, own.find('=') + 1);
+    const bool replaced =
+        std::any_of(env.begin(), env.begin() + static_cast<std::ptrdiff_t>(given),
+                    [&](const char* each) { return std::string_view(each).starts_with(name); });
+    if (!replaced || name.empty()) env.push_back(*entry);
+  }
+}
+
 }  // namespace
 
 Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& argv,
@@ -53,9 +70,8 @@ Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& 
   if (!failure) return failure.error();
   std::vector<char*> args = pointers(argv);
   args.push_back(nullptr);
-  // The first of two equal names counts, so ours come first.
   std::vector<char*> env = pointers(environment);
-  for (char** entry = environ; *entry != nullptr; ++entry) env.push_back(*entry);
+  add_others(env);
   env.push_back(nullptr);
 
   pid_t pid = ::fork();

@@ -15,7 +15,8 @@ namespace tailor::os {
 // destructor; one that was started is the caller's to wait for (pid()). Not thread-safe.
 class LaunchedCommand {
  public:
-  // `argv[0]` is looked up in PATH. `environment` ("NAME=value") is added to our own.
+  // `argv[0]` is looked up in PATH. `environment` ("NAME=value") takes the place of what
+  // our own says of that name.
   static Result<LaunchedCommand> launch(const std::vector<std::string>& argv,
                                         const std::vector<std::string>& environment = {});
 
