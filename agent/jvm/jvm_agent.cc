@@ -5,6 +5,7 @@
 #include <link.h>
 #include <tailor/agent.h>
 
+#include <cstdint>
 #include <cstring>
 #include <string>
 
@@ -109,7 +110,7 @@ JNIEXPORT jstring JNICALL Java_tailor_jvm_Native_start(JNIEnv* env, jclass, jstr
 JNIEXPORT void JNICALL Java_tailor_jvm_Native_stop(JNIEnv*, jclass, jint timeout_ms) {
   tailor::jvm::Running* running = tailor::jvm::g_running.load();
   if (!running || timeout_ms <= 0) return;
-  tailor_execution_end(running->run.execution, 0, nullptr);
+  tailor_execution_end(running->run.execution, UINT64_MAX, nullptr);
   running->shipper->flush(static_cast<std::uint32_t>(timeout_ms));
 }
 

@@ -129,7 +129,7 @@ void Spark::end_query(std::uint64_t query, const std::string& error) {
   const std::lock_guard lock(mutex_);
   const auto found = find(query);
   if (!found) return;
-  tailor_execution_end(found->execution, 0, error.empty() ? nullptr : error.c_str());
+  tailor_execution_end(found->execution, UINT64_MAX, error.empty() ? nullptr : error.c_str());
   // Its plan stays for as long as code belongs to it.
   queries_.erase(query);
 }

@@ -339,7 +339,8 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   said.entry.running_bytes -= bytes_of(record);
   record.end = std::max(said.time, record.begin);
   said.entry.state.end_execution(end.handle(), record.end);
-  record.rows = end.rows();
+  record.rows_known = end.rows() != UINT64_MAX;
+  record.rows = record.rows_known ? end.rows() : 0;
   record.error = end.error();
   sink_.on_execution(record);
   said.entry.said_again.erase(end.handle());

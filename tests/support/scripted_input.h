@@ -81,8 +81,11 @@ class ScriptedInput {
       m.mutable_execution_begin()->set_plan_id(plan);
     });
   }
-  void end(ProcessId process, TimeNs time, ExecutionHandle handle) {
-    say(process, time, [&](v1::AgentMessage& m) { m.mutable_execution_end()->set_handle(handle); });
+  void end(ProcessId process, TimeNs time, ExecutionHandle handle, std::uint64_t rows = 0) {
+    say(process, time, [&](v1::AgentMessage& m) {
+      m.mutable_execution_end()->set_handle(handle);
+      m.mutable_execution_end()->set_rows(rows);
+    });
   }
 
   // The thread works for the execution from `from` to `to`.

@@ -177,8 +177,9 @@ std::string execution_line(const query::Profile& profile, const query::PlanPart&
                        escape_line(value, terminal.ascii));
   }
   if (only->end != kTimeMax && only->end >= only->begin) {
-    out += fmt::format("{}{} from begin to end, {} rows", out.empty() ? "" : ", ",
-                       duration(static_cast<double>(only->end - only->begin)), grouped(only->rows));
+    out += fmt::format("{}{} from begin to end", out.empty() ? "" : ", ",
+                       duration(static_cast<double>(only->end - only->begin)));
+    if (only->rows_known) out += fmt::format(", {} rows", grouped(only->rows));
   }
   if (!only->error.empty()) out += ", failed: " + escape_line(only->error, terminal.ascii);
   return out.empty() ? "" : terminal.dim(cut(out, terminal.width, terminal.ascii)) + "\n";

@@ -196,7 +196,8 @@ struct tailor_label {
  * arrive as '?'. */
 TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels,
                                               size_t count);
-/* The run ended and returned `rows` rows. `error` is NULL if it succeeded. */
+/* The run ended and returned `rows` rows; UINT64_MAX: nobody counted them. `error` is NULL if it succeeded.
+ */
 TAILOR_EXPORT void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error);
 /* Returns where this execution keeps its tags. As a rule this is the strategy given to tailor_agent_start.
  * The daemon's operator may want a share of the executions without tags, to measure their cost. For such an

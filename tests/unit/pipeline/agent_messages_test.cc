@@ -20,6 +20,17 @@ TEST_F(PipelineTest, AnExecutionIsToldWhenItBeginsAndWhenItEnds) {
   EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 1u);
 }
 
+TEST_F(PipelineTest, RowsThatNobodyCountedAreNotKnown) {
+  start_engine();
+  script.begin(kProcess, ms(1), 5, 1);
+  script.begin(kProcess, ms(1), 6, 1);
+  script.end(kProcess, ms(3), 5, 0);
+  script.end(kProcess, ms(3), 6, UINT64_MAX);
+  EXPECT_TRUE(sink.executions.at({kProcess, 5}).rows_known);
+  EXPECT_FALSE(sink.executions.at({kProcess, 6}).rows_known);
+  EXPECT_EQ(sink.executions.at({kProcess, 6}).rows, 0u);
+}
+
 TEST_F(PipelineTest, WhatRunsWhenTheProcessEndsHasEnded) {
   start_engine();
   script.begin(kProcess, ms(1), 5, 1);
