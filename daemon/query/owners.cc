@@ -11,7 +11,8 @@ Owner unattributed(const NoOwner& reason) {
 
 Owner component_owner(const PlanModel& plan, LevelIndex level, ComponentId id, std::string key) {
   const v1::Component* described = plan.component(level, id);
-  return {std::move(key), plan.component_name(level, id), described == nullptr ? "" : described->kind()};
+  return {std::move(key), plan.component_name(level, id), described == nullptr ? "" : described->kind(),
+          plan.component_detail(level, id)};
 }
 
 }  // namespace

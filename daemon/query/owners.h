@@ -16,9 +16,10 @@ namespace tailor::query {
 LevelIndex task_level(const PlanModel& model);
 
 struct Owner {
-  std::string key;   // as of keys.h
-  std::string name;  // may be hostile
-  std::string kind;  // of an operator or task what the engine calls it; "component", "unattributed"
+  std::string key;          // as of keys.h
+  std::string name;         // may be hostile
+  std::string kind;         // of an operator or task what the engine calls it; "component", "unattributed"
+  std::string detail = {};  // of an operator or task PlanModel::component_detail(); may be hostile
 };
 
 struct OwnerPart {

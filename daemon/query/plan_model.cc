@@ -74,6 +74,18 @@ std::string PlanModel::component_name(LevelIndex level, ComponentId id) const {
   return fmt::format("{} {}", level < levels_.size() ? level_name(level) : "component", id);
 }
 
+std::string PlanModel::component_detail(LevelIndex level, ComponentId id) const {
+  const v1::Component* found = component(level, id);
+  if (found == nullptr) return "";
+  for (const v1::Attribute& attribute : found->attributes()) {
+    const std::string& key = attribute.key();
+    if (key != "table" && key != "predicate" && key != "condition" && key != "details") continue;
+    if (!attribute.text().empty() && found->name().find(attribute.text()) == std::string::npos)
+      return attribute.text();
+  }
+  return "";
+}
+
 std::uint32_t PlanModel::pipeline_of(LevelIndex level, ComponentId id) const {
   if (level >= levels_.size()) return 0;
   const auto it = levels_[level].pipeline.find(id);

@@ -43,6 +43,9 @@ class PlanModel {
   const v1::Component* component(LevelIndex level, ComponentId id) const;
   // Its name, or "<level> <id>" where it has none.
   std::string component_name(LevelIndex level, ComponentId id) const;
+  // What it works on, where its name does not say so: its table, predicate, condition or details; "" if the
+  // plan tells none.
+  std::string component_detail(LevelIndex level, ComponentId id) const;
 
   // Operators of the top level in the order of a drawn tree: what nobody consumes first, then its inputs;
   // every one exactly once, whatever the inputs say (a second consumer or a cycle does not repeat it).

@@ -40,6 +40,8 @@ std::vector<Row> rows_of(const query::TimelineLane& lane, std::size_t most, cons
   std::size_t in_rest = 0;
   for (const query::TimelineSeries& series : lane.series) {
     Row row{escape_line(series.owner.name, terminal.ascii), sum(series.weights), series.weights};
+    // A plan may have several hash joins.
+    if (!series.owner.detail.empty()) row.name += " " + escape_line(series.owner.detail, terminal.ascii);
     // One row more costs as much room as a row that says "1 more".
     if (rows.size() < most || lane.series.size() == most + 1) {
       rows.push_back(std::move(row));
