@@ -145,7 +145,8 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
   plan->cycles = plan->cycles == 0 ? cycles : plan->cycles * (1 - NEWEST) + cycles * NEWEST;
   tailor_remember_run(open->run, plan);
   if (open->shared) return;
-  /* A later statement that is not measured has workers too: they are nobody's. An error takes it back itself. */
+  /* A later statement that is not measured has workers too: they are nobody's. An error takes it back itself.
+   */
   if (!error && told_run && open->run == told_run && !IsInParallelMode()) tell_workers(0);
   tailor_execution_end(open->run, rows, error);
   tailor_session_pump();

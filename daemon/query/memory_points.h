@@ -34,8 +34,8 @@ struct MemoryPoints {
   std::vector<std::int32_t> owner;    // index into owners: who has most of the sample
   std::vector<std::int32_t> tid;
   std::vector<ExecutionHandle> execution;  // of the region's process; 0: of none
-  std::vector<double> weight;          // with that of the points left out
-  std::vector<std::uint32_t> latency;  // cycles, 0 unknown
+  std::vector<double> weight;              // with that of the points left out
+  std::vector<std::uint32_t> latency;      // cycles, 0 unknown
 };
 
 inline constexpr std::size_t kAllPoints = UINT32_MAX;

@@ -13,9 +13,9 @@ namespace tailor::cli {
 // Exit codes, documented in docs/cli.md. `tailor record` gives that of the recorded command instead of kOk.
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,   // could not be done; standard error says why
-  kUsage = 2,    // the command line is wrong
-  kNothing = 3,  // done, but there is nothing to show
+  kFailed = 1,          // could not be done; standard error says why
+  kUsage = 2,           // the command line is wrong
+  kNothing = 3,         // done, but there is nothing to show
   kConditionHolds = 4,  // `tailor diff --fail-if`: a condition holds
 };
 

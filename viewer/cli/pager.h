@@ -5,8 +5,8 @@
 
 namespace tailor::cli {
 
-// While it lives, standard output goes to the pager, if standard output is a terminal: to TAILOR_PAGER, else to
-// PAGER, else to less. An empty one, and "cat", mean none. What the terminal can show must be known before
+// While it lives, standard output goes to the pager, if standard output is a terminal: to TAILOR_PAGER, else
+// to PAGER, else to less. An empty one, and "cat", mean none. What the terminal can show must be known before
 // (Terminal::detect). One at a time.
 class Pager {
  public:
