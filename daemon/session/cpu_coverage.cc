@@ -22,13 +22,15 @@ void CpuCoverageOfProcesses::look(ProcessId process, TimeNs now, CpuCoverage use
   found->second.looked_at = now;
 }
 
-void CpuCoverageOfProcesses::settle(TimeNs watermark,
-                                    const std::function<std::uint64_t(ProcessId)>& sampled_of) {
+void CpuCoverageOfProcesses::settle(
+    TimeNs watermark, const std::function<std::optional<std::uint64_t>(ProcessId)>& sampled_of) {
   for (auto& [process, each] : processes_) {
     if (each.looked_at > watermark) continue;
-    each.settled = each.looked;
-    each.settled.sampled = sampled_of(process);
     each.looked_at = kTimeMax;
+    const std::optional<std::uint64_t> sampled = sampled_of(process);
+    if (!sampled) continue;
+    each.settled = each.looked;
+    each.settled.sampled = *sampled;
   }
   std::erase_if(processes_, [this](const auto& entry) {
     const Process& each = entry.second;
@@ -41,6 +43,13 @@ void CpuCoverageOfProcesses::settle(TimeNs watermark,
 void CpuCoverageOfProcesses::end(ProcessId process) {
   const auto found = processes_.find(process);
   if (found != processes_.end()) found->second.over = true;
+}
+
+void CpuCoverageOfProcesses::close(ProcessId process) {
+  const auto found = processes_.find(process);
+  if (found == processes_.end()) return;
+  add_growth(found->second.before, found->second.settled, ended_);
+  processes_.erase(found);
 }
 
 CpuCoverage CpuCoverageOfProcesses::sum() const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 
 #include "daemon/os/cpu_time.h"
 #include "proto/base/ids.h"
@@ -35,9 +36,14 @@ class CpuCoverageOfProcesses {
   // known is left alone.
   void look(ProcessId process, TimeNs now, CpuCoverage used);
   // Samples up to `watermark` are attributed; `sampled_of` tells what those of a process stand for so far.
-  void settle(TimeNs watermark, const std::function<std::uint64_t(ProcessId)>& sampled_of);
+  // Nothing: that is not known any more; what the process used since its look before is on neither side then.
+  void settle(TimeNs watermark, const std::function<std::optional<std::uint64_t>(ProcessId)>& sampled_of);
   // It is not sampled any more. A look that waits still counts.
   void end(ProcessId process);
+
+  // What it uses from now until it begins again is in no account, even if a look waits: then what it used
+  // since the last one that was settled is on neither side.
+  void close(ProcessId process);
 
   CpuCoverage sum() const;
 

@@ -64,6 +64,7 @@ Result<Recorder::Resumed> Recorder::resume(std::optional<std::int32_t> pid) {
   Resumed resumed;
   Status asked = Ok{};
   run([&] {
+    settle_cpu_coverage();
     if (!pid) pauses_.set_all(false);
     std::vector<ProcessId> which;
     for (const auto& [process, how] : paused_) {
@@ -81,6 +82,7 @@ Result<Recorder::Resumed> Recorder::resume(std::optional<std::int32_t> pid) {
 void Recorder::go_on(ProcessId process, Resumed& resumed) {
   const Paused how = paused_.extract(process).mapped();
   pauses_.end(process, os_.now());
+  coverage_.close(process);
   not_sampled_.erase(process);
   if (std::string why = ignore_if_told(process); !why.empty()) {
     resumed.problems.push_back(fmt::format("process {}: {}", process.pid, why));

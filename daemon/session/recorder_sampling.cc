@@ -118,7 +118,10 @@ void Recorder::look_at_cpu_time(const Sampled& sampled) {
 }
 
 void Recorder::settle_cpu_coverage() {
-  coverage_.settle(pipeline_.stats().watermark, [this](ProcessId process) { return on_cpu_ns_of(process); });
+  coverage_.settle(pipeline_.stats().watermark, [this](ProcessId process) -> std::optional<std::uint64_t> {
+    if (pipeline_.processes().find(process) == nullptr) return std::nullopt;  // it ended, and was forgotten
+    return on_cpu_ns_of(process);
+  });
 }
 
 void Recorder::govern() {

@@ -52,5 +52,36 @@ TEST(CpuCoverage, AProcessThatIsSampledOtherwiseGoesOnFromWhereItWas) {
   EXPECT_EQ(coverage.sum().sampled, 180u);
 }
 
+TEST(CpuCoverage, WhatAProcessUsesInAPauseIsInNoAccount) {
+  CpuCoverageOfProcesses coverage;
+  coverage.begin(kOne, {0, 0});
+  coverage.look(kOne, 10, {100});
+  coverage.end(kOne);
+  coverage.settle(10, [](ProcessId) { return 95u; });
+  coverage.close(kOne);
+  coverage.begin(kOne, {1000, 95});  // it used 900 meanwhile
+  coverage.look(kOne, 30, {1100});
+  // The next pause begins, and ends before the samples up to its look are attributed.
+  coverage.end(kOne);
+  coverage.close(kOne);
+  coverage.begin(kOne, {2000, 190});
+  coverage.look(kOne, 50, {2200});
+  coverage.settle(60, [](ProcessId) { return 385u; });
+  EXPECT_EQ(coverage.sum().used, 300u);
+  EXPECT_EQ(coverage.sum().sampled, 290u);
+}
+
+TEST(CpuCoverage, OfAProcessThatWasForgottenTheLastLookIsOnNeitherSide) {
+  CpuCoverageOfProcesses coverage;
+  coverage.begin(kOne, {0, 0});
+  coverage.look(kOne, 10, {100});
+  coverage.settle(10, [](ProcessId) { return 95u; });
+  coverage.look(kOne, 20, {200});
+  coverage.end(kOne);
+  coverage.settle(30, [](ProcessId) { return std::nullopt; });
+  EXPECT_EQ(coverage.sum().used, 100u);
+  EXPECT_EQ(coverage.sum().sampled, 95u);
+}
+
 }  // namespace
 }  // namespace tailor::session
