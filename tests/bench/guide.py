@@ -66,7 +66,7 @@ def optimizer(folder, scale):
     """Figures 10 and 11: two plans with the same intermediate results. Which one is faster, and why?"""
     data = load_by_date(folder, scale)
     for plan in ("a", "b"):
-        record(folder / f"plan-{plan}.tailor", f"figure-10{plan}", data=("--data", data), repeat=20)
+        record(folder / f"plan-{plan}.tailor", f"figure-10{plan}", "-F", "10000", data=("--data", data), repeat=20)
     show(BIN / "tailor", "diff", folder / "plan-a.tailor", folder / "plan-b.tailor")
     for plan in ("a", "b"):
         profile = folder / f"plan-{plan}.tailor"
