@@ -27,7 +27,7 @@ check "the engine runs" known_shares 1 8 60
 check "status" tailor status --ascii
 check "the daemon's clock is the module" sh -c "tailor status --ascii | grep 'clock  *module'"
 echo "REPORT BEGIN"
-tailor report --json
+TAILOR_PAGER= tailor report --json
 echo "REPORT END"
 check "the module is busy while the daemon uses it" sh -c '! rmmod tailor_clock 2>/dev/null'
 kill -TERM $daemon

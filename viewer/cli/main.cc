@@ -34,13 +34,15 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-// Commands whose output may be longer than a screen.
+// Commands whose output may be longer than a screen, and is for people.
 bool is_paged(const CLI::App& app) {
   static const std::vector<std::string> kPaged = {"annotate", "diff",       "doctor",  "events",
                                                   "flame",    "iterations", "list",    "memory",
                                                   "report",   "sql",        "timeline"};
   const auto chosen = app.get_subcommands();
-  return !chosen.empty() && std::ranges::binary_search(kPaged, chosen.front()->get_name());
+  if (chosen.empty() || !std::ranges::binary_search(kPaged, chosen.front()->get_name())) return false;
+  const CLI::Option* json = chosen.front()->get_option_no_throw("--json");
+  return json == nullptr || json->count() == 0;
 }
 
 int run(int argc, char** argv) {
