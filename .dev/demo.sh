@@ -17,6 +17,7 @@ dev_demo() {
   build release tailord tailor weft
   say "Built in $((SECONDS - start)) s"
   PATH=$TAILOR_ROOT/build/bin:$PATH
+  export TAILOR_PAGER=  # the demo runs through
   DEMO=$(mktemp -d "${TMPDIR:-/tmp}/tailor-demo.XXXXXX")
   export TAILOR_SOCKET=$DEMO/agent.sock TAILOR_CONTROL=$DEMO/control.sock TAILOR_STORE=$DEMO/store
   trap demo_end EXIT

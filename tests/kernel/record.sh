@@ -2,7 +2,7 @@
 # Sourced by init: the daemon records an engine of known shape under the module's clock, and an ordinary user is
 # told why he may not, under the perf_event_paranoid that the kernel came with.
 /bin/busybox --install -s /bin
-export PATH=/bin
+export PATH=/bin TAILOR_PAGER=
 mkdir -p /run/tailor /var/lib/tailor /etc /tmp
 chmod 1777 /tmp
 echo 'root:x:0:0::/:/bin/sh
@@ -27,7 +27,7 @@ check "the engine runs" known_shares 1 8 60
 check "status" tailor status --ascii
 check "the daemon's clock is the module" sh -c "tailor status --ascii | grep 'clock  *module'"
 echo "REPORT BEGIN"
-TAILOR_PAGER= tailor report --json
+tailor report --json
 echo "REPORT END"
 check "the module is busy while the daemon uses it" sh -c '! rmmod tailor_clock 2>/dev/null'
 kill -TERM $daemon
