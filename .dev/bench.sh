@@ -3,5 +3,5 @@ dev_bench() {
   need build data test
   need_venv
   build release
-  exec tests/bench/run "$@"
+  exec "$VENV/bin/python3" tests/bench/run "$@"
 }

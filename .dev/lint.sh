@@ -1,15 +1,20 @@
 # shellcheck shell=bash
 # Every check prints what it looked at; the first that fails does not hide the others.
 dev_lint() {
-  local failed=0 files
+  local failed=0 files tidy=()
   shopt -s nullglob
-  need lint build test
+  need lint build test jvm postgres
   # shellcheck source=/dev/null
   . .dev/abi.sh
   if [ "${1:-}" = --update-abi ]; then
     dev_lint_abi --update
     return
   fi
+  case ${1:-} in
+    '') ;;
+    --tidy-all) tidy=(--update) ;;
+    *) die 2 "lint: unknown option '$1'" ;;
+  esac
   # The module and the header it shares keep the kernel's style.
   mapfile -t files < <(git ls-files '*.cc' '*.h' '*.c' ':!kmod' ':!tests/kernel' ':!proto/include/tailor/clock_page.h')
   say "clang-format (${#files[@]} files)"
@@ -18,6 +23,10 @@ dev_lint() {
   python3 .dev/check_folders.py || failed=1
   say "links of the docs"
   python3 .dev/check_links.py || failed=1
+  say "kinds of errors"
+  python3 .dev/check_errors.py || failed=1
+  say "the version"
+  python3 .dev/check_version.py || failed=1
   say "ABI of the agent"
   dev_lint_abi || failed=1
   say "shellcheck"
@@ -30,10 +39,8 @@ dev_lint() {
   fi
   say "web page: types"
   web_check || failed=1
-  if [ $# -gt 0 ]; then
-    say "clang-tidy"
-    dev_lint_tidy "$@" || failed=1
-  fi
+  say "clang-tidy"
+  dev_lint_tidy ${tidy[@]+"${tidy[@]}"} || failed=1
   [ $failed = 0 ] && say "lint: clean"
   return $failed
 }
@@ -45,15 +52,17 @@ shell_scripts() {
   done
 }
 
-# A source takes seconds, one with LLVM's headers a minute: --tidy analyses what reads bytes
-# from outside and what runs inside engines, --tidy-all everything.
+# Only what is not known to be clean is analysed (.dev/tidy.py), and only then the headers that the build makes are needed.
 dev_lint_tidy() {
-  local sources=(agent/*.cc daemon/{capture/decode,capture/select,capture/host,formats,foreign,registration,store,journal,pipeline,process,attribute}/*.cc)
-  [ "${1:-}" = --tidy-all ] && mapfile -t sources < <(git ls-files '*.cc' ':!tests/integration')
-  # The commands of the development preset name every source; those of the release preset name several together.
-  cmake --preset dev >"$CACHE/configure-dev.log"
-  ninja -C build-dev tailor_proto >/dev/null
-  echo "${#sources[@]} files"
-  printf '%s\n' "${sources[@]}" | xargs -P "$(nproc)" -n 4 clang-tidy-19 -p build-dev --quiet --warnings-as-errors='*' --extra-arg=-Wno-deprecated-declarations \
-    >"$CACHE/tidy.log" 2>/dev/null || { grep -E 'error:|warning:' "$CACHE/tidy.log" | sort -u | sed -n 1,40p; return 1; }
+  if [ ! -e .dev/tidy_clean ] && [ $# = 0 ]; then
+    say "clang-tidy: nothing is known to be clean; ./dev lint --tidy-all analyses everything and stores what is"
+    return 0
+  fi
+  if [ -n "$(python3 .dev/tidy.py --stale)" ]; then
+    cmake --preset release >"$CACHE/configure-release.log" 2>&1 ||
+      { tail -n 20 "$CACHE/configure-release.log" >&2; return 1; }
+    ninja -C build -t targets all | sed -n 's/^\([^/].*\.\(h\|inc\)\): CUSTOM_COMMAND$/\1/p' |
+      xargs ninja -C build >"$CACHE/tidy-headers.log" || { tail -n 20 "$CACHE/tidy-headers.log" >&2; return 1; }
+  fi
+  python3 .dev/tidy.py "$@"
 }

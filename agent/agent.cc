@@ -11,9 +11,9 @@
 
 namespace tailor::agent {
 
-int Agent::Prepare() noexcept {
+int Agent::prepare() noexcept {
   if (!queue_.valid()) return -ENOMEM;
-  if (!arenas_.Start()) return errno != 0 ? -errno : -ENOMEM;
+  if (!arenas_.start()) return errno != 0 ? -errno : -ENOMEM;
   std::uint8_t random[24];
   if (::getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) return -EAGAIN;
   std::memcpy(session_.data(), random, session_.size());
@@ -21,7 +21,7 @@ int Agent::Prepare() noexcept {
   return 0;
 }
 
-MessageQueue::Urgency Agent::UrgencyOf(MessageKind kind) {
+MessageQueue::Urgency Agent::urgency_of(MessageKind kind) {
   switch (kind) {
     case MessageKind::kThreadRemove:
     case MessageKind::kPlanUnload:
@@ -33,7 +33,7 @@ MessageQueue::Urgency Agent::UrgencyOf(MessageKind kind) {
   }
 }
 
-std::uint64_t Agent::NextExecution() noexcept {
+std::uint64_t Agent::next_execution() noexcept {
   std::uint64_t number = next_execution_.fetch_add(1, std::memory_order_relaxed) + 1;
   std::uint32_t untagged = sender_.untagged_permille();
   if (untagged == 0) return number;
@@ -45,47 +45,47 @@ std::uint64_t Agent::NextExecution() noexcept {
   return mixed % 1000 < untagged ? number | kUntagged : number;
 }
 
-bool Agent::StartSending(const Identity& identity, bool threadless) noexcept {
+bool Agent::start_sending(const Identity& identity, bool threadless) noexcept {
   if (threadless && !background_.ended()) return false;  // one of an earlier start, about to end
   threadless_ = threadless;
   tag_strategy_ = identity.tag_strategy;
-  if (!threadless) return background_.Start(identity);
+  if (!threadless) return background_.start(identity);
   try {
-    sender_.Begin(identity);
+    sender_.begin(identity);
   } catch (...) {
     return false;
   }
   return true;
 }
 
-void Agent::StopSending(std::uint32_t timeout_ms) noexcept {
-  if (!threadless_) return background_.Stop(timeout_ms);
-  const std::int64_t deadline = NowMs() + timeout_ms;
-  PumpUntil(deadline, [this] { return queue_.empty(); });
-  if (!HoldPump()) return;
-  sender_.End();
-  ReleasePump();
+void Agent::stop_sending(std::uint32_t timeout_ms) noexcept {
+  if (!threadless_) return background_.stop(timeout_ms);
+  const std::int64_t deadline = now_ms() + timeout_ms;
+  pump_until(deadline, [this] { return queue_.empty(); });
+  if (!hold_pump()) return;
+  sender_.end();
+  release_pump();
 }
 
-std::optional<Agent::Pumped> Agent::PumpOnce() noexcept {
+std::optional<Agent::Pumped> Agent::pump_once() noexcept {
   if (pumping_.exchange(true, std::memory_order_acquire)) return std::nullopt;
-  Pumped pumped{sender_.Pump(), sender_.socket()};
-  ReleasePump();
+  Pumped pumped{sender_.pump(), sender_.socket()};
+  release_pump();
   return pumped;
 }
 
-int Agent::Pump() noexcept {
-  auto pumped = PumpOnce();
+int Agent::pump() noexcept {
+  auto pumped = pump_once();
   if (!pumped) return -EBUSY;
   return pumped->state == Sender::State::kMore || pumped->state == Sender::State::kFull;
 }
 
 template <typename Done>
-void Agent::PumpUntil(std::int64_t deadline_ms, Done done) noexcept {
+void Agent::pump_until(std::int64_t deadline_ms, Done done) noexcept {
   constexpr std::int64_t kSliceMs = 5;
   while (true) {
-    auto pumped = PumpOnce();
-    std::int64_t left = deadline_ms - NowMs();
+    auto pumped = pump_once();
+    std::int64_t left = deadline_ms - now_ms();
     if (done() || left <= 0) return;
     if (pumped && pumped->state == Sender::State::kMore) continue;
     pollfd answer{pumped ? pumped->socket : -1, POLLIN, 0};
@@ -93,46 +93,46 @@ void Agent::PumpUntil(std::int64_t deadline_ms, Done done) noexcept {
   }
 }
 
-bool Agent::AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
-  if (!threadless_) return sender_.AwaitBarrier(sequence, timeout_ms);
-  PumpUntil(NowMs() + timeout_ms, [&] { return sender_.Acknowledged(sequence); });
-  return sender_.Acknowledged(sequence);
+bool Agent::await_barrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
+  if (!threadless_) return sender_.await_barrier(sequence, timeout_ms);
+  pump_until(now_ms() + timeout_ms, [&] { return sender_.acknowledged(sequence); });
+  return sender_.acknowledged(sequence);
 }
 
-bool Agent::HoldPump() noexcept {
+bool Agent::hold_pump() noexcept {
   constexpr std::int64_t kPatienceMs = 1000;  // a pump never waits, but its thread may have to
-  const std::int64_t deadline = NowMs() + kPatienceMs;
+  const std::int64_t deadline = now_ms() + kPatienceMs;
   while (pumping_.exchange(true, std::memory_order_acquire)) {
-    if (NowMs() > deadline) return false;
+    if (now_ms() > deadline) return false;
     ::sched_yield();
   }
   return true;
 }
 
-void Agent::LetGoAfterFork() noexcept {
-  sender_.CloseAfterFork();
-  background_.ForgetAfterFork();
-  arenas_.MakePrivateAfterFork();
-  queue_.Drop();
+void Agent::let_go_after_fork() noexcept {
+  sender_.close_after_fork();
+  background_.forget_after_fork();
+  arenas_.make_private_after_fork();
+  queue_.drop();
 }
 
-bool Agent::ContinueAfterFork(const ThreadArea* mine) noexcept {
+bool Agent::continue_after_fork(const ThreadArea* mine) noexcept {
   std::uint8_t random[16];
   if (::getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) return false;
   std::memcpy(session_.data(), random, session_.size());
-  sender_.CloseAfterFork();
-  if (!arenas_.RenewAfterFork(mine)) return false;
-  sender_.ContinueAfterFork(session_);
-  queue_.ForgetUncommitted();
+  sender_.close_after_fork();
+  if (!arenas_.renew_after_fork(mine)) return false;
+  sender_.continue_after_fork(session_);
+  queue_.forget_uncommitted();
   auto* header = arenas_.header();
   std::atomic_ref(header->messages_queued).store(sender_.settled(), std::memory_order_relaxed);
   return true;
 }
 
-void PostComponent(Agent& agent, std::uint32_t id, std::string_view name) noexcept {
-  agent.Post({MessageKind::kComponentDeclare, 0, id, 0}, kFixedBound + name.size(), [&](FixedWire& body) {
-    body.Number(1, id);
-    body.Text(2, name);
+void post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept {
+  agent.post({MessageKind::kComponentDeclare, 0, id, 0}, kFixedBound + name.size(), [&](FixedWire& body) {
+    body.number(1, id);
+    body.text(2, name);
   });
 }
 

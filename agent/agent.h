@@ -24,19 +24,19 @@ class Agent {
       : queue_(queue_bytes), arenas_(log_records), sender_(queue_, arenas_), background_(sender_, waker_) {}
 
   // Memory, random numbers, arenas. 0 or a negative errno; an agent that failed is of no use.
-  int Prepare() noexcept;
+  int prepare() noexcept;
 
   // Encodes a message straight into the queue through f(FixedWire& body). `bound` is the most
   // bytes that can take. False: dropped and counted. Any thread; never waits.
   template <typename F>
-  bool Post(MessageHead head, std::size_t bound, F f) noexcept;
+  bool post(MessageHead head, std::size_t bound, F f) noexcept;
 
   // A message whose body is `bytes`, serialised by the engine, followed by fields that f(FixedWire&, tsc)
   // adds (of a field that occurs twice the last one counts).
   template <typename F>
-  bool PostSerialised(MessageHead head, std::span<const char> bytes, F f) noexcept;
+  bool post_serialised(MessageHead head, std::span<const char> bytes, F f) noexcept;
 
-  std::size_t MaxMessageBytes() const { return queue_.MaxMessageBytes() - kFixedBound; }
+  std::size_t max_message_bytes() const { return queue_.max_message_bytes() - kFixedBound; }
 
   std::uint64_t tag_key() const { return tag_key_; }
   const std::array<std::uint8_t, 16>& session() const { return session_; }
@@ -44,58 +44,58 @@ class Agent {
   Sender& sender() { return sender_; }
   // With the thread of our own, or (`threadless`) to be pumped by the host. False: no thread or memory to be
   // had.
-  bool StartSending(const Identity& identity, bool threadless) noexcept;
-  void StopSending(std::uint32_t timeout_ms) noexcept;
+  bool start_sending(const Identity& identity, bool threadless) noexcept;
+  void stop_sending(std::uint32_t timeout_ms) noexcept;
   bool threadless() const { return threadless_; }
   // Without a thread: see tailor_agent_pump. Any thread, one at a time.
-  int Pump() noexcept;
-  bool AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
+  int pump() noexcept;
+  bool await_barrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
   PlanSlots& plans() { return plans_; }
   Components& components() { return components_; }
   RegionKinds& region_kinds() { return region_kinds_; }
-  std::uint64_t NextCode() { return next_code_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  std::uint64_t next_code() { return next_code_.fetch_add(1, std::memory_order_relaxed) + 1; }
   // A new handle; it says whether the execution has tags.
-  std::uint64_t NextExecution() noexcept;
-  static bool HasTags(std::uint64_t execution) { return (execution & kUntagged) == 0; }
+  std::uint64_t next_execution() noexcept;
+  static bool has_tags(std::uint64_t execution) { return (execution & kUntagged) == 0; }
   // enum tailor_tag_strategy, as given to tailor_agent_start.
   std::uint32_t tag_strategy() const { return tag_strategy_; }
-  std::uint32_t NextBarrier() { return next_barrier_.fetch_add(1, std::memory_order_relaxed) + 1; }
+  std::uint32_t next_barrier() { return next_barrier_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
-  void CountDropped() noexcept {
+  void count_dropped() noexcept {
     std::atomic_ref(arenas_.header()->messages_dropped).fetch_add(1, std::memory_order_relaxed);
   }
 
   // Around a fork that the agent survives: nobody pumps meanwhile. False: somebody does not stop to.
-  bool HoldPump() noexcept;
-  void ReleasePump() noexcept { pumping_.store(false, std::memory_order_release); }
+  bool hold_pump() noexcept;
+  void release_pump() noexcept { pumping_.store(false, std::memory_order_release); }
 
   // In a forked child: nothing of the parent's agent may be reached from here any more.
-  void LetGoAfterFork() noexcept;
+  void let_go_after_fork() noexcept;
   // In a forked child that goes on, whose only thread has `mine` (or none): a session, arenas and a
   // connection of its own. False: not possible, and the agent is of no use here.
-  bool ContinueAfterFork(const ThreadArea* mine) noexcept;
+  bool continue_after_fork(const ThreadArea* mine) noexcept;
 
  private:
   static constexpr std::uint64_t kUntagged = std::uint64_t{1} << 62;
 
   // Reserves room for `bound` bytes, has write(FixedWire&, tsc) fill them, and publishes the message.
   template <typename F>
-  bool Enqueue(MessageHead head, std::size_t bound, F write) noexcept;
+  bool enqueue(MessageHead head, std::size_t bound, F write) noexcept;
 
-  static MessageQueue::Urgency UrgencyOf(MessageKind kind);
+  static MessageQueue::Urgency urgency_of(MessageKind kind);
   // Counted before space is reserved (and taken back if there is none): then a message that its caller knows
   // to be queued has no more messages before it in the queue than were counted.
-  std::atomic_ref<std::uint64_t> Queued() const { return std::atomic_ref(arenas_.header()->messages_queued); }
+  std::atomic_ref<std::uint64_t> queued() const { return std::atomic_ref(arenas_.header()->messages_queued); }
 
   struct Pumped {
     Sender::State state;
     int socket;  // -1: none
   };
   // Nothing if another thread is pumping.
-  std::optional<Pumped> PumpOnce() noexcept;
+  std::optional<Pumped> pump_once() noexcept;
   // While `done` does not hold: pumps, and waits for the socket, until the deadline.
   template <typename Done>
-  void PumpUntil(std::int64_t deadline_ms, Done done) noexcept;
+  void pump_until(std::int64_t deadline_ms, Done done) noexcept;
 
   MessageQueue queue_;
   ArenaSet arenas_;
@@ -116,47 +116,47 @@ class Agent {
 };
 
 template <typename F>
-bool Agent::Enqueue(MessageHead head, std::size_t bound, F write) noexcept {
-  head.tsc = Tsc();
-  Queued().fetch_add(1);
-  if (auto reservation = queue_.Reserve(bound, UrgencyOf(head.kind))) {
+bool Agent::enqueue(MessageHead head, std::size_t bound, F write) noexcept {
+  head.tsc = tsc();
+  queued().fetch_add(1);
+  if (auto reservation = queue_.reserve(bound, urgency_of(head.kind))) {
     FixedWire wire{FixedMemory(reservation->space())};
     write(wire, head.tsc);
     if (wire.memory().complete()) {
-      queue_.Commit(*reservation, head, wire.size());
-      waker_.Wake();
+      queue_.commit(*reservation, head, wire.size());
+      waker_.wake();
       return true;
     }
-    queue_.Abandon(*reservation);
+    queue_.abandon(*reservation);
   }
-  Queued().fetch_sub(1);
-  CountDropped();
+  queued().fetch_sub(1);
+  count_dropped();
   return false;
 }
 
 template <typename F>
-bool Agent::Post(MessageHead head, std::size_t bound, F f) noexcept {
-  return Enqueue(head, bound,
-                 [&](FixedWire& wire, std::uint64_t tsc) { EncodeMessage(wire, head.kind, tsc, f); });
+bool Agent::post(MessageHead head, std::size_t bound, F f) noexcept {
+  return enqueue(head, bound,
+                 [&](FixedWire& wire, std::uint64_t tsc) { encode_message(wire, head.kind, tsc, f); });
 }
 
 template <typename F>
-bool Agent::PostSerialised(MessageHead head, std::span<const char> bytes, F f) noexcept {
-  return Enqueue(head, bytes.size() + kFixedBound, [&](FixedWire& wire, std::uint64_t tsc) {
+bool Agent::post_serialised(MessageHead head, std::span<const char> bytes, F f) noexcept {
+  return enqueue(head, bytes.size() + kFixedBound, [&](FixedWire& wire, std::uint64_t tsc) {
     char memory[kFixedBound / 2];
     FixedWire tail{FixedMemory(memory)};
     f(tail, tsc);
-    wire.Number(1, tsc);
-    wire.Length(static_cast<std::uint32_t>(head.kind), bytes.size() + tail.size());
-    wire.Raw({bytes.data(), bytes.size()});
-    wire.Raw({tail.bytes().data(), tail.size()});
+    wire.number(1, tsc);
+    wire.length(static_cast<std::uint32_t>(head.kind), bytes.size() + tail.size());
+    wire.raw({bytes.data(), bytes.size()});
+    wire.raw({tail.bytes().data(), tail.size()});
   });
 }
 
 // Says that a component has this name. Any thread.
-void PostComponent(Agent& agent, std::uint32_t id, std::string_view name) noexcept;
+void post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept;
 
 // The running agent, or nullptr: then every call does nothing.
-Agent* Current() noexcept;
+Agent* current() noexcept;
 
 }  // namespace tailor::agent

@@ -3,6 +3,7 @@
 #include <tailor/tag.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -17,15 +18,15 @@ namespace {
 constexpr int kOff = -ECANCELED;
 
 // A message that says only that something numbered `key` is over.
-void PostEnd(MessageKind kind, std::uint64_t key) {
-  Agent* agent = Current();
+void post_end(MessageKind kind, std::uint64_t key) {
+  Agent* agent = current();
   if (!agent || key == 0) return;
-  agent->Post({kind, 0, key, 0}, kFixedBound, [&](FixedWire& body) { body.Number(1, key); });
+  agent->post({kind, 0, key, 0}, kFixedBound, [&](FixedWire& body) { body.number(1, key); });
 }
 
 // The 128-bit identity of an execution: the session's random number plus the handle, mixed by a bijection so
 // that the first digits tell the executions of a session apart, then the rest of the session's random number.
-void ExecutionIdentity(const Agent& agent, std::uint64_t execution, std::uint8_t out[16]) {
+void execution_identity(const Agent& agent, std::uint64_t execution, std::uint8_t out[16]) {
   const std::uint8_t* session = agent.session().data();
   std::uint64_t mixed = 0;
   std::memcpy(&mixed, session + 8, 8);
@@ -37,12 +38,12 @@ void ExecutionIdentity(const Agent& agent, std::uint64_t execution, std::uint8_t
   std::memcpy(out + 8, session, 8);
 }
 
-int LoadResult(const Agent& agent, bool posted, std::size_t size) {
+int load_result(const Agent& agent, bool posted, std::size_t size) {
   if (posted) return 0;
-  return size > agent.MaxMessageBytes() ? -EMSGSIZE : -ENOBUFS;
+  return size > agent.max_message_bytes() ? -EMSGSIZE : -ENOBUFS;
 }
 
-void Count(Agent& agent, tailor_agent_counters& out) {
+void count(Agent& agent, tailor_agent_counters& out) {
   auto* header = agent.arenas().header();
   const auto& sender = agent.sender().counters();
   out.messages_queued = std::atomic_ref(header->messages_queued).load(std::memory_order_relaxed);
@@ -52,11 +53,11 @@ void Count(Agent& agent, tailor_agent_counters& out) {
   out.connects = sender.connects.load(std::memory_order_relaxed);
   out.disconnects = sender.disconnects.load(std::memory_order_relaxed);
   out.connect_error = sender.connect_error.load(std::memory_order_relaxed);
-  out.log_records = agent.arenas().LogRecords();
+  out.log_records = agent.arenas().log_records();
 }
 
 // The fields that this caller's (perhaps older) struct has, the rest 0.
-tailor_region_kind Complete(const tailor_region_kind& kind) {
+tailor_region_kind complete(const tailor_region_kind& kind) {
   tailor_region_kind complete{};
   std::memcpy(&complete, &kind, std::min(kind.size, sizeof(complete)));
   return complete;
@@ -69,58 +70,58 @@ uint32_t tailor_agent_abi_version(void) {
 }
 
 int tailor_agent_start(const struct tailor_agent_options* options) {
-  return Start(options);
+  return start(options);
 }
 
 void tailor_agent_stop(uint32_t timeout_ms) {
-  Stop(timeout_ms);
+  stop(timeout_ms);
 }
 
 int tailor_agent_connected(void) {
-  Agent* agent = Current();
+  Agent* agent = current();
   return agent && agent->sender().accepted();
 }
 
 int tailor_agent_barrier(uint32_t timeout_ms) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent) return 0;
-  std::uint32_t sequence = agent->NextBarrier();
-  bool posted = agent->Post({MessageKind::kBarrier, 0, sequence, 0}, kFixedBound,
-                            [&](FixedWire& body) { body.Number(1, sequence); });
-  return posted && agent->AwaitBarrier(sequence, timeout_ms);
+  std::uint32_t sequence = agent->next_barrier();
+  bool posted = agent->post({MessageKind::kBarrier, 0, sequence, 0}, kFixedBound,
+                            [&](FixedWire& body) { body.number(1, sequence); });
+  return posted && agent->await_barrier(sequence, timeout_ms);
 }
 
 int tailor_agent_pump(void) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent) return kOff;
-  return agent->threadless() ? agent->Pump() : -EALREADY;
+  return agent->threadless() ? agent->pump() : -EALREADY;
 }
 
 void tailor_agent_get_counters(struct tailor_agent_counters* out) {
   if (!out || out->size < sizeof(out->size)) return;
   tailor_agent_counters all{};
   all.size = out->size;
-  if (Agent* agent = Current()) Count(*agent, all);
+  if (Agent* agent = current()) count(*agent, all);
   std::memcpy(out, &all, std::min(all.size, sizeof(all)));
 }
 
 int tailor_thread_register(const char* name) {
-  Agent* agent = Current();
-  return agent ? RegisterCurrentThread(*agent, name) : kOff;
+  Agent* agent = current();
+  return agent ? register_current_thread(*agent, name) : kOff;
 }
 
 struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* name, uint64_t execution,
                                                     uint64_t plan_id, uint32_t component) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent || tid == 0) return nullptr;
-  ThreadArea* area = RegisterOtherThread(*agent, tid, name);
-  if (area && execution != 0) AppendRecord(*area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
-  if (area && component != 0) AppendRecord(*area, TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
+  ThreadArea* area = register_other_thread(*agent, tid, name);
+  if (area && execution != 0) append_record(*area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
+  if (area && component != 0) append_record(*area, TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
   return reinterpret_cast<tailor_other_thread*>(area);
 }
 
 void tailor_other_thread_remove(struct tailor_other_thread* thread) {
-  if (thread) EndOtherThread(*reinterpret_cast<ThreadArea*>(thread));
+  if (thread) end_other_thread(*reinterpret_cast<ThreadArea*>(thread));
 }
 
 uint64_t* tailor_thread_slot(void) {
@@ -128,42 +129,57 @@ uint64_t* tailor_thread_slot(void) {
   return t_current.area ? &t_current.area->slot->tag : nullptr;
 }
 
+void tailor_thread_waits(const uint32_t* word) {
+  if (!t_current.area) tailor_thread_register(nullptr);
+  if (!t_current.area) return;
+  std::atomic_ref(t_current.area->slot->waits_at)
+      .store(reinterpret_cast<std::uintptr_t>(word), std::memory_order_relaxed);
+}
+
+void tailor_wait_names(const struct tailor_wait_name* names, size_t count) {
+  Agent* agent = current();
+  if (!agent || !names) return;
+  std::span<const tailor_wait_name> span(names, std::min(count, kMaxWaitNames));
+  agent->post({MessageKind::kWaitNames, 0, 0, 0}, kFixedBound + wait_names_bound(span),
+              [&](FixedWire& body) { encode_wait_names(body, span); });
+}
+
 struct tailor_plan_ids tailor_plan_new(void) {
-  Agent* agent = Current();
-  std::uint64_t id = agent ? agent->plans().Take() : 0;
-  if (agent && id == 0) agent->CountDropped();
-  return {id, PlanSlots::Slot(id), PlanSlots::Generation(id)};
+  Agent* agent = current();
+  std::uint64_t id = agent ? agent->plans().take() : 0;
+  if (agent && id == 0) agent->count_dropped();
+  return {id, PlanSlots::slot(id), PlanSlots::generation(id)};
 }
 
 int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent) return kOff;
   if (plan_id == 0 || !plan) return -EINVAL;
   bool posted =
-      agent->PostSerialised({MessageKind::kPlanLoad, 0, plan_id, 0}, {static_cast<const char*>(plan), size},
-                            [&](FixedWire& tail, std::uint64_t) {
-                              tail.NumberEvenIfZero(1, plan_id);
-                              tail.NumberEvenIfZero(2, PlanSlots::Slot(plan_id));
-                              tail.NumberEvenIfZero(3, PlanSlots::Generation(plan_id));
-                            });
-  return LoadResult(*agent, posted, size);
+      agent->post_serialised({MessageKind::kPlanLoad, 0, plan_id, 0}, {static_cast<const char*>(plan), size},
+                             [&](FixedWire& tail, std::uint64_t) {
+                               tail.number_even_if_zero(1, plan_id);
+                               tail.number_even_if_zero(2, PlanSlots::slot(plan_id));
+                               tail.number_even_if_zero(3, PlanSlots::generation(plan_id));
+                             });
+  return load_result(*agent, posted, size);
 }
 
 void tailor_plan_unload(uint64_t plan_id) {
-  Agent* agent = Current();
-  if (!agent || !agent->plans().Free(plan_id)) return;
-  PostEnd(MessageKind::kPlanUnload, plan_id);
+  Agent* agent = current();
+  if (!agent || !agent->plans().free(plan_id)) return;
+  post_end(MessageKind::kPlanUnload, plan_id);
 }
 
 uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent || !plan || plan->id == 0) return TAILOR_TAG_NONE;
   return tailor_tag_make(agent->tag_key(), plan->slot, plan->generation, upper, lower);
 }
 
 uint64_t tailor_code_new(void) {
-  Agent* agent = Current();
-  return agent ? agent->NextCode() : 0;
+  Agent* agent = current();
+  return agent ? agent->next_code() : 0;
 }
 
 int tailor_code_load(uint64_t code_id, const void* code_object, size_t size) {
@@ -171,91 +187,91 @@ int tailor_code_load(uint64_t code_id, const void* code_object, size_t size) {
 }
 
 int tailor_code_load_since(uint64_t code_id, const void* code_object, size_t size, uint64_t since) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent) return kOff;
   if (code_id == 0 || !code_object) return -EINVAL;
-  bool posted = agent->PostSerialised({MessageKind::kCodeLoad, 0, code_id, 0},
-                                      {static_cast<const char*>(code_object), size},
-                                      [&](FixedWire& tail, std::uint64_t tsc) {
-                                        tail.NumberEvenIfZero(1, code_id);
-                                        tail.NumberEvenIfZero(5, std::min(tsc, since));
-                                      });
-  return LoadResult(*agent, posted, size);
+  bool posted = agent->post_serialised({MessageKind::kCodeLoad, 0, code_id, 0},
+                                       {static_cast<const char*>(code_object), size},
+                                       [&](FixedWire& tail, std::uint64_t tsc) {
+                                         tail.number_even_if_zero(1, code_id);
+                                         tail.number_even_if_zero(5, std::min(tsc, since));
+                                       });
+  return load_result(*agent, posted, size);
 }
 
 void tailor_code_unload(uint64_t code_id) {
-  PostEnd(MessageKind::kCodeUnload, code_id);
+  post_end(MessageKind::kCodeUnload, code_id);
 }
 
 uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels, size_t count) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent) return 0;
   std::span<const tailor_label> span(labels, labels ? std::min(count, kMaxLabels) : 0);
-  std::uint64_t handle = agent->NextExecution();
+  std::uint64_t handle = agent->next_execution();
   std::uint8_t id[16];
-  ExecutionIdentity(*agent, handle, id);
-  agent->Post(
-      {MessageKind::kExecutionBegin, 0, handle, 0}, kFixedBound + LabelsBound(span), [&](FixedWire& body) {
-        EncodeExecutionBegin(
-            body, {handle, std::span<const std::uint8_t, 16>(id), plan_id, span, !Agent::HasTags(handle)});
+  execution_identity(*agent, handle, id);
+  agent->post(
+      {MessageKind::kExecutionBegin, 0, handle, 0}, kFixedBound + labels_bound(span), [&](FixedWire& body) {
+        encode_execution_begin(
+            body, {handle, std::span<const std::uint8_t, 16>(id), plan_id, span, !Agent::has_tags(handle)});
       });
   return handle;
 }
 
 void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent || execution == 0) return;
-  std::string_view text = View(error, kMaxTextBytes);
-  agent->Post({MessageKind::kExecutionEnd, 0, execution, 0}, kFixedBound + text.size(), [&](FixedWire& body) {
-    body.Number(1, execution);
-    body.Number(2, rows);
-    body.Text(3, text);
+  std::string_view text = view(error, kMaxTextBytes);
+  agent->post({MessageKind::kExecutionEnd, 0, execution, 0}, kFixedBound + text.size(), [&](FixedWire& body) {
+    body.number(1, execution);
+    body.number(2, rows);
+    body.text(3, text);
   });
 }
 
 uint32_t tailor_execution_tag_strategy(uint64_t execution) {
-  Agent* agent = Current();
-  if (!agent || execution == 0 || !Agent::HasTags(execution)) return TAILOR_TAGS_NONE;
+  Agent* agent = current();
+  if (!agent || execution == 0 || !Agent::has_tags(execution)) return TAILOR_TAGS_NONE;
   return agent->tag_strategy();
 }
 
 void tailor_execution_id(uint64_t execution, uint8_t out[16]) {
   if (!out) return;
   std::memset(out, 0, 16);
-  Agent* agent = Current();
-  if (agent && execution != 0) ExecutionIdentity(*agent, execution, out);
+  Agent* agent = current();
+  if (agent && execution != 0) execution_identity(*agent, execution, out);
 }
 
 uint32_t tailor_component_declare(const char* name) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent || !name) return 0;
-  std::string_view text = View(name, kMaxNameBytes);
-  auto found = agent->components().FindOrAdd(text);
-  if (found.is_new) PostComponent(*agent, found.id, text);
-  if (found.id == 0) agent->CountDropped();
+  std::string_view text = view(name, kMaxNameBytes);
+  auto found = agent->components().find_or_add(text);
+  if (found.is_new) post_component(*agent, found.id, text);
+  if (found.id == 0) agent->count_dropped();
   return found.id;
 }
 
 void tailor_component_code(uint32_t component, const void* begin, const void* end) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent || component == 0) return;
   auto first = reinterpret_cast<std::uintptr_t>(begin);
   if (first >= reinterpret_cast<std::uintptr_t>(end)) return;
-  agent->Post({MessageKind::kComponentCode, 0, first, 0}, kFixedBound, [&](FixedWire& body) {
-    body.Number(1, component);
-    body.Number(2, first);
-    body.Number(3, reinterpret_cast<std::uintptr_t>(end));
+  agent->post({MessageKind::kComponentCode, 0, first, 0}, kFixedBound, [&](FixedWire& body) {
+    body.number(1, component);
+    body.number(2, first);
+    body.number(3, reinterpret_cast<std::uintptr_t>(end));
   });
 }
 
 uint32_t tailor_region_kind_declare(const struct tailor_region_kind* kind) {
-  Agent* agent = Current();
+  Agent* agent = current();
   if (!agent || !kind || kind->size < sizeof(kind->size)) return 0;
-  const tailor_region_kind complete = Complete(*kind);
-  auto found = agent->region_kinds().FindOrAdd(complete);
+  const tailor_region_kind whole = complete(*kind);
+  auto found = agent->region_kinds().find_or_add(whole);
   if (!found.is_new) return found.id;
-  agent->Post({MessageKind::kRegionKind, 0, found.id, complete.plan_id},
-              kFixedBound + View(complete.name, kMaxNameBytes).size(),
-              [&](FixedWire& body) { EncodeRegionKind(body, found.id, complete); });
+  agent->post({MessageKind::kRegionKind, 0, found.id, whole.plan_id},
+              kFixedBound + view(whole.name, kMaxNameBytes).size(),
+              [&](FixedWire& body) { encode_region_kind(body, found.id, whole); });
   return found.id;
 }

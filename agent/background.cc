@@ -17,14 +17,14 @@ constexpr std::int64_t kListenMs = 250;
 constexpr std::int64_t kFullMs = 10;
 constexpr std::int64_t kMostExpectingMs = 20;
 
-void AwaitSocket(int socket, short events, std::int64_t timeout_ms) {
+void await_socket(int socket, short events, std::int64_t timeout_ms) {
   pollfd wait{socket, events, 0};
   ::poll(&wait, 1, static_cast<int>(timeout_ms));
 }
 
 }  // namespace
 
-bool Background::Start(const Identity& identity) noexcept {
+bool Background::start(const Identity& identity) noexcept {
   auto* run = new (std::nothrow) Run;
   if (!run) return false;
   try {
@@ -44,7 +44,7 @@ bool Background::Start(const Identity& identity) noexcept {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = ::pthread_create(&run->thread, &attributes, &Background::ThreadMain, run);
+  int error = ::pthread_create(&run->thread, &attributes, &Background::thread_main, run);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   ::pthread_attr_destroy(&attributes);
   if (error != 0) {
@@ -55,19 +55,19 @@ bool Background::Start(const Identity& identity) noexcept {
   return true;
 }
 
-void Background::Stop(std::uint32_t timeout_ms) noexcept {
+void Background::stop(std::uint32_t timeout_ms) noexcept {
   if (!run_) return;
-  run_->deadline_ms = NowMs() + timeout_ms;
+  run_->deadline_ms = now_ms() + timeout_ms;
   run_->stop = true;
-  waker_.Wake();
+  waker_.wake();
   // Between two pumps the thread is quick; most of the wait is its own for the daemon.
-  if (!AwaitFutex(run_->ended, timeout_ms, [](std::uint32_t word) { return word != 0; })) return;
+  if (!await_futex(run_->ended, timeout_ms, [](std::uint32_t word) { return word != 0; })) return;
   ::pthread_join(run_->thread, nullptr);
   delete run_;
   run_ = nullptr;
 }
 
-void* Background::ThreadMain(void* argument) noexcept {
+void* Background::thread_main(void* argument) noexcept {
   auto& run = *static_cast<Run*>(argument);
   ::pthread_setname_np(::pthread_self(), "tailor-agent");
   if (run.before) {
@@ -75,28 +75,28 @@ void* Background::ThreadMain(void* argument) noexcept {
     delete run.before;
     run.before = nullptr;
   }
-  run.owner->Work(run);
-  Publish(run.ended, 1);
+  run.owner->work(run);
+  publish(run.ended, 1);
   return nullptr;
 }
 
-void Background::Work(Run& run) noexcept {
+void Background::work(Run& run) noexcept {
   try {
-    sender_.Begin(run.identity);
+    sender_.begin(run.identity);
   } catch (...) {
     return;  // memory is short
   }
-  while (!run.stop.load(std::memory_order_relaxed)) Wait(run, sender_.Pump());
-  for (Sender::State state = sender_.Pump(); state == Sender::State::kMore || state == Sender::State::kFull;
-       state = sender_.Pump()) {
-    std::int64_t left = run.deadline_ms - NowMs();
+  while (!run.stop.load(std::memory_order_relaxed)) wait(run, sender_.pump());
+  for (Sender::State state = sender_.pump(); state == Sender::State::kMore || state == Sender::State::kFull;
+       state = sender_.pump()) {
+    std::int64_t left = run.deadline_ms - now_ms();
     if (left <= 0) break;
-    if (state == Sender::State::kFull) AwaitSocket(sender_.socket(), POLLOUT, std::min(left, kFullMs));
+    if (state == Sender::State::kFull) await_socket(sender_.socket(), POLLOUT, std::min(left, kFullMs));
   }
-  sender_.End();
+  sender_.end();
 }
 
-void Background::Wait(const Run& run, Sender::State state) noexcept {
+void Background::wait(const Run& run, Sender::State state) noexcept {
   bool was_full = std::exchange(was_full_, state == Sender::State::kFull);
   if (state != Sender::State::kExpecting) expecting_since_ms_ = 0;
   auto ready = [&] { return !sender_.queue_empty() || run.stop.load(std::memory_order_relaxed); };
@@ -105,16 +105,16 @@ void Background::Wait(const Run& run, Sender::State state) noexcept {
       return;
     case Sender::State::kFull:
       // A socket that seems to have room and takes nothing (memory is short) must not keep us busy.
-      if (was_full) return waker_.Sleep(kFullMs, [] { return false; });
-      return AwaitSocket(sender_.socket(), POLLOUT | POLLIN, kFullMs);
+      if (was_full) return waker_.sleep(kFullMs, [] { return false; });
+      return await_socket(sender_.socket(), POLLOUT | POLLIN, kFullMs);
     case Sender::State::kExpecting: {
-      if (expecting_since_ms_ == 0) expecting_since_ms_ = NowMs();
-      std::int64_t slice = (NowMs() - expecting_since_ms_) / 4 + 1;
-      if (!ready()) AwaitSocket(sender_.socket(), POLLIN, std::min(slice, kMostExpectingMs));
+      if (expecting_since_ms_ == 0) expecting_since_ms_ = now_ms();
+      std::int64_t slice = (now_ms() - expecting_since_ms_) / 4 + 1;
+      if (!ready()) await_socket(sender_.socket(), POLLIN, std::min(slice, kMostExpectingMs));
       return;
     }
     case Sender::State::kIdle:
-      waker_.Sleep(sender_.connected() ? kListenMs : sender_.MsToNextAttempt(), ready);
+      waker_.sleep(sender_.connected() ? kListenMs : sender_.ms_to_next_attempt(), ready);
   }
 }
 

@@ -18,16 +18,16 @@ class Background {
 
   // Starts a thread, with all signals blocked. It first waits for the one of an earlier start, should that
   // still run. False: no thread or memory to be had.
-  bool Start(const Identity& identity) noexcept;
+  bool start(const Identity& identity) noexcept;
   // Has it say what is queued, and goodbye, until `timeout_ms` have passed; waits for its end no longer than
   // that. A thread that was not scheduled in time ends by itself, soon.
-  void Stop(std::uint32_t timeout_ms) noexcept;
+  void stop(std::uint32_t timeout_ms) noexcept;
 
   // No thread is left.
   bool ended() const noexcept { return !run_ || run_->ended.load() != 0; }
 
   // In a forked child, where the thread does not exist.
-  void ForgetAfterFork() noexcept { run_ = nullptr; }
+  void forget_after_fork() noexcept { run_ = nullptr; }
 
  private:
   // One start, until its thread has ended.
@@ -40,9 +40,9 @@ class Background {
     std::atomic<bool> stop{false};
     std::atomic<std::uint32_t> ended{0};  // a futex word
   };
-  static void* ThreadMain(void* run) noexcept;
-  void Work(Run& run) noexcept;
-  void Wait(const Run& run, Sender::State state) noexcept;
+  static void* thread_main(void* run) noexcept;
+  void work(Run& run) noexcept;
+  void wait(const Run& run, Sender::State state) noexcept;
 
   Sender& sender_;
   Waker& waker_;

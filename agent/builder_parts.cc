@@ -6,7 +6,7 @@
 
 namespace tailor::agent {
 
-std::uint32_t LinkSets::LinkTo(std::span<const std::uint32_t> ids) {
+std::uint32_t LinkSets::link_to(std::span<const std::uint32_t> ids) {
   std::vector<std::uint32_t> set(ids.begin(), ids.end());
   std::sort(set.begin(), set.end());
   set.erase(std::unique(set.begin(), set.end()), set.end());
@@ -18,18 +18,18 @@ std::uint32_t LinkSets::LinkTo(std::span<const std::uint32_t> ids) {
   return position->second << 1 | 1;
 }
 
-void WriteAttachment(GrowingWire& wire, std::uint32_t field, const AttachedDocument& document) {
-  const Sha256Digest digest = Sha256(document.content);
-  std::size_t begin = wire.Begin(field);
-  wire.Text(1, document.kind);
-  wire.Bytes(2, {reinterpret_cast<const char*>(digest.data()), digest.size()});
-  wire.Bytes(3, document.content);
-  wire.End(begin);
+void write_attachment(GrowingWire& wire, std::uint32_t field, const AttachedDocument& document) {
+  const Sha256Digest digest = sha256(document.content);
+  std::size_t begin = wire.begin(field);
+  wire.text(1, document.kind);
+  wire.bytes(2, {reinterpret_cast<const char*>(digest.data()), digest.size()});
+  wire.bytes(3, document.content);
+  wire.end(begin);
 }
 
-void Attach(std::vector<AttachedDocument>& documents, const char* kind, const void* content,
+void attach(std::vector<AttachedDocument>& documents, const char* kind, const void* content,
             std::size_t size) {
-  AttachedDocument document{CutText(kind, kMostNameBytes), {static_cast<const char*>(content), size}};
+  AttachedDocument document{cut_text(kind, kMostNameBytes), {static_cast<const char*>(content), size}};
   auto same = std::find_if(documents.begin(), documents.end(),
                            [&](const AttachedDocument& other) { return other.kind == document.kind; });
   if (same != documents.end()) {

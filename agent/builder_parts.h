@@ -21,7 +21,7 @@ inline constexpr std::size_t kMostTextBytes = 1024 * 1024;
 inline constexpr std::size_t kMostMessageBytes = std::size_t{32} * 1024 * 1024;
 
 // NULL is the empty text; cut to `limit` bytes.
-inline std::string CutText(const char* text, std::size_t limit) {
+inline std::string cut_text(const char* text, std::size_t limit) {
   return text ? std::string(text, ::strnlen(text, limit)) : std::string();
 }
 
@@ -29,13 +29,13 @@ inline std::string CutText(const char* text, std::size_t limit) {
 class LinkSets {
  public:
   // The link to `ids`, as the wire has it: 0 none, id << 1 one component, (n << 1 | 1) set number n.
-  std::uint32_t LinkTo(std::span<const std::uint32_t> ids);
+  std::uint32_t link_to(std::span<const std::uint32_t> ids);
   template <typename Wire>
-  void Write(Wire& wire, std::uint32_t field) const {
+  void write(Wire& wire, std::uint32_t field) const {
     for (const auto& set : sets_) {
-      std::size_t begin = wire.Begin(field);
-      wire.Packed(1, set.size(), [&](std::size_t i) { return set[i]; });
-      wire.End(begin);
+      std::size_t begin = wire.begin(field);
+      wire.packed(1, set.size(), [&](std::size_t i) { return set[i]; });
+      wire.end(begin);
     }
   }
 
@@ -48,14 +48,14 @@ struct AttachedDocument {
   std::string kind;
   std::string content;
 };
-void WriteAttachment(GrowingWire& wire, std::uint32_t field, const AttachedDocument& document);
+void write_attachment(GrowingWire& wire, std::uint32_t field, const AttachedDocument& document);
 // Replaces the one of this kind, if there is one.
-void Attach(std::vector<AttachedDocument>& documents, const char* kind, const void* content,
+void attach(std::vector<AttachedDocument>& documents, const char* kind, const void* content,
             std::size_t size);
 
 // The first error of a builder stays. f returns 0 or an error; an exception is -ENOMEM.
 template <typename Builder, typename F>
-int Guarded(Builder* builder, F f) noexcept {
+int guarded(Builder* builder, F f) noexcept {
   if (!builder) return -EINVAL;
   if (builder->error != 0) return builder->error;
   try {

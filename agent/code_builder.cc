@@ -39,56 +39,56 @@ struct tailor_code_builder {
 
 namespace {
 
-void WriteRows(GrowingWire& wire, const tailor_code_builder& code) {
-  std::size_t begin = wire.Begin(8);
+void write_rows(GrowingWire& wire, const tailor_code_builder& code) {
+  std::size_t begin = wire.begin(8);
   const std::vector<Row>& rows = code.rows;
-  wire.Packed(1, rows.size(), [&](std::size_t i) { return rows[i].offset - (i ? rows[i - 1].offset : 0); });
-  wire.Packed(2, rows.size(), [&](std::size_t i) {
+  wire.packed(1, rows.size(), [&](std::size_t i) { return rows[i].offset - (i ? rows[i - 1].offset : 0); });
+  wire.packed(2, rows.size(), [&](std::size_t i) {
     std::int64_t before = i ? rows[i - 1].link : 0;
-    return GrowingWire::ZigZag(std::int64_t{rows[i].link} - before);
+    return GrowingWire::zig_zag(std::int64_t{rows[i].link} - before);
   });
   std::string flags;
   for (const Row& row : rows) flags += static_cast<char>(row.flag);
-  wire.Bytes(3, flags);
-  code.sets.Write(wire, 4);
-  wire.End(begin);
+  wire.bytes(3, flags);
+  code.sets.write(wire, 4);
+  wire.end(begin);
 }
 
-std::string Write(const tailor_code_builder& code) {
+std::string write(const tailor_code_builder& code) {
   GrowingWire wire{GrowingMemory()};
-  wire.Number(2, code.plan_id);
-  wire.Number(3, reinterpret_cast<std::uintptr_t>(code.base));
+  wire.number(2, code.plan_id);
+  wire.number(3, reinterpret_cast<std::uintptr_t>(code.base));
   if (code.without_code) {
-    wire.Number(13, code.size);
+    wire.number(13, code.size);
   } else {
-    wire.Bytes(4, code.code.empty() ? std::string_view(static_cast<const char*>(code.base), code.size)
+    wire.bytes(4, code.code.empty() ? std::string_view(static_cast<const char*>(code.base), code.size)
                                     : std::string_view(code.code));
   }
-  wire.Text(6, code.name);
-  wire.Text(7, code.tier);
-  if (!code.rows.empty()) WriteRows(wire, code);
+  wire.text(6, code.name);
+  wire.text(7, code.tier);
+  if (!code.rows.empty()) write_rows(wire, code);
   for (const Symbol& symbol : code.symbols) {
-    std::size_t begin = wire.Begin(9);
-    wire.Number(1, symbol.offset);
-    wire.Number(2, symbol.size);
-    wire.Text(3, symbol.name);
-    wire.End(begin);
+    std::size_t begin = wire.begin(9);
+    wire.number(1, symbol.offset);
+    wire.number(2, symbol.size);
+    wire.text(3, symbol.name);
+    wire.end(begin);
   }
-  wire.Bytes(10, code.eh_frame);
-  wire.Number(11, code.eh_frame_address);
-  for (const AttachedDocument& document : code.documents) WriteAttachment(wire, 12, document);
-  return wire.memory().Take();
+  wire.bytes(10, code.eh_frame);
+  wire.number(11, code.eh_frame_address);
+  for (const AttachedDocument& document : code.documents) write_attachment(wire, 12, document);
+  return wire.memory().take();
 }
 
-int Build(tailor_code_builder* builder, std::string& bytes) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
-    bytes = Write(code);
+int build(tailor_code_builder* builder, std::string& bytes) {
+  return guarded(builder, [&](tailor_code_builder& code) {
+    bytes = write(code);
     return bytes.size() > kMostMessageBytes ? -E2BIG : 0;
   });
 }
 
 // Neighbouring rows that say the same are one.
-void AddRow(std::vector<Row>& rows, Row row) {
+void add_row(std::vector<Row>& rows, Row row) {
   if (!rows.empty() && rows.back().offset == row.offset) rows.pop_back();
   if (!rows.empty() && rows.back().link == row.link && rows.back().flag == row.flag) return;
   rows.push_back(row);
@@ -98,7 +98,7 @@ void AddRow(std::vector<Row>& rows, Row row) {
 
 tailor_code_builder* tailor_code_builder_new(uint64_t plan_id, const void* base, size_t size) {
   auto* builder = new (std::nothrow) tailor_code_builder;
-  Guarded(builder, [&](tailor_code_builder& code) {
+  guarded(builder, [&](tailor_code_builder& code) {
     code.plan_id = plan_id;
     code.base = base;
     code.size = size;
@@ -117,21 +117,21 @@ int tailor_code_builder_error(const tailor_code_builder* builder) {
 }
 
 int tailor_code_builder_set_name(tailor_code_builder* builder, const char* name) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
-    code.name = CutText(name, kMostTextBytes);
+  return guarded(builder, [&](tailor_code_builder& code) {
+    code.name = cut_text(name, kMostTextBytes);
     return 0;
   });
 }
 
 int tailor_code_builder_set_tier(tailor_code_builder* builder, const char* tier) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
-    code.tier = CutText(tier, kMostNameBytes);
+  return guarded(builder, [&](tailor_code_builder& code) {
+    code.tier = cut_text(tier, kMostNameBytes);
     return 0;
   });
 }
 
 int tailor_code_builder_set_code(tailor_code_builder* builder, const void* code, size_t size) {
-  return Guarded(builder, [&](tailor_code_builder& to) {
+  return guarded(builder, [&](tailor_code_builder& to) {
     if (!code || size != to.size) return -EINVAL;
     to.code.assign(static_cast<const char*>(code), size);
     return 0;
@@ -139,7 +139,7 @@ int tailor_code_builder_set_code(tailor_code_builder* builder, const void* code,
 }
 
 int tailor_code_builder_leave_code_out(tailor_code_builder* builder) {
-  return Guarded(builder, [](tailor_code_builder& code) {
+  return guarded(builder, [](tailor_code_builder& code) {
     code.without_code = true;
     return 0;
   });
@@ -147,33 +147,33 @@ int tailor_code_builder_leave_code_out(tailor_code_builder* builder) {
 
 int tailor_code_builder_add_row(tailor_code_builder* builder, uint32_t offset, const uint32_t* components,
                                 size_t count, uint32_t flag) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
+  return guarded(builder, [&](tailor_code_builder& code) {
     if (offset >= code.size || flag > TAILOR_ROW_UNMAPPED || (count != 0 && !components)) return -EINVAL;
     if (!code.rows.empty() && offset < code.rows.back().offset) return -EINVAL;
     for (size_t i = 0; i < count; ++i) {
       if (components[i] > kMostComponents) return -EINVAL;
     }
     std::uint32_t link = 0;
-    if (flag < TAILOR_ROW_PROLOGUE) link = code.sets.LinkTo({components, count});
+    if (flag < TAILOR_ROW_PROLOGUE) link = code.sets.link_to({components, count});
     if (flag < TAILOR_ROW_PROLOGUE && link == 0) flag = TAILOR_ROW_UNMAPPED;
     if (flag == TAILOR_ROW_EXACT && (link & 1) != 0) flag = TAILOR_ROW_SHARED;
-    AddRow(code.rows, {offset, link, static_cast<std::uint8_t>(flag)});
+    add_row(code.rows, {offset, link, static_cast<std::uint8_t>(flag)});
     return 0;
   });
 }
 
 int tailor_code_builder_add_symbol(tailor_code_builder* builder, uint32_t offset, uint32_t size,
                                    const char* name) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
+  return guarded(builder, [&](tailor_code_builder& code) {
     if (std::uint64_t{offset} + size > code.size) return -EINVAL;
-    code.symbols.push_back({offset, size, CutText(name, kMostTextBytes)});
+    code.symbols.push_back({offset, size, cut_text(name, kMostTextBytes)});
     return 0;
   });
 }
 
 int tailor_code_builder_set_eh_frame(tailor_code_builder* builder, const void* bytes, size_t size,
                                      const void* address) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
+  return guarded(builder, [&](tailor_code_builder& code) {
     if (size != 0 && !bytes) return -EINVAL;
     if (size > kMostMessageBytes) return -E2BIG;
     code.eh_frame.assign(static_cast<const char*>(bytes), size);
@@ -184,10 +184,10 @@ int tailor_code_builder_set_eh_frame(tailor_code_builder* builder, const void* b
 
 int tailor_code_builder_attach(tailor_code_builder* builder, const char* kind, const void* content,
                                size_t size) {
-  return Guarded(builder, [&](tailor_code_builder& code) {
+  return guarded(builder, [&](tailor_code_builder& code) {
     if (!kind || (size != 0 && !content)) return -EINVAL;
     if (size > kMostMessageBytes) return -E2BIG;
-    Attach(code.documents, kind, content, size);
+    attach(code.documents, kind, content, size);
     return 0;
   });
 }
@@ -198,13 +198,13 @@ int tailor_code_builder_load(tailor_code_builder* builder, uint64_t code_id) {
 
 int tailor_code_builder_load_since(tailor_code_builder* builder, uint64_t code_id, uint64_t since) {
   std::string bytes;
-  int error = Build(builder, bytes);
+  int error = build(builder, bytes);
   return error ? error : tailor_code_load_since(code_id, bytes.data(), bytes.size(), since);
 }
 
 size_t tailor_code_builder_serialise(tailor_code_builder* builder, void* out, size_t capacity) {
   std::string bytes;
-  if (Build(builder, bytes) != 0) return 0;
+  if (build(builder, bytes) != 0) return 0;
   if (out && bytes.size() <= capacity) std::memcpy(out, bytes.data(), bytes.size());
   return bytes.size();
 }

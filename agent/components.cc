@@ -9,7 +9,7 @@ Components::~Components() {
   for (auto& name : names_) std::free(name.load());
 }
 
-Components::Found Components::FindOrAdd(std::string_view name) noexcept {
+Components::Found Components::find_or_add(std::string_view name) noexcept {
   char* copy = nullptr;
   Found found;
   for (std::uint32_t i = 0; i < kMax; ++i) {

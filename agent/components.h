@@ -18,10 +18,10 @@ class Components {
     std::uint32_t id = 0;  // from 1; 0 if memory is short or kMax names are taken
     bool is_new = false;
   };
-  Found FindOrAdd(std::string_view name) noexcept;
+  Found find_or_add(std::string_view name) noexcept;
 
   // The name of a component, nullptr from the first unused number on.
-  const char* Name(std::uint32_t id) const { return names_[id - 1].load(std::memory_order_acquire); }
+  const char* name(std::uint32_t id) const { return names_[id - 1].load(std::memory_order_acquire); }
 
  private:
   std::array<std::atomic<char*>, kMax> names_{};

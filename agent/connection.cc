@@ -17,41 +17,41 @@ namespace tailor::agent {
 namespace {
 
 // The number in field `field` of a message, 0 if there is none.
-std::uint64_t NumberIn(std::string_view bytes, std::uint32_t field) {
+std::uint64_t number_in(std::string_view bytes, std::uint32_t field) {
   std::uint64_t number = 0;
-  for (WireReader message(bytes); message.Next();) {
+  for (WireReader message(bytes); message.next();) {
     if (message.field() == field) number = message.number();
   }
   return number;
 }
 
-std::uint32_t UntaggedIn(std::string_view settings) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(NumberIn(settings, 1), 1000));
+std::uint32_t untagged_in(std::string_view settings) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(number_in(settings, 1), 1000));
 }
 
 // Fields that a later daemon adds are passed over.
-DaemonAnswer Decode(std::span<const char> packet) {
+DaemonAnswer decode(std::span<const char> packet) {
   DaemonAnswer word;
   word.kind = DaemonAnswer::Kind::kOther;
   WireReader message({packet.data(), packet.size()});
-  while (message.Next()) {
+  while (message.next()) {
     switch (message.field()) {
       case 1:
         word.kind = DaemonAnswer::Kind::kAccepted;
-        for (WireReader ack(message.bytes()); ack.Next();) {
-          if (ack.field() == 4) word.untagged_permille = UntaggedIn(ack.bytes());
+        for (WireReader ack(message.bytes()); ack.next();) {
+          if (ack.field() == 4) word.untagged_permille = untagged_in(ack.bytes());
         }
         break;
       case 2:
         word.kind = DaemonAnswer::Kind::kBarrier;
-        word.sequence = NumberIn(message.bytes(), 1);
+        word.sequence = number_in(message.bytes(), 1);
         break;
       case 3:
         word.kind = DaemonAnswer::Kind::kRefused;
         break;
       case 5:
         word.kind = DaemonAnswer::Kind::kSettings;
-        word.untagged_permille = UntaggedIn(message.bytes());
+        word.untagged_permille = untagged_in(message.bytes());
         break;
       default:
         break;
@@ -62,7 +62,7 @@ DaemonAnswer Decode(std::span<const char> packet) {
   return word;
 }
 
-bool HasRoom(int socket) {
+bool has_room(int socket) {
   pollfd room{socket, POLLOUT, 0};
   return ::poll(&room, 1, 0) != 0;
 }
@@ -99,7 +99,7 @@ class Packet {
 
 }  // namespace
 
-bool Connection::Connect(const std::string& path) noexcept {
+bool Connection::connect(const std::string& path) noexcept {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) {
@@ -107,31 +107,31 @@ bool Connection::Connect(const std::string& path) noexcept {
     return false;
   }
   std::memcpy(address.sun_path, path.data(), path.size());
-  if (!socket_.Take(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))) return false;
-  if (::connect(socket_.Checked(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) return true;
+  if (!socket_.take(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))) return false;
+  if (::connect(socket_.checked(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) return true;
   int error = errno;
-  socket_.Close();
+  socket_.close();
   errno = error;
   return false;
 }
 
-Connection::Sent Connection::Send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept {
-  int socket = socket_.Checked();
+Connection::Sent Connection::send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept {
+  int socket = socket_.checked();
   if (socket < 0) return Sent::kBroken;
-  if (message.size() <= kMaxPacketBytes) return SendPacket(socket, message, attached);
-  if (!HasRoom(socket)) return Sent::kFull;
+  if (message.size() <= kMaxPacketBytes) return send_packet(socket, message, attached);
+  if (!has_room(socket)) return Sent::kFull;
   char memory[64];
   FixedWire wire{FixedMemory(memory)};
-  wire.Number(1, tsc);
-  wire.Number(2, message.size());
-  int memfd = MakeSealedMemfd(message);
+  wire.number(1, tsc);
+  wire.number(2, message.size());
+  int memfd = make_sealed_memfd(message);
   if (memfd < 0) return Sent::kDropped;
-  Sent sent = SendPacket(socket, wire.bytes(), memfd);
+  Sent sent = send_packet(socket, wire.bytes(), memfd);
   ::close(memfd);
   return sent;
 }
 
-Connection::Sent Connection::SendPacket(int socket, std::span<const char> packet, int attached) noexcept {
+Connection::Sent Connection::send_packet(int socket, std::span<const char> packet, int attached) noexcept {
   Packet message(packet, attached);
   while (::sendmsg(socket, message.header(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
     if (errno == EINTR) continue;
@@ -141,14 +141,14 @@ Connection::Sent Connection::SendPacket(int socket, std::span<const char> packet
   return Sent::kYes;
 }
 
-DaemonAnswer Connection::Receive() noexcept {
+DaemonAnswer Connection::receive() noexcept {
   char packet[4096];
   while (true) {
-    ssize_t size = ::recv(socket_.Checked(), packet, sizeof(packet), MSG_DONTWAIT);
+    ssize_t size = ::recv(socket_.checked(), packet, sizeof(packet), MSG_DONTWAIT);
     if (size < 0 && errno == EINTR) continue;
     if (size < 0 && errno == EAGAIN) return {};
     if (size <= 0) return {DaemonAnswer::Kind::kClosed, 0};
-    return Decode({packet, static_cast<std::size_t>(size)});
+    return decode({packet, static_cast<std::size_t>(size)});
   }
 }
 

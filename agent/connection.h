@@ -26,11 +26,11 @@ class Connection {
   static constexpr std::size_t kMaxPacketBytes = 64 * 1024;
 
   // One attempt. False: no daemon there (errno says why).
-  bool Connect(const std::string& path) noexcept;
+  bool connect(const std::string& path) noexcept;
   bool connected() const noexcept { return socket_.has(); }
   // For poll; -1 if the host has closed it.
-  int fd() const noexcept { return socket_.Checked(); }
-  void Close() noexcept { socket_.Close(); }
+  int fd() const noexcept { return socket_.checked(); }
+  void close() noexcept { socket_.close(); }
 
   enum class Sent : std::uint8_t {
     kYes,
@@ -40,13 +40,13 @@ class Connection {
   };
 
   // Sends one message, with the sender's credentials and, where `attached` >= 0, a descriptor.
-  Sent Send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept;
+  Sent send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept;
 
   // The next word of the daemon.
-  DaemonAnswer Receive() noexcept;
+  DaemonAnswer receive() noexcept;
 
  private:
-  Sent SendPacket(int socket, std::span<const char> packet, int attached) noexcept;
+  Sent send_packet(int socket, std::span<const char> packet, int attached) noexcept;
 
   Descriptor socket_;
 };

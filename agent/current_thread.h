@@ -9,7 +9,7 @@ class Agent;
 
 struct CurrentThread {
   ThreadArea* area;    // nullptr: not registered yet, or ended
-  std::uint64_t* tag;  // in the area's slot: found by a profiler through TagSlotOffset()
+  std::uint64_t* tag;  // in the area's slot: found by a profiler through tag_slot_offset()
   bool ended;          // the thread is past the point where it gave its area back
 };
 
@@ -19,23 +19,23 @@ struct CurrentThread {
 
 // Where `t_current.tag` lies from the thread pointer (fs base): the same in every thread, because the model
 // is initial-exec.
-std::int64_t TagSlotOffset() noexcept;
+std::int64_t tag_slot_offset() noexcept;
 
 // Makes the key whose destructor gives areas back. Once a process. False: no key left.
-bool PrepareThreadEnd() noexcept;
+bool prepare_thread_end() noexcept;
 
 // Gives the calling thread an area and tells the daemon; 0 or a negative errno. `name` may be nullptr.
-int RegisterCurrentThread(Agent& agent, const char* name) noexcept;
+int register_current_thread(Agent& agent, const char* name) noexcept;
 
 // An area for another thread, into whose log the caller writes from then on; nullptr: no memory.
-ThreadArea* RegisterOtherThread(Agent& agent, std::uint32_t tid, const char* name) noexcept;
+ThreadArea* register_other_thread(Agent& agent, std::uint32_t tid, const char* name) noexcept;
 // That thread has ended.
-void EndOtherThread(ThreadArea& area) noexcept;
+void end_other_thread(ThreadArea& area) noexcept;
 
 // In a forked child whose agent goes on: the thread keeps its area, as a thread of this process.
-void KeepCurrentThreadAfterFork(Agent& agent) noexcept;
+void keep_current_thread_after_fork(Agent& agent) noexcept;
 
 // In a forked child: the thread has no area any more.
-void ForgetCurrentThread() noexcept;
+void forget_current_thread() noexcept;
 
 }  // namespace tailor::agent

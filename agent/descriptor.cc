@@ -6,8 +6,8 @@
 
 namespace tailor::agent {
 
-bool Descriptor::Take(int fd) noexcept {
-  Close();
+bool Descriptor::take(int fd) noexcept {
+  close();
   if (fd >= 0 && fd <= STDERR_FILENO) {
     int higher = ::fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     ::close(fd);
@@ -25,15 +25,15 @@ bool Descriptor::Take(int fd) noexcept {
   return true;
 }
 
-int Descriptor::Checked() const noexcept {
+int Descriptor::checked() const noexcept {
   int fd = fd_.load(std::memory_order_relaxed);
   struct stat what{};
   if (fd < 0 || ::fstat(fd, &what) != 0) return -1;
   return what.st_dev == device_ && what.st_ino == inode_ ? fd : -1;
 }
 
-void Descriptor::Close() noexcept {
-  int fd = Checked();
+void Descriptor::close() noexcept {
+  int fd = checked();
   fd_.store(-1, std::memory_order_relaxed);
   if (fd >= 0) ::close(fd);
 }

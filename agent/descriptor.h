@@ -12,19 +12,19 @@ namespace tailor::agent {
 class Descriptor {
  public:
   Descriptor() = default;
-  ~Descriptor() { Close(); }
+  ~Descriptor() { close(); }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
 
   // Takes a descriptor that was made just now, or none (-1). Numbers below 3 are given back for higher ones:
   // a host without standard streams would write its output into ours. False if there is none then.
-  bool Take(int fd) noexcept;
+  bool take(int fd) noexcept;
 
   // The number if it is still what was taken, else -1.
-  int Checked() const noexcept;
+  int checked() const noexcept;
   bool has() const noexcept { return fd_.load(std::memory_order_relaxed) >= 0; }
   // Closes it if it is still ours.
-  void Close() noexcept;
+  void close() noexcept;
 
  private:
   std::atomic<int> fd_{-1};  // read by the fork handler

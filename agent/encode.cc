@@ -10,55 +10,69 @@ constexpr std::size_t kLabelOverhead = 32;
 
 }  // namespace
 
-void EncodeHello(FixedWire& body, const HelloFields& fields) {
-  body.Number(1, kProtocol);
-  body.Text(2, fields.engine_name);
-  body.Text(3, fields.engine_version);
-  body.Text(4, TAILOR_VERSION);
-  body.Number(5, fields.pid);
-  body.Number(6, fields.tag_key);
-  body.Number(7, fields.tag_strategy);
-  body.Bytes(8, {reinterpret_cast<const char*>(fields.session.data()), fields.session.size()});
-  body.Signed(9, fields.tag_slot_offset);
+void encode_hello(FixedWire& body, const HelloFields& fields) {
+  body.number(1, kProtocol);
+  body.text(2, fields.engine_name);
+  body.text(3, fields.engine_version);
+  body.text(4, TAILOR_VERSION);
+  body.number(5, fields.pid);
+  body.number(6, fields.tag_key);
+  body.number(7, fields.tag_strategy);
+  body.bytes(8, {reinterpret_cast<const char*>(fields.session.data()), fields.session.size()});
+  body.signed_number(9, fields.tag_slot_offset);
 }
 
-void EncodeThreadAdd(FixedWire& body, const ThreadAddFields& fields) {
-  body.Number(1, fields.tid);
-  body.Number(2, fields.arena);
-  body.Number(3, fields.area);
-  body.Number(4, fields.use);
-  body.Text(5, fields.name);
+void encode_thread_add(FixedWire& body, const ThreadAddFields& fields) {
+  body.number(1, fields.tid);
+  body.number(2, fields.arena);
+  body.number(3, fields.area);
+  body.number(4, fields.use);
+  body.text(5, fields.name);
 }
 
-std::size_t LabelsBound(std::span<const tailor_label> labels) {
+std::size_t labels_bound(std::span<const tailor_label> labels) {
   std::size_t bytes = 0;
   for (const tailor_label& label : labels) {
-    bytes += kLabelOverhead + View(label.key, kMaxNameBytes).size() + View(label.value, kMaxTextBytes).size();
+    bytes += kLabelOverhead + view(label.key, kMaxNameBytes).size() + view(label.value, kMaxTextBytes).size();
   }
   return bytes;
 }
 
-void EncodeExecutionBegin(FixedWire& body, const ExecutionBeginFields& fields) {
-  body.Number(1, fields.handle);
-  body.Bytes(2, {reinterpret_cast<const char*>(fields.id.data()), fields.id.size()});
-  body.Number(3, fields.plan_id);
+void encode_execution_begin(FixedWire& body, const ExecutionBeginFields& fields) {
+  body.number(1, fields.handle);
+  body.bytes(2, {reinterpret_cast<const char*>(fields.id.data()), fields.id.size()});
+  body.number(3, fields.plan_id);
   for (const tailor_label& label : fields.labels) {
-    std::size_t begin = body.Begin(4);
-    body.Text(1, View(label.key, kMaxNameBytes));
-    body.Text(2, View(label.value, kMaxTextBytes));
-    body.End(begin);
+    std::size_t begin = body.begin(4);
+    body.text(1, view(label.key, kMaxNameBytes));
+    body.text(2, view(label.value, kMaxTextBytes));
+    body.end(begin);
   }
-  body.Number(5, fields.tags_off);
+  body.number(5, fields.tags_off);
 }
 
-void EncodeRegionKind(FixedWire& body, std::uint32_t id, const tailor_region_kind& kind) {
-  body.Number(1, id);
-  body.Text(2, View(kind.name, kMaxNameBytes));
-  body.Number(3, kind.role);
-  body.Number(4, kind.plan_id);
-  body.Number(5, kind.level);
-  body.Number(6, kind.component);
-  body.Number(7, kind.element_bytes);
+// A header and length of the name, and of the two numbers around it at most so many bytes.
+std::size_t wait_names_bound(std::span<const tailor_wait_name> names) {
+  return names.size() * (kMaxWaitNameBytes + 16);
+}
+
+void encode_wait_names(FixedWire& body, std::span<const tailor_wait_name> names) {
+  for (const tailor_wait_name& each : names) {
+    std::size_t begin = body.begin(1);
+    body.number(1, each.number);
+    body.text(2, view(each.name, kMaxWaitNameBytes));
+    body.end(begin);
+  }
+}
+
+void encode_region_kind(FixedWire& body, std::uint32_t id, const tailor_region_kind& kind) {
+  body.number(1, id);
+  body.text(2, view(kind.name, kMaxNameBytes));
+  body.number(3, kind.role);
+  body.number(4, kind.plan_id);
+  body.number(5, kind.level);
+  body.number(6, kind.component);
+  body.number(7, kind.element_bytes);
 }
 
 }  // namespace tailor::agent

@@ -22,19 +22,21 @@ inline constexpr std::size_t kFixedBound = 192;
 inline constexpr std::size_t kMaxNameBytes = 4096;
 inline constexpr std::size_t kMaxTextBytes = 1024 * 1024;
 inline constexpr std::size_t kMaxLabels = 64;
+inline constexpr std::size_t kMaxWaitNames = 4096;
+inline constexpr std::size_t kMaxWaitNameBytes = 63;
 
 // NULL is the empty string; cut to `limit` bytes.
-inline std::string_view View(const char* text, std::size_t limit) noexcept {
+inline std::string_view view(const char* text, std::size_t limit) noexcept {
   return text ? std::string_view(text, ::strnlen(text, limit)) : std::string_view();
 }
 
 // Writes `tsc`, then the body of this kind through f(FixedWire& body).
 template <typename F>
-void EncodeMessage(FixedWire& wire, MessageKind kind, std::uint64_t tsc, F f) {
-  wire.Number(1, tsc);
-  std::size_t begin = wire.Begin(static_cast<std::uint32_t>(kind));
+void encode_message(FixedWire& wire, MessageKind kind, std::uint64_t tsc, F f) {
+  wire.number(1, tsc);
+  std::size_t begin = wire.begin(static_cast<std::uint32_t>(kind));
   f(wire);
-  wire.End(begin);
+  wire.end(begin);
 }
 
 struct HelloFields {
@@ -45,13 +47,13 @@ struct HelloFields {
   std::span<const std::uint8_t, 16> session;
   std::int64_t tag_slot_offset;  // 0: not told
 };
-void EncodeHello(FixedWire& body, const HelloFields& fields);
+void encode_hello(FixedWire& body, const HelloFields& fields);
 
 struct ThreadAddFields {
   std::uint32_t tid, arena, area, use;
   std::string_view name;
 };
-void EncodeThreadAdd(FixedWire& body, const ThreadAddFields& fields);
+void encode_thread_add(FixedWire& body, const ThreadAddFields& fields);
 
 struct ExecutionBeginFields {
   std::uint64_t handle;
@@ -60,9 +62,12 @@ struct ExecutionBeginFields {
   std::span<const tailor_label> labels;
   bool tags_off;
 };
-std::size_t LabelsBound(std::span<const tailor_label> labels);
-void EncodeExecutionBegin(FixedWire& body, const ExecutionBeginFields& fields);
+std::size_t labels_bound(std::span<const tailor_label> labels);
+void encode_execution_begin(FixedWire& body, const ExecutionBeginFields& fields);
 
-void EncodeRegionKind(FixedWire& body, std::uint32_t id, const tailor_region_kind& kind);
+std::size_t wait_names_bound(std::span<const tailor_wait_name> names);
+void encode_wait_names(FixedWire& body, std::span<const tailor_wait_name> names);
+
+void encode_region_kind(FixedWire& body, std::uint32_t id, const tailor_region_kind& kind);
 
 }  // namespace tailor::agent

@@ -7,7 +7,7 @@
 
 namespace tailor::agent {
 
-int Start(const tailor_agent_options* options) noexcept;
-void Stop(std::uint32_t timeout_ms) noexcept;
+int start(const tailor_agent_options* options) noexcept;
+void stop(std::uint32_t timeout_ms) noexcept;
 
 }  // namespace tailor::agent

@@ -4,30 +4,30 @@
 
 namespace tailor::agent {
 
-LiveSet::Outcome LiveSet::Apply(const MessageView& message) {
+LiveSet::Outcome LiveSet::apply(const MessageView& message) {
   const MessageHead& head = message.head;
   switch (head.kind) {
     case MessageKind::kThreadRemove:
-      return End(MessageKind::kThreadAdd, head.key);
+      return end(MessageKind::kThreadAdd, head.key);
     case MessageKind::kPlanUnload:
-      EndOwned(head.key);
-      return End(MessageKind::kPlanLoad, head.key);
+      end_owned(head.key);
+      return end(MessageKind::kPlanLoad, head.key);
     case MessageKind::kCodeUnload:
-      return End(MessageKind::kCodeLoad, head.key);
+      return end(MessageKind::kCodeLoad, head.key);
     case MessageKind::kExecutionEnd:
-      return End(MessageKind::kExecutionBegin, head.key);
+      return end(MessageKind::kExecutionBegin, head.key);
     default:
-      return Keep(message);
+      return keep(message);
   }
 }
 
-LiveSet::Outcome LiveSet::Keep(const MessageView& message) {
+LiveSet::Outcome LiveSet::keep(const MessageView& message) {
   const MessageHead& head = message.head;
   // Said again: the newer word counts. There is only one barrier, the last.
   if (head.kind == MessageKind::kBarrier) {
-    EndBarrier(head.key);
+    end_barrier(head.key);
   } else {
-    End(head.kind, head.key);
+    end(head.kind, head.key);
   }
   if (bytes_ + message.bytes.size() > max_bytes_) return Outcome::kTooLarge;
   Entry entry{head, {message.bytes.begin(), message.bytes.end()}};
@@ -46,24 +46,24 @@ LiveSet::Outcome LiveSet::Keep(const MessageView& message) {
   return Outcome::kKept;
 }
 
-LiveSet::Outcome LiveSet::End(MessageKind begin, std::uint64_t key) {
+LiveSet::Outcome LiveSet::end(MessageKind begin, std::uint64_t key) {
   auto index = index_.find(begin);
   if (index == index_.end()) return Outcome::kNothing;
   auto found = index->second.find(key);
   if (found == index->second.end()) return Outcome::kNothing;
-  Erase(found->second);
+  erase(found->second);
   return Outcome::kEnded;
 }
 
-void LiveSet::EndOwned(std::uint64_t owner) {
+void LiveSet::end_owned(std::uint64_t owner) {
   auto found = owned_.find(owner);
   if (found == owned_.end()) return;
   std::vector<Order> orders = std::move(found->second);
   owned_.erase(found);
-  for (Order order : orders) Erase(order);
+  for (Order order : orders) erase(order);
 }
 
-void LiveSet::Erase(Order order) {
+void LiveSet::erase(Order order) {
   auto entry = entries_.find(order);
   if (entry == entries_.end()) return;
   bytes_ -= entry->second.bytes.size();
@@ -71,26 +71,26 @@ void LiveSet::Erase(Order order) {
   entries_.erase(entry);
 }
 
-void LiveSet::KeepThreadsOnly() {
+void LiveSet::keep_threads_only() {
   for (auto it = entries_.begin(); it != entries_.end();) {
     auto next = std::next(it);
-    if (it->second.head.kind != MessageKind::kThreadAdd) Erase(it->first);
+    if (it->second.head.kind != MessageKind::kThreadAdd) erase(it->first);
     it = next;
   }
   owned_.clear();
 }
 
-void LiveSet::Forget(MessageKind kind) noexcept {
+void LiveSet::forget(MessageKind kind) noexcept {
   auto index = index_.find(kind);
   if (index == index_.end()) return;
-  while (!index->second.empty()) Erase(index->second.begin()->second);
+  while (!index->second.empty()) erase(index->second.begin()->second);
 }
 
-void LiveSet::EndBarrier(std::uint64_t sequence) {
+void LiveSet::end_barrier(std::uint64_t sequence) {
   auto index = index_.find(MessageKind::kBarrier);
   if (index == index_.end()) return;
   while (!index->second.empty() && index->second.begin()->first <= sequence) {
-    Erase(index->second.begin()->second);
+    erase(index->second.begin()->second);
   }
 }
 

@@ -28,14 +28,14 @@ class LiveSet {
     kTooLarge,  // begins something, but the set is full
   };
   // Takes a message into account. May throw std::bad_alloc, and is then as before.
-  Outcome Apply(const MessageView& message);
+  Outcome apply(const MessageView& message);
 
   // Rises with every thing that begins; never used again.
   using Order = std::uint64_t;
 
   // Calls f(Order, const Entry&) in the order in which things began, from `first` on, until it returns false.
   template <typename F>
-  bool ForEachFrom(Order first, F f) const {
+  bool for_each_from(Order first, F f) const {
     for (auto it = entries_.lower_bound(first); it != entries_.end(); ++it) {
       if (!f(it->first, it->second)) return false;
     }
@@ -43,13 +43,13 @@ class LiveSet {
   }
 
   // Forgets everything but threads, which outlive a stop of the agent.
-  void KeepThreadsOnly();
+  void keep_threads_only();
 
   // Forgets everything of a kind.
-  void Forget(MessageKind kind) noexcept;
+  void forget(MessageKind kind) noexcept;
 
   // Forgets the barrier once it was acknowledged.
-  void EndBarrier(std::uint64_t sequence);
+  void end_barrier(std::uint64_t sequence);
 
   std::size_t bytes() const { return bytes_; }
   std::size_t size() const { return entries_.size(); }
@@ -57,10 +57,10 @@ class LiveSet {
  private:
   using Index = std::unordered_map<std::uint64_t, Order>;
 
-  Outcome Keep(const MessageView& message);
-  Outcome End(MessageKind begin, std::uint64_t key);
-  void EndOwned(std::uint64_t owner);
-  void Erase(Order order);
+  Outcome keep(const MessageView& message);
+  Outcome end(MessageKind begin, std::uint64_t key);
+  void end_owned(std::uint64_t owner);
+  void erase(Order order);
 
   std::map<Order, Entry> entries_;
   std::map<MessageKind, Index> index_;

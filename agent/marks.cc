@@ -10,58 +10,58 @@ using namespace tailor::agent;
 namespace {
 
 // Kept out of line: the common case is one load and one branch.
-[[gnu::noinline, gnu::cold]] void RegisterAndMark(std::uint16_t kind, std::uint32_t id, std::uint64_t a,
-                                                  std::uint64_t b) {
-  Agent* agent = Current();
-  if (!agent || RegisterCurrentThread(*agent, nullptr) != 0) return;
-  AppendRecord(*t_current.area, kind, id, a, b);
+[[gnu::noinline, gnu::cold]] void register_and_mark(std::uint16_t kind, std::uint32_t id, std::uint64_t a,
+                                                    std::uint64_t b) {
+  Agent* agent = current();
+  if (!agent || register_current_thread(*agent, nullptr) != 0) return;
+  append_record(*t_current.area, kind, id, a, b);
 }
 
-inline void Mark(std::uint16_t kind, std::uint32_t id, std::uint64_t a, std::uint64_t b) {
+inline void mark(std::uint16_t kind, std::uint32_t id, std::uint64_t a, std::uint64_t b) {
   ThreadArea* area = t_current.area;
   if (area) [[likely]] {
-    AppendRecord(*area, kind, id, a, b);
+    append_record(*area, kind, id, a, b);
   } else {
-    RegisterAndMark(kind, id, a, b);
+    register_and_mark(kind, id, a, b);
   }
 }
 
-std::uint64_t Address(const void* pointer) {
+std::uint64_t address(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
 }  // namespace
 
 void tailor_mark_execution_begin(uint64_t execution, uint64_t plan_id) {
-  if (execution) Mark(TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
+  if (execution) mark(TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
 }
 void tailor_mark_execution_end(uint64_t execution) {
-  if (execution) Mark(TAILOR_LOG_EXECUTION_END, 0, execution, 0);
+  if (execution) mark(TAILOR_LOG_EXECUTION_END, 0, execution, 0);
 }
 void tailor_mark_pipeline_begin(uint32_t pipeline) {
-  Mark(TAILOR_LOG_PIPELINE_BEGIN, pipeline, 0, 0);
+  mark(TAILOR_LOG_PIPELINE_BEGIN, pipeline, 0, 0);
 }
 void tailor_mark_pipeline_end(uint32_t pipeline) {
-  Mark(TAILOR_LOG_PIPELINE_END, pipeline, 0, 0);
+  mark(TAILOR_LOG_PIPELINE_END, pipeline, 0, 0);
 }
 void tailor_mark_morsel_begin(uint32_t pipeline, uint64_t first_tuple, uint64_t tuples) {
-  Mark(TAILOR_LOG_MORSEL_BEGIN, pipeline, first_tuple, tuples);
+  mark(TAILOR_LOG_MORSEL_BEGIN, pipeline, first_tuple, tuples);
 }
 void tailor_mark_morsel_end(uint32_t pipeline) {
-  Mark(TAILOR_LOG_MORSEL_END, pipeline, 0, 0);
+  mark(TAILOR_LOG_MORSEL_END, pipeline, 0, 0);
 }
 void tailor_mark_component_begin(uint32_t component) {
-  if (component) Mark(TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
+  if (component) mark(TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
 }
 void tailor_mark_component_end(uint32_t component) {
-  if (component) Mark(TAILOR_LOG_COMPONENT_END, component, 0, 0);
+  if (component) mark(TAILOR_LOG_COMPONENT_END, component, 0, 0);
 }
 void tailor_mark_iteration(uint32_t component, uint64_t number) {
-  Mark(TAILOR_LOG_ITERATION, component, number, 0);
+  mark(TAILOR_LOG_ITERATION, component, number, 0);
 }
 void tailor_region_add(uint32_t region_kind, const void* base, uint64_t bytes) {
-  if (region_kind) Mark(TAILOR_LOG_REGION_ADD, region_kind, Address(base), bytes);
+  if (region_kind) mark(TAILOR_LOG_REGION_ADD, region_kind, address(base), bytes);
 }
 void tailor_region_remove(const void* base) {
-  Mark(TAILOR_LOG_REGION_REMOVE, 0, Address(base), 0);
+  mark(TAILOR_LOG_REGION_REMOVE, 0, address(base), 0);
 }

@@ -24,6 +24,7 @@ enum class MessageKind : std::uint32_t {
   kRegionKind = 22,
   kBarrier = 23,
   kGoodbye = 24,
+  kWaitNames = 25,
 };
 
 struct MessageHead {

@@ -42,21 +42,21 @@ MessageQueue::MessageQueue(std::size_t bytes) noexcept {
 }
 
 MessageQueue::~MessageQueue() {
-  Drop();
+  drop();
 }
 
-void MessageQueue::Drop() noexcept {
+void MessageQueue::drop() noexcept {
   if (ring_) ::munmap(ring_, capacity_);
   ring_ = nullptr;
 }
 
-MessageQueue::Record* MessageQueue::At(std::uint64_t position) const noexcept {
+MessageQueue::Record* MessageQueue::at(std::uint64_t position) const noexcept {
   return reinterpret_cast<Record*>(ring_ + (position & (capacity_ - 1)));
 }
 
-std::optional<MessageQueue::Reservation> MessageQueue::Reserve(std::size_t max_bytes,
+std::optional<MessageQueue::Reservation> MessageQueue::reserve(std::size_t max_bytes,
                                                                Urgency urgency) noexcept {
-  if (max_bytes > MaxMessageBytes()) return std::nullopt;
+  if (max_bytes > max_message_bytes()) return std::nullopt;
   const std::size_t total = (sizeof(Record) + max_bytes + kAlignment - 1) & ~(kAlignment - 1);
   const std::size_t limit = urgency == Urgency::kEnds ? capacity_ : capacity_ - capacity_ / 8;
   while (true) {
@@ -71,52 +71,52 @@ std::optional<MessageQueue::Reservation> MessageQueue::Reserve(std::size_t max_b
     }
     if (!tail_.compare_exchange_weak(tail, tail + skip + total, std::memory_order_relaxed)) continue;
     if (skip) {
-      std::atomic_ref(At(tail)->commit).store(skip | kPadding, std::memory_order_release);
+      std::atomic_ref(at(tail)->commit).store(skip | kPadding, std::memory_order_release);
     }
     Reservation reservation;
     reservation.offset_ = tail + skip;
     reservation.total_ = total;
-    reservation.space_ = {At(tail + skip)->data(), max_bytes};
+    reservation.space_ = {at(tail + skip)->data(), max_bytes};
     return reservation;
   }
 }
 
-void MessageQueue::Commit(const Reservation& reservation, const MessageHead& head,
+void MessageQueue::commit(const Reservation& reservation, const MessageHead& head,
                           std::size_t bytes) noexcept {
-  Record* record = At(reservation.offset_);
+  Record* record = at(reservation.offset_);
   record->head = head;
   record->bytes = bytes;
   // Sequentially consistent, as is the look into the queue before the sender goes to sleep.
   std::atomic_ref(record->commit).store(reservation.total_);
 }
 
-void MessageQueue::Abandon(const Reservation& reservation) noexcept {
-  std::atomic_ref(At(reservation.offset_)->commit).store(reservation.total_ | kPadding);
+void MessageQueue::abandon(const Reservation& reservation) noexcept {
+  std::atomic_ref(at(reservation.offset_)->commit).store(reservation.total_ | kPadding);
 }
 
-std::optional<MessageView> MessageQueue::Front() noexcept {
+std::optional<MessageView> MessageQueue::front() noexcept {
   while (true) {
     std::uint64_t head = head_.load(std::memory_order_relaxed);
-    Record* record = At(head);
+    Record* record = at(head);
     std::uint64_t commit = std::atomic_ref(record->commit).load();
     if (commit == 0) {
-      RewindWhenEmpty();
+      rewind_when_empty();
       return std::nullopt;
     }
     if ((commit & kPadding) == 0) {
       return MessageView{record->head, {record->data(), static_cast<std::size_t>(record->bytes)}};
     }
-    Release(head, commit & ~kPadding);
+    release(head, commit & ~kPadding);
   }
 }
 
-void MessageQueue::Pop() noexcept {
+void MessageQueue::pop() noexcept {
   std::uint64_t head = head_.load(std::memory_order_relaxed);
-  Release(head, std::atomic_ref(At(head)->commit).load(std::memory_order_relaxed));
+  release(head, std::atomic_ref(at(head)->commit).load(std::memory_order_relaxed));
 }
 
 // Clears the record, so that no old byte can be taken for a commit word, and hands its space to producers.
-void MessageQueue::Release(std::uint64_t position, std::size_t size) noexcept {
+void MessageQueue::release(std::uint64_t position, std::size_t size) noexcept {
   char* begin = ring_ + (position & (capacity_ - 1));
   char* end = begin + size;
   if (size >= kGiveBackBytes) {
@@ -132,17 +132,17 @@ void MessageQueue::Release(std::uint64_t position, std::size_t size) noexcept {
   head_.store(position + size, std::memory_order_release);
 }
 
-void MessageQueue::ForgetUncommitted() noexcept {
+void MessageQueue::forget_uncommitted() noexcept {
   std::uint64_t head = head_.load(std::memory_order_relaxed);
   std::uint64_t tail = tail_.load(std::memory_order_relaxed);
   for (std::uint64_t at = head; at != tail;) {
     std::size_t size = std::min(tail - at, capacity_ - (at & (capacity_ - 1)));
-    Release(at, size);
+    release(at, size);
     at += size;
   }
 }
 
-void MessageQueue::RewindWhenEmpty() noexcept {
+void MessageQueue::rewind_when_empty() noexcept {
   std::uint64_t head = head_.load(std::memory_order_relaxed);
   std::size_t used = head & (capacity_ - 1);
   if (used < kRewindBytes) return;

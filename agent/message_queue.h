@@ -37,7 +37,7 @@ class MessageQueue {
 
   // Larger messages are never taken; one of this size always gets into an empty queue, with the padding that
   // it may need and without the room that is kept for ends.
-  std::size_t MaxMessageBytes() const { return capacity_ / 8 * 3; }
+  std::size_t max_message_bytes() const { return capacity_ / 8 * 3; }
 
   // Space for one message. Any thread. Every reservation must be committed.
   class Reservation {
@@ -50,30 +50,30 @@ class MessageQueue {
     std::size_t total_ = 0;
     std::span<char> space_;
   };
-  std::optional<Reservation> Reserve(std::size_t max_bytes, Urgency urgency) noexcept;
+  std::optional<Reservation> reserve(std::size_t max_bytes, Urgency urgency) noexcept;
   // Publishes the first `bytes` bytes of the space.
-  void Commit(const Reservation& reservation, const MessageHead& head, std::size_t bytes) noexcept;
+  void commit(const Reservation& reservation, const MessageHead& head, std::size_t bytes) noexcept;
   // Publishes nothing: the space is skipped.
-  void Abandon(const Reservation& reservation) noexcept;
+  void abandon(const Reservation& reservation) noexcept;
 
   // Consumer only. The oldest message, valid until Pop; nothing when the queue is empty or when the oldest
   // reservation is not committed yet.
-  std::optional<MessageView> Front() noexcept;
+  std::optional<MessageView> front() noexcept;
   // Any thread: nothing is reserved or waiting.
   bool empty() const noexcept { return head_.load() == tail_.load(); }
   // Removes the message that Front has given.
-  void Pop() noexcept;
+  void pop() noexcept;
 
   // In a forked child, once Front has nothing: what threads had reserved that do not exist here.
-  void ForgetUncommitted() noexcept;
+  void forget_uncommitted() noexcept;
   // In a forked child: gives the address space back and leaves the queue invalid.
-  void Drop() noexcept;
+  void drop() noexcept;
 
  private:
   struct Record;
-  Record* At(std::uint64_t position) const noexcept;
-  void Release(std::uint64_t position, std::size_t size) noexcept;
-  void RewindWhenEmpty() noexcept;
+  Record* at(std::uint64_t position) const noexcept;
+  void release(std::uint64_t position, std::size_t size) noexcept;
+  void rewind_when_empty() noexcept;
 
   char* ring_ = nullptr;
   std::size_t capacity_ = 0;

@@ -16,12 +16,12 @@ namespace tailor::agent {
 class PlanSlots {
  public:
   // A new plan id, or 0 if every slot is taken. Lock-free.
-  std::uint64_t Take() noexcept;
+  std::uint64_t take() noexcept;
   // Frees the slot of a plan. False if this plan has none (unloaded before, or never made).
-  bool Free(std::uint64_t id) noexcept;
+  bool free(std::uint64_t id) noexcept;
 
-  static std::uint32_t Slot(std::uint64_t id) { return id & 0xFFFF; }
-  static std::uint32_t Generation(std::uint64_t id) { return (id >> 16) & 0xF; }
+  static std::uint32_t slot(std::uint64_t id) { return id & 0xFFFF; }
+  static std::uint32_t generation(std::uint64_t id) { return (id >> 16) & 0xF; }
 
  private:
   static constexpr std::uint64_t kLive = std::uint64_t{1} << 63;

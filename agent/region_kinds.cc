@@ -9,11 +9,11 @@ namespace tailor::agent {
 
 namespace {
 
-std::uint64_t DigestOf(const tailor_region_kind& kind) {
+std::uint64_t digest_of(const tailor_region_kind& kind) {
   char memory[kMaxNameBytes + kFixedBound];
   FixedWire wire{FixedMemory(memory)};
-  EncodeRegionKind(wire, 0, kind);
-  Sha256Digest digest = Sha256({wire.bytes().data(), wire.size()});
+  encode_region_kind(wire, 0, kind);
+  Sha256Digest digest = sha256({wire.bytes().data(), wire.size()});
   std::uint64_t number = 0;
   std::memcpy(&number, digest.data(), sizeof(number));
   return number != 0 ? number : 1;
@@ -21,9 +21,9 @@ std::uint64_t DigestOf(const tailor_region_kind& kind) {
 
 }  // namespace
 
-RegionKinds::Found RegionKinds::FindOrAdd(const tailor_region_kind& kind) noexcept {
+RegionKinds::Found RegionKinds::find_or_add(const tailor_region_kind& kind) noexcept {
   if (kind.plan_id == 0) {
-    const std::uint64_t digest = DigestOf(kind);
+    const std::uint64_t digest = digest_of(kind);
     // At most half of the slots are taken, so a free one is found soon.
     for (std::uint32_t i = 0; i < kSlots; ++i) {
       std::uint32_t at = static_cast<std::uint32_t>((digest + i) % kSlots);
@@ -43,7 +43,7 @@ RegionKinds::Found RegionKinds::FindOrAdd(const tailor_region_kind& kind) noexce
   return {next_.fetch_add(1, std::memory_order_relaxed) + 1, true};
 }
 
-void RegionKinds::Forget() noexcept {
+void RegionKinds::forget() noexcept {
   if (remembered_.exchange(0) == 0) return;
   for (auto& digest : digests_) digest.store(0, std::memory_order_relaxed);
 }

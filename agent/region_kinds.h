@@ -19,10 +19,10 @@ class RegionKinds {
     std::uint32_t id = 0;  // from 1
     bool is_new = false;
   };
-  Found FindOrAdd(const tailor_region_kind& kind) noexcept;
+  Found find_or_add(const tailor_region_kind& kind) noexcept;
 
   // After a stop a daemon knows none of them: all are new again. No other call may run.
-  void Forget() noexcept;
+  void forget() noexcept;
 
  private:
   static constexpr std::uint32_t kSlots = 2 * kRemembered;

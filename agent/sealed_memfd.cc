@@ -44,7 +44,7 @@ class NoFileSizeSignal {
   bool was_pending_ = false;
 };
 
-bool WriteAll(int fd, std::span<const char> bytes) {
+bool write_all(int fd, std::span<const char> bytes) {
   while (!bytes.empty()) {
     ssize_t written = ::write(fd, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
@@ -56,21 +56,21 @@ bool WriteAll(int fd, std::span<const char> bytes) {
 
 }  // namespace
 
-int CreateMemfd(const char* name) noexcept {
+int create_memfd(const char* name) noexcept {
   // Hosts with vm.memfd_noexec=2 insist on the flag, kernels before 6.3 do not know it.
   int fd = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
   if (fd < 0 && errno == EINVAL) fd = ::memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   return fd;
 }
 
-std::uint64_t FileSizeLimit() noexcept {
+std::uint64_t file_size_limit() noexcept {
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return UINT64_MAX;
   return limit.rlim_cur;
 }
 
-bool SetFileSize(int fd, std::uint64_t bytes) noexcept {
-  if (bytes > FileSizeLimit()) {
+bool set_file_size(int fd, std::uint64_t bytes) noexcept {
+  if (bytes > file_size_limit()) {
     errno = EFBIG;
     return false;
   }
@@ -78,16 +78,16 @@ bool SetFileSize(int fd, std::uint64_t bytes) noexcept {
   return ::ftruncate(fd, static_cast<off_t>(bytes)) == 0;
 }
 
-int MakeSealedMemfd(std::span<const char> bytes) noexcept {
-  if (bytes.size() > FileSizeLimit()) {
+int make_sealed_memfd(std::span<const char> bytes) noexcept {
+  if (bytes.size() > file_size_limit()) {
     errno = EFBIG;
     return -1;
   }
   NoFileSizeSignal guard;
-  int fd = CreateMemfd("tailor-message");
+  int fd = create_memfd("tailor-message");
   if (fd < 0) return -1;
   constexpr int kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL;
-  if (WriteAll(fd, bytes) && ::fcntl(fd, F_ADD_SEALS, kSeals) == 0) return fd;
+  if (write_all(fd, bytes) && ::fcntl(fd, F_ADD_SEALS, kSeals) == 0) return fd;
   int error = errno;
   ::close(fd);
   errno = error;

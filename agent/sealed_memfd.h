@@ -10,15 +10,15 @@
 namespace tailor::agent {
 
 // A memfd that can be sealed, or -1 with errno.
-int CreateMemfd(const char* name) noexcept;
+int create_memfd(const char* name) noexcept;
 
 // Gives a memory file its size. False, with errno (EFBIG: above the limit of this process).
-bool SetFileSize(int fd, std::uint64_t bytes) noexcept;
+bool set_file_size(int fd, std::uint64_t bytes) noexcept;
 
 // The largest file that this process may make.
-std::uint64_t FileSizeLimit() noexcept;
+std::uint64_t file_size_limit() noexcept;
 
 // A memfd with these bytes, sealed against every change, or -1 with errno. The caller closes it.
-int MakeSealedMemfd(std::span<const char> bytes) noexcept;
+int make_sealed_memfd(std::span<const char> bytes) noexcept;
 
 }  // namespace tailor::agent

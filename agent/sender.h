@@ -36,7 +36,7 @@ class Sender {
   Sender(MessageQueue& queue, ArenaSet& arenas) : queue_(queue), arenas_(arenas) {}
 
   // Before the first Pump of a start. May throw std::bad_alloc.
-  void Begin(const Identity& identity);
+  void begin(const Identity& identity);
 
   enum class State : std::uint8_t {
     kIdle,      // everything is said
@@ -45,25 +45,25 @@ class Sender {
     kExpecting  // everything is said, and the daemon owes an answer
   };
   // Connects if it is time to, sends what is queued, hears what the daemon says. A bounded amount of work.
-  State Pump() noexcept;
+  State pump() noexcept;
   // Says goodbye, closes, and forgets what is live but for threads.
-  void End() noexcept;
+  void end() noexcept;
 
-  bool queue_empty() noexcept { return !queue_.Front(); }
+  bool queue_empty() noexcept { return !queue_.front(); }
   bool connected() const noexcept { return connection_.connected(); }
   int socket() const noexcept { return connection_.fd(); }
   std::uint64_t settled() const noexcept { return settled_; }
   // How long until the next attempt to connect.
-  std::int64_t MsToNextAttempt() const noexcept;
+  std::int64_t ms_to_next_attempt() const noexcept;
 
   // What the daemon wants: how many of a thousand executions are begun without tags.
   std::uint32_t untagged_permille() const { return untagged_permille_.load(std::memory_order_relaxed); }
   bool accepted() const { return accepted_.load(std::memory_order_relaxed); }
-  bool Acknowledged(std::uint32_t sequence) const noexcept {
-    return IsAcknowledged(acknowledged_.load(), sequence);
+  bool acknowledged(std::uint32_t sequence) const noexcept {
+    return is_acknowledged(acknowledged_.load(), sequence);
   }
   // Waits until barrier `sequence` was acknowledged, while another thread pumps.
-  bool AwaitBarrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
+  bool await_barrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
 
   struct Counters {
     std::atomic<std::uint64_t> messages_sent{0}, bytes_sent{0}, connects{0}, disconnects{0}, connect_error{0};
@@ -71,30 +71,30 @@ class Sender {
   const Counters& counters() const { return counters_; }
 
   // In a forked child, which must not use its parent's connection: closes the child's copy of it.
-  void CloseAfterFork() noexcept;
+  void close_after_fork() noexcept;
   // In a forked child that goes on: what its parent said is live here, but for the parent's threads and
   // executions.
-  void ContinueAfterFork(const std::array<std::uint8_t, 16>& session) noexcept;
+  void continue_after_fork(const std::array<std::uint8_t, 16>& session) noexcept;
 
  private:
-  static bool IsAcknowledged(std::uint32_t word, std::uint32_t sequence) {
+  static bool is_acknowledged(std::uint32_t word, std::uint32_t sequence) {
     return static_cast<std::int32_t>(word - sequence) >= 0;
   }
 
-  bool DrainQueue() noexcept;
-  bool Deliver(const MessageView& message) noexcept;
-  void CountDropped() noexcept;
-  void Listen() noexcept;
+  bool drain_queue() noexcept;
+  bool deliver(const MessageView& message) noexcept;
+  void count_dropped() noexcept;
+  void listen() noexcept;
 
-  void TryConnect() noexcept;
-  void Disconnect() noexcept;
-  bool BringUpToDate() noexcept;
-  Connection::Sent SendHello() noexcept;
-  Connection::Sent SendNewArenas() noexcept;
-  Connection::Sent Send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept;
-  State AfterFull() noexcept;
+  void try_connect() noexcept;
+  void disconnect() noexcept;
+  bool bring_up_to_date() noexcept;
+  Connection::Sent send_hello() noexcept;
+  Connection::Sent send_new_arenas() noexcept;
+  Connection::Sent send(std::uint64_t tsc, std::span<const char> bytes, int attached) noexcept;
+  State after_full() noexcept;
 
-  std::uint64_t& Shared(std::uint64_t tailor_arena_header::* counter) { return arenas_.header()->*counter; }
+  std::uint64_t& shared(std::uint64_t tailor_arena_header::* counter) { return arenas_.header()->*counter; }
 
   MessageQueue& queue_;
   ArenaSet& arenas_;

@@ -14,47 +14,47 @@ namespace tailor::agent {
 
 namespace {
 
-void Store(std::uint64_t& word, std::uint64_t value) {
+void store(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref(word).store(value, std::memory_order_relaxed);
 }
 
-std::uint32_t AreaBytes(std::uint32_t log_capacity) {
+std::uint32_t area_bytes(std::uint32_t log_capacity) {
   return TAILOR_AREA_LOG_OFFSET + log_capacity * TAILOR_LOG_RECORD_SIZE;
 }
 
 }  // namespace
 
-void AppendRecord(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::uint64_t a,
-                  std::uint64_t b) noexcept {
+void append_record(ThreadArea& area, std::uint16_t kind, std::uint32_t id, std::uint64_t a,
+                   std::uint64_t b) noexcept {
   tailor_log_record& record = area.records[area.head & area.mask];
-  Store(record.tsc, Tsc());
+  store(record.tsc, tsc());
   // kind, reserved and id are one word: four stores a record, none of them torn.
   using Word [[gnu::may_alias]] = std::uint64_t;
   static_assert(offsetof(tailor_log_record, kind) == 8 && offsetof(tailor_log_record, id) == 12);
   __atomic_store_n(reinterpret_cast<Word*>(&record.kind), static_cast<std::uint64_t>(id) << 32 | kind,
                    __ATOMIC_RELAXED);
-  Store(record.a, a);
-  Store(record.b, b);
+  store(record.a, a);
+  store(record.b, b);
   std::atomic_ref(area.log->head).store(++area.head, std::memory_order_release);
   // The next record must not be begun before this head is stored: the reader relies on that order to know
   // which records may be torn. The processor keeps it (x86 stores are ordered); the compiler must too.
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
-Arena* Arena::Create(std::uint32_t index, std::uint32_t log_capacity) noexcept {
+Arena* Arena::create(std::uint32_t index, std::uint32_t log_capacity) noexcept {
   Arena* arena = new (std::nothrow) Arena;
   if (!arena) {
     errno = ENOMEM;
     return nullptr;
   }
-  if (!arena->Fit(log_capacity) || !arena->Map(nullptr)) {
+  if (!arena->fit(log_capacity) || !arena->map(nullptr)) {
     int error = errno;
     delete arena;
     errno = error;
     return nullptr;
   }
   char* base = static_cast<char*>(arena->memory_) + sizeof(tailor_arena_header);
-  for (std::uint32_t i = 0; i < arena->area_count_; ++i, base += AreaBytes(arena->log_capacity_)) {
+  for (std::uint32_t i = 0; i < arena->area_count_; ++i, base += area_bytes(arena->log_capacity_)) {
     ThreadArea& area = arena->areas_[i];
     area.slot = reinterpret_cast<tailor_slot*>(base);
     area.log = reinterpret_cast<tailor_log_header*>(base + sizeof(tailor_slot));
@@ -66,10 +66,10 @@ Arena* Arena::Create(std::uint32_t index, std::uint32_t log_capacity) noexcept {
   return arena;
 }
 
-bool Arena::Fit(std::uint32_t log_capacity) noexcept {
-  const std::uint64_t limit = FileSizeLimit();
+bool Arena::fit(std::uint32_t log_capacity) noexcept {
+  const std::uint64_t limit = file_size_limit();
   auto bytes = [&] {
-    return sizeof(tailor_arena_header) + std::size_t{area_count_} * AreaBytes(log_capacity_);
+    return sizeof(tailor_arena_header) + std::size_t{area_count_} * area_bytes(log_capacity_);
   };
   log_capacity_ = log_capacity;
   area_count_ = kAreas;
@@ -81,11 +81,11 @@ bool Arena::Fit(std::uint32_t log_capacity) noexcept {
   return false;
 }
 
-bool Arena::Map(void* where) noexcept {
-  int fd = CreateMemfd("tailor-arena");
-  if (!fd_.Take(fd)) return false;
-  fd = fd_.Checked();
-  if (!SetFileSize(fd, bytes_)) return false;
+bool Arena::map(void* where) noexcept {
+  int fd = create_memfd("tailor-arena");
+  if (!fd_.take(fd)) return false;
+  fd = fd_.checked();
+  if (!set_file_size(fd, bytes_)) return false;
   if (::fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) return false;
   void* memory = ::mmap(where, bytes_, PROT_READ | PROT_WRITE,
                         MAP_SHARED | MAP_NORESERVE | (where ? MAP_FIXED : 0), fd, 0);
@@ -94,7 +94,7 @@ bool Arena::Map(void* where) noexcept {
   header()->magic = TAILOR_ARENA_MAGIC;
   header()->version = TAILOR_ARENA_VERSION;
   header()->area_count = area_count_;
-  header()->area_size = AreaBytes(log_capacity_);
+  header()->area_size = area_bytes(log_capacity_);
   header()->log_capacity = log_capacity_;
   return true;
 }
@@ -103,52 +103,54 @@ Arena::~Arena() {
   if (memory_) ::munmap(memory_, bytes_);
 }
 
-ThreadArea* Arena::Claim(std::uint32_t tid) noexcept {
+ThreadArea* Arena::claim(std::uint32_t tid) noexcept {
   std::uint32_t start = hint_.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t i = 0; i < area_count_; ++i) {
     ThreadArea& area = areas_[(start + i) % area_count_];
     if (area.busy.load(std::memory_order_relaxed) || area.busy.exchange(true, std::memory_order_acquire))
       continue;
-    BeginUse(area, tid);
+    begin_use(area, tid);
     return &area;
   }
   return nullptr;
 }
 
-void Arena::BeginUse(ThreadArea& area, std::uint32_t tid) noexcept {
+void Arena::begin_use(ThreadArea& area, std::uint32_t tid) noexcept {
   area.use += 1;
   // The log first, and `use` last: a reader that finds the new `use` finds the record and the tid too.
-  AppendRecord(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
-  Store(area.slot->tag, 0);
+  append_record(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
+  store(area.slot->tag, 0);
+  store(area.slot->waits_at, 0);
   std::atomic_ref(area.slot->use).store(0, std::memory_order_release);
   std::atomic_ref(area.slot->tid).store(tid, std::memory_order_release);
   std::atomic_ref(area.slot->use).store(area.use, std::memory_order_release);
   std::atomic_ref(area.slot->state).store(TAILOR_AREA_LIVE, std::memory_order_release);
 }
 
-void Arena::GiveBack(ThreadArea& area) noexcept {
-  Store(area.slot->tag, 0);
+void Arena::give_back(ThreadArea& area) noexcept {
+  store(area.slot->tag, 0);
+  store(area.slot->waits_at, 0);
   std::atomic_ref(area.slot->state).store(TAILOR_AREA_CLOSED, std::memory_order_release);
   area.busy.store(false, std::memory_order_release);
 }
 
-void Arena::MakePrivateAfterFork() noexcept {
+void Arena::make_private_after_fork() noexcept {
   // Where the kernel refuses, the old mapping stays: a tag of the child may then show in its parent's slot,
   // which is better than a child that dies of a store.
   [[maybe_unused]] void* same = ::mmap(memory_, bytes_, PROT_READ | PROT_WRITE,
                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
-  fd_.Close();
+  fd_.close();
 }
 
-bool Arena::RenewAfterFork(const ThreadArea* mine) noexcept {
-  fd_.Close();
+bool Arena::renew_after_fork(const ThreadArea* mine) noexcept {
+  fd_.close();
   for (ThreadArea& area : areas_) {
     area.head = 0;
     area.use = 0;
     area.busy.store(&area == mine, std::memory_order_relaxed);
   }
-  if (bytes_ <= FileSizeLimit() && Map(memory_)) return true;
-  MakePrivateAfterFork();
+  if (bytes_ <= file_size_limit() && map(memory_)) return true;
+  make_private_after_fork();
   return false;
 }
 
@@ -156,18 +158,18 @@ ArenaSet::~ArenaSet() {
   for (auto& arena : arenas_) delete arena.load();
 }
 
-ThreadArea* ArenaSet::Claim(std::uint32_t tid) noexcept {
+ThreadArea* ArenaSet::claim(std::uint32_t tid) noexcept {
   for (std::uint32_t i = 0; i < kMaxArenas; ++i) {
     Arena* arena = at(i);
-    if (!arena) arena = Grow(i);
+    if (!arena) arena = grow(i);
     if (!arena) return nullptr;
-    if (ThreadArea* area = arena->Claim(tid)) return area;
+    if (ThreadArea* area = arena->claim(tid)) return area;
   }
   return nullptr;
 }
 
-Arena* ArenaSet::Grow(std::uint32_t index) noexcept {
-  Arena* made = Arena::Create(index, log_capacity_);
+Arena* ArenaSet::grow(std::uint32_t index) noexcept {
+  Arena* made = Arena::create(index, log_capacity_);
   Arena* there = nullptr;
   if (made && arenas_[index].compare_exchange_strong(there, made, std::memory_order_acq_rel)) return made;
   // Another thread was faster, or memory is short.
@@ -175,7 +177,7 @@ Arena* ArenaSet::Grow(std::uint32_t index) noexcept {
   return at(index);
 }
 
-std::uint64_t ArenaSet::LogRecords() const noexcept {
+std::uint64_t ArenaSet::log_records() const noexcept {
   std::uint64_t sum = 0;
   for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) {
     for (std::uint32_t k = 0; k < at(i)->area_count(); ++k) {
@@ -185,13 +187,13 @@ std::uint64_t ArenaSet::LogRecords() const noexcept {
   return sum;
 }
 
-void ArenaSet::MakePrivateAfterFork() noexcept {
-  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) at(i)->MakePrivateAfterFork();
+void ArenaSet::make_private_after_fork() noexcept {
+  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) at(i)->make_private_after_fork();
 }
 
-bool ArenaSet::RenewAfterFork(const ThreadArea* mine) noexcept {
+bool ArenaSet::renew_after_fork(const ThreadArea* mine) noexcept {
   bool renewed = true;
-  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) renewed = at(i)->RenewAfterFork(mine) && renewed;
+  for (std::uint32_t i = 0; i < kMaxArenas && at(i); ++i) renewed = at(i)->renew_after_fork(mine) && renewed;
   return renewed;
 }
 

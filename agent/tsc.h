@@ -7,7 +7,7 @@
 
 namespace tailor::agent {
 
-inline std::uint64_t Tsc() {
+inline std::uint64_t tsc() {
   return __rdtsc();
 }
 

@@ -4,9 +4,9 @@
 
 namespace tailor::agent {
 
-void SanitizeUtf8(std::span<char> text) noexcept {
+void sanitize_utf8(std::span<char> text) noexcept {
   while (!text.empty()) {
-    std::size_t length = Utf8SequenceLength({text.data(), text.size()});
+    std::size_t length = utf8_sequence_length({text.data(), text.size()});
     if (length == 0) {
       text[0] = '?';
       length = 1;

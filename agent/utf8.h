@@ -6,6 +6,6 @@
 namespace tailor::agent {
 
 // Replaces every byte that is not part of well-formed UTF-8 by '?', in place.
-void SanitizeUtf8(std::span<char> text) noexcept;
+void sanitize_utf8(std::span<char> text) noexcept;
 
 }  // namespace tailor::agent

@@ -19,7 +19,7 @@ class FixedMemory {
  public:
   explicit FixedMemory(std::span<char> memory) : memory_(memory) {}
 
-  void Append(const void* bytes, std::size_t count) noexcept {
+  void append(const void* bytes, std::size_t count) noexcept {
     if (full_ || count > memory_.size() - size_) {
       full_ = true;
       return;
@@ -27,7 +27,7 @@ class FixedMemory {
     if (count != 0) std::memcpy(memory_.data() + size_, bytes, count);
     size_ += count;
   }
-  void CutTo(std::size_t size) noexcept { size_ = size; }
+  void cut_to(std::size_t size) noexcept { size_ = size; }
   char* data() noexcept { return memory_.data(); }
   std::size_t size() const noexcept { return size_; }
   bool complete() const noexcept { return !full_; }
@@ -41,12 +41,12 @@ class FixedMemory {
 // May throw std::bad_alloc.
 class GrowingMemory {
  public:
-  void Append(const void* bytes, std::size_t count) { text_.append(static_cast<const char*>(bytes), count); }
-  void CutTo(std::size_t size) { text_.resize(size); }
+  void append(const void* bytes, std::size_t count) { text_.append(static_cast<const char*>(bytes), count); }
+  void cut_to(std::size_t size) { text_.resize(size); }
   char* data() { return text_.data(); }
   std::size_t size() const { return text_.size(); }
   bool complete() const { return true; }
-  std::string Take() { return std::move(text_); }
+  std::string take() { return std::move(text_); }
 
  private:
   std::string text_;
@@ -58,59 +58,59 @@ class WireWriter {
  public:
   explicit WireWriter(Memory memory) : memory_(std::move(memory)) {}
 
-  void Number(std::uint32_t field, std::uint64_t value) {
-    if (value != 0) NumberEvenIfZero(field, value);
+  void number(std::uint32_t field, std::uint64_t value) {
+    if (value != 0) number_even_if_zero(field, value);
   }
-  void NumberEvenIfZero(std::uint32_t field, std::uint64_t value) {
-    Varint(std::uint64_t{field} << 3);
-    Varint(value);
+  void number_even_if_zero(std::uint32_t field, std::uint64_t value) {
+    varint(std::uint64_t{field} << 3);
+    varint(value);
   }
-  void Signed(std::uint32_t field, std::int64_t value) { Number(field, ZigZag(value)); }
-  void Double(std::uint32_t field, double value) {
-    Varint(std::uint64_t{field} << 3 | kFixed64);
-    memory_.Append(&value, sizeof(value));
+  void signed_number(std::uint32_t field, std::int64_t value) { number(field, zig_zag(value)); }
+  void real_number(std::uint32_t field, double value) {
+    varint(std::uint64_t{field} << 3 | kFixed64);
+    memory_.append(&value, sizeof(value));
   }
-  void Bytes(std::uint32_t field, std::string_view bytes) {
-    if (!bytes.empty()) BytesEvenIfEmpty(field, bytes);
+  void bytes(std::uint32_t field, std::string_view bytes) {
+    if (!bytes.empty()) bytes_even_if_empty(field, bytes);
   }
-  void BytesEvenIfEmpty(std::uint32_t field, std::string_view bytes) {
-    Length(field, bytes.size());
-    memory_.Append(bytes.data(), bytes.size());
+  void bytes_even_if_empty(std::uint32_t field, std::string_view bytes) {
+    length(field, bytes.size());
+    memory_.append(bytes.data(), bytes.size());
   }
   // Protobuf strings are UTF-8, and a receiver drops a whole message for one byte that is not; names come
   // from users' tables and may be anything, so such bytes are sent as '?'.
-  void Text(std::uint32_t field, std::string_view text) {
-    if (!text.empty()) TextEvenIfEmpty(field, text);
+  void text(std::uint32_t field, std::string_view text) {
+    if (!text.empty()) text_even_if_empty(field, text);
   }
-  void TextEvenIfEmpty(std::uint32_t field, std::string_view text) {
+  void text_even_if_empty(std::uint32_t field, std::string_view text) {
     std::size_t before = memory_.size();
-    BytesEvenIfEmpty(field, text);
+    bytes_even_if_empty(field, text);
     if (memory_.size() >= before + text.size())
-      SanitizeUtf8({memory_.data() + memory_.size() - text.size(), text.size()});
+      sanitize_utf8({memory_.data() + memory_.size() - text.size(), text.size()});
   }
   // Packed repeated numbers; at(i) is the number i.
   template <typename At>
-  void Packed(std::uint32_t field, std::size_t count, At at) {
+  void packed(std::uint32_t field, std::size_t count, At at) {
     if (count == 0) return;
-    std::size_t begin = Begin(field);
-    for (std::size_t i = 0; i < count; ++i) Varint(at(i));
-    End(begin);
+    const std::size_t start = begin(field);
+    for (std::size_t i = 0; i < count; ++i) varint(at(i));
+    end(start);
   }
   // The head of a field of `bytes` bytes, which follow.
-  void Length(std::uint32_t field, std::size_t bytes) {
-    Varint(std::uint64_t{field} << 3 | kLengthDelimited);
-    Varint(bytes);
+  void length(std::uint32_t field, std::size_t bytes) {
+    varint(std::uint64_t{field} << 3 | kLengthDelimited);
+    varint(bytes);
   }
-  void Raw(std::string_view bytes) { memory_.Append(bytes.data(), bytes.size()); }
+  void raw(std::string_view bytes) { memory_.append(bytes.data(), bytes.size()); }
 
   // A message within the message: everything written between Begin and End.
-  std::size_t Begin(std::uint32_t field) {
-    Varint(std::uint64_t{field} << 3 | kLengthDelimited);
+  std::size_t begin(std::uint32_t field) {
+    varint(std::uint64_t{field} << 3 | kLengthDelimited);
     static constexpr char kRoom[kMostLengthBytes] = {};
-    memory_.Append(kRoom, sizeof(kRoom));
+    memory_.append(kRoom, sizeof(kRoom));
     return memory_.size();
   }
-  void End(std::size_t begin) {
+  void end(std::size_t begin) {
     if (!memory_.complete()) return;
     std::size_t length = memory_.size() - begin;
     char head[kMostLengthBytes];
@@ -121,14 +121,14 @@ class WireWriter {
     char* at = memory_.data() + begin - kMostLengthBytes;
     std::memcpy(at, head, bytes);
     std::memmove(at + bytes, memory_.data() + begin, length);
-    memory_.CutTo(begin - kMostLengthBytes + bytes + length);
+    memory_.cut_to(begin - kMostLengthBytes + bytes + length);
   }
 
   Memory& memory() { return memory_; }
   std::size_t size() const { return memory_.size(); }
   std::span<const char> bytes() { return {memory_.data(), memory_.size()}; }
 
-  static constexpr std::uint64_t ZigZag(std::int64_t value) {
+  static constexpr std::uint64_t zig_zag(std::int64_t value) {
     return static_cast<std::uint64_t>(value) << 1 ^ static_cast<std::uint64_t>(value >> 63);
   }
 
@@ -136,12 +136,12 @@ class WireWriter {
   static constexpr std::size_t kMostLengthBytes = 5;
   static constexpr std::uint32_t kFixed64 = 1, kLengthDelimited = 2;
 
-  void Varint(std::uint64_t value) {
+  void varint(std::uint64_t value) {
     unsigned char bytes[10];
     std::size_t count = 0;
     for (; value >= 0x80; value >>= 7) bytes[count++] = static_cast<unsigned char>(value | 0x80);
     bytes[count++] = static_cast<unsigned char>(value);
-    memory_.Append(bytes, count);
+    memory_.append(bytes, count);
   }
 
   Memory memory_;
@@ -156,24 +156,24 @@ class WireReader {
   explicit WireReader(std::string_view bytes) : rest_(bytes) {}
 
   // The next field: its number, and its value where it is a number, or its bytes.
-  bool Next() noexcept {
+  bool next() noexcept {
     if (rest_.empty() || !ok_) return false;
-    std::uint64_t key = Varint();
+    std::uint64_t key = varint();
     number_ = 0;
     bytes_ = {};
     field_ = static_cast<std::uint32_t>(key >> 3);
     switch (key & 7) {
       case 0:
-        number_ = Varint();
+        number_ = varint();
         break;
       case 1:
-        Take(8);
+        take(8);
         break;
       case 2:
-        bytes_ = Take(Varint());
+        bytes_ = take(varint());
         break;
       case 5:
-        Take(4);
+        take(4);
         break;
       default:
         ok_ = false;
@@ -186,7 +186,7 @@ class WireReader {
   std::string_view bytes() const noexcept { return bytes_; }
 
  private:
-  std::uint64_t Varint() noexcept {
+  std::uint64_t varint() noexcept {
     std::uint64_t value = 0;
     for (unsigned shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
       auto byte = static_cast<unsigned char>(rest_[0]);
@@ -197,7 +197,7 @@ class WireReader {
     ok_ = false;
     return 0;
   }
-  std::string_view Take(std::uint64_t count) noexcept {
+  std::string_view take(std::uint64_t count) noexcept {
     if (!ok_ || count > rest_.size()) {
       ok_ = false;
       return {};

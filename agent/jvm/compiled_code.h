@@ -14,6 +14,7 @@ struct MethodText {
   std::string class_name;  // "java.util.HashMap"
   std::string file;        // "" if the class does not say
   std::uint64_t unit = 0;  // the generated class that it is of (Spark::add_unit), 0: of none
+  std::string role;        // role_of_class()
 };
 
 // One frame of a stack of inlined methods.

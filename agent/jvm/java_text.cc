@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string>
 
+#include "agent/jvm/roles.h"
+
 namespace tailor::jvm {
 namespace {
 
@@ -53,6 +55,7 @@ MethodText JavaText::text_of(jmethodID method) const {
     char* signature = nullptr;
     if (jvmti_->GetClassSignature(owner, &signature, nullptr) == JVMTI_ERROR_NONE)
       text.class_name = class_name_of(take_string(jvmti_, signature));
+    text.role = role_of_class(text.class_name);
     text.unit = unit_of(owner, text.class_name);
     char* file = nullptr;
     if (jvmti_->GetSourceFileName(owner, &file) == JVMTI_ERROR_NONE) text.file = take_string(jvmti_, file);

@@ -67,15 +67,71 @@ int QueryPlan::send() {
   return tailor_plan_builder_load(builder_.get(), ids_.id);
 }
 
-CodeBuilder QueryPlan::code(const CompiledCode& code, const GeneratedUnit& unit) const {
-  const auto found = lines_.find(unit.id);
-  if (found == lines_.end() || code.methods.empty()) return nullptr;
-  const Lines& lines = found->second;
+std::uint32_t QueryPlan::add_role(const std::string& role, const std::vector<std::uint32_t>& operators) {
+  std::uint32_t& line = roles_[{role, operators}];
+  if (line != 0) return line;
+  line = tailor_plan_builder_add_components(builder_.get(), kLines, 1);
+  if (!operators.empty())
+    tailor_plan_builder_set_owners(builder_.get(), kLines, line, operators.data(), operators.size());
+  text_ += "(" + role + ")\n";
+  return line;
+}
+
+std::uint32_t QueryPlan::add_stage(std::int32_t stage) {
+  std::uint32_t& pipeline = stages_[stage];
+  if (pipeline == 0) {
+    const std::string name = "stage " + std::to_string(stage);
+    pipeline = tailor_plan_builder_add_pipeline(builder_.get(), name.c_str(), kOperators);
+  }
+  return pipeline;
+}
+
+CodeBuilder QueryPlan::begin_code(const CompiledCode& code) const {
   const auto* base = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(code.base));
   CodeBuilder builder(tailor_code_builder_new(ids_.id, base, code.size));
   tailor_code_builder_leave_code_out(builder.get());
   tailor_code_builder_set_name(builder.get(), code.methods[0].name.c_str());
   tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
+  return builder;
+}
+
+std::uint32_t QueryPlan::line_of(const MethodText& method, std::int32_t line) const {
+  const auto unit = lines_.find(method.unit);
+  if (method.unit == 0 || unit == lines_.end()) return 0;
+  const Lines& lines = unit->second;
+  const auto number = static_cast<std::uint32_t>(std::max(line, 0));
+  return lines.first + (number >= 1 && number <= lines.count ? number - 1 : lines.count);
+}
+
+CodeBuilder QueryPlan::mixed_code(const CompiledCode& code, const std::map<std::string, std::uint32_t>& roles,
+                                  std::uint32_t around) const {
+  CodeBuilder builder = begin_code(code);
+  const auto role_of = [&](const MethodText& method) {
+    const auto known = roles.find(method.role);
+    return known == roles.end() ? 0 : known->second;
+  };
+  for (const CodeRun& run : runs_of(code)) {
+    std::uint32_t component = 0;
+    const PcState state = run.known ? code.states[run.state] : PcState{};
+    for (std::uint32_t f = 0; f < state.frames && component == 0; ++f) {
+      const InlineFrame& frame = code.frames[state.first_frame + f];
+      const MethodText& method = code.methods[frame.method];
+      component = line_of(method, frame.line);
+      if (component == 0) component = role_of(method);
+    }
+    if (component == 0) component = role_of(code.methods[0]);
+    if (component == 0) component = around;
+    tailor_code_builder_add_row(builder.get(), run.offset, &component, 1,
+                                run.inferred || !run.known ? TAILOR_ROW_INFERRED : TAILOR_ROW_EXACT);
+  }
+  return builder;
+}
+
+CodeBuilder QueryPlan::code(const CompiledCode& code, const GeneratedUnit& unit) const {
+  const auto found = lines_.find(unit.id);
+  if (found == lines_.end() || code.methods.empty()) return nullptr;
+  const Lines& lines = found->second;
+  CodeBuilder builder = begin_code(code);
   for (const CodeRun& run : runs_of(code)) {
     if (!run.known) {
       tailor_code_builder_add_row(builder.get(), run.offset, nullptr, 0, TAILOR_ROW_UNMAPPED);

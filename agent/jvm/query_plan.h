@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "agent/jvm/compiled_code.h"
@@ -40,6 +41,12 @@ class QueryPlan {
   // The unit's operator i is component operators[i - 1] of this plan. Said again with others (two stages of
   // the query have the same source) its lines are of both.
   void add_unit(const GeneratedUnit& unit, const std::vector<std::uint32_t>& operators);
+  // The component of the lowest level that code of a role is while these operators may be the ones that it
+  // works for. Several share it; without any it is no operator's.
+  std::uint32_t add_role(const std::string& role, const std::vector<std::uint32_t>& operators);
+  // The pipeline that a stage of Spark is.
+  std::uint32_t add_stage(std::int32_t stage);
+  bool has_stage(std::int32_t stage) const { return stages_.contains(stage); }
   bool has_unit(std::uint64_t unit) const { return lines_.contains(unit); }
   void attach(const std::string& kind, const std::string& text);
   // Tells the agent of all of it.
@@ -48,8 +55,17 @@ class QueryPlan {
   // A code object of the unit's code, which belongs to the line of the innermost frame that is the unit's
   // own, and otherwise to no operator.
   CodeBuilder code(const CompiledCode& code, const GeneratedUnit& unit) const;
+  // A code object of a method that is of no unit, but has a role, or parts of units in it. An instruction
+  // belongs to the innermost frame of a unit of this plan or of one of the roles, else to the compiled
+  // method's own role, else to component `around`.
+  CodeBuilder mixed_code(const CompiledCode& code, const std::map<std::string, std::uint32_t>& roles,
+                         std::uint32_t around) const;
 
  private:
+  CodeBuilder begin_code(const CompiledCode& code) const;
+  // 0: of none of the plan's units.
+  std::uint32_t line_of(const MethodText& method, std::int32_t line) const;
+
   struct Lines {
     std::uint32_t first = 0, count = 0;  // components; one more stands for what is around the generated code
     std::vector<std::vector<std::uint32_t>> owners;
@@ -57,7 +73,9 @@ class QueryPlan {
   std::unique_ptr<tailor_plan_builder, PlanDeleter> builder_;
   tailor_plan_ids ids_;
   std::map<std::uint64_t, Lines> lines_;  // by unit
-  std::string text_;                      // line n is the text of component n of the lowest level
+  std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint32_t> roles_;
+  std::map<std::int32_t, std::uint32_t> stages_;
+  std::string text_;  // line n is the text of component n of the lowest level
 };
 
 }  // namespace tailor::jvm

@@ -148,7 +148,6 @@ void Shipper::run() {
 
 namespace {
 
-// A code object that belongs to nobody, with its call frames.
 CodeBuilder shared_code(std::uint64_t base, std::uint32_t size, const std::string& name,
                         const std::string& frames) {
   const auto* begin = reinterpret_cast<const void*>(static_cast<std::uintptr_t>(base));
@@ -160,6 +159,13 @@ CodeBuilder shared_code(std::uint64_t base, std::uint32_t size, const std::strin
 }
 
 }  // namespace
+
+CodeBuilder nobodys_code(const CompiledCode& code) {
+  CodeBuilder builder = shared_code(code.base, code.size, code.methods[0].name,
+                                    frames_of_fixed_size(code.base, code.size, code.facts));
+  tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
+  return builder;
+}
 
 void Shipper::generated(const GeneratedCode& code, const NmethodReader& reader) const {
   if (!spark_) return;
@@ -190,20 +196,22 @@ bool Shipper::confirm(std::uint64_t base, std::uint64_t id) {
   return false;
 }
 
-// Of a generated class, or what such a class calls.
+// Of a generated class, of an operator without one, or what such code calls.
 void Shipper::ship_shared(CompiledCode& code) {
-  if (code.unit != 0) {
-    {
-      const std::lock_guard lock(mutex_);
-      unit_of_[code.id] = code.unit;
-    }
-    spark_->ship(code, [&](CodeBuilder builder) { load(code, std::move(builder)); });
-    return;
+  std::uint64_t unit = code.methods[0].unit;
+  if (unit == 0 && (code.unit != 0 || !code.methods[0].role.empty())) unit = Spark::kMixed;
+  if (unit == 0) return load(code, nobodys_code(code));
+  code.unit = unit;
+  {
+    const std::lock_guard lock(mutex_);
+    unit_of_[code.id] = unit;
   }
-  CodeBuilder builder = shared_code(code.base, code.size, code.methods[0].name,
-                                    frames_of_fixed_size(code.base, code.size, code.facts));
-  tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
-  load(code, std::move(builder));
+  const auto load_it = [&](CodeBuilder builder) { load(code, std::move(builder)); };
+  if (unit == Spark::kMixed) {
+    spark_->ship_mixed(code, load_it);
+  } else {
+    spark_->ship(code, load_it);
+  }
 }
 
 void Shipper::ship(std::vector<CompiledCode> batch) {

@@ -36,6 +36,9 @@ struct GeneratedCode {
   std::string name;
 };
 
+// A code object that belongs to nobody, with its call frames.
+CodeBuilder nobodys_code(const CompiledCode& code);
+
 class Shipper {
  public:
   // `name` is that of the dictionary in reports. `each_second` is called on the shipper's thread about once a

@@ -85,6 +85,7 @@ void Spark::use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<
   if (std::find(user->units.begin(), user->units.end(), unit) == user->units.end())
     user->units.push_back(unit);
   claim(used->second, user);
+  assign();
 }
 
 // The code becomes the user's, unless another query has tasks that may run it.
@@ -132,33 +133,122 @@ void Spark::end_query(std::uint64_t query, const std::string& error) {
   tailor_execution_end(found->execution, UINT64_MAX, error.empty() ? nullptr : error.c_str());
   // Its plan stays for as long as code belongs to it.
   queries_.erase(query);
+  running_.forget(query);
 }
 
-std::uint64_t Spark::enter(std::uint64_t query) {
+void Spark::set_role(std::uint64_t query, std::int32_t stage, const std::string& role,
+                     const std::vector<std::uint32_t>& operators) {
+  const std::lock_guard lock(mutex_);
+  if (!find(query)) return;
+  running_.set(query, stage, role, operators);
+  assign();
+}
+
+std::uint64_t Spark::enter(std::uint64_t query, std::int32_t stage) {
   static const std::uint32_t kOutside = tailor_component_declare("Spark task, outside of generated code");
   std::shared_ptr<Query> found;
+  std::uint32_t pipeline = 0;
   {
     const std::lock_guard lock(mutex_);
+    running_.begin(query, stage);
+    assign();
     found = find(query);
     if (!found) return 0;
     ++found->tasks;
+    const bool fresh = !found->plan.has_stage(stage);
+    pipeline = found->plan.add_stage(stage);
+    if (fresh) found->plan.send();
     for (std::uint64_t id : found->units) {
       const auto unit = units_.find(id);
       if (unit != units_.end()) claim(unit->second, found);
     }
   }
   tailor_mark_execution_begin(found->execution, found->plan.id());
+  tailor_mark_pipeline_begin(pipeline);
   tailor_mark_component_begin(kOutside);
   return found->execution;
 }
 
 // The execution's end ends what was begun in it.
-void Spark::leave(std::uint64_t execution) {
-  tailor_mark_execution_end(execution);
+void Spark::leave(std::uint64_t query, std::int32_t stage, std::uint64_t execution) {
+  if (execution != 0) tailor_mark_execution_end(execution);
   const std::lock_guard lock(mutex_);
-  for (auto& [id, query] : queries_) {
-    if (query->execution == execution && query->tasks > 0) --query->tasks;
+  running_.end(query, stage);
+  const auto found = find(query);
+  if (execution != 0 && found && found->tasks > 0) --found->tasks;
+}
+
+// Whether it belongs to the home, and not to its callers.
+bool Spark::Assignment::has(const CompiledCode& code) const {
+  if (!home) return false;
+  return roles.contains(code.methods[0].role) ||
+         std::any_of(code.methods.begin(), code.methods.end(),
+                     [&](const MethodText& method) { return units.contains(method.unit); });
+}
+
+bool Spark::Assignment::same_for(const CompiledCode& code, const Assignment& other) const {
+  if (!has(code) && !other.has(code)) return true;
+  if (home != other.home) return false;
+  const auto component = [](const Assignment& in, const std::string& role) {
+    const auto found = in.roles.find(role);
+    return found == in.roles.end() ? 0 : found->second;
+  };
+  return std::all_of(code.methods.begin(), code.methods.end(), [&](const MethodText& method) {
+    return component(*this, method.role) == component(other, method.role) &&
+           units.contains(method.unit) == other.units.contains(method.unit);
+  });
+}
+
+Spark::Assignment Spark::assignment() const {
+  const RunningRoles::Assignment running = running_.now();
+  Assignment out;
+  const auto found = queries_.find(running.query);
+  if (found == queries_.end()) return out;
+  out.home = found->second;
+  out.around = out.home->plan.add_role("around the generated code", {});
+  for (const auto& [role, operators] : running.roles)
+    out.roles[role] = out.home->plan.add_role(role, operators);
+  out.units.insert(out.home->units.begin(), out.home->units.end());
+  return out;
+}
+
+// When the last task ends all stays as it is: the next one is as a rule of the same stage.
+void Spark::assign() {
+  Assignment next = assignment();
+  const bool same =
+      next.home == assigned_.home && next.roles == assigned_.roles && next.units == assigned_.units;
+  if (same) return;
+  if (next.home) next.home->plan.send();
+  const Assignment before = std::exchange(assigned_, std::move(next));
+  std::vector<std::uint64_t> changed;
+  for (const auto& [id, code] : mixed_code_) {
+    if (!assigned_.same_for(code, before)) changed.push_back(id);
   }
+  const std::uint64_t now = read_tsc();
+  for (std::uint64_t id : changed) reload_mixed(id, std::move(mixed_code_.extract(id).mapped()), now);
+}
+
+CodeBuilder Spark::mixed_builder(const CompiledCode& code) const {
+  if (!assigned_.has(code)) return nobodys_code(code);
+  return assigned_.home->plan.mixed_code(code, assigned_.roles, assigned_.around);
+}
+
+void Spark::reload_mixed(std::uint64_t id, CompiledCode code, std::uint64_t now) {
+  const std::uint64_t next = tailor_code_new();
+  CodeBuilder builder = mixed_builder(code);
+  if (!builder || !shipper_->renumber(code.base, id, next)) return;
+  tailor_code_unload(id);
+  tailor_code_builder_load_since(builder.get(), next, now);
+  if (!shipper_->confirm(code.base, next)) return;
+  code.id = next;
+  mixed_code_.emplace(next, std::move(code));
+}
+
+void Spark::ship_mixed(const CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
+  const std::lock_guard lock(mutex_);
+  CodeBuilder builder = mixed_builder(code);
+  if (builder) mixed_code_.emplace(code.id, code);
+  load(std::move(builder));
 }
 
 void Spark::ship(const CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
@@ -174,6 +264,10 @@ void Spark::ship(const CompiledCode& code, const std::function<void(CodeBuilder)
 
 void Spark::code_ended(std::uint64_t id, std::uint64_t unit) {
   const std::lock_guard lock(mutex_);
+  if (unit == kMixed) {
+    mixed_code_.erase(id);
+    return;
+  }
   const auto found = units_.find(unit);
   if (found == units_.end()) return;
   found->second.code.erase(id);

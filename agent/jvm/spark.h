@@ -3,6 +3,9 @@
 // object belongs to one dictionary. So the code goes from query to query: whichever has a task next takes it.
 // While tasks of two queries that use it run at once it belongs to neither, but to a dictionary of its own,
 // and its samples are shown apart.
+//
+// Operators without generated code are known by their classes: such code belongs to the query that has tasks,
+// and to the operators that can run it there. While tasks of several queries run it works for its callers.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +14,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "agent/jvm/compiled_code.h"
 #include "agent/jvm/query_plan.h"
+#include "agent/jvm/running_roles.h"
 
 namespace tailor::jvm {
 
@@ -45,13 +50,24 @@ class Spark {
   void use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<std::uint32_t>& operators);
   void end_query(std::uint64_t query, const std::string& error);
 
-  // The calling thread works for the query from now on, until leave() of what this returns. 0: it is over.
-  std::uint64_t enter(std::uint64_t query);
-  void leave(std::uint64_t execution);
+  // In tasks of the stage, code of the role works for one of these operators, which have no generated code;
+  // for whoever calls it if there is none.
+  void set_role(std::uint64_t query, std::int32_t stage, const std::string& role,
+                const std::vector<std::uint32_t>& operators);
+
+  // The calling thread runs a task of a stage of the query (0: of none) from now on, until leave(). Returns
+  // the execution, 0: the query is over.
+  std::uint64_t enter(std::uint64_t query, std::int32_t stage);
+  void leave(std::uint64_t query, std::int32_t stage, std::uint64_t execution);
 
   // The shipper's thread: makes a code object for code of a unit (NULL: none) and has load() load it.
   void ship(const CompiledCode& code, const std::function<void(CodeBuilder)>& load);
+  // The same for a method that is of no unit, but has a role, or parts of units in it.
+  void ship_mixed(const CompiledCode& code, const std::function<void(CodeBuilder)>& load);
   void code_ended(std::uint64_t id, std::uint64_t unit);
+
+  // Stands for the unit of such a method.
+  static constexpr std::uint64_t kMixed = UINT64_MAX;
 
  private:
   static constexpr std::size_t kMostUnits = 2000;
@@ -73,6 +89,20 @@ class Spark {
   void claim(Unit& unit, const std::shared_ptr<Query>& user);
   const std::shared_ptr<Query>& nobodys(Unit& unit);
   void forget_old_units();
+  // What the code of methods that are of no unit belongs to.
+  struct Assignment {
+    std::shared_ptr<Query> home;                 // NULL: to its callers
+    std::map<std::string, std::uint32_t> roles;  // components of its plan
+    std::set<std::uint64_t> units;               // that its plan has
+    std::uint32_t around = 0;                    // the component of what is neither
+
+    bool has(const CompiledCode& code) const;
+    bool same_for(const CompiledCode& code, const Assignment& other) const;
+  };
+  Assignment assignment() const;
+  void assign();
+  void reload_mixed(std::uint64_t id, CompiledCode code, std::uint64_t now);
+  CodeBuilder mixed_builder(const CompiledCode& code) const;
 
   Shipper* shipper_ = nullptr;
   std::mutex mutex_;                                         // guards what follows
@@ -80,6 +110,9 @@ class Spark {
   std::map<std::uint64_t, Unit> units_;
   std::map<std::string, std::uint64_t> unit_of_source_;
   std::uint64_t last_query_ = 0, last_unit_ = 0;
+  RunningRoles running_;
+  Assignment assigned_;
+  std::map<std::uint64_t, CompiledCode> mixed_code_;  // that is loaded, by id
 };
 
 }  // namespace tailor::jvm

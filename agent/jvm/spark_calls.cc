@@ -105,12 +105,20 @@ JNIEXPORT void JNICALL Java_tailor_jvm_Native_endQuery(JNIEnv* env, jclass, jlon
   with_spark([&](Spark& spark) { spark.end_query(number(query), text_of(env, error)); });
 }
 
-JNIEXPORT jlong JNICALL Java_tailor_jvm_Native_enter(JNIEnv*, jclass, jlong query) {
-  return static_cast<jlong>(with_spark([&](Spark& spark) { return spark.enter(number(query)); }));
+JNIEXPORT void JNICALL Java_tailor_jvm_Native_setRole(JNIEnv* env, jclass, jlong query, jint stage,
+                                                      jstring role, jintArray operators) {
+  with_spark([&](Spark& spark) {
+    spark.set_role(number(query), stage, text_of(env, role), numbers_of(env, operators));
+  });
 }
 
-JNIEXPORT void JNICALL Java_tailor_jvm_Native_leave(JNIEnv*, jclass, jlong execution) {
-  with_spark([&](Spark& spark) { spark.leave(number(execution)); });
+JNIEXPORT jlong JNICALL Java_tailor_jvm_Native_enter(JNIEnv*, jclass, jlong query, jint stage) {
+  return static_cast<jlong>(with_spark([&](Spark& spark) { return spark.enter(number(query), stage); }));
+}
+
+JNIEXPORT void JNICALL Java_tailor_jvm_Native_leave(JNIEnv*, jclass, jlong query, jint stage,
+                                                    jlong execution) {
+  with_spark([&](Spark& spark) { spark.leave(number(query), stage, number(execution)); });
 }
 
 }  // extern "C"

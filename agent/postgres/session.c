@@ -99,6 +99,7 @@ static void start_session(void) {
   state = RUNNING;
   tailor_slot = tailor_thread_slot();
   declare_components();
+  tailor_tell_waits();
   on_proc_exit(end_session, (Datum)0);
 }
 

@@ -2,6 +2,7 @@
 #include "tailor_pg.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #if PG_VERSION_NUM >= 160000
 #include "nodes/queryjumble.h"
 #else
@@ -15,5 +16,6 @@ PGDLLEXPORT void _PG_init(void);
 void _PG_init(void) {
   tailor_define_settings();
   EnableQueryId();
+  if (process_shared_preload_libraries_in_progress) tailor_learn_waits();
   tailor_install_hooks();
 }

@@ -11,6 +11,7 @@
  *   shown_plan.c a plan as text, for tailor_last_plan()
  *   overhead.c   what the wrappers of a plan cost, and whether they are worth it
  *   runs.c       executions and their labels
+ *   waits.c      what this backend waits for, and what the server calls it
  *   statement.c  the text of a statement without its literals
  *
  * A backend is one thread, so nothing here locks. Nothing here may wait or fail: where the agent cannot be
@@ -72,6 +73,13 @@ void tailor_session_pump(void);
  * outermost began. */
 bool tailor_phase_begin(TailorPhase phase);
 void tailor_phase_end(TailorPhase phase, bool begun);
+
+/* ---- Waits (waits.c) ---------------------------------------------------------------------------------- */
+
+/* Asks the server for the names of its wait events, once. */
+void tailor_learn_waits(void);
+/* Says them to the daemon, and where this backend keeps its own. */
+void tailor_tell_waits(void);
 
 /* ---- Plans (plans.c) ------------------------------------------------------------------------------------
  */

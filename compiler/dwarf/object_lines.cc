@@ -9,6 +9,7 @@
 #include <memory>
 #include <unordered_map>
 
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::dwarf {
@@ -89,7 +90,7 @@ void read_functions(Dwfl_Module* module, std::vector<FunctionRange>& functions) 
 
 Error dwfl_error(const std::string& path, const char* what) {
   const char* reason = dwfl_errmsg(-1);
-  return Error{path + ": " + what + (reason ? std::string(": ") + reason : "")};
+  return invalid(path + ": " + what + (reason ? std::string(": ") + reason : ""));
 }
 
 }  // namespace
@@ -99,7 +100,7 @@ Result<ObjectLines> read_object_lines(const std::string& path) {
   if (!dwfl) return dwfl_error(path, "libdwfl");
   dwfl_report_begin(dwfl.get());
   UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) return Error{path + ": cannot be opened", errno};
+  if (!fd) return os_error(path + ": cannot be opened", errno);
   Dwfl_Module* module = dwfl_report_offline(dwfl.get(), path.c_str(), path.c_str(), fd.get());
   if (module == nullptr) return dwfl_error(path, "is no ELF object");
   (void)fd.release();  // libdwfl has taken it over
@@ -111,7 +112,7 @@ Result<ObjectLines> read_object_lines(const std::string& path) {
   Dwarf_Addr bias = 0;
   while ((unit = dwfl_module_nextcu(module, unit, &bias)) != nullptr)
     read_unit(unit, bias, files, object.rows);
-  if (object.rows.empty()) return Error{path + ": has no DWARF line table: compile with -g"};
+  if (object.rows.empty()) return invalid(path + ": has no DWARF line table: compile with -g");
   // The end of one sequence may be the start of the next: it comes first.
   std::ranges::stable_sort(object.rows, [](const LineRow& a, const LineRow& b) {
     return a.address != b.address ? a.address < b.address : a.end > b.end;
@@ -140,17 +141,17 @@ v1::CodeObject make_code_object(const ObjectLines& object, const FunctionRange& 
   symbol->set_name(function.name);
 
   tagging::RowTableBuilder rows;
-  rows.Add(0, {}, tagging::RowFlag::kPrologue);
+  rows.add(0, {}, tagging::RowFlag::kPrologue);
   auto row = std::ranges::lower_bound(object.rows, function.address, {}, &LineRow::address);
   for (; row != object.rows.end() && row->address < function.address + function.size; ++row) {
     const auto offset = static_cast<std::uint32_t>(row->address - function.address);
     if (row->end || row->line == 0) {
-      rows.Add(offset, {}, tagging::RowFlag::kUnmapped);
+      rows.add(offset, {}, tagging::RowFlag::kUnmapped);
       continue;
     }
-    rows.Add(offset, owners(object.files[row->file], row->line), tagging::RowFlag::kExact);
+    rows.add(offset, owners(object.files[row->file], row->line), tagging::RowFlag::kExact);
   }
-  *code.mutable_rows() = rows.Build();
+  *code.mutable_rows() = rows.build();
   return code;
 }
 

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "compiler/llvm/llvm_api.h"
+#include "compiler/llvm/object_compiler.h"
+
 namespace tailor::jit {
 namespace {
 
 namespace jitlink = llvm::jitlink;
 
 // The bytes of a section as they will stand in memory.
-std::string BytesOf(jitlink::Section& section, std::uint64_t& address) {
+std::string bytes_of(jitlink::Section& section, std::uint64_t& address) {
   jitlink::SectionRange range(section);
   address = range.getStart().getValue();
   std::string bytes(range.getSize(), '\0');
@@ -23,12 +26,22 @@ std::string BytesOf(jitlink::Section& section, std::uint64_t& address) {
   return bytes;
 }
 
-void Capture(jitlink::LinkGraph& graph, LoadedCode& out) {
-  if (auto* text = graph.findSectionByName(".text"); text != nullptr && text->blocks_size() > 0) {
-    out.code = BytesOf(*text, out.base);
+// The section that holds code; null if none does.
+jitlink::Section* code_section(jitlink::LinkGraph& graph) {
+  for (jitlink::Section& section : graph.sections()) {
+    if (is_code_section(section.getName()) && section.blocks_size() > 0) return &section;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void capture_code(jitlink::LinkGraph& graph, LoadedCode& out) {
+  if (jitlink::Section* text = code_section(graph); text != nullptr) {
+    out.code = bytes_of(*text, out.base);
     for (const jitlink::Symbol* symbol : text->symbols()) {
       if (!symbol->hasName() || !symbol->isCallable()) continue;
-      out.functions.push_back({symbol->getName().str(),
+      out.functions.push_back({name_of(*symbol),
                                static_cast<std::uint32_t>(symbol->getAddress().getValue() - out.base),
                                static_cast<std::uint32_t>(symbol->getSize())});
     }
@@ -36,23 +49,21 @@ void Capture(jitlink::LinkGraph& graph, LoadedCode& out) {
               [](const FunctionRange& a, const FunctionRange& b) { return a.offset < b.offset; });
   }
   for (const jitlink::Symbol* symbol : graph.external_symbols()) {
-    if (symbol->hasName()) out.imports.push_back({symbol->getName().str()});
+    if (symbol->hasName()) out.imports.push_back({name_of(*symbol)});
   }
   std::sort(out.imports.begin(), out.imports.end(),
             [](const Import& a, const Import& b) { return a.name < b.name; });
   if (auto* frames = graph.findSectionByName(".eh_frame"); frames != nullptr && frames->blocks_size() > 0) {
-    out.eh_frame = BytesOf(*frames, out.eh_frame_address);
+    out.eh_frame = bytes_of(*frames, out.eh_frame_address);
   }
 }
 
-}  // namespace
-
-void CodeCapture::Expect(const llvm::orc::JITDylib& library, LoadedCode& out) {
+void CodeCapture::expect(const llvm::orc::JITDylib& library, LoadedCode& out) {
   std::lock_guard lock(mutex_);
   expected_[&library] = &out;
 }
 
-void CodeCapture::Forget(const llvm::orc::JITDylib& library) {
+void CodeCapture::forget(const llvm::orc::JITDylib& library) {
   std::lock_guard lock(mutex_);
   expected_.erase(&library);
 }
@@ -66,7 +77,7 @@ void CodeCapture::modifyPassConfig(llvm::orc::MaterializationResponsibility& res
   }
   if (out == nullptr) return;
   config.PostFixupPasses.push_back([out](jitlink::LinkGraph& graph) {
-    Capture(graph, *out);
+    capture_code(graph, *out);
     return llvm::Error::success();
   });
 }

@@ -3,30 +3,21 @@
 
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
 
-#include <cstdint>
 #include <mutex>
-#include <string>
-#include <vector>
 
-#include "compiler/llvm/jit.h"
+#include "compiler/llvm/loaded_code.h"
 
 namespace tailor::jit {
 
-struct LoadedCode {
-  std::uint64_t base = 0;
-  std::string code;
-  std::uint64_t eh_frame_address = 0;
-  std::string eh_frame;
-  std::vector<FunctionRange> functions;
-  std::vector<Import> imports;
-};
+// Reads `graph`, whose addresses are in place.
+void capture_code(llvm::jitlink::LinkGraph& graph, LoadedCode& out);
 
 // Thread-safe. Links are told apart by the library (JITDylib) that they are made for.
 class CodeCapture final : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:
   // What is linked for `library` is written to `out` until Forget().
-  void Expect(const llvm::orc::JITDylib& library, LoadedCode& out);
-  void Forget(const llvm::orc::JITDylib& library);
+  void expect(const llvm::orc::JITDylib& library, LoadedCode& out);
+  void forget(const llvm::orc::JITDylib& library);
 
   void modifyPassConfig(llvm::orc::MaterializationResponsibility& responsibility,
                         llvm::jitlink::LinkGraph& graph, llvm::jitlink::PassConfiguration& config) override;

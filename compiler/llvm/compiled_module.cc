@@ -1,10 +1,9 @@
 #include "compiler/llvm/compiled_module_state.h"
-#include "tailor/v1/dictionary.pb.h"
 
 namespace tailor::jit {
 namespace {
 
-const char* TierName(OptLevel level) {
+const char* tier_name(OptLevel level) {
   static const char* const kNames[] = {"O0", "O1", "O2", "O3"};
   return kNames[static_cast<int>(level)];
 }
@@ -16,7 +15,7 @@ CompiledModule::~CompiledModule() {
   state_->unload();
 }
 
-void* CompiledModule::Address(const std::string& function) const {
+void* CompiledModule::address(const std::string& function) const {
   for (const FunctionRange& range : functions()) {
     if (range.name == function) return reinterpret_cast<void*>(base() + range.offset);
   }
@@ -45,24 +44,8 @@ OptLevel CompiledModule::level() const {
   return state_->level;
 }
 
-std::string CompiledModule::CodeObject(CodeId id, PlanId plan) const {
-  tailor::v1::CodeObject out;
-  out.set_id(id);
-  out.set_plan_id(plan);
-  out.set_base(base());
-  out.set_code(code());
-  if (!functions().empty()) out.set_name(functions().front().name);
-  out.set_tier(TierName(level()));
-  *out.mutable_rows() = rows().Build();
-  for (const FunctionRange& range : functions()) {
-    auto* symbol = out.add_symbols();
-    symbol->set_offset(range.offset);
-    symbol->set_size(range.size);
-    symbol->set_name(range.name);
-  }
-  out.set_eh_frame(state_->loaded.eh_frame);
-  out.set_eh_frame_address(state_->loaded.eh_frame_address);
-  return out.SerializeAsString();
+std::string CompiledModule::code_object(CodeId id, PlanId plan) const {
+  return make_code_object(state_->loaded, id, plan, tier_name(level()), rows().build()).SerializeAsString();
 }
 
 }  // namespace tailor::jit

@@ -17,13 +17,13 @@ struct Dispose {
 };
 
 // "\tmovq\t%rax, %rbx" as "movq %rax, %rbx".
-std::string Tidy(std::string text) {
+std::string tidy(std::string text) {
   std::replace(text.begin(), text.end(), '\t', ' ');
   text.erase(0, text.find_first_not_of(' '));
   return text;
 }
 
-std::string Byte(unsigned char value) {
+std::string byte(unsigned char value) {
   std::array<char, 16> text{};
   std::snprintf(text.data(), text.size(), ".byte 0x%02x", value);
   return text.data();
@@ -31,7 +31,7 @@ std::string Byte(unsigned char value) {
 
 }  // namespace
 
-std::vector<NativeInstruction> Disassemble(std::string_view code, std::uint64_t base) {
+std::vector<NativeInstruction> disassemble(std::string_view code, std::uint64_t base) {
   static std::once_flag once;
   std::call_once(once, [] {
     LLVMInitializeNativeTarget();
@@ -56,7 +56,7 @@ std::vector<NativeInstruction> Disassemble(std::string_view code, std::uint64_t 
     const bool known = size != 0;
     if (!known) size = 1;
     out.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size),
-                   known ? Tidy(text.data()) : Byte(*bytes)});
+                   known ? tidy(text.data()) : byte(*bytes)});
     at += size;
   }
   return out;

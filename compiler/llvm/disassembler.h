@@ -15,6 +15,6 @@ struct NativeInstruction {
 };
 
 // The instructions of x86-64 code that lies at address `base`, in order, without gaps. Thread-safe.
-std::vector<NativeInstruction> Disassemble(std::string_view code, std::uint64_t base);
+std::vector<NativeInstruction> disassemble(std::string_view code, std::uint64_t base);
 
 }  // namespace tailor::jit

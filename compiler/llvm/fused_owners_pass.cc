@@ -16,12 +16,12 @@ namespace {
 
 using tagging::Link;
 
-bool DoesWork(const llvm::Instruction& instruction) {
+bool does_work(const llvm::Instruction& instruction) {
   return llvm::isa<llvm::BinaryOperator, llvm::LoadInst, llvm::CmpInst, llvm::SelectInst>(instruction);
 }
 
 // The instruction that `instruction` can have gone into: its only user, in the same block.
-const llvm::Instruction* Absorber(const llvm::Instruction& instruction) {
+const llvm::Instruction* absorber(const llvm::Instruction& instruction) {
   if (!instruction.hasOneUse()) return nullptr;
   const auto* user = llvm::cast<llvm::Instruction>(*instruction.user_begin());
   const bool as_address = llvm::getLoadStorePointerOperand(user) == &instruction;
@@ -74,14 +74,14 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
         located.push_back({&instruction, line});
       }
     }
-    const FusionMap fusions = FindFusions(function.getFunction(), selected);
+    const FusionMap fusions = find_fusions(function.getFunction(), selected);
     if (!fusions.empty()) {
       for (const Located& each : located) {
         auto it = fusions.find(each.line);
-        if (it != fusions.end()) Fuse(*each.instruction, it->second);
+        if (it != fusions.end()) fuse(*each.instruction, it->second);
       }
     }
-    for (llvm::MachineInstr* instruction : without) GiveConstantToUsers(*instruction);
+    for (llvm::MachineInstr* instruction : without) give_constant_to_users(*instruction);
     return true;
   }
 
@@ -92,20 +92,20 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
   // Instructions come in the order of the block, so what went into one has been seen before it. Of most
   // nothing did, and they cannot have gone into another: then their location, a miss in the cache, is not
   // looked at.
-  FusionMap FindFusions(const llvm::Function& function, const llvm::DenseSet<unsigned>& selected) {
+  FusionMap find_fusions(const llvm::Function& function, const llvm::DenseSet<unsigned>& selected) {
     FusionMap fusions;
     llvm::DenseMap<const llvm::Instruction*, Link> absorbed;
     for (const llvm::BasicBlock& block : function) {
       for (const llvm::Instruction& instruction : block) {
         const Link parts = absorbed.empty() ? Link() : absorbed.lookup(&instruction);
-        const llvm::Instruction* into = DoesWork(instruction) ? Absorber(instruction) : nullptr;
+        const llvm::Instruction* into = does_work(instruction) ? absorber(instruction) : nullptr;
         if (parts.none() && into == nullptr) continue;
         const llvm::DebugLoc& location = instruction.getDebugLoc();
         if (!location) continue;
         if (!selected.contains(location.getLine())) {
           if (into == nullptr) continue;
           Link& link = absorbed[into];
-          link = lineage_.sets.Union(link, lineage_.sets.Union(parts, LineageOf(location).link));
+          link = lineage_.sets.united(link, lineage_.sets.united(parts, lineage_of(location).link));
         } else if (!parts.none()) {
           fusions[location.getLine()].push_back(
               {parts, llvm::isa<llvm::StoreInst>(instruction), location.get()});
@@ -115,14 +115,14 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     return fusions;
   }
 
-  void Fuse(llvm::MachineInstr& machine, llvm::ArrayRef<Fusion> fusions) {
-    if (LineageOf(machine.getDebugLoc()).repaired) return;
+  void fuse(llvm::MachineInstr& machine, llvm::ArrayRef<Fusion> fusions) {
+    if (lineage_of(machine.getDebugLoc()).repaired) return;
     for (const Fusion& fusion : fusions) {
       if (fusion.stores && !machine.mayStore()) continue;
-      const Link both = lineage_.sets.Union(fusion.parts, LineageOf(machine.getDebugLoc()).link);
+      const Link both = lineage_.sets.united(fusion.parts, lineage_of(machine.getDebugLoc()).link);
       // One IR instruction often became several machine instructions in a row.
       if (both != last_both_ || fusion.location != last_fused_) {
-        last_ = LocationOf({both, false}, fusion.location->getScope(), fusion.location->getInlinedAt());
+        last_ = location_of({both, false}, fusion.location->getScope(), fusion.location->getInlinedAt());
         last_both_ = both;
         last_fused_ = fusion.location;
       }
@@ -132,7 +132,7 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
 
   // A constant is an operand in the IR; selection makes an instruction of it, without a location, that may
   // serve several.
-  void GiveConstantToUsers(llvm::MachineInstr& instruction) {
+  void give_constant_to_users(llvm::MachineInstr& instruction) {
     if (instruction.getNumExplicitDefs() != 1) return;
     if (!instruction.isMoveImmediate() && !instruction.isRematerializable()) return;
     const llvm::MachineOperand& made = instruction.getOperand(0);
@@ -143,17 +143,17 @@ class FusedOwnersPass final : public llvm::MachineFunctionPass {
     for (const llvm::MachineInstr& user :
          instruction.getMF()->getRegInfo().use_nodbg_instructions(made.getReg())) {
       if (location != nullptr && user.getDebugLoc() == *location) continue;
-      const Lineage lineage = LineageOf(user.getDebugLoc());
+      const Lineage lineage = lineage_of(user.getDebugLoc());
       if (lineage.link.none() || lineage.repaired) return;
-      owners = lineage_.sets.Union(owners, lineage.link);
+      owners = lineage_.sets.united(owners, lineage.link);
       one_location = location == nullptr;
       location = &user.getDebugLoc();
     }
     if (location == nullptr) return;
     instruction.setDebugLoc(one_location ? *location
-                                         : LocationOf({owners, false},
-                                                      llvm::cast<llvm::DILocalScope>(location->getScope()),
-                                                      location->getInlinedAt()));
+                                         : location_of({owners, false},
+                                                       llvm::cast<llvm::DILocalScope>(location->getScope()),
+                                                       location->getInlinedAt()));
   }
 
   static char id_;
@@ -168,7 +168,7 @@ char FusedOwnersPass::id_ = 0;
 
 }  // namespace
 
-llvm::MachineFunctionPass* CreateFusedOwnersPass(ModuleLineage& lineage) {
+llvm::MachineFunctionPass* create_fused_owners_pass(ModuleLineage& lineage) {
   return new FusedOwnersPass(lineage);
 }
 

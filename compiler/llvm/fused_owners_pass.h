@@ -17,6 +17,6 @@ namespace tailor::jit {
 // to the instructions whose operand it is.
 //
 // Insert after FinalizeISel. Changes locations only. The pass manager owns it.
-llvm::MachineFunctionPass* CreateFusedOwnersPass(ModuleLineage& lineage);
+llvm::MachineFunctionPass* create_fused_owners_pass(ModuleLineage& lineage);
 
 }  // namespace tailor::jit

@@ -6,6 +6,8 @@
 #include <llvm/IR/ConstantFolder.h>
 #include <llvm/IR/IRBuilder.h>
 
+#include <span>
+
 #include "compiler/tagging/abstraction_tracker.h"
 #include "compiler/tagging/link_pool.h"
 
@@ -24,8 +26,12 @@ class InstructionLog {
   }
 
   // `instruction` belongs to what is active now.
-  void Record(const llvm::Instruction* instruction) {
-    owners_[instruction] = pool_.Intern(tracker_.active());
+  void record(const llvm::Instruction* instruction) {
+    owners_[instruction] = pool_.intern(tracker_.active());
+  }
+  // It belongs to `owners`.
+  void record(const llvm::Instruction* instruction, std::span<const ComponentId> owners) {
+    owners_[instruction] = pool_.intern(owners);
   }
 
   const OwnerMap& owners() const { return owners_; }
@@ -41,10 +47,11 @@ class InstructionLog {
 };
 
 // What an IRBuilder calls for every instruction it inserts.
-class TrackedInserter final : public llvm::IRBuilderDefaultInserter {
+template <typename Log>
+class RecordingInserter final : public llvm::IRBuilderDefaultInserter {
  public:
   // `log` outlives the inserter; null: nothing is recorded.
-  explicit TrackedInserter(InstructionLog* log = nullptr) : log_(log) {}
+  explicit RecordingInserter(Log* log = nullptr) : log_(log) {}
 
 #if LLVM_VERSION_MAJOR >= 19
   void InsertHelper(llvm::Instruction* instruction, const llvm::Twine& name,
@@ -55,13 +62,14 @@ class TrackedInserter final : public llvm::IRBuilderDefaultInserter {
                     llvm::BasicBlock::iterator where) const override {
     IRBuilderDefaultInserter::InsertHelper(instruction, name, block, where);
 #endif
-    if (log_ != nullptr) log_->Record(instruction);
+    if (log_ != nullptr) log_->record(instruction);
   }
 
  private:
-  InstructionLog* log_;
+  Log* log_;
 };
 
+using TrackedInserter = RecordingInserter<InstructionLog>;
 using TrackedBuilder = llvm::IRBuilder<llvm::ConstantFolder, TrackedInserter>;
 
 }  // namespace tailor::jit

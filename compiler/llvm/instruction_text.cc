@@ -20,7 +20,7 @@ namespace {
 // The optional flags of an address computation that is "inbounds", as the instruction keeps them.
 constexpr unsigned kInBoundsFlags = LLVM_VERSION_MAJOR >= 19 ? 3 : 1;
 
-llvm::StringRef OpcodeName(unsigned opcode) {
+llvm::StringRef opcode_name(unsigned opcode) {
   static const auto kNames = [] {
     std::array<llvm::StringRef, llvm::Instruction::OtherOpsEnd> names;
     for (unsigned i = 0; i < names.size(); ++i) names[i] = llvm::Instruction::getOpcodeName(i);
@@ -30,7 +30,7 @@ llvm::StringRef OpcodeName(unsigned opcode) {
 }
 
 // A name of which LLVM quotes nothing.
-bool IsPlain(llvm::StringRef name) {
+bool is_plain(llvm::StringRef name) {
   static constexpr auto kPlain = [] {
     std::array<bool, 256> plain{};
     for (int c = 0; c < 128; ++c) {
@@ -46,7 +46,7 @@ bool IsPlain(llvm::StringRef name) {
 }
 
 // The flags between the name of an arithmetic operation and its operands; false if there are others.
-bool PutArithmeticFlags(const llvm::Instruction& instruction, TextBuffer& out) {
+bool put_arithmetic_flags(const llvm::Instruction& instruction, TextBuffer& out) {
   if (instruction.getRawSubclassOptionalData() == 0) return true;
   if (llvm::isa<llvm::OverflowingBinaryOperator>(instruction)) {
     if (instruction.hasNoUnsignedWrap()) out += " nuw";
@@ -60,7 +60,7 @@ bool PutArithmeticFlags(const llvm::Instruction& instruction, TextBuffer& out) {
 
 }  // namespace
 
-void InstructionText::Begin(const llvm::Function& function) {
+void InstructionText::begin(const llvm::Function& function) {
   function_ = &function;
   slots_of_function_ = false;
   numbers_.clear();
@@ -77,139 +77,139 @@ void InstructionText::Begin(const llvm::Function& function) {
   }
 }
 
-void InstructionText::PutFunction() {
+void InstructionText::put_function() {
   out_ += "define ";
-  PutType(function_->getReturnType());
+  put_type(function_->getReturnType());
   out_ += ' ';
-  PutName('@', function_->getName());
+  put_name('@', function_->getName());
   out_ += '(';
   for (const llvm::Argument& argument : function_->args()) {
     if (argument.getArgNo() > 0) out_ += ", ";
-    PutOperand(&argument, /*with_type=*/true);
+    put_operand(&argument, /*with_type=*/true);
   }
   out_ += "):";
 }
 
-void InstructionText::PutBlock(const llvm::BasicBlock& block) {
+void InstructionText::put_block(const llvm::BasicBlock& block) {
   if (block.hasName()) {
     out_ += block.getName();
   } else {
-    out_.PutNumber(numbers_.lookup(&block));
+    out_.put_number(numbers_.lookup(&block));
   }
   out_ += ':';
 }
 
-void InstructionText::PutInstruction(const llvm::Instruction& instruction) {
+void InstructionText::put_instruction(const llvm::Instruction& instruction) {
   const std::size_t begin = out_.size();
   out_ += "  ";
   if (!instruction.getType()->isVoidTy()) {
-    PutOperand(&instruction, /*with_type=*/false);
+    put_operand(&instruction, /*with_type=*/false);
     out_ += " = ";
   }
-  if (PutKnown(instruction) && (!instruction.hasMetadata() || PutAttached(instruction))) return;
+  if (put_known(instruction) && (!instruction.hasMetadata() || put_attached(instruction))) return;
   out_.resize(begin);
-  PutByLlvm(instruction);
+  put_by_llvm(instruction);
 }
 
 // False if the instruction, or something about it, is not of the kinds that are written here.
-bool InstructionText::PutKnown(const llvm::Instruction& instruction) {
+bool InstructionText::put_known(const llvm::Instruction& instruction) {
   const unsigned flags = instruction.getRawSubclassOptionalData();
-  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return flags == 0 && PutCall(*call);
-  out_ += OpcodeName(instruction.getOpcode());
+  if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&instruction)) return flags == 0 && put_call(*call);
+  out_ += opcode_name(instruction.getOpcode());
   if (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator, llvm::FreezeInst>(instruction)) {
-    if (!PutArithmeticFlags(instruction, out_)) return false;
-    PutOperands(instruction, /*all_types=*/false);
+    if (!put_arithmetic_flags(instruction, out_)) return false;
+    put_operands(instruction, /*all_types=*/false);
     return true;
   }
   if (const auto* address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
     if (flags != 0 && flags != kInBoundsFlags) return false;
     if (address->getNumIndices() == 0 || address->getType()->isVectorTy()) return false;
     out_ += flags == 0 ? " " : " inbounds ";
-    PutType(address->getSourceElementType());
+    put_type(address->getSourceElementType());
     out_ += ',';
-    PutOperands(instruction, /*all_types=*/true);
+    put_operands(instruction, /*all_types=*/true);
     return true;
   }
   if (flags != 0) return false;
   if (const auto* compare = llvm::dyn_cast<llvm::CmpInst>(&instruction)) {
     out_ += ' ';
     out_ += llvm::CmpInst::getPredicateName(compare->getPredicate());
-    PutOperands(instruction, /*all_types=*/false);
+    put_operands(instruction, /*all_types=*/false);
     return true;
   }
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&instruction)) {
     if (!load->isSimple()) return false;
     out_ += ' ';
-    PutType(load->getType());
+    put_type(load->getType());
     out_ += ',';
-    PutOperands(instruction, /*all_types=*/true);
+    put_operands(instruction, /*all_types=*/true);
     out_ += ", align ";
-    out_.PutNumber(static_cast<std::int64_t>(load->getAlign().value()));
+    out_.put_number(static_cast<std::int64_t>(load->getAlign().value()));
     return true;
   }
   if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
     if (store->isVolatile() || store->getSyncScopeID() != llvm::SyncScope::System) return false;
     if (store->isAtomic()) out_ += " atomic";
-    PutOperands(instruction, /*all_types=*/true);
+    put_operands(instruction, /*all_types=*/true);
     if (store->isAtomic()) {
       out_ += ' ';
       out_ += llvm::toIRString(store->getOrdering());
     }
     out_ += ", align ";
-    out_.PutNumber(static_cast<std::int64_t>(store->getAlign().value()));
+    out_.put_number(static_cast<std::int64_t>(store->getAlign().value()));
     return true;
   }
   if (llvm::isa<llvm::CastInst>(instruction)) {
-    PutOperands(instruction, /*all_types=*/false);
+    put_operands(instruction, /*all_types=*/false);
     out_ += " to ";
-    PutType(instruction.getType());
+    put_type(instruction.getType());
     return true;
   }
   if (const auto* branch = llvm::dyn_cast<llvm::BranchInst>(&instruction)) {
     out_ += ' ';
     if (branch->isConditional()) {
-      PutOperand(branch->getCondition(), true);
+      put_operand(branch->getCondition(), true);
       out_ += ", ";
     }
-    PutOperand(branch->getSuccessor(0), true);
+    put_operand(branch->getSuccessor(0), true);
     if (branch->isConditional()) {
       out_ += ", ";
-      PutOperand(branch->getSuccessor(1), true);
+      put_operand(branch->getSuccessor(1), true);
     }
     return true;
   }
   if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(&instruction)) {
     out_ += ' ';
-    PutType(phi->getType());
+    put_type(phi->getType());
     for (unsigned i = 0; i < phi->getNumIncomingValues(); ++i) {
       out_ += i == 0 ? " [ " : ", [ ";
-      PutOperand(phi->getIncomingValue(i), false);
+      put_operand(phi->getIncomingValue(i), false);
       out_ += ", ";
-      PutOperand(phi->getIncomingBlock(i), false);
+      put_operand(phi->getIncomingBlock(i), false);
       out_ += " ]";
     }
     return true;
   }
   if (llvm::isa<llvm::SelectInst>(instruction)) {
-    PutOperands(instruction, /*all_types=*/true);
+    put_operands(instruction, /*all_types=*/true);
     return true;
   }
   if (llvm::isa<llvm::ReturnInst>(instruction)) {
     if (instruction.getNumOperands() == 0) {
       out_ += " void";
     } else {
-      PutOperands(instruction, /*all_types=*/true);
+      put_operands(instruction, /*all_types=*/true);
     }
     return true;
   }
   if (const auto* extract = llvm::dyn_cast<llvm::ExtractValueInst>(&instruction)) {
-    PutOperands(instruction, /*all_types=*/true);
-    PutIndices(extract->getIndices());
+    put_operands(instruction, /*all_types=*/true);
+    put_indices(extract->getIndices());
     return true;
   }
   if (const auto* insert = llvm::dyn_cast<llvm::InsertValueInst>(&instruction)) {
-    PutOperands(instruction, /*all_types=*/true);
-    PutIndices(insert->getIndices());
+    put_operands(instruction, /*all_types=*/true);
+    put_indices(insert->getIndices());
     return true;
   }
   if (const auto* variable = llvm::dyn_cast<llvm::AllocaInst>(&instruction)) {
@@ -217,15 +217,15 @@ bool InstructionText::PutKnown(const llvm::Instruction& instruction) {
     if (variable->isUsedWithInAlloca() || variable->isSwiftError() || variable->getAddressSpace() != 0)
       return false;
     out_ += ' ';
-    PutType(variable->getAllocatedType());
+    put_type(variable->getAllocatedType());
     out_ += ", align ";
-    out_.PutNumber(static_cast<std::int64_t>(variable->getAlign().value()));
+    out_.put_number(static_cast<std::int64_t>(variable->getAlign().value()));
     return true;
   }
   return llvm::isa<llvm::UnreachableInst>(instruction);
 }
 
-bool InstructionText::PutCall(const llvm::CallInst& call) {
+bool InstructionText::put_call(const llvm::CallInst& call) {
   const llvm::Value* callee = call.getCalledOperand();
   if (call.getCallingConv() != llvm::CallingConv::C || call.hasOperandBundles() || call.isMustTailCall() ||
       callee->getType()->getPointerAddressSpace() != 0 || llvm::isa<llvm::InlineAsm>(callee))
@@ -239,26 +239,26 @@ bool InstructionText::PutCall(const llvm::CallInst& call) {
     out_ += ' ';
   }
   llvm::FunctionType* type = call.getFunctionType();
-  PutType(type->isVarArg() ? static_cast<llvm::Type*>(type) : type->getReturnType());
+  put_type(type->isVarArg() ? static_cast<llvm::Type*>(type) : type->getReturnType());
   out_ += ' ';
-  PutOperand(callee, /*with_type=*/false);
+  put_operand(callee, /*with_type=*/false);
   out_ += '(';
   for (unsigned i = 0; i < call.arg_size(); ++i) {
     if (i > 0) out_ += ", ";
-    PutType(call.getArgOperand(i)->getType());
+    put_type(call.getArgOperand(i)->getType());
     out_ += ' ';
     if (attributes.hasParamAttrs(i)) {
       out_ += attributes.getParamAttrs(i).getAsString();
       out_ += ' ';
     }
-    PutOperand(call.getArgOperand(i), /*with_type=*/false);
+    put_operand(call.getArgOperand(i), /*with_type=*/false);
   }
   out_ += ')';
   return true;
 }
 
 // What is attached to an instruction, if it says all by its kind.
-bool InstructionText::PutAttached(const llvm::Instruction& instruction) {
+bool InstructionText::put_attached(const llvm::Instruction& instruction) {
   llvm::SmallVector<std::pair<unsigned, llvm::MDNode*>, 4> attached;
   instruction.getAllMetadata(attached);
   if (kinds_.empty()) module_.getContext().getMDKindNames(kinds_);
@@ -272,7 +272,7 @@ bool InstructionText::PutAttached(const llvm::Instruction& instruction) {
 }
 
 // Cases of a switch and clauses of a landing pad stand on lines of their own there.
-void InstructionText::PutByLlvm(const llvm::Instruction& instruction) {
+void InstructionText::put_by_llvm(const llvm::Instruction& instruction) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   instruction.print(stream, slots());
@@ -282,29 +282,29 @@ void InstructionText::PutByLlvm(const llvm::Instruction& instruction) {
 }
 
 // Without `all_types` the first operand's type stands for all.
-void InstructionText::PutOperands(const llvm::Instruction& instruction, bool all_types) {
+void InstructionText::put_operands(const llvm::Instruction& instruction, bool all_types) {
   bool with_type = true;
   const char* separator = " ";
   for (const llvm::Value* operand : instruction.operands()) {
     out_ += separator;
-    PutOperand(operand, with_type);
+    put_operand(operand, with_type);
     separator = ", ";
     with_type = all_types;
   }
 }
 
-void InstructionText::PutOperand(const llvm::Value* value, bool with_type) {
+void InstructionText::put_operand(const llvm::Value* value, bool with_type) {
   if (with_type) {
-    PutType(value->getType());
+    put_type(value->getType());
     out_ += ' ';
   }
-  if (value->hasName()) return PutName(llvm::isa<llvm::GlobalValue>(value) ? '@' : '%', value->getName());
+  if (value->hasName()) return put_name(llvm::isa<llvm::GlobalValue>(value) ? '@' : '%', value->getName());
   if (const auto* integer = llvm::dyn_cast<llvm::ConstantInt>(value);
       integer != nullptr && value->getType()->isIntegerTy()) {
     if (integer->getBitWidth() == 1) {
       out_ += integer->isZero() ? "false" : "true";
     } else if (integer->getBitWidth() <= 64) {
-      out_.PutNumber(integer->getSExtValue());
+      out_.put_number(integer->getSExtValue());
     } else {
       llvm::SmallString<40> digits;
       integer->getValue().toStringSigned(digits);
@@ -314,7 +314,7 @@ void InstructionText::PutOperand(const llvm::Value* value, bool with_type) {
   }
   if (auto it = numbers_.find(value); it != numbers_.end()) {
     out_ += '%';
-    return out_.PutNumber(it->second);
+    return out_.put_number(it->second);
   }
   if (llvm::isa<llvm::ConstantPointerNull>(value)) {
     out_ += "null";
@@ -327,17 +327,17 @@ void InstructionText::PutOperand(const llvm::Value* value, bool with_type) {
   const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(value);
   if (expression != nullptr && expression->getOpcode() == llvm::Instruction::IntToPtr) {
     out_ += "inttoptr (";
-    PutOperand(expression->getOperand(0), /*with_type=*/true);
+    put_operand(expression->getOperand(0), /*with_type=*/true);
     out_ += " to ";
-    PutType(expression->getType());
+    put_type(expression->getType());
     out_ += ')';
     return;
   }
-  if (llvm::isa<llvm::MetadataAsValue>(value)) return PutMetadata(value);
-  PutOperandByLlvm(*value);
+  if (llvm::isa<llvm::MetadataAsValue>(value)) return put_metadata(value);
+  put_operand_by_llvm(*value);
 }
 
-void InstructionText::PutOperandByLlvm(const llvm::Value& value) {
+void InstructionText::put_operand_by_llvm(const llvm::Value& value) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   value.printAsOperand(stream, /*PrintType=*/false, slots());
@@ -345,13 +345,13 @@ void InstructionText::PutOperandByLlvm(const llvm::Value& value) {
   out_ += text;
 }
 
-void InstructionText::PutMetadata(const llvm::Value* value) {
+void InstructionText::put_metadata(const llvm::Value* value) {
   const auto* node = llvm::dyn_cast<llvm::MDNode>(llvm::cast<llvm::MetadataAsValue>(value)->getMetadata());
   const auto* name = node != nullptr && node->getNumOperands() == 1
                          ? llvm::dyn_cast<llvm::MDString>(node->getOperand(0))
                          : nullptr;
-  if (name == nullptr || !IsPlain(name->getString())) {
-    PutOperandByLlvm(*value);
+  if (name == nullptr || !is_plain(name->getString())) {
+    put_operand_by_llvm(*value);
     return;
   }
   out_ += "!{!\"";
@@ -359,16 +359,16 @@ void InstructionText::PutMetadata(const llvm::Value* value) {
   out_ += "\"}";
 }
 
-void InstructionText::PutIndices(llvm::ArrayRef<unsigned> indices) {
+void InstructionText::put_indices(llvm::ArrayRef<unsigned> indices) {
   for (unsigned index : indices) {
     out_ += ", ";
-    out_.PutNumber(index);
+    out_.put_number(index);
   }
 }
 
-void InstructionText::PutName(char sigil, llvm::StringRef name) {
+void InstructionText::put_name(char sigil, llvm::StringRef name) {
   out_ += sigil;
-  if (IsPlain(name)) {
+  if (is_plain(name)) {
     out_ += name;
     return;
   }
@@ -381,11 +381,11 @@ void InstructionText::PutName(char sigil, llvm::StringRef name) {
   out_ += text;
 }
 
-void InstructionText::PutType(llvm::Type* type) {
+void InstructionText::put_type(llvm::Type* type) {
   switch (type->getTypeID()) {
     case llvm::Type::IntegerTyID:
       out_ += 'i';
-      out_.PutNumber(type->getIntegerBitWidth());
+      out_.put_number(type->getIntegerBitWidth());
       return;
     case llvm::Type::VoidTyID:
       out_ += "void";

@@ -37,12 +37,12 @@ class TextBuffer {
   std::size_t size() const { return size_; }
   void resize(std::size_t size) { size_ = size; }  // shorter only
   TextBuffer& operator+=(char c) {
-    *Room(1) = c;
+    *room(1) = c;
     ++size_;
     return *this;
   }
   TextBuffer& operator+=(llvm::StringRef piece) {
-    char* to = Room(piece.size());
+    char* to = room(piece.size());
     // Most are names: shorter than what a call of memcpy is worth.
     if (piece.size() <= kShort) {
       for (std::size_t i = 0; i < piece.size(); ++i) to[i] = piece[i];
@@ -55,12 +55,12 @@ class TextBuffer {
   // A literal.
   template <std::size_t N>
   TextBuffer& operator+=(const char (&piece)[N]) {
-    std::memcpy(Room(N - 1), piece, N - 1);
+    std::memcpy(room(N - 1), piece, N - 1);
     size_ += N - 1;
     return *this;
   }
-  void PutNumber(std::int64_t number) {
-    char* to = Room(kDigits);
+  void put_number(std::int64_t number) {
+    char* to = room(kDigits);
     size_ += static_cast<std::size_t>(std::to_chars(to, to + kDigits, number).ptr - to);
   }
   llvm::StringRef text() const { return {text_.get(), size_}; }
@@ -70,11 +70,11 @@ class TextBuffer {
   static constexpr std::size_t kDigits = 24;
 
   // The end, with so many bytes behind it.
-  char* Room(std::size_t bytes) {
-    if (capacity_ - size_ < bytes) Grow(bytes);
+  char* room(std::size_t bytes) {
+    if (capacity_ - size_ < bytes) grow(bytes);
     return text_.get() + size_;
   }
-  void Grow(std::size_t more) {
+  void grow(std::size_t more) {
     capacity_ = 2 * capacity_ + more;
     std::unique_ptr<char[]> larger(new char[capacity_]);
     std::memcpy(larger.get(), text_.get(), size_);
@@ -92,26 +92,26 @@ class InstructionText {
   InstructionText(const llvm::Module& module, TextBuffer& out) : module_(module), out_(out) {}
 
   // Numbers the values of `function` that have no names. Before anything else, for each function.
-  void Begin(const llvm::Function& function);
+  void begin(const llvm::Function& function);
 
   // Appends one line without its end: what defines it, two spaces in front of an instruction, a block's name
   // and a colon.
-  void PutFunction();
-  void PutBlock(const llvm::BasicBlock& block);
-  void PutInstruction(const llvm::Instruction& instruction);
+  void put_function();
+  void put_block(const llvm::BasicBlock& block);
+  void put_instruction(const llvm::Instruction& instruction);
 
  private:
-  bool PutKnown(const llvm::Instruction& instruction);
-  bool PutAttached(const llvm::Instruction& instruction);
-  bool PutCall(const llvm::CallInst& call);
-  void PutByLlvm(const llvm::Instruction& instruction);
-  void PutOperands(const llvm::Instruction& instruction, bool all_types);
-  void PutOperand(const llvm::Value* value, bool with_type);
-  void PutOperandByLlvm(const llvm::Value& value);
-  void PutMetadata(const llvm::Value* value);
-  void PutIndices(llvm::ArrayRef<unsigned> indices);
-  void PutName(char sigil, llvm::StringRef name);
-  void PutType(llvm::Type* type);
+  bool put_known(const llvm::Instruction& instruction);
+  bool put_attached(const llvm::Instruction& instruction);
+  bool put_call(const llvm::CallInst& call);
+  void put_by_llvm(const llvm::Instruction& instruction);
+  void put_operands(const llvm::Instruction& instruction, bool all_types);
+  void put_operand(const llvm::Value* value, bool with_type);
+  void put_operand_by_llvm(const llvm::Value& value);
+  void put_metadata(const llvm::Value* value);
+  void put_indices(llvm::ArrayRef<unsigned> indices);
+  void put_name(char sigil, llvm::StringRef name);
+  void put_type(llvm::Type* type);
   llvm::ModuleSlotTracker& slots();
 
   const llvm::Module& module_;

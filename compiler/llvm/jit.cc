@@ -1,6 +1,5 @@
 #include "compiler/llvm/jit.h"
 
-#include <llvm/ExecutionEngine/JITLink/EHFrameSupport.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
 #include <llvm/ExecutionEngine/Orc/ExecutorProcessControl.h>
@@ -16,6 +15,7 @@
 #include "compiler/llvm/optimizer.h"
 #include "compiler/llvm/stopwatch.h"
 #include "compiler/llvm/target_pool.h"
+#include "proto/base/errors.h"
 
 namespace tailor::jit {
 namespace {
@@ -25,8 +25,8 @@ namespace orc = llvm::orc;
 // All generated code lies in few mappings of this size, so that its addresses are compact.
 constexpr std::size_t kReservedBytes = std::size_t{64} << 20;
 
-Error ToError(llvm::Error error) {
-  return Error{llvm::toString(std::move(error))};
+Error to_error(llvm::Error error) {
+  return internal(llvm::toString(std::move(error)));
 }
 
 // Why a link failed is told to the session's error reporter, by the thread that waits for the link; the error
@@ -47,47 +47,46 @@ struct Jit::State {
     if (session != nullptr) llvm::consumeError(session->endSession());
   }
 
-  Status SetUp(const std::string& cpu);
+  Status set_up(const std::string& cpu);
   // Links and loads the object into `library`; `functions` are all that it defines.
-  Status Link(CompiledObject object, const std::vector<std::string>& functions, orc::JITDylib& library,
+  Status link(CompiledObject object, const std::vector<std::string>& functions, orc::JITDylib& library,
               LoadedCode& out);
-  Result<orc::JITDylib*> NewLibrary();
+  Result<orc::JITDylib*> new_library();
 };
 
-Status Jit::State::SetUp(const std::string& cpu) {
-  auto targets_or = TargetPool::Create(cpu);
+Status Jit::State::set_up(const std::string& cpu) {
+  auto targets_or = TargetPool::create(cpu);
   if (!targets_or) return targets_or.error();
   targets = std::move(*targets_or);
   auto control = orc::SelfExecutorProcessControl::Create();
-  if (!control) return ToError(control.takeError());
+  if (!control) return to_error(control.takeError());
   session = std::make_unique<orc::ExecutionSession>(std::move(*control));
   session->setErrorReporter([](llvm::Error error) { reported += llvm::toString(std::move(error)) + "; "; });
   auto memory = orc::MapperJITLinkMemoryManager::CreateWithMapper<orc::InProcessMemoryMapper>(kReservedBytes);
-  if (!memory) return ToError(memory.takeError());
+  if (!memory) return to_error(memory.takeError());
   linker = std::make_unique<orc::ObjectLinkingLayer>(*session, std::move(*memory));
-  linker->addPlugin(MakePlugin<orc::EHFrameRegistrationPlugin>(
-      *session, std::make_unique<llvm::jitlink::InProcessEHFrameRegistrar>()));
-  auto listener = MakePlugin<CodeCapture>();
+  if (llvm::Error error = add_unwind_tables(*linker, *session)) return to_error(std::move(error));
+  auto listener = make_plugin<CodeCapture>();
   capture = listener.get();
   linker->addPlugin(std::move(listener));
   process = &session->createBareJITDylib("process");
   auto generator = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess('\0');
-  if (!generator) return ToError(generator.takeError());
+  if (!generator) return to_error(generator.takeError());
   process->addGenerator(std::move(*generator));
   return Ok{};
 }
 
-Result<orc::JITDylib*> Jit::State::NewLibrary() {
+Result<orc::JITDylib*> Jit::State::new_library() {
   auto library = session->createJITDylib("query" + std::to_string(libraries++));
-  if (!library) return ToError(library.takeError());
+  if (!library) return to_error(library.takeError());
   library->addToLinkOrder(*process);
   return &*library;
 }
 
-Status Jit::State::Link(CompiledObject object, const std::vector<std::string>& functions,
+Status Jit::State::link(CompiledObject object, const std::vector<std::string>& functions,
                         orc::JITDylib& library, LoadedCode& out) {
   reported.clear();
-  capture->Expect(library, out);
+  capture->expect(library, out);
   llvm::Error error = linker->add(library, std::move(object.object));
   if (!error) {
     // Looking up what was defined runs the linker and waits for it.
@@ -96,36 +95,36 @@ Status Jit::State::Link(CompiledObject object, const std::vector<std::string>& f
     auto found = session->lookup(orc::makeJITDylibSearchOrder(&library), std::move(names));
     if (!found) error = found.takeError();
   }
-  capture->Forget(library);
-  if (error) return Error{reported + llvm::toString(std::move(error))};
+  capture->forget(library);
+  if (error) return internal(reported + llvm::toString(std::move(error)));
   return Ok{};
 }
 
 Jit::Jit(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Jit::~Jit() = default;
 
-Result<std::unique_ptr<Jit>> Jit::Create(const std::string& cpu) {
+Result<std::unique_ptr<Jit>> Jit::create(const std::string& cpu) {
   auto state = std::make_unique<State>();
-  if (auto status = state->SetUp(cpu); !status) return status.error();
+  if (auto status = state->set_up(cpu); !status) return status.error();
   return std::unique_ptr<Jit>(new Jit(std::move(state)));
 }
 
-Status Jit::Define(const std::string& name, const void* address) {
+Status Jit::define(const std::string& name, const void* address) {
   orc::SymbolMap symbols;
   symbols[state_->session->intern(name)] =
-      SymbolAt(address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable);
+      symbol_at(address, llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable);
   if (auto error = state_->process->define(orc::absoluteSymbols(std::move(symbols)))) {
-    return ToError(std::move(error));
+    return to_error(std::move(error));
   }
   return Ok{};
 }
 
-Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const CompileOptions& options) {
-  auto target = state_->targets->Take(options.level);
+Result<std::unique_ptr<CompiledModule>> Jit::compile(SealedModule module, const CompileOptions& options) {
+  auto target = state_->targets->take(options.level);
   if (!target) return target.error();
   SealedModule::State& sealed = module.state();
   sealed.module->setDataLayout(state_->targets->layout());
-  sealed.module->setTargetTriple((*target)->getTargetTriple().str());
+  set_triple(*sealed.module, **target);
 
   auto out = std::make_unique<CompiledModule::State>();
   out->level = options.level;
@@ -135,7 +134,7 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
   {
     TickAdd all(ticks);
     StopwatchAdd time(out->times.optimise);
-    Optimise(sealed, **target, options.level, lineage);
+    optimise(sealed, **target, options.level, lineage);
   }
   std::vector<std::string> functions;
   for (const llvm::Function& function : *sealed.module) {
@@ -145,20 +144,20 @@ Result<std::unique_ptr<CompiledModule>> Jit::Compile(SealedModule module, const 
   Result<CompiledObject> object = [&] {
     TickAdd all(ticks);
     StopwatchAdd time(out->times.codegen);
-    return CompileObject(sealed, **target, lineage);
+    return compile_object(sealed, **target, lineage);
   }();
-  state_->targets->PutBack(options.level, std::move(*target));
+  state_->targets->put_back(options.level, std::move(*target));
   if (!object) return object.error();
   out->rows = std::move(object->rows);
   const std::set<std::string> untagged = std::move(object->untagged);
   out->times.lineage = static_cast<double>(lineage.ticks) / static_cast<double>(ticks) *
                        (out->times.optimise + out->times.codegen);
 
-  auto library = state_->NewLibrary();
+  auto library = state_->new_library();
   if (!library) return library.error();
   Status linked = [&] {
     StopwatchAdd time(out->times.link);
-    return state_->Link(std::move(*object), functions, **library, out->loaded);
+    return state_->link(std::move(*object), functions, **library, out->loaded);
   }();
   auto unload = [session = state_->session.get(), library = *library] {
     llvm::consumeError(session->removeJITDylib(*library));

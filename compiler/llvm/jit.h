@@ -49,7 +49,7 @@ struct FunctionRange {
 struct Import {
   std::string name;
   bool untagged =
-      false;  // something calls it outside of CallShared and of the calls that LLVM inserts for a task
+      false;  // something calls it outside of call_shared and of the calls that LLVM inserts for a task
 };
 
 // Machine code of one module, loaded and ready to run. It is unloaded when this object is destroyed: no
@@ -64,10 +64,10 @@ class CompiledModule {
   CompiledModule& operator=(const CompiledModule&) = delete;
 
   // The entry of a function, nullptr if the module defines none of that name.
-  void* Address(const std::string& function) const;
+  void* address(const std::string& function) const;
   template <typename Signature>
-  Signature* Function(const std::string& function) const {
-    return reinterpret_cast<Signature*>(Address(function));
+  Signature* function(const std::string& function) const {
+    return reinterpret_cast<Signature*>(address(function));
   }
 
   std::uint64_t base() const;
@@ -82,7 +82,7 @@ class CompiledModule {
 
   // The serialised tailor.v1.CodeObject for tailor_code_load(), under the ids that tailor_code_new() and
   // tailor_plan_new() gave.
-  std::string CodeObject(CodeId id, PlanId plan) const;
+  std::string code_object(CodeId id, PlanId plan) const;
 
  private:
   std::unique_ptr<State> state_;
@@ -93,17 +93,17 @@ class Jit {
  public:
   // Generates code for the CPU that LLVM calls `cpu` ("x86-64-v3"), which the host must be able to run; "":
   // for the host. Errors: the host is not x86-64, or has too little memory.
-  static Result<std::unique_ptr<Jit>> Create(const std::string& cpu = {});
+  static Result<std::unique_ptr<Jit>> create(const std::string& cpu = {});
   ~Jit();  // after all its CompiledModules
   Jit(const Jit&) = delete;
   Jit& operator=(const Jit&) = delete;
 
   // Makes a function or variable of the process known to generated code. Symbols that are not defined here
   // are looked up in the process (dlsym).
-  Status Define(const std::string& name, const void* address);
+  Status define(const std::string& name, const void* address);
 
   // Optimises, compiles, links and loads. Errors: LLVM's, e.g. a symbol nobody defines.
-  Result<std::unique_ptr<CompiledModule>> Compile(SealedModule module, const CompileOptions& options);
+  Result<std::unique_ptr<CompiledModule>> compile(SealedModule module, const CompileOptions& options);
 
  private:
   struct State;

@@ -21,27 +21,27 @@ struct Lineage {
   bool repaired = false;
 };
 
-inline Lineage LineageOf(const llvm::DebugLoc& location) {
+inline Lineage lineage_of(const llvm::DebugLoc& location) {
   if (!location || location.getLine() == 0) return {};
   unsigned line = location.getLine();
-  return {line >= kFirstSetLine ? tagging::Link::Set(line - kFirstSetLine) : tagging::Link::One(line),
+  return {line >= kFirstSetLine ? tagging::Link::set(line - kFirstSetLine) : tagging::Link::one(line),
           location.getCol() == kRepairedColumn};
 }
 
-inline unsigned LineOf(tagging::Link link) {
+inline unsigned line_of(tagging::Link link) {
   return link.index() + (link.is_set() ? kFirstSetLine : 0);
 }
 
-inline llvm::DebugLoc LocationOf(Lineage lineage, llvm::DILocalScope* scope, llvm::DILocation* inlined_at) {
+inline llvm::DebugLoc location_of(Lineage lineage, llvm::DILocalScope* scope, llvm::DILocation* inlined_at) {
   if (lineage.link.none()) return llvm::DebugLoc();
-  return llvm::DILocation::get(scope->getContext(), LineOf(lineage.link),
+  return llvm::DILocation::get(scope->getContext(), line_of(lineage.link),
                                lineage.repaired ? kRepairedColumn : 0, scope, inlined_at);
 }
 
 // The scope of all locations of a sealed module.
 inline constexpr const char* kScopeMetadata = "tailor.scope";
 
-inline llvm::DILocalScope* ScopeOf(const llvm::Module& module) {
+inline llvm::DILocalScope* scope_of(const llvm::Module& module) {
   return llvm::cast<llvm::DILocalScope>(module.getNamedMetadata(kScopeMetadata)->getOperand(0));
 }
 

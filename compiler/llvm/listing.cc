@@ -7,7 +7,7 @@ constexpr std::size_t kLineBytes = 48;
 
 }  // namespace
 
-std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count) {
+std::vector<ListedLine> lines_of(llvm::Module& module, std::size_t line_count) {
   std::vector<ListedLine> lines;
   lines.reserve(line_count);
   for (llvm::Function& function : module) {
@@ -21,19 +21,19 @@ std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count) {
   return lines;
 }
 
-TextBuffer ListingOf(const llvm::Module& module, std::size_t line_count) {
+TextBuffer listing_of(const llvm::Module& module, std::size_t line_count) {
   TextBuffer out(line_count * kLineBytes);
   InstructionText text(module, out);
   for (const llvm::Function& function : module) {
     if (function.isDeclaration()) continue;
-    text.Begin(function);
-    text.PutFunction();
+    text.begin(function);
+    text.put_function();
     out += '\n';
     for (const llvm::BasicBlock& block : function) {
-      text.PutBlock(block);
+      text.put_block(block);
       out += '\n';
       for (const llvm::Instruction& instruction : block) {
-        text.PutInstruction(instruction);
+        text.put_instruction(instruction);
         out += '\n';
       }
     }

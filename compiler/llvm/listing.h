@@ -16,9 +16,9 @@ struct ListedLine {
 };
 
 // The lines of the listing of `module`, of about `line_count`, in order, without owners.
-std::vector<ListedLine> LinesOf(llvm::Module& module, std::size_t line_count);
+std::vector<ListedLine> lines_of(llvm::Module& module, std::size_t line_count);
 
 // The listing itself, of about `line_count` lines; every line ends in '\n', and none holds another.
-TextBuffer ListingOf(const llvm::Module& module, std::size_t line_count);
+TextBuffer listing_of(const llvm::Module& module, std::size_t line_count);
 
 }  // namespace tailor::jit

@@ -1,19 +1,34 @@
-// Where the interfaces of LLVM 16 and 19 differ: one name for both. What can be written so that both take it
-// is written so, and is not here.
+// Where the interfaces of LLVM 16, 19 and 22 differ: one name for all. What can be written so that all take
+// it is written so, and is not here.
 #pragma once
 
 #include <llvm/CodeGen/AsmPrinter.h>
 #include <llvm/CodeGen/AsmPrinterHandler.h>
 #include <llvm/CodeGen/DebugHandlerBase.h>
 #include <llvm/Config/llvm-config.h>
+#include <llvm/ExecutionEngine/JITLink/EHFrameSupport.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/MC/MCObjectStreamer.h>
+#include <llvm/MC/MCSymbol.h>
 #include <llvm/Support/CodeGen.h>
+#include <llvm/Target/TargetMachine.h>
+#if LLVM_VERSION_MAJOR >= 22
+#include <llvm/CodeGen/CodeGenTargetMachineImpl.h>
+#include <llvm/ExecutionEngine/Orc/EHFrameRegistrationPlugin.h>
+#else
+#include <llvm/MC/MCFragment.h>
+#endif
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
 
-#if LLVM_VERSION_MAJOR != 16 && LLVM_VERSION_MAJOR != 19
-#error "the adapter is made for LLVM 16 and 19"
+#if LLVM_VERSION_MAJOR != 16 && LLVM_VERSION_MAJOR != 19 && LLVM_VERSION_MAJOR != 22
+#error "the adapter is made for LLVM 16, 19 and 22"
 #endif
 
 namespace tailor::jit {
@@ -21,11 +36,72 @@ namespace tailor::jit {
 // Whether llvm.read_register and llvm.write_register take r15.
 inline constexpr bool kNamesTagRegister = LLVM_VERSION_MAJOR >= 19;
 
+#if LLVM_VERSION_MAJOR >= 22
+
+using TargetMachineImpl = llvm::CodeGenTargetMachineImpl;
+
+class EmissionHandler : public llvm::AsmPrinterHandler {
+ public:
+  void beginFunction(const llvm::MachineFunction*) override {}
+  void endFunction(const llvm::MachineFunction*) override {}
+
+ protected:
+  explicit EmissionHandler(llvm::AsmPrinter&) {}
+};
+
+inline void add_handler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
+  printer.addAsmPrinterHandler(std::move(handler));
+}
+
+// The bytes between `base` and where the next instruction goes, if nothing that the assembler decides the
+// size of lies in between.
+inline std::optional<std::uint64_t> bytes_since(const llvm::MCSymbol& base,
+                                                const llvm::MCObjectStreamer& out) {
+  const llvm::MCFragment* fragment = out.getCurrentFragment();
+  if (fragment == nullptr || base.getFragment() != fragment) return std::nullopt;
+  return fragment->getFixedSize() - base.getOffset();
+}
+
+inline void set_triple(llvm::Module& module, const llvm::TargetMachine& target) {
+  module.setTargetTriple(target.getTargetTriple());
+}
+inline std::string name_of(const llvm::jitlink::Symbol& symbol) {
+  return (*symbol.getName()).str();
+}
+inline llvm::Error add_unwind_tables(llvm::orc::ObjectLinkingLayer& linker,
+                                     llvm::orc::ExecutionSession& session) {
+  auto plugin = llvm::orc::EHFrameRegistrationPlugin::Create(session);
+  if (!plugin) return plugin.takeError();
+  linker.addPlugin(std::move(*plugin));
+  return llvm::Error::success();
+}
+
+#else
+
+using TargetMachineImpl = llvm::LLVMTargetMachine;
+
+inline std::optional<std::uint64_t> bytes_since(const llvm::MCSymbol& base,
+                                                const llvm::MCObjectStreamer& out) {
+  const auto* fragment = llvm::dyn_cast_or_null<llvm::MCDataFragment>(out.getCurrentFragment());
+  if (fragment == nullptr || base.getFragment() != fragment) return std::nullopt;
+  return fragment->getContents().size() - base.getOffset();
+}
+
+inline void set_triple(llvm::Module& module, const llvm::TargetMachine& target) {
+  module.setTargetTriple(target.getTargetTriple().str());
+}
+inline std::string name_of(const llvm::jitlink::Symbol& symbol) {
+  return symbol.getName().str();
+}
+
+#endif
+
 #if LLVM_VERSION_MAJOR >= 19
 
 using CodeGenLevel = llvm::CodeGenOptLevel;
 inline constexpr auto kObjectFile = llvm::CodeGenFileType::ObjectFile;
 
+#if LLVM_VERSION_MAJOR < 22
 // Listens to the emission of instructions. A handler of debug information, because no other is told of them;
 // there is none, so its base has nothing to do.
 class EmissionHandler : public llvm::DebugHandlerBase {
@@ -41,14 +117,15 @@ class EmissionHandler : public llvm::DebugHandlerBase {
   void endFunctionImpl(const llvm::MachineFunction*) override {}
 };
 
-inline void AddHandler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
+inline void add_handler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
   printer.addDebugHandler(std::move(handler));
 }
+#endif
 template <typename Plugin, typename... Arguments>
-auto MakePlugin(Arguments&&... arguments) {
+auto make_plugin(Arguments&&... arguments) {
   return std::make_shared<Plugin>(std::forward<Arguments>(arguments)...);
 }
-inline llvm::orc::ExecutorSymbolDef SymbolAt(const void* address, llvm::JITSymbolFlags flags) {
+inline llvm::orc::ExecutorSymbolDef symbol_at(const void* address, llvm::JITSymbolFlags flags) {
   return {llvm::orc::ExecutorAddr::fromPtr(address), flags};
 }
 
@@ -69,17 +146,26 @@ class EmissionHandler : public llvm::AsmPrinterHandler {
   explicit EmissionHandler(llvm::AsmPrinter&) {}
 };
 
-inline void AddHandler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
+inline void add_handler(llvm::AsmPrinter& printer, std::unique_ptr<EmissionHandler> handler) {
   printer.addAsmPrinterHandler({std::move(handler), "", "", "", ""});
 }
 template <typename Plugin, typename... Arguments>
-auto MakePlugin(Arguments&&... arguments) {
+auto make_plugin(Arguments&&... arguments) {
   return std::make_unique<Plugin>(std::forward<Arguments>(arguments)...);
 }
-inline llvm::JITEvaluatedSymbol SymbolAt(const void* address, llvm::JITSymbolFlags flags) {
+inline llvm::JITEvaluatedSymbol symbol_at(const void* address, llvm::JITSymbolFlags flags) {
   return {llvm::pointerToJITTargetAddress(address), flags};
 }
 
+#endif
+
+#if LLVM_VERSION_MAJOR < 22
+inline llvm::Error add_unwind_tables(llvm::orc::ObjectLinkingLayer& linker,
+                                     llvm::orc::ExecutionSession& session) {
+  linker.addPlugin(make_plugin<llvm::orc::EHFrameRegistrationPlugin>(
+      session, std::make_unique<llvm::jitlink::InProcessEHFrameRegistrar>()));
+  return llvm::Error::success();
+}
 #endif
 
 }  // namespace tailor::jit

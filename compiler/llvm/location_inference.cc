@@ -8,59 +8,59 @@
 namespace tailor::jit {
 namespace {
 
-tagging::Link LinkOf(const llvm::Instruction& instruction) {
-  return LineageOf(instruction.getDebugLoc()).link;
+tagging::Link link_of(const llvm::Instruction& instruction) {
+  return lineage_of(instruction.getDebugLoc()).link;
 }
 
 // A value is made for its user.
-tagging::Link FromUser(const llvm::Instruction& instruction) {
+tagging::Link from_user(const llvm::Instruction& instruction) {
   for (const llvm::User* user : instruction.users()) {
     const auto* reader = llvm::dyn_cast<llvm::Instruction>(user);
-    if (reader != nullptr && !LinkOf(*reader).none()) return LinkOf(*reader);
+    if (reader != nullptr && !link_of(*reader).none()) return link_of(*reader);
   }
   return {};
 }
 
 // A jump belongs to what it leads to: guards and preheaders are made for the loop.
-tagging::Link FromTarget(const llvm::Instruction& instruction) {
+tagging::Link from_target(const llvm::Instruction& instruction) {
   if (!llvm::isa<llvm::BranchInst>(instruction)) return {};
   for (const llvm::BasicBlock* block : llvm::successors(instruction.getParent())) {
     const llvm::Instruction* first = block->getFirstNonPHIOrDbg();
-    if (first != nullptr && !LinkOf(*first).none()) return LinkOf(*first);
+    if (first != nullptr && !link_of(*first).none()) return link_of(*first);
   }
   return {};
 }
 
-tagging::Link FromUserOrOperand(const llvm::Instruction& instruction) {
-  if (const tagging::Link link = FromUser(instruction); !link.none()) return link;
+tagging::Link from_user_or_operand(const llvm::Instruction& instruction) {
+  if (const tagging::Link link = from_user(instruction); !link.none()) return link;
   for (const llvm::Value* operand : instruction.operands()) {
     const auto* writer = llvm::dyn_cast<llvm::Instruction>(operand);
-    if (writer != nullptr && !LinkOf(*writer).none()) return LinkOf(*writer);
+    if (writer != nullptr && !link_of(*writer).none()) return link_of(*writer);
   }
   return {};
 }
 
-tagging::Link FromNeighbour(const llvm::Instruction& instruction) {
+tagging::Link from_neighbour(const llvm::Instruction& instruction) {
   const llvm::Instruction* before = instruction.getPrevNode();
-  if (before != nullptr && !LinkOf(*before).none()) return LinkOf(*before);
+  if (before != nullptr && !link_of(*before).none()) return link_of(*before);
   const llvm::Instruction* after = instruction.getNextNode();
-  if (after != nullptr && !LinkOf(*after).none()) return LinkOf(*after);
+  if (after != nullptr && !link_of(*after).none()) return link_of(*after);
   for (const llvm::BasicBlock* block : llvm::predecessors(instruction.getParent())) {
     const llvm::Instruction* end = block->getTerminator();
-    if (end != nullptr && !LinkOf(*end).none()) return LinkOf(*end);
+    if (end != nullptr && !link_of(*end).none()) return link_of(*end);
   }
   return {};
 }
 
-bool Round(llvm::Function& function, llvm::DILocalScope* scope,
+bool round(llvm::Function& function, llvm::DILocalScope* scope,
            tagging::Link (*infer)(const llvm::Instruction&)) {
   bool changed = false;
   for (llvm::BasicBlock& block : function) {
     for (llvm::Instruction& instruction : block) {
-      if (!LinkOf(instruction).none()) continue;
+      if (!link_of(instruction).none()) continue;
       tagging::Link link = infer(instruction);
       if (link.none()) continue;
-      instruction.setDebugLoc(LocationOf({link, true}, scope, nullptr));
+      instruction.setDebugLoc(location_of({link, true}, scope, nullptr));
       changed = true;
     }
   }
@@ -69,14 +69,14 @@ bool Round(llvm::Function& function, llvm::DILocalScope* scope,
 
 }  // namespace
 
-void InferLocations(llvm::Function& function, llvm::DILocalScope* scope) {
-  while (Round(function, scope, FromUser)) {
+void infer_locations(llvm::Function& function, llvm::DILocalScope* scope) {
+  while (round(function, scope, from_user)) {
   }
-  while (Round(function, scope, FromTarget)) {
+  while (round(function, scope, from_target)) {
   }
-  while (Round(function, scope, FromUserOrOperand)) {
+  while (round(function, scope, from_user_or_operand)) {
   }
-  while (Round(function, scope, FromNeighbour)) {
+  while (round(function, scope, from_neighbour)) {
   }
 }
 

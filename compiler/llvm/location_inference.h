@@ -7,6 +7,6 @@
 namespace tailor::jit {
 
 // In this order: the first user, an operand, the neighbours in the block, the end of the block before.
-void InferLocations(llvm::Function& function, llvm::DILocalScope* scope);
+void infer_locations(llvm::Function& function, llvm::DILocalScope* scope);
 
 }  // namespace tailor::jit

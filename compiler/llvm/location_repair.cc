@@ -26,17 +26,17 @@ constexpr int kReaderBlocks = 4;
 // A value with more users than these is looked up in an index of them.
 constexpr unsigned kFewUsers = 4;
 
-bool EmitsCode(const llvm::MachineInstr& instruction) {
+bool emits_code(const llvm::MachineInstr& instruction) {
   return !instruction.isMetaInstruction() && !instruction.isPosition();
 }
 
-const llvm::Value* Callee(const llvm::MachineInstr& call) {
+const llvm::Value* callee(const llvm::MachineInstr& call) {
   const llvm::MachineOperand& target = call.getOperand(0);
   return target.isGlobal() ? target.getGlobal() : nullptr;
 }
 
-bool IsLiveIn(const llvm::MachineBasicBlock& block, llvm::Register reg,
-              const llvm::TargetRegisterInfo& registers) {
+bool is_live_in(const llvm::MachineBasicBlock& block, llvm::Register reg,
+                const llvm::TargetRegisterInfo& registers) {
   for (llvm::MCRegAliasIterator alias(reg.asMCReg(), &registers, /*IncludeSelf=*/true); alias.isValid();
        ++alias)
     if (block.isLiveIn(*alias)) return true;
@@ -44,21 +44,21 @@ bool IsLiveIn(const llvm::MachineBasicBlock& block, llvm::Register reg,
 }
 
 // The spill slot that a memory access goes to, by frame index.
-std::optional<int> SlotOf(const llvm::MachineMemOperand& memory) {
+std::optional<int> slot_of(const llvm::MachineMemOperand& memory) {
   const auto* slot = llvm::dyn_cast_or_null<llvm::FixedStackPseudoSourceValue>(memory.getPseudoValue());
   return slot == nullptr ? std::nullopt : std::optional<int>(slot->getFrameIndex());
 }
 
 // The operand of an operation that was folded onto its spill slot says that it stores, not that it loads.
-bool ReadsSlot(const llvm::MachineInstr& instruction, int slot) {
+bool reads_slot(const llvm::MachineInstr& instruction, int slot) {
   return llvm::any_of(instruction.memoperands(), [&](const llvm::MachineMemOperand* memory) {
-    return (memory->isLoad() || instruction.mayLoad()) && SlotOf(*memory) == slot;
+    return (memory->isLoad() || instruction.mayLoad()) && slot_of(*memory) == slot;
   });
 }
 
-bool WritesSlot(const llvm::MachineInstr& instruction, int slot) {
+bool writes_slot(const llvm::MachineInstr& instruction, int slot) {
   return llvm::any_of(instruction.memoperands(), [&](const llvm::MachineMemOperand* memory) {
-    return memory->isStore() && SlotOf(*memory) == slot;
+    return memory->isStore() && slot_of(*memory) == slot;
   });
 }
 
@@ -66,7 +66,7 @@ bool WritesSlot(const llvm::MachineInstr& instruction, int slot) {
 
 // Before a return LLVM takes the stack pointer back from the frame pointer, by lea or mov, with no flag and
 // with the location of the return.
-bool LocationRepair::IsFrameCode(const llvm::MachineInstr& instruction) const {
+bool LocationRepair::is_frame_code(const llvm::MachineInstr& instruction) const {
   if (instruction.getFlag(llvm::MachineInstr::FrameSetup) ||
       instruction.getFlag(llvm::MachineInstr::FrameDestroy))
     return true;
@@ -76,7 +76,7 @@ bool LocationRepair::IsFrameCode(const llvm::MachineInstr& instruction) const {
          instruction.readsRegister(frame_pointer_, nullptr);
 }
 
-void LocationRepair::Begin(const llvm::MachineFunction& function) {
+void LocationRepair::begin(const llvm::MachineFunction& function) {
   function_ = &function;
   registers_ = function.getSubtarget().getRegisterInfo();
   const bool keeps_frame_pointer = function.getSubtarget().getFrameLowering()->hasFP(function);
@@ -95,16 +95,16 @@ void LocationRepair::Begin(const llvm::MachineFunction& function) {
   for (const llvm::MachineBasicBlock& block : function) {
     std::size_t begin = instructions_.size();
     for (const llvm::MachineInstr& instruction : block) {
-      if (!EmitsCode(instruction)) continue;
+      if (!emits_code(instruction)) continue;
       instructions_.push_back({&instruction, {}, {}});
-      Record(instructions_.back());
+      record(instructions_.back());
     }
     block_of_[static_cast<std::size_t>(block.getNumber())] = blocks_.size();
     blocks_.push_back({&block, begin, instructions_.size()});
   }
 }
 
-bool LocationRepair::IsUse(const llvm::Instruction& instruction, const llvm::Value& value, Use use) {
+bool LocationRepair::is_use(const llvm::Instruction& instruction, const llvm::Value& value, Use use) {
   if (use == Use::kLoad) return llvm::isa<llvm::LoadInst>(instruction);
   if (use == Use::kStore) {
     const auto* store = llvm::dyn_cast<llvm::StoreInst>(&instruction);
@@ -115,54 +115,54 @@ bool LocationRepair::IsUse(const llvm::Instruction& instruction, const llvm::Val
 }
 
 // By block, or for the function as a whole: code moves between blocks.
-void LocationRepair::Index(const llvm::Value& value, bool by_block) const {
+void LocationRepair::index(const llvm::Value& value, bool by_block) const {
   for (const llvm::User* user : value.users()) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
     if (instruction == nullptr || instruction->getFunction() != &function_->getFunction()) continue;
     for (int use = 0; use < kUses; ++use) {
-      if (!IsUse(*instruction, value, static_cast<Use>(use))) continue;
+      if (!is_use(*instruction, value, static_cast<Use>(use))) continue;
       Link& link = users_[use][{by_block ? instruction->getParent() : nullptr, &value}];
-      link = sets_.Union(link, LineageOf(instruction->getDebugLoc()).link);
+      link = sets_.united(link, lineage_of(instruction->getDebugLoc()).link);
     }
   }
 }
 
 // The owners of all that use `value` so in `block` (null: in the function).
-Link LocationRepair::OwnersOf(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const {
+Link LocationRepair::owners_of(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const {
   const bool by_block = block != nullptr;
   if (value.hasNUsesOrMore(kFewUsers + 1)) {
-    if ((by_block ? indexed_ : indexed_whole_).insert(&value).second) Index(value, by_block);
+    if ((by_block ? indexed_ : indexed_whole_).insert(&value).second) index(value, by_block);
     return users_[static_cast<int>(use)].lookup({block, &value});
   }
   Link link;
   for (const llvm::User* user : value.users()) {
     const auto* instruction = llvm::dyn_cast<llvm::Instruction>(user);
-    if (instruction == nullptr || !IsUse(*instruction, value, use)) continue;
+    if (instruction == nullptr || !is_use(*instruction, value, use)) continue;
     if (by_block ? instruction->getParent() != block
                  : instruction->getFunction() != &function_->getFunction())
       continue;
-    link = sets_.Union(link, LineageOf(instruction->getDebugLoc()).link);
+    link = sets_.united(link, lineage_of(instruction->getDebugLoc()).link);
   }
   return link;
 }
 
-void LocationRepair::IndexSlotWriters() const {
+void LocationRepair::index_slot_writers() const {
   slot_writers_.emplace();
   for (std::size_t i = 0; i < instructions_.size(); ++i) {
-    if (IsFrameCode(*instructions_[i].instruction)) continue;
+    if (is_frame_code(*instructions_[i].instruction)) continue;
     for (const llvm::MachineMemOperand* memory : instructions_[i].instruction->memoperands()) {
-      const std::optional<int> slot = SlotOf(*memory);
+      const std::optional<int> slot = slot_of(*memory);
       if (slot && memory->isStore()) (*slot_writers_)[*slot].push_back(i);
     }
   }
 }
 
-void LocationRepair::Record(Instruction& instruction) const {
-  if (IsFrameCode(*instruction.instruction)) {
+void LocationRepair::record(Instruction& instruction) const {
+  if (is_frame_code(*instruction.instruction)) {
     instruction.owner = {Link(), RowFlag::kPrologue};
     return;
   }
-  Lineage lineage = LineageOf(instruction.instruction->getDebugLoc());
+  Lineage lineage = lineage_of(instruction.instruction->getDebugLoc());
   instruction.own = lineage.link;
   if (lineage.link.none()) return;
   if (lineage.repaired) {
@@ -173,52 +173,52 @@ void LocationRepair::Record(Instruction& instruction) const {
   const llvm::BasicBlock* block = instruction.instruction->getParent()->getBasicBlock();
   Link all = lineage.link;
   if (block != nullptr)
-    all = sets_.Union(all, AccessedMemory(*instruction.instruction, /*loads_only=*/true, block));
+    all = sets_.united(all, accessed_memory(*instruction.instruction, /*loads_only=*/true, block));
   instruction.owner = {all, all.is_set() ? RowFlag::kShared : RowFlag::kExact};
 }
 
 // The owners of the IR loads and stores of `block` (null: of the function) that `instruction` performs.
-Link LocationRepair::AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
-                                    const llvm::BasicBlock* block) const {
+Link LocationRepair::accessed_memory(const llvm::MachineInstr& instruction, bool loads_only,
+                                     const llvm::BasicBlock* block) const {
   Link link;
   if (instruction.isCall()) return link;
   for (const llvm::MachineMemOperand* memory : instruction.memoperands()) {
     if (memory->getValue() == nullptr) continue;
-    if (memory->isLoad()) link = sets_.Union(link, OwnersOf(Use::kLoad, block, *memory->getValue()));
+    if (memory->isLoad()) link = sets_.united(link, owners_of(Use::kLoad, block, *memory->getValue()));
     if (memory->isStore() && !loads_only)
-      link = sets_.Union(link, OwnersOf(Use::kStore, block, *memory->getValue()));
+      link = sets_.united(link, owners_of(Use::kStore, block, *memory->getValue()));
   }
   return link;
 }
 
 // Plain loads, stores, calls and the ends of blocks can be found again in the IR.
-Link LocationRepair::FromIr(const Block&, std::size_t at) const {
+Link LocationRepair::from_ir(const Block&, std::size_t at) const {
   const llvm::MachineInstr& instruction = *instructions_[at].instruction;
   const llvm::BasicBlock* block = instruction.getParent()->getBasicBlock();
   if (instruction.isCall()) {
-    const llvm::Value* callee = Callee(instruction);
-    return callee == nullptr ? Link() : OwnersOf(Use::kCall, block, *callee);
+    const llvm::Value* called = callee(instruction);
+    return called == nullptr ? Link() : owners_of(Use::kCall, block, *called);
   }
   if (instruction.isTerminator() && block != nullptr) {
-    return LineageOf(block->getTerminator()->getDebugLoc()).link;
+    return lineage_of(block->getTerminator()->getDebugLoc()).link;
   }
-  if (Link link = AccessedMemory(instruction, false, block); !link.none()) return link;
-  return AccessedMemory(instruction, false, nullptr);
+  if (Link link = accessed_memory(instruction, false, block); !link.none()) return link;
+  return accessed_memory(instruction, false, nullptr);
 }
 
-const llvm::BitVector& LocationRepair::Overlapping(llvm::Register reg) const {
-  llvm::BitVector& overlapping = overlapping_[reg.id()];
-  if (overlapping.empty()) {
-    overlapping.resize(registers_->getNumRegs());
+const llvm::BitVector& LocationRepair::overlapping(llvm::Register reg) const {
+  llvm::BitVector& registers = overlapping_[reg.id()];
+  if (registers.empty()) {
+    registers.resize(registers_->getNumRegs());
     for (llvm::MCRegAliasIterator alias(reg.asMCReg(), registers_, /*IncludeSelf=*/true); alias.isValid();
          ++alias)
-      overlapping.set(llvm::MCRegister(*alias).id());
+      registers.set(llvm::MCRegister(*alias).id());
   }
-  return overlapping;
+  return registers;
 }
 
-LocationRepair::Touch LocationRepair::TouchOf(const llvm::MachineInstr& instruction, llvm::Register reg,
-                                              const llvm::BitVector& overlapping) {
+LocationRepair::Touch LocationRepair::touch_of(const llvm::MachineInstr& instruction, llvm::Register reg,
+                                               const llvm::BitVector& overlapping) {
   Touch touch{false, false};
   for (const llvm::MachineOperand& operand : instruction.operands()) {
     if (operand.isRegMask()) {
@@ -230,31 +230,32 @@ LocationRepair::Touch LocationRepair::TouchOf(const llvm::MachineInstr& instruct
   return touch;
 }
 
-Link LocationRepair::FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const {
-  const llvm::BitVector& overlapping = Overlapping(reg);
+Link LocationRepair::first_reader(const Block& block, std::size_t from, llvm::Register reg,
+                                  int blocks) const {
+  const llvm::BitVector& overlaps = overlapping(reg);
   for (std::size_t i = from; i < block.end; ++i) {
-    const Touch touch = TouchOf(*instructions_[i].instruction, reg, overlapping);
+    const Touch touch = touch_of(*instructions_[i].instruction, reg, overlaps);
     if (touch.reads) return instructions_[i].own;
     if (touch.writes) return Link();
   }
   if (blocks == 0) return Link();
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
     if (!after->isLiveIn(reg.asMCReg())) continue;
-    const Block& next = BlockOf(*after);
-    if (Link link = FirstReader(next, next.begin, reg, blocks - 1); !link.none()) return link;
+    const Block& next = block_of(*after);
+    if (Link link = first_reader(next, next.begin, reg, blocks - 1); !link.none()) return link;
   }
   return Link();
 }
 
 // The nearest reader, however far: breadth first along the paths on which nobody overwrites the place.
-Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInFrame& place,
+Link LocationRepair::reader(const Block& block, std::size_t from, const PlaceInFrame& place,
                             Readers readers) const {
   const llvm::BitVector no_register;
-  const llvm::BitVector& overlapping = place.slot ? no_register : Overlapping(place.reg);
-  auto touch_of = [&](const llvm::MachineInstr& instruction) {
-    if (!place.slot) return TouchOf(instruction, place.reg, overlapping);
-    if (instruction.memoperands_empty() || IsFrameCode(instruction)) return Touch{false, false};
-    return Touch{ReadsSlot(instruction, *place.slot), WritesSlot(instruction, *place.slot)};
+  const llvm::BitVector& overlaps = place.slot ? no_register : overlapping(place.reg);
+  auto touch = [&](const llvm::MachineInstr& instruction) {
+    if (!place.slot) return touch_of(instruction, place.reg, overlaps);
+    if (instruction.memoperands_empty() || is_frame_code(instruction)) return Touch{false, false};
+    return Touch{reads_slot(instruction, *place.slot), writes_slot(instruction, *place.slot)};
   };
   llvm::SmallPtrSet<const llvm::MachineBasicBlock*, 16> seen;
   llvm::SmallVector<std::pair<const Block*, std::size_t>, 16> open{{&block, from}};
@@ -262,16 +263,16 @@ Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInF
     const auto [here, begin] = open[i];
     bool overwritten = false;
     for (std::size_t at = begin; at < here->end && !overwritten; ++at) {
-      const Touch touch = touch_of(*instructions_[at].instruction);
+      const Touch touched = touch(*instructions_[at].instruction);
       const Link own = instructions_[at].own;
-      if (touch.reads && (readers == Readers::kFirst || !own.none())) return own;
-      overwritten = touch.writes;
+      if (touched.reads && (readers == Readers::kFirst || !own.none())) return own;
+      overwritten = touched.writes;
     }
     if (overwritten) continue;
     for (const llvm::MachineBasicBlock* after : here->block->successors()) {
-      if (!place.slot && !IsLiveIn(*after, place.reg, *registers_)) continue;
+      if (!place.slot && !is_live_in(*after, place.reg, *registers_)) continue;
       if (!seen.insert(after).second) continue;
-      const Block& next = BlockOf(*after);
+      const Block& next = block_of(*after);
       open.emplace_back(&next, next.begin);
     }
   }
@@ -279,36 +280,36 @@ Link LocationRepair::Reader(const Block& block, std::size_t from, const PlaceInF
 }
 
 // A register whose value may be read.
-bool LocationRepair::WritesRegister(const llvm::MachineOperand& operand) {
+bool LocationRepair::writes_register(const llvm::MachineOperand& operand) {
   return operand.isReg() && operand.isDef() && !operand.isDead() && operand.getReg().isPhysical();
 }
 
 // Without optimisation every value is spilled, by whoever made it.
-bool LocationRepair::FollowsSlots() const {
+bool LocationRepair::follows_slots() const {
   return function_->getTarget().getOptLevel() != CodeGenLevel::None;
 }
 
-bool LocationRepair::CanBeRead(const llvm::MachineInstr& instruction) const {
-  return FollowsSlots() || llvm::any_of(instruction.operands(), WritesRegister);
+bool LocationRepair::can_be_read(const llvm::MachineInstr& instruction) const {
+  return follows_slots() || llvm::any_of(instruction.operands(), writes_register);
 }
 
 // A spilled value waits for its reload.
-Link LocationRepair::FromSlotReader(const Block& block, std::size_t at, Readers readers) const {
-  if (!FollowsSlots()) return Link();
+Link LocationRepair::from_slot_reader(const Block& block, std::size_t at, Readers readers) const {
+  if (!follows_slots()) return Link();
   for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
-    const std::optional<int> slot = SlotOf(*memory);
+    const std::optional<int> slot = slot_of(*memory);
     if (!slot || !memory->isStore()) continue;
-    if (Link link = Reader(block, at + 1, {{}, slot}, readers); !link.none()) return link;
+    if (Link link = reader(block, at + 1, {{}, slot}, readers); !link.none()) return link;
   }
   return Link();
 }
 
 // It was put there by the store before, in the order of the layout.
-Link LocationRepair::FromSlotWriter(std::size_t at) const {
+Link LocationRepair::from_slot_writer(std::size_t at) const {
   for (const llvm::MachineMemOperand* memory : instructions_[at].instruction->memoperands()) {
-    const std::optional<int> slot = SlotOf(*memory);
+    const std::optional<int> slot = slot_of(*memory);
     if (!slot || !memory->isLoad()) continue;
-    if (!slot_writers_) IndexSlotWriters();
+    if (!slot_writers_) index_slot_writers();
     auto writers = slot_writers_->find(*slot);
     if (writers == slot_writers_->end()) continue;
     auto next = std::lower_bound(writers->second.begin(), writers->second.end(), at);
@@ -318,46 +319,46 @@ Link LocationRepair::FromSlotWriter(std::size_t at) const {
 }
 
 // The value is made for whoever reads it.
-Link LocationRepair::FromReader(const Block& block, std::size_t at) const {
+Link LocationRepair::from_reader(const Block& block, std::size_t at) const {
   if (instructions_[at].instruction->isCall()) return Link();
-  if (Link link = FromSlotReader(block, at, Readers::kFirst); !link.none()) return link;
+  if (Link link = from_slot_reader(block, at, Readers::kFirst); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
-    if (!WritesRegister(operand)) continue;
-    if (Link link = FirstReader(block, at + 1, operand.getReg(), kReaderBlocks); !link.none()) return link;
+    if (!writes_register(operand)) continue;
+    if (Link link = first_reader(block, at + 1, operand.getReg(), kReaderBlocks); !link.none()) return link;
   }
   return Link();
 }
 
-Link LocationRepair::FromAnyReader(const Block& block, std::size_t at) const {
+Link LocationRepair::from_any_reader(const Block& block, std::size_t at) const {
   if (instructions_[at].instruction->isCall()) return Link();
-  if (Link link = FromSlotReader(block, at, Readers::kOwned); !link.none()) return link;
+  if (Link link = from_slot_reader(block, at, Readers::kOwned); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
-    if (!WritesRegister(operand)) continue;
-    if (Link link = Reader(block, at + 1, {operand.getReg(), {}}, Readers::kOwned); !link.none()) return link;
+    if (!writes_register(operand)) continue;
+    if (Link link = reader(block, at + 1, {operand.getReg(), {}}, Readers::kOwned); !link.none()) return link;
   }
   return Link();
 }
 
 // A jump belongs to what it leads to.
-Link LocationRepair::FromTarget(const Block& block, std::size_t at) const {
+Link LocationRepair::from_target(const Block& block, std::size_t at) const {
   if (!instructions_[at].instruction->isUnconditionalBranch()) return Link();
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
-    const Block& next = BlockOf(*after);
+    const Block& next = block_of(*after);
     if (next.end > next.begin && !instructions_[next.begin].own.none()) return instructions_[next.begin].own;
   }
   return Link();
 }
 
 // What is stored, compared or moved on was made by somebody.
-Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
-  if (Link link = FromSlotWriter(at); !link.none()) return link;
+Link LocationRepair::from_writer(const Block& block, std::size_t at) const {
+  if (Link link = from_slot_writer(at); !link.none()) return link;
   for (const llvm::MachineOperand& operand : instructions_[at].instruction->operands()) {
     if (!operand.isReg() || !operand.isUse() || !operand.getReg().isPhysical()) continue;
     // Nothing but frame code writes it.
     if (operand.getReg() == frame_pointer_) continue;
-    const llvm::BitVector& overlapping = Overlapping(operand.getReg());
+    const llvm::BitVector& overlaps = overlapping(operand.getReg());
     for (std::size_t i = at; i-- > block.begin;) {
-      if (!TouchOf(*instructions_[i].instruction, operand.getReg(), overlapping).writes) continue;
+      if (!touch_of(*instructions_[i].instruction, operand.getReg(), overlaps).writes) continue;
       if (!instructions_[i].own.none()) return instructions_[i].own;
       break;
     }
@@ -366,18 +367,18 @@ Link LocationRepair::FromWriter(const Block& block, std::size_t at) const {
 }
 
 // A store or a jump has no readers; the arguments of a call are made for it.
-Link LocationRepair::FromRegisters(const Block& block, std::size_t at) const {
-  Link link = FromReader(block, at);
-  return link.none() ? FromWriter(block, at) : link;
+Link LocationRepair::from_registers(const Block& block, std::size_t at) const {
+  Link link = from_reader(block, at);
+  return link.none() ? from_writer(block, at) : link;
 }
 
 // The first value that is put into a register in this function.
-Link LocationRepair::FirstWriter(llvm::Register reg) const {
+Link LocationRepair::first_writer(llvm::Register reg) const {
   auto [it, added] = first_writers_.try_emplace(reg.id());
   if (!added) return it->second;
-  const llvm::BitVector& overlapping = Overlapping(reg);
+  const llvm::BitVector& overlaps = overlapping(reg);
   for (const Instruction& each : instructions_) {
-    if (each.own.none() || !TouchOf(*each.instruction, reg, overlapping).writes) continue;
+    if (each.own.none() || !touch_of(*each.instruction, reg, overlaps).writes) continue;
     it->second = each.own;
     break;
   }
@@ -385,11 +386,11 @@ Link LocationRepair::FirstWriter(llvm::Register reg) const {
 }
 
 // The first value that is kept on the stack.
-Link LocationRepair::FirstInFrame() const {
+Link LocationRepair::first_in_frame() const {
   for (const Instruction& each : instructions_) {
     if (each.own.none()) continue;
     for (const llvm::MachineMemOperand* memory : each.instruction->memoperands()) {
-      if (SlotOf(*memory)) return each.own;
+      if (slot_of(*memory)) return each.own;
     }
   }
   return Link();
@@ -397,7 +398,7 @@ Link LocationRepair::FirstInFrame() const {
 
 // Saving a register that the caller uses: for the first value that is put into it here. Room on the stack:
 // for the first value that is kept there.
-Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const {
+Link LocationRepair::from_what_is_kept(const llvm::MachineInstr& frame_code) const {
   llvm::Register saved;
   for (const llvm::CalleeSavedInfo& info : function_->getFrameInfo().getCalleeSavedInfo()) {
     const llvm::Register reg = info.getReg();
@@ -409,19 +410,19 @@ Link LocationRepair::FromWhatIsKept(const llvm::MachineInstr& frame_code) const 
       frame_pointer_ && (frame_code.modifiesRegister(frame_pointer_, nullptr) ||
                          (frame_code.mayStore() && frame_code.readsRegister(frame_pointer_, nullptr)));
   if (keeps_frame_pointer) return Link();
-  if (saved) return FirstWriter(saved);
-  return frame_code.modifiesRegister(stack_pointer_, nullptr) ? FirstInFrame() : Link();
+  if (saved) return first_writer(saved);
+  return frame_code.modifiesRegister(stack_pointer_, nullptr) ? first_in_frame() : Link();
 }
 
-Link LocationRepair::FromOtherBlock(const Block& block) const {
+Link LocationRepair::from_other_block(const Block& block) const {
   for (const llvm::MachineBasicBlock* before : block.block->predecessors()) {
-    const Block& other = BlockOf(*before);
+    const Block& other = block_of(*before);
     if (other.end > other.begin && !instructions_[other.end - 1].own.none()) {
       return instructions_[other.end - 1].own;
     }
   }
   for (const llvm::MachineBasicBlock* after : block.block->successors()) {
-    const Block& other = BlockOf(*after);
+    const Block& other = block_of(*after);
     if (other.end > other.begin && !instructions_[other.begin].own.none()) {
       return instructions_[other.begin].own;
     }
@@ -429,16 +430,16 @@ Link LocationRepair::FromOtherBlock(const Block& block) const {
   return Link();
 }
 
-Link LocationRepair::FromNeighbour(const Block& block, std::size_t at) const {
+Link LocationRepair::from_neighbour(const Block& block, std::size_t at) const {
   if (at > block.begin && !instructions_[at - 1].own.none()) return instructions_[at - 1].own;
   const bool ends_block = instructions_[at].instruction->isTerminator();
   if (!ends_block && at + 1 < block.end && !instructions_[at + 1].own.none()) {
     return instructions_[at + 1].own;
   }
-  return FromOtherBlock(block);
+  return from_other_block(block);
 }
 
-void LocationRepair::RepairBy(Link (LocationRepair::*infer)(const Block&, std::size_t) const, Gaps which) {
+void LocationRepair::repair_by(Link (LocationRepair::*infer)(const Block&, std::size_t) const, Gaps which) {
   for (bool changed = true; changed;) {
     changed = false;
     std::erase_if(gaps_, [&](const Gap& gap) {
@@ -454,27 +455,27 @@ void LocationRepair::RepairBy(Link (LocationRepair::*infer)(const Block&, std::s
   }
 }
 
-void LocationRepair::Repair() {
+void LocationRepair::repair() {
   std::vector<std::size_t> frame_code;
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
     for (std::size_t i = blocks_[block].begin; i < blocks_[block].end; ++i) {
       if (instructions_[i].owner.flag == RowFlag::kPrologue) {
         frame_code.push_back(i);
       } else if (instructions_[i].own.none()) {
-        gaps_.push_back({block, i, CanBeRead(*instructions_[i].instruction)});
+        gaps_.push_back({block, i, can_be_read(*instructions_[i].instruction)});
       }
     }
   }
   // First what the IR tells; then who reads, near and far, then also who wrote, until they tell no more; only
   // then what merely stands near.
-  RepairBy(&LocationRepair::FromIr, Gaps::kAll);
-  RepairBy(&LocationRepair::FromReader, Gaps::kThatCanBeRead);
-  RepairBy(&LocationRepair::FromAnyReader, Gaps::kThatCanBeRead);
-  RepairBy(&LocationRepair::FromTarget, Gaps::kAll);
-  RepairBy(&LocationRepair::FromRegisters, Gaps::kAll);
-  RepairBy(&LocationRepair::FromNeighbour, Gaps::kAll);
+  repair_by(&LocationRepair::from_ir, Gaps::kAll);
+  repair_by(&LocationRepair::from_reader, Gaps::kThatCanBeRead);
+  repair_by(&LocationRepair::from_any_reader, Gaps::kThatCanBeRead);
+  repair_by(&LocationRepair::from_target, Gaps::kAll);
+  repair_by(&LocationRepair::from_registers, Gaps::kAll);
+  repair_by(&LocationRepair::from_neighbour, Gaps::kAll);
   for (std::size_t i : frame_code) {
-    const Link link = FromWhatIsKept(*instructions_[i].instruction);
+    const Link link = from_what_is_kept(*instructions_[i].instruction);
     if (!link.none()) instructions_[i].owner = {link, RowFlag::kInferred};
   }
 }

@@ -30,17 +30,17 @@ class LocationRepair {
   explicit LocationRepair(tagging::LinkPool& sets) : sets_(sets) {}
 
   // Forgets the function before. `function` outlives what follows, until the next Begin().
-  void Begin(const llvm::MachineFunction& function);
+  void begin(const llvm::MachineFunction& function);
 
   // Forgets what was recorded of an instruction. Before Repair().
-  void Hide(std::size_t at) { instructions_[at].owner = {}, instructions_[at].own = {}; }
+  void hide(std::size_t at) { instructions_[at].owner = {}, instructions_[at].own = {}; }
 
   // Gives every instruction without owner one that is inferred, in this order: the IR whose memory it
   // accesses or whose function it calls; who next reads a register or a spill slot it writes; who wrote what
   // it reads; its neighbours; the ends of neighbouring blocks. Of frame code, saving a register belongs to
   // the first value that is kept in it, and reserving the frame to the first that is kept there; what is left
   // (the frame pointer, alignment) is prologue.
-  void Repair();
+  void repair();
 
   // One entry for each instruction that becomes machine code, in the order of the layout.
   const std::vector<Instruction>& instructions() const { return instructions_; }
@@ -72,41 +72,41 @@ class LocationRepair {
   };
   enum class Gaps { kAll, kThatCanBeRead };
 
-  static bool IsUse(const llvm::Instruction& instruction, const llvm::Value& value, Use use);
-  void Index(const llvm::Value& value, bool by_block) const;
-  void IndexSlotWriters() const;
-  bool IsFrameCode(const llvm::MachineInstr& instruction) const;
-  void Record(Instruction& instruction) const;
-  tagging::Link OwnersOf(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const;
-  tagging::Link AccessedMemory(const llvm::MachineInstr& instruction, bool loads_only,
-                               const llvm::BasicBlock* block) const;
-  const llvm::BitVector& Overlapping(llvm::Register reg) const;
-  static Touch TouchOf(const llvm::MachineInstr& instruction, llvm::Register reg,
-                       const llvm::BitVector& overlapping);
+  static bool is_use(const llvm::Instruction& instruction, const llvm::Value& value, Use use);
+  void index(const llvm::Value& value, bool by_block) const;
+  void index_slot_writers() const;
+  bool is_frame_code(const llvm::MachineInstr& instruction) const;
+  void record(Instruction& instruction) const;
+  tagging::Link owners_of(Use use, const llvm::BasicBlock* block, const llvm::Value& value) const;
+  tagging::Link accessed_memory(const llvm::MachineInstr& instruction, bool loads_only,
+                                const llvm::BasicBlock* block) const;
+  const llvm::BitVector& overlapping(llvm::Register reg) const;
+  static Touch touch_of(const llvm::MachineInstr& instruction, llvm::Register reg,
+                        const llvm::BitVector& overlapping);
 
-  tagging::Link FromIr(const Block& block, std::size_t at) const;
-  static bool WritesRegister(const llvm::MachineOperand& operand);
-  bool FollowsSlots() const;
-  tagging::Link FromReader(const Block& block, std::size_t at) const;
-  tagging::Link FromSlotReader(const Block& block, std::size_t at, Readers readers) const;
-  tagging::Link FromSlotWriter(std::size_t at) const;
-  tagging::Link FirstReader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const;
-  tagging::Link Reader(const Block& block, std::size_t from, const PlaceInFrame& place,
+  tagging::Link from_ir(const Block& block, std::size_t at) const;
+  static bool writes_register(const llvm::MachineOperand& operand);
+  bool follows_slots() const;
+  tagging::Link from_reader(const Block& block, std::size_t at) const;
+  tagging::Link from_slot_reader(const Block& block, std::size_t at, Readers readers) const;
+  tagging::Link from_slot_writer(std::size_t at) const;
+  tagging::Link first_reader(const Block& block, std::size_t from, llvm::Register reg, int blocks) const;
+  tagging::Link reader(const Block& block, std::size_t from, const PlaceInFrame& place,
                        Readers readers) const;
-  tagging::Link FromAnyReader(const Block& block, std::size_t at) const;
-  tagging::Link FromTarget(const Block& block, std::size_t at) const;
-  tagging::Link FromWriter(const Block& block, std::size_t at) const;
-  tagging::Link FromNeighbour(const Block& block, std::size_t at) const;
-  tagging::Link FromOtherBlock(const Block& block) const;
-  tagging::Link FromRegisters(const Block& block, std::size_t at) const;
-  tagging::Link FromWhatIsKept(const llvm::MachineInstr& frame_code) const;
-  tagging::Link FirstWriter(llvm::Register reg) const;
-  tagging::Link FirstInFrame() const;
-  bool CanBeRead(const llvm::MachineInstr& instruction) const;
+  tagging::Link from_any_reader(const Block& block, std::size_t at) const;
+  tagging::Link from_target(const Block& block, std::size_t at) const;
+  tagging::Link from_writer(const Block& block, std::size_t at) const;
+  tagging::Link from_neighbour(const Block& block, std::size_t at) const;
+  tagging::Link from_other_block(const Block& block) const;
+  tagging::Link from_registers(const Block& block, std::size_t at) const;
+  tagging::Link from_what_is_kept(const llvm::MachineInstr& frame_code) const;
+  tagging::Link first_writer(llvm::Register reg) const;
+  tagging::Link first_in_frame() const;
+  bool can_be_read(const llvm::MachineInstr& instruction) const;
   // Infers as long as anything is found.
-  void RepairBy(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const, Gaps which);
+  void repair_by(tagging::Link (LocationRepair::*infer)(const Block&, std::size_t) const, Gaps which);
 
-  const Block& BlockOf(const llvm::MachineBasicBlock& block) const {
+  const Block& block_of(const llvm::MachineBasicBlock& block) const {
     return blocks_[block_of_[static_cast<std::size_t>(block.getNumber())]];
   }
 

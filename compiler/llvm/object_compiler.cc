@@ -15,63 +15,67 @@
 #include <llvm/Support/Endian.h>
 #include <llvm/Support/SmallVectorMemoryBuffer.h>
 
+#include <utility>
+
 #include "compiler/llvm/fused_owners_pass.h"
 #include "compiler/llvm/line_code.h"
 #include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/row_pass.h"
 #include "compiler/llvm/stopwatch.h"
 #include "compiler/llvm/tag_register_pass.h"
+#include "proto/base/errors.h"
 
 namespace tailor::jit {
 namespace {
 
 // The tag of a call that instruction selection inserted: that of the first owner of the IR it came from.
-std::uint64_t TagOfInsertedCall(const SealedModule::State& sealed, const tagging::LinkPool& sets,
-                                const llvm::MachineInstr& call) {
-  tagging::Link link = LineageOf(call.getDebugLoc()).link;
+std::uint64_t tag_of_inserted_call(const SealedModule::State& sealed, const tagging::LinkPool& sets,
+                                   const llvm::MachineInstr& call) {
+  tagging::Link link = lineage_of(call.getDebugLoc()).link;
   if (link.none()) return 0;
   ComponentId id = link.is_set() ? sets.sets().at(link.index()).front() : link.index();
   std::size_t index = id - sealed.first;
   return index < sealed.component_tags.size() ? sealed.component_tags[index] : 0;
 }
 
-bool HasTagRegister(TagStrategy tags) {
+bool has_tag_register(TagStrategy tags) {
   return tags == TagStrategy::kR15 || tags == TagStrategy::kSwiftSelf;
 }
 
 // Reads the offsets that RowEmitter wrote and joins them with the owners that were kept here.
-Result<tagging::RowTableBuilder> ReadRows(llvm::MemoryBufferRef object, const ModuleLineage& lineage) {
+Result<tagging::RowTableBuilder> read_rows(llvm::MemoryBufferRef object, const ModuleLineage& lineage) {
   auto file = llvm::object::ObjectFile::createObjectFile(object);
-  if (!file) return Error{"cannot read the object just written: " + llvm::toString(file.takeError())};
+  if (!file) return internal("cannot read the object just written: " + llvm::toString(file.takeError()));
   llvm::StringRef offsets;
+  bool has_code = false;
   for (const llvm::object::SectionRef& section : (*file)->sections()) {
     auto name = section.getName();
     auto contents = section.getContents();
-    if (!name || !contents) return Error{"the object just written has an unreadable section"};
+    if (!name || !contents) return internal("the object just written has an unreadable section");
     if (*name == kRowSection) offsets = *contents;
-    if (section.isText() && *name != ".text" && section.getSize() > 0) {
-      return Error{"code outside .text: " + name->str()};
-    }
+    if (!section.isText() || section.getSize() == 0) continue;
+    if (!is_code_section(*name)) return internal("code outside .text: " + name->str());
+    if (std::exchange(has_code, true)) return internal("code in .text and .ltext");
   }
   tagging::RowTableBuilder rows;
   std::size_t at = 0;
   std::uint32_t base = 0;
   for (const NativeMark& mark : lineage.marks) {
     if (!mark.from_base) {
-      if (at + 4 > offsets.size()) return Error{"the row section is too short"};
+      if (at + 4 > offsets.size()) return internal("the row section is too short");
       base = llvm::support::endian::read32le(offsets.data() + at);
       at += 4;
     }
-    rows.Add(base + mark.from_base.value_or(0), mark.owner.link, lineage.sets, mark.owner.flag);
+    rows.add(base + mark.from_base.value_or(0), mark.owner.link, lineage.sets, mark.owner.flag);
   }
   return rows;
 }
 
 }  // namespace
 
-Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMachine& target,
-                                     ModuleLineage& lineage) {
-  auto& llvm_target = static_cast<llvm::LLVMTargetMachine&>(target);
+Result<CompiledObject> compile_object(SealedModule::State& sealed, llvm::TargetMachine& target,
+                                      ModuleLineage& lineage) {
+  auto& llvm_target = static_cast<TargetMachineImpl&>(target);
   llvm::legacy::PassManager passes;
   auto* machine_info = new llvm::MachineModuleInfoWrapperPass(&llvm_target);
   llvm::TargetPassConfig* config = llvm_target.createPassConfig(passes);
@@ -79,28 +83,28 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
   passes.add(config);
   passes.add(machine_info);
   CompiledObject out;
-  if (HasTagRegister(sealed.tags)) {
+  if (has_tag_register(sealed.tags)) {
     auto tag_of = [&](const llvm::MachineInstr& call) {
-      return TagOfInsertedCall(sealed, lineage.sets, call);
+      return tag_of_inserted_call(sealed, lineage.sets, call);
     };
     config->insertPass(&llvm::FinalizeISelID,
-                       CreateTagRegisterPass(sealed.tags, sealed.tag_sections, tag_of, out.untagged));
+                       create_tag_register_pass(sealed.tags, sealed.tag_sections, tag_of, out.untagged));
   }
-  if (sealed.lineage) config->insertPass(&llvm::FinalizeISelID, CreateFusedOwnersPass(lineage));
-  if (config->addISelPasses()) return Error{"this target has no instruction selection"};
+  if (sealed.lineage) config->insertPass(&llvm::FinalizeISelID, create_fused_owners_pass(lineage));
+  if (config->addISelPasses()) return internal("this target has no instruction selection");
   config->addMachinePasses();
-  if (sealed.lineage) passes.add(CreateRowPass(lineage));
+  if (sealed.lineage) passes.add(create_row_pass(lineage));
   config->setInitialized();
 
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   auto streamer =
       llvm_target.createMCStreamer(stream, nullptr, kObjectFile, machine_info->getMMI().getContext());
-  if (!streamer) return Error{"cannot emit objects: " + llvm::toString(streamer.takeError())};
+  if (!streamer) return internal("cannot emit objects: " + llvm::toString(streamer.takeError()));
   auto* printer =
       static_cast<llvm::AsmPrinter*>(target.getTarget().createAsmPrinter(target, std::move(*streamer)));
-  if (printer == nullptr) return Error{"this target has no assembly printer"};
-  if (sealed.lineage) AddHandler(*printer, CreateRowEmitter(*printer, lineage));
+  if (printer == nullptr) return internal("this target has no assembly printer");
+  if (sealed.lineage) add_handler(*printer, create_row_emitter(*printer, lineage));
   passes.add(printer);
   passes.add(llvm::createFreeMachineFunctionPass());
   passes.run(*sealed.module);
@@ -108,7 +112,7 @@ Result<CompiledObject> CompileObject(SealedModule::State& sealed, llvm::TargetMa
   out.object = std::make_unique<llvm::SmallVectorMemoryBuffer>(std::move(bytes), sealed.module->getName(),
                                                                /*RequiresNullTerminator=*/false);
   TickAdd time(lineage.ticks);
-  auto rows = ReadRows(out.object->getMemBufferRef(), lineage);
+  auto rows = read_rows(out.object->getMemBufferRef(), lineage);
   if (!rows) return rows.error();
   out.rows = std::move(*rows);
   return out;

@@ -9,7 +9,7 @@
 namespace tailor::jit {
 namespace {
 
-llvm::OptimizationLevel LlvmLevel(OptLevel level) {
+llvm::OptimizationLevel llvm_level(OptLevel level) {
   switch (level) {
     case OptLevel::kO0:
       return llvm::OptimizationLevel::O0;
@@ -25,17 +25,17 @@ llvm::OptimizationLevel LlvmLevel(OptLevel level) {
 
 }  // namespace
 
-void Optimise(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
+void optimise(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
               ModuleLineage& lineage) {
-  OptimiseWith(sealed, target, level, lineage, [](llvm::PassBuilder&) {});
+  optimise_with(sealed, target, level, lineage, [](llvm::PassBuilder&) {});
 }
 
-void OptimiseWith(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
-                  ModuleLineage& lineage, const std::function<void(llvm::PassBuilder&)>& extend) {
+void optimise_with(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
+                   ModuleLineage& lineage, const std::function<void(llvm::PassBuilder&)>& extend) {
   if (level == OptLevel::kO0) return;
   llvm::PassInstrumentationCallbacks callbacks;
   std::optional<ValueTracker> tracker;
-  if (sealed.lineage) tracker.emplace(*sealed.module, lineage).Attach(callbacks);
+  if (sealed.lineage) tracker.emplace(*sealed.module, lineage).attach(callbacks);
 
   llvm::PassBuilder builder(&target, llvm::PipelineTuningOptions(), std::nullopt, &callbacks);
   extend(builder);
@@ -48,8 +48,8 @@ void OptimiseWith(SealedModule::State& sealed, llvm::TargetMachine& target, OptL
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(LlvmLevel(level)).run(*sealed.module, modules);
-  if (tracker) tracker->Finish();
+  builder.buildPerModuleDefaultPipeline(llvm_level(level)).run(*sealed.module, modules);
+  if (tracker) tracker->finish();
 }
 
 }  // namespace tailor::jit

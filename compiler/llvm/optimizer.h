@@ -14,11 +14,11 @@ namespace tailor::jit {
 
 // Runs the default pipeline of `level` on the module (none at O0). Afterwards every instruction has a
 // location if one could be recorded or inferred.
-void Optimise(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
+void optimise(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
               ModuleLineage& lineage);
 
 // The same with whatever `extend` adds to LLVM's pipeline.
-void OptimiseWith(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
-                  ModuleLineage& lineage, const std::function<void(llvm::PassBuilder&)>& extend);
+void optimise_with(SealedModule::State& sealed, llvm::TargetMachine& target, OptLevel level,
+                   ModuleLineage& lineage, const std::function<void(llvm::PassBuilder&)>& extend);
 
 }  // namespace tailor::jit

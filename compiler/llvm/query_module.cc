@@ -16,11 +16,11 @@ QueryModule::QueryModule(tagging::DictionaryBuilder& plan, QueryModuleOptions op
       log_(tasks_),
       builder_(std::make_unique<TrackedBuilder>(
           *context_, llvm::ConstantFolder(),
-          TrackedInserter(options_.lineage || TagsSections(options_) ? &log_ : nullptr))) {}
+          TrackedInserter(options_.lineage || tags_sections(options_) ? &log_ : nullptr))) {}
 
 QueryModule::~QueryModule() = default;
 
-llvm::Function* QueryModule::BeginFunction(const std::string& name, llvm::FunctionType* type) {
+llvm::Function* QueryModule::begin_function(const std::string& name, llvm::FunctionType* type) {
   auto* function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, name, *module_);
   // Offline unwinding of samples needs the table even where no exception can pass.
   function->setUWTableKind(llvm::UWTableKind::Async);
@@ -36,16 +36,16 @@ llvm::Function* QueryModule::BeginFunction(const std::string& name, llvm::Functi
   return function;
 }
 
-llvm::AllocaInst* QueryModule::CreateEntryAlloca(llvm::Type* type, const llvm::Twine& name) {
+llvm::AllocaInst* QueryModule::create_entry_alloca(llvm::Type* type, const llvm::Twine& name) {
   TrackedBuilder::InsertPointGuard guard(*builder_);
   llvm::BasicBlock& entry = builder_->GetInsertBlock()->getParent()->getEntryBlock();
   builder_->SetInsertPoint(&entry, entry.getFirstInsertionPt());
   return builder_->CreateAlloca(type, nullptr, name);
 }
 
-llvm::FunctionCallee QueryModule::DeclareShared(const std::string& name, llvm::FunctionType* type) {
+llvm::FunctionCallee QueryModule::declare_shared(const std::string& name, llvm::FunctionType* type) {
   const bool swift_self = options_.tags == TagStrategy::kSwiftSelf;
-  type = TaggedType(options_.tags, type);
+  type = tagged_type(options_.tags, type);
   llvm::FunctionCallee callee = module_->getOrInsertFunction(name, type);
   if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee()); function && swift_self) {
     function->addParamAttr(static_cast<unsigned>(type->getNumParams() - 1), llvm::Attribute::SwiftSelf);
@@ -53,53 +53,53 @@ llvm::FunctionCallee QueryModule::DeclareShared(const std::string& name, llvm::F
   return callee;
 }
 
-llvm::CallInst* QueryModule::CallShared(llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
-                                        const llvm::Twine& name) {
+llvm::CallInst* QueryModule::call_shared(llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
+                                         const llvm::Twine& name) {
   if (auto* function = llvm::dyn_cast<llvm::Function>(callee.getCallee())) {
     function->removeFnAttr(llvm::Attribute::Speculatable);
     function->addFnAttr(kSharedAttribute);
     function->setMemoryEffects(function->getMemoryEffects() | llvm::MemoryEffects::inaccessibleMemOnly());
   }
-  if (options_.tags == TagStrategy::kNone || TagsSections(options_)) {
+  if (options_.tags == TagStrategy::kNone || tags_sections(options_)) {
     return builder_->CreateCall(callee, args, name);
   }
-  llvm::Value* before = options_.tags == TagStrategy::kR15 ? EntryTag(CurrentFunction()) : nullptr;
-  return EmitTaggedCall(*builder_, options_.tags, nullptr, before, builder_->getInt64(ActiveTag()), callee,
-                        args, name);
+  llvm::Value* before = options_.tags == TagStrategy::kR15 ? entry_tag(current_function()) : nullptr;
+  return emit_tagged_call(*builder_, options_.tags, nullptr, before, builder_->getInt64(active_tag()), callee,
+                          args, name);
 }
 
-void QueryModule::RestoreTag() {
-  if (options_.tags != TagStrategy::kR15 || TagsSections(options_)) return;
-  EmitTagWrite(*builder_, options_.tags, nullptr, EntryTag(CurrentFunction()));
+void QueryModule::restore_tag() {
+  if (options_.tags != TagStrategy::kR15 || tags_sections(options_)) return;
+  emit_tag_write(*builder_, options_.tags, nullptr, entry_tag(current_function()));
 }
 
-void QueryModule::SetSlot(llvm::Value* slot) {
+void QueryModule::set_slot(llvm::Value* slot) {
   if (options_.tags != TagStrategy::kMemorySlot) return;
-  FunctionTags& function = CurrentFunction();
+  FunctionTags& function = current_function();
   function.slot = slot;
-  function.entry_tag = EmitTagRead(*builder_, options_.tags, slot);
+  function.entry_tag = emit_tag_read(*builder_, options_.tags, slot);
 }
 
-Result<SealedModule> QueryModule::Seal() {
+Result<SealedModule> QueryModule::seal() {
   builder_.reset();
-  return SealModule({plan_, options_, log_, functions_}, std::move(context_), std::move(module_));
+  return seal_module({plan_, options_, log_, functions_}, std::move(context_), std::move(module_));
 }
 
-std::uint64_t QueryModule::ActiveTag() const {
+std::uint64_t QueryModule::active_tag() const {
   auto active = tasks_.active();
-  return active.empty() ? 0 : TagOfTask(plan_, options_, active.front());
+  return active.empty() ? 0 : tag_of_task(plan_, options_, active.front());
 }
 
-FunctionTags& QueryModule::CurrentFunction() {
+FunctionTags& QueryModule::current_function() {
   return functions_[builder_->GetInsertBlock()->getParent()];
 }
 
-llvm::Value* QueryModule::EntryTag(FunctionTags& function) {
+llvm::Value* QueryModule::entry_tag(FunctionTags& function) {
   if (function.entry_tag == nullptr) {
     TrackedBuilder::InsertPointGuard guard(*builder_);
     llvm::BasicBlock& entry = builder_->GetInsertBlock()->getParent()->getEntryBlock();
     builder_->SetInsertPoint(&entry, entry.getFirstInsertionPt());
-    function.entry_tag = EmitTagRead(*builder_, options_.tags, nullptr);
+    function.entry_tag = emit_tag_read(*builder_, options_.tags, nullptr);
   }
   return function.entry_tag;
 }

@@ -6,11 +6,12 @@
 //   tagging::DictionaryBuilder plan("tpch-6", {"operator", "task", "ir"});
 //   ...                                        // operators and tasks are added to the plan
 //   QueryModule module(plan, {.name = "q6", .tags = TagStrategy::kR15, .make_tag = ...});
-//   llvm::Function* f = module.BeginFunction("pipeline1", type);
+//   llvm::Function* f = module.begin_function("pipeline1", type);
 //   {
-//     auto scope = module.tasks().Enter(probe);
+//     auto scope = module.tasks().enter(probe);
 //     llvm::Value* hash = module.builder().CreateMul(key, constant);
-//     llvm::Value* entry = module.CallShared(module.DeclareShared("rt_lookup", lookup_type), {table, hash});
+//     llvm::Value* entry = module.call_shared(module.declare_shared("rt_lookup", lookup_type), {table,
+//     hash});
 //   }
 //   module.builder().CreateRetVoid();
 //   auto sealed = module.Seal();               // the plan now has the IR level and its listing
@@ -87,34 +88,35 @@ class QueryModule {
 
   // A new function with external linkage and an empty block "entry", where the builder stands afterwards.
   // Functions may be built in turns: move the builder's insertion point as you like.
-  llvm::Function* BeginFunction(const std::string& name, llvm::FunctionType* type);
+  llvm::Function* begin_function(const std::string& name, llvm::FunctionType* type);
 
   // A stack variable in the entry block of the function in which the builder stands.
-  llvm::AllocaInst* CreateEntryAlloca(llvm::Type* type, const llvm::Twine& name = "");
+  llvm::AllocaInst* create_entry_alloca(llvm::Type* type, const llvm::Twine& name = "");
 
   // A function of the runtime that several tasks share. It keeps the tag where the strategy says, and must
   // not be declared free of side effects (its call would move away from its tag; such attributes are
   // dropped). With kSwiftSelf the real function has one more argument, at the end, that it ignores.
-  llvm::FunctionCallee DeclareShared(const std::string& name, llvm::FunctionType* type);
+  llvm::FunctionCallee declare_shared(const std::string& name, llvm::FunctionType* type);
   // Calls it on behalf of the active task: sets the tag, calls, and puts back what the tag was when the
   // function that the builder stands in was entered. With several active tasks the first one's tag is used.
-  llvm::CallInst* CallShared(llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
-                             const llvm::Twine& name = "");
+  llvm::CallInst* call_shared(llvm::FunctionCallee callee, llvm::ArrayRef<llvm::Value*> args,
+                              const llvm::Twine& name = "");
   // For landing pads: the unwinder leaves the tag of the call that threw; this puts back the caller's.
-  void RestoreTag();
+  void restore_tag();
 
   // kMemorySlot: where the calling thread's slot is (the value of tailor_thread_slot()), for the function
-  // that the builder stands in. Must be set before its first CallShared; the value must dominate all of them.
-  void SetSlot(llvm::Value* slot);
+  // that the builder stands in. Must be set before its first call_shared; the value must dominate all of
+  // them.
+  void set_slot(llvm::Value* slot);
 
   // Ends building: gives every instruction its id, writes links and listing into the plan, and hands the
   // module over. Errors: the module is not valid IR (the message is LLVM's verifier's). Call once.
-  Result<SealedModule> Seal();
+  Result<SealedModule> seal();
 
  private:
-  std::uint64_t ActiveTag() const;
-  FunctionTags& CurrentFunction();
-  llvm::Value* EntryTag(FunctionTags& function);
+  std::uint64_t active_tag() const;
+  FunctionTags& current_function();
+  llvm::Value* entry_tag(FunctionTags& function);
 
   tagging::DictionaryBuilder& plan_;
   QueryModuleOptions options_;

@@ -5,7 +5,6 @@
 #include <llvm/CodeGen/MachineFunctionPass.h>
 #include <llvm/IR/Function.h>
 #include <llvm/MC/MCContext.h>
-#include <llvm/MC/MCFragment.h>
 #include <llvm/MC/MCObjectStreamer.h>
 #include <llvm/MC/MCSectionELF.h>
 
@@ -18,9 +17,9 @@
 namespace tailor::jit {
 namespace {
 
-void RunTrial(LocationRepair& repair, const llvm::MachineFunction& function, tagging::LinkPool& sets,
-              RepairTrial& trial, unsigned seed) {
-  repair.Begin(function);
+void run_trial(LocationRepair& repair, const llvm::MachineFunction& function, tagging::LinkPool& sets,
+               RepairTrial& trial, unsigned seed) {
+  repair.begin(function);
   std::mt19937 random(seed);
   std::bernoulli_distribution hide(trial.hidden_fraction);
   std::vector<std::pair<std::size_t, tagging::Link>> hidden;
@@ -30,13 +29,13 @@ void RunTrial(LocationRepair& repair, const llvm::MachineFunction& function, tag
     if (repair.instructions()[i].instruction->isInlineAsm()) continue;
     if (owner.flag != tagging::RowFlag::kExact || !hide(random)) continue;
     hidden.emplace_back(i, owner.link);
-    repair.Hide(i);
+    repair.hide(i);
   }
-  repair.Repair();
+  repair.repair();
   for (const auto& [at, link] : hidden) {
     RepairTrial::Guess& guess = trial.guesses.emplace_back();
-    sets.Expand(link, guess.recorded);
-    sets.Expand(repair.instructions()[at].owner.link, guess.inferred);
+    sets.expand(link, guess.recorded);
+    sets.expand(repair.instructions()[at].owner.link, guess.inferred);
   }
 }
 
@@ -54,11 +53,11 @@ class RowPass final : public llvm::MachineFunctionPass {
   bool runOnMachineFunction(llvm::MachineFunction& function) override {
     if (RepairTrial* trial = lineage_.trial) {
       for (unsigned i = 0; i < trial->rounds; ++i)
-        RunTrial(repair_, function, lineage_.sets, *trial, trial->seed + i);
+        run_trial(repair_, function, lineage_.sets, *trial, trial->seed + i);
     }
     TickAdd time(lineage_.ticks);
-    repair_.Begin(function);
-    repair_.Repair();
+    repair_.begin(function);
+    repair_.repair();
     if (lineage_.first == nullptr) lineage_.first = &function.getFunction();
     const NativeOwner* before = nullptr;
     for (const auto& [instruction, owner, own] : repair_.instructions()) {
@@ -87,10 +86,9 @@ class RowEmitter final : public EmissionHandler {
     if (next_ == lineage_.marks.size() || lineage_.marks[next_].first != instruction) return;
     NativeMark& mark = lineage_.marks[next_++];
     auto& out = static_cast<llvm::MCObjectStreamer&>(*printer_.OutStreamer);
-    const auto* fragment = llvm::dyn_cast_or_null<llvm::MCDataFragment>(out.getCurrentFragment());
-    if (fragment != nullptr && !bases_.empty() && bases_.back()->getFragment() == fragment) {
-      mark.from_base =
-          static_cast<std::uint32_t>(fragment->getContents().size() - bases_.back()->getOffset());
+    const auto bytes = bases_.empty() ? std::nullopt : bytes_since(*bases_.back(), out);
+    if (bytes) {
+      mark.from_base = static_cast<std::uint32_t>(*bytes);
     } else {
       bases_.push_back(printer_.OutContext.createTempSymbol());
       out.emitLabel(bases_.back());
@@ -115,11 +113,11 @@ class RowEmitter final : public EmissionHandler {
 
 }  // namespace
 
-llvm::MachineFunctionPass* CreateRowPass(ModuleLineage& lineage) {
+llvm::MachineFunctionPass* create_row_pass(ModuleLineage& lineage) {
   return new RowPass(lineage);
 }
 
-std::unique_ptr<EmissionHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) {
+std::unique_ptr<EmissionHandler> create_row_emitter(llvm::AsmPrinter& printer, ModuleLineage& lineage) {
   return std::make_unique<RowEmitter>(printer, lineage);
 }
 

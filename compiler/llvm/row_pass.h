@@ -17,11 +17,11 @@ inline constexpr const char* kRowSection = ".tailor.rows";
 
 // The last machine pass: notes every instruction where the owner changes, with the owner, in `lineage`. The
 // pass manager owns the pass.
-llvm::MachineFunctionPass* CreateRowPass(ModuleLineage& lineage);
+llvm::MachineFunctionPass* create_row_pass(ModuleLineage& lineage);
 
 // Notes where the marks in `lineage` stand as their instructions are emitted: a label for each base, and the
 // others' distance from it. At the end writes the section: for each base, in order, its offset from the first
 // function, 32 bits. Labels leave no trace in the machine code.
-std::unique_ptr<EmissionHandler> CreateRowEmitter(llvm::AsmPrinter& printer, ModuleLineage& lineage);
+std::unique_ptr<EmissionHandler> create_row_emitter(llvm::AsmPrinter& printer, ModuleLineage& lineage);
 
 }  // namespace tailor::jit

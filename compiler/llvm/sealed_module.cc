@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kVersionFlag = "Debug Info Version";
 
-void DropLastFlag(llvm::Module& module) {
+void drop_last_flag(llvm::Module& module) {
   llvm::NamedMDNode* flags = module.getModuleFlagsMetadata();
   llvm::SmallVector<llvm::MDNode*, 4> kept(flags->op_begin(), std::prev(flags->op_end()));
   flags->clearOperands();
@@ -29,7 +29,7 @@ SealedModule::SealedModule(SealedModule&&) noexcept = default;
 SealedModule& SealedModule::operator=(SealedModule&&) noexcept = default;
 SealedModule::~SealedModule() = default;
 
-SealedModule SealedModule::Clone() const {
+SealedModule SealedModule::clone() const {
   const bool versioned = state_->module->getModuleFlag(kVersionFlag) != nullptr;
   // Without the version a reader drops all locations. LLVM looks for other flags at every step, so as few as
   // possible stand there at other times.
@@ -40,7 +40,7 @@ SealedModule SealedModule::Clone() const {
   writer.writeModule(*state_->module);
   writer.writeSymtab();
   writer.writeStrtab();
-  if (!versioned) DropLastFlag(*state_->module);
+  if (!versioned) drop_last_flag(*state_->module);
 
   auto copy = std::make_unique<State>();
   copy->context = std::make_unique<llvm::LLVMContext>();
@@ -48,7 +48,7 @@ SealedModule SealedModule::Clone() const {
   auto module = llvm::parseBitcodeFile(buffer, *copy->context);
   if (!module) std::abort();  // our own bytes, just written
   copy->module = std::move(*module);
-  if (!versioned) DropLastFlag(*copy->module);
+  if (!versioned) drop_last_flag(*copy->module);
   copy->first = state_->first;
   copy->count = state_->count;
   copy->adopted = state_->adopted;

@@ -20,7 +20,7 @@ class SealedModule {
 
   // A copy of its own, in a context of its own: compile one at O0 at once and another at O2 meanwhile, in
   // another thread. Both refer to the same components.
-  SealedModule Clone() const;
+  SealedModule clone() const;
 
   // IR components first .. first + count - 1 are this module's lines.
   ComponentId first_component() const;

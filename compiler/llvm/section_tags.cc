@@ -20,19 +20,19 @@ class Inserter {
   Inserter(llvm::Function& function, const SectionTagging& tagging, OwnerMap& owners)
       : function_(function), tagging_(tagging), owners_(owners), builder_(function.getContext()) {}
 
-  void Run() {
+  void run() {
     for (llvm::BasicBlock& block : function_) {
       for (llvm::Instruction& instruction : block) {
         if (Link link = owners_.lookup(&instruction); !link.none()) last_[&block] = link;
       }
     }
-    for (llvm::BasicBlock& block : function_) RunBlock(block);
+    for (llvm::BasicBlock& block : function_) run_block(block);
   }
 
  private:
   // What holds at the end of all blocks before it, if they agree. A block without owners of its own is taken
   // to end in anything.
-  Known AtStart(const llvm::BasicBlock& block) const {
+  Known at_start(const llvm::BasicBlock& block) const {
     Known common;
     for (const llvm::BasicBlock* before : llvm::predecessors(&block)) {
       auto it = last_.find(before);
@@ -43,31 +43,31 @@ class Inserter {
   }
 
   // In the entry block the slot's address must be there first.
-  llvm::BasicBlock::iterator FirstPlace(llvm::BasicBlock& block) const {
+  llvm::BasicBlock::iterator first_place(llvm::BasicBlock& block) const {
     auto* slot = llvm::dyn_cast_or_null<llvm::Instruction>(tagging_.entry_tag);
     if (slot != nullptr && slot->getParent() == &block) return std::next(slot->getIterator());
     return block.getFirstInsertionPt();
   }
 
-  void RunBlock(llvm::BasicBlock& block) {
-    Known now = AtStart(block);
-    for (auto it = FirstPlace(block); it != block.end(); ++it) {
+  void run_block(llvm::BasicBlock& block) {
+    Known now = at_start(block);
+    for (auto it = first_place(block); it != block.end(); ++it) {
       llvm::Instruction& instruction = *it;
       const bool leaves = llvm::isa<llvm::ReturnInst, llvm::ResumeInst>(instruction);
       if (leaves && tagging_.entry_tag != nullptr) {
-        Write(instruction, tagging_.entry_tag, now.value_or(Link()));
+        write(instruction, tagging_.entry_tag, now.value_or(Link()));
         continue;
       }
       Link link = owners_.lookup(&instruction);
       if (link.none() || now == link || llvm::isa<llvm::AllocaInst>(instruction)) continue;
-      Write(instruction, builder_.getInt64(tagging_.tag_of(link)), link);
+      write(instruction, builder_.getInt64(tagging_.tag_of(link)), link);
       now = link;
     }
   }
 
-  void Write(llvm::Instruction& before, llvm::Value* tag, Link owner) {
+  void write(llvm::Instruction& before, llvm::Value* tag, Link owner) {
     builder_.SetInsertPoint(&before);
-    EmitTagWrite(builder_, tagging_.strategy, tagging_.slot, tag);
+    emit_tag_write(builder_, tagging_.strategy, tagging_.slot, tag);
     if (!owner.none()) owners_[before.getPrevNode()] = owner;
   }
 
@@ -80,8 +80,8 @@ class Inserter {
 
 }  // namespace
 
-void InsertSectionTags(llvm::Function& function, const SectionTagging& tagging, OwnerMap& owners) {
-  Inserter(function, tagging, owners).Run();
+void insert_section_tags(llvm::Function& function, const SectionTagging& tagging, OwnerMap& owners) {
+  Inserter(function, tagging, owners).run();
 }
 
 }  // namespace tailor::jit

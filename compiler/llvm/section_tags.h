@@ -22,6 +22,6 @@ struct SectionTagging {
 // Inserts the writes into `function`, each owned by the task that it announces, and adds them to `owners`. A
 // block writes at its start unless every block before it ends in the same task. With kR15 the frame restores
 // the caller's tag.
-void InsertSectionTags(llvm::Function& function, const SectionTagging& tagging, OwnerMap& owners);
+void insert_section_tags(llvm::Function& function, const SectionTagging& tagging, OwnerMap& owners);
 
 }  // namespace tailor::jit

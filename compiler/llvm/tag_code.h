@@ -1,9 +1,9 @@
 // The IR that keeps the tag, wherever the strategy has it: for engines that build IR with a builder of their
 // own. QueryModule is made of it, and adds lineage.
 //
-//   llvm::Value* before = EmitTagRead(b, strategy, slot);                    // once, at the start of the
-//   function llvm::FunctionType* type = TaggedType(strategy, lookup_type);            // of the shared
-//   function EmitTaggedCall(b, strategy, slot, before, tag, {type, function}, args);  // tag, call, tag of
+//   llvm::Value* before = emit_tag_read(b, strategy, slot);                    // once, at the start of the
+//   function llvm::FunctionType* type = tagged_type(strategy, lookup_type);            // of the shared
+//   function emit_tagged_call(b, strategy, slot, before, tag, {type, function}, args);  // tag, call, tag of
 //   before
 //
 // What else each strategy needs of the engine is in docs/tags.md; in short: with kR15 the machine pass of
@@ -25,18 +25,18 @@ inline constexpr const char* kReadAssembly = "movq %r15, $0";
 
 // For kR15 and kMemorySlot; `slot` is the slot's address with kMemorySlot, else unused. What is emitted is
 // neither moved across calls nor deleted, and lets other memory accesses move past it.
-void EmitTagWrite(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot, llvm::Value* tag);
-llvm::Value* EmitTagRead(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot);
+void emit_tag_write(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot, llvm::Value* tag);
+llvm::Value* emit_tag_read(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot);
 
 // The type under which generated code calls a shared function of `type`: with kSwiftSelf one more pointer at
 // the end, which the function itself ignores.
-llvm::FunctionType* TaggedType(TagStrategy strategy, llvm::FunctionType* type);
+llvm::FunctionType* tagged_type(TagStrategy strategy, llvm::FunctionType* type);
 
-// Calls `callee`, whose type is a TaggedType, on behalf of `tag`, and puts back `before` (unused with
+// Calls `callee`, whose type is a tagged_type, on behalf of `tag`, and puts back `before` (unused with
 // kSwiftSelf and kNone, where nothing is put back: the register is the caller's own). The callee must not be
 // declared free of side effects: its call would move away from its tag.
-llvm::CallInst* EmitTaggedCall(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot,
-                               llvm::Value* before, llvm::ConstantInt* tag, llvm::FunctionCallee callee,
-                               llvm::ArrayRef<llvm::Value*> args, const llvm::Twine& name = "");
+llvm::CallInst* emit_tagged_call(llvm::IRBuilderBase& builder, TagStrategy strategy, llvm::Value* slot,
+                                 llvm::Value* before, llvm::ConstantInt* tag, llvm::FunctionCallee callee,
+                                 llvm::ArrayRef<llvm::Value*> args, const llvm::Twine& name = "");
 
 }  // namespace tailor::jit

@@ -28,11 +28,11 @@ struct TargetNames {
     }
     if (!tag_register.isValid()) std::abort();
     tag_class = registers.getMinimalPhysRegClass(tag_register);
-    static const unsigned opcode = FindOpcode(*target.getInstrInfo(), "MOV64ri");
+    static const unsigned opcode = find_opcode(*target.getInstrInfo(), "MOV64ri");
     move_immediate = opcode;
   }
 
-  static unsigned FindOpcode(const llvm::TargetInstrInfo& instructions, const char* name) {
+  static unsigned find_opcode(const llvm::TargetInstrInfo& instructions, const char* name) {
     for (unsigned i = 0; i < instructions.getNumOpcodes(); ++i) {
       if (instructions.getName(i) == name) return i;
     }
@@ -57,19 +57,19 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
     TargetNames names(function.getSubtarget(), strategy_ == TagStrategy::kSwiftSelf ? "R13" : "R15");
     for (llvm::MachineBasicBlock& block : function) {
       if (strategy_ == TagStrategy::kR15) block.addLiveIn(names.tag_register);
-      if (always_live_) EndWithJump(function, block);
+      if (always_live_) end_with_jump(function, block);
       for (llvm::MachineInstr& instruction : llvm::make_early_inc_range(block)) {
-        if (strategy_ == TagStrategy::kR15) NameTagOfAssembly(function, instruction, names);
-        if (instruction.isCall()) TagInsertedCall(function, instruction, names);
-        if (strategy_ == TagStrategy::kR15 && MustSeeTag(instruction, names))
-          Use(function, instruction, names);
+        if (strategy_ == TagStrategy::kR15) name_tag_of_assembly(function, instruction, names);
+        if (instruction.isCall()) tag_inserted_call(function, instruction, names);
+        if (strategy_ == TagStrategy::kR15 && must_see_tag(instruction, names))
+          use(function, instruction, names);
       }
     }
     return true;
   }
 
  private:
-  bool MustSeeTag(const llvm::MachineInstr& instruction, const TargetNames& names) const {
+  bool must_see_tag(const llvm::MachineInstr& instruction, const TargetNames& names) const {
     if (instruction.isCall() || instruction.isTerminator()) return true;
     return always_live_ && !instruction.isPHI() && !instruction.isMetaInstruction() &&
            !instruction.modifiesRegister(names.tag_register, nullptr);
@@ -78,7 +78,7 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
   // Liveness of registers is known within blocks only: a tag that is written last in a block is kept if the
   // end of the block sees it, and a block that falls through has no instruction for that. Jumps to what
   // follows vanish later.
-  static void EndWithJump(llvm::MachineFunction& function, llvm::MachineBasicBlock& block) {
+  static void end_with_jump(llvm::MachineFunction& function, llvm::MachineBasicBlock& block) {
     if (block.succ_size() != 1 || (*block.succ_begin())->isEHPad()) return;
     if (block.getFirstTerminator() != block.end()) return;
     function.getSubtarget().getInstrInfo()->insertBranch(block, *block.succ_begin(), nullptr, {},
@@ -86,8 +86,8 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
   }
 
   // A register that is written is saved and restored by the function, also for exceptions that pass it.
-  static void NameTagOfAssembly(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
-                                const TargetNames& names) {
+  static void name_tag_of_assembly(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
+                                   const TargetNames& names) {
     if (!instruction.isInlineAsm() || !instruction.getOperand(0).isSymbol()) return;
     const llvm::StringRef text = instruction.getOperand(0).getSymbolName();
     const bool writes = text == kWriteImmediateAssembly || text == kWriteAssembly;
@@ -96,13 +96,13 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
                            llvm::MachineOperand::CreateReg(names.tag_register, writes, /*isImp=*/true));
   }
 
-  static void Use(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
+  static void use(llvm::MachineFunction& function, llvm::MachineInstr& instruction,
                   const TargetNames& names) {
     instruction.addOperand(function, llvm::MachineOperand::CreateReg(names.tag_register, /*isDef=*/false,
                                                                      /*isImp=*/true));
   }
 
-  void NoteCall(const llvm::GlobalValue& callee) {
+  void note_call(const llvm::GlobalValue& callee) {
     const auto* function = llvm::dyn_cast<llvm::Function>(&callee);
     if (function == nullptr || !function->isDeclaration() || function->hasFnAttribute(kSharedAttribute))
       return;
@@ -110,10 +110,11 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
   }
 
   // Calls of the front end name a function of the module; those of instruction selection name a bare symbol.
-  void TagInsertedCall(llvm::MachineFunction& function, llvm::MachineInstr& call, const TargetNames& names) {
+  void tag_inserted_call(llvm::MachineFunction& function, llvm::MachineInstr& call,
+                         const TargetNames& names) {
     if (call.getNumOperands() == 0) return;
     const llvm::MachineOperand& callee = call.getOperand(0);
-    if (callee.isGlobal()) NoteCall(*callee.getGlobal());
+    if (callee.isGlobal()) note_call(*callee.getGlobal());
     if (!callee.isSymbol()) return;
     const std::uint64_t tag = tag_of_(call);
     if (tag == 0) {
@@ -132,7 +133,7 @@ class TagRegisterPass final : public llvm::MachineFunctionPass {
     llvm::BuildMI(block, call, location, instructions.get(names.move_immediate), names.tag_register)
         .addImm(static_cast<std::int64_t>(tag));
     if (strategy_ == TagStrategy::kSwiftSelf) {
-      Use(function, call, names);
+      use(function, call, names);
       return;
     }
     llvm::BuildMI(block, std::next(call.getIterator()), location, instructions.get(llvm::TargetOpcode::COPY),
@@ -151,7 +152,7 @@ char TagRegisterPass::id_ = 0;
 
 }  // namespace
 
-llvm::MachineFunctionPass* CreateTagRegisterPass(
+llvm::MachineFunctionPass* create_tag_register_pass(
     TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of,
     std::set<std::string>& untagged) {
   return new TagRegisterPass(strategy, always_live, std::move(tag_of), untagged);

@@ -28,11 +28,11 @@ namespace tailor::jit {
 // Must be inserted after FinalizeISel, before the selection passes are added to the pass manager; later it is
 // silently ignored. The pass manager owns it.
 //
-// Names of outside functions that are called under no tag of their own (not through CallShared, whose
+// Names of outside functions that are called under no tag of their own (not through call_shared, whose
 // functions have the attribute kSharedAttribute, and without a task where LLVM inserted the call) are added
 // to `untagged`.
 inline constexpr char kSharedAttribute[] = "tailor-shared";
-llvm::MachineFunctionPass* CreateTagRegisterPass(
+llvm::MachineFunctionPass* create_tag_register_pass(
     TagStrategy strategy, bool always_live, std::function<std::uint64_t(const llvm::MachineInstr&)> tag_of,
     std::set<std::string>& untagged);
 

@@ -8,7 +8,7 @@ enum class TagStrategy {
   kNone = 0,
   kR15 = 1,         // r15, kept out of all generated code; the runtime is compiled with -ffixed-r15
   kSwiftSelf = 2,   // r13, as the last argument of shared functions, marked swiftself
-  kMemorySlot = 3,  // the thread's slot, see QueryModule::SetSlot
+  kMemorySlot = 3,  // the thread's slot, see QueryModule::set_slot
 };
 
 }  // namespace tailor::jit

@@ -3,11 +3,12 @@
 #include <llvm/Support/TargetSelect.h>
 
 #include "compiler/llvm/llvm_api.h"
+#include "proto/base/errors.h"
 
 namespace tailor::jit {
 namespace {
 
-CodeGenLevel CodeLevel(OptLevel level) {
+CodeGenLevel code_level(OptLevel level) {
   switch (level) {
     case OptLevel::kO0:
       return CodeGenLevel::None;
@@ -23,16 +24,16 @@ CodeGenLevel CodeLevel(OptLevel level) {
 
 }  // namespace
 
-Result<std::unique_ptr<TargetPool>> TargetPool::Create(const std::string& cpu) {
+Result<std::unique_ptr<TargetPool>> TargetPool::create(const std::string& cpu) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   // For the inline assembly that engines may generate.
   llvm::InitializeNativeTargetAsmParser();
   auto builder = llvm::orc::JITTargetMachineBuilder::detectHost();
-  if (!builder) return Error{"LLVM does not know this host: " + llvm::toString(builder.takeError())};
+  if (!builder) return internal("LLVM does not know this host: " + llvm::toString(builder.takeError()));
   if (!builder->getTargetTriple().isOSBinFormatELF() ||
       builder->getTargetTriple().getArch() != llvm::Triple::x86_64) {
-    return Error{"only Linux on x86-64 is supported, this is " + builder->getTargetTriple().str()};
+    return internal("only Linux on x86-64 is supported, this is " + builder->getTargetTriple().str());
   }
   if (!cpu.empty()) {
     builder->setCPU(cpu);
@@ -41,11 +42,11 @@ Result<std::unique_ptr<TargetPool>> TargetPool::Create(const std::string& cpu) {
   builder->setRelocationModel(llvm::Reloc::PIC_);
   builder->setCodeModel(llvm::CodeModel::Small);
   auto layout = builder->getDefaultDataLayoutForTarget();
-  if (!layout) return Error{"no data layout: " + llvm::toString(layout.takeError())};
+  if (!layout) return internal("no data layout: " + llvm::toString(layout.takeError()));
   return std::unique_ptr<TargetPool>(new TargetPool(std::move(*builder), std::move(*layout)));
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> TargetPool::Take(OptLevel level) {
+Result<std::unique_ptr<llvm::TargetMachine>> TargetPool::take(OptLevel level) {
   std::lock_guard lock(mutex_);
   auto& free = free_[static_cast<int>(level)];
   if (!free.empty()) {
@@ -53,13 +54,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> TargetPool::Take(OptLevel level) {
     free.pop_back();
     return target;
   }
-  builder_.setCodeGenOptLevel(CodeLevel(level));
+  builder_.setCodeGenOptLevel(code_level(level));
   auto target = builder_.createTargetMachine();
-  if (!target) return Error{"no target machine: " + llvm::toString(target.takeError())};
+  if (!target) return internal("no target machine: " + llvm::toString(target.takeError()));
   return std::move(*target);
 }
 
-void TargetPool::PutBack(OptLevel level, std::unique_ptr<llvm::TargetMachine> target) {
+void TargetPool::put_back(OptLevel level, std::unique_ptr<llvm::TargetMachine> target) {
   std::lock_guard lock(mutex_);
   free_[static_cast<int>(level)].push_back(std::move(target));
 }

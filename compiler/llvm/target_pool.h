@@ -19,10 +19,10 @@ class TargetPool {
  public:
   // For the CPU that LLVM calls `cpu`, with its features only; "": the host, with all it has. Errors: LLVM
   // has no back end for this host.
-  static Result<std::unique_ptr<TargetPool>> Create(const std::string& cpu = {});
+  static Result<std::unique_ptr<TargetPool>> create(const std::string& cpu = {});
 
-  Result<std::unique_ptr<llvm::TargetMachine>> Take(OptLevel level);
-  void PutBack(OptLevel level, std::unique_ptr<llvm::TargetMachine> target);
+  Result<std::unique_ptr<llvm::TargetMachine>> take(OptLevel level);
+  void put_back(OptLevel level, std::unique_ptr<llvm::TargetMachine> target);
 
   const llvm::DataLayout& layout() const { return layout_; }
 

@@ -11,6 +11,7 @@
 #include <llvm/IR/PassInstrumentation.h>
 #include <llvm/Support/Allocator.h>
 
+#include <memory>
 #include <vector>
 
 #include "compiler/llvm/line_code.h"
@@ -33,27 +34,31 @@ class ValueTracker {
   ValueTracker(const ValueTracker&) = delete;
   ValueTracker& operator=(const ValueTracker&) = delete;
 
-  void Attach(llvm::PassInstrumentationCallbacks& callbacks);
+  // The callbacks may outlive this, and may hear of other modules' passes.
+  void attach(llvm::PassInstrumentationCallbacks& callbacks);
 
   // Repairs locations that are missing at the end: from the first user, an operand, a neighbour.
-  void Finish();
+  void finish();
 
  private:
   class Handle;
 
-  void Sync(llvm::Function& function);
-  void SyncLoop(const llvm::Loop& loop);
-  void SyncBlock(llvm::BasicBlock& block);
-  Handle* HandleOf(llvm::Instruction& instruction);
-  void SyncLocation(llvm::Instruction& instruction, Handle& handle);
-  void Replaced(llvm::Instruction& before, llvm::Value* after);
-  void Deleted(Handle& handle);
-  Handle& Track(llvm::Instruction& instruction);
-  tagging::Link FusedParts(llvm::Instruction& before, const llvm::Instruction& after) const;
+  // What a pass has worked on.
+  void sync_unit(const llvm::Any& unit);
+  void sync(llvm::Function& function);
+  void sync_loop(const llvm::Loop& loop);
+  void sync_block(llvm::BasicBlock& block);
+  Handle* handle_of(llvm::Instruction& instruction);
+  void sync_location(llvm::Instruction& instruction, Handle& handle);
+  void replaced(llvm::Instruction& before, llvm::Value* after);
+  void deleted(Handle& handle);
+  Handle& track(llvm::Instruction& instruction);
+  tagging::Link fused_parts(llvm::Instruction& before, const llvm::Instruction& after) const;
 
   llvm::Module& module_;
   ModuleLineage& lineage_;
   llvm::DILocalScope* scope_;
+  std::shared_ptr<char> alive_ = std::make_shared<char>();  // for callbacks that outlive this
   // Also of handles that are free, so that whoever points to one can ask whose it is.
   llvm::SpecificBumpPtrAllocator<Handle> storage_;
   std::vector<Handle*> free_;

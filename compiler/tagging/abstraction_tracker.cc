@@ -7,14 +7,14 @@ namespace tailor::tagging {
 AbstractionTracker::Scope::Scope(Scope&& other) noexcept : tracker_(std::exchange(other.tracker_, nullptr)) {}
 
 AbstractionTracker::Scope::~Scope() {
-  if (tracker_ != nullptr) tracker_->Leave();
+  if (tracker_ != nullptr) tracker_->leave();
 }
 
-AbstractionTracker::Scope AbstractionTracker::Enter(ComponentId upper) {
-  return Enter({&upper, 1});
+AbstractionTracker::Scope AbstractionTracker::enter(ComponentId upper) {
+  return enter({&upper, 1});
 }
 
-AbstractionTracker::Scope AbstractionTracker::Enter(std::span<const ComponentId> uppers) {
+AbstractionTracker::Scope AbstractionTracker::enter(std::span<const ComponentId> uppers) {
   begins_.push_back(ids_.size());
   ids_.insert(ids_.end(), uppers.begin(), uppers.end());
   return Scope(*this);
@@ -25,7 +25,7 @@ std::span<const ComponentId> AbstractionTracker::active() const {
   return std::span(ids_).subspan(begins_.back());
 }
 
-void AbstractionTracker::Leave() {
+void AbstractionTracker::leave() {
   ids_.resize(begins_.back());
   begins_.pop_back();
 }

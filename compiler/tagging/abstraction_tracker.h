@@ -30,16 +30,16 @@ class AbstractionTracker {
   };
 
   // `upper` is active until the scope ends.
-  Scope Enter(ComponentId upper);
+  Scope enter(ComponentId upper);
   // All of `uppers` are: what is generated is shared by them (loop control of fused loops, say).
-  Scope Enter(std::span<const ComponentId> uppers);
+  Scope enter(std::span<const ComponentId> uppers);
 
   // The active components; empty outside every scope.
   std::span<const ComponentId> active() const;
   std::size_t depth() const { return begins_.size(); }
 
  private:
-  void Leave();
+  void leave();
 
   std::vector<ComponentId> ids_;     // of all scopes, the innermost last
   std::vector<std::size_t> begins_;  // where each scope's ids begin

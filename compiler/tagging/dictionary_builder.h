@@ -1,8 +1,8 @@
 // Collects what a plan dictionary says and writes it as tailor.v1.Plan (proto/tailor/v1/dictionary.proto).
 //
 // Lifecycle: construct with the names of the levels, top first; add components while lowering (directly, or
-// through a LoweringStep); at the end Serialise() and hand the bytes to tailor_plan_load(). More components
-// of the lowest level may be added between two Serialise() calls.
+// through a LoweringStep); at the end serialise() and hand the bytes to tailor_plan_load(). More components
+// of the lowest level may be added between two serialise() calls.
 #pragma once
 
 #include <map>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compiler/tagging/lineage_log.h"
+#include "proto/base/result.h"
 #include "tailor/v1/dictionary.pb.h"
 
 namespace tailor::tagging {
@@ -46,45 +47,45 @@ class DictionaryBuilder {
   LevelIndex level(std::string_view name) const;
 
   // Adds a described component that descends from `uppers` (empty on the top level, or if it has no owner).
-  ComponentId Add(LevelIndex level, ComponentSpec spec, std::span<const ComponentId> uppers = {});
+  ComponentId add(LevelIndex level, ComponentSpec spec, std::span<const ComponentId> uppers = {});
   // Adds `count` components without description, ids first .. first + count - 1; returns first.
-  ComponentId AddUnnamed(LevelIndex level, std::uint32_t count);
+  ComponentId add_unnamed(LevelIndex level, std::uint32_t count);
 
   // Adds one component without description per link, owned by what the link leads to in `pool`; returns the
   // first id. For lowering steps that log thousands of components.
-  ComponentId AddLinked(LevelIndex level, std::span<const Link> links, const LinkPool& pool);
+  ComponentId add_linked(LevelIndex level, std::span<const Link> links, const LinkPool& pool);
 
   // Owners of components that are there already.
-  void SetOwners(LevelIndex level, ComponentId lower, std::span<const ComponentId> uppers);
-  std::vector<ComponentId> Owners(LevelIndex level, ComponentId lower) const;
+  void set_owners(LevelIndex level, ComponentId lower, std::span<const ComponentId> uppers);
+  std::vector<ComponentId> owners(LevelIndex level, ComponentId lower) const;
   // Owners several levels up, each once, ascending: the operators of an IR instruction, say.
-  std::vector<ComponentId> OwnersAt(LevelIndex level, ComponentId lower, LevelIndex upper_level) const;
+  std::vector<ComponentId> owners_at(LevelIndex level, ComponentId lower, LevelIndex upper_level) const;
 
   // Changes the description, e.g. once estimates or inputs are known.
-  ComponentSpec& Describe(LevelIndex level, ComponentId id);
+  ComponentSpec& describe(LevelIndex level, ComponentId id);
   std::uint32_t component_count(LevelIndex level) const { return levels_.at(level).count; }
 
   // A pipeline whose tuples pass `tasks` (of `task_level`) in this order, after the pipelines `depends_on`.
   // Returns its id, from 1.
-  std::uint32_t AddPipeline(std::string name, LevelIndex task_level, std::vector<ComponentId> tasks,
-                            std::vector<std::uint32_t> depends_on = {});
+  std::uint32_t add_pipeline(std::string name, LevelIndex task_level, std::vector<ComponentId> tasks,
+                             std::vector<std::uint32_t> depends_on = {});
   // The tasks of a pipeline are often known only after it was begun.
-  void AppendTask(std::uint32_t pipeline, ComponentId task);
+  void append_task(std::uint32_t pipeline, ComponentId task);
 
   // Attaches `content` under `kind` ("sql", "ir" ...), replacing what was attached under it.
-  void Attach(std::string kind, std::string content);
+  void attach(std::string kind, std::string content);
   // Appends to it: the listing of the lowest level grows module by module.
-  void AppendAttachment(const std::string& kind, std::string_view content);
+  void append_attachment(const std::string& kind, std::string_view content);
 
   // Which levels the two fields of a tag name. Default: the level above the second-lowest, and the
   // second-lowest; with one or two levels, the top one alone.
-  void SetTagLevels(LevelIndex upper, LevelIndex lower);
+  void set_tag_levels(LevelIndex upper, LevelIndex lower);
   LevelIndex tag_upper_level() const { return tag_upper_; }
   LevelIndex tag_lower_level() const { return tag_lower_; }
 
-  tailor::v1::Plan Build(const PlanKey& key) const;
+  tailor::v1::Plan build(const PlanKey& key) const;
   // What Build() gives, as bytes, without a copy of the attachments in between.
-  std::string Serialise(const PlanKey& key) const;
+  std::string serialise(const PlanKey& key) const;
 
  private:
   struct Level {
@@ -100,9 +101,9 @@ class DictionaryBuilder {
     std::vector<std::uint32_t> depends_on;
   };
 
-  tailor::v1::Plan BuildWithoutAttachments(const PlanKey& key) const;
-  void BuildLevel(const Level& level, tailor::v1::Level& out) const;
-  void BuildPipelines(tailor::v1::Plan& out) const;
+  tailor::v1::Plan build_without_attachments(const PlanKey& key) const;
+  void build_level(const Level& level, tailor::v1::Level& out) const;
+  void build_pipelines(tailor::v1::Plan& out) const;
 
   std::string name_;
   std::vector<Level> levels_;
@@ -111,5 +112,9 @@ class DictionaryBuilder {
   LevelIndex tag_upper_ = 0;
   LevelIndex tag_lower_ = 0;
 };
+
+// A serialised plan under another key: one that was kept with compiled code, for the process that uses it
+// now. Errors: `plan` is no plan.
+Result<std::string> with_key(const std::string& plan, const PlanKey& key);
 
 }  // namespace tailor::tagging

@@ -37,7 +37,7 @@ namespace tailor::tagging {
 namespace {
 
 // The descriptor is one for the process.
-std::mutex& DescriptorMutex() {
+std::mutex& descriptor_mutex() {
   static std::mutex mutex;
   return mutex;
 }
@@ -46,17 +46,17 @@ enum SectionIndex { kNull, kText, kFrames, kSymbols, kNames, kSectionNames, kSec
 
 constexpr std::string_view kSectionNameTable("\0.text\0.eh_frame\0.symtab\0.strtab\0.shstrtab\0", 43);
 
-void Align(std::string& file) {
+void align(std::string& file) {
   file.resize((file.size() + 7) / 8 * 8);
 }
 
 template <typename T>
-void Put(std::string& out, const T& value) {
+void put(std::string& out, const T& value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-Elf64_Sym FunctionSymbol(std::string& names, const std::string& name, std::uint64_t offset,
-                         std::uint64_t size) {
+Elf64_Sym function_symbol(std::string& names, const std::string& name, std::uint64_t offset,
+                          std::uint64_t size) {
   Elf64_Sym symbol{};
   symbol.st_name = static_cast<Elf64_Word>(names.size());
   symbol.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC);
@@ -69,20 +69,20 @@ Elf64_Sym FunctionSymbol(std::string& names, const std::string& name, std::uint6
 
 }  // namespace
 
-std::string SymbolFile(const v1::CodeObject& code) {
+std::string symbol_file(const v1::CodeObject& code) {
   std::string names(1, '\0'), symbols;
-  Put(symbols, Elf64_Sym{});
+  put(symbols, Elf64_Sym{});
   for (const v1::CodeSymbol& each : code.symbols())
-    Put(symbols, FunctionSymbol(names, each.name(), each.offset(), each.size()));
+    put(symbols, function_symbol(names, each.name(), each.offset(), each.size()));
   if (code.symbols().empty()) {
     const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
-    Put(symbols, FunctionSymbol(names, code.name(), 0, size));
+    put(symbols, function_symbol(names, code.name(), 0, size));
   }
 
   std::string file(sizeof(Elf64_Ehdr), '\0');
   std::array<Elf64_Shdr, kSections> sections{};
   auto place = [&](SectionIndex index, Elf64_Word name, Elf64_Word type, std::string_view content) {
-    Align(file);
+    align(file);
     sections[index].sh_name = name;
     sections[index].sh_type = type;
     sections[index].sh_offset = file.size();
@@ -103,7 +103,7 @@ std::string SymbolFile(const v1::CodeObject& code) {
   sections[kSymbols].sh_addralign = 8;
   place(kNames, 25, SHT_STRTAB, names);
   place(kSectionNames, 33, SHT_STRTAB, kSectionNameTable);
-  Align(file);
+  align(file);
 
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
@@ -119,7 +119,7 @@ std::string SymbolFile(const v1::CodeObject& code) {
   header.e_shnum = kSections;
   header.e_shstrndx = kSectionNames;
   std::memcpy(file.data(), &header, sizeof header);
-  for (const Elf64_Shdr& section : sections) Put(file, section);
+  for (const Elf64_Shdr& section : sections) put(file, section);
   return file;
 }
 
@@ -131,7 +131,7 @@ struct GdbSymbols::Entry {
 GdbSymbols::GdbSymbols() = default;
 
 GdbSymbols::~GdbSymbols() {
-  std::lock_guard descriptor(DescriptorMutex());
+  std::lock_guard descriptor(descriptor_mutex());
   for (const auto& entry : entries_) {
     jit_code_entry& list = entry->list;
     (list.prev_entry != nullptr ? list.prev_entry->next_entry : __jit_debug_descriptor.first_entry) =
@@ -144,12 +144,12 @@ GdbSymbols::~GdbSymbols() {
   __jit_debug_descriptor.action_flag = 0;
 }
 
-void GdbSymbols::Add(const v1::CodeObject& code) {
+void GdbSymbols::add(const v1::CodeObject& code) {
   auto entry = std::make_unique<Entry>();
-  entry->file = SymbolFile(code);
+  entry->file = symbol_file(code);
   entry->list.symfile_addr = entry->file.data();
   entry->list.symfile_size = entry->file.size();
-  std::scoped_lock lock(mutex_, DescriptorMutex());
+  std::scoped_lock lock(mutex_, descriptor_mutex());
   entry->list.next_entry = __jit_debug_descriptor.first_entry;
   if (entry->list.next_entry != nullptr) entry->list.next_entry->prev_entry = &entry->list;
   __jit_debug_descriptor.first_entry = &entry->list;

@@ -15,7 +15,7 @@ namespace tailor::tagging {
 
 // The ELF file that gdb is given: sections where the code and its unwind table lie, a symbol for each
 // function. Pure.
-std::string SymbolFile(const v1::CodeObject& code);
+std::string symbol_file(const v1::CodeObject& code);
 
 // Thread-safe. Costs a stop of the process for each object only while a debugger is attached.
 class GdbSymbols {
@@ -26,7 +26,7 @@ class GdbSymbols {
   GdbSymbols& operator=(const GdbSymbols&) = delete;
 
   // Of code that was just loaded.
-  void Add(const v1::CodeObject& code);
+  void add(const v1::CodeObject& code);
 
  private:
   struct Entry;

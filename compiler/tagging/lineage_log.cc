@@ -2,35 +2,35 @@
 
 namespace tailor::tagging {
 
-void LineageLog::Record(ComponentId lower, std::span<const ComponentId> uppers) {
-  Put(lower, pool_.Intern(uppers));
+void LineageLog::record(ComponentId lower, std::span<const ComponentId> uppers) {
+  put(lower, pool_.intern(uppers));
 }
 
-void LineageLog::Extend(ComponentId lower, std::span<const ComponentId> uppers) {
-  Put(lower, pool_.Union(LinkOf(lower), pool_.Intern(uppers)));
+void LineageLog::extend(ComponentId lower, std::span<const ComponentId> uppers) {
+  put(lower, pool_.united(link_of(lower), pool_.intern(uppers)));
 }
 
-void LineageLog::RecordRun(ComponentId first, std::span<const Link> links, const LinkPool& pool) {
+void LineageLog::record_run(ComponentId first, std::span<const Link> links, const LinkPool& pool) {
   std::vector<Link> own;  // of the other pool's sets
   own.reserve(pool.sets().size());
-  for (const auto& set : pool.sets()) own.push_back(pool_.Intern(set));
+  for (const auto& set : pool.sets()) own.push_back(pool_.intern(set));
   if (first + links.size() > links_.size() + 1) links_.resize(first + links.size() - 1);
   for (std::size_t i = 0; i < links.size(); ++i) {
-    Put(first + static_cast<ComponentId>(i), links[i].is_set() ? own[links[i].index()] : links[i]);
+    put(first + static_cast<ComponentId>(i), links[i].is_set() ? own[links[i].index()] : links[i]);
   }
 }
 
-Link LineageLog::LinkOf(ComponentId lower) const {
+Link LineageLog::link_of(ComponentId lower) const {
   return lower == kNoComponent || lower > links_.size() ? Link() : links_[lower - 1];
 }
 
-std::vector<ComponentId> LineageLog::Owners(ComponentId lower) const {
+std::vector<ComponentId> LineageLog::owners(ComponentId lower) const {
   std::vector<ComponentId> owners;
-  pool_.Expand(LinkOf(lower), owners);
+  pool_.expand(link_of(lower), owners);
   return owners;
 }
 
-void LineageLog::Put(ComponentId lower, Link link) {
+void LineageLog::put(ComponentId lower, Link link) {
   if (lower == kNoComponent) return;
   if (lower > links_.size()) links_.resize(lower);
   links_[lower - 1] = link;

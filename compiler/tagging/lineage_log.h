@@ -13,23 +13,23 @@ namespace tailor::tagging {
 class LineageLog {
  public:
   // `lower` descends from `uppers`. Recording again replaces what was known.
-  void Record(ComponentId lower, std::span<const ComponentId> uppers);
+  void record(ComponentId lower, std::span<const ComponentId> uppers);
   // Components first, first + 1 ... descend from what `links` lead to in `pool`, another pool than this
   // log's.
-  void RecordRun(ComponentId first, std::span<const Link> links, const LinkPool& pool);
+  void record_run(ComponentId first, std::span<const Link> links, const LinkPool& pool);
   // `lower` also descends from `uppers`: what instruction fusing and merging of common code do.
-  void Extend(ComponentId lower, std::span<const ComponentId> uppers);
+  void extend(ComponentId lower, std::span<const ComponentId> uppers);
 
-  Link LinkOf(ComponentId lower) const;
+  Link link_of(ComponentId lower) const;
   // Its owners, ascending.
-  std::vector<ComponentId> Owners(ComponentId lower) const;
+  std::vector<ComponentId> owners(ComponentId lower) const;
 
   // links()[id - 1] is the link of component id; may be shorter than the level.
   const std::vector<Link>& links() const { return links_; }
   const LinkPool& pool() const { return pool_; }
 
  private:
-  void Put(ComponentId lower, Link link);
+  void put(ComponentId lower, Link link);
 
   std::vector<Link> links_;
   LinkPool pool_;

@@ -10,9 +10,9 @@ namespace tailor::tagging {
 class Link {
  public:
   constexpr Link() = default;
-  static constexpr Link One(ComponentId id) { return Link(id << 1); }
-  static constexpr Link Set(std::uint32_t number) { return Link(number << 1 | 1); }
-  static constexpr Link FromWire(std::uint32_t wire) { return Link(wire); }
+  static constexpr Link one(ComponentId id) { return Link(id << 1); }
+  static constexpr Link set(std::uint32_t number) { return Link(number << 1 | 1); }
+  static constexpr Link from_wire(std::uint32_t wire) { return Link(wire); }
 
   constexpr bool none() const { return wire_ == 0; }
   constexpr bool is_set() const { return (wire_ & 1) != 0; }

@@ -15,22 +15,22 @@ class LinkPool {
  public:
   // The link to `ids`: none if empty, a plain link if it names one component, else a set. The order of the
   // ids and repetitions do not matter; 0 (no component) is left out.
-  Link Intern(std::span<const ComponentId> ids) {
-    if (ids.size() == 1) return Link::One(ids.front());
-    return ids.empty() ? Link() : InternMany(ids);
+  Link intern(std::span<const ComponentId> ids) {
+    if (ids.size() == 1) return Link::one(ids.front());
+    return ids.empty() ? Link() : intern_many(ids);
   }
 
   // The link to the owners of both.
-  Link Union(Link a, Link b) {
+  Link united(Link a, Link b) {
     if (a == b || b.none()) return a;
     if (a.none()) return b;
     United& known = united_[(a.wire() * 31 + b.wire()) % united_.size()];
-    if (known.a != a || known.b != b) known = {a, b, UniteOwners(a, b)};
+    if (known.a != a || known.b != b) known = {a, b, unite_owners(a, b)};
     return known.both;
   }
 
   // Appends the components of `link` to `out`, ascending.
-  void Expand(Link link, std::vector<ComponentId>& out) const;
+  void expand(Link link, std::vector<ComponentId>& out) const;
 
   const std::vector<std::vector<ComponentId>>& sets() const { return sets_; }
 
@@ -40,14 +40,14 @@ class LinkPool {
     Link a, b, both;
   };
 
-  Link InternMany(std::span<const ComponentId> ids);
-  Link InternSet(std::vector<ComponentId> set);  // sorts it
-  Link UniteOwners(Link a, Link b);
+  Link intern_many(std::span<const ComponentId> ids);
+  Link intern_set(std::vector<ComponentId> set);  // sorts it
+  Link unite_owners(Link a, Link b);
 
   std::vector<std::vector<ComponentId>> sets_;
   std::map<std::vector<ComponentId>, std::uint32_t> numbers_;
   std::array<United, 64> united_{};
-  // What InternMany() was asked for last, and its answer.
+  // What intern_many() was asked for last, and its answer.
   std::vector<ComponentId> last_;
   Link last_link_;
 };

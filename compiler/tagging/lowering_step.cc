@@ -10,8 +10,8 @@ LoweringStep::LoweringStep(DictionaryBuilder& dictionary, LevelIndex upper, Leve
   if (lower != upper + 1 || lower >= dictionary.level_count()) std::abort();
 }
 
-ComponentId LoweringStep::Emit(ComponentSpec spec) {
-  return dictionary_.Add(lower_, std::move(spec), tracker_.active());
+ComponentId LoweringStep::emit(ComponentSpec spec) {
+  return dictionary_.add(lower_, std::move(spec), tracker_.active());
 }
 
 }  // namespace tailor::tagging

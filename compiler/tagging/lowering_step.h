@@ -2,7 +2,7 @@
 // into being, linked to whatever is active.
 //
 //   LoweringStep to_tasks(dictionary, operators, tasks);
-//   auto scope = to_tasks.tracker().Enter(join);
+//   auto scope = to_tasks.tracker().enter(join);
 //   ComponentId build = to_tasks.Emit({.name = "Build", .kind = "hash_build"});   // descends from join
 #pragma once
 
@@ -18,7 +18,7 @@ class LoweringStep {
 
   AbstractionTracker& tracker() { return tracker_; }
   // A new component of the lower level that descends from the active ones.
-  ComponentId Emit(ComponentSpec spec);
+  ComponentId emit(ComponentSpec spec);
 
  private:
   DictionaryBuilder& dictionary_;

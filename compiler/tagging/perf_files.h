@@ -23,10 +23,10 @@ namespace tailor::tagging {
 class PerfMap {
  public:
   // Makes /tmp/perf-PID.map, replacing a file that an earlier process left. Fails if it cannot.
-  static Result<std::unique_ptr<PerfMap>> Create();
+  static Result<std::unique_ptr<PerfMap>> create();
 
   // Adds the functions of code that was just loaded; fails if they cannot be written.
-  Status Add(const v1::CodeObject& code);
+  Status add(const v1::CodeObject& code);
   const std::string& path() const { return path_; }
 
  private:
@@ -41,7 +41,7 @@ class PerfMap {
 class JitDump {
  public:
   // Makes FOLDER/jit-PID.dump, and the folder if need be. Fails if it cannot.
-  static Result<std::unique_ptr<JitDump>> Create(const std::string& folder);
+  static Result<std::unique_ptr<JitDump>> create(const std::string& folder);
   ~JitDump();
   JitDump(const JitDump&) = delete;
   JitDump& operator=(const JitDump&) = delete;
@@ -49,12 +49,12 @@ class JitDump {
   // Adds the functions of code that was just loaded and has not run yet. The plan's attachment "ir" goes to a
   // file beside the dump, which the lines refer to: line n is component n of the lowest level. Code without
   // bytes is left out. Fails if it cannot be written.
-  Status Add(const v1::Plan& plan, const v1::CodeObject& code);
+  Status add(const v1::Plan& plan, const v1::CodeObject& code);
   const std::string& path() const { return path_; }
 
  private:
   JitDump(std::string folder, std::string path, UniqueFd file);
-  Result<std::string> Listing(const v1::Plan& plan);
+  Result<std::string> listing(const v1::Plan& plan);
 
   std::string folder_, path_;
   UniqueFd file_;

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "proto/base/errors.h"
+
 namespace tailor::tagging {
 namespace {
 
-RowFlag Normalise(RowFlag flag, Link link) {
+RowFlag normalise(RowFlag flag, Link link) {
   if (flag == RowFlag::kPrologue) return flag;
   if (link.none()) return RowFlag::kUnmapped;
   if (flag == RowFlag::kExact && link.is_set()) return RowFlag::kShared;
@@ -15,28 +17,28 @@ RowFlag Normalise(RowFlag flag, Link link) {
 
 }  // namespace
 
-void RowTableBuilder::Add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag) {
-  AddOwn(offset, flag == RowFlag::kPrologue ? Link() : pool_.Intern(ids), flag);
+void RowTableBuilder::add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag) {
+  add_own(offset, flag == RowFlag::kPrologue ? Link() : pool_.intern(ids), flag);
 }
 
-void RowTableBuilder::Add(std::uint32_t offset, Link link, const LinkPool& pool, RowFlag flag) {
+void RowTableBuilder::add(std::uint32_t offset, Link link, const LinkPool& pool, RowFlag flag) {
   if (flag == RowFlag::kPrologue || !link.is_set()) {
-    return AddOwn(offset, flag == RowFlag::kPrologue ? Link() : link, flag);
+    return add_own(offset, flag == RowFlag::kPrologue ? Link() : link, flag);
   }
   if (link.index() >= own_.size()) own_.resize(pool.sets().size());
   Link& own = own_.at(link.index());
-  if (own.none()) own = pool_.Intern(pool.sets()[link.index()]);
-  AddOwn(offset, own, flag);
+  if (own.none()) own = pool_.intern(pool.sets()[link.index()]);
+  add_own(offset, own, flag);
 }
 
-void RowTableBuilder::AddOwn(std::uint32_t offset, Link link, RowFlag flag) {
-  Row row{offset, link, Normalise(flag, link)};
+void RowTableBuilder::add_own(std::uint32_t offset, Link link, RowFlag flag) {
+  Row row{offset, link, normalise(flag, link)};
   if (!rows_.empty() && rows_.back().offset == offset) rows_.pop_back();
   if (!rows_.empty() && rows_.back().link == row.link && rows_.back().flag == row.flag) return;
   rows_.push_back(row);
 }
 
-tailor::v1::RowTable RowTableBuilder::Build() const {
+tailor::v1::RowTable RowTableBuilder::build() const {
   tailor::v1::RowTable table;
   const int count = static_cast<int>(rows_.size());
   auto& offsets = *table.mutable_offset_delta();
@@ -58,7 +60,7 @@ tailor::v1::RowTable RowTableBuilder::Build() const {
   return table;
 }
 
-RowCoverage CoverageOf(std::span<const Row> rows, std::uint32_t code_bytes) {
+RowCoverage coverage_of(std::span<const Row> rows, std::uint32_t code_bytes) {
   RowCoverage coverage;
   auto& unmapped = coverage.bytes[static_cast<std::size_t>(RowFlag::kUnmapped)];
   unmapped = rows.empty() ? code_bytes : std::min(rows.front().offset, code_bytes);
@@ -69,25 +71,26 @@ RowCoverage CoverageOf(std::span<const Row> rows, std::uint32_t code_bytes) {
   return coverage;
 }
 
-Result<std::vector<Row>> DecodeRows(const tailor::v1::RowTable& table) {
+Result<std::vector<Row>> decode_rows(const tailor::v1::RowTable& table) {
   const int count = table.offset_delta_size();
   if (table.link_delta_size() != count || table.flags().size() != static_cast<std::size_t>(count)) {
-    return Error{"row table: its columns differ in length"};
+    return internal("row table: its columns differ in length");
   }
   std::vector<Row> rows;
   rows.reserve(count);
   std::uint64_t offset = 0;
   std::uint32_t link = 0;
   for (int i = 0; i < count; ++i) {
-    if (i > 0 && table.offset_delta(i) == 0) return Error{"row table: offsets do not rise"};
+    if (i > 0 && table.offset_delta(i) == 0) return internal("row table: offsets do not rise");
     offset += table.offset_delta(i);
-    if (offset > std::numeric_limits<std::uint32_t>::max()) return Error{"row table: an offset is too large"};
+    if (offset > std::numeric_limits<std::uint32_t>::max())
+      return internal("row table: an offset is too large");
     link += static_cast<std::uint32_t>(table.link_delta(i));
     auto flag = static_cast<std::uint8_t>(table.flags()[i]);
-    if (flag > static_cast<std::uint8_t>(RowFlag::kUnmapped)) return Error{"row table: unknown flag"};
-    Link decoded = Link::FromWire(link);
+    if (flag > static_cast<std::uint8_t>(RowFlag::kUnmapped)) return internal("row table: unknown flag");
+    Link decoded = Link::from_wire(link);
     if (decoded.is_set() && decoded.index() >= static_cast<std::uint32_t>(table.link_sets_size())) {
-      return Error{"row table: a link names a set that is not there"};
+      return internal("row table: a link names a set that is not there");
     }
     rows.push_back({static_cast<std::uint32_t>(offset), decoded, static_cast<RowFlag>(flag)});
   }

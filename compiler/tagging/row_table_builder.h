@@ -27,18 +27,18 @@ class RowTableBuilder {
   // From `offset` on (until the next row) the code descends from `ids`. Offsets must not decrease; a second
   // row at the same offset replaces the first. Several ids make an exact row shared; no ids make it unmapped
   // unless it is prologue.
-  void Add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag);
+  void add(std::uint32_t offset, std::span<const ComponentId> ids, RowFlag flag);
   // The same with what `link` leads to in `pool`, which is one pool in all calls and may grow between them.
-  void Add(std::uint32_t offset, Link link, const LinkPool& pool, RowFlag flag);
+  void add(std::uint32_t offset, Link link, const LinkPool& pool, RowFlag flag);
 
   // Neighbouring rows that say the same are one.
   const std::vector<Row>& rows() const { return rows_; }
   const LinkPool& pool() const { return pool_; }
 
-  tailor::v1::RowTable Build() const;
+  tailor::v1::RowTable build() const;
 
  private:
-  void AddOwn(std::uint32_t offset, Link link, RowFlag flag);
+  void add_own(std::uint32_t offset, Link link, RowFlag flag);
 
   std::vector<Row> rows_;
   LinkPool pool_;
@@ -49,10 +49,10 @@ class RowTableBuilder {
 struct RowCoverage {
   std::uint64_t bytes[5] = {};
 };
-RowCoverage CoverageOf(std::span<const Row> rows, std::uint32_t code_bytes);
+RowCoverage coverage_of(std::span<const Row> rows, std::uint32_t code_bytes);
 
 // Reads a table back. Errors: columns of different length, offsets that do not rise, unknown flags, links to
 // sets that are not there.
-Result<std::vector<Row>> DecodeRows(const tailor::v1::RowTable& table);
+Result<std::vector<Row>> decode_rows(const tailor::v1::RowTable& table);
 
 }  // namespace tailor::tagging

@@ -20,6 +20,13 @@ namespace {
 
 // Below, copying a stack with every sample is no longer small beside the sample itself.
 constexpr std::uint64_t kLeastPeriodWithStacks = 200'000;  // ns
+constexpr std::uint64_t kMostCyclesPerNs = 5;
+
+bool can_afford_stacks(const EventSpec& event) {
+  if (event.part == capture::Part::kRecords) return true;  // they have none
+  if (event.part == capture::Part::kRest) return event.period >= kMostCyclesPerNs * kLeastPeriodWithStacks;
+  return event.mechanism == Mechanism::kTimer && !event.callchain && event.period >= kLeastPeriodWithStacks;
+}
 
 // Of the map of pages that hold generated code.
 constexpr std::uint64_t kPageBytes = 4096;
@@ -72,9 +79,7 @@ void settle_stacks_for_perf(CaptureOptions& options) {
   if (options.stacks != capture::Stacks::kAdaptive) return;
   options.stacks = capture::Stacks::kNone;
   if (options.callchain) return;  // every sample has its call chain
-  const bool cheap = std::ranges::all_of(options.events, [](const EventSpec& event) {
-    return event.mechanism == Mechanism::kTimer && !event.callchain && event.period >= kLeastPeriodWithStacks;
-  });
+  const bool cheap = std::ranges::all_of(options.events, can_afford_stacks);
   if (cheap) options.stacks = capture::Stacks::kAlways;
   options.reasons.push_back(
       cheap ? "every sample brings its stack: without BPF nothing tells which ones need it"
@@ -85,7 +90,7 @@ void settle_stacks_for_perf(CaptureOptions& options) {
 Opened Opener::open(os::Os& os, pid_t pid, const CaptureOptions& options) {
   if (pid == capture::kAllProcesses || !wants_bpf(options)) return perf_with_rows(os, pid, options);
   auto recording = open_by_bpf(os, pid, options);
-  if (recording || options.sampled_by == SampledBy::kBpf) return recording;
+  if (recording || options.sampled_by == SampledBy::kBpf || options.perf_part) return recording;
   CaptureOptions by_perf = options;
   by_perf.reasons.push_back("sampled by perf, though BPF would see more: " + recording.error().message);
   return perf_with_rows(os, pid, std::move(by_perf));
@@ -102,12 +107,16 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
                     static_cast<double>(options.aggregate) / 1e9));
   }
   rest.events.clear();
-  for (const EventSpec& event : options.events) (suits(event) ? wanted.events : rest.events).push_back(event);
+  for (const EventSpec& event : options.events) {
+    if (suits(event) && event.part == capture::Part::kRest)
+      rest.rest_source = static_cast<std::uint16_t>(wanted.events.size());
+    (suits(event) ? wanted.events : rest.events).push_back(event);
+  }
   wanted.switches = samples_switches(options);
   if (wanted.events.empty() && !wanted.switches)
-    return Error{"no BPF program can take samples of these events"};
-  if (options.callchain) return Error{"call chains of every sample are perf's to take"};
-  if (options.aggregate > 0 && options.all_registers) return Error{"sums of samples have no registers"};
+    return unavailable("no BPF program can take samples of these events");
+  if (options.callchain) return unavailable("call chains of every sample are perf's to take");
+  if (options.aggregate > 0 && options.all_registers) return unavailable("sums of samples have no registers");
   wanted.aggregate = options.aggregate;
   wanted.exclude_kernel = options.exclude_kernel;
   wanted.jitter = options.jitter;
@@ -121,6 +130,7 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
     rest.stacks = capture::Stacks::kNone;
   }
 
+  if (options.perf_part) return capture::open_by_perf(os, pid, rest);
   auto taken_by = sampler(os, wanted);
   if (!taken_by) return taken_by.error();
   auto sideband = capture::PerfRecording::open(os, pid, rest);

@@ -26,7 +26,8 @@ class Opener {
  public:
   // By options.sampled_by. kBpf fails where BPF is not permitted or can take none of the events; kAuto takes
   // BPF where it sees more than perf, and falls back to perf with a note that says why. The notes name the
-  // row of the decision table for each event.
+  // row of the decision table for each event. With options.perf_part only what perf takes of a recording by
+  // BPF.
   Result<std::unique_ptr<capture::Recording>> open(os::Os& os, pid_t pid,
                                                    const capture::CaptureOptions& options);
 

@@ -2,12 +2,16 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "daemon/bpf/opener.h"
 #include "daemon/bpf/sample_encoder.h"
 #include "daemon/capture/decode/told_record.h"
+#include "daemon/capture/select/jitter.h"
 #include "daemon/profile/accounting.h"
+#include "proto/base/errors.h"
 
 namespace tailor::bpf {
 namespace {
@@ -38,15 +42,17 @@ Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
     if (source.unit == profile::Unit::kNsOffCpu) switches = source.index;
   }
   if (switches.has_value() != recording->sampler_->options().switches) {
-    return Error{"the sampler is not one for these events"};
+    return internal("the sampler is not one for these events");
   }
   recording->layout_ =
       layout_of(events, options.all_registers, options.stacks != capture::Stacks::kNone, switches);
+  recording->renews_ = std::ranges::any_of(options.events, [](const capture::EventSpec& event) {
+    return !suits(event) && capture::is_jittered(event);
+  });
   recording->layout_.pid = pid;
   recording->layout_.cpu = profile::kEveryCpu;
   for (std::size_t i = 0; i < events.size(); ++i) {
-    recording->sources_.push_back(
-        {static_cast<std::uint16_t>(i), events[i].name, events[i].unit, events[i].period, false});
+    recording->sources_.push_back(capture::source_of(events[i], static_cast<std::uint16_t>(i)));
   }
   auto number = recording->sampler_->add(pid, flags_of(options), recording->layout_);
   if (!number) return number.error();
@@ -66,7 +72,27 @@ void Recording::add_sources(const std::vector<profile::Source>& sources) {
   sources_.insert(sources_.end(), sources.begin(), sources.end());
 }
 
+bool Recording::renew(std::unique_ptr<capture::Recording> fresh, capture::ChunkSink& sink) {
+  auto* perf = dynamic_cast<capture::PerfRecording*>(fresh.get());
+  if (perf == nullptr || perf->ring_count() != sideband_->ring_count()) return false;
+  sideband_->set_enabled(false);
+  perf->set_enabled(true);
+  sideband_->finish(sink);
+  const capture::CaptureCounts counts = sideband_->counts();
+  before_.bytes += counts.bytes;
+  before_.lost += counts.lost;
+  before_.lost_said += counts.lost_said;
+  before_.filtered += counts.filtered;
+  before_.filtered_samples += counts.filtered_samples;
+  before_.broken_rings += counts.broken_rings;
+  sideband_.reset(perf);
+  (void)fresh.release();
+  sideband_->number_rings(first_ring_);
+  return true;
+}
+
 void Recording::number_rings(capture::RingIndex first) {
+  first_ring_ = first;
   sideband_->number_rings(first);
   layout_.ring = first + static_cast<capture::RingIndex>(sideband_->ring_count());
 }
@@ -107,11 +133,14 @@ int Recording::next_poll_fd(std::size_t index) {
 capture::CaptureCounts Recording::counts() {
   capture::CaptureCounts counts = sideband_->counts();
   const tailor_bpf_counts taken = sampler_->counts(number_);
-  counts.bytes += bytes_;
+  counts.bytes += before_.bytes + bytes_;
+  counts.filtered += before_.filtered;
+  counts.filtered_samples += before_.filtered_samples;
+  counts.broken_rings += before_.broken_rings;
   counts.samples = taken.taken;
   counts.summed = taken.summed;
-  counts.lost += taken.lost;
-  counts.lost_said += lost_said_;
+  counts.lost += before_.lost + taken.lost;
+  counts.lost_said += before_.lost_said + lost_said_;
   return counts;
 }
 

@@ -1,5 +1,5 @@
 // A recording whose samples a BPF program takes. What else is recorded (tasks, mappings, switches, and events
-// that are better left to perf) comes from an ordinary session.
+// that are better left to perf) comes from an ordinary perf recording.
 #pragma once
 
 #include <memory>
@@ -25,7 +25,9 @@ class Recording : public capture::Recording {
   const std::vector<profile::Source>& sources() const override { return sources_; }
   const std::vector<std::string>& notes() const override { return notes_; }
   bool reads_slots() const override { return true; }
-  bool redraws() const override { return true; }
+  bool redraws() const override { return !renews_; }
+  bool renews() const override { return renews_; }
+  bool renew(std::unique_ptr<capture::Recording> fresh, capture::ChunkSink& sink) override;
   bool user_mode_only() const override { return sampler_->options().exclude_kernel; }
   TimeNs adds_up() const override { return sampler_->adds_up(); }
   TimeNs complete_until() const override { return sampler_->complete_until(number_); }
@@ -52,8 +54,10 @@ class Recording : public capture::Recording {
   std::vector<std::string> notes_;
   capture::RingLayout layout_;
   std::uint32_t number_ = 0;  // of the recording, in the sampler
-  bool added_ = false, told_ = false, hurried_ = false;
-  UniqueFd poll_fd_;  // of our own: other recordings wait on the same ring
+  bool added_ = false, told_ = false, hurried_ = false, renews_ = false;
+  capture::RingIndex first_ring_ = 0;
+  capture::CaptureCounts before_;  // of what perf took before it was renewed
+  UniqueFd poll_fd_;               // of our own: other recordings wait on the same ring
   std::uint64_t bytes_ = 0, lost_said_ = 0;
 };
 

@@ -13,6 +13,7 @@ namespace tailor::bpf {
 namespace {
 
 constexpr std::uint64_t kSlot = capture::register_bit(capture::kSlotPlace);
+constexpr std::uint64_t kWait = capture::register_bit(capture::kWaitPlace);
 
 static_assert(std::popcount(capture::kGeneralRegisters) == TAILOR_BPF_REGISTERS);
 
@@ -23,6 +24,7 @@ std::size_t place_of(unsigned perf_register) {
 
 std::uint64_t value_of(const tailor_bpf_sample& sample, unsigned perf_register) {
   if (perf_register == capture::kSlotPlace) return sample.slot_tag;
+  if (perf_register == capture::kWaitPlace) return sample.waits_for;
   return sample.registers[place_of(perf_register)];
 }
 
@@ -38,6 +40,7 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
       kSlot | (all_registers || stack ? capture::kGeneralRegisters
                                       : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP));
   format.period = event.period;
+  format.part = event.part;
   return format;
 }
 
@@ -59,7 +62,7 @@ capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, boo
   slot.source = *switches;
   slot.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                      PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
-  slot.regs_user = kSlot;
+  slot.regs_user = kSlot | kWait;
   slot.period = 1;
   const auto number = static_cast<std::uint16_t>(layout.formats.size());
   layout.formats.push_back(slot);

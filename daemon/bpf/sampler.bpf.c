@@ -14,8 +14,12 @@
 #include "daemon/bpf/kernel_types.h"
 #include "daemon/bpf/sampler_abi.h"
 #include "tailor/tag.h"
+#include "tailor/thread_area.h"
 
 char LICENSE[] SEC("license") = "GPL";
+
+/* Of a slot, what is read at a switch. */
+#define WAITS_END (__builtin_offsetof(struct tailor_slot, waits_at) + sizeof(__u64))
 
 /* Wake the reader at this many bytes in the ring. */
 const volatile __u64 wakeup_bytes = 1 << 17;
@@ -123,14 +127,32 @@ static __always_inline void copy_registers(const struct pt_regs* from, struct ta
   to->registers[16] = from->r15;
 }
 
-static __always_inline __u64 read_slot(const struct tailor_bpf_process* process) {
+/* The address of the thread's slot, 0: it has none. */
+static __always_inline const struct tailor_slot* find_slot(const struct tailor_bpf_process* process) {
   if (!(process->flags & TAILOR_BPF_TAG_SLOT)) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   unsigned long base = BPF_CORE_READ(task, thread.fsbase);
-  const __u64* slot = 0;
-  __u64 tag = 0;
+  const struct tailor_slot* slot = 0;
   if (bpf_probe_read_user(&slot, sizeof slot, (const void*)(base + process->slot_offset)) != 0) return 0;
-  return slot && bpf_probe_read_user(&tag, sizeof tag, slot) == 0 ? tag : 0;
+  return slot;
+}
+
+static __always_inline __u64 read_slot(const struct tailor_bpf_process* process) {
+  const struct tailor_slot* slot = find_slot(process);
+  __u64 tag = 0;
+  return slot && bpf_probe_read_user(&tag, sizeof tag, &slot->tag) == 0 ? tag : 0;
+}
+
+/* The whole slot, and what the engine says there that the thread waits for. */
+static __always_inline void read_slot_and_wait(const struct tailor_bpf_process* process,
+                                               struct tailor_bpf_sample* sample) {
+  const struct tailor_slot* slot = find_slot(process);
+  struct tailor_slot copy;
+  __u32 word = 0;
+  if (!slot || bpf_probe_read_user(&copy, WAITS_END, slot) != 0) return;
+  sample->slot_tag = copy.tag;
+  if (copy.waits_at && bpf_probe_read_user(&word, sizeof word, (const void*)copy.waits_at) == 0)
+    sample->waits_for = word;
 }
 
 static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_perf_event_data* ctx, __u64 id,
@@ -147,6 +169,7 @@ static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_pe
   sample->kernel = (ctx->regs.cs & 3) == 0;
   copy_registers(user, sample);
   sample->slot_tag = slot_tag;
+  sample->waits_for = 0;
 }
 
 /* Whether the sample says whose it is without its stack, or nothing could. */
@@ -257,8 +280,9 @@ lost:
   return 0;
 }
 
-/* The tag of a thread that leaves the CPU, where the process keeps its tags in memory: the sample of the
- * switch, which is perf's, has none. The tracepoint comes right before it, still in the thread that leaves.
+/* The tag of a thread that leaves the CPU, and what its engine says that it waits for, where the process
+ * keeps its tags in memory: the sample of the switch, which is perf's, has none. The tracepoint comes right
+ * before it, still in the thread that leaves.
  */
 SEC("raw_tp/sched_switch")
 int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
@@ -284,7 +308,7 @@ int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
   sample->cpu = bpf_get_smp_processor_id();
   sample->source = TAILOR_BPF_SWITCH;
   sample->has_registers = 1;
-  sample->slot_tag = read_slot(process);
+  read_slot_and_wait(process, sample);
   bpf_ringbuf_submit(sample, wakeup_flags());
   return 0;
 }

@@ -17,6 +17,7 @@
 #include "daemon/bpf/sample_encoder.h"
 #include "daemon/capture/host/denial.h"
 #include "daemon/os/host_files.h"
+#include "proto/base/errors.h"
 
 namespace tailor::bpf {
 namespace {
@@ -33,20 +34,21 @@ Error explain_load(int code) {
   code = std::abs(code);
   std::string text = fmt::format("the kernel does not load the BPF program: {}", std::strerror(code));
   if (code == EPERM || code == EACCES) text += " (it takes CAP_BPF and CAP_PERFMON, or root)";
-  return Error{std::move(text), code};
+  return os_error(std::move(text), code);
 }
 
 // The program counts processes as the first namespace does.
 Status check_host(const os::Os& os) {
   std::error_code missing;
   if (!std::filesystem::exists(os.sys() / "kernel/btf/vmlinux", missing)) {
-    return Error{
+    return unavailable(
         "the kernel has no type information for BPF (/sys/kernel/btf/vmlinux): it was built without "
-        "CONFIG_DEBUG_INFO_BTF"};
+        "CONFIG_DEBUG_INFO_BTF");
   }
   const auto space = std::filesystem::read_symlink(os.proc() / "self/ns/pid", missing);
   if (space.string() != fmt::format("pid:[{}]", kFirstPidNamespace)) {
-    return Error{"BPF names processes by the host's pid namespace, and this one is another (a container?)"};
+    return unavailable(
+        "BPF names processes by the host's pid namespace, and this one is another (a container?)");
   }
   return Ok{};
 }
@@ -116,7 +118,7 @@ Status Sampler::load() {
     links_.push_back(link);
   }
   ring_ = ring_buffer__new(bpf_map__fd(program_->maps.records), on_record, this, nullptr);
-  if (ring_ == nullptr) return Error{"the ring of the BPF program cannot be mapped", errno};
+  if (ring_ == nullptr) return os_error("the ring of the BPF program cannot be mapped", errno);
   earlier_ = now_ = sums_began_ = read_clock_pair();
   sums_read_ = now_.raw;
   return Ok{};
@@ -133,8 +135,7 @@ bool Sampler::follows_threads() const {
 Status Sampler::map_cpus() {
   const std::size_t bytes = sizeof(tailor_bpf_cpu) * static_cast<std::size_t>(libbpf_num_possible_cpus());
   auto mapped = os_.map_ring(bpf_map__fd(program_->maps.cpus), bytes);
-  if (!mapped)
-    return Error{"the map of CPUs cannot be mapped: " + mapped.error().message, mapped.error().code};
+  if (!mapped) return in_context("the map of CPUs cannot be mapped: ", mapped.error());
   cpu_memory_ = std::move(*mapped);
   return Ok{};
 }
@@ -201,7 +202,7 @@ Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture
   std::uint32_t number = 0;
   while (members_.contains(number)) ++number;
   if (number >= TAILOR_BPF_RECORDINGS) {
-    return Error{fmt::format("BPF samples {} processes already", TAILOR_BPF_RECORDINGS)};
+    return exhausted(fmt::format("BPF samples {} processes already", TAILOR_BPF_RECORDINGS));
   }
   members_[number] = {pid, layout, {}, raw_counts(number), sums_read_};
   tailor_bpf_process value{};
@@ -215,7 +216,7 @@ Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture
     return number;
   }
   members_.erase(number);
-  return Error{fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed};
+  return os_error(fmt::format("process {} cannot be told to BPF: {}", pid, std::strerror(-failed)), -failed);
 }
 
 // Of its threads that are on a CPU now; of those that come to one from now on the program tells.

@@ -80,7 +80,8 @@ struct tailor_bpf_sample {
   __u8 compat; /* the user code is 32-bit */
   __u32 has_registers;
   __u64 registers[TAILOR_BPF_REGISTERS];
-  __u64 slot_tag; /* the word in the thread's memory slot, 0: none, or it cannot be read */
+  __u64 slot_tag;  /* the word in the thread's memory slot, 0: none, or it cannot be read */
+  __u64 waits_for; /* of a thread that leaves the CPU: the word at tailor_slot.waits_at, 0: as above */
 };
 
 /* tailor_bpf_sample.source of what is no sample, but the slot of a thread that leaves the CPU */

@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "proto/base/errors.h"
+
 namespace tailor::clock {
 namespace {
 
@@ -30,7 +32,7 @@ const char* remedy(int code) {
 Result<ModulePage> ModulePage::open(const std::string& device) {
   int error = 0;
   const tailor_clock_page* page = tailor_clock_map(device.c_str(), &error);
-  if (page == nullptr) return Error{fmt::format("{}: {}", device, remedy(error)), error};
+  if (page == nullptr) return os_error(fmt::format("{}: {}", device, remedy(error)), error);
   return ModulePage(page);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "proto/base/errors.h"
+
 namespace tailor::clock {
 namespace {
 
@@ -19,7 +21,7 @@ Status Timeline::append(const Conversion& next) {
   std::size_t keep = pieces_.size();
   while (keep > 0 && pieces_[keep - 1].from_tsc >= next.from_tsc) --keep;
   if (keep > 0 && next.base_ns < clock::to_ns(pieces_[keep - 1], next.from_tsc)) {
-    return Error{"clock conversion rejected: time would run backward"};
+    return internal("clock conversion rejected: time would run backward");
   }
   pieces_.resize(keep);
   if (pieces_.size() == kKept) pieces_.erase(pieces_.begin());

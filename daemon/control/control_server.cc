@@ -11,8 +11,10 @@
 #include <cstring>
 #include <iterator>
 
+#include "proto/base/errors.h"
 #include "proto/control/control_client.h"
 #include "proto/control/control_socket.h"
+#include "proto/control/reply_error.h"
 
 namespace tailor::control {
 namespace {
@@ -22,7 +24,7 @@ constexpr int kBacklog = 128;
 constexpr int kAcceptsAtOnce = 16;
 
 Error failed(const std::string& what, const std::string& path) {
-  return Error{fmt::format("{} {}: {}", what, path, std::strerror(errno)), errno};
+  return os_error(fmt::format("{} {}: {}", what, path, std::strerror(errno)), errno);
 }
 
 // Of who connected, whoever holds the socket now. Nobody, if the kernel does not say.
@@ -45,11 +47,11 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   auto address = socket_address(path);
   if (!address.ok()) return address.error();
   if (ControlClient::connect(path).ok()) {
-    return Error{fmt::format("another daemon listens at {}", path), EADDRINUSE};
+    return os_error(fmt::format("another daemon listens at {}", path), EADDRINUSE);
   }
   struct stat info{};
   if (::lstat(path.c_str(), &info) == 0) {
-    if (!S_ISSOCK(info.st_mode)) return Error{fmt::format("{} is there and is no socket", path), EEXIST};
+    if (!S_ISSOCK(info.st_mode)) return os_error(fmt::format("{} is there and is no socket", path), EEXIST);
     ::unlink(path.c_str());
   }
   UniqueFd listener(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -106,7 +108,7 @@ bool ControlServer::serve(int client) {
   if (got.ok() && !*got) return false;
   if (!got.ok()) {
     v1::ControlReply refusal;
-    refusal.set_error(got.error().message);
+    set_error(refusal, got.error());
     (void)send_reply(client, refusal);
     cut_off(got.error().message);
     return false;

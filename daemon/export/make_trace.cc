@@ -61,7 +61,7 @@ class Making {
     for (const query::TimedSample& sample : profile_.samples()) {
       if (owners_.contains(sample.key)) chosen.push_back(&sample);
     }
-    if (chosen.empty()) return Error{"there are no samples to export"};
+    if (chosen.empty()) return not_found("there are no samples to export");
     std::ranges::stable_sort(chosen, {}, [](const query::TimedSample* each) { return each->time; });
     out_.samples.reserve(chosen.size());
     for (const query::TimedSample* sample : chosen) add(*sample);

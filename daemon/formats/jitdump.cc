@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "daemon/formats/perf_map.h"
+#include "proto/base/errors.h"
 
 namespace tailor::formats {
 namespace {
@@ -87,13 +88,14 @@ Status JitDumpParser::header() {
   std::uint32_t magic = 0, version = 0, header_size = 0, machine = 0, padding = 0, pid = 0;
   std::uint64_t timestamp = 0, flags = 0;
   if (!cursor.take(magic)) return Ok{};
-  if (magic == kMagicSwapped) return Error{"the jitdump was written on a machine of the other byte order"};
-  if (magic != kMagic) return Error{"not a jitdump: it does not begin with the magic JiTD"};
+  if (magic == kMagicSwapped) return invalid("the jitdump was written on a machine of the other byte order");
+  if (magic != kMagic) return invalid("not a jitdump: it does not begin with the magic JiTD");
   if (!cursor.take(version)) return Ok{};
-  if (version != 1) return Error{"jitdump version " + std::to_string(version) + ": only version 1 is known"};
+  if (version != 1)
+    return invalid("jitdump version " + std::to_string(version) + ": only version 1 is known");
   if (!cursor.take(header_size)) return Ok{};
   if (header_size < kHeaderSize || header_size > kMaxHeader)
-    return Error{"the jitdump's header size is impossible"};
+    return internal("the jitdump's header size is impossible");
   if (!cursor.take(machine, padding, pid, timestamp, flags)) return Ok{};
   if (waiting_.size() < header_size) return Ok{};
   pid_ = pid;

@@ -7,6 +7,7 @@
 #include "daemon/capture/select/event_spec.h"
 #include "daemon/formats/perf_event_name.h"
 #include "daemon/profile/accounting.h"
+#include "proto/base/errors.h"
 
 namespace tailor::formats {
 namespace {
@@ -29,7 +30,7 @@ class Decoding : public PerfRecords::Taker {
     return Ok{};
   }
   Status kernel_records(PerfBytes bytes) override {
-    if (!decoder_) return Error{"perf.data: a record comes before the event it belongs to"};
+    if (!decoder_) return internal("perf.data: a record comes before the event it belongs to");
     decoder_->decode(bytes, data_.batch);
     return Ok{};
   }
@@ -109,10 +110,10 @@ Result<PerfData> read_perf_data(std::span<const std::byte> file, std::uint8_t ta
     if (!used) return used.error();
   }
   if (header->records.offset > file.size())
-    return Error{"perf.data: the section of records does not fit the file"};
+    return internal("perf.data: the section of records does not fit the file");
   const auto rest = file.subspan(static_cast<std::size_t>(header->records.offset));
   if (!header->pipe && header->records.size > rest.size())
-    return Error{"perf.data: the section of records does not fit the file"};
+    return internal("perf.data: the section of records does not fit the file");
   PerfRecords records(decoding);
   Status fed = records.feed(
       rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(header->records.size, rest.size()))));

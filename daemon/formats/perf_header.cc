@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "daemon/formats/perf_fields.h"
+#include "proto/base/errors.h"
 
 namespace tailor::formats {
 namespace {
@@ -24,7 +25,7 @@ PerfSection take_section(PerfCursor& cursor) {
 }
 
 Error damaged(const char* what) {
-  return Error{fmt::format("perf.data: {} does not fit the file", what)};
+  return internal(fmt::format("perf.data: {} does not fit the file", what));
 }
 
 // All of it, or nothing.
@@ -61,10 +62,10 @@ Result<PerfHeader> parse_perf_header(PerfBytes bytes) {
   const auto magic = cursor.fixed<std::uint64_t>();
   const auto size = cursor.fixed<std::uint64_t>();
   if (magic == kMagicSwapped) {
-    return Error{"perf.data: recorded on a machine of the other byte order; report on it there"};
+    return invalid("perf.data: recorded on a machine of the other byte order; report on it there");
   }
   if (!cursor.ok() || magic != kMagic)
-    return Error{"not a perf.data file (its first bytes are not PERFILE2)"};
+    return invalid("not a perf.data file (its first bytes are not PERFILE2)");
   PerfHeader header;
   if (size == kPipeHeaderSize) {
     header.pipe = true;

@@ -2,6 +2,7 @@
 #include <zstd.h>
 
 #include "daemon/formats/perf_fields.h"
+#include "proto/base/errors.h"
 
 namespace tailor::formats {
 namespace {
@@ -132,7 +133,7 @@ Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfByte
   switch (type) {
     case kToolAttr: {
       auto attr = take_perf_attr(cursor);
-      if (!attr) return Error{"perf.data: an event does not fit the file"};
+      if (!attr) return internal("perf.data: an event does not fit the file");
       return taker_.event({*attr, take_perf_ids(cursor.rest()), {}});
     }
     case kToolEventUpdate: {
@@ -157,10 +158,10 @@ Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfByte
     case kToolFinishedRound:
       return taker_.round();
     case kToolCompressed:
-      if (inner) return Error{"perf.data: compressed records in compressed records"};
+      if (inner) return internal("perf.data: compressed records in compressed records");
       return unpack(payload);
     case kToolCompressed2: {
-      if (inner) return Error{"perf.data: compressed records in compressed records"};
+      if (inner) return internal("perf.data: compressed records in compressed records");
       const auto size = cursor.fixed<std::uint64_t>();
       return unpack(
           cursor.rest().first(static_cast<std::size_t>(std::min<std::uint64_t>(size, cursor.rest().size()))));
@@ -173,14 +174,14 @@ Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfByte
 // One stream over all such records: what they hold may end inside of a record.
 Status PerfRecords::unpack(PerfBytes packed) {
   if (unpacker_ == nullptr) unpacker_ = std::make_unique<Unpacker>();
-  if (unpacker_->context == nullptr) return Error{"perf.data: no memory to decompress"};
+  if (unpacker_->context == nullptr) return exhausted("perf.data: no memory to decompress");
   ZSTD_inBuffer in{packed.data(), packed.size(), 0};
   bool full = true;
   while (in.pos < in.size || full) {
     ZSTD_outBuffer out{unpacker_->piece.data(), unpacker_->piece.size(), 0};
     const std::size_t done = ZSTD_decompressStream(unpacker_->context, &out, &in);
     if (ZSTD_isError(done))
-      return Error{fmt::format("perf.data: compressed records are damaged: {}", ZSTD_getErrorName(done))};
+      return internal(fmt::format("perf.data: compressed records are damaged: {}", ZSTD_getErrorName(done)));
     Status fed = feed(inner_, PerfBytes(unpacker_->piece).first(out.pos), true);
     if (!fed) return fed;
     full = out.pos == out.size;

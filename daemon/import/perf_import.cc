@@ -13,6 +13,7 @@
 #include "daemon/import/jit_names.h"
 #include "daemon/import/observing_sink.h"
 #include "daemon/pipeline/pipeline.h"
+#include "proto/base/errors.h"
 
 namespace tailor::importer {
 namespace {
@@ -34,7 +35,7 @@ class Feeding : public formats::PerfRecords::Taker {
     return tell_events();
   }
   Status kernel_records(formats::PerfBytes bytes) override {
-    if (events_.empty()) return Error{"perf.data: a record comes before the event it belongs to"};
+    if (events_.empty()) return internal("perf.data: a record comes before the event it belongs to");
     // Events and their names come one by one in front of the records.
     if (Status told = tell_events(); !told) return told;
     chunk_.ring = kRing;
@@ -100,8 +101,8 @@ class Feeding : public formats::PerfRecords::Taker {
     pipeline_.on_ring(layout);
     if (pipeline_.stats().refused_rings == refused) return Ok{};
     const auto problems = pipeline_.take_problems();
-    return Error{"perf.data: " +
-                 (problems.empty() ? "its events contradict each other" : problems.back().text)};
+    return internal("perf.data: " +
+                    (problems.empty() ? "its events contradict each other" : problems.back().text));
   }
 
   pipeline::Pipeline& pipeline_;

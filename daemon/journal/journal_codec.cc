@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "daemon/store/meta_codec.h"
+#include "proto/base/errors.h"
 
 namespace tailor::journal {
 namespace {
@@ -37,12 +38,13 @@ capture::EventFormat decode(const v1::EventFormat& in) {
   out.period = in.period();
   out.tag_register = static_cast<std::uint8_t>(in.tag_register());
   out.tag_from = static_cast<capture::TagFrom>(in.tag_from());
+  out.part = static_cast<capture::Part>(in.part());
   return out;
 }
 
 Result<capture::RingLayout> decode(const v1::RingLayout& in) {
   if (in.ids_size() != in.id_formats_size())
-    return Error{"a ring layout with ids and formats of other numbers"};
+    return internal("a ring layout with ids and formats of other numbers");
   capture::RingLayout out;
   out.ring = in.ring();
   out.cpu = in.cpu();
@@ -84,7 +86,7 @@ registration::PeerMessage decode(const v1::PeerMessage& in) {
 }
 
 Result<registration::ActivityRecords> decode(const v1::PeerActivity& in) {
-  if (in.records().size() % TAILOR_LOG_RECORD_SIZE != 0) return Error{"a log record is cut short"};
+  if (in.records().size() % TAILOR_LOG_RECORD_SIZE != 0) return internal("a log record is cut short");
   registration::ActivityRecords out;
   out.process = get_process(in.process());
   out.tid = in.tid();
@@ -168,6 +170,7 @@ void encode(const capture::RingLayout& in, v1::RingLayout& out) {
     to.set_period(format.period);
     to.set_tag_register(format.tag_register);
     to.set_tag_from(static_cast<std::uint32_t>(format.tag_from));
+    to.set_part(static_cast<std::uint32_t>(format.part));
   }
   for (const capture::EventIdEntry& id : in.ids) {
     out.add_ids(id.id);
@@ -288,7 +291,7 @@ Status deliver(const v1::JournalRecord& record, pipeline::Input& input) {
       input.flush(record.flush());
       return Ok{};
     default:
-      return Error{"a record of a kind that this version does not know"};
+      return internal("a record of a kind that this version does not know");
   }
 }
 

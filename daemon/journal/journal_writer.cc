@@ -9,6 +9,7 @@
 #include "daemon/journal/journal_format.h"
 #include "daemon/store/crc32c.h"
 #include "daemon/store/meta_codec.h"
+#include "proto/base/errors.h"
 
 namespace tailor::journal {
 namespace {
@@ -178,7 +179,7 @@ void JournalWriter::write() {
   if (!status_.ok()) return;
   std::string payload;
   if (!record_.SerializeToString(&payload) || payload.size() > kMaxPayload) {
-    status_ = Error{fmt::format("journal: an input of {} bytes cannot be kept", record_.ByteSizeLong())};
+    status_ = internal(fmt::format("journal: an input of {} bytes cannot be kept", record_.ByteSizeLong()));
     return;
   }
   put_u32(buffer_, static_cast<std::uint32_t>(payload.size()));

@@ -14,6 +14,7 @@
 #include "daemon/journal/journal_format.h"
 #include "daemon/store/crc32c.h"
 #include "daemon/store/file_writer.h"
+#include "proto/base/errors.h"
 
 namespace tailor::journal {
 namespace {
@@ -32,11 +33,11 @@ class FrameReader {
     auto got = input_.read_at(0, header);
     if (!got.ok()) return got.error();
     if (*got != kHeaderBytes || std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0) {
-      return Error{"this is not a journal"};
+      return invalid("this is not a journal");
     }
     const std::uint32_t version = get_u32(header.data() + kMagic.size());
     if (version != kVersion) {
-      return Error{fmt::format("a journal of format {}, this program reads {}", version, kVersion)};
+      return invalid(fmt::format("a journal of format {}, this program reads {}", version, kVersion));
     }
     offset_ = kHeaderBytes;
     return Ok{};
@@ -62,7 +63,7 @@ class FrameReader {
   }
 
   Error damage(const std::string& what) const {
-    return Error{fmt::format("journal: the record at byte {} {}", offset_, what)};
+    return internal(fmt::format("journal: the record at byte {} {}", offset_, what));
   }
 
  private:

@@ -52,9 +52,9 @@ class Families {
   // Label values are UTF-8; engines may say anything.
   static std::string printable(const std::string& value) {
     constexpr std::size_t kLongest = 128;
-    if (!IsUtf8(value)) return "(not UTF-8)";
+    if (!is_utf8(value)) return "(not UTF-8)";
     std::string out = value.substr(0, kLongest);
-    while (!IsUtf8(out)) out.pop_back();
+    while (!is_utf8(out)) out.pop_back();
     return out;
   }
 
@@ -85,6 +85,7 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
   out.counter(samples, help, static_cast<double>(total.unattributed()), {{"state", "unattributed"}});
   out.counter(samples, help, static_cast<double>(total.filtered()), {{"state", "filtered"}});
   out.counter(samples, help, static_cast<double>(total.late()), {{"state", "late"}});
+  out.counter(samples, help, static_cast<double>(total.counted_by_other()), {{"state", "counted_by_other"}});
   const char* lost = "tailor_samples_lost_total";
   const char* why = "Samples that were lost before they arrived, or could not be written.";
   out.counter(lost, why, static_cast<double>(total.lost_ring()), {{"where", "ring"}});
@@ -135,7 +136,7 @@ std::string exposition(const MeterReading& meter, const v1::DaemonStatus& status
             meter.unattributed);
   out.counter("tailor_cpu_seconds_total",
               "CPU time in samples: operators, components and unattributed together.", meter.on_cpu_seconds);
-  out.table("tailor_off_cpu_seconds_total", "Time off the CPU, by what was waited for.", {"wait"},
+  out.table("tailor_off_cpu_seconds_total", "Time off the CPU, by what was waited for.", {"wait", "event"},
             meter.off_cpu);
   out.counter("tailor_executions_total", "Executions that ended.",
               static_cast<double>(meter.executions - meter.failed), {{"result", "ok"}});

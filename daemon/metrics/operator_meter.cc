@@ -21,6 +21,10 @@ constexpr std::chrono::seconds kPeriod{1};
 constexpr double kNs = 1e-9;
 // Of what is kept of a text, in bytes: engines may say anything.
 constexpr std::size_t kLongestLabel = 128;
+// Of texts that were not looked at yet. Beyond it long ones are left out: their executions count, without a
+// query.
+constexpr std::size_t kMostNewText = std::size_t{16} << 20;
+constexpr std::size_t kLongText = 1024;
 
 std::string label(const profile::ExecutionRecord& execution, std::string_view key) {
   for (const auto& [name, value] : execution.labels) {
@@ -90,10 +94,11 @@ struct Run {
 class OperatorMeter::Books {
  public:
   explicit Books(const SeriesTable::Options& options)
-      : operators_(5, options), components_(1, options), unattributed_(1, {}), off_cpu_(1, {}) {}
+      : operators_(5, options), components_(1, options), unattributed_(1, {}), off_cpu_(2, options) {}
 
   void learn(News news) {
     for (profile::Source& source : news.sources) units_[source.index] = source.unit;
+    if (!news.wait_names.empty()) wait_names_ = std::move(news.wait_names);
     for (auto& [process, id, name] : news.components) {
       name = serve::short_text(name, kLongestLabel);
       const std::size_t bytes = name.size();
@@ -170,7 +175,7 @@ class OperatorMeter::Books {
     if (unit == units_.end() || unit->second == profile::Unit::kEvents) return;
     const double seconds = cost.cell.weight * kNs;
     if (unit->second == profile::Unit::kNsOffCpu)
-      return off_cpu_.add({std::string(query::wait_word(key.wait))}, seconds, now);
+      return off_cpu_.add({std::string(query::wait_word(key.wait)), wait_event(key)}, seconds, now);
     switch (cost.what) {
       case query::Cost::Class::kPlan:
         return add_plan_cost(cost, seconds, now);
@@ -182,6 +187,11 @@ class OperatorMeter::Books {
       case query::Cost::Class::kUnattributed:
         return unattributed_.add({std::string(cost.reason.key)}, seconds, now);
     }
+  }
+
+  std::string wait_event(const query::CellKey& key) const {
+    const bool named = key.engine_wait != 0 && key.engine_wait <= wait_names_.size();
+    return named ? serve::short_text(wait_names_[key.engine_wait - 1], kLongestLabel) : std::string();
   }
 
   void add_plan_cost(const query::Cost& cost, double seconds, SeriesTable::Clock::time_point now) {
@@ -206,6 +216,7 @@ class OperatorMeter::Books {
   }
 
   std::map<std::uint16_t, profile::Unit> units_;
+  std::vector<std::string> wait_names_;
   // Some 20 MB together.
   Shelf<std::uint32_t, std::string> names_{1u << 20};
   Shelf<PlanId, std::unique_ptr<query::PlanModel>> plans_{12u << 20};
@@ -263,6 +274,7 @@ void OperatorMeter::settle() {
 void OperatorMeter::on_recording(const profile::RecordingInfo& info) {
   std::lock_guard lock(news_mutex_);
   news_.sources = info.sources;
+  news_.wait_names = info.wait_names;
 }
 
 void OperatorMeter::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
@@ -286,8 +298,19 @@ void OperatorMeter::on_code(ProcessId process, TimeNs /*loaded*/, const v1::Code
 }
 
 void OperatorMeter::on_execution(const profile::ExecutionRecord& execution) {
+  std::size_t text = 0;
+  for (const auto& [name, value] : execution.labels) text += name.size() + value.size();
   std::lock_guard lock(news_mutex_);
-  news_.executions.push_back(execution);
+  const bool is_much = news_.text_bytes + text > kMostNewText;
+  auto& copy = news_.executions.emplace_back();
+  if (!is_much) {
+    copy = execution;
+    news_.text_bytes += text;
+    return;
+  }
+  profile::ExecutionRecord shorter = execution;
+  std::erase_if(shorter.labels, [](const auto& each) { return each.second.size() > kLongText; });
+  copy = std::move(shorter);
 }
 
 void OperatorMeter::on_samples(std::span<const profile::SampleRecord> samples) {

@@ -27,7 +27,7 @@ struct MeterReading {
   std::vector<std::pair<LabelValues, double>> operators;
   std::vector<std::pair<LabelValues, double>> components;    // name
   std::vector<std::pair<LabelValues, double>> unattributed;  // reason
-  std::vector<std::pair<LabelValues, double>> off_cpu;       // what was waited for
+  std::vector<std::pair<LabelValues, double>> off_cpu;       // what was waited for, and the engine's word
   double on_cpu_seconds = 0;                                 // of the first three together
   std::uint64_t executions = 0, failed = 0;                  // that ended
   double execution_seconds = 0;                              // elapsed, of these
@@ -62,10 +62,12 @@ class OperatorMeter : public profile::ProfileSink {
  private:
   struct News {
     std::vector<profile::Source> sources;
+    std::vector<std::string> wait_names;
     std::vector<std::tuple<ProcessId, std::uint32_t, std::string>> components;
     std::vector<std::pair<ProcessId, v1::Plan>> plans;
     std::vector<std::tuple<ProcessId, CodeId, query::LinkSets>> codes;
     std::vector<profile::ExecutionRecord> executions;
+    std::size_t text_bytes = 0;  // of their labels
   };
   class Books;
 

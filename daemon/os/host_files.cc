@@ -10,6 +10,8 @@
 #include <fstream>
 #include <set>
 
+#include "proto/base/errors.h"
+
 namespace tailor::os {
 namespace {
 
@@ -25,14 +27,14 @@ Result<std::string> read_text(const std::filesystem::path& path, std::size_t lim
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     int code = errno;
-    return Error{fmt::format("{}: {}", path.string(), std::strerror(code)), code};
+    return os_error(fmt::format("{}: {}", path.string(), std::strerror(code)), code);
   }
   std::string text(limit + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return Error{fmt::format("{}: cannot be read", path.string()), EIO};
+  if (file.bad()) return os_error(fmt::format("{}: cannot be read", path.string()), EIO);
   text.resize(static_cast<std::size_t>(file.gcount()));
   if (text.size() > limit)
-    return Error{fmt::format("{} is larger than {} bytes", path.string(), limit), EFBIG};
+    return os_error(fmt::format("{} is larger than {} bytes", path.string(), limit), EFBIG);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -57,7 +59,7 @@ Result<std::vector<int>> parse_cpu_list(std::string_view text) {
     int last = first;
     if (dash != std::string_view::npos) valid = valid && parse_whole(part.substr(dash + 1), last);
     if (!valid || first < 0 || last < first || last >= kMostCpus) {
-      return Error{fmt::format("'{}' is not a list of CPUs", text)};
+      return internal(fmt::format("'{}' is not a list of CPUs", text));
     }
     for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
   }
@@ -70,7 +72,7 @@ Result<std::vector<int>> online_cpus(const Os& os) {
   auto text = read_text(os.sys() / "devices/system/cpu/online");
   if (!text) return text.error();
   auto cpus = parse_cpu_list(*text);
-  if (cpus && cpus->empty()) return Error{"the list of online CPUs is empty"};
+  if (cpus && cpus->empty()) return internal("the list of online CPUs is empty");
   return cpus;
 }
 
@@ -79,7 +81,7 @@ Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid) {
   auto path = os.proc() / std::to_string(pid) / "task";
   std::filesystem::directory_iterator entries(path, error);
   if (error)
-    return Error{fmt::format("no process {}: {}: {}", pid, path.string(), error.message()), error.value()};
+    return os_error(fmt::format("no process {}: {}: {}", pid, path.string(), error.message()), error.value());
   std::vector<pid_t> threads;
   // The directory changes while it is read; an error in the middle only ends the list.
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
@@ -121,7 +123,7 @@ Result<std::string> stat_word(const std::filesystem::path& path, int wanted) {
   // The name, field 2, may hold spaces and parentheses: fields are counted from its last parenthesis.
   std::string_view rest(*text);
   std::size_t name_end = rest.rfind(')');
-  if (name_end == std::string_view::npos) return Error{fmt::format("{} has no name", path.string())};
+  if (name_end == std::string_view::npos) return internal(fmt::format("{} has no name", path.string()));
   rest.remove_prefix(name_end + 1);
   for (int field = 3; field <= wanted; ++field) {
     if (rest.empty() || rest.front() != ' ') break;
@@ -130,7 +132,7 @@ Result<std::string> stat_word(const std::filesystem::path& path, int wanted) {
     if (field == wanted) return std::string(word);
     rest.remove_prefix(word.size());
   }
-  return Error{fmt::format("{} has no field {}", path.string(), wanted)};
+  return internal(fmt::format("{} has no field {}", path.string(), wanted));
 }
 
 Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
@@ -139,7 +141,7 @@ Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
   if (!word) return word.error();
   std::uint64_t value = 0;
   if (parse_whole(std::string_view(*word), value)) return value;
-  return Error{fmt::format("{} has no number in field {}", path.string(), wanted)};
+  return internal(fmt::format("{} has no number in field {}", path.string(), wanted));
 }
 
 }  // namespace
@@ -186,7 +188,7 @@ Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
 Result<ProcessId> identify(const Os& os, pid_t pid) {
   std::error_code gone;
   if (!std::filesystem::exists(os.proc() / std::to_string(pid), gone))
-    return Error{fmt::format("there is no process {}", pid)};
+    return not_found(fmt::format("there is no process {}", pid));
   auto start = start_time_of(os, pid);
   if (!start) return start.error();
   return ProcessId{pid, *start};

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <utility>
 
+#include "proto/base/errors.h"
+
 namespace tailor::os {
 namespace {
 
@@ -22,7 +24,7 @@ struct Pipe {
 
 Result<Pipe> make_pipe() {
   int fds[2];
-  if (::pipe2(fds, O_CLOEXEC) != 0) return Error{fmt::format("pipe2: {}", std::strerror(errno)), errno};
+  if (::pipe2(fds, O_CLOEXEC) != 0) return os_error(fmt::format("pipe2: {}", std::strerror(errno)), errno);
   return Pipe{UniqueFd(fds[0]), UniqueFd(fds[1])};
 }
 
@@ -63,7 +65,7 @@ void add_others(std::vector<char*>& env) {
 
 Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& argv,
                                                 const std::vector<std::string>& environment) {
-  if (argv.empty()) return Error{"no command was given"};
+  if (argv.empty()) return invalid("no command was given");
   auto go = make_pipe();
   if (!go) return go.error();
   auto failure = make_pipe();
@@ -75,7 +77,7 @@ Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& 
   env.push_back(nullptr);
 
   pid_t pid = ::fork();
-  if (pid < 0) return Error{fmt::format("fork: {}", std::strerror(errno)), errno};
+  if (pid < 0) return os_error(fmt::format("fork: {}", std::strerror(errno)), errno);
   if (pid == 0) {
     // Else it would keep the pipe open that tells it of our death.
     ::close(go->write.get());
@@ -95,7 +97,7 @@ LaunchedCommand::~LaunchedCommand() {
 
 Status LaunchedCommand::start() {
   char byte = 1;
-  if (::write(go_.get(), &byte, 1) != 1) return Error{"the command ended before it was started", ESRCH};
+  if (::write(go_.get(), &byte, 1) != 1) return os_error("the command ended before it was started", ESRCH);
   go_.reset();
   int code = 0;
   ssize_t got;
@@ -103,7 +105,7 @@ Status LaunchedCommand::start() {
   while (got < 0 && errno == EINTR);
   if (got == 0) return Ok{};
   ::waitpid(pid_, nullptr, 0);
-  return Error{fmt::format("the command cannot be executed: {}", std::strerror(code)), code};
+  return os_error(fmt::format("the command cannot be executed: {}", std::strerror(code)), code);
 }
 
 }  // namespace tailor::os

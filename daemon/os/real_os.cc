@@ -10,13 +10,14 @@
 #include <utility>
 
 #include "daemon/os/os.h"
+#include "proto/base/errors.h"
 
 namespace tailor::os {
 namespace {
 
 Error errno_error(const char* call) {
   int code = errno;
-  return Error{fmt::format("{}: {}", call, std::strerror(code)), code};
+  return os_error(fmt::format("{}: {}", call, std::strerror(code)), code);
 }
 
 class RealPoller : public Poller {

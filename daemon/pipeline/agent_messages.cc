@@ -19,6 +19,10 @@ std::size_t bytes_of(const profile::ExecutionRecord& execution) {
   return kCopiesOfExecution * bytes;
 }
 
+std::size_t bytes_of(const v1::WaitNames& waits) {
+  return static_cast<std::size_t>(waits.names_size()) * (sizeof(EngineWaits::value_type) + kNode);
+}
+
 // What keeping it takes, about.
 Use wanted(const v1::AgentMessage& message) {
   Use use;
@@ -42,6 +46,9 @@ Use wanted(const v1::AgentMessage& message) {
     case v1::AgentMessage::kRegionKind:
     case v1::AgentMessage::kThreadAdd:
       use.bytes = message.ByteSizeLong() + sizeof(process::ThreadTimeline) + kNode;
+      break;
+    case v1::AgentMessage::kWaitNames:
+      use.bytes = bytes_of(message.wait_names());
       break;
     default:
       break;
@@ -92,7 +99,7 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
   entry->accounting_changed = true;
   LimitReached limit;
   if (!entry->share.may_take(wanted(event.message), limit)) {
-    refuse(*entry, Error{limit.text});
+    refuse(*entry, invalid(limit.text));
     reach(*entry, std::move(limit), 1);
     return false;
   }
@@ -106,8 +113,9 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
 
 void AgentMessages::measure(ProcessEntry& entry) {
   const process::ProcessState& state = entry.state;
-  entry.share.set({state.bytes() + entry.running_bytes + entry.region_kinds.size() * kNode,
-                   state.live_plans(), state.code_bytes(), state.region_count()});
+  entry.share.set(
+      {state.bytes() + entry.running_bytes + entry.region_kinds.size() * kNode + entry.waits_bytes,
+       state.live_plans(), state.code_bytes(), state.region_count()});
 }
 
 void AgentMessages::reach(ProcessEntry& entry, LimitReached limit, std::uint64_t refused) {
@@ -216,7 +224,7 @@ void AgentMessages::rejected(const registration::PeerRejected& event) {
   ProcessEntry* entry = table_.find(event.process);
   if (entry == nullptr) return;
   ++entry->accounting.messages;
-  refuse(*entry, Error{event.what});
+  refuse(*entry, invalid(event.what));
 }
 
 void AgentMessages::gone(const registration::PeerGone& event, TimeNs now) {
@@ -273,11 +281,13 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
       return state.add_component_code(message.component_code());
     case v1::AgentMessage::kRegionKind:
       return take_region_kind(said, message.region_kind());
+    case v1::AgentMessage::kWaitNames:
+      return take_wait_names(said, message.wait_names());
     case v1::AgentMessage::kBarrier:  // answered by whoever holds the socket
     case v1::AgentMessage::kGoodbye:  // the end of the connection follows
       return Ok{};
     default:
-      return Error{"a message of a kind that is not known here"};
+      return invalid("a message of a kind that is not known here");
   }
 }
 
@@ -306,13 +316,14 @@ Status AgentMessages::take_code_unload(const Said& said, CodeId id) {
 Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin& begin) {
   auto& running = said.entry.running;
   said.entry.said_again.insert(begin.handle());
-  if (begin.handle() == 0 || begin.id().size() != 16) return Error{"an execution without handle or identity"};
+  if (begin.handle() == 0 || begin.id().size() != 16)
+    return invalid("an execution without handle or identity");
   if (running.contains(begin.handle())) {
     if (said.entry.resync) return Ok{};
-    return Error{fmt::format("execution {}: began twice", begin.handle())};
+    return invalid(fmt::format("execution {}: began twice", begin.handle()));
   }
   if (running.size() >= limits_.executions) {
-    return Error{fmt::format("execution {}: {} are running already", begin.handle(), running.size())};
+    return exhausted(fmt::format("execution {}: {} are running already", begin.handle(), running.size()));
   }
   profile::ExecutionRecord record;
   record.process = said.entry.id();
@@ -334,7 +345,7 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
 
 Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& end) {
   auto found = said.entry.running.extract(end.handle());
-  if (found.empty()) return Error{fmt::format("execution {}: ended, but did not begin", end.handle())};
+  if (found.empty()) return invalid(fmt::format("execution {}: ended, but did not begin", end.handle()));
   profile::ExecutionRecord& record = found.mapped().record;
   said.entry.running_bytes -= bytes_of(record);
   record.end = std::max(said.time, record.begin);
@@ -365,12 +376,20 @@ Status AgentMessages::take_thread(const Said& said, const v1::ThreadAdd& thread)
 Status AgentMessages::take_region_kind(const Said& said, const v1::RegionKind& kind) {
   if (said.entry.region_kinds.contains(kind.id())) return Ok{};
   if (kind.id() == 0 || kind.id() >= profile::kFirstMappedRegion)
-    return Error{fmt::format("a region kind has the impossible id {}", kind.id())};
+    return invalid(fmt::format("a region kind has the impossible id {}", kind.id()));
   if (said.entry.region_kinds.size() >= limits_.region_kinds) {
-    return Error{fmt::format("region kind {}: {} are declared already", kind.id(), limits_.region_kinds)};
+    return exhausted(fmt::format("region kind {}: {} are declared already", kind.id(), limits_.region_kinds));
   }
   said.entry.region_kinds.insert(kind.id());
   sink_.on_region_kind(said.entry.id(), kind);
+  return Ok{};
+}
+
+Status AgentMessages::take_wait_names(const Said& said, const v1::WaitNames& names) {
+  const auto taken = waits_.take(names);
+  // A table that others have, too, costs nothing more.
+  if (taken != said.entry.waits) said.entry.waits_bytes = taken.use_count() > 2 ? 0 : bytes_of(names);
+  said.entry.waits = taken;
   return Ok{};
 }
 

@@ -60,6 +60,7 @@ class AgentMessages {
   std::vector<Limited> take_limited();
   // What was refused by each limit since the start.
   const std::map<std::string, std::uint64_t>& refused_by_limit() const { return refused_; }
+  WaitNames& waits() { return waits_; }
   // What the process keeps now; to be called when it may have become less.
   void measure(ProcessEntry& entry);
 
@@ -82,6 +83,7 @@ class AgentMessages {
   Status take_component(const Said& said, const v1::ComponentDeclare& component);
   Status take_thread(const Said& said, const v1::ThreadAdd& thread);
   Status take_region_kind(const Said& said, const v1::RegionKind& kind);
+  Status take_wait_names(const Said& said, const v1::WaitNames& names);
   void stop_agent(ProcessEntry& entry, TimeNs time, const char* why);
   void end_resync(ProcessEntry& entry);
   static void note_work(ProcessEntry& entry, const tailor_log_record& mark, TimeNs time);
@@ -103,6 +105,7 @@ class AgentMessages {
   std::uint64_t wall_clock_ns_ = 0;  // of recorded_from_
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;
+  WaitNames waits_;
 };
 
 }  // namespace tailor::pipeline

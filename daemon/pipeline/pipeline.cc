@@ -32,7 +32,7 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       options_(options),
       shares_(options_.limits),
       table_(options_.limits),
-      words_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks) {}
+      messages_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
@@ -41,8 +41,10 @@ void Pipeline::on_recording(const profile::RecordingInfo& info) {
     if (source.index >= on_cpu_.size()) on_cpu_.resize(source.index + 1u);
     on_cpu_[source.index] = source.unit == profile::Unit::kNsOnCpu;
   }
-  words_.recorded(info.start, info.wall_clock_ns);
-  sink_.on_recording(info);
+  messages_.recorded(info.start, info.wall_clock_ns);
+  recording_ = info;
+  recording_.wait_names = messages_.waits().names();
+  sink_.on_recording(recording_);
 }
 
 void Pipeline::on_clock(const clock::Conversion& piece, bool restarted) {
@@ -129,7 +131,7 @@ void Pipeline::on_capture_ended(const CaptureEnded& event) {
 }
 
 void Pipeline::on_process_ended(ProcessId process) {
-  if (ProcessEntry* entry = table_.find(process)) words_.ended(*entry, now_);
+  if (ProcessEntry* entry = table_.find(process)) messages_.ended(*entry, now_);
 }
 
 void Pipeline::advance(TimeNs now) {
@@ -143,7 +145,7 @@ void Pipeline::advance(TimeNs now) {
 
 void Pipeline::flush(TimeNs now) {
   now_ = std::max(now_, now);
-  words_.flush(now_);
+  messages_.flush(now_);
   move_watermark(now);
 }
 
@@ -273,7 +275,7 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
   ProcessEntry* entry = owner(event.pid, event.time);
   if (entry == nullptr) return;
   if (event.flag_exec) {
-    words_.executed(*entry, event.time);
+    messages_.executed(*entry, event.time);
     entry->state.memory().clear();
     entry->record.parent = {};  // what it had mapped is gone
     entry->record_changed = true;

@@ -60,13 +60,15 @@ class Pipeline : public Input {
   void on_chunk(const capture::RingChunk& chunk) override;
   void on_round(TimeNs horizon) override;
   void on_ring_closed(capture::RingIndex ring) override;
-  void on_connected(const registration::PeerConnected& event) override { words_.connected(event); }
-  void on_message(const registration::PeerMessage& event) override { took_message_ = words_.message(event); }
-  void on_activity(const registration::ActivityRecords& event) override { words_.activity(event); }
-  void on_settled(const registration::Settled& event) override { words_.settled(event); }
-  void on_rejected(const registration::PeerRejected& event) override { words_.rejected(event); }
+  void on_connected(const registration::PeerConnected& event) override { messages_.connected(event); }
+  void on_message(const registration::PeerMessage& event) override {
+    took_message_ = messages_.message(event);
+  }
+  void on_activity(const registration::ActivityRecords& event) override { messages_.activity(event); }
+  void on_settled(const registration::Settled& event) override { messages_.settled(event); }
+  void on_rejected(const registration::PeerRejected& event) override { messages_.rejected(event); }
   void on_agent_dropped(ProcessId process, std::uint64_t messages) override;
-  void on_gone(const registration::PeerGone& event) override { words_.gone(event, now_); }
+  void on_gone(const registration::PeerGone& event) override { messages_.gone(event, now_); }
   void on_capture_ended(const CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
   void advance(TimeNs now) override;
@@ -85,7 +87,7 @@ class Pipeline : public Input {
   std::vector<Problem> take_problems() { return problems_.take(); }
   // Whether the last message was taken; if not, nobody else is to keep anything of it.
   bool took_message() const { return took_message_; }
-  AgentMessages& words() { return words_; }
+  AgentMessages& messages() { return messages_; }
   // What processes keep here, of memory.
   std::size_t kept_bytes() const { return shares_.bytes(); }
   ProcessTable& processes() { return table_; }
@@ -122,6 +124,7 @@ class Pipeline : public Input {
   bool is_on_cpu(std::uint16_t source) const { return source < on_cpu_.size() && on_cpu_[source] != 0; }
   static_assert(process::kMemoryAreas <= 16);
   void name_area(ProcessEntry& entry, std::uint32_t region);
+  std::uint32_t number_wait(const ProcessEntry& entry, std::uint32_t word);
   void keep_stack(const capture::Batch& batch, const capture::Event& event, profile::SampleRecord& record);
   void flush_samples();
   void tell_regions();
@@ -145,12 +148,13 @@ class Pipeline : public Input {
   };
 
   profile::ProfileSink& sink_;
+  profile::RecordingInfo recording_;  // as it was told last
   PipelineOptions options_;
   Problems problems_;
   clock::Timeline timeline_;
   Shares shares_;
   ProcessTable table_;  // entries give their shares back
-  AgentMessages words_;
+  AgentMessages messages_;
   bool took_message_ = false;
   RingSet rings_;
   PebsWatch pebs_watch_;

@@ -24,6 +24,22 @@ unsigned tag_register(std::uint32_t strategy) {
   return strategy == v1::TAGS_SWIFTSELF ? PERF_REG_X86_R13 : PERF_REG_X86_64_MAX;
 }
 
+// Whether the hardware's record alone says whose a sample of user code is. What a memory slot, a stack or a
+// mark tells, a record does not have.
+bool told_by_record(const attribute::Evidence& sample, const ProcessEntry& entry,
+                    const profile::Attribution& word) {
+  if (!entry.state.registered_at(sample.time)) return true;  // nothing more could tell
+  if (word.how == profile::How::kCode) return true;
+  return word.how == profile::How::kTag && entry.record.tag_strategy != v1::TAGS_MEMORY_SLOT;
+}
+
+// Whether the other event of the sample's source counts its moment. Both events ask the same.
+bool counts_elsewhere(capture::Part part, const attribute::Evidence& sample, const ProcessEntry& entry,
+                      const profile::Attribution& word) {
+  const bool of_record = sample.mode == profile::Mode::kUser && told_by_record(sample, entry, word);
+  return part == (of_record ? capture::Part::kRest : capture::Part::kRecords);
+}
+
 }  // namespace
 
 // Counts a sample. NULL where its process is none of ours.
@@ -88,9 +104,15 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
   record.weight = event.weight;
   record.ip = event.ip;
   record.wait = event.wait;
+  if (event.engine_wait != 0) record.engine_wait = number_wait(*entry, event.engine_wait);
   record.user_ip = event.user_ip;
   record.tag = event.tag;
   attribute::attribute(attribute::evidence_of(event), batch.chain(event), &entry->state, record.attribution);
+  if (counts_elsewhere(event.part, attribute::evidence_of(event), *entry, record.attribution)) {
+    ++entry->accounting.counted_by_other;
+    samples_.pop_back();
+    return;
+  }
   if (event.chain_size + event.kernel_chain_size != 0) keep_stack(batch, event, record);
   memory_.resolve(batch, event, entry->state, record);
   if (record.region >= profile::kFirstMappedRegion) name_area(*entry, record.region);
@@ -106,6 +128,16 @@ void Pipeline::name_area(ProcessEntry& entry, std::uint32_t region) {
   kind.set_id(region);
   kind.set_name(std::string(process::name_of(static_cast<process::MemoryArea>(area))));
   sink_.on_region_kind(entry.id(), kind);
+}
+
+// A name is told before the first sample that has it.
+std::uint32_t Pipeline::number_wait(const ProcessEntry& entry, std::uint32_t word) {
+  const std::uint32_t number = messages_.waits().number_of(entry.waits.get(), word);
+  if (number > recording_.wait_names.size()) {
+    recording_.wait_names = messages_.waits().names();
+    sink_.on_recording(recording_);
+  }
+  return number;
 }
 
 // The kernel's part begins with the sampled address itself.
@@ -150,6 +182,14 @@ void Pipeline::keep_stack(const capture::Batch& batch, const capture::Event& eve
                                        .user_ip = record.ip,
                                        .tag = record.tag};
     attribute::attribute(evidence, {}, process, span.context, record.attribution);
+  }
+  if (format.part() != capture::Part::kAll) [[unlikely]] {
+    const attribute::Evidence evidence{.time = record.time};
+    if (counts_elsewhere(format.part(), evidence, *span.entry, record.attribution)) {
+      ++span.elsewhere;
+      samples_.pop_back();
+      return;
+    }
   }
   record.alike = alike(span, record.attribution);
   ++span.received;
@@ -202,6 +242,11 @@ bool Pipeline::begin_span(ThreadSpan& span, const capture::PackedSample& sample)
 }
 
 void Pipeline::count_span(ThreadSpan& span) {
+  if (span.elsewhere != 0) {
+    span.entry->accounting_changed = true;
+    span.entry->accounting.received += span.elsewhere;
+    span.entry->accounting.counted_by_other += std::exchange(span.elsewhere, 0);
+  }
   if (span.received == 0) return;
   ProcessEntry& entry = *span.entry;
   const std::uint16_t source = span.record.source;
@@ -235,7 +280,7 @@ void Pipeline::move_watermark(TimeNs watermark) {
   sink_.on_watermark(watermark);
   table_.for_each([&](ProcessEntry& entry) {
     entry.state.trim(watermark);
-    words_.measure(entry);
+    messages_.measure(entry);
   });
   if (table_.trim(watermark) != 0) spans_.forget_numbers();
 }

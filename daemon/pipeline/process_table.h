@@ -12,6 +12,7 @@
 
 #include "daemon/pipeline/kept_activity.h"
 #include "daemon/pipeline/shares.h"
+#include "daemon/pipeline/wait_names.h"
 #include "daemon/process/process_state.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
@@ -57,6 +58,9 @@ struct ProcessEntry {
   std::map<std::string, std::uint64_t> refused;  // by limits, see Shares
   std::size_t running_bytes = 0;                 // of their labels
   std::set<std::uint32_t> region_kinds;
+  // Kept when its agent stops: samples come behind.
+  std::shared_ptr<const EngineWaits> waits;
+  std::size_t waits_bytes = 0;
   std::unordered_map<std::int32_t, KeptActivity> kept;  // of its threads' logs
   Shares::Share share;           // of what the daemon may keep; nobody's before it registers
   std::size_t mappings = 0;      // told

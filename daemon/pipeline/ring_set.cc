@@ -10,8 +10,8 @@ namespace tailor::pipeline {
 
 Status RingSet::open(const capture::RingLayout& layout) {
   if (layout.clock != capture::RecordClock::kMonotonicRaw && !perf_clock_) {
-    return Error{fmt::format("ring {}: its records are stamped by perf's own clock, which is not known here",
-                             layout.ring)};
+    return invalid(fmt::format(
+        "ring {}: its records are stamped by perf's own clock, which is not known here", layout.ring));
   }
   const auto known = decoders_.find(layout.ring);
   if (known != decoders_.end()) return known->second.update(layout);
@@ -22,7 +22,7 @@ Status RingSet::open(const capture::RingLayout& layout) {
 }
 
 Status RingSet::set_perf_clock(const clock::Conversion& line) {
-  if (line.mult == 0 || line.shift > 63) return Error{"perf's own clock: a line without a rate"};
+  if (line.mult == 0 || line.shift > 63) return invalid("perf's own clock: a line without a rate");
   perf_clock_ = line;
   return Ok{};
 }

@@ -29,6 +29,7 @@ struct ThreadSpan {
   profile::SampleRecord record;  // of any of them, but for time, CPU, weight, addresses, tag and attribution
   // Of samples that are not counted yet.
   std::uint64_t received = 0, attributed = 0, weight = 0;
+  std::uint64_t elsewhere = 0;  // that another event counts
 
   bool holds(std::uint64_t of, const capture::FixedSample& in, TimeNs time) const {
     return thread == of && format == &in && static_cast<std::uint64_t>(time - from) < length;

@@ -8,17 +8,17 @@
 namespace tailor::process {
 
 Status CodeIndex::add(CodeState code) {
-  if (live_.contains(code.id)) return Error{fmt::format("code object {}: loaded twice", code.id)};
+  if (live_.contains(code.id)) return invalid(fmt::format("code object {}: loaded twice", code.id));
   if (live_.size() >= limits_.code_objects) {
-    return Error{fmt::format("code object {}: {} are loaded already", code.id, live_.size())};
+    return exhausted(fmt::format("code object {}: {} are loaded already", code.id, live_.size()));
   }
   while (bytes_ + code.bytes() > limits_.bytes && !retired_.empty()) {
     forget_oldest();
     ++forgotten_early_;
   }
   if (bytes_ + code.bytes() > limits_.bytes) {
-    return Error{fmt::format("code object {}: row tables and machine code would take more than {} bytes",
-                             code.id, limits_.bytes)};
+    return exhausted(fmt::format("code object {}: row tables and machine code would take more than {} bytes",
+                                 code.id, limits_.bytes));
   }
   const std::size_t at = first_ending_after(code.base);
   std::size_t over = at;

@@ -101,7 +101,7 @@ Result<CodeState> check_code(const v1::CodeObject& code, const PlanState* plan, 
       problem = "has rows, but no plan";
     }
   }
-  if (!problem.empty()) return Error{fmt::format("code object {}: {}", code.id(), problem)};
+  if (!problem.empty()) return invalid(fmt::format("code object {}: {}", code.id(), problem));
   return state;
 }
 

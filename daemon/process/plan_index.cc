@@ -9,9 +9,9 @@
 namespace tailor::process {
 
 Status PlanIndex::add(PlanState plan) {
-  if (live_.contains(plan.id)) return Error{fmt::format("plan {}: loaded twice", plan.id)};
+  if (live_.contains(plan.id)) return invalid(fmt::format("plan {}: loaded twice", plan.id));
   if (live_.size() >= limits_.plans) {
-    return Error{fmt::format("plan {}: {} are loaded already", plan.id, live_.size())};
+    return exhausted(fmt::format("plan {}: {} are loaded already", plan.id, live_.size()));
   }
   const std::uint32_t k = key(plan.slot, plan.generation);
   const auto last = after(k, kTimeMax);

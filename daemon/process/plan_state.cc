@@ -196,7 +196,7 @@ Result<PlanState> check_plan(const v1::Plan& plan, const Limits& limits) {
   PlanState state;
   for (const v1::Level& level : plan.levels()) state.component_counts.push_back(level.component_count());
   if (problem.empty()) problem = check_pipelines(plan, state.component_counts);
-  if (!problem.empty()) return Error{fmt::format("plan {}: {}", plan.id(), problem)};
+  if (!problem.empty()) return invalid(fmt::format("plan {}: {}", plan.id(), problem));
   state.id = plan.id();
   state.slot = plan.slot();
   state.generation = plan.generation();

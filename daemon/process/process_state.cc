@@ -18,7 +18,7 @@ Status check_update(const PlanState& old, const PlanState& next) {
     grows = grows && old.component_counts[i] <= next.component_counts[i];
   }
   if (grows) return Ok{};
-  return Error{fmt::format("plan {}: sent again with another slot or fewer components", next.id)};
+  return invalid(fmt::format("plan {}: sent again with another slot or fewer components", next.id));
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code,
   }
   const PlanState* plan = code.plan_id() == 0 ? nullptr : plans_.live(code.plan_id());
   if (code.plan_id() != 0 && plan == nullptr) {
-    return Error{fmt::format("code object {}: its plan {} is not loaded", code.id(), code.plan_id())};
+    return invalid(fmt::format("code object {}: its plan {} is not loaded", code.id(), code.plan_id()));
   }
   Result<CodeState> checked = check_code(code, plan, limits_);
   if (!checked.ok()) return checked.error();
@@ -102,29 +102,30 @@ Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code,
 
 Status ProcessState::unload_plan(PlanId id, TimeNs time) {
   if (plans_.remove(id, time)) return Ok{};
-  return Error{fmt::format("plan {}: it was unloaded but never loaded", id)};
+  return invalid(fmt::format("plan {}: it was unloaded but never loaded", id));
 }
 
 Status ProcessState::unload_code(CodeId id, TimeNs time) {
   if (code_.remove(id, time)) return Ok{};
-  return Error{fmt::format("code object {}: it was unloaded but never loaded", id)};
+  return invalid(fmt::format("code object {}: it was unloaded but never loaded", id));
 }
 
 Result<ProcessState::Loaded> ProcessState::declare_component(const v1::ComponentDeclare& component) {
-  if (component.id() == 0) return Error{"a component has no id"};
+  if (component.id() == 0) return invalid("a component has no id");
   if (components_.size() >= limits_.components_declared && !components_.contains(component.id())) {
-    return Error{fmt::format("component {}: {} are declared already", component.id(), components_.size())};
+    return exhausted(
+        fmt::format("component {}: {} are declared already", component.id(), components_.size()));
   }
   const auto [known, fresh] = components_.try_emplace(component.id(), component.name());
   if (!fresh && known->second != component.name()) {
-    return Error{fmt::format("component {}: it was declared twice, with two names", component.id())};
+    return invalid(fmt::format("component {}: it was declared twice, with two names", component.id()));
   }
   if (fresh) component_bytes_ += component.name().size();
   return Loaded{fresh};
 }
 
 Status ProcessState::add_component_code(const v1::ComponentCode& code) {
-  if (!components_.contains(code.id())) return Error{fmt::format("component {}: not declared", code.id())};
+  if (!components_.contains(code.id())) return invalid(fmt::format("component {}: not declared", code.id()));
   return ranges_.add(code.id(), code.begin(), code.end());
 }
 
@@ -244,11 +245,11 @@ const ProcessState::Agent* ProcessState::agent_at(TimeNs time) const {
 }
 
 Result<ThreadTimeline*> ProcessState::timeline(std::int32_t tid) {
-  if (tid <= 0) return Error{"activity of a thread whose id is not known here"};
+  if (tid <= 0) return invalid("activity of a thread whose id is not known here");
   const auto found = threads_.find(tid);
   if (found != threads_.end()) return &found->second;
   if (threads_.size() >= limits_.threads) {
-    return Error{fmt::format("thread {}: {} have logs already", tid, threads_.size())};
+    return exhausted(fmt::format("thread {}: {} have logs already", tid, threads_.size()));
   }
   return &threads_.try_emplace(tid, limits_).first->second;
 }

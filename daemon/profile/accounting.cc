@@ -40,6 +40,7 @@ void add(Accounting& to, const Accounting& from) {
   to.broken_rings += from.broken_rings;
   to.records_filtered += from.records_filtered;
   to.waits_abandoned += from.waits_abandoned;
+  to.counted_by_other += from.counted_by_other;
   to.executions_unknown += from.executions_unknown;
 }
 

@@ -18,7 +18,8 @@ struct CpuLosses {
 };
 
 // Totals of one process (or, process = {}, of what belongs to none) since the recording began; they add up:
-// received = attributed + unattributed + filtered + late; what was lost is the sum of what each CPU lost.
+// received = attributed + unattributed + filtered + late + counted_by_other; what was lost is the sum of what
+// each CPU lost.
 struct Accounting {
   ProcessId process;
   std::uint64_t received = 0, attributed = 0, unattributed = 0, filtered = 0, late = 0;
@@ -37,6 +38,8 @@ struct Accounting {
   std::uint64_t records_filtered =
       0;                              // of other processes, removed from rings; the samples are in `filtered`
   std::uint64_t waits_abandoned = 0;  // time off the CPU whose end nothing tells: no samples
+  // Of two events that share a source (capture/decode/part.h), samples of moments that the other one counts.
+  std::uint64_t counted_by_other = 0;
   std::uint64_t executions_unknown = 0;  // attributed samples of no execution, because marks were lost
 
   // The place of a CPU's losses, made if new.

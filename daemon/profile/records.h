@@ -45,6 +45,7 @@ struct SampleRecord {
   Mode mode = Mode::kUser;
   bool has_tag = false;
   Wait wait = Wait::kNone;
+  std::uint32_t engine_wait = 0;  // number in RecordingInfo::wait_names, from 1; 0: the engine says nothing
   std::uint64_t weight = 0;
   std::uint64_t ip = 0;
   std::uint64_t user_ip = 0;
@@ -148,6 +149,8 @@ struct RecordingInfo {
   bool kernel_not_sampled = false;
   std::uint64_t kernel_unsampled_ns = 0;
   std::vector<Pause> pauses = {};  // the newest, in the order of their begin
+  // What engines call what their threads waited for, by SampleRecord::engine_wait - 1: of samples so far.
+  std::vector<std::string> wait_names = {};
 
   // CLOCK_REALTIME of a time of the recording; 0 if it is not known.
   std::uint64_t wall_of(TimeNs time) const {

@@ -7,8 +7,8 @@
 namespace tailor::query {
 
 std::string_view pattern_word(Pattern pattern) {
-  constexpr std::array<std::string_view, 5> words = {"unknown", "sequential", "strided", "random", "mixed"};
-  return words[static_cast<std::size_t>(pattern)];
+  constexpr std::array<std::string_view, 5> kWords = {"unknown", "sequential", "strided", "random", "mixed"};
+  return kWords[static_cast<std::size_t>(pattern)];
 }
 
 void Steps::add(std::uint64_t a, std::uint64_t b) {

@@ -34,6 +34,7 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["events_forced"] = total.forced;
   out["waits_abandoned"] = total.waits_abandoned;
   out["executions_unknown"] = total.executions_unknown;
+  out["counted_by_other"] = total.counted_by_other;
   out["log_records"] = total.log_records;
   out["log_records_lost"] = total.log_lost;
   out["messages"] = total.messages;

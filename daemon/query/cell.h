@@ -37,7 +37,8 @@ struct CellKey {
   std::uint8_t skid = 0;
   profile::Wait wait = profile::Wait::kNone;
   MemoryLevel served_by = MemoryLevel::kUnknown;
-  std::uint32_t region = 0;
+  std::uint32_t region = 0;       // of a wait always 0
+  std::uint32_t engine_wait = 0;  // of a wait only, see profile::SampleRecord
   auto operator<=>(const CellKey&) const = default;
 };
 

@@ -54,6 +54,11 @@ MemoryLevel memory_level(std::uint64_t data_source) {
   return source.mem_lvl & ~PERF_MEM_LVL_NA ? MemoryLevel::kOther : MemoryLevel::kUnknown;
 }
 
+// They share a place: a wait has no data address.
+inline std::uint32_t region_or_wait(const profile::SampleRecord& s) {
+  return s.wait == profile::Wait::kNone ? s.region : s.engine_wait;
+}
+
 CellKey key_of(const profile::SampleRecord& s) {
   const profile::Attribution& a = s.attribution;
   CellKey key;
@@ -74,7 +79,7 @@ CellKey key_of(const profile::SampleRecord& s) {
   key.skid = s.skid;
   key.wait = s.wait;
   key.served_by = memory_level(s.data_source);
-  key.region = s.region;
+  (s.wait == profile::Wait::kNone ? key.region : key.engine_wait) = region_or_wait(s);
   return key;
 }
 
@@ -100,7 +105,7 @@ inline CellSums::Words CellSums::words_of(const profile::SampleRecord& s) {
           bits(a.level, 0) | bits(static_cast<std::uint32_t>(s.process.pid), 32),
           (head & kHeadMask) | bits(s.source, 48),
           bits(s.address_from, 0) | bits(s.skid, 8) | bits(served_by, 16) | bits(s.wait, 24) |
-              bits(s.region, 32)};
+              bits(region_or_wait(s), 32)};
 }
 
 CellKey CellSums::key_of(const Words& words) {
@@ -124,7 +129,8 @@ CellKey CellSums::key_of(const Words& words) {
   key.skid = byte(7, 8);
   key.served_by = static_cast<MemoryLevel>(byte(7, 16));
   key.wait = static_cast<profile::Wait>(byte(7, 24));
-  key.region = static_cast<std::uint32_t>(words[7] >> 32);
+  (key.wait == profile::Wait::kNone ? key.region : key.engine_wait) =
+      static_cast<std::uint32_t>(words[7] >> 32);
   return key;
 }
 

@@ -45,7 +45,7 @@ class Matcher {
  private:
   static std::vector<Sha256Digest> identities(const PlanPart& plan) {
     std::vector<Sha256Digest> all;
-    for (const OperatorRow& row : plan.operators) all.push_back(Sha256(identity(row)));
+    for (const OperatorRow& row : plan.operators) all.push_back(sha256(identity(row)));
     return all;
   }
 
@@ -76,13 +76,27 @@ class Matcher {
 
 }  // namespace
 
+std::string_view name_of(Change change) {
+  switch (change) {
+    case Change::kMatched:
+      return "matched";
+    case Change::kMoved:
+      return "moved";
+    case Change::kNew:
+      return "new";
+    case Change::kGone:
+      return "gone";
+  }
+  return "matched";
+}
+
 std::vector<Sha256Digest> operator_paths(const std::vector<OperatorRow>& operators) {
   std::vector<Sha256Digest> way, all;
   for (const OperatorRow& row : operators) {
     way.resize(std::min<std::size_t>(row.depth, way.size()));
     std::string text = identity(row);
     if (!way.empty()) text.insert(0, reinterpret_cast<const char*>(way.back().data()), way.back().size());
-    way.push_back(Sha256(text));
+    way.push_back(sha256(text));
     all.push_back(way.back());
   }
   return all;

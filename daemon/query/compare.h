@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/query/plan_report.h"
@@ -12,6 +13,8 @@
 namespace tailor::query {
 
 enum class Change { kMatched, kMoved, kNew, kGone };
+// "matched", "moved", "new", "gone".
+std::string_view name_of(Change change);
 
 // An operator of one of the two sides.
 struct ComparedSide {

@@ -9,20 +9,22 @@
 #include <cerrno>
 #include <cstring>
 
+#include "proto/base/errors.h"
+
 namespace tailor::query {
 
 Result<ElfFile> ElfFile::open(const std::string& path) {
   // Without O_NONBLOCK a FIFO of that name would wait for a writer.
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return Error{fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
+  if (!fd) return os_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno);
   struct stat facts{};
-  if (::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return Error{path + " is no regular file"};
+  if (::fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return invalid(path + " is no regular file");
   ElfFile file(std::move(fd), static_cast<std::uint64_t>(facts.st_size));
   file.changed_ns_ = facts.st_ctim.tv_sec * std::int64_t{1'000'000'000} + facts.st_ctim.tv_nsec;
   const auto header = file.read<Elf64_Ehdr>(0, 1);
   if (header.empty() || std::memcmp(header[0].e_ident, ELFMAG, SELFMAG) != 0 ||
       header[0].e_ident[EI_CLASS] != ELFCLASS64 || header[0].e_ident[EI_DATA] != ELFDATA2LSB) {
-    return Error{path + " is no 64-bit ELF file"};
+    return invalid(path + " is no 64-bit ELF file");
   }
   file.header_ = header[0];
   return file;

@@ -233,9 +233,9 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t ma
   ElfFunctions out;
   out.build_id = build_id_of(*file, sections);
   if (!build_id.empty() && out.build_id != build_id)
-    return Error{path + " is another build than was recorded"};
+    return unavailable(path + " is another build than was recorded");
   if (build_id.empty() && file->changed_ns() > mapped_ns)
-    return Error{path + " was changed since it was mapped"};
+    return unavailable(path + " was changed since it was mapped");
   for (const Elf64_Phdr& part : file->read<Elf64_Phdr>(file->header().e_phoff, file->header().e_phnum)) {
     if (part.p_type == PT_LOAD) out.segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
   }

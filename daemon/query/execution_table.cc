@@ -35,30 +35,39 @@ void ExecutionTable::grow() {
   for (std::uint32_t i = 0; i < rows_.size(); ++i) slots_[slot_of(rows_[i].process, rows_[i].handle)] = i + 1;
 }
 
+// Executions that follow each other are mostly of one process, and often of one query.
+std::uint32_t ExecutionTable::process_number(ProcessId process) {
+  if (!processes_.empty() && processes_[process_] == process) return process_;
+  const auto [it, added] =
+      process_numbers_.try_emplace(process, static_cast<std::uint32_t>(processes_.size()));
+  if (added) processes_.push_back(process);
+  return process_ = it->second;
+}
+
 std::uint32_t ExecutionTable::text_number(const profile::ExecutionRecord& execution) {
-  const auto [it, added] = text_numbers_.try_emplace({execution.error, execution.labels},
-                                                     static_cast<std::uint32_t>(texts_.size()));
-  if (added) {
-    texts_.push_back(&it->first);
-    text_bytes_ += 192 + execution.error.size();
-    for (const auto& [key, value] : execution.labels) text_bytes_ += 96 + key.size() + value.size();
-  }
-  return it->second;
+  const std::pair<const std::string&, const Labels&> text(execution.error, execution.labels);
+  if (!texts_.empty() && texts_[text_]->first == text.first && texts_[text_]->second == text.second)
+    return text_;
+  const auto known = text_numbers_.find(text);
+  if (known != text_numbers_.end()) return text_ = known->second;
+  text_ = static_cast<std::uint32_t>(texts_.size());
+  texts_.push_back(&text_numbers_.emplace(Text(text), text_).first->first);
+  text_bytes_ += 192 + execution.error.size();
+  for (const auto& [key, value] : execution.labels) text_bytes_ += 96 + key.size() + value.size();
+  return text_;
 }
 
 void ExecutionTable::add(const profile::ExecutionRecord& execution) {
-  const auto [process, added] =
-      process_numbers_.try_emplace(execution.process, static_cast<std::uint32_t>(processes_.size()));
-  if (added) processes_.push_back(execution.process);
+  const std::uint32_t process = process_number(execution.process);
   Row row{.handle = execution.handle, .plan = execution.plan, .begin = execution.begin, .end = execution.end};
   row.heard = execution.heard;
   row.rows = execution.rows;
   row.rows_known = execution.rows_known;
   row.id = execution.id;
-  row.process = process->second;
+  row.process = process;
   row.text = text_number(execution);
   row.uid = execution.uid;
-  const std::size_t slot = slot_of(process->second, execution.handle);
+  const std::size_t slot = slot_of(process, execution.handle);
   if (slots_[slot] != 0) {
     rows_[slots_[slot] - 1] = row;
     return;

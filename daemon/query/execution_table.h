@@ -3,14 +3,15 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -93,24 +94,53 @@ class ExecutionTable {
     std::uint32_t text : 31;  // number
     std::optional<std::uint32_t> uid;
   };
+  // In pieces that stay where they are, so that growing takes no second copy of all.
+  class Rows {
+   public:
+    std::size_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    Row& operator[](std::size_t at) { return pieces_[at / kPiece][at % kPiece]; }
+    const Row& operator[](std::size_t at) const { return pieces_[at / kPiece][at % kPiece]; }
+    void push_back(const Row& row) {
+      if (size_ == pieces_.size() * kPiece) pieces_.push_back(std::make_unique_for_overwrite<Row[]>(kPiece));
+      (*this)[size_++] = row;
+    }
+
+   private:
+    static constexpr std::size_t kPiece = 4096;
+    std::vector<std::unique_ptr<Row[]>> pieces_;
+    std::size_t size_ = 0;
+  };
   // What is said in words: the error and the labels.
-  using Text = std::pair<std::string, std::vector<std::pair<std::string, std::string>>>;
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  using Text = std::pair<std::string, Labels>;
+  // Also of two that are somebody else's.
+  struct TextLess {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return std::tie(a.first, a.second) < std::tie(b.first, b.second);
+    }
+  };
 
   // Where the row of that process and handle is in slots_, or would be.
   std::size_t slot_of(std::uint32_t process, ExecutionHandle handle) const;
   std::optional<std::uint32_t> row_of(ProcessId process, ExecutionHandle handle) const;
   profile::ExecutionRecord record(std::uint32_t row) const;
+  std::uint32_t process_number(ProcessId process);
   std::uint32_t text_number(const profile::ExecutionRecord& execution);
   void grow();
 
   std::uint64_t seed_;
-  std::deque<Row> rows_;
+  Rows rows_;
   std::vector<std::uint32_t> slots_;  // row + 1, 0: free; a power of two, at most half full
   std::vector<std::uint32_t> order_;
   std::map<ProcessId, std::uint32_t> process_numbers_;
   std::vector<ProcessId> processes_;
-  std::map<Text, std::uint32_t> text_numbers_;
+  std::uint32_t process_ = 0;  // number of the last one added
+  std::map<Text, std::uint32_t, TextLess> text_numbers_;
   std::vector<const Text*> texts_;
+  std::uint32_t text_ = 0;  // the last one's
   std::size_t text_bytes_ = 0;
   mutable std::mutex mutex_;  // guards:
   mutable std::map<std::uint32_t, profile::ExecutionRecord> made_;

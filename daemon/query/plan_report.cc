@@ -316,7 +316,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   }
   report.evidence = gather_evidence(profile, selection, *source);
   report.pauses = pauses_of(profile, selection);
-  if (report.source.unit != profile::Unit::kNsOffCpu) report.off_cpu = wait_lane(profile, selection);
+  report.off_cpu = wait_lane(profile, selection);
   report.accounting = account_of(profile);
   return report;
 }

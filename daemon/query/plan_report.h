@@ -105,8 +105,8 @@ struct PlanReport {
   std::vector<std::pair<Place, Share95>> unattributed_places;  // the first hundred
   Cell marks_lost;  // of the unattributed, what lost marks might have told
   Evidence evidence;
-  std::vector<profile::Pause> pauses;  // that concern the selection
-  std::optional<WaitLane> off_cpu;     // where it was recorded and is not the report itself
+  std::vector<profile::Pause> pauses;                           // that concern the selection
+  std::optional<WaitLane> off_cpu;                              // where it was recorded
   std::vector<std::pair<profile::Source, Cell>> other_sources;  // with samples, not in this report
   Accounting accounting;
 };

@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "daemon/store/store_reader.h"
+#include "proto/base/errors.h"
 
 namespace tailor::query {
 namespace {
@@ -230,9 +231,7 @@ Result<Profile> Profile::load_file(const std::string& path, const LoadOptions& o
   if (!input) return input.error();
   auto profile = load(**input, options);
   if (!profile && profile.error().kind == ErrorKind::kUnavailable) return profile;  // no fault of the file
-  if (!profile)
-    return Error{fmt::format("{}: {}", path, profile.error().message), profile.error().code,
-                 profile.error().kind};
+  if (!profile) return in_context(path + ": ", profile.error());
   return profile;
 }
 
@@ -330,6 +329,12 @@ std::string Profile::engine_component_name(ProcessId process, std::uint32_t id) 
 std::string Profile::region_name(ProcessId process, std::uint32_t kind) const {
   const v1::RegionKind* known = find_or_null(data_->region_kinds, InProcess<std::uint32_t>{process, kind});
   return known == nullptr ? fmt::format("region kind {}", kind) : known->name();
+}
+
+std::string Profile::wait_event(std::uint32_t number) const {
+  const std::vector<std::string>& names = data_->recording.wait_names;
+  if (number == 0) return "";
+  return number <= names.size() ? names[number - 1] : fmt::format("wait {}", number);
 }
 
 std::string Profile::thread_name(ProcessId process, std::int32_t tid) const {

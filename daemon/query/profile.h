@@ -133,6 +133,8 @@ class Profile {
   const std::string* attachment(ProcessId process, PlanId plan, std::string_view kind) const;
   std::string engine_component_name(ProcessId process, std::uint32_t id) const;
   std::string region_name(ProcessId process, std::uint32_t kind) const;
+  // What the engine says that was waited for (CellKey::engine_wait); "" of 0.
+  std::string wait_event(std::uint32_t number) const;
   // The name of a source, its unit; "source <n>" where the recording does not say.
   profile::Source source(std::uint16_t index) const;
 

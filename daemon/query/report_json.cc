@@ -23,6 +23,12 @@ Json waits_json(const WaitRow& row) {
   return out;
 }
 
+Json events_json(const WaitRow& row) {
+  Json out = Json::object();
+  for (const auto& [event, ns] : row.ns_of_event) out[event] = ns;
+  return out;
+}
+
 Json component_json(const ComponentRow& row, const std::string& own_key) {
   Json out = {{"id", row.id}};
   if (!own_key.empty()) out["key"] = own_key;
@@ -163,6 +169,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                                    {"waits", report.off_cpu->total.waits},
                                    {"ns", report.off_cpu->total.ns},
                                    {"by_wait", waits_json(report.off_cpu->total)},
+                                   {"by_event", events_json(report.off_cpu->total)},
                                    {"rows", Json::array()}};
     for (const WaitRow& row : report.off_cpu->rows) {
       lane["rows"].push_back({{"process", process_json(row.process)},
@@ -171,7 +178,8 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                               {"name", row.name},
                               {"waits", row.waits},
                               {"ns", row.ns},
-                              {"by_wait", waits_json(row)}});
+                              {"by_wait", waits_json(row)},
+                              {"by_event", events_json(row)}});
     }
   }
   const Evidence::Window& windows = report.evidence.windows;
@@ -181,16 +189,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                     {"in_operators", windows.in_operators},
                     {"in_components", windows.in_components},
                     {"unattributed", windows.unattributed}};
-  const Accounting& account = report.accounting;
-  out["accounting"] = accounting_json(account);
-  out["losses"] = {{"scope", "recording"},
-                   {"lost_samples", account.total.lost_ring + account.total.lost_hardware},
-                   {"lost_share", account.lost_share()},
-                   {"unwritten_samples", account.unwritten_samples},
-                   {"late_samples", account.total.late},
-                   {"log_records_lost", account.total.log_lost},
-                   {"throttled", account.total.throttled},
-                   {"gap_ns", account.total.gap_ns}};
+  out["accounting"] = accounting_json(report.accounting);
   out["file"] = damage_json(profile);
   return out;
 }

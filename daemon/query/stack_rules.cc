@@ -14,7 +14,7 @@ constexpr std::size_t kMostRules = 1000, kMostPatterns = 10'000;
 constexpr std::size_t kMostRows = 100;
 
 Error wrong(const toml::node& at, std::string_view what) {
-  return Error{fmt::format("line {}: {}", at.source().begin.line, what)};
+  return invalid(fmt::format("line {}: {}", at.source().begin.line, what));
 }
 
 Result<StackRule> read_rule(const toml::node& node, StackRule::Kind kind, std::size_t& patterns) {
@@ -143,9 +143,9 @@ Result<StackRules> StackRules::parse(std::string_view text) {
       if (!read) return read.error();
     }
   } catch (const toml::parse_error& error) {
-    return Error{fmt::format("line {}: {}", error.source().begin.line, error.description())};
+    return invalid(fmt::format("line {}: {}", error.source().begin.line, error.description()));
   }
-  if (out.rules.empty()) return Error{"the file has no rule: [[operator]] or [[phase]]"};
+  if (out.rules.empty()) return invalid("the file has no rule: [[operator]] or [[phase]]");
   return out;
 }
 

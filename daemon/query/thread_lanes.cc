@@ -162,7 +162,7 @@ void add_waits(const Profile& profile, const Selection& selection, TimeNs from, 
       lane.off_cpu_ns += static_cast<double>(sample.weight);
       const auto most = std::max_element(parts->begin(), parts->end(),
                                          [](const auto& a, const auto& b) { return a.part < b.part; });
-      lane.waits.push_back({begin, sample.time, sample.key->wait,
+      lane.waits.push_back({begin, sample.time, sample.key->wait, profile.wait_event(sample.key->engine_wait),
                             most == parts->end() ? std::string() : owners.owners()[most->owner].key});
     }
     return;

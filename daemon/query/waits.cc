@@ -10,11 +10,17 @@ namespace {
 
 using Key = std::tuple<ProcessId, PlanId, ComponentId, std::string>;
 
-void add(WaitRow& row, const Cost& cost, double part) {
+void add(WaitRow& row, const Profile& profile, const Cost& cost, double part) {
   const double ns = cost.cell.weight * part;
   row.waits += static_cast<double>(cost.cell.samples) * part;
   row.ns += ns;
-  row.ns_of[static_cast<std::size_t>(cost.key.wait)] += ns;
+  const auto wait = static_cast<std::size_t>(cost.key.wait);
+  row.ns_of[wait] += ns;
+  if (cost.key.engine_wait == 0) {
+    row.ns_without_event[wait] += ns;
+  } else {
+    row.ns_of_event[profile.wait_event(cost.key.engine_wait)] += ns;
+  }
 }
 
 void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const Cost& cost) {
@@ -29,15 +35,15 @@ void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const C
   if (cost.what == Cost::Class::kComponent) {
     return add(
         row(0, kNoComponent, profile.engine_component_name(cost.key.process, cost.key.engine_component)),
-        cost, 1);
+        profile, cost, 1);
   }
   if (cost.what != Cost::Class::kPlan)
-    return add(row(0, kNoComponent, std::string(cost.reason.text)), cost, 1);
+    return add(row(0, kNoComponent, std::string(cost.reason.text)), profile, cost, 1);
   for (const Share& owner : cost.lineage->front()) {
     const bool owned = owner.id != kNoComponent;
     add(row(owned ? cost.key.plan : 0, owner.id,
             owned ? cost.plan->component_name(0, owner.id) : std::string(cost.reason.text)),
-        cost, owner.part);
+        profile, cost, owner.part);
   }
 }
 
@@ -69,7 +75,7 @@ std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selec
     if (lane.source.unit != profile::Unit::kNsOffCpu) continue;
     std::map<Key, WaitRow> rows;
     for_each_cost(profile, selection, index, [&](const Cost& cost) {
-      add(lane.total, cost, 1);
+      add(lane.total, profile, cost, 1);
       add_to_owners(rows, profile, cost);
     });
     for (auto& [key, row] : rows) lane.rows.push_back(std::move(row));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,9 @@ struct WaitRow {
   double waits = 0;                        // how often
   double ns = 0;
   std::array<double, profile::kWaits> ns_of{};  // of `ns`, by profile::Wait
+  // Of `ns`, by what the engine itself said that it waited for; and by profile::Wait where it said nothing.
+  std::map<std::string, double> ns_of_event;
+  std::array<double, profile::kWaits> ns_without_event{};
 };
 
 struct WaitLane {

@@ -67,7 +67,7 @@ void MessageRedactor::redact_attachment(v1::Attachment& attachment, DoubleQuotes
   if (attachment.kind() == "ir") return;
   attachment.set_content(without_literals(attachment.content(), quotes));
   if (attachment.sha256().empty()) return;
-  const Sha256Digest digest = Sha256(salt_ + attachment.sha256());
+  const Sha256Digest digest = sha256(salt_ + attachment.sha256());
   attachment.set_sha256(digest.data(), digest.size());
 }
 

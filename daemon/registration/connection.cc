@@ -31,7 +31,7 @@ Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Si
       counters_(counters),
       admit_(std::move(admit)),
       logs_(process_, counters_),
-      accepted_tsc_(OrderedTsc()) {}
+      accepted_tsc_(ordered_tsc()) {}
 
 bool Connection::hung_up() const {
   pollfd waiting{socket_.get(), 0, 0};
@@ -39,14 +39,14 @@ bool Connection::hung_up() const {
 }
 
 // A busy agent's socket may never be empty, so what lies in it at the right moment is measured instead.
-void Connection::AdvanceMark() {
+void Connection::advance_mark() {
   const ArenaView* first = logs_.first_arena();
   if (!first || end_) return;
   if (!mark_) {
-    std::uint64_t tsc = OrderedTsc();
-    mark_ = Mark{tsc, first->MessagesQueued(), std::nullopt};
+    std::uint64_t tsc = ordered_tsc();
+    mark_ = Mark{tsc, first->messages_queued(), std::nullopt};
   }
-  if (mark_->read_until || first->MessagesSettled() < mark_->queued) return;
+  if (mark_->read_until || first->messages_settled() < mark_->queued) return;
   int waiting = 0;
   if (::ioctl(socket_.get(), SIOCINQ, &waiting) == 0) {
     // What was received and waits to be handled counts as unread.
@@ -55,7 +55,7 @@ void Connection::AdvanceMark() {
   }
 }
 
-std::size_t Connection::Read(const Share& share) {
+std::size_t Connection::read(const Share& share) {
   cost_ = messages_read_ = 0;
   has_more_ = false;
   std::size_t packets = 0;
@@ -71,123 +71,123 @@ std::size_t Connection::Read(const Share& share) {
       packet = std::move(*waiting_);
       waiting_.reset();
     } else {
-      packet = ReceivePacket(socket_.get());
+      packet = receive_packet(socket_.get());
     }
     if (packet.state != Packet::State::kGot) {
       const bool over = packet.state == Packet::State::kEnd;
       if (last_bytes_) {
-        Finish(GoneReason::kProcessExit, "");
+        finish(GoneReason::kProcessExit, "");
       } else if (over) {
-        Finish(GoneReason::kHangup, "");
+        finish(GoneReason::kHangup, "");
       }
       break;
     }
-    if (!again) received_tsc_ = OrderedTsc();
+    if (!again) received_tsc_ = ordered_tsc();
     const std::size_t bytes = packet.bytes.size();
     cost_ += bytes + kPacketCost;
     if (again && waiting_is_large_) {
-      HandleLarge(std::move(packet));
+      handle_large(std::move(packet));
     } else {
-      Handle(std::move(packet));
+      handle(std::move(packet));
     }
     if (waiting_ && !waiting_is_large_) break;  // a Hello, until the next call
     if (!waiting_) {
       bytes_read_ += bytes;
       ++messages_read_;
     }
-    if (last_bytes_ && bytes_read_ >= *last_bytes_) Finish(GoneReason::kProcessExit, "");
+    if (last_bytes_ && bytes_read_ >= *last_bytes_) finish(GoneReason::kProcessExit, "");
   }
   return cost_;
 }
 
-void Connection::Handle(Packet packet) {
+void Connection::handle(Packet packet) {
   if (packet.sender != process_.id().pid) {
     ++counters_.foreign_packets;
     return;
   }
-  if (packet.oversized) return ProtocolError("packet with more bytes or descriptors than any agent sends");
-  auto message = Parse(packet.bytes);
-  if (!message) return greeted() ? Reject(message.error().message) : ProtocolError(message.error().message);
-  if (IsEnvelope(*message)) {
+  if (packet.oversized) return protocol_error("packet with more bytes or descriptors than any agent sends");
+  auto message = parse(packet.bytes);
+  if (!message) return greeted() ? reject(message.error().message) : protocol_error(message.error().message);
+  if (is_envelope(*message)) {
     waiting_ = std::move(packet);
     waiting_is_large_ = true;
     return;
   }
-  HandleParsed(std::move(*message), std::move(packet));
+  handle_parsed(std::move(*message), std::move(packet));
 }
 
-void Connection::HandleLarge(Packet packet) {
-  auto envelope = Parse(packet.bytes);
-  if (!envelope) return Reject(envelope.error().message);
-  auto payload = ReadPayload(packet.attached.get(), envelope->payload_bytes());
-  if (!payload) return Reject(payload.error().message);
+void Connection::handle_large(Packet packet) {
+  auto envelope = parse(packet.bytes);
+  if (!envelope) return reject(envelope.error().message);
+  auto payload = read_payload(packet.attached.get(), envelope->payload_bytes());
+  if (!payload) return reject(payload.error().message);
   cost_ += payload->size();
-  auto message = Parse(*payload);
-  if (!message) return Reject(message.error().message);
-  HandleParsed(std::move(*message), std::move(packet));
+  auto message = parse(*payload);
+  if (!message) return reject(message.error().message);
+  handle_parsed(std::move(*message), std::move(packet));
 }
 
-void Connection::HandleParsed(v1::AgentMessage message, Packet packet) {
+void Connection::handle_parsed(v1::AgentMessage message, Packet packet) {
   const bool hello = message.body_case() == v1::AgentMessage::kHello;
-  if (greeted() == hello) return ProtocolError(greeted() ? "a second hello" : "something else before hello");
-  Status valid = Validate(message);
-  if (!valid) return greeted() ? Reject(valid.error().message) : ProtocolError(valid.error().message);
+  if (greeted() == hello) return protocol_error(greeted() ? "a second hello" : "something else before hello");
+  Status valid = validate(message);
+  if (!valid) return greeted() ? reject(valid.error().message) : protocol_error(valid.error().message);
   if (hello) {
-    if (HandleHello(message.hello())) return;
+    if (handle_hello(message.hello())) return;
     waiting_ = std::move(packet);
     waiting_is_large_ = false;
     return;
   }
-  HandleMessage(std::move(message), packet);
+  handle_message(std::move(message), packet);
 }
 
-void Connection::HandleMessage(v1::AgentMessage message, const Packet& packet) {
+void Connection::handle_message(v1::AgentMessage message, const Packet& packet) {
   if (message.tsc() > received_tsc_) {
     ++counters_.future_times;
     message.set_tsc(received_tsc_);
   }
   switch (message.body_case()) {
     case v1::AgentMessage::kArenaAdd:
-      return HandleArena(message.arena_add(), packet.attached.get());
+      return handle_arena(message.arena_add(), packet.attached.get());
     case v1::AgentMessage::kThreadAdd: {
       v1::ThreadAdd& add = *message.mutable_thread_add();
-      add.set_tid(static_cast<std::uint32_t>(logs_.Tid(add.arena(), add.area(), add.use(), add.tid())));
+      add.set_tid(static_cast<std::uint32_t>(logs_.tid(add.arena(), add.area(), add.use(), add.tid())));
       break;
     }
     case v1::AgentMessage::kCodeLoad:
       message.mutable_code_load()->set_load_tsc(message.tsc());
       break;
     case v1::AgentMessage::kGoodbye:
-      Deliver(std::move(message));
-      return Finish(GoneReason::kGoodbye, "");
+      deliver(std::move(message));
+      return finish(GoneReason::kGoodbye, "");
     default:
       break;
   }
-  Deliver(std::move(message));
+  deliver(std::move(message));
 }
 
 // False: not yet.
-bool Connection::HandleHello(const v1::Hello& hello) {
+bool Connection::handle_hello(const v1::Hello& hello) {
   Admission admission = admit_(*this, hello);
   if (admission.what == Admission::What::kLater) return false;
   if (admission.what == Admission::What::kNo) {
-    Refuse(GoneReason::kRefused, "registered already", std::move(admission.reason));
+    refuse(GoneReason::kRefused, "registered already", std::move(admission.reason));
     return true;
   }
   resume_ = std::move(admission.positions);
   session_ = hello.session();
-  sink_.OnConnected({id_, process_.id(), process_.uid(), process_.gid(), received_tsc_, hello});
+  sink_.on_connected({id_, process_.id(), process_.uid(), process_.gid(), received_tsc_, hello});
   return true;
 }
 
-void Connection::HandleArena(const v1::ArenaAdd& add, int fd) {
-  if (logs_.HasArena(add.index())) return Reject(fmt::format("arena {} a second time", add.index()));
+void Connection::handle_arena(const v1::ArenaAdd& add, int fd) {
+  if (logs_.has_arena(add.index())) return reject(fmt::format("arena {} a second time", add.index()));
   arena_bytes_ += add.bytes();
-  if (arena_bytes_ > kMaxConnectionArenas) return ProtocolError("more arenas than any agent has");
-  auto arena = MapArena(fd, add.bytes());
-  if (!arena) return Reject(fmt::format("arena {}: {}", add.index(), arena.error().message));
+  if (arena_bytes_ > kMaxConnectionArenas) return protocol_error("more arenas than any agent has");
+  auto arena = map_arena(fd, add.bytes());
+  if (!arena) return reject(fmt::format("arena {}: {}", add.index(), arena.error().message));
   if (logs_.areas() + (*arena)->area_count() > kMaxAreasOfConnection) {
-    return Refuse(GoneReason::kRefused, "too many threads' logs",
+    return refuse(GoneReason::kRefused, "too many threads' logs",
                   fmt::format("a process may have {} areas for logs, not {}", kMaxAreasOfConnection,
                               logs_.areas() + (*arena)->area_count()));
   }
@@ -195,27 +195,27 @@ void Connection::HandleArena(const v1::ArenaAdd& add, int fd) {
   if (auto earlier = resume_.find(add.index()); earlier != resume_.end())
     readers = std::move(earlier->second);
   const std::uint64_t since = accepted_tsc_ - std::min(accepted_tsc_, kBeforeConnecting);
-  logs_.AddArena(add.index(), *arena, std::move(readers), since);
-  sink_.OnArena({process_.id(), add.index(), *arena});
+  logs_.add_arena(add.index(), *arena, std::move(readers), since);
+  sink_.on_arena({process_.id(), add.index(), *arena});
 }
 
-void Connection::Deliver(v1::AgentMessage message) {
+void Connection::deliver(v1::AgentMessage message) {
   ++counters_.messages;
-  sink_.OnMessage({id_, process_.id(), received_tsc_, std::move(message)});
+  sink_.on_message({id_, process_.id(), received_tsc_, std::move(message)});
 }
 
-void Connection::Reject(std::string what) {
+void Connection::reject(std::string what) {
   ++counters_.rejected;
-  sink_.OnRejected({id_, process_.id(), std::move(what)});
-  if (++rejections_ > kMaxRejections) ProtocolError("too many messages that had to be rejected");
+  sink_.on_rejected({id_, process_.id(), std::move(what)});
+  if (++rejections_ > kMaxRejections) protocol_error("too many messages that had to be rejected");
 }
 
-void Connection::ProtocolError(std::string what) {
+void Connection::protocol_error(std::string what) {
   ++counters_.protocol_errors;
-  Refuse(GoneReason::kProtocol, "protocol", std::move(what));
+  refuse(GoneReason::kProtocol, "protocol", std::move(what));
 }
 
-void Connection::Refuse(GoneReason reason, const char* kind, std::string detail) {
+void Connection::refuse(GoneReason reason, const char* kind, std::string detail) {
   if (end_) return;
   v1::DaemonMessage refusal;
   refusal.mutable_refusal()->set_reason(detail);
@@ -223,8 +223,8 @@ void Connection::Refuse(GoneReason reason, const char* kind, std::string detail)
   (void)::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   if (reason == GoneReason::kRefused) ++counters_.refused;
   ++counters_.refusals[kind];
-  if (!greeted()) sink_.OnRefused({process_.id().pid, process_.uid(), detail});
-  Finish(reason, std::move(detail));
+  if (!greeted()) sink_.on_refused({process_.id().pid, process_.uid(), detail});
+  finish(reason, std::move(detail));
 }
 
 bool Connection::may_tell(const std::string& limit, std::chrono::steady_clock::time_point now) {
@@ -234,28 +234,28 @@ bool Connection::may_tell(const std::string& limit, std::chrono::steady_clock::t
   return true;
 }
 
-void Connection::ProcessEnded() {
+void Connection::process_ended() {
   int waiting = 0;
   if (::ioctl(socket_.get(), SIOCINQ, &waiting) != 0) waiting = 0;
   last_bytes_ = bytes_read_ + static_cast<std::uint64_t>(waiting) + (waiting_ ? waiting_->bytes.size() : 0);
-  if (waiting == 0 && !waiting_) Finish(GoneReason::kProcessExit, "");
+  if (waiting == 0 && !waiting_) finish(GoneReason::kProcessExit, "");
 }
 
-void Connection::Finish(GoneReason reason, std::string detail) {
+void Connection::finish(GoneReason reason, std::string detail) {
   if (end_) return;
   end_ = End{reason, std::move(detail)};
   waiting_.reset();
   logs_.begin_pass();
 }
 
-void Connection::Reply(const v1::DaemonMessage& message) {
+void Connection::reply(const v1::DaemonMessage& message) {
   std::string bytes = message.SerializeAsString();
   if (::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) return;
-  if (errno == EAGAIN || errno == EWOULDBLOCK) return ProtocolError("it does not read its answers");
+  if (errno == EAGAIN || errno == EWOULDBLOCK) return protocol_error("it does not read its answers");
   // What it sent before it hung up is still there.
 }
 
-void Connection::TrySettle() {
+void Connection::try_settle() {
   if (!mark_ || end_ || !mark_->read_until || bytes_read_ < *mark_->read_until) return;
   if (!mark_->passing) {
     mark_->passing = true;
@@ -263,15 +263,15 @@ void Connection::TrySettle() {
     return;
   }
   if (!logs_.pass_done()) return;
-  sink_.OnSettled({process_.id(), mark_->tsc});
+  sink_.on_settled({process_.id(), mark_->tsc});
   mark_.reset();
 }
 
-LogPositions Connection::Close() {
-  if (socket_ && greeted()) sink_.OnGone({id_, process_.id(), end_->reason, end_->detail});
-  DiscardUnread(socket_.get());
+LogPositions Connection::close() {
+  if (socket_ && greeted()) sink_.on_gone({id_, process_.id(), end_->reason, end_->detail});
+  discard_unread(socket_.get());
   socket_.reset();
-  return logs_.TakePositions();
+  return logs_.take_positions();
 }
 
 }  // namespace tailor::registration

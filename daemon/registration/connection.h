@@ -52,7 +52,7 @@ class Connection {
 
   // Reads at most its share (and the whole of its last message). Returns what that cost: bytes, and something
   // a packet.
-  std::size_t Read(const Share& share);
+  std::size_t read(const Share& share);
   // More may be waiting than the last share allowed.
   bool has_more() const { return has_more_ && !end_; }
   // Messages in the last Read.
@@ -61,27 +61,27 @@ class Connection {
   bool hung_up() const;
 
   // Reads the logs: see LogDrain.
-  std::size_t DrainLogs(std::size_t max_records, std::size_t max_areas) {
-    return greeted() ? logs_.Drain(sink_, max_records, max_areas) : 0;
+  std::size_t drain_logs(std::size_t max_records, std::size_t max_areas) {
+    return greeted() ? logs_.drain(sink_, max_records, max_areas) : 0;
   }
   bool logs_are_read() const { return logs_.pass_done(); }
 
   // What has been said by when, before anything of this round is read, and after it.
-  void AdvanceMark();
-  void TrySettle();
+  void advance_mark();
+  void try_settle();
 
   // The process is gone. What it sent before is still read.
-  void ProcessEnded();
+  void process_ended();
   // The connection is to be closed. The first reason given counts. Its logs get a last pass.
-  void Finish(GoneReason reason, std::string detail);
+  void finish(GoneReason reason, std::string detail);
   // Tells the peer why, and finishes; `kind` is what is counted.
-  void Refuse(GoneReason reason, const char* kind, std::string detail);
+  void refuse(GoneReason reason, const char* kind, std::string detail);
   // Sends an answer without waiting. A peer that does not read its answers is closed.
-  void Reply(const v1::DaemonMessage& message);
+  void reply(const v1::DaemonMessage& message);
   // False: of this limit it was told within the last second.
   bool may_tell(const std::string& limit, std::chrono::steady_clock::time_point now);
   // The event that it is over; once. Returns where the logs stood.
-  LogPositions Close();
+  LogPositions close();
 
   // What it cost of late, for the server's order of service.
   double debt = 0;
@@ -89,15 +89,15 @@ class Connection {
   bool paused = false;
 
  private:
-  void Handle(Packet packet);
-  void HandleLarge(Packet packet);
-  void HandleParsed(v1::AgentMessage message, Packet packet);
-  void HandleMessage(v1::AgentMessage message, const Packet& packet);
-  bool HandleHello(const v1::Hello& hello);
-  void HandleArena(const v1::ArenaAdd& add, int fd);
-  void Deliver(v1::AgentMessage message);
-  void Reject(std::string what);
-  void ProtocolError(std::string what);
+  void handle(Packet packet);
+  void handle_large(Packet packet);
+  void handle_parsed(v1::AgentMessage message, Packet packet);
+  void handle_message(v1::AgentMessage message, const Packet& packet);
+  bool handle_hello(const v1::Hello& hello);
+  void handle_arena(const v1::ArenaAdd& add, int fd);
+  void deliver(v1::AgentMessage message);
+  void reject(std::string what);
+  void protocol_error(std::string what);
 
   ConnectionId id_;
   UniqueFd socket_;

@@ -110,14 +110,14 @@ struct PeerGone {
 class Sink {
  public:
   virtual ~Sink() = default;
-  virtual void OnConnected(const PeerConnected& event) = 0;
-  virtual void OnMessage(PeerMessage event) = 0;
-  virtual void OnArena(const ArenaMapped& event) = 0;
-  virtual void OnActivity(ActivityRecords event) = 0;
-  virtual void OnSettled(const Settled& event) = 0;
-  virtual void OnRejected(const PeerRejected& event) = 0;
-  virtual void OnGone(const PeerGone& event) = 0;
-  virtual void OnRefused(const PeerRefused& event) = 0;
+  virtual void on_connected(const PeerConnected& event) = 0;
+  virtual void on_message(PeerMessage event) = 0;
+  virtual void on_arena(const ArenaMapped& event) = 0;
+  virtual void on_activity(ActivityRecords event) = 0;
+  virtual void on_settled(const Settled& event) = 0;
+  virtual void on_rejected(const PeerRejected& event) = 0;
+  virtual void on_gone(const PeerGone& event) = 0;
+  virtual void on_refused(const PeerRefused& event) = 0;
 };
 
 }  // namespace tailor::registration

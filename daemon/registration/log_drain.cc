@@ -7,8 +7,8 @@
 
 namespace tailor::registration {
 
-void LogDrain::AddArena(std::uint32_t index, std::shared_ptr<const ArenaView> arena,
-                        std::vector<LogReader> resume, std::uint64_t since) {
+void LogDrain::add_arena(std::uint32_t index, std::shared_ptr<const ArenaView> arena,
+                         std::vector<LogReader> resume, std::uint64_t since) {
   const bool fresh = resume.empty();
   resume.resize(arena->area_count());
   for (std::uint32_t area = 0; area < arena->area_count(); ++area) {
@@ -24,18 +24,17 @@ const ArenaView* LogDrain::first_arena() const {
   return first == arenas_.end() ? nullptr : first->second.view.get();
 }
 
-std::size_t LogDrain::Drain(Sink& sink, std::size_t max_records, std::size_t max_areas) {
-  std::size_t records = 0;
-  const std::size_t most = std::min(max_areas, areas_.size());
-  for (std::size_t looked = 0; looked < most && records < max_records; ++looked) {
+std::size_t LogDrain::drain(Sink& sink, std::size_t max_records, std::size_t max_areas) {
+  std::size_t records = 0, looked = 0, left = areas_.size();
+  while (left > 0 && looked < max_areas && records < max_records) {
     if (next_area_ >= areas_.size()) next_area_ = 0;
-    if (const std::size_t untouched = skip_untouched(); untouched > 0) {
-      next_area_ += untouched;
-      areas_left_ -= std::min(areas_left_, untouched);
-      continue;
-    }
-    records += DrainArea(areas_[next_area_++], sink);
-    if (areas_left_ > 0) --areas_left_;
+    ++looked;
+    const std::size_t untouched = skip_untouched();
+    if (untouched == 0) records += drain_area(areas_[next_area_], sink);
+    const std::size_t passed = std::max<std::size_t>(untouched, 1);
+    next_area_ += passed;
+    left -= std::min(left, passed);
+    areas_left_ -= std::min(areas_left_, passed);
   }
   return records;
 }
@@ -45,24 +44,24 @@ std::size_t LogDrain::skip_untouched() const {
   const Area& at = areas_[next_area_];
   const Arena& arena = arenas_.find(at.arena)->second;
   if (arena.readers[at.area].began()) return 0;
-  return arena.view->NextWritten(at.area) - at.area;
+  return arena.view->next_written(at.area) - at.area;
 }
 
-std::size_t LogDrain::DrainArea(const Area& at, Sink& sink) {
+std::size_t LogDrain::drain_area(const Area& at, Sink& sink) {
   Arena& arena = arenas_.find(at.arena)->second;
   LogReader& reader = arena.readers[at.area];
   std::uint64_t malformed = reader.malformed();
   std::size_t records = 0;
-  for (LogRun& run : reader.Drain(*arena.view, at.area, OrderedTsc())) {
-    clamp(run.records, OrderedTsc());
+  for (LogRun& run : reader.drain(*arena.view, at.area, ordered_tsc())) {
+    clamp(run.records, ordered_tsc());
     records += run.records.size();
     counters_.log_lost += run.lost;
     ActivityRecords event;
     event.process = process_.id();
-    event.tid = run.tid == 0 ? 0 : Tid(at.arena, at.area, run.use, run.tid);
+    event.tid = run.tid == 0 ? 0 : tid(at.arena, at.area, run.use, run.tid);
     event.records = std::move(run.records);
     event.lost = run.lost;
-    sink.OnActivity(std::move(event));
+    sink.on_activity(std::move(event));
   }
   malformed = reader.malformed() - malformed;
   counters_.log_records += records;
@@ -79,17 +78,17 @@ void LogDrain::clamp(std::vector<tailor_log_record>& records, std::uint64_t now)
   }
 }
 
-std::int32_t LogDrain::Tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use,
+std::int32_t LogDrain::tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use,
                            std::uint32_t inner_tid) {
   Thread& known = threads_[{arena, area}];
   if (known.use == use && known.inner_tid == inner_tid) return known.tid;
-  std::int32_t tid = process_.TranslateTid(inner_tid);
+  std::int32_t tid = process_.translate_tid(inner_tid);
   if (tid == 0) ++counters_.untranslated_tids;
   known = {use, inner_tid, tid};
   return tid;
 }
 
-LogPositions LogDrain::TakePositions() {
+LogPositions LogDrain::take_positions() {
   LogPositions positions;
   for (auto& [index, arena] : arenas_) positions[index] = std::move(arena.readers);
   arenas_.clear();

@@ -22,16 +22,17 @@ class LogDrain {
 
   // `resume`: readers of the same arena on an earlier connection; empty if there was none. Nothing in it was
   // written before `since` (TSC) that has not been read.
-  void AddArena(std::uint32_t index, std::shared_ptr<const ArenaView> arena, std::vector<LogReader> resume,
-                std::uint64_t since);
-  bool HasArena(std::uint32_t index) const { return arenas_.contains(index); }
+  void add_arena(std::uint32_t index, std::shared_ptr<const ArenaView> arena, std::vector<LogReader> resume,
+                 std::uint64_t since);
+  bool has_arena(std::uint32_t index) const { return arenas_.contains(index); }
   std::size_t areas() const { return areas_.size(); }
   const ArenaView* first_arena() const;
 
-  // Hands what is new to the sink. Stops after about `max_records`, or when `max_areas` logs were looked at,
-  // and goes on from there the next time; a log's head costs its writer nothing, so one process must not be
-  // able to keep the daemon reading. Returns how many records it read, good or not.
-  std::size_t Drain(Sink& sink, std::size_t max_records, std::size_t max_areas);
+  // Hands what is new to the sink. A call looks at each log once at most. It stops after about `max_records`,
+  // or when `max_areas` logs were looked at, and goes on from there the next time; a log's head costs its
+  // writer nothing, so one process must not be able to keep the daemon reading. Returns how many records it
+  // read, good or not.
+  std::size_t drain(Sink& sink, std::size_t max_records, std::size_t max_areas);
 
   // A pass has looked at every log once since it began: what was in them then was handed over.
   void begin_pass() { areas_left_ = areas_.size(); }
@@ -39,9 +40,9 @@ class LogDrain {
 
   // The thread behind this use of an area, in the daemon's pid namespace; 0 unknown. Threads of other pid
   // namespaces can be found only while they live, so ask early.
-  std::int32_t Tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use, std::uint32_t inner_tid);
+  std::int32_t tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use, std::uint32_t inner_tid);
 
-  LogPositions TakePositions();
+  LogPositions take_positions();
 
  private:
   struct Arena {
@@ -58,7 +59,7 @@ class LogDrain {
   };
   std::size_t skip_untouched() const;
   // Returns how many records were read, good or not.
-  std::size_t DrainArea(const Area& area, Sink& sink);
+  std::size_t drain_area(const Area& area, Sink& sink);
   void clamp(std::vector<tailor_log_record>& records, std::uint64_t now);
 
   PeerProcess& process_;

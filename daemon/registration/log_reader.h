@@ -30,7 +30,7 @@ class LogReader {
   // Everything new. Costs one load when there is nothing. `now`: the TSC, by which a head that no writer can
   // have reached since the last call is found out; what it claims beyond the log's capacity is not believed.
   // 0: not asked.
-  std::vector<LogRun> Drain(const ArenaView& arena, std::uint32_t area, std::uint64_t now = 0);
+  std::vector<LogRun> drain(const ArenaView& arena, std::uint32_t area, std::uint64_t now = 0);
 
   // Nothing of what was not read yet was written before: for the first call.
   void written_since(std::uint64_t tsc) { read_at_ = tsc; }
@@ -46,9 +46,9 @@ class LogReader {
     std::uint64_t lost = 0;
     std::vector<tailor_log_record> records;
   };
-  Window Copy(const ArenaView& arena, std::uint32_t area, std::uint64_t head) const;
-  void FindOwnerOf(const Window& window, const SlotState& slot);
-  std::vector<LogRun> Split(Window window);
+  Window copy(const ArenaView& arena, std::uint32_t area, std::uint64_t head) const;
+  void find_owner_of(const Window& window, const SlotState& slot);
+  std::vector<LogRun> split(Window window);
 
   std::uint64_t next_;
   std::uint64_t malformed_ = 0;

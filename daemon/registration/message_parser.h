@@ -11,13 +11,13 @@ namespace tailor::registration {
 
 // Decodes; says nothing yet about what the message says. The error is one of a peer that does not speak the
 // protocol, or of a string that is not UTF-8.
-Result<v1::AgentMessage> Parse(std::string_view bytes);
+Result<v1::AgentMessage> parse(std::string_view bytes);
 
 // A packet that only announces a memfd with the real message in it.
-bool IsEnvelope(const v1::AgentMessage& message);
+bool is_envelope(const v1::AgentMessage& message);
 
 // Checks what can be checked without knowing the process's state: numbers are in range, tables fit together,
 // strings are short enough. The error names the part that is wrong.
-Status Validate(const v1::AgentMessage& message);
+Status validate(const v1::AgentMessage& message);
 
 }  // namespace tailor::registration

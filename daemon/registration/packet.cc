@@ -11,7 +11,7 @@ namespace tailor::registration {
 
 namespace {
 
-void TakeControl(msghdr& header, Packet& packet) {
+void take_control(msghdr& header, Packet& packet) {
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item)) {
     if (item->cmsg_level != SOL_SOCKET) continue;
     if (item->cmsg_type == SCM_CREDENTIALS && item->cmsg_len >= CMSG_LEN(sizeof(ucred))) {
@@ -36,7 +36,7 @@ void TakeControl(msghdr& header, Packet& packet) {
 
 }  // namespace
 
-Packet ReceivePacket(int socket) {
+Packet receive_packet(int socket) {
   Packet packet;
   thread_local char buffer[kMaxPacketBytes];
   iovec data{buffer, sizeof(buffer)};
@@ -55,7 +55,7 @@ Packet ReceivePacket(int socket) {
     packet.state = Packet::State::kEnd;
     return packet;
   }
-  TakeControl(header, packet);
+  take_control(header, packet);
   // An agent never sends an empty packet; zero bytes are how a closed connection reads.
   packet.state = size == 0 ? Packet::State::kEnd : Packet::State::kGot;
   packet.oversized |= (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
@@ -63,7 +63,7 @@ Packet ReceivePacket(int socket) {
   return packet;
 }
 
-void DiscardUnread(int socket) {
+void discard_unread(int socket) {
   constexpr int kMost = 256;
   char byte;
   for (int i = 0; i < kMost && ::recv(socket, &byte, sizeof byte, MSG_DONTWAIT) > 0; ++i) {

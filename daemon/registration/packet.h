@@ -19,10 +19,10 @@ struct Packet {
 };
 
 // Takes the next packet without waiting. kEnd: the peer closed, or the socket is broken.
-Packet ReceivePacket(int socket);
+Packet receive_packet(int socket);
 
 // Takes what waits in the socket, up to some hundred packets, and throws it away: a socket that is closed
 // with unread packets tells its peer of an error before what was said to him.
-void DiscardUnread(int socket);
+void discard_unread(int socket);
 
 }  // namespace tailor::registration

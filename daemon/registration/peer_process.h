@@ -19,7 +19,7 @@ namespace tailor::registration {
 class PeerProcess {
  public:
   // `proc` is the mount point of procfs. Fails if the process has ended, or is not visible from here (pid 0).
-  static Result<PeerProcess> Open(std::string proc, const ucred& credentials);
+  static Result<PeerProcess> open(std::string proc, const ucred& credentials);
 
   const ProcessId& id() const { return id_; }
   std::uint32_t uid() const { return uid_; }
@@ -28,7 +28,7 @@ class PeerProcess {
   int pidfd() const { return pidfd_.get(); }
 
   // The thread that has this id in the process's own pid namespace; 0 if there is none (any more).
-  std::int32_t TranslateTid(std::uint32_t inner);
+  std::int32_t translate_tid(std::uint32_t inner);
 
  private:
   PeerProcess() = default;

@@ -10,10 +10,10 @@
 namespace tailor::registration {
 
 // At most 16 KiB of it. Fails, with errno, if it is not there (any more).
-Result<std::string> ReadSmallFile(const std::string& path);
+Result<std::string> read_small_file(const std::string& path);
 
 // Field 22 of the text of /proc/PID/stat. The process's name, which may hold anything, is skipped.
-Result<std::uint64_t> ParseStartTime(std::string_view stat);
+Result<std::uint64_t> parse_start_time(std::string_view stat);
 
 // The thread's ids from the outermost pid namespace to its own, of the text of /proc/PID/task/TID/status.
 // `outer` and `inner` are equal for a thread of our own namespace.
@@ -21,6 +21,6 @@ struct NamespaceIds {
   std::int32_t outer = 0;
   std::int32_t inner = 0;
 };
-Result<NamespaceIds> ParseNamespaceIds(std::string_view status);
+Result<NamespaceIds> parse_namespace_ids(std::string_view status);
 
 }  // namespace tailor::registration

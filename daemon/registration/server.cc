@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "daemon/registration/limits.h"
+#include "proto/base/errors.h"
 
 namespace tailor::registration {
 
@@ -25,97 +26,98 @@ namespace {
 constexpr std::uint64_t kProcessEnd = std::uint64_t{1} << 63;
 constexpr int kBacklog = 128;
 
-Error SystemError(const std::string& what) {
+Error system_error(const std::string& what) {
   return {fmt::format("{}: {}", what, std::strerror(errno)), errno};
 }
 
-UniqueFd SeqpacketSocket() {
+UniqueFd seqpacket_socket() {
   return UniqueFd(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
 }
 
-UniqueFd OpenSpare() {
+UniqueFd open_spare() {
   return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
 }
 
 // A socket file that nobody listens on any more, left by a daemon that was killed.
-bool IsStale(const sockaddr_un& address) {
+bool is_stale(const sockaddr_un& address) {
   struct stat file{};
   if (::lstat(address.sun_path, &file) != 0 || !S_ISSOCK(file.st_mode)) return false;
-  UniqueFd probe = SeqpacketSocket();
+  UniqueFd probe = seqpacket_socket();
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 &&
          errno == ECONNREFUSED;
 }
 
 // Members of the group may connect.
-Status GiveToGroup(const std::string& path, const std::string& group) {
+Status give_to_group(const std::string& path, const std::string& group) {
   if (group.empty()) return Ok{};
   std::vector<char> room(65536);
   ::group entry{};
   ::group* found = nullptr;
   const int error = ::getgrnam_r(group.c_str(), &entry, room.data(), room.size(), &found);
   if (found == nullptr) {
-    return Error{fmt::format("there is no group '{}' to give {} to", group, path), error};
+    return Error{fmt::format("there is no group '{}' to give {} to", group, path), error,
+                 ErrorKind::kInvalid};
   }
   if (::lchown(path.c_str(), static_cast<uid_t>(-1), found->gr_gid) == 0) return Ok{};
-  return SystemError(fmt::format("cannot give {} to the group '{}'", path, group));
+  return system_error(fmt::format("cannot give {} to the group '{}'", path, group));
 }
 
 }  // namespace
 
-Result<std::unique_ptr<Server>> Server::Listen(ServerOptions options, Sink& sink) {
+Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Sink& sink) {
   std::unique_ptr<Server> server(new Server(std::move(options), sink));
-  Status bound = server->Bind();
+  Status bound = server->bind();
   if (!bound) return bound.error();
   return server;
 }
 
-Status Server::Bind() {
+Status Server::bind() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
-  spare_ = OpenSpare();
-  if (!epoll_) return SystemError("agent socket");
+  spare_ = open_spare();
+  if (!epoll_) return system_error("agent socket");
   Status listening =
-      options_.inherited_listener >= 0 ? TakeOver(options_.inherited_listener) : MakeListener();
+      options_.inherited_listener >= 0 ? take_over(options_.inherited_listener) : make_listener();
   if (!listening.ok()) return listening;
-  if (!Watch(listener_.get(), 0)) return SystemError("epoll");
+  if (!watch(listener_.get(), 0)) return system_error("epoll");
   return Ok{};
 }
 
-Status Server::TakeOver(int listener) {
+Status Server::take_over(int listener) {
   listener_.reset(listener);
   const int on = 1;
   // What agents wrote before this carries its sender too, if the socket's maker saw to it (PassCredentials=).
   if (::setsockopt(listener, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0)
-    return SystemError("SO_PASSCRED");
+    return system_error("SO_PASSCRED");
   if (::fcntl(listener, F_SETFD, FD_CLOEXEC) != 0 || ::fcntl(listener, F_SETFL, O_NONBLOCK) != 0)
-    return SystemError("inherited agent socket");
+    return system_error("inherited agent socket");
   return Ok{};
 }
 
-Status Server::MakeListener() {
+Status Server::make_listener() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (options_.socket_path.empty() || options_.socket_path.size() >= sizeof(address.sun_path)) {
-    return Error{fmt::format("socket path '{}' is empty or longer than {} bytes", options_.socket_path,
-                             sizeof(address.sun_path) - 1)};
+    return invalid(fmt::format("socket path '{}' is empty or longer than {} bytes", options_.socket_path,
+                               sizeof(address.sun_path) - 1));
   }
   std::memcpy(address.sun_path, options_.socket_path.data(), options_.socket_path.size());
-  listener_ = SeqpacketSocket();
-  if (!listener_) return SystemError("agent socket");
+  listener_ = seqpacket_socket();
+  if (!listener_) return system_error("agent socket");
   int on = 1;
   // Accepted sockets inherit it: no packet can arrive without its sender's credentials.
   if (::setsockopt(listener_.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) != 0)
-    return SystemError("SO_PASSCRED");
-  if (IsStale(address)) ::unlink(address.sun_path);
+    return system_error("SO_PASSCRED");
+  if (is_stale(address)) ::unlink(address.sun_path);
   if (::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) {
-    return SystemError(fmt::format("cannot bind {}{}", options_.socket_path,
-                                   errno == EADDRINUSE ? " (is another tailord running?)" : ""));
+    return system_error(fmt::format("cannot bind {}{}", options_.socket_path,
+                                    errno == EADDRINUSE ? " (is another tailord running?)" : ""));
   }
   bound_ = true;
   // Nobody can connect before listen, so the mode is in force from the first connection on.
-  if (Status given = GiveToGroup(options_.socket_path, options_.socket_group); !given) return given;
+  if (Status given = give_to_group(options_.socket_path, options_.socket_group); !given) return given;
   if (::chmod(address.sun_path, options_.socket_mode) != 0)
-    return SystemError("chmod " + options_.socket_path);
-  if (::listen(listener_.get(), kBacklog) != 0) return SystemError("listen on " + options_.socket_path);
+    return system_error("chmod " + options_.socket_path);
+  if (::listen(listener_.get(), kBacklog) != 0) return system_error("listen on " + options_.socket_path);
   return Ok{};
 }
 
@@ -123,45 +125,45 @@ Server::~Server() {
   if (bound_) ::unlink(options_.socket_path.c_str());
 }
 
-bool Server::Watch(int fd, std::uint64_t token) {
+bool Server::watch(int fd, std::uint64_t token) {
   epoll_event event{};
   event.events = EPOLLIN;
   event.data.u64 = token;
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void Server::Poll(int timeout_ms) {
+void Server::poll(int timeout_ms) {
   std::array<epoll_event, 64> ready;
   int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), timeout_ms);
   hellos_left_ = kHellosAPoll;
   for (int i = 0; i < count; ++i) {
     std::uint64_t token = ready[static_cast<std::size_t>(i)].data.u64;
-    if (token == 0) Accept();
+    if (token == 0) accept();
     if ((token & kProcessEnd) == 0) continue;
     const auto found = connections_.find(token & ~kProcessEnd);
     if (found == connections_.end()) continue;
     // Its end is told once; what it sent before is still read, in turn.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->process().pidfd(), nullptr);
-    found->second->ProcessEnded();
+    found->second->process_ended();
   }
   std::vector<Connection*> connections;
   for (auto& [id, connection] : connections_) connections.push_back(connection.get());
   if (connections.empty()) return;
   std::ranges::rotate(connections,
                       connections.begin() + static_cast<std::ptrdiff_t>(++first_ % connections.size()));
-  for (Connection* connection : connections) connection->AdvanceMark();
+  for (Connection* connection : connections) connection->advance_mark();
   order_.fade(connections, ReadingOrder::Clock::now());
-  ReadMessages(connections);
-  for (Connection* connection : connections) connection->TrySettle();
-  ReadLogs(connections);
-  for (Connection* connection : connections) connection->TrySettle();
-  Reap();
+  read_messages(connections);
+  for (Connection* connection : connections) connection->try_settle();
+  read_logs(connections);
+  for (Connection* connection : connections) connection->try_settle();
+  reap();
 }
 
-void Server::ReadMessages(std::vector<Connection*>& connections) {
+void Server::read_messages(std::vector<Connection*>& connections) {
   std::vector<Connection*> more;
   for (Connection* connection : connections) {
-    ReadOne(*connection, {kPacketsAShare, kBytesAShare, false});
+    read_one(*connection, {kPacketsAShare, kBytesAShare, false});
     if (connection->has_more() && !connection->paused) more.push_back(connection);
   }
   std::size_t left = kBytesAPoll;
@@ -169,7 +171,7 @@ void Server::ReadMessages(std::vector<Connection*>& connections) {
     ReadingOrder::sort(more);
     for (Connection* connection : more) {
       const double before = connection->debt;
-      ReadOne(*connection, {kPacketsAShare, kBytesAShare, true});
+      read_one(*connection, {kPacketsAShare, kBytesAShare, true});
       left -= std::min(left, static_cast<std::size_t>(connection->debt - before));
       if (left == 0) break;
     }
@@ -177,17 +179,17 @@ void Server::ReadMessages(std::vector<Connection*>& connections) {
   }
 }
 
-void Server::ReadOne(Connection& connection, const Connection::Share& share) {
+void Server::read_one(Connection& connection, const Connection::Share& share) {
   const std::uint32_t uid = connection.process().uid();
   const bool may = connection.end() || user_messages_.may(uid, UserMessages::Clock::now());
-  Pause(connection, !may);
+  pause(connection, !may);
   if (!may) return;
-  connection.debt += static_cast<double>(connection.Read(share));
+  connection.debt += static_cast<double>(connection.read(share));
   user_messages_.read(uid, connection.messages_read());
 }
 
 // What is not read must not wake us either.
-void Server::Pause(Connection& connection, bool paused) {
+void Server::pause(Connection& connection, bool paused) {
   if (connection.paused == paused) return;
   connection.paused = paused;
   epoll_event event{};
@@ -196,17 +198,17 @@ void Server::Pause(Connection& connection, bool paused) {
   ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket(), &event);
   if (!paused) return;
   ++counters_.paused;
-  TellLimit(connection.id(), "user-messages-per-second",
-            fmt::format("the processes of user {} send more than {} messages a second: they are read later",
-                        connection.process().uid(), options_.user_messages_a_second),
-            0);
+  tell_limit(connection.id(), "user-messages-per-second",
+             fmt::format("the processes of user {} send more than {} messages a second: they are read later",
+                         connection.process().uid(), options_.user_messages_a_second),
+             0);
 }
 
-void Server::ReadLogs(std::vector<Connection*>& connections) {
+void Server::read_logs(std::vector<Connection*>& connections) {
   constexpr double kCostOfRecord = sizeof(tailor_log_record);
   std::size_t left = kRecordsAPoll;
   const auto read = [&](Connection& connection) {
-    const std::size_t records = connection.DrainLogs(kRecordsAShare, kAreasAShare);
+    const std::size_t records = connection.drain_logs(kRecordsAShare, kAreasAShare);
     connection.debt += static_cast<double>(records) * kCostOfRecord;
     left -= std::min(left, records);
     return records;
@@ -223,68 +225,68 @@ void Server::ReadLogs(std::vector<Connection*>& connections) {
   }
 }
 
-void Server::Accept() {
+void Server::accept() {
   for (int accepted = 0; accepted < kAcceptsAPoll; ++accepted) {
     UniqueFd socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (socket) {
-      AcceptOne(std::move(socket));
-    } else if ((errno != EMFILE && errno != ENFILE) || !TurnOneAway()) {
+      accept_one(std::move(socket));
+    } else if ((errno != EMFILE && errno != ENFILE) || !turn_one_away()) {
       return;
     }
   }
 }
 
 // Without descriptors a peer would stay in the backlog and wake us forever.
-bool Server::TurnOneAway() {
+bool Server::turn_one_away() {
   spare_.reset();
   bool turned_away = static_cast<bool>(UniqueFd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)));
-  spare_ = OpenSpare();
+  spare_ = open_spare();
   if (!turned_away) return false;
   ++counters_.refused;
   ++counters_.refusals["no file descriptors left"];
   return true;
 }
 
-void Server::AcceptOne(UniqueFd socket) {
+void Server::accept_one(UniqueFd socket) {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
   if (connections_.size() >= options_.max_connections) {
-    return TurnAway(socket.get(), credentials, "max-processes",
-                    fmt::format("{} processes are registered already", connections_.size()));
+    return turn_away(socket.get(), credentials, "max-processes",
+                     fmt::format("{} processes are registered already", connections_.size()));
   }
-  if (ConnectionsOf(credentials.uid) >= options_.user_processes) {
-    return TurnAway(socket.get(), credentials, "user-processes",
-                    fmt::format("user {} has {} processes registered, which is the limit (user-processes)",
-                                credentials.uid, options_.user_processes));
+  if (connections_of(credentials.uid) >= options_.user_processes) {
+    return turn_away(socket.get(), credentials, "user-processes",
+                     fmt::format("user {} has {} processes registered, which is the limit (user-processes)",
+                                 credentials.uid, options_.user_processes));
   }
-  auto process = PeerProcess::Open(options_.proc, credentials);
-  if (!process) return TurnAway(socket.get(), credentials, "process not found", process.error().message);
+  auto process = PeerProcess::open(options_.proc, credentials);
+  if (!process) return turn_away(socket.get(), credentials, "process not found", process.error().message);
   ConnectionId id = next_id_++;
   auto connection = std::make_unique<Connection>(
       id, std::move(socket), std::move(*process), sink_, counters_,
-      [this](const Connection& newcomer, const v1::Hello& hello) { return Admit(newcomer, hello); });
-  if (!Watch(connection->socket(), id) || !Watch(connection->process().pidfd(), id | kProcessEnd)) {
-    return TurnAway(connection->socket(), credentials, "epoll", "it cannot be watched");
+      [this](const Connection& newcomer, const v1::Hello& hello) { return admit(newcomer, hello); });
+  if (!watch(connection->socket(), id) || !watch(connection->process().pidfd(), id | kProcessEnd)) {
+    return turn_away(connection->socket(), credentials, "epoll", "it cannot be watched");
   }
   ++counters_.connections;
   connections_.emplace(id, std::move(connection));
 }
 
-void Server::TurnAway(int socket, const ucred& peer, const char* kind, const std::string& reason) {
+void Server::turn_away(int socket, const ucred& peer, const char* kind, const std::string& reason) {
   v1::DaemonMessage refusal;
   refusal.mutable_refusal()->set_reason(reason);
   const std::string bytes = refusal.SerializeAsString();
-  DiscardUnread(socket);
+  discard_unread(socket);
   (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ++counters_.refused;
   ++counters_.refusals[kind];
-  sink_.OnRefused({peer.pid, peer.uid, reason});
+  sink_.on_refused({peer.pid, peer.uid, reason});
 }
 
 // One agent a process. An agent that comes back may be faster than the news that its last connection ended:
 // then it waits until what it sent there was read.
-Connection::Admission Server::Admit(const Connection& newcomer, const v1::Hello& hello) {
+Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello& hello) {
   using What = Connection::Admission::What;
   const ProcessId process = newcomer.process().id();
   for (auto& [id, other] : connections_) {
@@ -299,7 +301,7 @@ Connection::Admission Server::Admit(const Connection& newcomer, const v1::Hello&
   return {What::kYes, std::move(resume.mapped().positions), ""};
 }
 
-void Server::Remember(const Connection& connection, LogPositions positions) {
+void Server::remember(const Connection& connection, LogPositions positions) {
   if (positions.empty()) return;
   resumes_[connection.process().id()] = {++resume_age_, connection.session(), std::move(positions)};
   if (resumes_.size() <= kMaxConnections) return;
@@ -307,7 +309,7 @@ void Server::Remember(const Connection& connection, LogPositions positions) {
                                   [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
 }
 
-void Server::Reap() {
+void Server::reap() {
   for (auto it = connections_.begin(); it != connections_.end();) {
     Connection& connection = *it->second;
     if (!connection.end() || (connection.greeted() && !connection.logs_are_read())) {
@@ -315,31 +317,31 @@ void Server::Reap() {
       continue;
     }
     bool comes_back = connection.end()->reason != GoneReason::kProcessExit;
-    LogPositions positions = connection.Close();
-    if (comes_back && connection.greeted()) Remember(connection, std::move(positions));
+    LogPositions positions = connection.close();
+    if (comes_back && connection.greeted()) remember(connection, std::move(positions));
     it = connections_.erase(it);
   }
 }
 
-std::size_t Server::ConnectionsOf(std::uint32_t uid) const {
+std::size_t Server::connections_of(std::uint32_t uid) const {
   return static_cast<std::size_t>(
       std::count_if(connections_.begin(), connections_.end(),
                     [&](const auto& entry) { return entry.second->process().uid() == uid; }));
 }
 
-void Server::Reply(ConnectionId connection, const v1::DaemonMessage& message) {
+void Server::reply(ConnectionId connection, const v1::DaemonMessage& message) {
   auto found = connections_.find(connection);
-  if (found != connections_.end() && !found->second->end()) found->second->Reply(message);
+  if (found != connections_.end() && !found->second->end()) found->second->reply(message);
 }
 
-void Server::Refuse(ConnectionId connection, const std::string& reason) {
+void Server::refuse(ConnectionId connection, const std::string& reason) {
   auto found = connections_.find(connection);
   if (found == connections_.end()) return;
-  found->second->Refuse(GoneReason::kRefused, "refused", reason);
+  found->second->refuse(GoneReason::kRefused, "refused", reason);
 }
 
-void Server::TellLimit(ConnectionId connection, const std::string& limit, const std::string& reason,
-                       std::uint64_t refused) {
+void Server::tell_limit(ConnectionId connection, const std::string& limit, const std::string& reason,
+                        std::uint64_t refused) {
   const auto found = connections_.find(connection);
   if (found == connections_.end() || found->second->end()) return;
   if (!found->second->may_tell(limit, UserMessages::Clock::now())) return;
@@ -347,7 +349,7 @@ void Server::TellLimit(ConnectionId connection, const std::string& limit, const 
   message.mutable_limit_reached()->set_limit(limit);
   message.mutable_limit_reached()->set_reason(reason);
   message.mutable_limit_reached()->set_refused(refused);
-  found->second->Reply(message);
+  found->second->reply(message);
 }
 
 }  // namespace tailor::registration

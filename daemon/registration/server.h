@@ -38,7 +38,7 @@ class Server {
  public:
   // Binds and listens. A socket file that nobody listens on is replaced; one that a living daemon has is an
   // error, as is a directory that is missing or not writable. The sink must outlive the server.
-  static Result<std::unique_ptr<Server>> Listen(ServerOptions options, Sink& sink);
+  static Result<std::unique_ptr<Server>> listen(ServerOptions options, Sink& sink);
   ~Server();
 
   // Becomes readable when an agent has something to say. Logs are drained by Poll alone: call it every few
@@ -48,16 +48,16 @@ class Server {
   // Waits at most this long for something to arrive, takes it, drains logs, and settles what can be settled.
   // How much it does at a time is bounded: first everybody gets a share, then those who cost least of late
   // get more.
-  void Poll(int timeout_ms);
+  void poll(int timeout_ms);
 
   // An answer to an agent: HelloAck once it is known whether the process is sampled, BarrierAck when
   // everything before the barrier has been processed. Unknown connections are ignored.
-  void Reply(ConnectionId connection, const v1::DaemonMessage& message);
+  void reply(ConnectionId connection, const v1::DaemonMessage& message);
   // Tells the agent why, and closes.
-  void Refuse(ConnectionId connection, const std::string& reason);
+  void refuse(ConnectionId connection, const std::string& reason);
   // Tells the agent that it has reached a limit; once a second at most for each.
-  void TellLimit(ConnectionId connection, const std::string& limit, const std::string& reason,
-                 std::uint64_t refused);
+  void tell_limit(ConnectionId connection, const std::string& limit, const std::string& reason,
+                  std::uint64_t refused);
 
   const Counters& counters() const { return counters_; }
   std::size_t connection_count() const { return connections_.size(); }
@@ -66,22 +66,22 @@ class Server {
   Server(ServerOptions options, Sink& sink)
       : options_(std::move(options)), sink_(sink), user_messages_(options_.user_messages_a_second) {}
 
-  Status Bind();
-  Status MakeListener();
-  Status TakeOver(int listener);
-  void Accept();
-  void AcceptOne(UniqueFd socket);
-  bool TurnOneAway();
-  void TurnAway(int socket, const ucred& peer, const char* kind, const std::string& reason);
-  Connection::Admission Admit(const Connection& newcomer, const v1::Hello& hello);
-  void ReadMessages(std::vector<Connection*>& connections);
-  void ReadOne(Connection& connection, const Connection::Share& share);
-  void ReadLogs(std::vector<Connection*>& connections);
-  void Pause(Connection& connection, bool paused);
-  bool Watch(int fd, std::uint64_t token);
-  void Reap();
-  void Remember(const Connection& connection, LogPositions positions);
-  std::size_t ConnectionsOf(std::uint32_t uid) const;
+  Status bind();
+  Status make_listener();
+  Status take_over(int listener);
+  void accept();
+  void accept_one(UniqueFd socket);
+  bool turn_one_away();
+  void turn_away(int socket, const ucred& peer, const char* kind, const std::string& reason);
+  Connection::Admission admit(const Connection& newcomer, const v1::Hello& hello);
+  void read_messages(std::vector<Connection*>& connections);
+  void read_one(Connection& connection, const Connection::Share& share);
+  void read_logs(std::vector<Connection*>& connections);
+  void pause(Connection& connection, bool paused);
+  bool watch(int fd, std::uint64_t token);
+  void reap();
+  void remember(const Connection& connection, LogPositions positions);
+  std::size_t connections_of(std::uint32_t uid) const;
 
   ServerOptions options_;
   Sink& sink_;

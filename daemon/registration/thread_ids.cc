@@ -37,9 +37,9 @@ std::int32_t ThreadIds::outer_of(std::int32_t inner, Clock::time_point now) {
 // Numbers are used again.
 bool ThreadIds::is_still(std::int32_t outer, std::int32_t inner) {
   ++files_read_;
-  auto status = ReadSmallFile(fmt::format("{}/{}/status", tasks_, outer));
+  auto status = read_small_file(fmt::format("{}/{}/status", tasks_, outer));
   if (!status) return false;
-  auto ids = ParseNamespaceIds(*status);
+  auto ids = parse_namespace_ids(*status);
   return ids && ids->inner == inner;
 }
 
@@ -58,9 +58,9 @@ void ThreadIds::look(Clock::time_point now) {
       continue;
     }
     ++files_read_;
-    auto status = ReadSmallFile(fmt::format("{}/{}/status", tasks_, outer));
+    auto status = read_small_file(fmt::format("{}/{}/status", tasks_, outer));
     if (!status) continue;
-    if (auto ids = ParseNamespaceIds(*status)) threads[outer] = ids->inner;
+    if (auto ids = parse_namespace_ids(*status)) threads[outer] = ids->inner;
   }
   inner_by_outer_ = std::move(threads);
   by_inner_.clear();

@@ -7,6 +7,6 @@
 
 namespace tailor::registration {
 
-Status ValidateCode(const v1::CodeObject& code);
+Status validate_code(const v1::CodeObject& code);
 
 }  // namespace tailor::registration

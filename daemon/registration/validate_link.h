@@ -10,12 +10,12 @@
 
 namespace tailor::registration {
 
-inline bool LinkInRange(std::uint64_t link, std::uint64_t component_count, int set_count) {
+inline bool link_in_range(std::uint64_t link, std::uint64_t component_count, int set_count) {
   return (link & 1) ? (link >> 1) < static_cast<std::uint64_t>(set_count) : (link >> 1) <= component_count;
 }
 
 // No set is empty, and all its components are in range.
-Status ValidateLinkSets(const google::protobuf::RepeatedPtrField<v1::LinkSet>& sets,
-                        std::uint32_t component_count);
+Status validate_link_sets(const google::protobuf::RepeatedPtrField<v1::LinkSet>& sets,
+                          std::uint32_t component_count);
 
 }  // namespace tailor::registration

@@ -6,6 +6,6 @@
 
 namespace tailor::registration {
 
-Status ValidatePlan(const v1::Plan& plan);
+Status validate_plan(const v1::Plan& plan);
 
 }  // namespace tailor::registration

@@ -23,13 +23,13 @@ class Walker {
  public:
   explicit Walker(std::size_t budget) : left_(budget) {}
 
-  bool Walk(std::string_view bytes, const Descriptor& type, int depth) {
-    if (depth > kMaxDepth) return Fail("nested too deeply");
+  bool walk(std::string_view bytes, const Descriptor& type, int depth) {
+    if (depth > kMaxDepth) return fail("nested too deeply");
     while (!bytes.empty()) {
-      auto key = Varint(bytes);
-      if (!key) return Fail("ends within a number");
-      if (*key >> 3 == 0) return Fail("has a field without a number");
-      if (!Field(bytes, type, static_cast<std::uint32_t>(*key), depth)) return false;
+      auto key = varint(bytes);
+      if (!key) return fail("ends within a number");
+      if (*key >> 3 == 0) return fail("has a field without a number");
+      if (!field(bytes, type, static_cast<std::uint32_t>(*key), depth)) return false;
     }
     return true;
   }
@@ -37,40 +37,40 @@ class Walker {
   const char* failure() const { return failure_; }
 
  private:
-  bool Field(std::string_view& bytes, const Descriptor& type, std::uint32_t key, int depth) {
+  bool field(std::string_view& bytes, const Descriptor& type, std::uint32_t key, int depth) {
     switch (key & 7) {
       case kVarint:
-        return Varint(bytes) ? true : Fail("ends within a number");
+        return varint(bytes) ? true : fail("ends within a number");
       case kFixed64:
-        return Skip(bytes, 8);
+        return skip(bytes, 8);
       case kFixed32:
-        return Skip(bytes, 4);
+        return skip(bytes, 4);
       case kLengthDelimited:
-        return Element(bytes, type.FindFieldByNumber(static_cast<int>(key >> 3)), depth);
+        return element(bytes, type.FindFieldByNumber(static_cast<int>(key >> 3)), depth);
       default:
-        return Fail("has a field of unknown wire type");
+        return fail("has a field of unknown wire type");
     }
   }
 
-  bool Element(std::string_view& bytes, const FieldDescriptor* field, int depth) {
-    auto length = Varint(bytes);
-    if (!length || *length > bytes.size()) return Fail("ends within a field");
-    if (left_-- == 0) return Fail("has too many parts");
+  bool element(std::string_view& bytes, const FieldDescriptor* field, int depth) {
+    auto length = varint(bytes);
+    if (!length || *length > bytes.size()) return fail("ends within a field");
+    if (left_-- == 0) return fail("has too many parts");
     std::string_view content = bytes.substr(0, *length);
     bytes.remove_prefix(*length);
     if (!field) return true;
-    if (field->type() == FieldDescriptor::TYPE_STRING && !IsUtf8(content))
-      return Fail("holds text that is not UTF-8");
-    return field->type() != FieldDescriptor::TYPE_MESSAGE || Walk(content, *field->message_type(), depth + 1);
+    if (field->type() == FieldDescriptor::TYPE_STRING && !is_utf8(content))
+      return fail("holds text that is not UTF-8");
+    return field->type() != FieldDescriptor::TYPE_MESSAGE || walk(content, *field->message_type(), depth + 1);
   }
 
-  bool Skip(std::string_view& bytes, std::size_t size) {
-    if (bytes.size() < size) return Fail("ends within a number");
+  bool skip(std::string_view& bytes, std::size_t size) {
+    if (bytes.size() < size) return fail("ends within a number");
     bytes.remove_prefix(size);
     return true;
   }
 
-  static std::optional<std::uint64_t> Varint(std::string_view& bytes) {
+  static std::optional<std::uint64_t> varint(std::string_view& bytes) {
     std::uint64_t value = 0;
     for (std::size_t i = 0; i < bytes.size() && i < 10; ++i) {
       auto byte = static_cast<std::uint8_t>(bytes[i]);
@@ -83,7 +83,7 @@ class Walker {
     return std::nullopt;
   }
 
-  bool Fail(const char* why) {
+  bool fail(const char* why) {
     failure_ = why;
     return false;
   }
@@ -94,10 +94,10 @@ class Walker {
 
 }  // namespace
 
-Status CheckWireBudget(std::string_view bytes, const Descriptor& type, std::size_t max_elements) {
+Status check_wire_budget(std::string_view bytes, const Descriptor& type, std::size_t max_elements) {
   Walker walker(max_elements);
-  if (walker.Walk(bytes, type, 0)) return Ok{};
-  return Error{fmt::format("message of {} bytes {}", bytes.size(), walker.failure())};
+  if (walker.walk(bytes, type, 0)) return Ok{};
+  return invalid(fmt::format("message of {} bytes {}", bytes.size(), walker.failure()));
 }
 
 }  // namespace tailor::registration

@@ -15,7 +15,7 @@ namespace tailor::registration {
 // Ok if the bytes are well-formed wire format with at most `max_elements` sub-messages and strings, at any
 // depth. Fields that the descriptor does not know are refused as well when they are groups; else they count
 // as strings.
-Status CheckWireBudget(std::string_view bytes, const google::protobuf::Descriptor& type,
-                       std::size_t max_elements);
+Status check_wire_budget(std::string_view bytes, const google::protobuf::Descriptor& type,
+                         std::size_t max_elements);
 
 }  // namespace tailor::registration

@@ -30,7 +30,7 @@ std::string fingerprint_of(const store::ExecutionRow& row) {
   if (usable(own)) return std::string(own);
   const std::string_view text = label_of(row, "query");
   const std::string what = text.empty() ? "plan " + row.plan_name : "query " + redact::normalised(text);
-  const Sha256Digest digest = Sha256(what);
+  const Sha256Digest digest = sha256(what);
   std::string out;
   for (std::size_t i = 0; i < 8; ++i) out += fmt::format("{:02x}", digest[i]);
   return out;

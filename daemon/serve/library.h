@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "daemon/query/costs.h"
@@ -16,20 +17,6 @@
 #include "proto/base/stop.h"
 
 namespace tailor::serve {
-
-// Which executions to show.
-struct Target {
-  enum class What {
-    kDefault,  // of a file everything, of a store the newest execution that has samples
-    kAll,      // everything in the file; a store has no such thing
-    kLast,     // the newest `count`; one: the newest that has samples, if there is such a one
-    kPrefix,   // the one whose id begins with `prefix`
-    kProcess,  // of a store: the newest recording as a whole, for whoever looks at a process. Of a file: kAll
-  };
-  What what = What::kDefault;
-  std::size_t count = 1;
-  std::string prefix;  // hexadecimal digits, lower case
-};
 
 // Whether whoever asks may see an execution; empty: all. What one may not see does not exist.
 using Visible = std::function<bool(const store::ExecutionRow&)>;
@@ -54,15 +41,46 @@ struct ExecutionList {
   bool more = false;                      // there are further ones, or there may be
 };
 
-// How much of the samples is needed.
-enum class Detail {
-  kSums,     // reports
-  kSamples,  // views over time too
+// Which executions to show.
+struct Target {
+  enum class What {
+    kDefault,   // of a file everything, of a store the newest execution that has samples
+    kAll,       // everything in the file; a store has no such thing
+    kLast,      // the newest `count`; one: the newest that has samples, if there is such a one
+    kNewest,    // the newest `count`, with samples or without
+    kFiltered,  // the newest `count` that pass `filter` (its limit does not count); 0: all of them
+    kPrefix,    // the one whose id begins with `prefix`
+    kProcess,  // of a store: the newest recording as a whole, for whoever looks at a process. Of a file: kAll
+  };
+  What what = What::kDefault;
+  std::size_t count = 1;
+  std::string prefix = {};  // hexadecimal digits, lower case
+  ExecutionFilter filter = {};
 };
+
+// What of a profile is loaded beside its sums.
+struct Detail {
+  bool samples = false;    // one by one: views over time too
+  bool activity = false;   // the records of the threads' logs
+  bool functions = false;  // the code of all samples
+
+  bool operator==(const Detail&) const = default;
+  bool covers(const Detail& other) const {
+    return samples >= other.samples && activity >= other.activity && functions >= other.functions;
+  }
+  Detail with(const Detail& other) const {
+    return {samples || other.samples, activity || other.activity, functions || other.functions};
+  }
+  static const Detail kSums;     // nothing else: reports
+  static const Detail kSamples;  // samples and activity
+};
+inline constexpr Detail Detail::kSums{};
+inline constexpr Detail Detail::kSamples{true, true, false};
 
 struct Loaded {
   std::shared_ptr<const query::Profile> profile;
   query::Selection selection;
+  std::vector<std::string> notes = {};  // what was left out of what was asked for
 };
 
 // Any number of threads may ask.
@@ -84,8 +102,13 @@ class Library {
 // `what`, `--last N` and an execution's prefix as people type them: a prefix in any case.
 Target prefix_target(std::string prefix);
 
-// Reads the file when it is first needed, and keeps it.
-std::unique_ptr<Library> open_file_library(std::string path);
+// Makes a profile of a file.
+using FileLoader =
+    std::function<Result<query::Profile>(const std::string& path, const query::LoadOptions& options)>;
+
+// Reads the file when it is first needed, and keeps it. `load`: of files of other tools too, where the
+// program can read them.
+std::unique_ptr<Library> open_file_library(std::string path, FileLoader load = query::Profile::load_file);
 
 // `refresh` is called before the store is read: a running daemon writes down what it has. It may be empty.
 std::unique_ptr<Library> open_store_library(std::string directory, std::function<void()> refresh);
@@ -104,9 +127,30 @@ class Sieve {
   bool after_;
 };
 
-// The page of a list that the filter asks for. `rows`: newest first.
-Result<ExecutionList> page_of(std::vector<store::ExecutionRow> rows, const ExecutionFilter& filter,
-                              const Stop& stop);
+// The first rows of a list. What it keeps is bounded in bytes too: labels may be long.
+class Page {
+ public:
+  explicit Page(std::size_t limit) : limit_(limit) {}
+  // Whether it wants more.
+  bool take(store::ExecutionRow row);
+  ExecutionList finish() { return std::move(list_); }
+
+ private:
+  const std::size_t limit_;
+  std::size_t bytes_ = 0;
+  ExecutionList list_;
+};
+
+// How many executions Target::kFiltered takes at most: each costs some memory.
+constexpr std::size_t kMostFiltered = 100'000;
+
+// The filter of such a target, with its limit.
+ExecutionFilter filter_of(const Target& target, const Visible& visible);
+// For the notes, where `list` is all that such a target takes.
+std::vector<std::string> cut_off_note(const Target& target, const ExecutionList& list);
+// Nothing passes the filter of the target in `where`.
+Error none_passes(const ExecutionFilter& filter, const std::string& where);
+Error unknown_execution(const std::string& prefix);
 
 // The digits are the start of two executions, these and perhaps more.
 Error ambiguous(const std::string& prefix, const ExecutionId& one, const ExecutionId& other);

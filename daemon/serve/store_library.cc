@@ -12,18 +12,12 @@
 #include "daemon/query/keys.h"
 #include "daemon/serve/library.h"
 #include "daemon/store/store_directory.h"
+#include "proto/base/errors.h"
 
 namespace tailor::serve {
 namespace {
 
 constexpr std::size_t kRecent = 100;
-
-Error not_in_store(const std::string& prefix) {
-  return not_found(
-      fmt::format("no execution begins with \"{}\", and there is no such file; `tailor list` shows the "
-                  "executions there are",
-                  prefix));
-}
 
 // The newest of those that are visible.
 Result<std::vector<store::ExecutionRow>> newest_rows(const store::Catalogue& catalogue, std::size_t limit,
@@ -41,11 +35,12 @@ Result<std::vector<store::ExecutionRow>> newest_rows(const store::Catalogue& cat
 Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catalogue, const Target& target,
                                                    const Stop& stop, const Visible& visible) {
   const bool by_prefix = target.what == Target::What::kPrefix;
-  const bool newest = !by_prefix && (target.what != Target::What::kLast || target.count == 1);
+  const bool exact = target.what == Target::What::kNewest;
+  const bool newest = !by_prefix && !exact && (target.what != Target::What::kLast || target.count == 1);
   auto rows = by_prefix ? catalogue.find_executions(target.prefix, visible)
                         : newest_rows(catalogue, newest ? kRecent : target.count, stop, visible);
   if (!rows) return rows.error();
-  if (by_prefix && rows->empty()) return not_in_store(target.prefix);
+  if (by_prefix && rows->empty()) return unknown_execution(target.prefix);
   if (by_prefix && rows->size() > 1)
     return ambiguous(target.prefix, (*rows)[0].record.id, (*rows)[1].record.id);
   if (rows->empty()) return not_found("the store holds no execution yet");
@@ -60,6 +55,42 @@ Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catal
     *rows = {chosen};
   }
   return rows;
+}
+
+Status visit_in(const store::Catalogue& catalogue, const ExecutionFilter& filter, const Stop& stop,
+                const std::function<bool(store::ExecutionRow)>& take) {
+  Sieve sieve(filter);
+  bool stopped = false;
+  Status read = catalogue.visit_executions({filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)},
+                                           [&](store::ExecutionRow row) {
+                                             stopped = stop.stopped();
+                                             return !stopped && (!sieve.passes(row) || take(std::move(row)));
+                                           });
+  if (read.ok() && stopped) return stop.error();
+  return read;
+}
+
+// Those of the newest recording among them: the clocks of different ones cannot be compared.
+Result<std::vector<store::ExecutionRow>> filtered_rows(const store::Catalogue& catalogue,
+                                                       const Target& target, const Stop& stop,
+                                                       const Visible& visible,
+                                                       std::vector<std::string>& notes) {
+  const ExecutionFilter filter = filter_of(target, visible);
+  Page page(filter.limit);
+  Status read =
+      visit_in(catalogue, filter, stop, [&](store::ExecutionRow row) { return page.take(std::move(row)); });
+  if (!read) return read.error();
+  ExecutionList list = page.finish();
+  if (list.rows.empty()) return none_passes(filter, "the store");
+  notes = cut_off_note(target, list);
+  const store::RecordingNumber recording = list.rows.front().recording;
+  const auto others = std::erase_if(list.rows, [&](const auto& row) { return row.recording != recording; });
+  if (others > 0)
+    notes.push_back(
+        fmt::format("{} executions before the daemon was last started are left out: narrow the time "
+                    "(--until) to see them",
+                    others));
+  return std::move(list.rows);
 }
 
 // Not the identity: several processes may declare it.
@@ -110,15 +141,7 @@ class StoreLibrary : public Library {
                const std::function<bool(store::ExecutionRow)>& take) override {
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
-    Sieve sieve(filter);
-    bool stopped = false;
-    Status read = catalogue->visit_executions(
-        {filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)}, [&](store::ExecutionRow row) {
-          stopped = stop.stopped();
-          return !stopped && (!sieve.passes(row) || take(std::move(row)));
-        });
-    if (read.ok() && stopped) return stop.error();
-    return read;
+    return visit_in(*catalogue, filter, stop, take);
   }
 
   Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
@@ -127,7 +150,10 @@ class StoreLibrary : public Library {
       return invalid("a store is shown by execution: name one, or take the last");
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
-    auto rows = find_rows(*catalogue, target, stop, visible);
+    std::vector<std::string> notes;
+    auto rows = target.what == Target::What::kFiltered
+                    ? filtered_rows(*catalogue, target, stop, visible, notes)
+                    : find_rows(*catalogue, target, stop, visible);
     if (!rows) return rows.error();
     if (target.what == Target::What::kProcess) return load_recording(*catalogue, rows->front(), detail, stop);
     // One that still runs has more to come.
@@ -139,7 +165,7 @@ class StoreLibrary : public Library {
     auto loaded = query::load_executions(directory_, *catalogue, *rows, load_options(detail, stop));
     if (!loaded) return loaded.error();
     Loaded out{std::make_shared<const query::Profile>(std::move(loaded->profile)),
-               std::move(loaded->selection)};
+               std::move(loaded->selection), std::move(notes)};
     if (!key.empty()) kept_.keep(key, out);
     return out;
   }
@@ -149,7 +175,9 @@ class StoreLibrary : public Library {
  private:
   static query::LoadOptions load_options(Detail detail, const Stop& stop) {
     query::LoadOptions options;
-    options.keep_samples = options.keep_activity = detail == Detail::kSamples;
+    options.keep_samples = detail.samples;
+    options.keep_activity = detail.activity;
+    options.functions = detail.functions;
     options.stop = &stop;
     return options;
   }
@@ -157,7 +185,12 @@ class StoreLibrary : public Library {
   Result<store::Catalogue> open() const {
     if (refresh_) refresh_();
     const std::string path = store::catalogue_path(directory_);
-    if (!std::filesystem::exists(path)) {
+    std::error_code problem;
+    const bool there = std::filesystem::exists(path, problem);
+    if (problem)
+      return os_error(fmt::format("cannot look into the store {}: {}", directory_, problem.message()),
+                      problem.value());
+    if (!there) {
       return unavailable(fmt::format(
           "there is no store in {}: name a .tailor file, start tailord, or say where the store is "
           "(--store, TAILOR_STORE)",

@@ -62,6 +62,7 @@ Json wait_json(const query::ThreadWait& wait, TimeNs origin) {
   return {{"from_ns", wait.from - origin},
           {"to_ns", wait.to - origin},
           {"wait", query::wait_word(wait.wait)},
+          {"event", wait.event},
           {"key", wait.key}};
 }
 
@@ -126,7 +127,7 @@ Json points_json(const query::MemoryPoints& points, TimeNs origin) {
           {"tid", points.tid},           {"weight", points.weight}, {"latency", points.latency}};
 }
 
-Json cell_json(const query::SampleCell& cell, const std::vector<std::uint16_t>& sources) {
+Json cell_json(const View& view, const query::SampleCell& cell, const std::vector<std::uint16_t>& sources) {
   const query::CellKey& key = *cell.key;
   std::size_t source = 0;
   while (source < sources.size() && sources[source] != key.source) ++source;
@@ -142,7 +143,8 @@ Json cell_json(const query::SampleCell& cell, const std::vector<std::uint16_t>& 
                                                                       : "unattributed"},
               {"levels", Json::object()},
               {"key", cell.owner_key},
-              {"wait", key.wait == profile::Wait::kNone ? "" : query::wait_word(key.wait)}};
+              {"wait", key.wait == profile::Wait::kNone ? "" : query::wait_word(key.wait)},
+              {"event", view.whole->wait_event(key.engine_wait)}};
   for (const auto& [name, owners] : cell.levels) {
     Json parts = Json::array();
     for (const query::Share& share : owners) parts.push_back(Json::array({share.id, share.part}));
@@ -230,7 +232,7 @@ Result<Json> samples_json(const View& view, std::size_t limit) {
   out["count"] = columns->time.size();
   out["cells"] = Json::array();
   for (const query::SampleCell& cell : columns->cells)
-    out["cells"].push_back(cell_json(cell, columns->sources));
+    out["cells"].push_back(cell_json(view, cell, columns->sources));
   Json times = Json::array();
   for (TimeNs time : columns->time) times.push_back(time - view.origin);
   out["time_ns"] = std::move(times);

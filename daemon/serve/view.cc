@@ -6,6 +6,7 @@
 #include <set>
 
 #include "daemon/query/keys.h"
+#include "daemon/query/no_such.h"
 #include "daemon/query/owners.h"
 #include "daemon/query/timeline.h"
 
@@ -14,15 +15,15 @@ namespace {
 
 Status select_source(const std::string& name, View& view) {
   if (name.empty()) return Ok{};
-  std::string known;
+  std::vector<std::string> known;
   for (const profile::Source& source : view.whole->recording().sources) {
     if (source.name == name) {
       view.selection.source = source.index;
       return Ok{};
     }
-    known += (known.empty() ? "" : ", ") + source.name;
+    known.push_back(source.name);
   }
-  return invalid(fmt::format("no source \"{}\" was recorded; there are: {}", name, known));
+  return query::no_such("source", name, known);
 }
 
 Status select_process(std::int32_t pid, View& view) {
@@ -125,7 +126,7 @@ std::string id_of(const View& view) {
 }  // namespace
 
 Result<View> make_view(Loaded loaded, const Filters& filters) {
-  View view{"", loaded.profile, *loaded.profile, std::move(loaded.selection), 0, kTimeMin, kTimeMax, {}};
+  View view{"", loaded.profile, *loaded.profile, std::move(loaded.selection), std::move(loaded.notes)};
   view.id = id_of(view);
   view.origin = view.selection.executions.empty() ? view.whole->recording().start
                                                   : query::time_span(*view.whole, view.selection).first;
@@ -139,7 +140,8 @@ Result<View> make_view(Loaded loaded, const Filters& filters) {
 
 Result<View> open_view(Library& library, const Target& target, const Filters& filters, Detail detail,
                        const Stop& stop, const Visible& visible) {
-  auto loaded = library.load(target, filters.need_samples() ? Detail::kSamples : detail, stop, visible);
+  if (filters.need_samples() && !detail.samples) detail = detail.with(Detail::kSamples);
+  auto loaded = library.load(target, detail, stop, visible);
   if (!loaded) return loaded.error();
   if (stop.stopped()) return stop.error();
   return make_view(std::move(*loaded), filters);

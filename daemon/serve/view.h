@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "daemon/query/iterations.h"
 #include "daemon/serve/library.h"
@@ -31,10 +32,11 @@ struct View {
   std::shared_ptr<const query::Profile> whole;  // as it was loaded
   query::Profile profile;                       // with the samples that the filters let through
   query::Selection selection;
+  std::vector<std::string> notes = {};    // of Loaded
   TimeNs origin = 0;                      // begin of the executions, else of the recording
   TimeNs from = kTimeMin, to = kTimeMax;  // [from, to) of the filters
   // The filters for single samples of `whole`; empty: all of the selection.
-  std::function<bool(const query::TimedSample&)> keep;
+  std::function<bool(const query::TimedSample&)> keep = {};
 };
 
 // Loads and filters. Fails where Library::load does, for a source, process or iteration that is not there,

@@ -108,20 +108,6 @@ Result<Json> sources_json(const View& view) {
 
 namespace {
 
-std::string_view change_word(query::Change change) {
-  switch (change) {
-    case query::Change::kMatched:
-      return "matched";
-    case query::Change::kMoved:
-      return "moved";
-    case query::Change::kNew:
-      return "new";
-    case query::Change::kGone:
-      return "gone";
-  }
-  return "matched";
-}
-
 Json side_json(const std::optional<query::ComparedSide>& side) {
   if (!side) return nullptr;
   Json out = {{"key", query::operator_key(side->process, side->plan, side->row.id)}, {"id", side->row.id}};
@@ -173,7 +159,7 @@ Result<Json> compare_json(const View& a, const View& b) {
   out["operators"] = Json::array();
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
-    Json json = {{"change", change_word(row.change)}, {"name", shown.name}, {"kind", shown.kind}};
+    Json json = {{"change", query::name_of(row.change)}, {"name", shown.name}, {"kind", shown.kind}};
     json["a"] = side_json(row.a);
     json["b"] = side_json(row.b);
     const query::Scale of_a(both.a.total), of_b(both.b.total);

@@ -5,6 +5,8 @@
 #include <exception>
 #include <new>
 
+#include "proto/base/errors.h"
+
 namespace tailor::serve {
 
 Workers::Workers(std::size_t threads, std::size_t waiting) : most_waiting_(waiting) {
@@ -57,7 +59,7 @@ Result<std::string> Workers::answer_of(const Job& job) {
   } catch (const std::bad_alloc&) {
     return exhausted("there is not enough memory for this answer; ask for less");
   } catch (const std::exception& problem) {
-    return Error{std::string("the request failed: ") + problem.what()};
+    return internal(std::string("the request failed: ") + problem.what());
   }
 }
 

@@ -21,7 +21,7 @@ struct RingClosed {
   capture::RingIndex ring;
 };
 struct RecordingEnded {
-  capture::RecordingNumber session;
+  capture::RecordingNumber recording;
   capture::CaptureCounts counts;
   TimeNs time = 0;  // nothing was taken after it
 };
@@ -41,28 +41,28 @@ class CaptureQueue : public capture::ChunkSink {
   }
   void on_round(TimeNs horizon) override { push(RoundRead{horizon}, 0); }
   void on_ring_closed(capture::RingIndex ring) override { push(RingClosed{ring}, 0); }
-  void on_session_ended(const RecordingEnded& ended) { push(ended, 0); }
+  void on_recording_ended(const RecordingEnded& ended) { push(ended, 0); }
 
   // Everything there is, in order.
   std::vector<CaptureMessage> take() {
     std::lock_guard lock(mutex_);
     bytes_ = 0;
     room_.notify_all();
-    return std::exchange(words_, {});
+    return std::exchange(messages_, {});
   }
 
  private:
-  void push(CaptureMessage word, std::size_t bytes) {
+  void push(CaptureMessage message, std::size_t bytes) {
     std::unique_lock lock(mutex_);
     room_.wait(lock, [&] { return bytes == 0 || bytes_ == 0 || bytes_ + bytes <= max_bytes_; });
     bytes_ += bytes;
-    words_.push_back(std::move(word));
+    messages_.push_back(std::move(message));
   }
 
   const std::size_t max_bytes_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::vector<CaptureMessage> words_;
+  std::vector<CaptureMessage> messages_;
   std::size_t bytes_ = 0;
 };
 

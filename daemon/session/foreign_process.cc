@@ -30,7 +30,7 @@ std::int32_t pid_inside(const std::filesystem::path& process, std::int32_t pid) 
   std::ifstream file(process / "status");
   std::stringstream text;
   text << file.rdbuf();
-  auto ids = registration::ParseNamespaceIds(text.str());
+  auto ids = registration::parse_namespace_ids(text.str());
   return ids.ok() ? ids->inner : pid;
 }
 

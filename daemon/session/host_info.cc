@@ -70,6 +70,8 @@ void for_each_mapping(const os::Os& os, std::int32_t pid, const Visit& visit) {
 
 }  // namespace
 
+const char* const kVersion = TAILOR_VERSION;
+
 profile::RecordingInfo host_info(const os::Os& os) {
   profile::RecordingInfo info;
   utsname names{};

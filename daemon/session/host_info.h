@@ -11,7 +11,8 @@
 
 namespace tailor::session {
 
-inline constexpr const char* kVersion = "0.1.0";
+// Of this program: that of the project in CMakeLists.txt.
+extern const char* const kVersion;
 
 // Host, kernel, CPU, version and wall clock; what cannot be found out stays empty.
 profile::RecordingInfo host_info(const os::Os& os);

@@ -9,6 +9,7 @@
 
 #include "daemon/foreign/find_jitdump.h"
 #include "daemon/session/own_file.h"
+#include "proto/base/errors.h"
 
 namespace tailor::session {
 namespace {
@@ -47,7 +48,7 @@ Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {
   if (size <= offset_) return std::vector<formats::JitSymbol>{};
   Status taken = offset_ < kMaxBytes
                      ? take(std::min(size, kMaxBytes))
-                     : Error{fmt::format("{}: only its first {} bytes are read", path_, kMaxBytes)};
+                     : exhausted(fmt::format("{}: only its first {} bytes are read", path_, kMaxBytes));
   refused_ = !taken.ok();
   if (refused_) return taken.error();
   return parser_.take();
@@ -62,9 +63,9 @@ Status JitDumpFile::take(std::uint64_t size) {
     if (got <= 0) break;
     offset_ += static_cast<std::uint64_t>(got);
     Status fed = parser_.feed(std::span(piece).first(static_cast<std::size_t>(got)));
-    if (!fed.ok()) return Error{fmt::format("{}: {}", path_, fed.error().message)};
+    if (!fed.ok()) return in_context(path_ + ": ", fed.error());
     if (parser_.has_header() && parser_.pid() != static_cast<std::uint32_t>(pid_))
-      return Error{fmt::format("{}: it is the jitdump of process {}", path_, parser_.pid())};
+      return invalid(fmt::format("{}: it is the jitdump of process {}", path_, parser_.pid()));
   }
   return Ok{};
 }

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
+
+#include "proto/base/errors.h"
 
 namespace tailor::session {
 namespace {
@@ -19,18 +20,6 @@ bool is_governed(const capture::EventSpec& spec) {
 
 }  // namespace
 
-Result<double> parse_percentage(std::string_view text) {
-  std::string_view digits = text;
-  const bool percent = digits.ends_with('%');
-  if (percent) digits.remove_suffix(1);
-  while (digits.ends_with(' ')) digits.remove_suffix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  const bool whole = error == std::errc{} && end == digits.data() + digits.size();
-  if (percent && whole && value > 0 && value < 100) return value / 100;
-  return Error{fmt::format("'{}' is no percentage above 0% and below 100%, as 1% or 0.5%", text)};
-}
-
 OverheadControl::OverheadControl(const OverheadOptions& options, Trial trial)
     : options_(options), trial_(std::move(trial)) {}
 
@@ -42,7 +31,7 @@ Status OverheadControl::begin(ProcessId process, TimeNs now, capture::CaptureOpt
     if (!is_governed(spec)) continue;
     if (!measured_.contains(spec.name)) {
       auto cost = trial_(spec, options, kFirstPairs);
-      if (!cost) return Error{"--max-overhead: " + cost.error().message, cost.error().code};
+      if (!cost) return in_context("--max-overhead: ", cost.error());
       measured_[spec.name] = {spec, options};
       costs_[spec.name] = *cost;
     }
@@ -89,8 +78,11 @@ const capture::CaptureOptions& OverheadControl::draw(ProcessId process, TimeNs n
   Target& target = targets_.at(process);
   for (Governed& each : target.governed) {
     const std::size_t source = each.event;
-    const bool clock = target.options.events[source].unit == profile::Unit::kNsOnCpu;
-    if (clock || source >= progress.samples.size()) continue;
+    const capture::EventSpec& spec = target.options.events[source];
+    // Of two events that share a source, samples do not say which one took them: their rates stay guesses
+    // that are too high rather than too low, and so do the periods.
+    const bool learnt = spec.unit != profile::Unit::kNsOnCpu && spec.part == capture::Part::kAll;
+    if (!learnt || source >= progress.samples.size()) continue;
     const std::uint64_t before = source < target.before.samples.size() ? target.before.samples[source] : 0;
     each.governor.observe(progress.samples[source] - before, progress.cpu_ns - target.before.cpu_ns);
   }
@@ -100,7 +92,7 @@ const capture::CaptureOptions& OverheadControl::draw(ProcessId process, TimeNs n
   return target.options;
 }
 
-std::string OverheadControl::words(ProcessId process) const {
+std::string OverheadControl::text(ProcessId process) const {
   const auto found = targets_.find(process);
   if (found == targets_.end() || found->second.governed.empty()) return {};
   std::string sources;

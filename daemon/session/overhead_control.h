@@ -21,10 +21,6 @@ struct OverheadOptions {
   TimeNs redraw = 10'000'000'000;
 };
 
-// "1%" or "0.5 %" as a share: 0.01, 0.005. An error for anything that is not a percentage above 0 and below
-// 100.
-Result<double> parse_percentage(std::string_view text);
-
 // What one process did so far.
 struct TargetProgress {
   std::uint64_t cpu_ns = 0;
@@ -56,7 +52,7 @@ class OverheadControl {
   void end(ProcessId process) { targets_.erase(process); }
 
   // For the profile: what a sample costs, how much that is together, how often samples are taken, the seed.
-  std::string words(ProcessId process) const;
+  std::string text(ProcessId process) const;
 
  private:
   struct Governed {

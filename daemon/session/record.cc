@@ -28,6 +28,7 @@
 #include "daemon/session/recorder.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/selecting_sink.h"
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::session {
@@ -39,7 +40,7 @@ class TemporaryDirectory {
   static Result<TemporaryDirectory> make() {
     const char* base = std::getenv("TMPDIR");
     std::string name = std::string(base != nullptr ? base : "/tmp") + "/tailor-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) return Error{fmt::format("cannot create {}", name), errno};
+    if (::mkdtemp(name.data()) == nullptr) return os_error(fmt::format("cannot create {}", name), errno);
     return TemporaryDirectory(std::move(name));
   }
   TemporaryDirectory(TemporaryDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
@@ -120,8 +121,7 @@ std::string joined(const std::vector<std::string>& words) {
 
 Result<UniqueFd> open_pidfd(os::Os& os, pid_t pid) {
   auto pidfd = os.pidfd_open(pid);
-  if (!pidfd.ok())
-    return Error{"cannot watch for the end of the command: " + pidfd.error().message, pidfd.error().code};
+  if (!pidfd.ok()) return in_context("cannot watch for the end of the command: ", pidfd.error());
   return pidfd;
 }
 
@@ -193,7 +193,7 @@ void wait_for_end(const UniqueFd& pidfd, double seconds, SignalsForTheCommand& s
 }  // namespace
 
 Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
-  auto capture = capture_options(os, options.sampling);
+  auto capture = config::capture_options(os, options.sampling);
   if (!capture.ok()) return capture.error();
   capture->enable_on_exec = true;
   capture->follow_children = true;
@@ -254,7 +254,7 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   if (!process.ok()) return process.error();
   auto pidfd = open_pidfd(os, running.pid);
   if (!pidfd.ok()) return pidfd.error();
-  auto capture = capture_options(os, options.sampling);
+  auto capture = config::capture_options(os, options.sampling);
   if (!capture.ok()) return capture.error();
   RecorderOptions live;
   live.agent_socket = socket_of(running);

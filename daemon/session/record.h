@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/config/sampling_options.h"
 #include "daemon/os/os.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/profile/sink.h"
-#include "daemon/session/sampling_options.h"
 #include "proto/base/result.h"
 
 namespace tailor::session {
@@ -19,7 +19,7 @@ struct RecordOptions {
   std::vector<std::string> command;
   std::string output = "profile.tailor";  // replaced if it exists
   std::string journal;                    // every input is kept there too; empty: none
-  SamplingOptions sampling;
+  config::SamplingOptions sampling;
 };
 
 struct RecordOutcome {

@@ -5,8 +5,6 @@
 //   start() ---> [attach() ... flush() ...] ---> stop()
 #pragma once
 
-#include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
@@ -19,7 +17,6 @@
 
 #include "daemon/bpf/opener.h"
 #include "daemon/capture/host/capture_reader.h"
-#include "daemon/capture/host/placement.h"
 #include "daemon/os/cpu_time.h"
 #include "daemon/os/os.h"
 #include "daemon/pipeline/pipeline.h"
@@ -27,13 +24,17 @@
 #include "daemon/redact/message.h"
 #include "daemon/registration/server.h"
 #include "daemon/session/capture_queue.h"
-#include "daemon/session/cpu_coverage.h"
-#include "daemon/session/foreign_process.h"
+#include "daemon/session/code_models.h"
+#include "daemon/session/control_requests.h"
+#include "daemon/session/cpu_accounts.h"
+#include "daemon/session/foreign_processes.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/pauses.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_rules.h"
+#include "daemon/session/process_sampling.h"
+#include "daemon/session/wall_clock.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
 
@@ -43,7 +44,8 @@ struct RecorderOptions {
   std::string agent_socket;
   mode_t agent_socket_mode = 0660;
   int agent_listener = -1;                        // made by somebody else, and taken over; -1: none
-  std::size_t user_processes = 1024;              // that may register
+  std::size_t max_processes = 4096;               // that may register
+  std::size_t user_processes = 1024;              // of each user
   std::uint64_t user_messages_a_second = 50'000;  // of all of a user's agents, 0: no limit
   std::string agent_socket_group = {};            // as registration::ServerOptions
   pipeline::PipelineOptions pipeline;
@@ -54,7 +56,7 @@ struct RecorderOptions {
   std::string command;                 // for the profile: what was asked for
   bool keep_literals = true;           // of query texts; false: nobody is given them, the journal neither
   ProcessRules rules = {};             // of processes that are sampled, or not, whatever they do
-  pipeline::Input* journal = nullptr;  // hears every input first; must outlive the session
+  pipeline::Input* journal = nullptr;  // hears every input first; must outlive the recorder
 };
 
 // A process that is sampled or registered, for the status.
@@ -72,7 +74,7 @@ struct RecorderStatus {
   profile::Accounting total;     // of all processes
   std::uint64_t stacks = 0;      // samples that brought a piece of their stack
   std::string capture_row;       // what could not be sampled, and why
-  std::uint64_t own_cpu_ns = 0;  // of this program, since the session began
+  std::uint64_t own_cpu_ns = 0;  // of this program, since the recording began
   profile::RecordingInfo recording;
   registration::Counters registration;
   std::map<std::string, std::uint64_t> limits;  // what went beyond them, by configuration key
@@ -88,7 +90,7 @@ class Recorder : private registration::Sink {
   using OnProblem = std::function<void(const pipeline::Problem&)>;
 
   // Listens and samples nothing yet. `sink` is called on the control thread only; it and `os` must outlive
-  // the session.
+  // the recorder.
   static Result<std::unique_ptr<Recorder>> start(os::Os& os, RecorderOptions options,
                                                  profile::ProfileSink& sink, OnProblem on_problem);
   ~Recorder() override;
@@ -127,7 +129,9 @@ class Recorder : private registration::Sink {
   void flush();
   // Any thread but the control thread. Runs `work` there, between two inputs, and waits; after stop(), here.
   void run(std::function<void()> work);
-  RecorderStatus status();
+  // Any thread, without waiting. As the control thread published it last: at most a moment ago, and after the
+  // other calls here that the same thread has made.
+  RecorderStatus status() const;
 
   // Any thread. All that the recorded command and its children have used in the end, which nobody else knows
   // as well: what samples stand for is held against that.
@@ -138,139 +142,128 @@ class Recorder : private registration::Sink {
   void stop();
 
  private:
-  struct Sampled {
-    ProcessId process;
-    capture::RecordingNumber session;
-    capture::CaptureOptions options;            // as asked for
-    bool large_pebs = false;                    // as opened
-    bool reads_slots = false;                   // of threads' memory, for tags
-    bool user_mode_only = false;                // as opened
-    std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
-    bool on_request = false;
-    bool by_rule = false;        // it has not registered
-    bool detached = false;       // the process goes on
-    bool pausing = false;        // and is to be sampled again some day; then it is detached too
-    TimeNs redraw = kTimeMax;    // when its periods are drawn anew by us; kTimeMax: not
-    TimeNs reopened = kTimeMin;  // since when it ends, to be sampled otherwise; kTimeMin: it does not
-  };
-
   Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& sink, OnProblem on_problem);
 
   // registration::Sink
-  void OnConnected(const registration::PeerConnected& event) override;
-  void OnMessage(registration::PeerMessage event) override;
-  void OnArena(const registration::ArenaMapped& event) override;
-  void OnActivity(registration::ActivityRecords event) override { input_.on_activity(event); }
-  void OnSettled(const registration::Settled& event) override { input_.on_settled(event); }
-  void OnRejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
-  void OnGone(const registration::PeerGone& event) override;
-  void OnRefused(const registration::PeerRefused& event) override;
+  void on_connected(const registration::PeerConnected& event) override;
+  void on_message(registration::PeerMessage event) override;
+  void on_arena(const registration::ArenaMapped& event) override;
+  void on_activity(registration::ActivityRecords event) override { input_.on_activity(event); }
+  void on_settled(const registration::Settled& event) override { input_.on_settled(event); }
+  void on_rejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
+  void on_gone(const registration::PeerGone& event) override;
+  void on_refused(const registration::PeerRefused& event) override;
 
   // Control thread.
   void control();
   void take_captured();
-  void tell_opener(const registration::PeerMessage& event);
-  void take(CaptureMessage& word);
-  void do_requests();
+  void take(CaptureMessage& message);
   void finish_flushes();
   bool arrived(TimeNs time);
+  void publish();
   void tell_problems();
   void tell_limits();
   void tell_dropped(ProcessId process);
-  void speak_for_foreign();
-  void adopt_foreign();
-  bool is_over(ProcessId process);
-  bool flushed_ = false;  // by stop()
-  void sweep();
+  void tell_clock();
+  void tell_wall_clock();
   void tell_cpu_times();
-  std::uint64_t on_cpu_ns_of(ProcessId process);
-  void look_at_cpu_time(const Sampled& sampled);
-  void settle_cpu_coverage();
+  void sweep();
+
+  // How processes without an agent are spoken for.
+  void speak_for_foreign();
+  bool follows_children() const;
+
+  // What is sampled, and how (recorder_sampling.cc).
+  // `note`: for the profile, "" for none.
+  Status sample(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
+                const std::string& note = {});
+  std::string sample_registered(const registration::PeerConnected& event);
+  bool is_sampled(ProcessId process) const;
+  bool is_registered(ProcessId process);
+  void recording_ended(const RecordingEnded& ended);
+  void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
+  bool reopen(const ProcessSampling& before);
+  void tell_unread_slots(const registration::PeerConnected& event);
+  void tell_recording(ProcessId process);
+
+  // How it changes while it runs (recorder_periods.cc).
+  void watch_pebs();
   void govern();
-  void resample(Sampled& sampled);
+  void resample(ProcessSampling& sampled);
   void follow_family(capture::CaptureOptions& options);
   void watch_births();
   void redraw_periods();
-  void change_to_cpus(Sampled& sampled, double births_per_second);
+  Status draw_anew(ProcessSampling& sampled, const capture::CaptureOptions& options);
+  void change_to_cpus(ProcessSampling& sampled, double births_per_second);
   TargetProgress progress_of(ProcessId process);
-  void tell_clock();
-  void watch_pebs();
+
+  // Pauses (recorder_pause.cc).
   struct Paused {
     capture::CaptureOptions options;
     bool on_request = false, by_rule = false;
   };
-  void leave(Sampled& sampled, const char* why);
-  void settle_ignored();
-  std::string ignore_if_told(ProcessId process);
-  void follow_rules();
   void go_on(ProcessId process, Resumed& resumed);
-  void paused(const Sampled& before, TimeNs time);
+  void paused(const ProcessSampling& before, TimeNs time);
   std::string pause_if_all_are(ProcessId process);
   void forget_pause(ProcessId process);
   void tell_pauses();
-  void tell_wall_clock();
-  void session_ended(const RecordingEnded& ended);
-  void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
-  bool reopen(const Sampled& before);
-  // `note`: for the profile, "" for none.
-  Status sample(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
-                const std::string& note = {});
-  bool is_sampled(ProcessId process) const;
-  bool is_registered(ProcessId process);
-  std::string sample_registered(const registration::PeerConnected& event);
-  void tell_unread_slots(const registration::PeerConnected& event);
-  void tell_recording(ProcessId process);
+
+  // Rules (recorder_rules.cc).
+  void leave(ProcessSampling& sampled, const char* why);
+  void settle_ignored();
+  std::string ignore_if_told(ProcessId process);
+  void follow_rules();
 
   os::Os& os_;
   RecorderOptions options_;
   OnProblem on_problem_;
+  CaptureQueue queue_;
+  ControlRequests requests_;
+
+  // All below is the control thread's alone.
   redact::MessageRedactor redactor_;
-  std::map<ProcessId, redact::DoubleQuotes> double_quotes_;  // of registered processes; control thread
+  std::map<ProcessId, redact::DoubleQuotes> double_quotes_;  // of registered processes
   pipeline::Pipeline pipeline_;
   pipeline::Tee input_;
   LiveClock clock_;
-  PebsTrust pebs_trust_;  // control thread
+  WallClock wall_clock_;
+  CpuAccounts cpu_;
+  PebsTrust pebs_trust_;
   OverheadControl overhead_;
-  profile::RecordingInfo recording_;
-  std::size_t told_sources_ = 0;  // of recording_, when it was told
-  CaptureQueue queue_;
+  unwind::StackEnricher stacks_;
   bpf::Opener opener_;
-  std::unique_ptr<capture::CaptureReader> reader_;
-  std::unique_ptr<registration::Server> server_;
-  std::vector<Sampled> sampled_;  // control thread
-  std::map<capture::RecordingNumber, ProcessId>
-      replaced_;                                  // by a newer one, and still to end; control thread
-  bool ending_ = false;                           // control thread
-  std::map<ProcessId, std::string> not_sampled_;  // why; control thread
-  Pauses pauses_;                                 // control thread
-  std::map<ProcessId, Paused> paused_;            // those that go on, and how; control thread
-  TimeNs next_wall_look_ = kTimeMin;
-  std::set<ProcessId> ignored_;           // registered ones; control thread
-  std::set<ProcessId> refused_by_rules_;  // that rules choose, and that cannot be sampled; control thread
-  std::map<ProcessId, NamesFrom> names_from_;  // of those that rules choose; control thread
-  std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first; control thread
-  std::map<ProcessId, ForeignProcess> foreign_;                                 // control thread
-  std::set<ProcessId> spoken_for_;  // as foreign ones, to their end
-  TimeNs next_sweep_ = kTimeMin;
-  std::optional<std::uint64_t> steal_before_;  // when the session began
-  std::vector<std::string> notes_;             // of what is sampled; control thread
-  std::uint64_t cpu_before_ = 0;               // own CPU time when the session began
-  CpuCoverageOfProcesses coverage_;            // control thread
-  std::optional<os::CpuTime> command_used_;    // control thread
-  bool user_mode_only_ = false;                // some process is sampled so; control thread
-  unwind::StackEnricher stacks_;               // control thread
+  CodeModels code_;
+  ForeignProcesses foreign_;
+  profile::RecordingInfo recording_;
+  std::size_t told_sources_ = 0;    // of recording_, when it was told
+  std::vector<std::string> notes_;  // of what is sampled
+
+  std::vector<ProcessSampling> sampled_;
+  std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end
+  std::map<ProcessId, std::string> not_sampled_;            // why
+  Pauses pauses_;
+  std::map<ProcessId, Paused> paused_;         // those that go on, and how
+  std::set<ProcessId> ignored_;                // registered ones
+  std::set<ProcessId> refused_by_rules_;       // that rules choose, and that cannot be sampled
+  std::map<ProcessId, NamesFrom> names_from_;  // of those that rules choose
+  std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first of each
 
   struct Flush {
     TimeNs until;     // everything up to here
     TimeNs deadline;  // then without it
     std::function<void()> done;
   };
-  std::vector<Flush> flushes_;  // control thread
+  std::vector<Flush> flushes_;
+  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin;
+  bool ending_ = false;   // stop() was called
+  bool flushed_ = false;  // by it
 
-  std::mutex mutex_;  // guards the two below
-  std::vector<std::function<void()>> requests_;
-  bool stopping_ = false;
+  // These call into what stands above.
+  std::unique_ptr<capture::CaptureReader> reader_;
+  std::unique_ptr<registration::Server> server_;
   std::thread thread_;
+  mutable std::mutex status_mutex_;  // guards the one below
+  std::shared_ptr<const RecorderStatus> status_;
 };
 
 }  // namespace tailor::session

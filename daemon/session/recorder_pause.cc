@@ -30,12 +30,12 @@ Result<std::vector<ProcessId>> Recorder::pause(std::optional<std::int32_t> pid) 
   std::vector<ProcessId> processes;
   Status asked = Ok{};
   run([&] {
-    for (Sampled& each : sampled_) {
-      if (!is_asked_for(each.process, pid) || each.detached) continue;
-      each.detached = each.pausing = true;
+    for (ProcessSampling& each : sampled_) {
+      const bool open = each.is_sampling();
+      if (!is_asked_for(each.process, pid) || !each.pause()) continue;
       // Not when the end is told: what is used until then is in no sample.
-      look_at_cpu_time(each);
-      reader_->remove(each.session);
+      cpu_.look(each.process, each.user_mode_only);
+      if (open) reader_->remove(each.recording);
       processes.push_back(each.process);
     }
     if (!pid) {
@@ -44,13 +44,16 @@ Result<std::vector<ProcessId>> Recorder::pause(std::optional<std::int32_t> pid) 
       const auto paused =
           std::ranges::find_if(paused_, [&](const auto& each) { return is_asked_for(each.first, pid); });
       asked = paused == paused_.end() ? not_sampled(*pid)
-                                      : Error{fmt::format("process {} is paused already", *pid)};
+                                      : invalid(fmt::format("process {} is paused already", *pid));
     }
   });
   if (!asked.ok()) return asked.error();
   for (int i = 0; i < kMostWaits; ++i) {
     bool ended = false;
-    run([&] { ended = std::ranges::none_of(sampled_, &Sampled::pausing); });
+    run([&] {
+      ended = std::ranges::none_of(sampled_,
+                                   [](const auto& each) { return each.state() == SamplingState::kPausing; });
+    });
     if (ended) break;
     std::this_thread::sleep_for(kEndsAfter);
   }
@@ -64,7 +67,7 @@ Result<Recorder::Resumed> Recorder::resume(std::optional<std::int32_t> pid) {
   Resumed resumed;
   Status asked = Ok{};
   run([&] {
-    settle_cpu_coverage();
+    cpu_.settle();
     if (!pid) pauses_.set_all(false);
     std::vector<ProcessId> which;
     for (const auto& [process, how] : paused_) {
@@ -82,7 +85,7 @@ Result<Recorder::Resumed> Recorder::resume(std::optional<std::int32_t> pid) {
 void Recorder::go_on(ProcessId process, Resumed& resumed) {
   const Paused how = paused_.extract(process).mapped();
   pauses_.end(process, os_.now());
-  coverage_.close(process);
+  cpu_.close(process);
   not_sampled_.erase(process);
   if (std::string why = ignore_if_told(process); !why.empty()) {
     resumed.problems.push_back(fmt::format("process {}: {}", process.pid, why));
@@ -100,7 +103,7 @@ void Recorder::go_on(ProcessId process, Resumed& resumed) {
 }
 
 // Its events are closed, and everything they took was handed over.
-void Recorder::paused(const Sampled& before, TimeNs time) {
+void Recorder::paused(const ProcessSampling& before, TimeNs time) {
   capture::CaptureOptions options = before.options;
   options.enable_on_exec = false;  // that is over
   paused_.insert_or_assign(before.process, Paused{std::move(options), before.on_request, before.by_rule});

@@ -21,9 +21,9 @@ void Recorder::set_rules(ProcessRules rules) {
   run([&] {
     options_.rules = std::move(rules);
     refused_by_rules_.clear();
-    for (Sampled& each : sampled_) {
+    for (ProcessSampling& each : sampled_) {
       const auto facts = facts_of(os_, each.process.pid);
-      if (each.detached || !facts) continue;
+      if (each.state() >= SamplingState::kPausing || !facts) continue;
       const bool ignored = is_ignored(options_.rules, *facts);
       const bool chosen =
           !each.by_rule || is_registered(each.process) || rule_for(options_.rules, *facts) != nullptr;
@@ -39,11 +39,12 @@ void Recorder::set_keep_literals(bool keep) {
 }
 
 // The process goes on unsampled.
-void Recorder::leave(Sampled& sampled, const char* why) {
-  sampled.detached = true;
+void Recorder::leave(ProcessSampling& sampled, const char* why) {
+  const bool open = sampled.is_sampling();
+  if (!sampled.leave()) return;
   not_sampled_[sampled.process] = why;
   if (is_registered(sampled.process)) ignored_.insert(sampled.process);
-  reader_->remove(sampled.session);
+  if (open) reader_->remove(sampled.recording);
 }
 
 // Goes on with those that are not to be ignored any more.
@@ -74,7 +75,7 @@ std::string Recorder::ignore_if_told(ProcessId process) {
 // Looks at all processes of the host, because a process may become another program at any time.
 void Recorder::follow_rules() {
   if (options_.rules.sample.empty() || pauses_.all() || ending_) return;
-  auto by_rules = static_cast<std::size_t>(std::ranges::count_if(sampled_, &Sampled::by_rule));
+  auto by_rules = static_cast<std::size_t>(std::ranges::count_if(sampled_, &ProcessSampling::by_rule));
   for (const std::int32_t pid : pids_of_host(os_)) {
     const auto facts = facts_of(os_, pid);
     const SampleRule* rule = facts ? rule_for(options_.rules, *facts) : nullptr;

@@ -3,6 +3,7 @@
 #include "daemon/store/block.h"
 #include "daemon/store/columns.h"
 #include "daemon/store/thread_table.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 
@@ -32,19 +33,20 @@ v1::ActivityBlock encode_activity(std::span<const profile::ActivityRecord> recor
 
 Result<std::vector<profile::ActivityRecord>> decode_activity(const v1::ActivityBlock& in) {
   const std::uint32_t rows = in.rows();
-  if (rows > kMaxBlockRows) return Error{"activity: more rows than a block may have"};
+  if (rows > kMaxBlockRows) return internal("activity: more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), kind(in.kind(), rows), id(in.id(), rows);
   const ColumnReader time(in.time(), rows), a(in.a(), rows);
   const ColumnReader b(in.b(), rows);
   if (!thread.valid() || !kind.valid() || !id.valid() || !time.valid() || !a.valid() || !b.valid()) {
-    return Error{"activity: a column has another number of rows"};
+    return internal("activity: a column has another number of rows");
   }
   std::vector<profile::ActivityRecord> records(rows);
   std::uint64_t running_time = 0, running_a = 0;
   for (std::uint32_t row = 0; row < rows; ++row) {
     profile::ActivityRecord& r = records[row];
-    if (!thread_at(in.threads(), thread.at(row), r.process, r.tid)) return Error{"activity: no such thread"};
-    if (kind.at(row) > TAILOR_LOG_ITERATION) return Error{"activity: unknown kind"};
+    if (!thread_at(in.threads(), thread.at(row), r.process, r.tid))
+      return internal("activity: no such thread");
+    if (kind.at(row) > TAILOR_LOG_ITERATION) return internal("activity: unknown kind");
     running_time += static_cast<std::uint64_t>(time.at(row));
     running_a += static_cast<std::uint64_t>(a.at(row));
     r.time = static_cast<TimeNs>(running_time);

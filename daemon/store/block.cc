@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "daemon/store/crc32c.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 namespace {
@@ -67,18 +68,18 @@ std::array<std::uint8_t, kFileHeaderSize> encode(const FileHeader& header) {
 
 Result<FileHeader> decode_file_header(std::span<const std::uint8_t> bytes) {
   if (bytes.size() < kFileMagic.size() || !std::equal(kFileMagic.begin(), kFileMagic.end(), bytes.begin())) {
-    return Error{"not a Tailor profile: it does not begin with the magic bytes 89 'TAILOR' 0a"};
+    return invalid("not a Tailor profile: it does not begin with the magic bytes 89 'TAILOR' 0a");
   }
-  if (bytes.size() < kFileHeaderSize) return Error{"the profile ends inside its file header"};
+  if (bytes.size() < kFileHeaderSize) return internal("the profile ends inside its file header");
   if (get<std::uint32_t>(bytes, 28) != crc32c(bytes.first(28))) {
-    return Error{"the profile's file header is damaged (its checksum does not fit)"};
+    return internal("the profile's file header is damaged (its checksum does not fit)");
   }
   const auto major = get<std::uint16_t>(bytes, 8);
   if (major != kVersionMajor) {
-    return Error{
+    return invalid(
         fmt::format("the profile has format version {}, this program reads version {}: use the tailor "
                     "that recorded it, or a newer one",
-                    major, kVersionMajor)};
+                    major, kVersionMajor));
   }
   FileHeader header;
   header.version_minor = get<std::uint16_t>(bytes, 10);
@@ -137,8 +138,8 @@ Result<std::string> unpack(const BlockHeader& header, std::span<const std::uint8
   // The size is taken from the header, which is bounded, never from the compressed frame.
   std::string raw(header.raw_size, '\0');
   const std::size_t size = ZSTD_decompress(raw.data(), raw.size(), payload.data(), payload.size());
-  if (ZSTD_isError(size)) return Error{fmt::format("zstd: {}", ZSTD_getErrorName(size))};
-  if (size != raw.size()) return Error{"the block decompresses to another size than it says"};
+  if (ZSTD_isError(size)) return internal(fmt::format("zstd: {}", ZSTD_getErrorName(size)));
+  if (size != raw.size()) return internal("the block decompresses to another size than it says");
   return raw;
 }
 

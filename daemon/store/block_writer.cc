@@ -76,6 +76,12 @@ void BlockWriter::write(BlockType type, std::string_view raw, const BlockContent
   stats_.activity += content.activity;
 }
 
+void BlockWriter::retry() {
+  if (problem_.empty()) return;
+  const Status paid = pay_owed();
+  problem_ = paid ? std::string() : paid.error().message;
+}
+
 Status BlockWriter::finish() {
   if (auto ok = pay_owed(); !ok) return ok;
   v1::EndBlock end;

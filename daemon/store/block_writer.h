@@ -40,12 +40,16 @@ class BlockWriter {
   // Failures are counted in stats(), and tried again for what may not be dropped.
   void write(BlockType type, std::string_view raw, const BlockContent& content = {});
 
+  // Tries again what could not be written, if anything; what may not be dropped need not wait for another
+  // block.
+  void retry();
+
   // Writes what is owed and the END block, and syncs. Fails if any of that did; no write may follow.
   Status finish();
   Status sync() { return output_->sync(); }
 
   const WriteStats& stats() const { return stats_; }
-  // Why the last write failed; empty: it did not.
+  // Why the last write or retry failed; empty: it did not.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -1,6 +1,7 @@
 #include "daemon/store/catalogue.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "daemon/store/leader_rows.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sqlite_statement.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 namespace {
@@ -34,7 +36,7 @@ CREATE TABLE use(data INTEGER, dictionary INTEGER, PRIMARY KEY(data, dictionary)
 
 Status execute(sqlite3* db, const char* sql) {
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
-  return Error{fmt::format("catalogue: {}", sqlite3_errmsg(db))};
+  return internal(fmt::format("catalogue: {}", sqlite3_errmsg(db)));
 }
 
 Result<int> schema_version(sqlite3* db) {
@@ -49,8 +51,8 @@ Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
   if (!version) return version.error();
   if (*version == kSchemaVersion) return Ok{};
   if (*version != 0 || mode == Catalogue::Mode::kRead) {
-    return Error{
-        fmt::format("the catalogue has schema version {}, this program uses {}", *version, kSchemaVersion)};
+    return internal(
+        fmt::format("the catalogue has schema version {}, this program uses {}", *version, kSchemaVersion));
   }
   if (auto ok = execute(db, "BEGIN"); !ok) return ok;
   if (auto ok = execute(db, kSchema); !ok) return ok;
@@ -64,7 +66,7 @@ Status prepare_writing(sqlite3* db) {
   Statement check(db, "PRAGMA quick_check(1)");
   auto row = check.next();
   if (!row) return row.error();
-  if (!*row || check.text(0) != "ok") return Error{"the catalogue is damaged"};
+  if (!*row || check.text(0) != "ok") return internal("the catalogue is damaged");
   return Ok{};
 }
 
@@ -109,19 +111,36 @@ Catalogue::~Catalogue() {
 }
 
 Result<Catalogue> Catalogue::open(const std::string& path, Mode mode) {
+  if (mode == Mode::kWrite) return open(path, mode, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  auto catalogue = open(path, mode, SQLITE_OPEN_READONLY);
+  if (catalogue || catalogue.error().code != EROFS) return catalogue;
+  // A daemon was killed in the middle of a change, which SQLite takes back where it may write.
+  catalogue = open(path, mode, SQLITE_OPEN_READWRITE);
+  if (catalogue || catalogue.error().code != EROFS) return catalogue;
+  return denied(fmt::format(
+      "{} was left in the middle of a change by a tailord that was killed; start tailord again, or "
+      "ask as the user whom the store belongs to",
+      path));
+}
+
+Result<Catalogue> Catalogue::open(const std::string& path, Mode mode, int flags) {
   sqlite3* db = nullptr;
-  const int flags = mode == Mode::kWrite ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
   const int code = sqlite3_open_v2(path.c_str(), &db, flags | SQLITE_OPEN_NOMUTEX, nullptr);
   Catalogue catalogue(db);
   if (code != SQLITE_OK) {
-    return Error{
-        fmt::format("cannot open the catalogue {}: {}", path, db ? sqlite3_errmsg(db) : "out of memory")};
+    return internal(
+        fmt::format("cannot open the catalogue {}: {}", path, db ? sqlite3_errmsg(db) : "out of memory"));
   }
   sqlite3_busy_timeout(db, kBusyTimeoutMs);
   if (mode == Mode::kWrite) {
-    if (auto ok = prepare_writing(db); !ok) return Error{fmt::format("{}: {}", path, ok.error().message)};
+    if (auto ok = prepare_writing(db); !ok) return in_context(path + ": ", ok.error());
   }
-  if (auto ok = prepare_schema(db, mode); !ok) return Error{fmt::format("{}: {}", path, ok.error().message)};
+  if (auto ok = prepare_schema(db, mode); !ok) {
+    const bool half_done = sqlite3_extended_errcode(db) == SQLITE_READONLY_ROLLBACK;
+    Error error = in_context(path + ": ", ok.error());
+    if (half_done) error.code = EROFS;
+    return error;
+  }
   return catalogue;
 }
 

@@ -72,6 +72,7 @@ class Catalogue {
  public:
   enum class Mode { kWrite, kRead };
   // kWrite creates it where it is missing. Fails on another schema version too; then it is to be rebuilt.
+  // kRead changes nothing, but for a change that a writer who was killed left half done.
   static Result<Catalogue> open(const std::string& path, Mode mode);
   Catalogue(Catalogue&&) noexcept;
   Catalogue& operator=(Catalogue&&) noexcept;
@@ -123,6 +124,8 @@ class Catalogue {
 
  private:
   explicit Catalogue(sqlite3* db) : db_(db) {}
+  // With EROFS where a change that was not completed is in the way of reading.
+  static Result<Catalogue> open(const std::string& path, Mode mode, int flags);
   // Newest first; until `visit` says false. Workers are rows too.
   Status visit_rows(const std::string& where, const std::string& argument,
                     const std::function<bool(ExecutionRow)>& visit) const;

@@ -11,6 +11,7 @@ void CatalogueNotes::recording(const profile::RecordingInfo& info) {
 }
 
 void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
+  text_bytes_ += name.size();
   std::string& known = entries_[key];
   if (!name.empty()) known = name;
   // It may lie in another dictionary segment than what was known under this key before.
@@ -22,6 +23,8 @@ void CatalogueNotes::use(const EntryKey& key) {
 }
 
 void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
+  text_bytes_ += execution.error.size();
+  for (const auto& [key, value] : execution.labels) text_bytes_ += key.size() + value.size();
   executions_[{execution.process, execution.handle}] = execution;
   use({execution.process, EntryKind::kProcess, 0});
   use({execution.process, EntryKind::kPlan, execution.plan});
@@ -76,6 +79,14 @@ void CatalogueNotes::forget() {
   executions_.clear();
   costs_.clear();
   new_uses_.clear();
+  text_bytes_ = 0;
+}
+
+std::size_t CatalogueNotes::bytes() const {
+  constexpr std::size_t kNode = 64;  // what a container needs around each
+  return text_bytes_ + executions_.size() * (sizeof(profile::ExecutionRecord) + kNode) +
+         costs_.size() * (sizeof(ExecutionCost) + kNode) + entries_.size() * (sizeof(std::string) + kNode) +
+         new_uses_.size() * (sizeof(EntryKey) + kNode);
 }
 
 }  // namespace tailor::store

@@ -35,8 +35,8 @@ class CatalogueNotes {
   // committed.
   Status write(Catalogue& catalogue, const NotePlace& place) const;
   void forget();
-  // How many notes there are: where they cannot be entered they become more.
-  std::size_t size() const { return executions_.size() + costs_.size() + entries_.size() + new_uses_.size(); }
+  // What the notes take of memory, about: where they cannot be entered they become more.
+  std::size_t bytes() const;
   // What follows is of another data segment.
   void next_data_segment() { known_uses_.clear(); }
 
@@ -50,6 +50,7 @@ class CatalogueNotes {
   std::map<EntryKey, std::string> entries_;
   std::set<EntryKey> new_uses_;
   std::set<EntryKey> known_uses_;  // of this data segment
+  std::size_t text_bytes_ = 0;     // of labels, errors and names noted
 };
 
 }  // namespace tailor::store

@@ -10,47 +10,48 @@
 #include <cstring>
 #include <filesystem>
 
+#include "proto/base/errors.h"
+
 namespace tailor::store {
 namespace {
 
 Error system_error(const std::string& what, const std::string& path, int code) {
-  return Error{fmt::format("{} {}: {}", what, path, std::strerror(code)), code};
+  return os_error(fmt::format("{} {}: {}", what, path, std::strerror(code)), code);
 }
 
 class FileOutput : public Output {
  public:
-  FileOutput(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
+  FileOutput(os::Files& files, UniqueFd fd, std::string path)
+      : files_(files), fd_(std::move(fd)), path_(std::move(path)) {}
 
   Status append(std::string_view bytes) override {
     std::size_t done = 0;
     while (done < bytes.size()) {
-      const ssize_t n =
-          ::pwrite(fd_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(end_ + done));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        const int code = n < 0 ? errno : EIO;
+      auto written = files_.write(fd_.get(), bytes.substr(done), end_ + done);
+      if (!written) {
         take_back();
-        return system_error("cannot write", path_, code);
+        return system_error("cannot write", path_, written.error().code);
       }
-      done += static_cast<std::size_t>(n);
+      done += *written;
     }
     end_ += bytes.size();
     return Ok{};
   }
 
   Status sync() override {
+    const Status synced = files_.sync(fd_.get());
     // A device such as /dev/null has nothing to sync and says EINVAL.
-    if (::fdatasync(fd_.get()) != 0 && errno != EINVAL) return system_error("cannot sync", path_, errno);
+    if (!synced && synced.error().code != EINVAL)
+      return system_error("cannot sync", path_, synced.error().code);
     return Ok{};
   }
 
  private:
   // The next append starts at the same place, so if this fails too only a torn tail stays, which readers
   // expect.
-  void take_back() {
-    if (::ftruncate(fd_.get(), static_cast<off_t>(end_)) != 0) return;
-  }
+  void take_back() { (void)files_.truncate(fd_.get(), end_); }
 
+  os::Files& files_;
   UniqueFd fd_;
   std::string path_;
   std::uint64_t end_ = 0;
@@ -81,32 +82,34 @@ class FileInput : public Input {
 
 }  // namespace
 
-Status sync_directory(const std::string& directory) {
-  const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) return system_error("cannot open directory", directory, errno);
+Status sync_directory(const std::string& directory, os::Files& files) {
+  const Status synced = files.sync_directory(directory);
   // Some file systems cannot sync a directory and say EINVAL; their entries need no sync.
-  if (::fsync(fd.get()) != 0 && errno != EINVAL)
-    return system_error("cannot sync directory", directory, errno);
-  return Ok{};
+  if (synced || synced.error().code == EINVAL) return Ok{};
+  return system_error("cannot sync directory", directory, synced.error().code);
 }
 
-Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing) {
+Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing, os::Files& files) {
   if (existing == Existing::kReplace) {
     struct stat info{};
     const bool there = ::lstat(path.c_str(), &info) == 0;
     if (there && S_ISCHR(info.st_mode)) {
       UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
       if (!device) return system_error("cannot open", path, errno);
-      return std::unique_ptr<Output>(std::make_unique<FileOutput>(std::move(device), path));
+      return std::unique_ptr<Output>(std::make_unique<FileOutput>(files, std::move(device), path));
     }
-    if (::unlink(path.c_str()) != 0 && errno != ENOENT) return system_error("cannot replace", path, errno);
+    const Status removed = files.remove(path);
+    if (!removed && removed.error().code != ENOENT)
+      return system_error("cannot replace", path, removed.error().code);
   }
-  UniqueFd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0640));
-  if (!fd) return system_error("cannot create", path, errno);
+  auto fd = files.create(path, 0640);
+  if (!fd) return system_error("cannot create", path, fd.error().code);
   const std::string parent = std::filesystem::path(path).parent_path().string();
-  if (auto synced = sync_directory(parent.empty() ? std::string(".") : parent); !synced)
+  if (auto synced = sync_directory(parent.empty() ? std::string(".") : parent, files); !synced) {
+    (void)files.remove(path);  // else it would be in the way when this is tried again
     return synced.error();
-  return std::unique_ptr<Output>(std::make_unique<FileOutput>(std::move(fd), path));
+  }
+  return std::unique_ptr<Output>(std::make_unique<FileOutput>(files, std::move(*fd), path));
 }
 
 Result<std::unique_ptr<Input>> open_file(const std::string& path) {
@@ -116,7 +119,7 @@ Result<std::unique_ptr<Input>> open_file(const std::string& path) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return system_error("cannot stat", path, errno);
   if (!S_ISREG(info.st_mode))
-    return Error{fmt::format("cannot read {}: it is not a regular file", path), EINVAL};
+    return Error{fmt::format("cannot read {}: it is not a regular file", path), EINVAL, ErrorKind::kInvalid};
   return std::unique_ptr<Input>(std::make_unique<FileInput>(std::move(fd), path));
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "daemon/os/files.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 
@@ -34,14 +35,15 @@ enum class Existing { kRefuse, kReplace };
 
 // Creates `path` (mode 0640: profiles hold query texts). With kReplace a file of that name is unlinked first,
 // so that whoever reads the old one keeps it; a character device (/dev/null) is written to instead. The
-// directory entry is synced.
-Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing);
+// directory entry is synced. `files` must outlive the output.
+Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing,
+                                            os::Files& files = os::real_files());
 
 // Opens a regular file; refuses others.
 Result<std::unique_ptr<Input>> open_file(const std::string& path);
 
 // Makes renames, creations and removals in `directory` durable.
-Status sync_directory(const std::string& directory);
+Status sync_directory(const std::string& directory, os::Files& files = os::real_files());
 
 // Reads from memory that must outlive it.
 class MemoryInput : public Input {

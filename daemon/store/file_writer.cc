@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "proto/base/errors.h"
+
 namespace tailor::store {
 
 FileWriter::FileWriter(std::unique_ptr<Blocks> blocks, EncoderOptions options)
@@ -23,8 +25,9 @@ Status FileWriter::finish() {
   if (auto ok = blocks_->writer.finish(); !ok) return ok;
   const WriteStats& s = stats();
   if (s.lost_blocks == 0) return Ok{};
-  return Error{fmt::format("the profile is incomplete: {} blocks with {} samples could not be written ({})",
-                           s.lost_blocks, s.lost_samples, s.loss_reason)};
+  return internal(
+      fmt::format("the profile is incomplete: {} blocks with {} samples could not be written ({})",
+                  s.lost_blocks, s.lost_samples, s.loss_reason));
 }
 
 }  // namespace tailor::store

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "proto/base/errors.h"
 #include "proto/base/utf8.h"
 
 namespace tailor::store {
@@ -60,6 +61,7 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
     o.set_over(true);
     o.set_to(pause.to);
   }
+  for (const std::string& name : in.wait_names) out.add_wait_names(to_utf8(name));
 }
 
 Result<profile::RecordingInfo> decode(const v1::Recording& in) {
@@ -83,15 +85,16 @@ Result<profile::RecordingInfo> decode(const v1::Recording& in) {
                              in.kernel_not_sampled(),
                              in.kernel_unsampled_ns()};
   for (const v1::SampleSource& source : in.sources()) {
-    if (source.index() > UINT16_MAX) return Error{"recording: the index of a source exceeds 16 bits"};
+    if (source.index() > UINT16_MAX) return internal("recording: the index of a source exceeds 16 bits");
     if (source.unit() > static_cast<std::uint32_t>(profile::Unit::kEvents)) {
-      return Error{"recording: a source has an unknown unit"};
+      return internal("recording: a source has an unknown unit");
     }
     out.sources.push_back({static_cast<std::uint16_t>(source.index()), source.name(),
                            static_cast<profile::Unit>(source.unit()), source.period(), source.precise()});
   }
   for (const v1::Pause& pause : in.pauses())
     out.pauses.push_back({get_process(pause.process()), pause.from(), pause.over() ? pause.to() : kTimeMax});
+  out.wait_names.assign(in.wait_names().begin(), in.wait_names().end());
   return out;
 }
 
@@ -154,7 +157,7 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
 
 Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   profile::ExecutionRecord out;
-  if (in.id().size() != out.id.bytes.size()) return Error{"execution: its id is not 16 bytes long"};
+  if (in.id().size() != out.id.bytes.size()) return internal("execution: its id is not 16 bytes long");
   out.process = get_process(in.process());
   out.handle = in.handle();
   std::copy(in.id().begin(), in.id().end(), out.id.bytes.begin());
@@ -218,10 +221,11 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_records_filtered(in.records_filtered);
   out.set_waits_abandoned(in.waits_abandoned);
   out.set_executions_unknown(in.executions_unknown);
+  out.set_counted_by_other(in.counted_by_other);
 }
 
 Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
-  if (in.cpus_size() > kMostCpus) return Error{"accounting: more CPUs than a host has"};
+  if (in.cpus_size() > kMostCpus) return internal("accounting: more CPUs than a host has");
   profile::Accounting out;
   out.process = get_process(in.process());
   out.received = in.received();
@@ -246,6 +250,7 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.records_filtered = in.records_filtered();
   out.waits_abandoned = in.waits_abandoned();
   out.executions_unknown = in.executions_unknown();
+  out.counted_by_other = in.counted_by_other();
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};
   }

@@ -3,10 +3,16 @@
 #include <fmt/format.h>
 
 #include <new>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
 
 #include "daemon/store/activity_codec.h"
+#include "daemon/store/execution_scan.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sample_codec.h"
+#include "daemon/store/wire.h"
 #include "tailor/v1/profile.pb.h"
 
 namespace tailor::store {
@@ -78,13 +84,54 @@ bool deliver_record(const v1::MetaRecord& record, profile::ProfileSink& sink, Sa
   return true;
 }
 
+// The next record of a META block, and the field that holds it. False: no record comes next.
+bool next_record(WireReader& in, std::string_view& field, std::string_view& record) {
+  constexpr std::uint8_t kRecords = 1 << 3 | 2;
+  const char* begin = in.position();
+  if (in.done() || in.tag() != kRecords || !in.bytes(record)) return false;
+  field = {begin, static_cast<std::size_t>(in.position() - begin)};
+  return true;
+}
+
+// The records that are no executions, as a MetaBlock. Nothing: there are no others, or this is no MetaBlock.
+std::optional<std::string> without_executions(std::string_view payload) {
+  std::string others;
+  std::string_view field, record;
+  bool executions = false;
+  for (WireReader in(payload); !in.done();) {
+    if (!next_record(in, field, record)) return std::nullopt;
+    const bool is_execution = !execution_in(record).empty();
+    executions = executions || is_execution;
+    if (!is_execution) others += field;
+  }
+  return executions ? std::optional(std::move(others)) : std::nullopt;
+}
+
 bool deliver_meta(const std::string& payload, BoundedArena& arena, profile::ProfileSink& sink, SaidLoss& loss,
                   std::string& problem) {
-  const auto* meta = parse<v1::MetaBlock>(payload, arena, problem);
+  const std::optional<std::string> others = without_executions(payload);
+  const auto* meta = parse<v1::MetaBlock>(others ? *others : payload, arena, problem);
   if (meta == nullptr) return false;
   bool good = true;
   // One bad record must not hide the others.
-  for (const v1::MetaRecord& record : meta->records()) good &= deliver_record(record, sink, loss, problem);
+  if (!others) {
+    for (const v1::MetaRecord& record : meta->records()) good &= deliver_record(record, sink, loss, problem);
+    return good;
+  }
+  ExecutionScanner scanner;
+  auto other = meta->records().begin();
+  std::string_view field, record;
+  for (WireReader in(payload); next_record(in, field, record);) {
+    const std::string_view execution = execution_in(record);
+    if (execution.empty()) {
+      good &= deliver_record(*other++, sink, loss, problem);
+    } else if (const profile::ExecutionRecord* scanned = scanner.scan(execution)) {
+      sink.on_execution(*scanned);
+    } else {
+      const auto* parsed = parse<v1::MetaRecord>(std::string(record), arena, problem);
+      good &= parsed != nullptr && deliver_record(*parsed, sink, loss, problem);
+    }
+  }
   return good;
 }
 

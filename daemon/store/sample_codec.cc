@@ -8,6 +8,7 @@
 #include "daemon/store/columns.h"
 #include "daemon/store/stack_table.h"
 #include "daemon/store/thread_table.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 namespace {
@@ -87,7 +88,7 @@ bool look_up(const Values& values, std::uint32_t number, std::uint64_t& out) {
 }
 
 Error broken(const char* what) {
-  return Error{fmt::format("samples: {}", what)};
+  return internal(fmt::format("samples: {}", what));
 }
 
 Status decode_attribution(const v1::AttributionColumns& in, std::vector<profile::SampleRecord>& samples) {
@@ -187,6 +188,7 @@ v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
     out.add_region(s.region);
     out.add_latency(s.latency);
     out.add_data_source(s.data_source);
+    out.add_engine_wait(s.engine_wait);
     time = static_cast<std::uint64_t>(s.time);
     ip = s.ip;
     address = s.address;
@@ -205,6 +207,7 @@ v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
   shrink_column(*out.mutable_region());
   shrink_column(*out.mutable_latency());
   shrink_column(*out.mutable_data_source());
+  shrink_column(*out.mutable_engine_wait());
   encode_attribution(samples, *out.mutable_attribution());
   return out;
 }
@@ -214,13 +217,13 @@ Result<DecodedSamples> decode_samples(const v1::SampleBlock& in) {
   if (rows > kMaxBlockRows) return broken("more rows than a block may have");
   const ColumnReader thread(in.thread(), rows), cpu(in.cpu(), rows), source(in.source(), rows),
       flags(in.flags(), rows), tag(in.tag(), rows), access(in.access(), rows), region(in.region(), rows),
-      latency(in.latency(), rows);
+      latency(in.latency(), rows), engine_wait(in.engine_wait(), rows);
   const ColumnReader time(in.time(), rows), ip(in.ip(), rows), user_ip(in.user_ip(), rows),
       address(in.address(), rows);
   const ColumnReader weight(in.weight(), rows), data_source(in.data_source(), rows);
   if (!thread.valid() || !cpu.valid() || !source.valid() || !flags.valid() || !tag.valid() || !time.valid() ||
       !ip.valid() || !user_ip.valid() || !address.valid() || !weight.valid() || !access.valid() ||
-      !region.valid() || !latency.valid() || !data_source.valid()) {
+      !region.valid() || !latency.valid() || !data_source.valid() || !engine_wait.valid()) {
     return broken("a column has another number of rows");
   }
   DecodedSamples out;
@@ -245,6 +248,7 @@ Result<DecodedSamples> decode_samples(const v1::SampleBlock& in) {
     s.mode = static_cast<profile::Mode>(flag & kModeMask);
     s.has_tag = (flag & kFlagTag) != 0;
     s.wait = static_cast<profile::Wait>(flag >> kWaitShift);
+    s.engine_wait = engine_wait.at(row);
     s.weight = weight.at(row);
     s.ip = running_ip;
     s.user_ip = running_ip + static_cast<std::uint64_t>(user_ip.at(row));

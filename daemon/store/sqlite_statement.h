@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "proto/base/errors.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -60,7 +61,7 @@ class Statement {
     if (code_ == SQLITE_OK) code_ = code;
     return *this;
   }
-  Error error() const { return Error{fmt::format("catalogue: {}", sqlite3_errmsg(db_))}; }
+  Error error() const { return internal(fmt::format("catalogue: {}", sqlite3_errmsg(db_))); }
 
   sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;

@@ -12,6 +12,7 @@
 #include <filesystem>
 
 #include "daemon/store/file_io.h"
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::store {
@@ -43,17 +44,17 @@ Status tighten(const std::string& directory) {
   const UniqueFd fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0)
-    return Error{fmt::format("cannot open the store {}: {}", directory, std::strerror(errno)), errno};
+    return os_error(fmt::format("cannot open the store {}: {}", directory, std::strerror(errno)), errno);
   if (info.st_uid != ::geteuid()) {
-    return Error{fmt::format("the store {} belongs to user {}, not to user {} who is to write it", directory,
-                             info.st_uid, ::geteuid()),
-                 EPERM};
+    return os_error(fmt::format("the store {} belongs to user {}, not to user {} who is to write it",
+                                directory, info.st_uid, ::geteuid()),
+                    EPERM);
   }
   const mode_t mode = info.st_mode & 07777;
   if ((mode & ~kDirectoryMode) == 0 || ::fchmod(fd.get(), mode & kDirectoryMode) == 0) return Ok{};
-  return Error{fmt::format("the store {} is open to others (mode {:04o}), and that cannot be changed: {}",
-                           directory, mode, std::strerror(errno)),
-               errno};
+  return os_error(fmt::format("the store {} is open to others (mode {:04o}), and that cannot be changed: {}",
+                              directory, mode, std::strerror(errno)),
+                  errno);
 }
 
 }  // namespace
@@ -72,7 +73,7 @@ Result<std::vector<SegmentFile>> list_segments(const std::string& directory) {
   std::vector<SegmentFile> files;
   std::filesystem::directory_iterator it(directory, error);
   if (error)
-    return Error{fmt::format("cannot read the store {}: {}", directory, error.message()), error.value()};
+    return os_error(fmt::format("cannot read the store {}: {}", directory, error.message()), error.value());
   for (; it != std::filesystem::directory_iterator(); it.increment(error)) {
     if (error) break;
     SegmentFile file;
@@ -88,10 +89,10 @@ Status make_store_directory(const std::string& directory) {
   std::error_code error;
   const bool created = std::filesystem::create_directories(directory, error);
   if (error)
-    return Error{fmt::format("cannot create the store {}: {}", directory, error.message()), error.value()};
+    return os_error(fmt::format("cannot create the store {}: {}", directory, error.message()), error.value());
   if (!created) return tighten(directory);
   if (::chmod(directory.c_str(), kDirectoryMode) != 0)
-    return Error{fmt::format("cannot set the mode of {}", directory), errno};
+    return os_error(fmt::format("cannot set the mode of {}", directory), errno);
   const std::string parent = std::filesystem::path(directory).parent_path();
   return sync_directory(parent.empty() ? std::string(".") : parent);
 }
@@ -100,12 +101,12 @@ Status make_private_file(const std::string& path) {
   const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kFileMode));
   struct stat info{};
   if (!fd || ::fstat(fd.get(), &info) != 0)
-    return Error{fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
+    return os_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno);
   const mode_t mode = info.st_mode & 07777;
   if ((mode & ~kFileMode) == 0 || ::fchmod(fd.get(), mode & kFileMode) == 0) return Ok{};
-  return Error{fmt::format("{} is open to others (mode {:04o}), and that cannot be changed: {}", path, mode,
-                           std::strerror(errno)),
-               errno};
+  return os_error(fmt::format("{} is open to others (mode {:04o}), and that cannot be changed: {}", path,
+                              mode, std::strerror(errno)),
+                  errno);
 }
 
 }  // namespace tailor::store

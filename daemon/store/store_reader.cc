@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "daemon/store/file_io.h"
 #include "daemon/store/store_directory.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 namespace {
@@ -43,11 +45,11 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
   if (may_go_on) with_the_others = [&](std::uint64_t read) { return may_go_on(report.bytes + read); };
   if (auto ok = read_profile(**input, sink, one, said, with_the_others); !ok) {
     if (ok.error().kind == ErrorKind::kUnavailable) return ok;  // who asks has no time left
-    // Created, but its header has not been written yet.
-    std::uint8_t byte = 0;
-    auto got = (*input)->read_at(0, std::span(&byte, 1));
-    if (got && *got == 0) return Ok{};
-    return Error{fmt::format("{}: {}", path, ok.error().message), ok.error().code, ok.error().kind};
+    // Created, but its header has not been written, or not as a whole: the writer is at it, or was killed.
+    std::array<std::uint8_t, kFileHeaderSize> head{};
+    auto got = (*input)->read_at(0, head);
+    if (got && *got < head.size()) return Ok{};
+    return in_context(path + ": ", ok.error());
   }
   if (!one.first_problem.empty()) one.first_problem = fmt::format("{} {}", path, one.first_problem);
   merge(one, sealed, report);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "daemon/store/catalogue_scan.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 namespace {
@@ -21,23 +21,22 @@ namespace {
 Result<UniqueFd> lock_store(const std::string& directory) {
   const std::string path = directory + "/lock";
   UniqueFd fd(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0640));
-  if (!fd) return Error{fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno};
+  if (!fd) return os_error(fmt::format("cannot open {}: {}", path, std::strerror(errno)), errno);
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
-    return Error{fmt::format("the store {} is being written by another process", directory), errno};
+    return os_error(fmt::format("the store {} is being written by another process", directory), errno);
   }
   return fd;
 }
 
 // A catalogue that cannot be used is put aside; the segments hold all that it held.
-Result<Catalogue> open_catalogue(const std::string& directory) {
+Result<Catalogue> open_catalogue(const std::string& directory, os::Files& files) {
   const std::string path = catalogue_path(directory);
   // SQLite would make one that everybody may read, and gives its journal the same mode.
   if (auto own = make_private_file(path); !own) return own.error();
   auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
   if (catalogue && catalogue_segments(directory, *catalogue)) return catalogue;
-  std::error_code ignored;
-  std::filesystem::rename(path, path + ".bad", ignored);
-  std::filesystem::remove(path + "-journal", ignored);
+  (void)files.rename(path, path + ".bad");
+  (void)files.remove(path + "-journal");
   if (auto own = make_private_file(path); !own) return own.error();
   auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);
   if (!fresh) return fresh.error();
@@ -106,7 +105,7 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   if (auto ok = make_store_directory(directory); !ok) return ok.error();
   auto lock = lock_store(directory);
   if (!lock) return lock.error();
-  auto catalogue = open_catalogue(directory);
+  auto catalogue = open_catalogue(directory, *options.files);
   if (!catalogue) return catalogue.error();
   // Whoever wrote it before is dead, and what was running then is over.
   if (auto ok = catalogue->end_running(); !ok) return ok.error();
@@ -129,7 +128,7 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
 
 Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKind kind) {
   const std::uint64_t number = next_number_;
-  auto output = create_file(segment_path(directory_, number, kind), Existing::kRefuse);
+  auto output = create_file(segment_path(directory_, number, kind), Existing::kRefuse, *options_.files);
   if (!output) return output.error();
   ++next_number_;
   SegmentRow row;
@@ -142,7 +141,7 @@ Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKi
   auto segment = std::make_unique<Segment>(std::move(*output), header, row, options_.encoder);
   if (auto ok = catalogue_.put_segment(segment->row(false)); !ok) {
     // It is tried again and again: what is left over would add up.
-    ::unlink(segment_path(directory_, number, kind).c_str());
+    (void)options_.files->remove(segment_path(directory_, number, kind));
     return ok.error();
   }
   return segment;
@@ -261,8 +260,10 @@ void StoreWriter::on_watermark(TimeNs watermark) {
 // Dictionaries reach their file before the samples that need them, and both before the catalogue speaks of
 // them.
 void StoreWriter::flush_segments() {
-  dictionary_->encoder.flush();
-  data_->encoder.flush();
+  for (Segment* segment : {dictionary_.get(), data_.get()}) {
+    segment->writer.retry();
+    segment->encoder.flush();
+  }
   flushed_ = watermark_;
 }
 
@@ -293,8 +294,8 @@ Status StoreWriter::write_catalogue() {
 
 // The segments hold all that they say.
 void StoreWriter::forget_notes_if_too_many() {
-  constexpr std::size_t kMostNotes = 100'000;
-  if (notes_.size() < kMostNotes) return;
+  constexpr std::size_t kMostBytes = 16u << 20;
+  if (notes_.bytes() < kMostBytes) return;
   notes_.forget();
   data_->catalogued = dictionary_->catalogued = false;
 }
@@ -302,19 +303,22 @@ void StoreWriter::forget_notes_if_too_many() {
 Status StoreWriter::flush() {
   enter_in_catalogue();
   settle_problem();
-  if (!told_problem_.empty()) return Error{told_problem_};
+  if (!told_problem_.empty()) return internal(told_problem_);
   return Ok{};
 }
 
 void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
+  // What could not be written yet belongs into the old one.
+  if (!segment->writer.problem().empty()) return;
   auto next = create_segment(kind);
   if (!next) {
     complain(next.error());  // the old one goes on growing until there is room for another
     return;
   }
-  complain(segment->writer.finish());
+  const Status finished = segment->writer.finish();
+  complain(finished);
   // One that is not sealed is read again at the next start.
-  complain(catalogue_.put_segment(segment->row(segment->catalogued)));
+  complain(catalogue_.put_segment(segment->row(segment->catalogued && finished.ok())));
   add(sealed_stats_, segment->writer.stats());
   segment = std::move(*next);
   if (kind == FileKind::kDataSegment) begin_data_segment();
@@ -351,10 +355,9 @@ void StoreWriter::roll_where_due() {
 Status StoreWriter::remove_segment(std::uint64_t number, FileKind kind) {
   if (auto ok = catalogue_.drop_segment(number); !ok) return ok;
   const std::string path = segment_path(directory_, number, kind);
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    return Error{fmt::format("cannot remove {}: {}", path, std::strerror(errno)), errno};
-  }
-  return Ok{};
+  const Status removed = options_.files->remove(path);
+  if (removed || removed.error().code == ENOENT) return Ok{};
+  return in_context(fmt::format("cannot remove {}: ", path), removed.error());
 }
 
 void StoreWriter::set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns) {
@@ -389,15 +392,19 @@ WriteStats StoreWriter::stats() const {
 }
 
 Status StoreWriter::finish() {
-  if (auto ok = flush(); !ok) return ok;
+  Status first = flush();
+  const auto note = [&first](Status status) {
+    if (first && !status) first = std::move(status);
+  };
   for (Segment* segment : {dictionary_.get(), data_.get()}) {
-    if (auto ok = segment->writer.finish(); !ok) return ok;
-    if (auto ok = catalogue_.put_segment(segment->row(segment->catalogued)); !ok) return ok;
+    note(segment->writer.finish());
+    note(catalogue_.put_segment(segment->row(segment->catalogued && first.ok())));
   }
+  if (!first) return first;
   const WriteStats total = stats();
   if (total.lost_blocks == 0) return Ok{};
-  return Error{fmt::format("{} blocks with {} samples could not be written ({})", total.lost_blocks,
-                           total.lost_samples, total.loss_reason)};
+  return internal(fmt::format("{} blocks with {} samples could not be written ({})", total.lost_blocks,
+                              total.lost_samples, total.loss_reason));
 }
 
 }  // namespace tailor::store

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "daemon/os/files.h"
 #include "daemon/profile/sink.h"
 #include "daemon/store/block_writer.h"
 #include "daemon/store/catalogue.h"
@@ -26,6 +27,7 @@ struct StoreOptions {
   // Something cannot be written, and why; empty: it can again. Called from the sink calls.
   std::function<void(const std::string& problem)> on_problem;
   EncoderOptions encoder;
+  os::Files* files = &os::real_files();
 };
 
 // Data segments hold samples, activity and executions; dictionary segments hold what they name: processes,

@@ -27,6 +27,7 @@
 #include "daemon/tailord/notify.h"
 #include "daemon/tailord/reload.h"
 #include "proto/control/control_socket.h"
+#include "proto/control/reply_error.h"
 #include "proto/control/socket_directory.h"
 
 namespace tailor::tailord {
@@ -69,6 +70,7 @@ session::RecorderOptions live_options(const Options& options, capture::CaptureOp
   live.capture = std::move(capture);
   live.pipeline = pipeline_options(options);
   live.sample_registered = true;
+  live.max_processes = options.max_processes;
   live.user_processes = options.user_processes;
   live.user_messages_a_second = options.user_messages_a_second;
   live.max_overhead = options.sampling.max_overhead;
@@ -83,13 +85,13 @@ session::RecorderOptions live_options(const Options& options, capture::CaptureOp
 Result<std::vector<ExecutionId>> execution_ids(const v1::ReportRequest& request) {
   constexpr int kMost = 1000;
   if (request.executions().empty() || request.executions_size() > kMost)
-    return Error{
-        fmt::format("a report is of 1 to {} executions, not of {}", kMost, request.executions_size())};
+    return invalid(
+        fmt::format("a report is of 1 to {} executions, not of {}", kMost, request.executions_size()));
   std::vector<ExecutionId> ids;
   for (const std::string& bytes : request.executions()) {
     ExecutionId id;
     if (bytes.size() != id.bytes.size())
-      return Error{fmt::format("an execution's id has {} bytes, not {}", id.bytes.size(), bytes.size())};
+      return invalid(fmt::format("an execution's id has {} bytes, not {}", id.bytes.size(), bytes.size()));
     std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
     ids.push_back(id);
   }
@@ -101,7 +103,7 @@ template <typename Request>
 Result<std::optional<std::int32_t>> asked_for(const Request& request) {
   if (request.which_case() == Request::kPid) return std::optional<std::int32_t>(request.pid());
   if (request.which_case() == Request::kAll && request.all()) return std::optional<std::int32_t>();
-  return Error{"the request names no process"};
+  return invalid("the request names no process");
 }
 
 // Readable where one of them is.
@@ -162,7 +164,7 @@ void Daemon::cut_off(const std::string& why) {
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(os, options));
   daemon->started_ = os.now();
-  auto capture = session::capture_options(os, options.sampling);
+  auto capture = config::capture_options(os, options.sampling);
   if (!capture.ok()) return capture.error();
   daemon->capture_ = std::move(*capture);
   for (const std::string& path : {options.agent_socket, options.control_socket}) {
@@ -182,9 +184,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   auto inherited = inherited_listener(options.agent_socket);
   if (!inherited.ok()) return inherited.error();
   if (*inherited && !options.socket_group.empty())
-    return Error{
+    return invalid(
         "the service manager has made the agent socket: who may register is said there (SocketGroup=, "
-        "SocketMode=), not by --socket-group"};
+        "SocketMode=), not by --socket-group");
   session::RecorderOptions live = live_options(options, daemon->capture_, daemon->journal_.get());
   live.agent_listener = inherited->release();
   auto session = session::Recorder::start(
@@ -277,8 +279,9 @@ v1::ControlReply Daemon::answer(const v1::ControlRequest& request, const control
                                       [this](std::int32_t pid) { return owner_of(os_, pid); });
   if (done.ok()) done = answer(request, reply);
   if (!done.ok()) {
-    reply.Clear();
-    reply.set_error(store::to_utf8(done.error().message));
+    Error error = done.error();
+    error.message = store::to_utf8(error.message);
+    control::set_error(reply, error);
   }
   return reply;
 }
@@ -303,7 +306,7 @@ Status Daemon::answer(const v1::ControlRequest& request, v1::ControlReply& reply
     case v1::ControlRequest::kResume:
       return resume(request.resume(), *reply.mutable_resume());
     default:
-      return Error{"this daemon does not know the request: is the command line newer?"};
+      return invalid("this daemon does not know the request: is the command line newer?");
   }
 }
 
@@ -420,8 +423,8 @@ Status Daemon::report(const v1::ReportRequest& request, v1::ReportReply& out) {
   out.set_json(query::to_json(loaded->profile, *report));
   // Room for the other fields of the reply.
   if (out.json().size() + 1024 > control::kMaxReplyBytes)
-    return Error{
-        "the report is larger than an answer can be: ask for fewer executions, or use `tailor report`"};
+    return exhausted(
+        "the report is larger than an answer can be: ask for fewer executions, or use `tailor report`");
   return Ok{};
 }
 

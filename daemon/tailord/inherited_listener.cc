@@ -41,17 +41,17 @@ Result<UniqueFd> inherited_listener(const std::string& path) {
   for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) ::unsetenv(name);
   if (given == "0") return UniqueFd();
   if (given != "1")
-    return Error{
-        fmt::format("the service manager hands over {} sockets; tailord takes one, the agent socket", given)};
+    return invalid(
+        fmt::format("the service manager hands over {} sockets; tailord takes one, the agent socket", given));
   UniqueFd socket(kFirst);
   if (socket_option(kFirst, SO_TYPE) != SOCK_SEQPACKET || socket_option(kFirst, SO_ACCEPTCONN) != 1)
-    return Error{
+    return invalid(
         "what the service manager hands over is no listening socket of the kind that agents need: "
-        "ListenSequentialPacket="};
+        "ListenSequentialPacket=");
   if (bound_path(kFirst) != path)
-    return Error{
+    return invalid(
         fmt::format("the service manager hands over the socket {}, but engines are to register at {}",
-                    bound_path(kFirst), path)};
+                    bound_path(kFirst), path));
   return socket;
 }
 

@@ -12,6 +12,7 @@
 #include <initializer_list>
 
 #include "daemon/os/os.h"
+#include "daemon/serve/error_json.h"
 #include "daemon/session/host_info.h"
 #include "daemon/tailord/daemon.h"
 #include "daemon/tailord/exit_deadline.h"
@@ -61,7 +62,7 @@ int run(int argc, char** argv) {
   auto daemon = Daemon::start(os::real(), parsed.options);
   if (!daemon.ok()) {
     spdlog::error("{}", daemon.error().message);
-    return 1;
+    return serve::exit_code(daemon.error().kind);
   }
   spdlog::info("tailord {}: engines register at {}, profiles go to {}", session::kVersion,
                parsed.options.agent_socket, parsed.options.store);
@@ -72,7 +73,7 @@ int run(int argc, char** argv) {
   Status stopped = (*daemon)->stop();
   if (stopped.ok()) return 0;
   spdlog::error("{}", stopped.error().message);
-  return 1;
+  return serve::exit_code(stopped.error().kind);
 }
 
 }  // namespace
@@ -83,6 +84,6 @@ int main(int argc, char** argv) {
     return tailor::tailord::run(argc, argv);
   } catch (const std::exception& problem) {
     std::fprintf(stderr, "tailord: %s\n", problem.what());
-    return 1;
+    return tailor::serve::exit_code(tailor::ErrorKind::kInternal);
   }
 }

@@ -7,73 +7,38 @@
 #include <filesystem>
 #include <memory>
 
+#include "daemon/config/config_file.h"
 #include "daemon/os/os.h"
+#include "daemon/serve/error_json.h"
 #include "daemon/session/host_info.h"
-#include "daemon/session/sampling_flags.h"
-#include "daemon/tailord/config_file.h"
+#include "daemon/tailord/process_config.h"
+#include "daemon/tailord/settings.h"
 #include "proto/control/paths.h"
 
 namespace tailor::tailord {
 namespace {
 
+const int kWrongOptions = serve::exit_code(ErrorKind::kInvalid);
 constexpr const char* kConfigFile = "/etc/tailor/tailord.toml";
 
-// The settings, which a configuration file can hold too.
 void declare(CLI::App& app, Options& o) {
   o.agent_socket = control::agent_socket_path();
   o.control_socket = control::control_socket_path();
   o.store = control::store_path();
   o.sampling.frequency = kFrequency;
-  app.add_option("--socket", o.agent_socket, "Where engines register (default: TAILOR_SOCKET, else by user)");
-  app.add_option("--socket-group", o.socket_group,
-                 "Group whose members' engines may register (default: the daemon's own)");
-  app.add_option("--control", o.control_socket,
-                 "Where `tailor` asks (default: TAILOR_CONTROL, else by user)");
-  app.add_option("--store", o.store, "Directory of the profiles (default: TAILOR_STORE, else by user)");
-  session::add_sampling_flags(app, o.sampling);
-  app.add_option("--journal", o.journal, "Keep every input in this file, for `tailor replay`");
-  app.add_option("--keep-megabytes", o.keep_megabytes, "Oldest profiles go beyond this size, 0: never")
-      ->capture_default_str();
-  app.add_option("--keep-days", o.keep_days, "Older profiles go, 0: never")->capture_default_str();
-  app.add_option("--max-memory", o.max_memory_megabytes, "Megabytes to keep of what all processes say")
-      ->check(CLI::Range(16, 1 << 20))
-      ->capture_default_str();
-  app.add_option("--user-processes", o.user_processes, "Processes of one user that may register")
-      ->check(CLI::Range(1, 4096))
-      ->capture_default_str();
-  app.add_option("--user-plans", o.user_plans, "Plans of all processes of one user at a time")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  app.add_option("--user-code", o.user_code_megabytes,
-                 "Megabytes of code, with tables, of all processes of one user")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  app.add_option("--user-regions", o.user_regions, "Regions of memory of all processes of one user at a time")
-      ->check(CLI::Range(1, 1 << 28))
-      ->capture_default_str();
-  app.add_option("--user-messages-per-second", o.user_messages_a_second,
-                 "Messages of all processes of one user, 0: any number")
-      ->capture_default_str();
-  app.add_option("--log-level", o.log_level, "What is logged to standard error")
-      ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
-      ->capture_default_str();
-  app.add_flag("--keep-literals", o.keep_literals,
-               "Keep the literals of query texts (default: they are taken out, docs/security.md)");
-  app.add_option("--http", o.web.socket,
-                 "UNIX socket of the HTTP interface, \"none\" for none (default: http.sock "
-                 "beside the control socket)");
-  app.add_option("--listen", o.web.listen, "ADDRESS:PORT of the HTTP interface over TCP; needs --tokens");
-  app.add_option("--metrics-listen", o.web.metrics, "ADDRESS:PORT for /metrics alone");
-  app.add_option("--tokens", o.web.tokens, "File of the tokens that may be used over TCP (docs/security.md)");
-  app.add_option("--http-host", o.web.hosts, "A name this host is asked by, besides those of the loopback");
+  config::declare(app, settings(), o);
 }
 
 // `processes`: where the file's rules go; must outlive the parsing.
 void add_config(CLI::App& app, session::ProcessRules& processes) {
   app.set_config("--config", "", "Options as TOML: frequency = 99");
-  app.config_formatter(std::make_shared<ConfigFile>(
+  std::map<std::string, config::ReadTable> tables;
+  tables["processes"] = [&processes](const toml::table& table, const OnWrong& wrong) {
+    processes = read_process_rules(table, wrong);
+  };
+  app.config_formatter(std::make_shared<config::ConfigFile>(
       app, [scratch = std::make_shared<Options>()](CLI::App& probe) { declare(probe, *scratch); },
-      processes));
+      std::move(tables)));
 }
 
 // Once the command line and the file were read.
@@ -98,7 +63,7 @@ int check_config(const std::string& path) {
     return kWrongOptions;
   }
   // What this host cannot do is as wrong as what no host can.
-  if (auto capture = session::capture_options(os::real(), options.sampling); !capture.ok()) {
+  if (auto capture = config::capture_options(os::real(), options.sampling); !capture.ok()) {
     fmt::print(stderr, "{}: {}\n", path, capture.error().message);
     return kWrongOptions;
   }

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "daemon/config/sampling_options.h"
 #include "daemon/session/process_rules.h"
-#include "daemon/session/sampling_options.h"
 #include "daemon/tailord/web.h"
 #include "proto/base/result.h"
 
@@ -17,13 +17,14 @@ inline constexpr std::uint64_t kFrequency = 99;
 struct Options {
   std::string agent_socket, control_socket, store;
   std::string socket_group;  // "": that of the daemon
-  session::SamplingOptions sampling;
+  config::SamplingOptions sampling;
   std::string journal;  // empty: none
   std::string log_level = "info";
   std::uint64_t keep_megabytes = 4096;
   std::uint64_t keep_days = 7;
   // What processes may ask for; see docs/tailord.md.
   std::uint64_t max_memory_megabytes = 1024;
+  std::uint64_t max_processes = 4096;
   std::uint64_t user_processes = 1024, user_plans = 65536, user_code_megabytes = 512,
                 user_regions = 4'194'304;
   std::uint64_t user_messages_a_second = 50'000;
@@ -31,9 +32,6 @@ struct Options {
   session::ProcessRules processes;  // from the configuration file only
   WebOptions web;
 };
-
-// Exit code where the command line or the configuration is wrong.
-inline constexpr int kWrongOptions = 2;
 
 struct Parsed {
   Options options;

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "daemon/unwind/cfi_cursor.h"
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::unwind {
@@ -62,12 +63,12 @@ std::optional<std::uint64_t> ElfCfi::bias(std::uint64_t address, std::uint64_t f
 
 Result<ElfCfi> read_elf_cfi(const std::string& path) {
   UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd) return Error{fmt::format("cannot open {}", path), errno};
+  if (!fd) return os_error(fmt::format("cannot open {}", path), errno);
   struct stat file{};
   Elf64_Ehdr header{};
   if (::fstat(fd.get(), &file) != 0 || !S_ISREG(file.st_mode) || !read_struct(fd.get(), 0, header) ||
       !is_ours(header)) {
-    return Error{fmt::format("{} is no ELF file of x86-64", path)};
+    return invalid(fmt::format("{} is no ELF file of x86-64", path));
   }
   ElfCfi elf;
   std::optional<Elf64_Phdr> frames;

@@ -27,26 +27,26 @@ inline constexpr std::array<std::uint32_t, 64> kRound = {
     0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
     0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
 
-inline std::uint32_t RotateRight(std::uint32_t x, int n) {
+inline std::uint32_t rotate_right(std::uint32_t x, int n) {
   return x >> n | x << (32 - n);
 }
 
-inline void Compress(std::array<std::uint32_t, 8>& state, const unsigned char* block) {
+inline void compress(std::array<std::uint32_t, 8>& state, const unsigned char* block) {
   std::array<std::uint32_t, 64> w;
   for (int i = 0; i < 16; ++i) {
     w[i] = std::uint32_t{block[4 * i]} << 24 | std::uint32_t{block[4 * i + 1]} << 16 |
            std::uint32_t{block[4 * i + 2]} << 8 | block[4 * i + 3];
   }
   for (int i = 16; i < 64; ++i) {
-    std::uint32_t s0 = RotateRight(w[i - 15], 7) ^ RotateRight(w[i - 15], 18) ^ (w[i - 15] >> 3);
-    std::uint32_t s1 = RotateRight(w[i - 2], 17) ^ RotateRight(w[i - 2], 19) ^ (w[i - 2] >> 10);
+    std::uint32_t s0 = rotate_right(w[i - 15], 7) ^ rotate_right(w[i - 15], 18) ^ (w[i - 15] >> 3);
+    std::uint32_t s1 = rotate_right(w[i - 2], 17) ^ rotate_right(w[i - 2], 19) ^ (w[i - 2] >> 10);
     w[i] = w[i - 16] + s0 + w[i - 7] + s1;
   }
   auto [a, b, c, d, e, f, g, h] = state;
   for (int i = 0; i < 64; ++i) {
-    std::uint32_t s1 = RotateRight(e, 6) ^ RotateRight(e, 11) ^ RotateRight(e, 25);
+    std::uint32_t s1 = rotate_right(e, 6) ^ rotate_right(e, 11) ^ rotate_right(e, 25);
     std::uint32_t t1 = h + s1 + ((e & f) ^ (~e & g)) + kRound[i] + w[i];
-    std::uint32_t s0 = RotateRight(a, 2) ^ RotateRight(a, 13) ^ RotateRight(a, 22);
+    std::uint32_t s0 = rotate_right(a, 2) ^ rotate_right(a, 13) ^ rotate_right(a, 22);
     std::uint32_t t2 = s0 + ((a & b) ^ (a & c) ^ (b & c));
     h = g, g = f, f = e, e = d + t1, d = c, c = b, b = a, a = t1 + t2;
   }
@@ -56,13 +56,13 @@ inline void Compress(std::array<std::uint32_t, 8>& state, const unsigned char* b
 
 using State = std::array<std::uint32_t, 8>;
 
-inline void CompressAll(State& state, const unsigned char* blocks, std::size_t count) {
-  for (; count > 0; --count, blocks += 64) Compress(state, blocks);
+inline void compress_all(State& state, const unsigned char* blocks, std::size_t count) {
+  for (; count > 0; --count, blocks += 64) compress(state, blocks);
 }
 
 #if defined(__x86_64__)
 // SHA extensions (Intel SDM volume 1, 5.19): an engine digests the listing of a query before the query runs.
-inline bool HasHardware() {
+inline bool has_hardware() {
   static const bool has = [] {
     unsigned a = 0, b = 0, c = 0, d = 0;
     if (__get_cpuid(1, &a, &b, &c, &d) == 0 || (c & bit_SSSE3) == 0 || (c & bit_SSE4_1) == 0) return false;
@@ -71,9 +71,9 @@ inline bool HasHardware() {
   return has;
 }
 
-__attribute__((target("sha,ssse3,sse4.1"))) inline void CompressByHardware(State& state,
-                                                                           const unsigned char* blocks,
-                                                                           std::size_t count) {
+__attribute__((target("sha,ssse3,sse4.1"))) inline void compress_by_hardware(State& state,
+                                                                             const unsigned char* blocks,
+                                                                             std::size_t count) {
   auto load = [](const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); };
   const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
   // The instructions want a, b, e, f in one register and c, d, g, h in the other.
@@ -105,21 +105,21 @@ __attribute__((target("sha,ssse3,sse4.1"))) inline void CompressByHardware(State
 }
 #endif
 
-inline void CompressBest(State& state, const unsigned char* blocks, std::size_t count) {
+inline void compress_best(State& state, const unsigned char* blocks, std::size_t count) {
 #if defined(__x86_64__)
-  if (HasHardware()) return CompressByHardware(state, blocks, count);
+  if (has_hardware()) return compress_by_hardware(state, blocks, count);
 #endif
-  CompressAll(state, blocks, count);
+  compress_all(state, blocks, count);
 }
 
 }  // namespace sha256_detail
 
-inline Sha256Digest Sha256(std::string_view data) {
+inline Sha256Digest sha256(std::string_view data) {
   sha256_detail::State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                                 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const auto* bytes = reinterpret_cast<const unsigned char*>(data.data());
   std::size_t whole = data.size() / 64 * 64;
-  sha256_detail::CompressBest(state, bytes, whole / 64);
+  sha256_detail::compress_best(state, bytes, whole / 64);
 
   // The rest, a one bit, zeros, and the length in bits.
   std::array<unsigned char, 128> tail{};
@@ -129,7 +129,7 @@ inline Sha256Digest Sha256(std::string_view data) {
   std::size_t tail_size = rest < 56 ? 64 : 128;
   std::uint64_t bits = std::uint64_t{data.size()} * 8;
   for (int i = 0; i < 8; ++i) tail[tail_size - 1 - i] = static_cast<unsigned char>(bits >> (8 * i));
-  sha256_detail::CompressBest(state, tail.data(), tail_size / 64);
+  sha256_detail::compress_best(state, tail.data(), tail_size / 64);
 
   Sha256Digest digest;
   for (int i = 0; i < 32; ++i) digest[i] = static_cast<std::uint8_t>(state[i / 4] >> (24 - 8 * (i % 4)));

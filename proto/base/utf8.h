@@ -9,7 +9,7 @@
 namespace tailor {
 
 // Length of the well-formed sequence at the start of `text`, 0 if there is none (or no text).
-inline std::size_t Utf8SequenceLength(std::string_view text) {
+inline std::size_t utf8_sequence_length(std::string_view text) {
   if (text.empty()) return 0;
   auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   std::uint8_t first = byte(0);
@@ -26,9 +26,9 @@ inline std::size_t Utf8SequenceLength(std::string_view text) {
   return overlong || surrogate || too_large ? 0 : length;
 }
 
-inline bool IsUtf8(std::string_view text) {
+inline bool is_utf8(std::string_view text) {
   while (!text.empty()) {
-    std::size_t length = Utf8SequenceLength(text);
+    std::size_t length = utf8_sequence_length(text);
     if (length == 0) return false;
     text.remove_prefix(length);
   }
@@ -40,7 +40,7 @@ inline std::string replace_non_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const std::size_t length = Utf8SequenceLength(text);
+    const std::size_t length = utf8_sequence_length(text);
     out.append(length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length));
     text.remove_prefix(length == 0 ? 1 : length);
   }

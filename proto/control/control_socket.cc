@@ -12,13 +12,15 @@
 #include <cstring>
 #include <vector>
 
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
+#include "proto/control/reply_error.h"
 
 namespace tailor::control {
 namespace {
 
 Error failed(const char* what) {
-  return Error{fmt::format("control socket: {}{}", what, std::strerror(errno)), errno};
+  return os_error(fmt::format("control socket: {}{}", what, std::strerror(errno)), errno);
 }
 
 Status send_bytes(int socket, const std::string& bytes, int attached) {
@@ -58,16 +60,16 @@ Result<UniqueFd> memory_file(const std::string& bytes) {
 
 Result<std::string> read_file(int fd, std::uint64_t size) {
   if (size > kMaxReplyBytes)
-    return Error{fmt::format("control socket: a reply of {} bytes is too long", size)};
+    return exhausted(fmt::format("control socket: a reply of {} bytes is too long", size));
   struct stat info{};
   if (fd < 0 || ::fstat(fd, &info) != 0 || static_cast<std::uint64_t>(info.st_size) != size)
-    return Error{"control socket: a large reply came without its memory file"};
+    return internal("control socket: a large reply came without its memory file");
   std::string bytes(size, '\0');
   std::size_t done = 0;
   while (done < bytes.size()) {
     const ssize_t n = ::pread(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return Error{"control socket: a large reply cannot be read"};
+    if (n <= 0) return internal("control socket: a large reply cannot be read");
     done += static_cast<std::size_t>(n);
   }
   return bytes;
@@ -83,7 +85,7 @@ Result<Received> receive_bytes(int socket, int timeout_ms) {
   int ready;
   do ready = ::poll(&waiting, 1, timeout_ms);
   while (ready < 0 && errno == EINTR);
-  if (ready == 0) return Error{"control socket: no answer in time", ETIMEDOUT};
+  if (ready == 0) return os_error("control socket: no answer in time", ETIMEDOUT);
   Received received;
   received.bytes.resize(kMaxMessageBytes);
   iovec data{received.bytes.data(), received.bytes.size()};
@@ -106,14 +108,14 @@ Result<Received> receive_bytes(int socket, int timeout_ms) {
       received.attached.reset(fd);
     }
   }
-  if ((header.msg_flags & MSG_TRUNC) != 0) return Error{"control socket: a message is too long"};
+  if ((header.msg_flags & MSG_TRUNC) != 0) return exhausted("control socket: a message is too long");
   received.bytes.resize(static_cast<std::size_t>(got));
   return received;
 }
 
 Status decode(const char* bytes, std::size_t size, google::protobuf::MessageLite& message) {
   if (message.ParseFromArray(bytes, static_cast<int>(size))) return Ok{};
-  return Error{"control socket: a message cannot be decoded"};
+  return internal("control socket: a message cannot be decoded");
 }
 
 }  // namespace
@@ -122,8 +124,8 @@ Result<sockaddr_un> socket_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof address.sun_path) {
-    return Error{fmt::format("control socket {}: a path of 1 to {} bytes is needed", path,
-                             sizeof address.sun_path - 1)};
+    return invalid(fmt::format("control socket {}: a path of 1 to {} bytes is needed", path,
+                               sizeof address.sun_path - 1));
   }
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
@@ -132,7 +134,8 @@ Result<sockaddr_un> socket_address(const std::string& path) {
 Status send_message(int socket, const google::protobuf::MessageLite& message) {
   std::string bytes;
   if (!message.SerializeToString(&bytes) || bytes.size() > kMaxMessageBytes) {
-    return Error{fmt::format("control socket: a message of {} bytes is too long", message.ByteSizeLong())};
+    return exhausted(
+        fmt::format("control socket: a message of {} bytes is too long", message.ByteSizeLong()));
   }
   return send_bytes(socket, bytes, -1);
 }
@@ -141,8 +144,8 @@ Status send_reply(int socket, const v1::ControlReply& reply) {
   std::string bytes;
   if (!reply.SerializeToString(&bytes) || bytes.size() > kMaxReplyBytes) {
     v1::ControlReply instead;
-    instead.set_error(fmt::format("the answer has {} bytes, more than the {} that can be sent",
-                                  reply.ByteSizeLong(), kMaxReplyBytes));
+    set_error(instead, exhausted(fmt::format("the answer has {} bytes, more than the {} that can be sent",
+                                             reply.ByteSizeLong(), kMaxReplyBytes)));
     return send_message(socket, instead);
   }
   if (bytes.size() <= kMaxInlineBytes) return send_bytes(socket, bytes, -1);
@@ -151,6 +154,7 @@ Status send_reply(int socket, const v1::ControlReply& reply) {
   v1::ControlReply envelope;
   envelope.set_payload_bytes(bytes.size());
   envelope.set_error("the answer is larger than this client can read: it is older than the daemon");
+  envelope.set_error_kind(v1::ERROR_EXHAUSTED);
   return send_bytes(socket, envelope.SerializeAsString(), file->get());
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
 #include "proto/control/paths.h"
 
@@ -21,7 +22,7 @@ std::string parent_of(const std::string& path) {
 }
 
 Error failed(const char* what, const std::string& path) {
-  return Error{fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)), errno};
+  return os_error(fmt::format("cannot {} {}: {}", what, path, std::strerror(errno)), errno);
 }
 
 Status make(const std::string& directory, mode_t mode) {
@@ -44,11 +45,11 @@ Status make(const std::string& directory, mode_t mode) {
 
 Status check_private_directory(const std::string& directory) {
   const auto refused = [&](const std::string& why) {
-    return Error{
+    return os_error(
         fmt::format("{} cannot hold Tailor's sockets: {}. Remove it, or name other paths (XDG_RUNTIME_DIR, "
                     "TAILOR_SOCKET, TAILOR_CONTROL)",
                     directory, why),
-        EPERM};
+        EPERM);
   };
   struct stat info{};
   if (::lstat(directory.c_str(), &info) != 0) return failed("look at", directory);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What adding samples up in the kernel saves, against a record per sample.
 
-Interleaved runs of the same engine: alone, under `tailor record --source bpf`, and the same with --aggregate. CPU time of
+Interleaved runs of the same engine: alone, under `tailor record --sampler bpf`, and the same with --aggregate. CPU time of
 the engine against the run alone, with 95 % intervals; the recorder's own CPU time, against the engine's; the profile's bytes and records;
 and the share of the operators in both, which must be the same.
 
@@ -35,7 +35,7 @@ def main():
             for _ in range(options.pairs):
                 alone = paired.metered([], engine, env={"TAILOR_DISABLE": "1"})[0]
                 for name, way in WAYS.items():
-                    used = paired.metered([BIN / "tailor", "record", "--source", "bpf", *way, "-F", frequency, "-o", data,
+                    used = paired.metered([BIN / "tailor", "record", "--sampler", "bpf", *way, "-F", frequency, "-o", data,
                                            "--"], engine)[0]
                     report = json.loads(run(BIN / "tailor", "report", data, "--json"))
                     own = report["recording"]["own_cpu_ns"] / report["weight"]

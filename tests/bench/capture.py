@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Capture alone beside `perf record`: same event, rate and fields, both writing what they read to a file.
+"""Bare capture beside `perf record`: same event, rate and fields, both writing what they read to a file.
 
+That is not all of Tailor: nothing is decoded, attributed or kept as a profile here. own_cost.py measures the whole.
 Printed per rate: the CPU time of the target under each against the target alone, the ratio of the two, with
 95 % intervals over interleaved runs, and the CPU time of the profilers themselves.
 """
@@ -46,16 +47,16 @@ def main():
             theirs = [perf, "record", "-q", "-e", "cpu-clock", "-c", 10**9 // hz, "--user-regs=ip,r13,r15", "-o", data, "--"]
             runs = [(paired.metered([], command)[0], with_profiler_cpu(ours, command), with_profiler_cpu(theirs, command))
                     for _ in range(options.pairs)]
-            results = {"capture": paired.ratio_interval([(o[0], a) for a, o, _ in runs]),
+            results = {"bare capture": paired.ratio_interval([(o[0], a) for a, o, _ in runs]),
                        "perf record": paired.ratio_interval([(p[0], a) for a, _, p in runs]),
-                       "capture / perf record": paired.ratio_interval([(o[0], p[0]) for _, o, p in runs])}
+                       "bare capture / perf record": paired.ratio_interval([(o[0], p[0]) for _, o, p in runs])}
             own = paired.Interval([o[1] for _, o, _ in runs]), paired.Interval([p[1] for _, _, p in runs])
             # Of what is allowed: half of perf record's and 1 % of a core.
             spare = paired.Interval([0.5 * p[1] + 0.01 * o[2] - o[1] for _, o, p in runs])
             for name, value in results.items():
-                print(f"{hz:6} Hz  {name:22} {value.mean:6.3f}  [{value.low:.3f}, {value.high:.3f}]", flush=True)
+                print(f"{hz:6} Hz  {name:26} {value.mean:6.3f}  [{value.low:.3f}, {value.high:.3f}]", flush=True)
                 rows.append({"frequency": hz, "what": name, "ratio": value.mean, "low": value.low, "high": value.high})
-            print(f"{hz:6} Hz  profilers' own CPU     {own[0].mean:.4f} s, perf record {own[1].mean:.4f} s; "
+            print(f"{hz:6} Hz  own CPU: bare capture      {own[0].mean:.4f} s, perf record {own[1].mean:.4f} s; "
                   f"below half of perf record's + 1 % of a core by {spare.mean:.4f} s "
                   f"[{spare.low:.4f}, {spare.high:.4f}]", flush=True)
             rows.append({"frequency": hz, "what": "own CPU seconds", "capture": own[0].mean, "perf": own[1].mean,

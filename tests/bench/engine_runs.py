@@ -1,6 +1,8 @@
 """The run of weft that a benchmark samples, and the options that choose it."""
 import argparse
+import copy
 
+import paired
 from tailor_env import BIN
 
 
@@ -20,3 +22,15 @@ def command(options):
     """weft, optimised code only, as the options say."""
     return [BIN / "weft", "--sf", options.sf, "--threads", options.threads, "--repeat", options.repeat, "--opt", "2",
             "--quiet", "--query", options.query]
+
+
+def repeats_for(options, seconds):
+    """How many executions take so long, about."""
+    def wall(repeat):
+        some = copy.copy(options)
+        some.repeat = str(repeat)
+        return paired.metered([], command(some), env={"TAILOR_DISABLE": "1"})[1]
+
+    few, more = 5, 55
+    each = max((wall(more) - wall(few)) / (more - few), 1e-4)
+    return str(max(round(seconds / each), 1))

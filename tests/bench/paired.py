@@ -11,6 +11,7 @@ import pathlib
 import platform
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -86,8 +87,9 @@ def machine():
 def report(name, text, values):
     """Prints a result and keeps it as JSON in build/bench."""
     print(text)
-    folder = BUILD / "bench"
+    folder = pathlib.Path(os.environ.get("TAILOR_BENCH_RESULTS", BUILD / "bench"))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{name}.json").write_text(json.dumps(
-        {"name": name, "machine": machine(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **values},
+        {"name": name, "machine": machine(), "command": f"python3 tests/bench/{' '.join([pathlib.Path(sys.argv[0]).name, *sys.argv[1:]])}",
+         "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), **values},
         indent=2) + "\n")

@@ -19,7 +19,7 @@ import engine_runs
 import paired
 from tailor_env import BIN, run
 
-WAYS = {f"{source}, {stacks}": ["--source", source, "--stacks", stacks]
+WAYS = {f"{source}, {stacks}": ["--sampler", source, "--stacks", stacks]
         for source, stacks in [("bpf", "none"), ("bpf", "adaptive"), ("bpf", "always"), ("perf", "none"), ("perf", "always")]}
 
 

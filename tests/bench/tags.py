@@ -5,7 +5,7 @@ Two costs are told apart. `reserved`: the runtime is compiled so that it leaves 
 (-ffixed-r13 -ffixed-r15), against the same weft with a runtime that doesn't (weft_steps_plain). Each strategy: the
 same runtime, and generated code that keeps the tag there; without a daemon, so that nothing samples. `X and reserved`
 is both: what tags cost an engine. `none again` measures no tags against no tags, which must come out as nothing.
-`sampled at 1 kHz` is r15 under `tailor record --source perf`, whose timers run for the recorded process alone, against
+`sampled at 1 kHz` is r15 under `tailor record --sampler perf`, whose timers run for the recorded process alone, against
 r15 without.
 
 Everything runs on one CPU, in a process for each runtime and one for the sampled row, with the same tables
@@ -102,7 +102,7 @@ def main():
                 **{s: (weft, s) for s in options.strategies}}
     folder = tempfile.TemporaryDirectory()
     if options.sampled:
-        record = [str(BIN / "tailor"), "record", "--source", "perf", "-F", str(options.sampled), "-o",
+        record = [str(BIN / "tailor"), "record", "--sampler", "perf", "-F", str(options.sampled), "-o",
                   str(pathlib.Path(folder.name) / "profile.tailor"), "--"]
         variants["sampled"] = (Steps("weft_steps", options, record), "r15")
     rounds, raw, end = [], [], time.monotonic() + 60 * options.minutes

@@ -15,7 +15,8 @@ import sys
 import time
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(TESTS / "support"), str(TESTS / "integration/weft")]
+sys.path[:0] = [str(TESTS / "support"), str(TESTS / "integration/weft"), str(TESTS / "bench")]
+import paired
 from reference import QUERIES, connect, load_weft
 from tailor_env import BIN, run
 
@@ -32,6 +33,7 @@ connection = connect(options.sf)
 connection.execute(f"set threads to {options.threads}")
 
 ratios = {"wall": [], "cpu": []}
+rows = []
 print(f"{'query':8} {'weft wall':>10} {'DuckDB wall':>12} {'ratio':>6} {'weft CPU':>10} {'DuckDB CPU':>12} {'ratio':>6}   (ms)")
 for number in range(1, 23):
     sql = (QUERIES / f"q{number}.sql").read_text()
@@ -49,8 +51,11 @@ for number in range(1, 23):
         ratios[kind].append(a / b)
         line += f" {a * 1e3:10.1f} {b * 1e3:12.1f} {a / b:6.2f}"
     print(line, flush=True)
+    rows.append({"query": f"tpch-{number}", "wall": ratios["wall"][-1], "cpu": ratios["cpu"][-1]})
 for kind, values in ratios.items():
-    print(f"geometric mean of weft / DuckDB, {kind}: {math.exp(sum(map(math.log, values)) / len(values)):.2f}")
+    mean = math.exp(sum(map(math.log, values)) / len(values))
+    print(f"geometric mean of weft / DuckDB, {kind}: {mean:.2f}")
+    rows.append({"query": "geometric mean", kind: mean})
 
 # From the text to generated code running, the best of several runs. CPU time tells what it takes where nothing else runs.
 best = {}
@@ -69,3 +74,5 @@ print("\n" + f"{'query':8}" + "".join(f"{title:>22}" for title in COLUMNS.values
 for name, query in best.items():
     print(f"{name:8}" + "".join(f"{query[key]:22.1f}" for key in COLUMNS))
 print(f"{'median':8}" + "".join(f"{statistics.median(query[key] for query in best.values()):22.1f}" for key in COLUMNS))
+paired.report("weft_against_duckdb", f"SF {options.sf}, {options.threads} threads, on {paired.machine()}",
+              {"rows": rows, "queries": list(best.values()), "options": vars(options)})

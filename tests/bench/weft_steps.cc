@@ -33,23 +33,23 @@ namespace {
 using namespace tailor;
 using namespace tailor::weft;
 
-[[noreturn]] void Fail(const std::string& message) {
+[[noreturn]] void fail(const std::string& message) {
   fmt::print(stderr, "weft_steps: {}\n", message);
   std::exit(1);
 }
 
 template <typename T>
-T Take(Result<T> result) {
-  if (!result.ok()) Fail(result.error().message);
+T take(Result<T> result) {
+  if (!result.ok()) fail(result.error().message);
   return std::move(*result);
 }
 
-jit::TagStrategy Strategy(const std::string& name) {
+jit::TagStrategy strategy(const std::string& name) {
   if (name == "r15") return jit::TagStrategy::kR15;
   if (name == "swiftself") return jit::TagStrategy::kSwiftSelf;
   if (name == "slot") return jit::TagStrategy::kMemorySlot;
   if (name == "none") return jit::TagStrategy::kNone;
-  Fail("no such place for tags: " + name);
+  fail("no such place for tags: " + name);
 }
 
 class Steps {
@@ -57,52 +57,52 @@ class Steps {
   explicit Steps(double scale_factor) {
     TpchLoadOptions load;
     load.scale_factor = scale_factor;
-    load.directory = TpchDirectory(DefaultDataDirectory(), scale_factor);
-    if (Status loaded = LoadTpch(load); !loaded.ok()) Fail(loaded.error().message);
-    database_ = Take(Database::Open(load.directory));
-    jit_ = Take(jit::Jit::Create());
-    for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
-      if (Status status = jit_->Define(symbol.name, symbol.address); !status.ok())
-        Fail(status.error().message);
+    load.directory = tpch_directory(default_data_directory(), scale_factor);
+    if (Status loaded = load_tpch(load); !loaded.ok()) fail(loaded.error().message);
+    database_ = take(Database::open(load.directory));
+    jit_ = take(jit::Jit::create());
+    for (const RuntimeSymbol& symbol : runtime_symbols()) {
+      if (Status status = jit_->define(symbol.name, symbol.address); !status.ok())
+        fail(status.error().message);
     }
   }
 
-  std::string Do(const std::string& line) {
+  std::string apply(const std::string& line) {
     std::istringstream words(line);
     std::string command, name;
     words >> command >> name;
     if (command == "prepare") {
       std::string query, tags;
       unsigned padding = 0;
-      if (words >> query >> tags >> padding) return Prepare(name, query, tags, padding);
+      if (words >> query >> tags >> padding) return prepare(name, query, tags, padding);
     } else if (std::int64_t microseconds = 0; command == "run" && words >> microseconds) {
-      return Run(name, microseconds);
+      return run(name, microseconds);
     }
-    Fail("not a command: " + line);
+    fail("not a command: " + line);
   }
 
  private:
-  std::string Prepare(const std::string& name, const std::string& query, const std::string& tags,
+  std::string prepare(const std::string& name, const std::string& query, const std::string& tags,
                       unsigned padding) {
-    const NamedQuery* found = FindQuery(query);
-    if (found == nullptr) Fail("no such query: " + query);
+    const NamedQuery* found = find_query(query);
+    if (found == nullptr) fail("no such query: " + query);
     CompileSettings settings;
     settings.name = query;
-    settings.tags = Strategy(tags);
+    settings.tags = strategy(tags);
     settings.padding = padding;
     prepared_.erase(name);
-    auto compiled = Take(CompiledQuery::Make(std::string(found->sql), *database_, *jit_, settings));
-    Take(Execute(*compiled, pool_, {}));
+    auto compiled = take(CompiledQuery::make(std::string(found->sql), *database_, *jit_, settings));
+    take(execute(*compiled, pool_, {}));
     prepared_.emplace(name, std::move(compiled));
     return "ok";
   }
 
-  std::string Run(const std::string& name, std::int64_t microseconds) {
+  std::string run(const std::string& name, std::int64_t microseconds) {
     auto it = prepared_.find(name);
-    if (it == prepared_.end()) Fail("not prepared: " + name);
+    if (it == prepared_.end()) fail("not prepared: " + name);
     std::string out;
     for (std::int64_t used = 0; out.empty() || used < microseconds * 1000;) {
-      std::int64_t ns = Take(Execute(*it->second, pool_, {})).cpu_ns;
+      std::int64_t ns = take(execute(*it->second, pool_, {})).cpu_ns;
       out += fmt::format("{}{}", out.empty() ? "" : " ", ns);
       used += ns;
     }
@@ -118,7 +118,7 @@ class Steps {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) Fail("usage: weft_steps SCALE_FACTOR");
+  if (argc != 2) fail("usage: weft_steps SCALE_FACTOR");
   // As weft itself does: memory of one execution serves the next one.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -129,6 +129,6 @@ int main(int argc, char** argv) {
   options.tag_strategy = TAILOR_TAGS_R15;
   tailor_agent_start(&options);
   Steps steps(std::strtod(argv[1], nullptr));
-  for (std::string line; std::getline(std::cin, line);) std::cout << steps.Do(line) << std::endl;
+  for (std::string line; std::getline(std::cin, line);) std::cout << steps.apply(line) << std::endl;
   return 0;
 }

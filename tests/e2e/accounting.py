@@ -22,7 +22,7 @@ def accounting(*arguments):
 
 
 def adds_up(account):
-    parts = ("attributed", "unattributed", "filtered", "late")
+    parts = ("attributed", "unattributed", "filtered", "late", "counted_by_other")
     losses = ("lost_ring", "lost_hardware", "throttled", "gap_ns")
     return (account["received"] == sum(account[part] for part in parts)
             and all(account[loss] == sum(cpu[loss] for cpu in account["by_cpu"]) for loss in losses))
@@ -32,7 +32,7 @@ def line(*arguments):
     """The accounting as a text shows it: (received, attributed, unattributed, filtered, late, lost)."""
     text = " ".join(run(BIN / "tailor", *arguments, "--ascii").split())
     found = re.search(r"received ([\d,]+) samples = ([\d,]+) attributed \+ ([\d,]+) unattributed \+ ([\d,]+) filtered \+ "
-                      r"([\d,]+) late; lost ([\d,]+)", text)
+                      r"([\d,]+) late(?: \+ [\d,]+ whose [^;]*)?; lost ([\d,]+)", text)
     return [int(number.replace(",", "")) for number in found.groups()] if found else None
 
 
@@ -75,7 +75,7 @@ def main():
         check_all(profile, "as usual", [["report"], ["report", "--level", "task"], ["memory"], ["annotate"]])
 
         def stalled(work):
-            said = record(profile, "--source", "perf", "-F", "25000", "--stacks", "none", stall=work)
+            said = record(profile, "--sampler", "perf", "-F", "25000", "--stacks", "none", stall=work)
             return said, check_all(profile, "a recorder that stood still", [["report"], ["annotate"]])
 
         said, account = until_enough(1, lambda found: found[1]["lost_ring"], stalled, most=8)

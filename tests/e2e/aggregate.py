@@ -30,7 +30,7 @@ with Daemon(frequency=1000, options=["--aggregate", "60"]) as daemon:
         singles = report["weight"] / report["source"]["period"]
         check(report["samples"] < singles / 2, f"{singles:.0f} samples in {report['samples']:.0f} sums")
         check(report["unattributed"]["share"] < 0.01, f"{report['unattributed']['share']:.2%} of them are nobody's")
-        check(report["losses"]["late_samples"] + report["losses"]["lost_samples"] == 0, "none is late or lost")
+        check(sum(report["accounting"][loss] for loss in ("late", "lost_ring", "lost_hardware")) == 0, "none is late or lost")
     finally:
         engine.kill()
         engine.wait()

@@ -39,8 +39,8 @@ check(fallen_back.returncode == 0, "without CAP_BPF the command is recorded all 
 said = " ".join(fallen_back.stderr.split())
 check("sampled by perf, though BPF would see more" in said, "by perf, and the recording says why")
 check("cpu-clock by perf" in said and "cpu-clock by BPF" not in said, "and names the row it took")
-refused = without_bpf("--source", "bpf")
-check(refused.returncode == 1 and "bpf" in refused.stderr.lower(), f"--source bpf fails ({refused.returncode}): {refused.stderr.strip()}")
+refused = without_bpf("--sampler", "bpf")
+check(refused.returncode == 1 and "bpf" in refused.stderr.lower(), f"--sampler bpf fails ({refused.returncode}): {refused.stderr.strip()}")
 
 # Without the right to sample the kernel its time is not zero: it is said how much there was.
 with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,7 @@ tags nor stacks. Call stacks alone must get right what the innermost generated f
 
     hard_cases.py            r15, less than a second each
     hard_cases.py --full     every strategy, two seconds each
-    hard_cases.py ... -- --source perf    with other options of tailor record
+    hard_cases.py ... -- --sampler perf    with other options of tailor record
 """
 import json
 import math

@@ -86,7 +86,7 @@ with Daemon() as daemon:
             check(executions_of(daemon.report(*part)) == len(sampled.intersection(which)), f"a report {part[0]} {part[1]}")
         else:
             print("not checked: a report of a time, because no execution has samples")
-    said = refused(daemon, "report", "--since", "now", code=1)
+    said = refused(daemon, "report", "--since", "now", code=3)
     check("holds no execution that began at" in said, "a report of nothing says what was asked")
     refused(daemon, "report", newest[0], "--since", "-10m", code=2)
     refused(daemon, "list", "--since", "now", code=3)

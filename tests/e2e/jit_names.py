@@ -84,7 +84,8 @@ def judge(what, folder, command, function, env=None):
     shares = [row["share"] for row in report["functions"]]
     check(shares == sorted(shares, reverse=True), f"{what}: functions come by their cost")
     account = report["accounting"]["total"] if "total" in report["accounting"] else report["accounting"]
-    check(account["received"] == account["attributed"] + account["unattributed"] + account["filtered"] + account["late"],
+    check(account["received"] == account["attributed"] + account["unattributed"] + account["filtered"] + account["late"]
+          + account["counted_by_other"],
           f"{what}: the sum of the recording still fits")
     return report
 

@@ -52,7 +52,8 @@ with tempfile.TemporaryDirectory() as folder:
         check(abs(classes - report["samples"]) < 1e-6, f"classes add up to {report['samples']} samples")
     account = whole["accounting"]
     others = sum(source["samples"] for source in whole["other_sources"])
-    check(account["received"] == account["attributed"] + account["unattributed"] + account["filtered"] + account["late"],
+    check(account["received"] == account["attributed"] + account["unattributed"] + account["filtered"] + account["late"]
+          + account["counted_by_other"],
           f"received {account['received']} adds up")
     check(whole["samples"] + others == account["attributed"] + account["unattributed"], "and is what the report is of")
     everything = json.loads(run(BIN / "tailor", "report", profile, "--of", "everything", "--json"))

@@ -61,7 +61,7 @@ with tempfile.TemporaryDirectory() as folder:
             check(received(pid) == samples, f"{samples} samples, and no further one in {(cpu_ns(pid) - paused_from) / 1e9:.2f} s of CPU time")
             check(int(status(pid)[0]["paused_ns"]) > 10**9, "status says how long")
             check("paused since" in daemon.tailor("status"), "in words, too")
-            check("paused already" in refused(daemon, "pause", pid), "it cannot be paused twice")
+            check("paused already" in refused(daemon, "pause", pid, code=2), "it cannot be paused twice")
             check("paused on request" in refused(daemon, "record", "-p", pid, "--seconds", "1", "-o", "/dev/null"),
                   "a recording does not go around the pause")
             engines.append(weft())
@@ -71,8 +71,8 @@ with tempfile.TemporaryDirectory() as folder:
             daemon.tailor("resume", pid)
             wait_for("it goes on", lambda: received(pid) > samples + 100)
             check(status(pid)[0]["sampled"] and not status(pid)[0]["paused"], "status says that it goes on")
-            check("is not paused" in refused(daemon, "resume", pid), "what is not paused cannot be resumed")
-            check("is not sampled" in refused(daemon, "pause", 2**22 + 7), "nor can be paused what is not there")
+            check("is not paused" in refused(daemon, "resume", pid, code=3), "what is not paused cannot be resumed")
+            check("is not sampled" in refused(daemon, "pause", 2**22 + 7, code=3), "nor can be paused what is not there")
             refused(daemon, "pause", "every", code=2)
 
             # All of them, and whoever comes later.

@@ -82,7 +82,7 @@ with tempfile.TemporaryDirectory(prefix="tailor-pod-") as folder:
         check(plan["process"]["pid"] > 1, f"it is process {plan['process']['pid']} here, and 1 there")
         named = sum(op["samples"] for op in plan["operators"])
         print(f"{named:.0f} samples of operators")
-        bpf = subprocess.run([BIN / "tailor", "record", "--source", "bpf", "-o", "/dev/null", "--", "true"], capture_output=True).returncode == 0
+        bpf = subprocess.run([BIN / "tailor", "record", "--sampler", "bpf", "-o", "/dev/null", "--", "true"], capture_output=True).returncode == 0
         sampling = " ".join(run(BIN / "tailor", "status", env=env).split())
         check(not bpf or "sampled by perf, though" not in sampling, f"BPF takes the samples where the host lets it{'' if bpf else ': it does not'}")
     finally:

@@ -37,4 +37,4 @@ with tempfile.TemporaryDirectory() as folder:
 
 missing = subprocess.run([BIN / "tailor", "record", "-p", "999999999", "-o", "/dev/null"], capture_output=True, text=True,
                          env={**os.environ, "TAILOR_CONTROL": "/nonexistent/control.sock"})
-check(missing.returncode == 1 and "999999999" in missing.stderr, f"a process that is not there: {missing.stderr.strip()}")
+check(missing.returncode == 3 and "999999999" in missing.stderr, f"a process that is not there: {missing.stderr.strip()}")

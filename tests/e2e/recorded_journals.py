@@ -31,9 +31,16 @@ def counts(row):
     return {key: row[key] for key in COUNTS if row[key]}
 
 
+def losses(report):
+    account = report["accounting"]
+    return {"scope": "recording", "lost_samples": account["lost_ring"] + account["lost_hardware"], "lost_share": account["lost_share"],
+            "unwritten_samples": account["unwritten_samples"], "late_samples": account["late"],
+            "log_records_lost": account["log_records_lost"], "throttled": account["throttled"], "gap_ns": account["gap_ns"]}
+
+
 def rows(report):
     """Every sample of a report by what it went to; what no sample went to is left out."""
-    said = {"all": counts(report["all"]), "losses": report["losses"], "by": report["by"]}
+    said = {"all": counts(report["all"]), "losses": losses(report), "by": report["by"]}
     for kind in ("component_rows", "unattributed_rows"):
         said[kind] = {row["key"]: counts(row) for row in report[kind]}
     said["plans"] = [{

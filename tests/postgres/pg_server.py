@@ -3,6 +3,7 @@
 TAILOR_PG_BIN and TAILOR_PG_LIB name its programs and the folder with tailor_pg.so and tailor_pg_probe.so.
 """
 import atexit
+import concurrent.futures
 import os
 import pathlib
 import pwd
@@ -42,6 +43,12 @@ def unprivileged():
     skip("PostgreSQL does not run as root, and there is no user postgres or nobody")
 
 
+def together(*works):
+    """What they return. Each works with a server of its own, so that both of a machine's cores have something to do."""
+    with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
+        return [done.result() for done in [pool.submit(work) for work in works]]
+
+
 class Listener:
     """Takes the place of tailord: accepts agents, reads what they say, answers nothing."""
 
@@ -70,7 +77,7 @@ def measuring(daemon):
     """Makes the sockets of a tailord reachable for the server's user. Skips where tailord cannot read slots."""
     os.chmod(daemon.folder.name, 0o755)
     os.chmod(daemon.socket, 0o777)
-    probe = subprocess.run([str(BIN / "tailor"), "record", "--source", "bpf", "-o", "/dev/null", "--", "true"],
+    probe = subprocess.run([str(BIN / "tailor"), "record", "--sampler", "bpf", "-o", "/dev/null", "--", "true"],
                            capture_output=True, text=True, check=False)
     if probe.returncode != 0:
         skip(f"tags in memory are read by BPF: {probe.stderr.strip()}")
@@ -107,6 +114,7 @@ class Server:
     """Use as a context manager. `library` is the tailor_pg to load; `agent` the socket of a daemon."""
 
     first_data = None
+    making = threading.Lock()
 
     def __init__(self, agent=None, library=PG_LIB, settings=(), preload="tailor_pg,tailor_pg_probe", functions=FUNCTIONS):
         self.user = unprivileged()
@@ -140,6 +148,10 @@ class Server:
 
     def made_once(self):
         """The data folder that all servers of a test begin with: making one takes longer than copying it."""
+        with Server.making:
+            return self.make_first()
+
+    def make_first(self):
         if not Server.first_data:
             folder = pathlib.Path(tempfile.mkdtemp(prefix="tailor-pg-first-"))
             atexit.register(shutil.rmtree, folder, ignore_errors=True)

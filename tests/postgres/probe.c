@@ -24,6 +24,7 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/wait_event.h"
 
 PG_MODULE_MAGIC;
 
@@ -230,6 +231,17 @@ Datum pg_burn(PG_FUNCTION_ARGS) {
 PG_FUNCTION_INFO_V1(pg_burnt_ns);
 Datum pg_burnt_ns(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64((int64)pg_atomic_exchange_u64(&shared->burnt_ns, 0));
+}
+
+// ---- Waits ----
+
+// Waits as an extension does that has a wait event of its own.
+PG_FUNCTION_INFO_V1(pg_wait_for);
+Datum pg_wait_for(PG_FUNCTION_ARGS) {
+  pgstat_report_wait_start((uint32)PG_GETARG_INT32(0));
+  pg_usleep(PG_GETARG_INT32(1) * 1000L);
+  pgstat_report_wait_end();
+  PG_RETURN_INT32(0);
 }
 
 // ---- Shared memory ----

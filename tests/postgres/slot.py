@@ -9,7 +9,7 @@ import os
 import pathlib
 import re
 
-from pg_server import PG_LIB, Listener, Server
+from pg_server import PG_LIB, Listener, Server, together
 from statements import SETUP, STATEMENTS, TABLE_FUNCTION, WITH_ERRORS
 from tailor_env import check
 
@@ -91,7 +91,7 @@ def joins_in_parallel(server):
     return not run_all(server, "Parallel Hash Join", settings, [join] * 2)[0]
 
 
-def main():
+def as_it_is():
     with Server(settings=ALWAYS) as server:
         Listener(server.agent)
         if server.user:
@@ -106,11 +106,18 @@ def main():
                 check(worker > 0, f"{mode}: workers were probed")
         check(with_errors(server), "the slot is right after errors, subtransactions and in nested statements")
         check(joins_in_parallel(server), "the slot is right in the leader of a Parallel Hash Join")
+
+
+def of_twins():
     for twin, fails in (("no_restore", with_errors), ("no_rewrap", joins_in_parallel)):
         with Server(library=TWINS / twin, settings=ALWAYS) as server:
             Listener(server.agent)
             server.sql(SETUP)
             check(not fails(server), f"the twin {twin} fails")
+
+
+def main():
+    together(as_it_is, of_twins)
 
 
 if __name__ == "__main__":

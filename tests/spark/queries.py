@@ -7,6 +7,7 @@ TAILOR_SPARK_SCALE (rows of facts and few are multiplied by it). Prints what eac
 import json
 import os
 import pathlib
+import re
 import sys
 
 from pyspark.sql import SparkSession
@@ -54,6 +55,10 @@ QUERIES = {
         group by c_name, c_custkey, o_orderkey, o_orderdate, o_totalprice order by o_totalprice desc, o_orderdate limit 100""",
     "aggregate": "select grp, sum(v), count(*) from facts join dims on facts.k = dims.k where v % 7 <> 3 group by grp",
     "subquery": "select count(*) from few where v % 20 < (select max(grp) from dims)",
+    # Operators without generated code.
+    "window": """select sum(r), max(s) from (select row_number() over (partition by k order by v) r, sum(v) over (partition by k order by v) s
+        from few)""",
+    "lists": "select max(size(l)) from (select k, collect_list(v) l from few group by k)",
     # burn() in one operator each.
     "burn_filter": "select sum(v) from few where burn(v) % 3 <> 7",
     "burn_join": "select count(*) from few join dims on few.k = dims.k and burn(few.v + dims.grp) >= dims.grp",
@@ -76,9 +81,12 @@ def session():
     return builder.getOrCreate()
 
 
-def tables(spark, folder):
-    """The two large ones of TPC-H as files of Parquet, the others made on the way."""
+def tables(spark, folder, queries):
+    """Those of the queries: the two large ones of TPC-H as files of Parquet, the others made on the way."""
+    words = set(re.findall(r"\w+", " ".join(queries)))
     for name, (rows, columns) in TABLES.items():
+        if name not in words:
+            continue
         table = spark.range(0, rows, 1, 1 if name in FILES else 2).selectExpr(*split(columns))
         if name in FILES:
             if not (folder / name / "_SUCCESS").exists():
@@ -101,7 +109,7 @@ def split(columns):
 
 def main():
     spark = session()
-    tables(spark, pathlib.Path(sys.argv[1]))
+    tables(spark, pathlib.Path(sys.argv[1]), [QUERIES[each.partition("*")[0]] for each in sys.argv[2:]])
     if os.environ.get("TAILOR_SPARK_JARS"):
         spark.udf.registerJavaFunction("burn", "tailor.test.Burn", LongType())
     given = {}

@@ -29,6 +29,6 @@ struct NativeInstruction {
 };
 
 // Errors (bytes that are no instruction) abort. Padding between functions is left out of nothing: it decodes.
-std::vector<NativeInstruction> TakeApart(const std::string& code);
+std::vector<NativeInstruction> take_apart(const std::string& code);
 
 }  // namespace tailor

@@ -45,6 +45,6 @@ struct StepOutcome {
 // Follows the first call of each entry; later, wherever an instruction is about to run that no run has seen
 // yet, follows the code from there for a while. So every instruction that `body` executes is seen at least
 // once. The child is a fork: what `body` changes is lost. `body` must not start threads that run the code.
-StepOutcome FollowWithPtrace(const StepRequest& request, const std::function<bool()>& body);
+StepOutcome follow_with_ptrace(const StepRequest& request, const std::function<bool()>& body);
 
 }  // namespace tailor

@@ -75,6 +75,9 @@ class RawAgent:
         self.say(18, field(1, handle) + field(2, identity) +
                  b"".join(field(4, field(1, key) + field(2, value)) for key, value in labels))
 
+    def end(self, handle):
+        self.say(19, field(1, handle))
+
     def arena(self, index, areas, records):
         """Maps a new arena and announces it; its memory is the caller's to write."""
         size = HEADER + areas * (LOG_AT + records * RECORD)

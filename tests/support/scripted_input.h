@@ -39,14 +39,15 @@ class ScriptedInput {
     input_.on_ring(layout);
   }
 
-  void hello(ProcessId process, std::uint64_t connection, TimeNs time, const std::string& session = "s1") {
+  void hello(ProcessId process, std::uint64_t connection, TimeNs time, const std::string& session = "s1",
+             v1::TagStrategy strategy = v1::TAGS_R15) {
     registration::PeerConnected event;
     event.connection = connection;
     event.process = process;
     event.received_tsc = static_cast<std::uint64_t>(time);
     event.hello.set_engine_name("engine");
     event.hello.set_tag_key(kScriptKey);
-    event.hello.set_tag_strategy(v1::TAGS_R15);
+    event.hello.set_tag_strategy(strategy);
     event.hello.set_session(session);
     input_.on_connected(event);
     connection_of(process) = connection;

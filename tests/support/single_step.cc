@@ -16,7 +16,7 @@ struct Recording {
 };
 Recording* recording = nullptr;
 
-void OnTrap(int, siginfo_t*, void* context) {
+void on_trap(int, siginfo_t*, void* context) {
   const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto ip = static_cast<std::uint64_t>(registers[REG_RIP]);
   if (ip < recording->begin || ip >= recording->end) return;
@@ -25,12 +25,12 @@ void OnTrap(int, siginfo_t*, void* context) {
 }
 
 // Below the red zone of the calling function.
-void SetTrapFlag() {
+void set_trap_flag() {
   asm volatile(
       "lea -128(%%rsp), %%rsp\n pushfq\n orq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp" ::"i"(kTrapFlag)
       : "memory", "cc");
 }
-void ClearTrapFlag() {
+void clear_trap_flag() {
   asm volatile(
       "lea -128(%%rsp), %%rsp\n pushfq\n andq %0, (%%rsp)\n popfq\n lea 128(%%rsp), %%rsp" ::"i"(~kTrapFlag)
       : "memory", "cc");
@@ -38,18 +38,18 @@ void ClearTrapFlag() {
 
 }  // namespace
 
-std::vector<Step> SingleStep(std::uint64_t begin, std::uint64_t end, std::size_t capacity,
-                             const std::function<void()>& body) {
+std::vector<Step> single_step(std::uint64_t begin, std::uint64_t end, std::size_t capacity,
+                              const std::function<void()>& body) {
   Recording here{begin, end, {}};
   here.steps.reserve(capacity);
   recording = &here;
   struct sigaction action = {}, before = {};
-  action.sa_sigaction = OnTrap;
+  action.sa_sigaction = on_trap;
   action.sa_flags = SA_SIGINFO;
   sigaction(SIGTRAP, &action, &before);
-  SetTrapFlag();
+  set_trap_flag();
   body();
-  ClearTrapFlag();
+  clear_trap_flag();
   sigaction(SIGTRAP, &before, nullptr);
   recording = nullptr;
   return std::move(here.steps);

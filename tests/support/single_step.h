@@ -15,7 +15,7 @@ struct Step {
 
 // Calls `body` and returns the steps whose ip is in [begin, end). One thread at a time; takes SIGTRAP over
 // while it runs. `capacity` bounds the steps that are kept; one more than that aborts the process.
-std::vector<Step> SingleStep(std::uint64_t begin, std::uint64_t end, std::size_t capacity,
-                             const std::function<void()>& body);
+std::vector<Step> single_step(std::uint64_t begin, std::uint64_t end, std::size_t capacity,
+                              const std::function<void()>& body);
 
 }  // namespace tailor

@@ -11,21 +11,21 @@ class Generator {
  public:
   Generator(QueryModule& module, unsigned seed) : module_(module), b_(module.builder()), random_(seed) {}
 
-  void Run(const std::string& name) {
+  void run(const std::string& name) {
     auto* ptr = b_.getPtrTy();
     auto* i64 = b_.getInt64Ty();
-    function_ = module_.BeginFunction(name, llvm::FunctionType::get(b_.getVoidTy(), {ptr, i64, i64}, false));
-    auto scan = module_.tasks().Enter(kScan);
-    for (int c = 0; c < 8; ++c) context_[c] = LoadAt(ptr, function_->getArg(0), b_.getInt64(c));
+    function_ = module_.begin_function(name, llvm::FunctionType::get(b_.getVoidTy(), {ptr, i64, i64}, false));
+    auto scan = module_.tasks().enter(kScan);
+    for (int c = 0; c < 8; ++c) context_[c] = load_at(ptr, function_->getArg(0), b_.getInt64(c));
     auto* entry = b_.GetInsertBlock();
-    loop_ = Block("loop");
-    next_ = Block("next_tuple");
-    auto* done = Block("done");
+    loop_ = block("loop");
+    next_ = block("next_tuple");
+    auto* done = block("done");
     b_.CreateCondBr(b_.CreateICmpULT(function_->getArg(1), function_->getArg(2)), loop_, done);
     b_.SetInsertPoint(loop_);
     auto* i = b_.CreatePHI(i64, 2, "tuple");
-    for (int c = 0; c < 6; ++c) columns_[c] = LoadAt(i64, context_[c], i);
-    Filter();
+    for (int c = 0; c < 6; ++c) columns_[c] = load_at(i64, context_[c], i);
+    filter();
     b_.SetInsertPoint(next_);
     auto* following = b_.CreateAdd(i, b_.getInt64(1));
     b_.CreateCondBr(b_.CreateICmpULT(following, function_->getArg(2)), loop_, done);
@@ -36,31 +36,31 @@ class Generator {
   }
 
  private:
-  llvm::BasicBlock* Block(const char* name) {
+  llvm::BasicBlock* block(const char* name) {
     return llvm::BasicBlock::Create(module_.context(), name, function_);
   }
-  llvm::Value* LoadAt(llvm::Type* type, llvm::Value* base, llvm::Value* index) {
+  llvm::Value* load_at(llvm::Type* type, llvm::Value* base, llvm::Value* index) {
     return b_.CreateLoad(type, b_.CreateInBoundsGEP(type, base, {index}));
   }
-  unsigned Draw(unsigned n) { return std::uniform_int_distribution<unsigned>(0, n - 1)(random_); }
-  llvm::Value* Column() { return columns_[Draw(6)]; }
+  unsigned draw(unsigned n) { return std::uniform_int_distribution<unsigned>(0, n - 1)(random_); }
+  llvm::Value* column() { return columns_[draw(6)]; }
 
-  void Filter() {
-    auto task = module_.tasks().Enter(kFilter);
-    for (unsigned i = 0; i < 2 + Draw(3); ++i) {
-      auto* pass = Block("pass");
-      auto* test = b_.CreateICmpSGT(Column(), Draw(2) != 0 ? Column() : b_.getInt64(100 + Draw(1000)));
+  void filter() {
+    auto task = module_.tasks().enter(kFilter);
+    for (unsigned i = 0; i < 2 + draw(3); ++i) {
+      auto* pass = block("pass");
+      auto* test = b_.CreateICmpSGT(column(), draw(2) != 0 ? column() : b_.getInt64(100 + draw(1000)));
       b_.CreateCondBr(test, pass, next_);
       b_.SetInsertPoint(pass);
     }
-    Map();
+    map();
   }
 
-  llvm::Value* Expression(int depth) {
-    if (depth == 0) return Draw(3) != 0 ? Column() : b_.getInt64(1 + Draw(64));
-    llvm::Value* left = Expression(depth - 1);
-    llvm::Value* right = Expression(depth - 1);
-    switch (Draw(8)) {
+  llvm::Value* expression(int depth) {
+    if (depth == 0) return draw(3) != 0 ? column() : b_.getInt64(1 + draw(64));
+    llvm::Value* left = expression(depth - 1);
+    llvm::Value* right = expression(depth - 1);
+    switch (draw(8)) {
       case 0:
         return b_.CreateSub(left, right);
       case 1:
@@ -78,55 +78,55 @@ class Generator {
     }
   }
 
-  void Map() {
-    auto task = module_.tasks().Enter(kMap);
-    for (auto& value : mapped_) value = Expression(2 + static_cast<int>(Draw(2)));
-    Probe();
+  void map() {
+    auto task = module_.tasks().enter(kMap);
+    for (auto& value : mapped_) value = expression(2 + static_cast<int>(draw(2)));
+    probe();
   }
 
-  llvm::Value* Hash(llvm::Value* key) {
+  llvm::Value* hash(llvm::Value* key) {
     llvm::Value* h = b_.CreateMul(key, b_.getInt64(0x9E3779B97F4A7C15));
     return b_.CreateXor(h, b_.CreateLShr(h, 32));
   }
 
-  void Probe() {
-    auto task = module_.tasks().Enter(kProbe);
+  void probe() {
+    auto task = module_.tasks().enter(kProbe);
     auto* ptr = b_.getPtrTy();
     auto* i64 = b_.getInt64Ty();
-    llvm::Value* key = Column();
-    llvm::Value* first = LoadAt(ptr, context_[6], b_.CreateAnd(Hash(key), b_.getInt64(1023)));
+    llvm::Value* key = column();
+    llvm::Value* first = load_at(ptr, context_[6], b_.CreateAnd(hash(key), b_.getInt64(1023)));
     auto* before = b_.GetInsertBlock();
-    auto* chain = Block("chain");
-    auto* compare = Block("compare");
-    auto* miss = Block("miss");
-    auto* match = Block("match");
+    auto* chain = block("chain");
+    auto* compare = block("compare");
+    auto* miss = block("miss");
+    auto* match = block("match");
     b_.CreateBr(chain);
     b_.SetInsertPoint(chain);
     auto* entry = b_.CreatePHI(ptr, 2, "entry");
     b_.CreateCondBr(b_.CreateIsNull(entry), next_, compare);
     b_.SetInsertPoint(compare);
-    b_.CreateCondBr(b_.CreateICmpEQ(LoadAt(i64, entry, b_.getInt64(1)), key), match, miss);
+    b_.CreateCondBr(b_.CreateICmpEQ(load_at(i64, entry, b_.getInt64(1)), key), match, miss);
     b_.SetInsertPoint(miss);
-    llvm::Value* following = LoadAt(ptr, entry, b_.getInt64(0));
+    llvm::Value* following = load_at(ptr, entry, b_.getInt64(0));
     b_.CreateBr(chain);
     entry->addIncoming(first, before);
     entry->addIncoming(following, miss);
     b_.SetInsertPoint(match);
-    joined_ = LoadAt(i64, entry, b_.getInt64(2));
-    Group();
+    joined_ = load_at(i64, entry, b_.getInt64(2));
+    group();
   }
 
-  void Group() {
-    auto task = module_.tasks().Enter(kGroup);
+  void group() {
+    auto task = module_.tasks().enter(kGroup);
     auto* ptr = b_.getPtrTy();
-    auto group =
-        module_.DeclareShared("synthetic_group", llvm::FunctionType::get(ptr, {ptr, b_.getInt64Ty()}, false));
-    llvm::Value* key = b_.CreateAnd(b_.CreateAdd(Hash(joined_), Column()), b_.getInt64(255));
-    Sum(module_.CallShared(group, {context_[7], key}));
+    auto group = module_.declare_shared("synthetic_group",
+                                        llvm::FunctionType::get(ptr, {ptr, b_.getInt64Ty()}, false));
+    llvm::Value* key = b_.CreateAnd(b_.CreateAdd(hash(joined_), column()), b_.getInt64(255));
+    sum(module_.call_shared(group, {context_[7], key}));
   }
 
-  void Sum(llvm::Value* aggregates) {
-    auto task = module_.tasks().Enter(kSum);
+  void sum(llvm::Value* aggregates) {
+    auto task = module_.tasks().enter(kSum);
     auto* i64 = b_.getInt64Ty();
     llvm::Value* total = nullptr;
     for (unsigned i = 0; i < 4; ++i) {
@@ -136,18 +136,18 @@ class Generator {
                      : b_.CreateAdd(old, i == 0 ? b_.getInt64(1) : b_.CreateMul(mapped_[i - 1], joined_));
       b_.CreateStore(total, place);
     }
-    Emit(total);
+    emit(total);
   }
 
-  void Emit(llvm::Value* total) {
-    auto task = module_.tasks().Enter(kEmit);
+  void emit(llvm::Value* total) {
+    auto task = module_.tasks().enter(kEmit);
     auto* i64 = b_.getInt64Ty();
-    auto* emit = Block("emit");
+    auto* emit = block("emit");
     b_.CreateCondBr(b_.CreateICmpEQ(b_.CreateAnd(total, b_.getInt64(511)), b_.getInt64(7)), emit, next_);
     b_.SetInsertPoint(emit);
     auto out =
-        module_.DeclareShared("synthetic_emit", llvm::FunctionType::get(b_.getVoidTy(), {i64, i64}, false));
-    module_.CallShared(out, {total, mapped_[0]});
+        module_.declare_shared("synthetic_emit", llvm::FunctionType::get(b_.getVoidTy(), {i64, i64}, false));
+    module_.call_shared(out, {total, mapped_[0]});
     b_.CreateBr(next_);
   }
 
@@ -164,15 +164,15 @@ class Generator {
 
 }  // namespace
 
-void AddSyntheticPlan(tagging::DictionaryBuilder& plan) {
+void add_synthetic_plan(tagging::DictionaryBuilder& plan) {
   const ComponentId operators[] = {1, 2, 3, 4, 5, 5, 6};
   for (const char* name : {"scan", "filter", "map", "join", "aggregate", "output"})
-    plan.Add(0, {.name = name});
-  for (int i = 0; i < 7; ++i) plan.Add(1, {.name = kSyntheticTasks[i]}, {&operators[i], 1});
+    plan.add(0, {.name = name});
+  for (int i = 0; i < 7; ++i) plan.add(1, {.name = kSyntheticTasks[i]}, {&operators[i], 1});
 }
 
-void BuildSyntheticQuery(QueryModule& module, const std::string& name, unsigned seed) {
-  Generator(module, seed).Run(name);
+void build_synthetic_query(QueryModule& module, const std::string& name, unsigned seed) {
+  Generator(module, seed).run(name);
 }
 
 SyntheticData::SyntheticData(std::size_t tuples) {

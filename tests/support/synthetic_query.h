@@ -9,16 +9,16 @@
 
 namespace tailor::jit {
 
-// Tasks of the plan that BuildSyntheticQuery expects, in the order of their ids, 1 to 7.
+// Tasks of the plan that build_synthetic_query expects, in the order of their ids, 1 to 7.
 inline constexpr const char* kSyntheticTasks[] = {"scan", "filter", "map", "probe", "group", "sum", "emit"};
 
 // Adds operators and tasks.
-void AddSyntheticPlan(tagging::DictionaryBuilder& plan);
+void add_synthetic_plan(tagging::DictionaryBuilder& plan);
 
 // Defines `void name(context, begin, end)`. The context is an array of pointers: six columns of 64-bit
 // numbers, a hash directory of 1024 chains of {next, key, value}, and a table for synthetic_group. Calls the
 // shared functions `ptr synthetic_group(ptr table, i64 key)` and `void synthetic_emit(i64, i64)`.
-void BuildSyntheticQuery(QueryModule& module, const std::string& name, unsigned seed);
+void build_synthetic_query(QueryModule& module, const std::string& name, unsigned seed);
 
 // Data on which such a pipeline runs: about half of the tuples find join partners.
 class SyntheticData {

@@ -77,7 +77,7 @@ def sampling_denied():
 
 def operators(report):
     """The operators of all plans in a report."""
-    return [op for plan in report["plans"] for op in plan["operators"]]
+    return [op for plan in report.get("plans", []) for op in plan["operators"]]
 
 
 class Daemon:

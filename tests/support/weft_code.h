@@ -16,11 +16,11 @@
 namespace tailor::weft {
 
 // All queries that come with weft: what the claims about lineage are checked on.
-std::vector<NamedQuery> LineageQueries();
+std::vector<NamedQuery> lineage_queries();
 
 // The tables at scale factor 0.01, generated if they are not there. Where they cannot be, says why and ends
 // the process with 77, which ctest shows as skipped.
-const Database& TestTables();
+const Database& test_tables();
 
 // What is asserted of generated code is of the same code whatever host the tests run on: any with AVX2. The
 // figures in docs/lineage.md are of the first.
@@ -32,16 +32,16 @@ struct CodeKind {
   const char* cpu;
   jit::OptLevel level;
 };
-std::string NameOf(const CodeKind& kind);  // "znver3_O2"
+std::string name_of(const CodeKind& kind);  // "znver3_O2"
 
 // What lineage is checked on: O2 and O3 for each CPU; in the long form for the first and for the host.
-std::vector<CodeKind> KindsOfCode();
+std::vector<CodeKind> kinds_of_code();
 
 // A compiler that knows the runtime's functions, for a CPU by LLVM's name for it.
-std::unique_ptr<jit::Jit> MakeTestJit(const char* cpu = kTestCpu);
+std::unique_ptr<jit::Jit> make_test_jit(const char* cpu = kTestCpu);
 
 // The long form of a test was asked for (TAILOR_LONG_TESTS is set).
-bool LongTests();
+bool long_tests();
 
 // A query up to its IR. Aborts on errors: the queries are known to be good.
 struct GeneratedQuery {
@@ -52,7 +52,7 @@ struct GeneratedQuery {
   GeneratedQuery(const GeneratedQuery& query, const jit::QueryModuleOptions& options);
 
   // The tasks that IR components belong to, ascending.
-  std::vector<ComponentId> TasksOf(std::span<const ComponentId> instructions) const;
+  std::vector<ComponentId> tasks_of(std::span<const ComponentId> instructions) const;
 
   std::shared_ptr<const Plan> plan;
   tagging::DictionaryBuilder dictionary;

@@ -154,34 +154,34 @@ class Query {
   Query(tailor::jit::Jit& jit, const std::string& name) : dictionary_(name, {"operator", "task", "ir"}) {
     ids_ = tailor_plan_new();
     for (const char* component : {"A", "B"}) {
-      const auto op = dictionary_.Add(0, {.name = component, .kind = "burn"});
-      dictionary_.Add(1, {.name = component, .kind = "task"}, {&op, 1});
+      const auto op = dictionary_.add(0, {.name = component, .kind = "burn"});
+      dictionary_.add(1, {.name = component, .kind = "task"}, {&op, 1});
     }
     QueryModule module(dictionary_,
                        {.name = name,
                         .tags = static_cast<TagStrategy>(strategy),
                         .make_tag = [this](auto upper, auto lower) { return tag(upper, lower); }});
-    Generate(module);
-    auto sealed = module.Seal();
-    if (!sealed.ok()) Die(sealed.error().message);
-    auto code = jit.Compile(std::move(*sealed), {.level = tailor::jit::OptLevel::kO2});
-    if (!code.ok()) Die(code.error().message);
+    generate(module);
+    auto sealed = module.seal();
+    if (!sealed.ok()) die(sealed.error().message);
+    auto code = jit.compile(std::move(*sealed), {.level = tailor::jit::OptLevel::kO2});
+    if (!code.ok()) die(code.error().message);
     code_ = std::move(*code);
-    const std::string plan = dictionary_.Serialise({ids_.id, ids_.slot, ids_.generation});
+    const std::string plan = dictionary_.serialise({ids_.id, ids_.slot, ids_.generation});
     tailor_plan_load(ids_.id, plan.data(), plan.size());
     const std::uint64_t id = tailor_code_new();
-    const std::string object = code_->CodeObject(id, ids_.id);
+    const std::string object = code_->code_object(id, ids_.id);
     tailor_code_load(id, object.data(), object.size());
   }
 
-  void Enter() const { tags = {0, tag(1, 1), tag(2, 2)}; }
-  void Call(const std::string& function, std::uint64_t n) const {
-    code_->Function<Visit>(function)(tailor_thread_slot(), n);
+  void enter() const { tags = {0, tag(1, 1), tag(2, 2)}; }
+  void call(const std::string& function, std::uint64_t n) const {
+    code_->function<Visit>(function)(tailor_thread_slot(), n);
   }
   const tailor_plan_ids& ids() const { return ids_; }
 
  private:
-  [[noreturn]] static void Die(const std::string& why) {
+  [[noreturn]] static void die(const std::string& why) {
     std::fprintf(stderr, "hard_cases: %s\n", why.c_str());
     std::exit(1);
   }
@@ -189,27 +189,27 @@ class Query {
     return tailor_tag(&ids_, upper, lower);
   }
 
-  void Generate(QueryModule& module) {
+  void generate(QueryModule& module) {
     auto& ir = module.builder();
     auto* i64 = ir.getInt64Ty();
     auto* ptr = ir.getPtrTy();
     auto* type = llvm::FunctionType::get(ir.getVoidTy(), {ptr, i64}, false);
     auto shared = [&](const char* name, std::vector<llvm::Type*> arguments) {
-      return module.DeclareShared(name, llvm::FunctionType::get(ir.getVoidTy(), arguments, false));
+      return module.declare_shared(name, llvm::FunctionType::get(ir.getVoidTy(), arguments, false));
     };
     auto burn = shared("rt_burn", {i64, i64});
     auto function = [&](const std::string& name, std::uint32_t task,
                         const std::function<void(llvm::Function*, llvm::Value*)>& body) {
-      llvm::Function* f = module.BeginFunction(name, type);
-      auto scope = module.tasks().Enter(task);
-      module.SetSlot(f->getArg(0));
+      llvm::Function* f = module.begin_function(name, type);
+      auto scope = module.tasks().enter(task);
+      module.set_slot(f->getArg(0));
       body(f, f->getArg(1));
       ir.CreateRetVoid();
       return f;
     };
     auto burn_for = [&](Who who, llvm::Value* n) {
-      auto scope = module.tasks().Enter(who);
-      module.CallShared(burn, {n, ir.getInt64(who)});
+      auto scope = module.tasks().enter(who);
+      module.call_shared(burn, {n, ir.getInt64(who)});
     };
     auto call = [&](const std::string& name, const char* callee, std::vector<llvm::Value*> first) {
       std::vector<llvm::Type*> types;
@@ -218,7 +218,7 @@ class Query {
       function(name, kA, [&](llvm::Function*, llvm::Value* n) {
         std::vector<llvm::Value*> all = first;
         all.push_back(n);
-        module.CallShared(shared(callee, types), all);
+        module.call_shared(shared(callee, types), all);
       });
     };
     function("plain", kA, [&](llvm::Function*, llvm::Value* n) {
@@ -227,8 +227,8 @@ class Query {
     });
     auto* visit = function("visit", kB, [&](llvm::Function*, llvm::Value* n) { burn_for(kB, n); });
     auto* throws = function("throws", kB, [&](llvm::Function*, llvm::Value* n) {
-      auto scope = module.tasks().Enter(kB);
-      module.CallShared(shared("rt_throw", {i64}), {n});
+      auto scope = module.tasks().enter(kB);
+      module.call_shared(shared("rt_throw", {i64}), {n});
     });
     call("nested", "rt_nested", {});
     call("callback", "rt_callback", {visit});
@@ -264,14 +264,14 @@ class Query {
 };
 
 // Memory that generated code touches first, a page at a time: the faults are A's.
-void Touch(const Query& query) {
+void touch(const Query& query) {
   constexpr std::uint64_t kPages = 512;
   void* memory = ::mmap(nullptr, kPages * 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) std::abort();
   untouched = memory;
   {
     Charge charge(kA);
-    query.Call("touch", kPages);
+    query.call("touch", kPages);
   }
   ::munmap(memory, kPages * 4096);
 }
@@ -279,8 +279,8 @@ void Touch(const Query& query) {
 using Piece = std::function<void(const Query&)>;
 
 // One execution after the other until the time is over. Between them the thread carries no tag.
-void Run(const Query& query, const Piece& piece, std::uint64_t until) {
-  query.Enter();
+void run(const Query& query, const Piece& piece, std::uint64_t until) {
+  query.enter();
   while (cpu_ns() < until) {
     const std::uint64_t execution = tailor_execution_begin(query.ids().id, nullptr, 0);
     tailor_mark_execution_begin(execution, query.ids().id);
@@ -293,14 +293,14 @@ void Run(const Query& query, const Piece& piece, std::uint64_t until) {
   }
 }
 
-const std::map<std::string, Piece>& Cases() {
+const std::map<std::string, Piece>& cases() {
   static const auto call = [](const char* function, std::uint64_t n) {
-    return [=](const Query& query) { query.Call(function, n); };
+    return [=](const Query& query) { query.call(function, n); };
   };
   static const auto and_burn = [](const char* function, std::uint64_t n) {
     return [=](const Query& query) {
-      query.Call(function, n);
-      query.Call("visit", 20 * kPiece);
+      query.call(function, n);
+      query.call("visit", 20 * kPiece);
     };
   };
   static const std::map<std::string, Piece> cases = {
@@ -314,34 +314,34 @@ const std::map<std::string, Piece>& Cases() {
       {"fault", and_burn("fault", 512)},
       {"touch",
        [](const Query& query) {
-         Touch(query);
-         query.Call("visit", 20 * kPiece);
+         touch(query);
+         query.call("visit", 20 * kPiece);
        }},
   };
   return cases;
 }
 
 // The child has no agent: what it does is not its parent's, though the same code runs under the same tags.
-void Fork(const Query& query, std::uint64_t until) {
+void fork(const Query& query, std::uint64_t until) {
   const pid_t child = ::fork();
   if (child == 0) {
-    Run(query, [](const Query& q) { q.Call("visit", kPiece); }, until);
+    run(query, [](const Query& q) { q.call("visit", kPiece); }, until);
     ::_exit(0);
   }
-  Run(query, Cases().at("plain"), until);
+  run(query, cases().at("plain"), until);
   ::waitpid(child, nullptr, 0);
 }
 
 // Two threads serve two queries by turns. Of the first query 1/4 is A's, of the second all is B's.
-void Pool(const Query& one, const Query& two, std::uint64_t until,
+void pool(const Query& one, const Query& two, std::uint64_t until,
           std::array<std::atomic<std::uint64_t>, 3>& of_two) {
   auto serve = [&](bool first) {
     for (std::uint64_t end = until / 8; end < until; end += until / 8, first = !first) {
       truth_of = first ? truth.data() : of_two.data();
       if (first) {
-        Run(one, Cases().at("plain"), end);
+        run(one, cases().at("plain"), end);
       } else {
-        Run(two, [](const Query& q) { q.Call("visit", kPiece); }, end);
+        run(two, [](const Query& q) { q.call("visit", kPiece); }, end);
       }
     }
   };
@@ -350,17 +350,17 @@ void Pool(const Query& one, const Query& two, std::uint64_t until,
   other.join();
 }
 
-std::uint32_t StrategyNamed(const std::string& name) {
+std::uint32_t strategy_named(const std::string& name) {
   if (name == "r15") return TAILOR_TAGS_R15;
   if (name == "swiftself") return TAILOR_TAGS_SWIFTSELF;
   return name == "slot" ? TAILOR_TAGS_MEMORY_SLOT : TAILOR_TAGS_NONE;
 }
 
-void Print(const char* query, const std::array<std::atomic<std::uint64_t>, 3>& ns) {
+void print(const char* query, const std::array<std::atomic<std::uint64_t>, 3>& ns) {
   std::printf("\"%s\": {\"A\": %lu, \"B\": %lu}", query, ns[kA].load(), ns[kB].load());
 }
 
-bool Define(tailor::jit::Jit& jit) {
+bool define(tailor::jit::Jit& jit) {
   const std::map<std::string, void*> runtime = {{"rt_burn", reinterpret_cast<void*>(&rt_burn)},
                                                 {"rt_nested", reinterpret_cast<void*>(&rt_nested)},
                                                 {"rt_callback", reinterpret_cast<void*>(&rt_callback)},
@@ -371,7 +371,7 @@ bool Define(tailor::jit::Jit& jit) {
                                                 {"rt_malloc", reinterpret_cast<void*>(&rt_malloc)},
                                                 {"rt_faults", reinterpret_cast<void*>(&rt_faults)}};
   for (const auto& [name, address] : runtime) {
-    if (!jit.Define(name, address).ok()) return false;
+    if (!jit.define(name, address).ok()) return false;
   }
   return true;
 }
@@ -381,7 +381,7 @@ bool Define(tailor::jit::Jit& jit) {
 int main(int argc, char** argv) {
   if (argc != 4) return 2;
   const std::string name = argv[1];
-  strategy = StrategyNamed(argv[2]);
+  strategy = strategy_named(argv[2]);
   tailor_agent_options options{};
   options.size = sizeof options;
   options.engine_name = "hard_cases";
@@ -390,25 +390,25 @@ int main(int argc, char** argv) {
   tailor_thread_register("main");
   tailor_agent_barrier(2000);
   std::signal(SIGUSR1, on_signal);
-  auto jit = tailor::jit::Jit::Create();
-  if (!jit.ok() || !Define(**jit)) return 1;
+  auto jit = tailor::jit::Jit::create();
+  if (!jit.ok() || !define(**jit)) return 1;
   const Query one(**jit, "one"), two(**jit, "two");
   tailor_agent_barrier(2000);
   const std::uint64_t until = cpu_ns() + std::strtoull(argv[3], nullptr, 10) * 1'000'000;
   std::array<std::atomic<std::uint64_t>, 3> of_two{};
   if (name == "fork") {
-    Fork(one, until);
+    fork(one, until);
   } else if (name == "pool") {
-    Pool(one, two, until, of_two);
-  } else if (const auto found = Cases().find(name); found != Cases().end()) {
-    Run(one, found->second, until);
+    pool(one, two, until, of_two);
+  } else if (const auto found = cases().find(name); found != cases().end()) {
+    run(one, found->second, until);
   } else {
     return 2;
   }
   std::printf("{");
-  Print("one", truth);
+  print("one", truth);
   std::printf(", ");
-  Print("two", of_two);
+  print("two", of_two);
   std::printf("}\n");
   tailor_agent_stop(2000);
   return 0;

@@ -17,7 +17,7 @@ namespace {
 using tailor::v1::Component;
 using tailor::v1::Level;
 
-const Component* ConsumerOf(const Level& operators, std::uint32_t id) {
+const Component* consumer_of(const Level& operators, std::uint32_t id) {
   for (const Component& component : operators.components()) {
     for (std::uint32_t input : component.inputs())
       if (input == id) return &component;
@@ -25,20 +25,20 @@ const Component* ConsumerOf(const Level& operators, std::uint32_t id) {
   return nullptr;
 }
 
-std::string ConsumerKind(const Level& operators, const Component& component) {
-  const Component* consumer = ConsumerOf(operators, component.id());
+std::string consumer_kind(const Level& operators, const Component& component) {
+  const Component* consumer = consumer_of(operators, component.id());
   while (consumer != nullptr && component.kind() != "map" && consumer->kind() == "map")
-    consumer = ConsumerOf(operators, consumer->id());
+    consumer = consumer_of(operators, consumer->id());
   return consumer == nullptr ? "" : consumer->kind();
 }
 
-void SwapOwners(tailor::v1::Plan& plan, std::string_view kind, std::string_view consumer) {
+void swap_owners(tailor::v1::Plan& plan, std::string_view kind, std::string_view consumer) {
   const Level& operators = plan.levels(0);
   std::uint32_t one = 0;
   std::uint32_t other = 0;
   for (const Component& component : operators.components()) {
     if (component.kind() == "group_by") one = component.id();
-    if (component.kind() == kind && ConsumerKind(operators, component) == consumer) other = component.id();
+    if (component.kind() == kind && consumer_kind(operators, component) == consumer) other = component.id();
   }
   if (one == 0 || other == 0) return;
   for (std::uint32_t& link : *plan.mutable_levels(1)->mutable_links()) {
@@ -57,7 +57,7 @@ extern "C" int __wrap_tailor_plan_load(uint64_t plan_id, const void* plan, size_
   tailor::v1::Plan swapped;
   if (kind == nullptr || consumer == nullptr || !swapped.ParseFromArray(plan, static_cast<int>(size)))
     return __real_tailor_plan_load(plan_id, plan, size);
-  SwapOwners(swapped, kind, consumer);
+  swap_owners(swapped, kind, consumer);
   const std::string bytes = swapped.SerializeAsString();
   return __real_tailor_plan_load(plan_id, bytes.data(), bytes.size());
 }

@@ -49,7 +49,7 @@ struct Span {
 Result<store::RecordingNumber> newest_recording(const store::Catalogue& catalogue) {
   auto segments = catalogue.segments();
   if (!segments) return segments.error();
-  if (segments->empty()) return Error{"the store of the daemon is empty"};
+  if (segments->empty()) return not_found("the store of the daemon is empty");
   return segments->back().recording;
 }
 
@@ -88,20 +88,20 @@ bool daemon_runs() {
 
 int record_process(const AttachOptions& options) {
   auto client = control::ControlClient::connect(control::control_socket_path());
-  if (!client) return complain(client.error().message);
+  if (!client) return complain(client.error());
   Span span;
   auto sampled = ask(
       *client, [](auto& r, const Span&, int pid) { r.mutable_sample()->set_pid(pid); }, span, options.pid);
-  if (!sampled) return complain(sampled.error().message);
+  if (!sampled) return complain(sampled.error());
   const v1::SampleReply& reply = sampled->sample();
   span.process = store::get_process(reply.process());
   span.from = reply.time();
   span.store = reply.store();
-  if (!reply.note().empty()) complain(reply.note());
+  if (!reply.note().empty()) warn(reply.note());
   fmt::print(stderr, "tailor: recording process {}; Ctrl-C ends it\n", options.pid);
   wait_for_end(options);
   auto flushed = ask(*client, [](auto& r, const Span&, int) { r.mutable_flush(); }, span, 0);
-  if (!flushed) return complain(flushed.error().message);
+  if (!flushed) return complain(flushed.error());
   span.to = flushed->flush().time();
   auto ended = ask(
       *client,
@@ -110,8 +110,8 @@ int record_process(const AttachOptions& options) {
       },
       span, 0);
   // The process may have ended by itself, and its sampling with it.
-  if (!ended) complain(ended.error().message);
-  if (auto ok = write_span(span, options.output); !ok) return complain(ok.error().message);
+  if (!ended) warn(ended.error().message);
+  if (auto ok = write_span(span, options.output); !ok) return complain(ok.error());
   return kOk;
 }
 

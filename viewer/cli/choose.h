@@ -1,16 +1,14 @@
-// From what the user typed to a profile and a selection in it.
+// From what the user typed to a request of daemon/serve.
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <optional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "daemon/query/costs.h"
 #include "daemon/query/iterations.h"
-#include "daemon/query/profile.h"
 #include "daemon/serve/library.h"
-#include "daemon/store/catalogue.h"
+#include "daemon/serve/view.h"
 #include "proto/base/result.h"
 #include "viewer/cli/execution_filter.h"
 #include "viewer/cli/terminal.h"
@@ -28,9 +26,7 @@ struct Choice {
   std::string process;                           // a pid
   std::string store;                             // directory
   std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
-  bool functions = false;                        // query::LoadOptions::functions
-  bool samples = false;                          // query::LoadOptions::keep_samples
-  bool activity = false;                         // query::LoadOptions::keep_activity
+  serve::Detail detail;                          // what the command needs beside the sums
   bool json = false;
   bool ascii = false;
 
@@ -53,23 +49,22 @@ Status settle_last(Choice& choice, std::size_t& count);
 // Whether Choice::what is a profile and no execution.
 bool names_file(const Choice& choice);
 
-struct Chosen {
-  query::Profile profile;
-  query::Selection selection;
-};
+// The file of the choice (of another tool too: a perf.data as if it had been imported), or the store, into
+// which a running daemon writes what it has first.
+std::unique_ptr<serve::Library> open_library(const Choice& choice);
+// Which executions of it.
+Result<serve::Target> target_of(Choice& choice);
+
+// Opens what was chosen, narrowed to its process, event source and iteration, and to `filters`. Tells on
+// standard error what was left out. Fails where serve::open_view() does.
+Result<serve::View> choose(Choice choice, serve::Filters filters = {});
 
 struct ChosenLoops {
-  query::Profile profile;  // with its samples
-  query::Selection selection;
+  serve::View view;  // with its samples
   std::vector<query::Loop> loops;
 };
 // The same, and the loops in what was chosen.
 Result<ChosenLoops> choose_loops(const Choice& choice);
-
-// Opens the profile: a file, or what the store holds of the chosen executions (a running daemon is asked to
-// write down everything so far first). With Choice::iteration, only that iteration of it. Errors say what was
-// looked for, where, and what to do.
-Result<Chosen> choose(Choice choice);
 
 // The executions to list that pass the filter, newest first: of the file, or of the store.
 Result<serve::ExecutionList> choose_executions(const Choice& choice, const serve::ExecutionFilter& filter);

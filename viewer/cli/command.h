@@ -10,19 +10,20 @@
 
 namespace tailor::cli {
 
-// Exit codes, documented in docs/cli.md. `tailor record` gives that of the recorded command instead of kOk.
+// Exit codes (docs/cli.md). That of a failure follows from the kind of its error: serve::exit_code().
+// `tailor record` gives that of the recorded command instead of kOk.
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,          // could not be done; standard error says why
-  kUsage = 2,           // the command line is wrong
-  kNothing = 3,         // done, but there is nothing to show
+  kProblemFound = 1,    // `tailor doctor`: of what it looked at
   kConditionHolds = 4,  // `tailor diff --fail-if`: a condition holds
 };
 
-// Prints "tailor: <message>" to standard error, with hostile characters escaped, and returns `code`.
-int complain(const std::string& message, int code = kFailed);
-// The same; kUsage where a name was wrong.
-int complain(const Error& error, int code = kFailed);
+// Prints "tailor: <message>" to standard error, with hostile characters escaped. Gives the exit code.
+int complain(const Error& error);
+// Prints the same of what is no failure of the command.
+void warn(const std::string& message);
+// The exit code of a command that has printed that there is nothing.
+int nothing_to_show();
 
 // Set by the callback of the chosen subcommand.
 using Action = std::function<int()>;

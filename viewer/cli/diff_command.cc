@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/serve/views.h"
+#include "proto/base/errors.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/regression_gate.h"
 #include "viewer/cli/render_views.h"
@@ -44,8 +45,7 @@ Result<serve::View> open_side(const Options& options, const std::string& text) {
   name_side(text, choice.choice);
   auto view = open_view(choice, Needs::kSums);
   if (!view) return view;
-  if (Status done = only_main_plan(*view); !done.ok())
-    return Error{fmt::format("{}: {}", text, done.error().message), 0, done.error().kind};
+  if (Status done = only_main_plan(*view); !done.ok()) return in_context(text + ": ", done.error());
   return view;
 }
 
@@ -61,7 +61,7 @@ int run(const Options& options) {
   auto b = open_side(options, options.b);
   if (!b) return complain(b.error());
   auto both = serve::comparison(*a, *b);
-  if (!both) return complain(both.error(), kNothing);
+  if (!both) return complain(both.error());
   std::vector<std::pair<std::string, std::string>> held;  // condition and why
   for (const Condition& condition : conditions) {
     std::string why =
@@ -70,7 +70,7 @@ int run(const Options& options) {
   }
   if (options.view.choice.json) {
     auto json = serve::compare_json(*a, *b);
-    if (!json) return complain(json.error(), kNothing);
+    if (!json) return complain(json.error());
     (*json)["fail_if"] = query::Json::array();
     for (const auto& [condition, why] : held)
       (*json)["fail_if"].push_back({{"condition", condition}, {"why", why}});
@@ -79,7 +79,7 @@ int run(const Options& options) {
     fmt::print("{}", render(*both, options.a, options.b, options.view.choice.terminal()));
   }
   std::fflush(stdout);
-  for (const auto& [condition, why] : held) complain(fmt::format("--fail-if {}: {}", condition, why));
+  for (const auto& [condition, why] : held) warn(fmt::format("--fail-if {}: {}", condition, why));
   return held.empty() ? kOk : kConditionHolds;
 }
 

@@ -39,7 +39,7 @@ int print(const std::vector<Finding>& findings, const Choice& choice) {
   }
   const bool problem =
       std::ranges::any_of(findings, [](const auto& each) { return each.state == Finding::State::kProblem; });
-  return problem ? kFailed : kOk;
+  return problem ? kProblemFound : kOk;
 }
 
 int run(const Choice& choice) {
@@ -51,7 +51,7 @@ int run(const Choice& choice) {
   auto chosen = choose(choice);
   if (!chosen) return complain(chosen.error());
   const auto report = query::plan_report(chosen->profile, chosen->selection);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   return print(look_at_profile(chosen->profile, *report), choice);
 }
 

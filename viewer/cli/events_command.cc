@@ -49,7 +49,7 @@ int run(bool json, bool ascii) {
   json ? print_json(offers) : print_text(offers, terminal);
   if (!json) print_counters(capture::probe_pmu(os::real()));
   const bool any = std::ranges::any_of(offers, &EventOffer::available);
-  return any ? kOk : kNothing;
+  return any ? kOk : nothing_to_show();
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "viewer/cli/execution_filter.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <charconv>
 #include <optional>
@@ -84,21 +83,6 @@ Result<serve::ExecutionFilter> execution_filter(const FilterOptions& options, st
     filter.min_elapsed_ns = *least;
   }
   return filter;
-}
-
-std::string filter_text(const serve::ExecutionFilter& filter) {
-  std::vector<std::string> all;
-  if (filter.since_ns) all.push_back(fmt::format("began at {} or later", query::rfc3339(*filter.since_ns)));
-  if (filter.until_ns) all.push_back(fmt::format("began before {}", query::rfc3339(*filter.until_ns)));
-  if (filter.pid) all.push_back(fmt::format("is of process {}", *filter.pid));
-  if (!filter.process_name.empty())
-    all.push_back(fmt::format("is of a process or engine \"{}\"", filter.process_name));
-  for (const auto& [key, value] : filter.labels)
-    all.push_back(fmt::format("has the label {}={}", key, value));
-  if (!filter.fingerprint.empty()) all.push_back("has the fingerprint " + filter.fingerprint);
-  if (filter.min_elapsed_ns)
-    all.push_back(fmt::format("took {} s or longer", static_cast<double>(*filter.min_elapsed_ns) / 1e9));
-  return fmt::format("{}", fmt::join(all, " and "));
 }
 
 }  // namespace tailor::cli

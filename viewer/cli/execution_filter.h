@@ -32,8 +32,4 @@ void add_filter(CLI::App& command, FilterOptions& options);
 // `now_ns`: CLOCK_REALTIME. Errors name the option and the forms that it accepts.
 Result<serve::ExecutionFilter> execution_filter(const FilterOptions& options, std::uint64_t now_ns);
 
-// For whoever found nothing: what was asked for, as in "began at 2026-01-31T14:00:00.000+01:00 or later and
-// is of process 12"; "" for everything.
-std::string filter_text(const serve::ExecutionFilter& filter);
-
 }  // namespace tailor::cli

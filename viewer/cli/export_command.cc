@@ -7,6 +7,7 @@
 
 #include "daemon/export/make_trace.h"
 #include "daemon/formats/trace_writers.h"
+#include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 
@@ -39,27 +40,27 @@ int put(const std::string& bytes, const std::string& path) {
   if (path.empty() || path == "-") {
     const bool whole =
         std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0;
-    return whole ? kOk : complain("cannot write to standard output");
+    return whole ? kOk : complain(os_error("cannot write to standard output", errno));
   }
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   file.close();
-  return file ? kOk : complain("cannot write " + path);
+  return file ? kOk : complain(os_error("cannot write " + path, errno));
 }
 
 int run(Options options) {
   const bool binary = options.format == "pprof" || options.format == "perfetto";
   if (binary && options.output.empty() && ::isatty(STDOUT_FILENO) != 0)
-    return complain("a " + options.format + " file is no text: name it with -o", kUsage);
-  options.choice.functions = true;
-  options.choice.samples = true;
+    return complain(invalid("a " + options.format + " file is no text: name it with -o"));
+  options.choice.detail.functions = true;
+  options.choice.detail.samples = true;
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
   if (of_one_source(options.format) && !chosen->selection.source)
     chosen->selection.source = query::default_source(chosen->profile, chosen->selection);
   auto trace =
       exporter::make_trace(chosen->profile, chosen->selection, {options.levels, "tailor " TAILOR_VERSION});
-  if (!trace) return complain(trace.error(), kNothing);
+  if (!trace) return complain(trace.error());
   return put(written(options.format, *trace, 0), options.output);
 }
 

@@ -24,12 +24,12 @@ int run(const Options& options) {
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
     const auto json = serve::flame_json(*view, *order);
-    if (!json) return complain(json.error(), kNothing);
+    if (!json) return complain(json.error());
     fmt::print("{}", query::dump(*json));
     return kOk;
   }
   const auto report = query::flame_report(view->profile, view->selection, *order);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   if (!options.svg.empty()) {
     const std::string title = options.view.choice.what.empty() ? "tailor flame" : options.view.choice.what;
     if (auto ok = write_whole_file(options.svg, flame_svg(*report, title)); !ok) return complain(ok.error());

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::cli {
@@ -19,7 +20,7 @@ constexpr std::string_view kOpening = R"(<script type="application/json" id="tai
 constexpr std::string_view kEmpty = "null";
 
 Error failed(const std::string& path) {
-  return Error{fmt::format("cannot write {}: {}", path, std::strerror(errno))};
+  return os_error(fmt::format("cannot write {}: {}", path, std::strerror(errno)), errno);
 }
 
 Status write_all(int fd, std::string_view content, const std::string& path) {
@@ -42,13 +43,13 @@ bool is_special(const std::string& path) {
 
 Result<std::string> html_report(std::string_view page, std::string_view bundle) {
   if (page.empty()) {
-    return Error{
-        "this tailor was built without the web page; ./dev build makes it where npm's packages can be had"};
+    return unavailable(
+        "this tailor was built without the web page; ./dev build makes it where npm's packages can be had");
   }
   const std::string place = fmt::format("{}{}</script>", kOpening, kEmpty);
   const std::size_t at = page.find(place);
   if (at == std::string_view::npos || page.find(place, at + 1) != std::string_view::npos) {
-    return Error{"the web page in this tailor does not have the place of its data exactly once"};
+    return unavailable("the web page in this tailor does not have the place of its data exactly once");
   }
   const std::size_t data = at + kOpening.size();
   std::string out;

@@ -7,6 +7,7 @@
 
 #include "daemon/import/perf_import.h"
 #include "daemon/store/file_writer.h"
+#include "proto/base/errors.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/import.h"
 #include "viewer/cli/text.h"
@@ -45,7 +46,7 @@ std::uint64_t size_of(const std::string& path) {
 
 int run(const Options& options) {
   auto input = store::open_file(options.file);
-  if (!input) return complain(input.error().message);
+  if (!input) return complain(input.error());
   importer::PerfImportOptions how = options_for(options.file);
   how.jitdumps = options.names.jitdumps;
   how.perf_maps = options.names.perf_maps;
@@ -56,11 +57,11 @@ int run(const Options& options) {
     if (live && size > 0) fmt::print(stderr, "\rtailor: {} %", 100 * done / size);
   };
   auto output = store::FileWriter::create(options.output, store::Existing::kReplace);
-  if (!output) return complain(output.error().message);
+  if (!output) return complain(output.error());
   auto imported = importer::import_perf_data(**input, **output, how);
   if (live) fmt::print(stderr, "\r");
-  if (!imported) return complain(fmt::format("{}: {}", options.file, imported.error().message));
-  if (Status finished = (*output)->finish(); !finished) return complain(finished.error().message);
+  if (!imported) return complain(in_context(options.file + ": ", imported.error()));
+  if (Status finished = (*output)->finish(); !finished) return complain(finished.error());
   for (const std::string& note : imported->notes) say(note);
   const profile::Accounting& total = imported->total;
   say(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read",
@@ -80,7 +81,7 @@ Result<query::Profile> load_any_file(const std::string& path, const query::LoadO
   const importer::PerfImportOptions how = options_for(path);
   return query::Profile::load_from(options, [&](query::ProfileLoader& loader) -> Status {
     auto imported = importer::import_perf_data(**input, loader, how);
-    if (!imported) return Error{fmt::format("{}: {}", path, imported.error().message)};
+    if (!imported) return in_context(path + ": ", imported.error());
     loader.read_report().finished = true;
     loader.read_report().samples = imported->samples;
     return Ok{};

@@ -13,7 +13,7 @@ namespace {
 
 std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
   const auto& [process, handle] = loop.execution;
-  const profile::ExecutionRecord* record = chosen.profile.execution(process, handle);
+  const profile::ExecutionRecord* record = chosen.view.profile.execution(process, handle);
   const std::string id = record == nullptr ? "?" : query::hex(record->id).substr(0, 12);
   return terminal.bold(fmt::format(
              "{}, execution {}: {} iterations, {}; nine of ten as long as those around to {:.0f} %",
@@ -25,13 +25,14 @@ std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Te
 
 std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
   const auto& [process, handle] = loop.execution;
-  const profile::ExecutionRecord* record = chosen.profile.execution(process, handle);
+  const profile::ExecutionRecord* record = chosen.view.profile.execution(process, handle);
   const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
   std::string out = heading(chosen, loop, terminal);
   out += terminal.dim(
              fmt::format("{:>10}  {:>10}  {:>10}  {:>8}", "iteration", "begins at", "elapsed", "samples")) +
          "\n";
-  for (const query::IterationRow& row : query::iteration_rows(chosen.profile, chosen.selection, loop)) {
+  for (const query::IterationRow& row :
+       query::iteration_rows(chosen.view.profile, chosen.view.selection, loop)) {
     const query::Iteration& each = row.iteration;
     out += fmt::format("{:>10}  {}  {}  {:>8}\n", each.number,
                        pad_left(duration(static_cast<double>(each.from - begin)), 10),
@@ -43,21 +44,22 @@ std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, cons
 
 int run(const Choice& choice) {
   auto chosen = choose_loops(choice);
-  if (!chosen) return complain(chosen.error(), kNothing);
+  if (!chosen) return complain(chosen.error());
   if (!choice.loop.empty()) {
     auto loops = query::choose_loops(std::move(chosen->loops), choice.loop);
     if (!loops) return complain(loops.error());
     chosen->loops = std::move(*loops);
   }
   if (choice.json) {
-    fmt::print("{}", query::dump(query::json_of(chosen->profile, chosen->selection, chosen->loops)));
+    fmt::print("{}",
+               query::dump(query::json_of(chosen->view.profile, chosen->view.selection, chosen->loops)));
     return kOk;
   }
   const Terminal terminal = choice.terminal();
   std::string out;
   for (const query::Loop& loop : chosen->loops)
     out += (out.empty() ? "" : "\n") + render_loop(*chosen, loop, terminal);
-  out += "\n" + wrap(accounting_text(query::account_of(chosen->profile)), terminal.width, 2) + "\n";
+  out += "\n" + wrap(accounting_text(query::account_of(chosen->view.profile)), terminal.width, 2) + "\n";
   fmt::print("{}", out);
   return kOk;
 }

@@ -5,6 +5,7 @@
 
 #include "daemon/query/keys.h"
 #include "daemon/query/wall_time.h"
+#include "daemon/serve/filter_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
@@ -109,9 +110,9 @@ int run(const Options& options) {
   const auto list = choose_executions(options.choice, *filter);
   if (!list) return complain(list.error());
   if (!options.choice.json && list->rows.empty()) {
-    const std::string which = filter_text(*filter);
-    return complain(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which,
-                    kNothing);
+    const std::string which = serve::filter_text(*filter);
+    return complain(
+        not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
   fmt::print("{}",
              options.choice.json ? rows_json(*list) : render_rows(*list, now_ns, options.choice.terminal()));

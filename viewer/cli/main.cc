@@ -9,19 +9,25 @@
 #include <vector>
 
 #include "daemon/query/no_such.h"
+#include "daemon/serve/error_json.h"
+#include "proto/base/errors.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/pager.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
 
-int complain(const std::string& message, int code) {
-  fmt::print(stderr, "tailor: {}\n", escape(message, false));
-  return code;
+int complain(const Error& error) {
+  warn(error.message);
+  return serve::exit_code(error.kind);
 }
 
-int complain(const Error& error, int code) {
-  return complain(error.message, error.kind == ErrorKind::kInvalid ? kUsage : code);
+void warn(const std::string& message) {
+  fmt::print(stderr, "tailor: {}\n", escape(message, false));
+}
+
+int nothing_to_show() {
+  return serve::exit_code(ErrorKind::kNotFound);
 }
 
 namespace {
@@ -51,8 +57,8 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "tailor " TAILOR_VERSION);
   app.require_subcommand(1);
   app.footer(
-      "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 nothing to show, 4 a condition of --fail-if "
-      "holds.");
+      "Exit codes: 0 done, 1 failed, 2 wrong command line, 3 not found or nothing to show, 4 a condition of "
+      "--fail-if holds.");
   Action action;
   add_record(app, action);
   add_report(app, action);
@@ -82,11 +88,11 @@ int run(int argc, char** argv) {
   // CLI11 would only say that the word was not expected.
   const auto commands = command_names(app);
   if (argc > 1 && argv[1][0] != '-' && !std::ranges::binary_search(commands, std::string(argv[1])))
-    return complain(query::no_such("command", argv[1], commands), kUsage);
+    return complain(query::no_such("command", argv[1], commands));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : kUsage;
+    return app.exit(error) == 0 ? kOk : serve::exit_code(ErrorKind::kInvalid);
   }
   Terminal::detect();
   std::optional<Pager> pager;
@@ -101,6 +107,6 @@ int main(int argc, char** argv) {
   try {
     return tailor::cli::run(argc, argv);
   } catch (const std::exception& problem) {
-    return tailor::cli::complain(problem.what(), tailor::cli::kFailed);
+    return tailor::cli::complain(tailor::internal(problem.what()));
   }
 }

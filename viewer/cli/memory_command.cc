@@ -21,12 +21,12 @@ int run(const Options& options) {
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
     const auto json = serve::memory_json(*view, options.points);
-    if (!json) return complain(json.error(), kNothing);
+    if (!json) return complain(json.error());
     fmt::print("{}", query::dump(*json));
     return kOk;
   }
   const auto report = query::memory_report(view->profile, view->selection);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   const query::MemoryPoints points = query::memory_points(*view->whole, view->selection, report->source.index,
                                                           query::kAllPoints, view->keep);
   const Terminal terminal = options.view.choice.terminal();

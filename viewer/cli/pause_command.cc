@@ -41,9 +41,9 @@ void tell(const Processes& processes, const char* what) {
 int pause(const std::string& which) {
   v1::ControlRequest request;
   if (!set_which(which, *request.mutable_pause()))
-    return complain(fmt::format("\"{}\" is neither a pid nor all", which), kUsage);
+    return complain(invalid(fmt::format("\"{}\" is neither a pid nor all", which)));
   const auto reply = ask(request);
-  if (!reply) return complain(reply.error().message);
+  if (!reply) return complain(reply.error());
   tell(reply->pause().processes(), "not sampled until `tailor resume`");
   if (request.pause().all()) fmt::print("Processes that register now are not sampled either.\n");
   return kOk;
@@ -52,13 +52,14 @@ int pause(const std::string& which) {
 int resume(const std::string& which) {
   v1::ControlRequest request;
   if (!set_which(which, *request.mutable_resume()))
-    return complain(fmt::format("\"{}\" is neither a pid nor all", which), kUsage);
+    return complain(invalid(fmt::format("\"{}\" is neither a pid nor all", which)));
   const auto reply = ask(request);
-  if (!reply) return complain(reply.error().message);
+  if (!reply) return complain(reply.error());
   if (reply->resume().problems().empty() || !reply->resume().processes().empty())
     tell(reply->resume().processes(), "sampled again");
-  for (const std::string& problem : reply->resume().problems()) complain(problem);
-  return reply->resume().problems().empty() ? kOk : kFailed;
+  int code = kOk;
+  for (const std::string& problem : reply->resume().problems()) code = complain(unavailable(problem));
+  return code;
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "daemon/config/sampling_settings.h"
 #include "daemon/journal/replay.h"
 #include "daemon/os/os.h"
 #include "daemon/query/coverage.h"
 #include "daemon/session/record.h"
-#include "daemon/session/sampling_flags.h"
 #include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/attach.h"
@@ -49,7 +49,7 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
 
 int run_command(const Options& options) {
   auto outcome = session::record(os::real(), options.record);
-  if (!outcome) return complain(outcome.error().message);
+  if (!outcome) return complain(outcome.error());
   summarise(options.record, *outcome);
   return outcome->exit_code;
 }
@@ -62,7 +62,7 @@ int run_alone(const Options& options) {
     say(fmt::format("recording process {}; Ctrl-C ends it", options.pid));
   };
   auto outcome = session::record_running(os::real(), options.record, process);
-  if (!outcome) return complain(outcome.error().message);
+  if (!outcome) return complain(outcome.error());
   summarise(options.record, *outcome);
   return kOk;
 }
@@ -70,18 +70,16 @@ int run_alone(const Options& options) {
 int run(const Options& options) {
   const bool command = !options.record.command.empty();
   if (command == (options.pid != 0)) {
-    return complain("record what? Give a command after --, or a process with -p", kUsage);
+    return complain(invalid("record what? Give a command after --, or a process with -p"));
   }
   if (command) return run_command(options);
   if (!daemon_runs()) return run_alone(options);
   for (const CLI::Option* option : options.of_commands) {
     if (option->count() == 0) continue;
     return complain(
-        fmt::format(
-            "{} is not for -p where a daemon runs: it samples processes as tailord was told to by its "
-            "own options",
-            option->get_name()),
-        kUsage);
+        invalid(fmt::format("{} is not for -p where a daemon runs: it samples processes as tailord was told "
+                            "to by its own options",
+                            option->get_name())));
   }
   return record_process({options.pid, options.record.output, options.seconds});
 }
@@ -94,7 +92,7 @@ void add_record(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   command.add_option("-o,--output", options->record.output, "The profile; replaced if it exists")
       ->capture_default_str();
-  options->of_commands = session::add_sampling_flags(command, options->record.sampling);
+  options->of_commands = config::declare(command, config::sampling_settings(), options->record.sampling);
   options->of_commands.push_back(command.add_option("--journal", options->record.journal,
                                                     "Keep every input in this file, for `tailor replay`"));
   command
@@ -118,7 +116,7 @@ void add_replay(CLI::App& app, Action& action) {
   command.callback([paths, &action] {
     action = [paths] {
       auto report = journal::replay_file(paths->first, paths->second);
-      if (!report) return complain(report.error().message);
+      if (!report) return complain(report.error());
       if (!report->complete) say("the journal ends early: its recording was killed");
       say(fmt::format("{} inputs replayed into {}", grouped(report->records), paths->second));
       return static_cast<int>(kOk);

@@ -59,8 +59,8 @@ class DiffTable {
   }
 
   std::size_t room() const {
-    constexpr std::size_t used = 2 * kCostWidth + kChangeWidth + kIntervalWidth + 2 + kWordWidth;
-    return terminal_.width > used + 20 ? terminal_.width - used : 20;
+    constexpr std::size_t kUsed = 2 * kCostWidth + kChangeWidth + kIntervalWidth + 2 + kWordWidth;
+    return terminal_.width > kUsed + 20 ? terminal_.width - kUsed : 20;
   }
 
  private:
@@ -68,20 +68,6 @@ class DiffTable {
   const Terminal& terminal_;
   double a_parts_, b_parts_;
 };
-
-std::string_view change_text(query::Change change) {
-  switch (change) {
-    case query::Change::kMatched:
-      return "";
-    case query::Change::kMoved:
-      return "moved";
-    case query::Change::kNew:
-      return "new";
-    case query::Change::kGone:
-      return "gone";
-  }
-  return "";
-}
 
 std::string side_text(std::string_view letter, const std::string& what, const query::PlanReport& report,
                       const Terminal& terminal) {
@@ -124,7 +110,7 @@ std::string render(const query::Comparison& both, const std::string& name_a, con
     // What is new has its place in the other tree.
     const std::string tree = row.a ? lines.next(shown.depth, shown.last) : "";
     out += table.line(row.a ? &row.a->row.cost.amount : nullptr, row.b ? &row.b->row.cost.amount : nullptr,
-                      change_text(row.change),
+                      row.change == query::Change::kMatched ? "" : query::name_of(row.change),
                       cut(tree + escape_line(shown.name, terminal.ascii), table.room(), terminal.ascii));
   }
   for (const query::ComparedRest& row : both.rest) {

@@ -127,16 +127,19 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
   constexpr std::size_t kMost = 12;
   const query::WaitLane& lane = *report.off_cpu;
   // What it waited for, most first.
-  auto reasons = [](const query::WaitRow& row) {
-    std::vector<std::pair<double, std::string_view>> parts;
-    for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
-      if (row.ns_of[i] > 0) parts.emplace_back(row.ns_of[i], query::wait_word(static_cast<profile::Wait>(i)));
+  auto reasons = [&](const query::WaitRow& row) {
+    std::vector<std::pair<double, std::string>> parts;
+    for (std::size_t i = 1; i < row.ns_without_event.size(); ++i) {
+      if (row.ns_without_event[i] <= 0) continue;
+      std::string word(query::wait_word(static_cast<profile::Wait>(i)));
+      std::ranges::replace(word, '_', ' ');
+      parts.emplace_back(row.ns_without_event[i], std::move(word));
     }
+    for (const auto& [event, ns] : row.ns_of_event)
+      parts.emplace_back(ns, escape_line(event, terminal.ascii));
     std::ranges::sort(parts, std::ranges::greater{});
     std::string text;
-    for (const auto& [ns, word] : parts) {
-      std::string name(word);
-      std::ranges::replace(name, '_', ' ');
+    for (const auto& [ns, name] : parts) {
       text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, percent(ns / row.ns));
     }
     return text;
@@ -149,8 +152,9 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
                terminal.ascii) +
            "\n";
   };
-  std::string out = terminal.bold("    off CPU" + pad_left("waits", waits) +
-                                  "  whose: what it waited for (beside the shares above, not part of them)") +
+  const bool beside = report.source.unit != profile::Unit::kNsOffCpu;
+  std::string out = terminal.bold("    off CPU" + pad_left("waits", waits) + "  whose: what it waited for" +
+                                  (beside ? " (beside the shares above, not part of them)" : "")) +
                     "\n";
   for (std::size_t i = 0; i < lane.rows.size() && i < kMost; ++i) {
     out += line(lane.rows[i], escape_line(lane.rows[i].name, terminal.ascii));

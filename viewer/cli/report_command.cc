@@ -6,6 +6,7 @@
 
 #include "daemon/query/plan_report.h"
 #include "daemon/query/report_json.h"
+#include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/html_command.h"
@@ -39,11 +40,11 @@ bool only_functions(const query::Profile& profile, const query::PlanReport& repo
 Result<std::string> read_text(const std::string& path) {
   constexpr std::size_t kMost = std::size_t{1} << 20;
   std::ifstream file(path);
-  if (!file) return Error{"cannot read " + path};
+  if (!file) return os_error(fmt::format("cannot read {}: {}", path, std::strerror(errno)), errno);
   std::string text(kMost + 1, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
-  if (text.size() > kMost) return Error{path + " is too large for a rules file"};
+  if (text.size() > kMost) return exhausted(path + " is too large for a rules file");
   return text;
 }
 
@@ -55,12 +56,12 @@ int show(const query::Profile& profile, const Report& report, const Choice& choi
 }
 
 int run_functions(Options options) {
-  options.choice.functions = true;
+  options.choice.detail.functions = true;
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
   const query::Profile& profile = chosen->profile;
   auto report = query::function_report(profile, chosen->selection, options.functions);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   fmt::print("{}", options.choice.json ? query::to_json(profile, *report)
                                        : render(profile, *report, options.choice.terminal(), options.view));
   return kOk;
@@ -70,12 +71,12 @@ int run_rules(Options options) {
   auto text = read_text(options.rules);
   if (!text) return complain(text.error());
   auto rules = query::StackRules::parse(*text);
-  if (!rules) return complain(fmt::format("{}: {}", options.rules, rules.error().message));
-  options.choice.functions = true;
+  if (!rules) return complain(in_context(options.rules + ": ", rules.error()));
+  options.choice.detail.functions = true;
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
   auto report = query::rule_report(chosen->profile, chosen->selection, *rules);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   return show(chosen->profile, *report, options.choice);
 }
 
@@ -89,12 +90,12 @@ int run(const Options& options) {
   if (options.of == "everything") chosen->selection.base = query::Base::kEverything;
   if (options.level.empty() || options.level == "operator") {
     auto report = query::plan_report(profile, chosen->selection);
-    if (!report) return complain(report.error(), kNothing);
+    if (!report) return complain(report.error());
     if (options.level.empty() && only_functions(profile, *report)) return run_functions(options);
     return show(profile, *report, options.choice);
   }
   auto report = query::level_report(profile, chosen->selection, options.level);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   return show(profile, *report, options.choice);
 }
 
@@ -114,7 +115,7 @@ int run_annotate(const AnnotateCommand& command) {
   auto chosen = choose(command.choice);
   if (!chosen) return complain(chosen.error());
   auto report = query::annotate_report(chosen->profile, chosen->selection, command.plan);
-  if (!report) return complain(report.error(), kNothing);
+  if (!report) return complain(report.error());
   fmt::print("{}", command.choice.json
                        ? query::to_json(chosen->profile, *report)
                        : render(chosen->profile, *report, command.choice.terminal(), command.options));

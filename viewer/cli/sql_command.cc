@@ -142,12 +142,12 @@ int run(Options options) {
   if (options.query.empty() && ::isatty(STDIN_FILENO) == 0)
     options.query.assign(std::istreambuf_iterator<char>(std::cin), {});
   if (options.query.empty())
-    return complain("there is no SQL: give it with -q, or on standard input; --schema shows the tables",
-                    kUsage);
+    return complain(
+        invalid("there is no SQL: give it with -q, or on standard input; --schema shows the tables"));
   auto view = open_view(options.view, Needs::kSamples);
   if (!view) return complain(view.error());
   const auto tables = SqlTables::make(*view);
-  if (!tables) return complain(tables.error(), kNothing);
+  if (!tables) return complain(tables.error());
   const Terminal terminal = options.view.choice.terminal();
   Output output(options, terminal);
   const Status done =

@@ -10,6 +10,7 @@
 #include "daemon/query/memory_report.h"
 #include "daemon/query/sample_columns.h"
 #include "daemon/query/words.h"
+#include "proto/base/errors.h"
 
 namespace tailor::cli {
 namespace {
@@ -39,6 +40,7 @@ CREATE TABLE cells (               -- what many samples have in common
   reason TEXT,                     -- why it is unattributed; else NULL
   how TEXT, quality TEXT, kernel INTEGER,
   wait TEXT,                       -- why the thread was off the CPU; NULL: it was not
+  wait_event TEXT,                 -- what its engine says that it waited for; else NULL
   region INTEGER                   -- of the data address; 0: none known
 );
 CREATE TABLE owners (              -- who owns the samples of a cell, on each level of the plan
@@ -95,7 +97,7 @@ class Insert {
     value ? bind(at, *value) : check(sqlite3_bind_null(statement_, at));
   }
   void check(int code) {
-    if (code != SQLITE_OK && !problem_) problem_ = Error{fmt::format("SQLite: {}", sqlite3_errmsg(db_))};
+    if (code != SQLITE_OK && !problem_) problem_ = internal(fmt::format("SQLite: {}", sqlite3_errmsg(db_)));
   }
 
   sqlite3* db_;
@@ -105,7 +107,7 @@ class Insert {
 
 Status run(sqlite3* db, const char* sql) {
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
-  return Error{fmt::format("SQLite: {}", sqlite3_errmsg(db))};
+  return internal(fmt::format("SQLite: {}", sqlite3_errmsg(db)));
 }
 
 Status fill_executions(sqlite3* db, const serve::View& view) {
@@ -141,7 +143,7 @@ Status fill_plans(sqlite3* db, const serve::View& view, const std::set<query::In
 }
 
 Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
-  Insert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Insert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Insert owners(db, "INSERT INTO owners VALUES (?, ?, ?, ?)");
   Insert regions(db, "INSERT INTO regions VALUES (?, ?, ?)");
   std::set<query::InProcess<std::uint32_t>> told;
@@ -160,7 +162,8 @@ Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColum
               component ? Text(view.whole->engine_component_name(key.process, key.engine_component)) : Text(),
               unattributed ? Text(query::word(key.reason).text) : Text(), query::word(key.how).key,
               query::word(key.quality).key, key.kernel ? 1 : 0,
-              key.wait == profile::Wait::kNone ? Text() : Text(query::wait_word(key.wait)), key.region);
+              key.wait == profile::Wait::kNone ? Text() : Text(query::wait_word(key.wait)),
+              key.engine_wait == 0 ? Text() : Text(view.whole->wait_event(key.engine_wait)), key.region);
     for (std::size_t level = 0; level < cell.levels.size(); ++level) {
       for (const query::Share& share : cell.levels[level].second) owners.row(i, level, share.id, share.part);
     }
@@ -268,7 +271,7 @@ Status SqlTables::query(const std::string& sql, const Rows& rows) const {
   rows.columns(names);
   std::vector<Value> values(names.size());
   for (int step = sqlite3_step(prepared); step != SQLITE_DONE; step = sqlite3_step(prepared)) {
-    if (step != SQLITE_ROW) return Error{fmt::format("SQL: {}", sqlite3_errmsg(db_.get()))};
+    if (step != SQLITE_ROW) return internal(fmt::format("SQL: {}", sqlite3_errmsg(db_.get())));
     for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value_at(prepared, i);
     rows.row(values);
   }

@@ -3,6 +3,7 @@
 
 #include "daemon/query/wall_time.h"
 #include "daemon/store/meta_codec.h"
+#include "proto/base/errors.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
@@ -83,11 +84,11 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
 
 int run(bool json, bool ascii) {
   auto client = control::ControlClient::connect(control::control_socket_path());
-  if (!client) return complain(client.error().message);
+  if (!client) return complain(client.error());
   v1::ControlRequest request;
   request.mutable_status();
   auto reply = client->ask(request);
-  if (!reply) return complain(reply.error().message);
+  if (!reply) return complain(reply.error());
   if (json) {
     google::protobuf::util::JsonPrintOptions options;
     options.add_whitespace = true;
@@ -95,7 +96,7 @@ int run(bool json, bool ascii) {
     options.preserve_proto_field_names = true;
     std::string out;
     const auto status = google::protobuf::util::MessageToJsonString(reply->status(), &out, options);
-    if (!status.ok()) return complain("cannot print the status: " + std::string(status.message()));
+    if (!status.ok()) return complain(internal("cannot print the status: " + std::string(status.message())));
     fmt::print("{}\n", out);
     return kOk;
   }

@@ -33,12 +33,12 @@ int run(const Options& options) {
                                                : static_cast<std::uint32_t>(timeline_buckets(terminal));
   if (options.view.choice.json) {
     const auto json = serve::timeline_json(*view, request);
-    if (!json) return complain(json.error(), kNothing);
+    if (!json) return complain(json.error());
     fmt::print("{}", query::dump(*json));
     return kOk;
   }
   const auto line = serve::timeline_of(*view, request);
-  if (!line) return complain(line.error(), kNothing);
+  if (!line) return complain(line.error());
   fmt::print("{}", render(*view, *line, terminal, options.rows));
   return kOk;
 }

@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "daemon/query/annotate_report.h"
-#include "daemon/serve/error_json.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
@@ -217,7 +216,7 @@ int run(const Options& options) {
   Top top(options);
   if (options.json) {
     const auto answer = top.ask();
-    if (!answer) return complain(answer.error().message, serve::exit_code(answer.error().kind));
+    if (!answer) return complain(answer.error());
     fmt::print("{}", query::dump(*answer));
     return kOk;
   }
@@ -229,7 +228,7 @@ int run(const Options& options) {
   fmt::print("{}\n", top.title());
   for (const std::string& line : top_lines(top.queries, top.window_ns(), top.order, terminal))
     fmt::print("{}\n", line);
-  return top.queries.empty() ? kNothing : kOk;
+  return top.queries.empty() ? nothing_to_show() : kOk;
 }
 
 }  // namespace

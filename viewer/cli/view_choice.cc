@@ -1,6 +1,5 @@
 #include "viewer/cli/view_choice.h"
 
-#include <memory>
 #include <utility>
 
 namespace tailor::cli {
@@ -40,13 +39,9 @@ Result<serve::View> open_view(const ViewChoice& wanted, Needs needs) {
   filters.pipeline = wanted.pipeline;
   filters.op = wanted.op;
   Choice choice = wanted.choice;
-  choice.samples = needs != Needs::kSums || filters.need_samples();
-  choice.activity = needs == Needs::kActivity;
-  auto chosen = choose(std::move(choice));
-  if (!chosen) return chosen.error();
-  return serve::make_view(
-      {std::make_shared<const query::Profile>(std::move(chosen->profile)), std::move(chosen->selection)},
-      filters);
+  choice.detail.samples = needs != Needs::kSums;
+  choice.detail.activity = needs == Needs::kActivity;
+  return choose(std::move(choice), std::move(filters));
 }
 
 }  // namespace tailor::cli

@@ -7,13 +7,13 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "daemon/serve/error_json.h"
 #include "daemon/serve/http/http_server.h"
 #include "proto/base/unique_fd.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
+#include "viewer/cli/import.h"
 
 namespace tailor::cli {
 namespace {
@@ -87,11 +87,11 @@ int run(const Options& options) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::unique_ptr<serve::Library> library =
       options.file.empty() ? serve::open_store_library(store_directory(options.store), seldom(flush_daemon))
-                           : serve::open_file_library(options.file);
+                           : serve::open_file_library(options.file, load_any_file);
   // A file that is not there or no profile is told here, not in a page.
   const Stop stop;
   auto loaded = library->executions({}, stop);
-  if (!loaded) return complain(loaded.error().message, serve::exit_code(loaded.error().kind));
+  if (!loaded) return complain(loaded.error());
   serve::ServiceOptions service_options{TAILOR_VERSION, {}};
   auto status = std::make_shared<AskedStatus>();
   if (options.file.empty()) service_options.status = [status] { return status->get(); };
@@ -99,7 +99,7 @@ int run(const Options& options) {
   serve::HttpOptions http;
   http.listeners.push_back({"", "127.0.0.1", options.port, false});
   auto server = serve::HttpServer::start(service, std::move(http));
-  if (!server) return complain(server.error().message, serve::exit_code(server.error().kind));
+  if (!server) return complain(server.error());
   const std::uint16_t port = (*server)->port();
   const std::string link =
       fmt::format("http://127.0.0.1:{}/start?token={}", port, (*server)->gate().issue_start_token());

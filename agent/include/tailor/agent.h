@@ -148,6 +148,24 @@ TAILOR_EXPORT void tailor_other_thread_remove(struct tailor_other_thread* thread
  * agent. */
 TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
 
+/* ---- Waits: what a thread waits for, in the engine's own words
+ * ---------------------------------------------
+ */
+
+/* From now on the calling thread keeps at `word` what it waits for: a number of the engine's while it waits,
+ * else 0. tailord reads the word when the thread leaves the CPU; it needs BPF, and the strategy
+ * TAILOR_TAGS_MEMORY_SLOT. Nothing else reads it. The memory must stay the thread's own until the next call,
+ * or the end of the thread. NULL: there is no such word any more. */
+TAILOR_EXPORT void tailor_thread_waits(const uint32_t* word);
+
+struct tailor_wait_name {
+  uint32_t number;  /* not 0 */
+  const char* name; /* "Lock:transactionid"; cut to 63 bytes */
+};
+/* How reports call these numbers. All names at once: a second call replaces the first. At most 4096. A number
+ * without a name is shown as a number. */
+TAILOR_EXPORT void tailor_wait_names(const struct tailor_wait_name* names, size_t count);
+
 /* ---- Plans and code ------------------------------------------------------------------------------------ */
 
 /* A plan dictionary. It is passed as a serialised tailor.v1.Plan (proto/tailor/v1/dictionary.proto), with the

@@ -15,21 +15,21 @@ class AggregateState {
   AggregateState(const std::vector<Aggregate>& aggregates, bool groups_may_be_empty, RowLayout& layout);
 
   // Adds the tuple whose values are bound to the aggregates in `row`.
-  void EmitUpdate(Compilation& c, llvm::Value* row) const;
+  void emit_update(Compilation& c, llvm::Value* row) const;
   // Adds what `from` has gathered to `row`.
-  void EmitMerge(Compilation& c, llvm::Value* row, llvm::Value* from) const;
+  void emit_merge(Compilation& c, llvm::Value* row, llvm::Value* from) const;
   // Binds the results, loaded from `row` where first needed.
-  void BindResults(Compilation& c, ComponentId task, llvm::Value* row) const;
+  void bind_results(Compilation& c, ComponentId task, llvm::Value* row) const;
 
  private:
   struct Slot {
     const Aggregate* aggregate;
     std::uint32_t offset;
     std::uint32_t seen;  // offset of a byte that is 1 once a value was added; 0: the result is never null
-    RowField Field() const { return {aggregate->result, offset, 0}; }
+    RowField field() const { return {aggregate->result, offset, 0}; }
   };
-  void Add(Compilation& c, const Slot& slot, llvm::Value* row, const SqlValue& value, Width width) const;
-  SqlValue Result(Compilation& c, const Slot& slot, llvm::Value* row) const;
+  void add(Compilation& c, const Slot& slot, llvm::Value* row, const SqlValue& value, Width width) const;
+  SqlValue result(Compilation& c, const Slot& slot, llvm::Value* row) const;
 
   std::vector<Slot> slots_;
 };

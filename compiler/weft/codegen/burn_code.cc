@@ -17,7 +17,7 @@ static_assert(BurnExpr::kMaxRounds <= WEFT_RT_BURN_MAX_ROUNDS);
 // And however many rounds run, the code has the size of a multiple of kBlock rounds, the rest of them jumped
 // over: if it grew with the rounds, it would move the code of the operators behind it, which alone makes some
 // of them slower.
-llvm::Value* BurnInline(Compilation& c, llvm::Value* word, std::uint64_t rounds) {
+llvm::Value* burn_inline(Compilation& c, llvm::Value* word, std::uint64_t rounds) {
   constexpr std::uint64_t kBlock = 256;
   constexpr std::uint64_t kRoundBytes = 4;
   const std::uint64_t skipped = (rounds / kBlock + 1) * kBlock - rounds;
@@ -33,15 +33,15 @@ llvm::Value* BurnInline(Compilation& c, llvm::Value* word, std::uint64_t rounds)
 
 }  // namespace
 
-SqlValue EmitBurn(Compilation& c, const BurnExpr& expr) {
+SqlValue emit_burn(Compilation& c, const BurnExpr& expr) {
   jit::TrackedBuilder& ir = c.ir();
-  SqlValue value = EmitExpression(c, *expr.children[0]);
+  SqlValue value = emit_expression(c, *expr.children[0]);
   // A text's length and a wide integer's low word carry the dependence.
   llvm::Value* carrier = value.length != nullptr ? value.length : value.data;
   llvm::Type* type = carrier->getType();
   llvm::Value* word = ir.CreateZExtOrTrunc(carrier, ir.getInt64Ty());
-  llvm::Value* burned = expr.call ? c.Call("weft_rt_burn", ir.getInt64Ty(), {word, ir.getInt64(expr.rounds)})
-                                  : BurnInline(c, word, expr.rounds);
+  llvm::Value* burned = expr.call ? c.call("weft_rt_burn", ir.getInt64Ty(), {word, ir.getInt64(expr.rounds)})
+                                  : burn_inline(c, word, expr.rounds);
   if (type->getIntegerBitWidth() > 64) {
     // What was burned equals the low word: their difference, zero, keeps the steps alive.
     llvm::Value* nothing = ir.CreateZExt(ir.CreateXor(burned, word), type);

@@ -20,7 +20,7 @@ constexpr LevelIndex kTaskLevel = 1;
 
 // Cycles between two readings of the counter with nothing in between: what a reading itself costs the section
 // that it ends. The median, since some readings are interrupted.
-std::uint64_t CostOfReading() {
+std::uint64_t cost_of_reading() {
   std::array<std::uint64_t, 1001> costs;
   for (std::uint64_t& cost : costs) {
     std::uint64_t begin = __rdtsc();
@@ -39,34 +39,34 @@ Compilation::Compilation(const Plan& plan, tagging::DictionaryBuilder& dictionar
       module_(module),
       options_(std::move(options)),
       to_tasks_(dictionary, kOperatorLevel, kTaskLevel) {
-  program_.shared.AddBytes(16);  // locals, workers
-  program_.local.AddBytes(16);   // slot, and where there is none
+  program_.shared.add_bytes(16);  // locals, workers
+  program_.local.add_bytes(16);   // slot, and where there is none
   program_.instrumented = options_.instrument;
-  if (options_.instrument) cost_of_reading_ = CostOfReading();
+  if (options_.instrument) cost_of_reading_ = cost_of_reading();
 }
 
 Compilation::~Compilation() = default;
 
-Program Compilation::Run() {
-  DescribeOperators();
-  program_.shared.SetRegion(Region("shared state", TAILOR_REGION_OTHER, kNoComponent, 0));
-  program_.local.SetRegion(Region("worker state", TAILOR_REGION_OTHER, kNoComponent, 0));
-  std::unique_ptr<Translator> root = MakeTranslator(*plan_.root, nullptr, 0);
+Program Compilation::run() {
+  describe_operators();
+  program_.shared.set_region(region("shared state", TAILOR_REGION_OTHER, kNoComponent, 0));
+  program_.local.set_region(region("worker state", TAILOR_REGION_OTHER, kNoComponent, 0));
+  std::unique_ptr<Translator> root = make_translator(*plan_.root, nullptr, 0);
   if (options_.instrument) {
     // Tasks are not known yet: an operator has at most four in each of its pipelines.
-    program_.cycles_offset = program_.local.AddBytes((std::size_t{plan_.operator_count} * 4 + 2) * 8);
+    program_.cycles_offset = program_.local.add_bytes((std::size_t{plan_.operator_count} * 4 + 2) * 8);
   }
   program_.counts_rows = options_.count_rows;
   if (options_.count_rows)
-    program_.rows_offset = program_.local.AddBytes((std::size_t{plan_.operator_count} + 1) * 8);
+    program_.rows_offset = program_.local.add_bytes((std::size_t{plan_.operator_count} + 1) * 8);
   ValueScopes::Scope scope(values_);
   translators_.push_back(std::move(root));
-  Produce(*translators_.back());
+  produce(*translators_.back());
   program_.task_count = dictionary_.component_count(kTaskLevel);
   return std::move(program_);
 }
 
-void Compilation::DescribeOperators() {
+void Compilation::describe_operators() {
   std::vector<const Operator*> operators(plan_.operator_count + 1, nullptr);
   auto visit = [&](auto& self, const Operator& op) -> void {
     operators[op.id] = &op;
@@ -76,7 +76,7 @@ void Compilation::DescribeOperators() {
   for (std::uint32_t id = 1; id <= plan_.operator_count; ++id) {
     const Operator* op = operators[id];
     if (op == nullptr) {
-      dictionary_.Add(kOperatorLevel, {.name = "unused", .kind = "unused"});
+      dictionary_.add(kOperatorLevel, {.name = "unused", .kind = "unused"});
       continue;
     }
     tagging::ComponentSpec spec{.name = title(*op), .kind = kind_name(op->kind())};
@@ -85,93 +85,93 @@ void Compilation::DescribeOperators() {
     if (op->kind() == OperatorKind::kScan) spec.attributes.push_back({"table", as<Scan>(*op).table->name});
     if (std::string text = details(*op); !text.empty())
       spec.attributes.push_back({"details", std::move(text)});
-    dictionary_.Add(kOperatorLevel, std::move(spec));
+    dictionary_.add(kOperatorLevel, std::move(spec));
   }
 }
 
-std::unique_ptr<Translator> Compilation::MakeTranslator(const Operator& op, Translator* parent,
-                                                        std::uint32_t parent_input) {
+std::unique_ptr<Translator> Compilation::make_translator(const Operator& op, Translator* parent,
+                                                         std::uint32_t parent_input) {
   using Make = std::unique_ptr<Translator> (*)(Compilation&, const Operator&, Translator*, std::uint32_t);
   Make make = nullptr;
   switch (op.kind()) {
     case OperatorKind::kScan:
-      make = MakeScan;
+      make = make_scan;
       break;
     case OperatorKind::kFilter:
-      make = MakeFilter;
+      make = make_filter;
       break;
     case OperatorKind::kMap:
-      make = MakeMap;
+      make = make_map;
       break;
     case OperatorKind::kHashJoin:
-      make = MakeHashJoin;
+      make = make_hash_join;
       break;
     case OperatorKind::kGroupBy:
-      make = as<GroupBy>(op).keys.empty() ? MakeGlobalAggregate : MakeGroupBy;
+      make = as<GroupBy>(op).keys.empty() ? make_global_aggregate : make_group_by;
       break;
     case OperatorKind::kGroupJoin:
-      make = MakeGroupJoin;
+      make = make_group_join;
       break;
     case OperatorKind::kSort:
-      make = MakeSort;
+      make = make_sort;
       break;
     case OperatorKind::kLimit:
-      make = MakeLimit;
+      make = make_limit;
       break;
     case OperatorKind::kOutput:
-      make = MakeOutput;
+      make = make_output;
       break;
   }
   std::unique_ptr<Translator> translator = make(*this, op, parent, parent_input);
   for (std::uint32_t i = 0; i < op.inputs.size(); ++i) {
-    std::unique_ptr<Translator> input = MakeTranslator(*op.inputs[i], translator.get(), i);
-    translator->AddInput(*input);
+    std::unique_ptr<Translator> input = make_translator(*op.inputs[i], translator.get(), i);
+    translator->add_input(*input);
     translators_.push_back(std::move(input));
   }
   return translator;
 }
 
-void Compilation::Produce(Translator& translator) {
-  auto active = to_tasks_.tracker().Enter(translator.op().id);
-  program_.shared.SetOwner(translator.op().id);
-  program_.local.SetOwner(translator.op().id);
-  translator.Produce();
+void Compilation::produce(Translator& translator) {
+  auto active = to_tasks_.tracker().enter(translator.op().id);
+  program_.shared.set_owner(translator.op().id);
+  program_.local.set_owner(translator.op().id);
+  translator.produce();
 }
 
-void Compilation::Consume(Translator& from) {
-  if (options_.count_rows) CountRow(from.op().id);
+void Compilation::consume(Translator& from) {
+  if (options_.count_rows) count_row(from.op().id);
   Translator& consumer = *from.parent();
-  auto active = to_tasks_.tracker().Enter(consumer.op().id);
+  auto active = to_tasks_.tracker().enter(consumer.op().id);
   ValueScopes::Scope scope(values_);
-  RunTask(consumer.TaskOf(from.parent_input()), [&] { consumer.Consume(from.parent_input()); });
+  run_task(consumer.task_of(from.parent_input()), [&] { consumer.consume(from.parent_input()); });
 }
 
-ComponentId Compilation::AddTask(std::string name, std::string kind,
-                                 std::vector<tagging::Attribute> attributes) {
-  return to_tasks_.Emit(
+ComponentId Compilation::add_task(std::string name, std::string kind,
+                                  std::vector<tagging::Attribute> attributes) {
+  return to_tasks_.emit(
       {.name = std::move(name), .kind = std::move(kind), .attributes = std::move(attributes)});
 }
 
-void Compilation::RunTask(ComponentId task, const std::function<void()>& generate) {
+void Compilation::run_task(ComponentId task, const std::function<void()>& generate) {
   if (current_pipeline_ != 0 && std::ranges::find(current_tasks_, task) == current_tasks_.end()) {
     current_tasks_.push_back(task);
-    dictionary_.AppendTask(current_pipeline_, task);
+    dictionary_.append_task(current_pipeline_, task);
   }
-  if (!task_stack_.empty()) ChargeTime(task_stack_.back());
+  if (!task_stack_.empty()) charge_time(task_stack_.back());
   task_stack_.push_back(task);
   {
-    auto active = module_.tasks().Enter(task);
+    auto active = module_.tasks().enter(task);
     generate();
-    ChargeTime(task);
+    charge_time(task);
   }
   task_stack_.pop_back();
 }
 
-void Compilation::BeginPipeline(std::string name) {
+void Compilation::begin_pipeline(std::string name) {
   open_.push_back({std::move(name), {}, {}, {}, 0});
 }
 
-void Compilation::EndPipeline(std::vector<FinishStep> finish) {
+void Compilation::end_pipeline(std::vector<FinishStep> finish) {
   OpenPipeline ended = std::move(open_.back());
   open_.pop_back();
   PipelineProgram& last = program_.pipelines[ended.last_program - 1];
@@ -179,13 +179,13 @@ void Compilation::EndPipeline(std::vector<FinishStep> finish) {
   if (!open_.empty()) open_.back().depends_on.push_back(last.id);
 }
 
-void Compilation::GenerateSource(ComponentId task, std::function<std::uint64_t(const Frame&)> tuples,
-                                 std::uint64_t morsel, bool sequential,
-                                 const std::function<void(llvm::Value*, llvm::Value*)>& body) {
+void Compilation::generate_source(ComponentId task, std::function<std::uint64_t(const Frame&)> tuples,
+                                  std::uint64_t morsel, bool sequential,
+                                  const std::function<void(llvm::Value*, llvm::Value*)>& body) {
   OpenPipeline& pipeline = open_.back();
   PipelineProgram out;
   out.name = pipeline.name;
-  out.id = dictionary_.AddPipeline(out.name, kTaskLevel, {}, pipeline.depends_on);
+  out.id = dictionary_.add_pipeline(out.name, kTaskLevel, {}, pipeline.depends_on);
   out.function = fmt::format("pipeline_{}", out.id);
   out.tuples = std::move(tuples);
   out.morsel = morsel;
@@ -197,7 +197,7 @@ void Compilation::GenerateSource(ComponentId task, std::function<std::uint64_t(c
   jit::TrackedBuilder& ir = module_.builder();
   auto* type = llvm::FunctionType::get(
       ir.getVoidTy(), {ir.getPtrTy(), ir.getPtrTy(), ir.getInt64Ty(), ir.getInt64Ty()}, false);
-  llvm::Function* function = module_.BeginFunction(out.function, type);
+  llvm::Function* function = module_.begin_function(out.function, type);
   const char* names[] = {"shared", "local", "begin", "end"};
   for (unsigned i = 0; i < 4; ++i) function->getArg(i)->setName(names[i]);
   shared_argument_ = function->getArg(0);
@@ -205,19 +205,19 @@ void Compilation::GenerateSource(ComponentId task, std::function<std::uint64_t(c
   shared_argument_ = function->getArg(0);
   function->addParamAttr(0, llvm::Attribute::NoAlias);
   function->addParamAttr(1, llvm::Attribute::NoAlias);
-  RunTask(task, [&] {
+  run_task(task, [&] {
     if (module_.tags() == jit::TagStrategy::kMemorySlot)
-      module_.SetSlot(ir.CreateLoad(ir.getPtrTy(), LocalPointer(kLocalSlotOffset), "slot"));
+      module_.set_slot(ir.CreateLoad(ir.getPtrTy(), local_pointer(kLocalSlotOffset), "slot"));
     if (options_.instrument) {
-      last_cycles_ = module_.CreateEntryAlloca(ir.getInt64Ty(), "last_cycles");
+      last_cycles_ = module_.create_entry_alloca(ir.getInt64Ty(), "last_cycles");
       ir.CreateStore(ir.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {}), last_cycles_);
     }
-    RunHooks(pipeline.begin);
+    run_hooks(pipeline.begin);
     body(function->getArg(2), function->getArg(3));
-    RunHooks(open_.back().end);
+    run_hooks(open_.back().end);
   });
   {
-    auto active = module_.tasks().Enter(task);
+    auto active = module_.tasks().enter(task);
     ir.CreateRetVoid();
   }
   last_cycles_ = nullptr;
@@ -226,52 +226,52 @@ void Compilation::GenerateSource(ComponentId task, std::function<std::uint64_t(c
   open_.back().last_program = program_.pipelines.size();
 }
 
-void Compilation::RunHooks(const std::vector<Hook>& hooks) {
-  for (const Hook& hook : hooks) RunTask(hook.task, hook.generate);
+void Compilation::run_hooks(const std::vector<Hook>& hooks) {
+  for (const Hook& hook : hooks) run_task(hook.task, hook.generate);
 }
 
-void Compilation::AtFunctionBegin(ComponentId task, std::function<void()> generate) {
+void Compilation::at_function_begin(ComponentId task, std::function<void()> generate) {
   open_.back().begin.push_back({task, std::move(generate)});
 }
 
-void Compilation::AtFunctionEnd(ComponentId task, std::function<void()> generate) {
+void Compilation::at_function_end(ComponentId task, std::function<void()> generate) {
   open_.back().end.push_back({task, std::move(generate)});
 }
 
-void Compilation::ChargeTime(ComponentId task) {
+void Compilation::charge_time(ComponentId task) {
   if (last_cycles_ == nullptr) return;
   jit::TrackedBuilder& ir = module_.builder();
   llvm::Value* now = ir.CreateIntrinsic(llvm::Intrinsic::readcyclecounter, {}, {});
   llvm::Value* passed = ir.CreateSub(now, ir.CreateLoad(ir.getInt64Ty(), last_cycles_));
   passed = ir.CreateSub(passed, ir.getInt64(cost_of_reading_));
-  llvm::Value* place = LocalPointer(program_.cycles_offset + task * 8);
+  llvm::Value* place = local_pointer(program_.cycles_offset + task * 8);
   ir.CreateStore(ir.CreateAdd(ir.CreateLoad(ir.getInt64Ty(), place), passed), place);
   ir.CreateStore(now, last_cycles_);
 }
 
-void Compilation::CountRow(ComponentId operator_id) {
+void Compilation::count_row(ComponentId operator_id) {
   jit::TrackedBuilder& ir = module_.builder();
-  llvm::Value* place = LocalPointer(program_.rows_offset + std::size_t{operator_id} * 8);
+  llvm::Value* place = local_pointer(program_.rows_offset + std::size_t{operator_id} * 8);
   ir.CreateStore(ir.CreateAdd(ir.CreateLoad(ir.getInt64Ty(), place), ir.getInt64(1)), place);
 }
 
-llvm::Value* Compilation::SharedPointer(std::size_t offset) {
+llvm::Value* Compilation::shared_pointer(std::size_t offset) {
   return ir().CreateConstInBoundsGEP1_64(ir().getInt8Ty(), shared_argument_, offset);
 }
 
-llvm::Value* Compilation::LocalPointer(std::size_t offset) {
+llvm::Value* Compilation::local_pointer(std::size_t offset) {
   return ir().CreateConstInBoundsGEP1_64(ir().getInt8Ty(), local_argument_, offset);
 }
 
-llvm::CallInst* Compilation::Call(const std::string& name, llvm::Type* result,
+llvm::CallInst* Compilation::call(const std::string& name, llvm::Type* result,
                                   llvm::ArrayRef<llvm::Value*> arguments) {
   std::vector<llvm::Type*> types;
   for (llvm::Value* argument : arguments) types.push_back(argument->getType());
   auto* type = llvm::FunctionType::get(result, types, false);
-  return module_.CallShared(module_.DeclareShared(name, type), arguments);
+  return module_.call_shared(module_.declare_shared(name, type), arguments);
 }
 
-RegionKind Compilation::Region(const std::string& name, std::uint32_t role, ComponentId operator_id,
+RegionKind Compilation::region(const std::string& name, std::uint32_t role, ComponentId operator_id,
                                std::uint32_t element_bytes) {
   return options_.declare_region ? options_.declare_region(name, role, operator_id, element_bytes) : 0;
 }

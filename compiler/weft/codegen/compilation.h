@@ -45,7 +45,7 @@ class Compilation {
   ~Compilation();
 
   // Generates everything.
-  Program Run();
+  Program run();
 
   // ---- for translators -----------------------------------------------------------------------------------
 
@@ -58,36 +58,36 @@ class Compilation {
   Program& program() { return program_; }
 
   // Asks an input for its tuples.
-  void Produce(Translator& translator);
+  void produce(Translator& translator);
   // Hands the tuple whose values are bound to the consumer of `from`.
-  void Consume(Translator& from);
+  void consume(Translator& from);
   // Registers a task of the active operator.
-  ComponentId AddTask(std::string name, std::string kind, std::vector<tagging::Attribute> attributes = {});
+  ComponentId add_task(std::string name, std::string kind, std::vector<tagging::Attribute> attributes = {});
   // Generates code on behalf of a task.
-  void RunTask(ComponentId task, const std::function<void()>& generate);
+  void run_task(ComponentId task, const std::function<void()>& generate);
 
-  // A pipeline is open from BeginPipeline until EndPipeline; the one that was open before is suspended.
-  void BeginPipeline(std::string name);
+  // A pipeline is open from begin_pipeline until end_pipeline; the one that was open before is suspended.
+  void begin_pipeline(std::string name);
   // Called by the operator in which it ends. What `finish` describes runs after the pipeline.
-  void EndPipeline(std::vector<FinishStep> finish);
+  void end_pipeline(std::vector<FinishStep> finish);
   // Called by the operator that is the pipeline's source: makes its function and generates `body(begin, end)`
   // in it. A pipeline with a second source (an outer join's rows without a match) becomes two.
-  void GenerateSource(ComponentId task, std::function<std::uint64_t(const Frame&)> tuples,
-                      std::uint64_t morsel, bool sequential,
-                      const std::function<void(llvm::Value* begin, llvm::Value* end)>& body);
+  void generate_source(ComponentId task, std::function<std::uint64_t(const Frame&)> tuples,
+                       std::uint64_t morsel, bool sequential,
+                       const std::function<void(llvm::Value* begin, llvm::Value* end)>& body);
   // Code at the start or end of every function of the open pipeline, on behalf of a task.
-  void AtFunctionBegin(ComponentId task, std::function<void()> generate);
-  void AtFunctionEnd(ComponentId task, std::function<void()> generate);
-  FinishStep Finish(ComponentId operator_id, ComponentId task) { return {operator_id, task, {}, {}, {}}; }
+  void at_function_begin(ComponentId task, std::function<void()> generate);
+  void at_function_end(ComponentId task, std::function<void()> generate);
+  FinishStep finish(ComponentId operator_id, ComponentId task) { return {operator_id, task, {}, {}, {}}; }
 
   // Pointers to objects of the state, in the function being generated.
-  llvm::Value* SharedPointer(std::size_t offset);
-  llvm::Value* LocalPointer(std::size_t offset);
+  llvm::Value* shared_pointer(std::size_t offset);
+  llvm::Value* local_pointer(std::size_t offset);
 
   // A call of a runtime function on behalf of the active task.
-  llvm::CallInst* Call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
+  llvm::CallInst* call(const std::string& name, llvm::Type* result, llvm::ArrayRef<llvm::Value*> arguments);
 
-  RegionKind Region(const std::string& name, std::uint32_t role, ComponentId operator_id,
+  RegionKind region(const std::string& name, std::uint32_t role, ComponentId operator_id,
                     std::uint32_t element_bytes);
 
  private:
@@ -103,14 +103,14 @@ class Compilation {
     std::size_t last_program = 0;  // index + 1 of the pipeline program made last
   };
 
-  void DescribeOperators();
-  std::unique_ptr<Translator> MakeTranslator(const Operator& op, Translator* parent, std::uint32_t input);
-  void RunHooks(const std::vector<Hook>& hooks);
+  void describe_operators();
+  std::unique_ptr<Translator> make_translator(const Operator& op, Translator* parent, std::uint32_t input);
+  void run_hooks(const std::vector<Hook>& hooks);
   // Instrumented code: charges the time since the last call to `task`, less what a reading of the counter
   // costs.
-  void ChargeTime(ComponentId task);
+  void charge_time(ComponentId task);
   // Code that counts rows: one more of this operator.
-  void CountRow(ComponentId operator_id);
+  void count_row(ComponentId operator_id);
 
   const Plan& plan_;
   tagging::DictionaryBuilder& dictionary_;

@@ -9,14 +9,14 @@ class FilterTranslator final : public Translator {
  public:
   using Translator::Translator;
 
-  void Produce() override {
-    task_ = c_.AddTask("Filter", "filter");
-    c_.Produce(input(0));
+  void produce() override {
+    task_ = c_.add_task("Filter", "filter");
+    c_.produce(input(0));
   }
-  void Consume(std::uint32_t) override {
-    EmitConjuncts(c_, as<Filter>(op()).conjuncts, [&] { c_.Consume(*this); });
+  void consume(std::uint32_t) override {
+    emit_conjuncts(c_, as<Filter>(op()).conjuncts, [&] { c_.consume(*this); });
   }
-  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+  ComponentId task_of(std::uint32_t) const override { return task_; }
 
  private:
   ComponentId task_ = 0;
@@ -24,8 +24,8 @@ class FilterTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeFilter(Compilation& c, const Operator& op, Translator* parent,
-                                       std::uint32_t input) {
+std::unique_ptr<Translator> make_filter(Compilation& c, const Operator& op, Translator* parent,
+                                        std::uint32_t input) {
   return std::make_unique<FilterTranslator>(c, op, parent, input);
 }
 

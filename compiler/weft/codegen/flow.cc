@@ -3,11 +3,11 @@
 namespace tailor::weft {
 namespace {
 
-llvm::BasicBlock* NewBlock(Compilation& c, const char* name) {
+llvm::BasicBlock* new_block(Compilation& c, const char* name) {
   return llvm::BasicBlock::Create(c.module().context(), name, c.ir().GetInsertBlock()->getParent());
 }
 
-llvm::Value* Merge(Compilation& c, llvm::Value* a, llvm::BasicBlock* from_a, llvm::Value* b,
+llvm::Value* merge(Compilation& c, llvm::Value* a, llvm::BasicBlock* from_a, llvm::Value* b,
                    llvm::BasicBlock* from_b) {
   llvm::PHINode* phi = c.ir().CreatePHI(a->getType(), 2);
   phi->addIncoming(a, from_a);
@@ -17,9 +17,9 @@ llvm::Value* Merge(Compilation& c, llvm::Value* a, llvm::BasicBlock* from_a, llv
 
 }  // namespace
 
-void EmitIf(Compilation& c, llvm::Value* condition, const std::function<void()>& then) {
-  llvm::BasicBlock* yes = NewBlock(c, "then");
-  llvm::BasicBlock* next = NewBlock(c, "next");
+void emit_if(Compilation& c, llvm::Value* condition, const std::function<void()>& then) {
+  llvm::BasicBlock* yes = new_block(c, "then");
+  llvm::BasicBlock* next = new_block(c, "next");
   c.ir().CreateCondBr(condition, yes, next);
   c.ir().SetInsertPoint(yes);
   {
@@ -30,11 +30,11 @@ void EmitIf(Compilation& c, llvm::Value* condition, const std::function<void()>&
   c.ir().SetInsertPoint(next);
 }
 
-SqlValue EmitChoice(Compilation& c, llvm::Value* condition, const std::function<SqlValue()>& then,
-                    const std::function<SqlValue()>& otherwise) {
-  llvm::BasicBlock* yes = NewBlock(c, "then");
-  llvm::BasicBlock* no = NewBlock(c, "else");
-  llvm::BasicBlock* next = NewBlock(c, "next");
+SqlValue emit_choice(Compilation& c, llvm::Value* condition, const std::function<SqlValue()>& then,
+                     const std::function<SqlValue()>& otherwise) {
+  llvm::BasicBlock* yes = new_block(c, "then");
+  llvm::BasicBlock* no = new_block(c, "else");
+  llvm::BasicBlock* next = new_block(c, "next");
   c.ir().CreateCondBr(condition, yes, no);
   SqlValue values[2];
   llvm::BasicBlock* ends[2];
@@ -47,22 +47,22 @@ SqlValue EmitChoice(Compilation& c, llvm::Value* condition, const std::function<
   }
   c.ir().SetInsertPoint(next);
   SqlValue out;
-  out.data = Merge(c, values[0].data, ends[0], values[1].data, ends[1]);
+  out.data = merge(c, values[0].data, ends[0], values[1].data, ends[1]);
   if (values[0].length != nullptr)
-    out.length = Merge(c, values[0].length, ends[0], values[1].length, ends[1]);
+    out.length = merge(c, values[0].length, ends[0], values[1].length, ends[1]);
   if (values[0].null != nullptr || values[1].null != nullptr) {
     llvm::Value* never = c.ir().getFalse();
-    out.null = Merge(c, values[0].null != nullptr ? values[0].null : never, ends[0],
+    out.null = merge(c, values[0].null != nullptr ? values[0].null : never, ends[0],
                      values[1].null != nullptr ? values[1].null : never, ends[1]);
   }
   return out;
 }
 
-void EmitFor(Compilation& c, llvm::Value* begin, llvm::Value* end,
-             const std::function<void(llvm::Value*)>& body) {
+void emit_for(Compilation& c, llvm::Value* begin, llvm::Value* end,
+              const std::function<void(llvm::Value*)>& body) {
   llvm::BasicBlock* before = c.ir().GetInsertBlock();
-  llvm::BasicBlock* loop = NewBlock(c, "loop");
-  llvm::BasicBlock* after = NewBlock(c, "after");
+  llvm::BasicBlock* loop = new_block(c, "loop");
+  llvm::BasicBlock* after = new_block(c, "after");
   c.ir().CreateCondBr(c.ir().CreateICmpULT(begin, end), loop, after);
   c.ir().SetInsertPoint(loop);
   llvm::PHINode* i = c.ir().CreatePHI(begin->getType(), 2, "i");
@@ -77,11 +77,11 @@ void EmitFor(Compilation& c, llvm::Value* begin, llvm::Value* end,
   c.ir().SetInsertPoint(after);
 }
 
-void EmitForRows(Compilation& c, llvm::Value* begin, llvm::Value* end, std::uint32_t bytes,
-                 const std::function<void(llvm::Value*)>& body) {
+void emit_for_rows(Compilation& c, llvm::Value* begin, llvm::Value* end, std::uint32_t bytes,
+                   const std::function<void(llvm::Value*)>& body) {
   llvm::BasicBlock* before = c.ir().GetInsertBlock();
-  llvm::BasicBlock* loop = NewBlock(c, "rows");
-  llvm::BasicBlock* after = NewBlock(c, "after");
+  llvm::BasicBlock* loop = new_block(c, "rows");
+  llvm::BasicBlock* after = new_block(c, "after");
   c.ir().CreateCondBr(c.ir().CreateICmpNE(begin, end), loop, after);
   c.ir().SetInsertPoint(loop);
   llvm::PHINode* row = c.ir().CreatePHI(begin->getType(), 2, "row");
@@ -96,11 +96,11 @@ void EmitForRows(Compilation& c, llvm::Value* begin, llvm::Value* end, std::uint
   c.ir().SetInsertPoint(after);
 }
 
-void EmitWhile(Compilation& c, const std::function<llvm::Value*()>& condition,
-               const std::function<void()>& body) {
-  llvm::BasicBlock* head = NewBlock(c, "while");
-  llvm::BasicBlock* inside = NewBlock(c, "body");
-  llvm::BasicBlock* after = NewBlock(c, "after");
+void emit_while(Compilation& c, const std::function<llvm::Value*()>& condition,
+                const std::function<void()>& body) {
+  llvm::BasicBlock* head = new_block(c, "while");
+  llvm::BasicBlock* inside = new_block(c, "body");
+  llvm::BasicBlock* after = new_block(c, "after");
   c.ir().CreateBr(head);
   c.ir().SetInsertPoint(head);
   ValueScopes::Scope scope(c.values());

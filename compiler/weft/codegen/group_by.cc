@@ -13,89 +13,89 @@ class GroupByTranslator final : public Translator {
  public:
   GroupByTranslator(Compilation& c, const Operator& grouping, Translator* consumer, std::uint32_t place)
       : Translator(c, grouping, consumer, place),
-        layout_(KeysLayout(as<GroupBy>(grouping))),
+        layout_(keys_layout(as<GroupBy>(grouping))),
         state_(as<GroupBy>(grouping).aggregates, false, layout_) {}
 
-  void Produce() override {
-    scan_ = c_.AddTask("Scan groups", "group_scan");
-    merge_ = c_.AddTask("Merge groups", "group_merge");
-    aggregate_ = c_.AddTask("Aggregate", "group_aggregate");
-    ReserveState();
-    c_.BeginPipeline("group by");
-    c_.Produce(input(0));
-    FinishStep collect = c_.Finish(op().id, merge_);
+  void produce() override {
+    scan_ = c_.add_task("Scan groups", "group_scan");
+    merge_ = c_.add_task("Merge groups", "group_merge");
+    aggregate_ = c_.add_task("Aggregate", "group_aggregate");
+    reserve_state();
+    c_.begin_pipeline("group by");
+    c_.produce(input(0));
+    FinishStep collect = c_.finish(op().id, merge_);
     collect.open = [shared = tables_, local = groups_](Frame& frame) -> std::size_t {
-      frame.SharedObject<GroupTables>(shared).locals = frame.LocalObjects<LocalGroups>(local);
+      frame.shared_object<GroupTables>(shared).locals = frame.local_objects<LocalGroups>(local);
       return 0;
     };
-    c_.EndPipeline({collect});
+    c_.end_pipeline({collect});
     auto partitions = [](const Frame&) { return std::uint64_t{kGroupPartitions}; };
-    c_.GenerateSource(merge_, partitions, 1, false, [&](llvm::Value* begin, llvm::Value* end) {
-      EmitFor(c_, begin, end, [&](llvm::Value* partition) { EmitPartition(partition); });
+    c_.generate_source(merge_, partitions, 1, false, [&](llvm::Value* begin, llvm::Value* end) {
+      emit_for(c_, begin, end, [&](llvm::Value* partition) { emit_partition(partition); });
     });
   }
 
-  void Consume(std::uint32_t) override {
+  void consume(std::uint32_t) override {
     jit::TrackedBuilder& ir = c_.ir();
-    std::vector<HashedKey> keys;
-    for (const Iu* key : Keys()) keys.push_back({c_.values().Get(key), key->width()});
-    llvm::Value* hash = EmitHash(c_, keys);
-    llvm::Value* groups = c_.LocalPointer(groups_);
+    std::vector<HashedKey> hashed;
+    for (const Iu* key : keys()) hashed.push_back({c_.values().get(key), key->width()});
+    llvm::Value* hash = emit_hash(c_, hashed);
+    llvm::Value* groups = c_.local_pointer(groups_);
     llvm::Value* directory =
-        ir.CreateLoad(ir.getPtrTy(), FieldPointer(c_, groups, LocalGroups::kDirectoryOffset));
+        ir.CreateLoad(ir.getPtrTy(), field_pointer(c_, groups, LocalGroups::kDirectoryOffset));
     llvm::Value* number = ir.CreateLShr(hash, 64 - LocalGroups::kSlotBits);
     llvm::Value* first = ir.CreateLoad(ir.getPtrTy(), ir.CreateInBoundsGEP(ir.getPtrTy(), directory, number));
-    llvm::Value* found = EmitFind(first, hash, keys);
-    llvm::Value* group = EmitChoice(
+    llvm::Value* found = emit_find(first, hash, hashed);
+    llvm::Value* group = emit_choice(
                              c_, ir.CreateIsNotNull(found), [&] { return SqlValue{found}; },
                              [&] {
-                               llvm::Value* row = c_.Call("weft_rt_group_add", ir.getPtrTy(), {groups, hash});
-                               for (std::size_t i = 0; i < keys.size(); ++i)
-                                 StoreField(c_, row, *layout_.Find(Keys()[i]), keys[i].value);
+                               llvm::Value* row = c_.call("weft_rt_group_add", ir.getPtrTy(), {groups, hash});
+                               for (std::size_t i = 0; i < hashed.size(); ++i)
+                                 store_field(c_, row, *layout_.find(keys()[i]), hashed[i].value);
                                return SqlValue{row};
                              })
                              .data;
-    state_.EmitUpdate(c_, group);
+    state_.emit_update(c_, group);
   }
 
-  ComponentId TaskOf(std::uint32_t) const override { return aggregate_; }
+  ComponentId task_of(std::uint32_t) const override { return aggregate_; }
 
  private:
-  const std::vector<const Iu*>& Keys() const { return as<GroupBy>(op()).keys; }
+  const std::vector<const Iu*>& keys() const { return as<GroupBy>(op()).keys; }
 
-  static RowLayout KeysLayout(const GroupBy& group_by) {
+  static RowLayout keys_layout(const GroupBy& group_by) {
     RowLayout layout(kHashRowBytes);
-    for (const Iu* key : group_by.keys) layout.Add(key);
+    for (const Iu* key : group_by.keys) layout.add(key);
     return layout;
   }
 
-  void ReserveState() {
+  void reserve_state() {
     std::uint32_t bytes = layout_.size();
-    RegionKind rows = c_.Region("groups", TAILOR_REGION_HASH_TABLE, op().id, bytes);
-    RegionKind directory = c_.Region("group directory", TAILOR_REGION_DIRECTORY, op().id, sizeof(void*));
-    tables_ = c_.shared().AddObject<GroupTables>([](std::byte* place, Frame&) { new (place) GroupTables; });
-    groups_ = c_.local().AddObject<LocalGroups>([=](std::byte* place, Frame& frame) {
+    RegionKind rows = c_.region("groups", TAILOR_REGION_HASH_TABLE, op().id, bytes);
+    RegionKind directory = c_.region("group directory", TAILOR_REGION_DIRECTORY, op().id, sizeof(void*));
+    tables_ = c_.shared().add_object<GroupTables>([](std::byte* place, Frame&) { new (place) GroupTables; });
+    groups_ = c_.local().add_object<LocalGroups>([=](std::byte* place, Frame& frame) {
       new (place) LocalGroups(*frame.account, rows, directory, bytes);
     });
-    cursor_ = c_.local().AddObject<GroupCursor>(
+    cursor_ = c_.local().add_object<GroupCursor>(
         [=](std::byte* place, Frame& frame) { new (place) GroupCursor(*frame.account, directory); });
   }
 
   // The first row of the chain with that hash and these keys, or null.
-  llvm::Value* EmitFind(llvm::Value* first, llvm::Value* hash, const std::vector<HashedKey>& keys) {
+  llvm::Value* emit_find(llvm::Value* first, llvm::Value* hash, const std::vector<HashedKey>& keys) {
     jit::TrackedBuilder& ir = c_.ir();
-    llvm::AllocaInst* at = c_.module().CreateEntryAlloca(ir.getPtrTy(), "group");
-    llvm::AllocaInst* searching = c_.module().CreateEntryAlloca(ir.getInt1Ty(), "searching");
+    llvm::AllocaInst* at = c_.module().create_entry_alloca(ir.getPtrTy(), "group");
+    llvm::AllocaInst* searching = c_.module().create_entry_alloca(ir.getInt1Ty(), "searching");
     ir.CreateStore(first, at);
     ir.CreateStore(ir.CreateIsNotNull(first), searching);
-    EmitWhile(
+    emit_while(
         c_, [&] { return ir.CreateLoad(ir.getInt1Ty(), searching); },
         [&] {
           llvm::Value* row = ir.CreateLoad(ir.getPtrTy(), at);
           llvm::Value* same_hash =
-              ir.CreateICmpEQ(ir.CreateLoad(ir.getInt64Ty(), FieldPointer(c_, row, 8)), hash);
-          llvm::Value* equal = EmitChoice(
-                                   c_, same_hash, [&] { return SqlValue{EmitKeysEqual(row, keys)}; },
+              ir.CreateICmpEQ(ir.CreateLoad(ir.getInt64Ty(), field_pointer(c_, row, 8)), hash);
+          llvm::Value* equal = emit_choice(
+                                   c_, same_hash, [&] { return SqlValue{emit_keys_equal(row, keys)}; },
                                    [&] { return SqlValue{ir.getFalse()}; })
                                    .data;
           llvm::Value* next = ir.CreateSelect(equal, row, ir.CreateLoad(ir.getPtrTy(), row));
@@ -105,68 +105,68 @@ class GroupByTranslator final : public Translator {
     return ir.CreateLoad(ir.getPtrTy(), at);
   }
 
-  llvm::Value* EmitKeysEqual(llvm::Value* row, const std::vector<HashedKey>& keys) {
+  llvm::Value* emit_keys_equal(llvm::Value* row, const std::vector<HashedKey>& hashed) {
     llvm::Value* equal = c_.ir().getTrue();
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      SqlValue stored = LoadField(c_, row, *layout_.Find(Keys()[i]));
+    for (std::size_t i = 0; i < hashed.size(); ++i) {
+      SqlValue stored = load_field(c_, row, *layout_.find(keys()[i]));
       equal = c_.ir().CreateAnd(
-          equal, EmitKeyEqual(c_, stored, Keys()[i]->width(), keys[i].value, keys[i].width, true));
+          equal, emit_key_equal(c_, stored, keys()[i]->width(), hashed[i].value, hashed[i].width, true));
     }
     return equal;
   }
 
-  void EmitPartition(llvm::Value* partition) {
+  void emit_partition(llvm::Value* partition) {
     jit::TrackedBuilder& ir = c_.ir();
-    llvm::Value* cursor = c_.LocalPointer(cursor_);
+    llvm::Value* cursor = c_.local_pointer(cursor_);
     llvm::Value* must_merge =
-        c_.Call("weft_rt_group_open", ir.getInt1Ty(), {c_.SharedPointer(tables_), cursor, partition});
-    EmitIf(c_, must_merge, [&] {
-      ForEachRow(cursor, [&](llvm::Value* row) { EmitMergeRow(cursor, row); });
-      c_.Call("weft_rt_group_rewind", ir.getVoidTy(), {cursor});
+        c_.call("weft_rt_group_open", ir.getInt1Ty(), {c_.shared_pointer(tables_), cursor, partition});
+    emit_if(c_, must_merge, [&] {
+      for_each_row(cursor, [&](llvm::Value* row) { emit_merge_row(cursor, row); });
+      c_.call("weft_rt_group_rewind", ir.getVoidTy(), {cursor});
     });
-    c_.RunTask(scan_, [&] {
-      ForEachRow(cursor, [&](llvm::Value* row) {
+    c_.run_task(scan_, [&] {
+      for_each_row(cursor, [&](llvm::Value* row) {
         llvm::Value* mark = ir.CreateLoad(ir.getInt64Ty(), row);
         llvm::Value* is_group = ir.CreateICmpNE(mark, ir.getInt64(GroupCursor::kMerged));
-        EmitIf(c_, is_group, [&] {
-          BindRow(c_, scan_, layout_, row);
-          state_.BindResults(c_, scan_, row);
-          c_.Consume(*this);
+        emit_if(c_, is_group, [&] {
+          bind_row(c_, scan_, layout_, row);
+          state_.bind_results(c_, scan_, row);
+          c_.consume(*this);
         });
       });
     });
   }
 
-  void ForEachRow(llvm::Value* cursor, const std::function<void(llvm::Value*)>& body) {
+  void for_each_row(llvm::Value* cursor, const std::function<void(llvm::Value*)>& body) {
     jit::TrackedBuilder& ir = c_.ir();
-    EmitWhile(
-        c_, [&] { return c_.Call("weft_rt_group_next", ir.getInt1Ty(), {cursor}); },
+    emit_while(
+        c_, [&] { return c_.call("weft_rt_group_next", ir.getInt1Ty(), {cursor}); },
         [&] {
           llvm::Value* begin =
-              ir.CreateLoad(ir.getPtrTy(), FieldPointer(c_, cursor, GroupCursor::kBeginOffset));
-          llvm::Value* end = ir.CreateLoad(ir.getPtrTy(), FieldPointer(c_, cursor, GroupCursor::kEndOffset));
-          EmitForRows(c_, begin, end, layout_.size(), body);
+              ir.CreateLoad(ir.getPtrTy(), field_pointer(c_, cursor, GroupCursor::kBeginOffset));
+          llvm::Value* end = ir.CreateLoad(ir.getPtrTy(), field_pointer(c_, cursor, GroupCursor::kEndOffset));
+          emit_for_rows(c_, begin, end, layout_.size(), body);
         });
   }
 
-  void EmitMergeRow(llvm::Value* cursor, llvm::Value* row) {
+  void emit_merge_row(llvm::Value* cursor, llvm::Value* row) {
     jit::TrackedBuilder& ir = c_.ir();
     llvm::Value* directory =
-        ir.CreateLoad(ir.getPtrTy(), FieldPointer(c_, cursor, GroupCursor::kDirectoryOffset));
-    llvm::Value* shift = ir.CreateLoad(ir.getInt64Ty(), FieldPointer(c_, cursor, GroupCursor::kShiftOffset));
-    llvm::Value* hash = ir.CreateLoad(ir.getInt64Ty(), FieldPointer(c_, row, 8));
+        ir.CreateLoad(ir.getPtrTy(), field_pointer(c_, cursor, GroupCursor::kDirectoryOffset));
+    llvm::Value* shift = ir.CreateLoad(ir.getInt64Ty(), field_pointer(c_, cursor, GroupCursor::kShiftOffset));
+    llvm::Value* hash = ir.CreateLoad(ir.getInt64Ty(), field_pointer(c_, row, 8));
     llvm::Value* slot = ir.CreateInBoundsGEP(ir.getPtrTy(), directory, ir.CreateLShr(hash, shift));
-    std::vector<HashedKey> keys;
-    for (const Iu* key : Keys()) keys.push_back({LoadField(c_, row, *layout_.Find(key)), key->width()});
+    std::vector<HashedKey> hashed;
+    for (const Iu* key : keys()) hashed.push_back({load_field(c_, row, *layout_.find(key)), key->width()});
     llvm::Value* first = ir.CreateLoad(ir.getPtrTy(), slot);
-    llvm::Value* found = EmitFind(first, hash, keys);
+    llvm::Value* found = emit_find(first, hash, hashed);
     llvm::Value* is_new = ir.CreateIsNull(found);
-    EmitIf(c_, is_new, [&] {
+    emit_if(c_, is_new, [&] {
       ir.CreateStore(first, row);
       ir.CreateStore(row, slot);
     });
-    EmitIf(c_, ir.CreateNot(is_new), [&] {
-      state_.EmitMerge(c_, found, row);
+    emit_if(c_, ir.CreateNot(is_new), [&] {
+      state_.emit_merge(c_, found, row);
       ir.CreateStore(ir.getInt64(GroupCursor::kMerged), row);
     });
   }
@@ -183,8 +183,8 @@ class GroupByTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeGroupBy(Compilation& c, const Operator& op, Translator* parent,
-                                        std::uint32_t input) {
+std::unique_ptr<Translator> make_group_by(Compilation& c, const Operator& op, Translator* parent,
+                                          std::uint32_t input) {
   return std::make_unique<GroupByTranslator>(c, op, parent, input);
 }
 

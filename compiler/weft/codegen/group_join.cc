@@ -16,54 +16,55 @@ class GroupJoinTranslator final : public Translator {
         join_(as<GroupJoin>(operation)),
         layout_(kHashRowBytes),
         build_(c, operation.id, join_.keys, layout_, true),
-        lock_(layout_.AddBytes(1, 1)),
-        aggregates_begin_(layout_.AddBytes(0, 8)),
+        lock_(layout_.add_bytes(1, 1)),
+        aggregates_begin_(layout_.add_bytes(0, 8)),
         state_(join_.aggregates, true, layout_),
-        aggregates_end_(layout_.AddBytes(0, 8)) {
-    build_.AddFields(operation.inputs[0]->outputs);
+        aggregates_end_(layout_.add_bytes(0, 8)) {
+    build_.add_fields(operation.inputs[0]->outputs);
   }
 
-  void Produce() override {
-    scan_task_ = c_.AddTask("Scan groups (group part)", "group_scan", {{"part", "group"}});
-    group_task_ = c_.AddTask("Aggregate (group part)", "group_aggregate", {{"part", "group"}});
-    probe_task_ = c_.AddTask("Probe (join part)", "hash_probe", {{"part", "join"}});
-    build_task_ = c_.AddTask("Build (join part)", "hash_build", {{"part", "join"}});
-    build_.GenerateBuild("groupjoin build", input(0), build_task_);
-    c_.BeginPipeline("groupjoin aggregate");
-    c_.Produce(input(1));
-    c_.EndPipeline({});
-    build_.GenerateScan(scan_task_, [&](llvm::Value* row) { EmitGroup(row); });
+  void produce() override {
+    scan_task_ = c_.add_task("Scan groups (group part)", "group_scan", {{"part", "group"}});
+    group_task_ = c_.add_task("Aggregate (group part)", "group_aggregate", {{"part", "group"}});
+    probe_task_ = c_.add_task("Probe (join part)", "hash_probe", {{"part", "join"}});
+    build_task_ = c_.add_task("Build (join part)", "hash_build", {{"part", "join"}});
+    build_.generate_build("groupjoin build", input(0), build_task_);
+    c_.begin_pipeline("groupjoin aggregate");
+    c_.produce(input(1));
+    c_.end_pipeline({});
+    build_.generate_scan(scan_task_, [&](llvm::Value* row) { emit_group(row); });
   }
 
-  void Consume(std::uint32_t input) override {
-    if (input == 0) return build_.EmitInsert(join_.outer, [&](llvm::Value* row) { EmitInitialise(row); });
-    JoinBuild::Probe probe = build_.EmitProbeHash();
-    llvm::Value* chain = build_.EmitChain(probe);
+  void consume(std::uint32_t input) override {
+    if (input == 0) return build_.emit_insert(join_.outer, [&](llvm::Value* row) { emit_initialise(row); });
+    JoinBuild::Probe probe = build_.emit_probe_hash();
+    llvm::Value* chain = build_.emit_chain(probe);
     llvm::Value* row =
-        build_.EmitSearch(chain, [&](llvm::Value* r) { return build_.EmitMatches(r, probe.hash); });
-    EmitIf(c_, c_.ir().CreateIsNotNull(row), [&] { c_.RunTask(group_task_, [&] { EmitAggregate(row); }); });
+        build_.emit_search(chain, [&](llvm::Value* r) { return build_.emit_matches(r, probe.hash); });
+    emit_if(c_, c_.ir().CreateIsNotNull(row),
+            [&] { c_.run_task(group_task_, [&] { emit_aggregate(row); }); });
   }
 
-  ComponentId TaskOf(std::uint32_t input) const override { return input == 0 ? build_task_ : probe_task_; }
+  ComponentId task_of(std::uint32_t input) const override { return input == 0 ? build_task_ : probe_task_; }
 
  private:
-  void EmitInitialise(llvm::Value* row) {
+  void emit_initialise(llvm::Value* row) {
     jit::TrackedBuilder& ir = c_.ir();
-    ir.CreateStore(ir.getInt8(0), FieldPointer(c_, row, lock_));
+    ir.CreateStore(ir.getInt8(0), field_pointer(c_, row, lock_));
     for (std::uint32_t offset = aggregates_begin_; offset < aggregates_end_; offset += 8) {
-      ir.CreateStore(ir.getInt64(0), FieldPointer(c_, row, offset));
+      ir.CreateStore(ir.getInt64(0), field_pointer(c_, row, offset));
     }
   }
 
   // Workers may reach one group at the same time: its byte is a lock held for a few instructions.
-  void EmitAggregate(llvm::Value* row) {
+  void emit_aggregate(llvm::Value* row) {
     jit::TrackedBuilder& ir = c_.ir();
     // Values are computed before the lock is taken.
     for (const Aggregate& aggregate : join_.aggregates) {
-      if (aggregate.argument != nullptr) (void)c_.values().Get(aggregate.argument);
+      if (aggregate.argument != nullptr) (void)c_.values().get(aggregate.argument);
     }
-    llvm::Value* lock = FieldPointer(c_, row, lock_);
-    EmitWhile(
+    llvm::Value* lock = field_pointer(c_, row, lock_);
+    emit_while(
         c_,
         [&] {
           llvm::Value* before = ir.CreateAtomicRMW(llvm::AtomicRMWInst::Xchg, lock, ir.getInt8(1),
@@ -71,25 +72,25 @@ class GroupJoinTranslator final : public Translator {
           return ir.CreateICmpNE(before, ir.getInt8(0));
         },
         [] {});
-    state_.EmitUpdate(c_, row);
-    build_.EmitHit(row);
+    state_.emit_update(c_, row);
+    build_.emit_hit(row);
     llvm::StoreInst* unlock = ir.CreateStore(ir.getInt8(0), lock);
     unlock->setAtomic(llvm::AtomicOrdering::Release);
   }
 
-  void EmitGroup(llvm::Value* row) {
+  void emit_group(llvm::Value* row) {
     auto pass = [&] {
-      BindRow(c_, scan_task_, layout_, row);
-      state_.BindResults(c_, scan_task_, row);
+      bind_row(c_, scan_task_, layout_, row);
+      state_.bind_results(c_, scan_task_, row);
       // Keys are also known by the names they have on the probe side.
       for (const HashJoin::Key& key : join_.keys) {
         if (key.probe != key.build)
-          c_.values().BindLazy(key.probe, [this, &key] { return c_.values().Get(key.build); });
+          c_.values().bind_lazy(key.probe, [this, &key] { return c_.values().get(key.build); });
       }
-      c_.Consume(*this);
+      c_.consume(*this);
     };
     if (join_.outer) return pass();
-    EmitIf(c_, build_.EmitWasHit(row), pass);
+    emit_if(c_, build_.emit_was_hit(row), pass);
   }
 
   const GroupJoin& join_;
@@ -107,8 +108,8 @@ class GroupJoinTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeGroupJoin(Compilation& c, const Operator& op, Translator* parent,
-                                          std::uint32_t input) {
+std::unique_ptr<Translator> make_group_join(Compilation& c, const Operator& op, Translator* parent,
+                                            std::uint32_t input) {
   return std::make_unique<GroupJoinTranslator>(c, op, parent, input);
 }
 

@@ -17,142 +17,142 @@ class HashJoinTranslator final : public Translator {
       : Translator(c, operation, consumer, place),
         join_(as<HashJoin>(operation)),
         layout_(kHashRowBytes),
-        build_(c, operation.id, join_.keys, layout_, BuildPreserved()) {
-    build_.AddFields(join_.build().outputs);
+        build_(c, operation.id, join_.keys, layout_, build_preserved()) {
+    build_.add_fields(join_.build().outputs);
   }
 
-  void Produce() override {
-    probe_task_ = c_.AddTask("Probe", "hash_probe");
-    if (BuildPreserved()) scan_task_ = c_.AddTask("Scan table", "join_scan");
-    build_task_ = c_.AddTask("Build", "hash_build");
-    build_.GenerateBuild("join build", input(0), build_task_);
-    if (!BuildPreserved()) return c_.Produce(input(1));
+  void produce() override {
+    probe_task_ = c_.add_task("Probe", "hash_probe");
+    if (build_preserved()) scan_task_ = c_.add_task("Scan table", "join_scan");
+    build_task_ = c_.add_task("Build", "hash_build");
+    build_.generate_build("join build", input(0), build_task_);
+    if (!build_preserved()) return c_.produce(input(1));
     bool probe_emits = join_.join == JoinKind::kOuter;
-    if (!probe_emits) c_.BeginPipeline("join mark");
-    c_.Produce(input(1));
-    if (!probe_emits) c_.EndPipeline({});
-    build_.GenerateScan(scan_task_, [&](llvm::Value* row) { EmitPreserved(row); });
+    if (!probe_emits) c_.begin_pipeline("join mark");
+    c_.produce(input(1));
+    if (!probe_emits) c_.end_pipeline({});
+    build_.generate_scan(scan_task_, [&](llvm::Value* row) { emit_preserved(row); });
   }
 
-  void Consume(std::uint32_t input) override {
+  void consume(std::uint32_t input) override {
     if (input == 0) {
-      build_.EmitInsert(BuildPreserved());
+      build_.emit_insert(build_preserved());
     } else {
-      EmitProbe();
+      emit_probe();
     }
   }
 
-  ComponentId TaskOf(std::uint32_t input) const override { return input == 0 ? build_task_ : probe_task_; }
+  ComponentId task_of(std::uint32_t input) const override { return input == 0 ? build_task_ : probe_task_; }
 
  private:
-  bool BuildPreserved() const {
+  bool build_preserved() const {
     return join_.join != JoinKind::kInner && join_.preserved == JoinSide::kBuild;
   }
 
   // Keys and residual, as i1.
-  llvm::Value* EmitMatch(llvm::Value* row, llvm::Value* hash) {
-    llvm::Value* equal = build_.EmitMatches(row, hash);
+  llvm::Value* emit_match(llvm::Value* row, llvm::Value* hash) {
+    llvm::Value* equal = build_.emit_matches(row, hash);
     if (join_.residual.empty()) return equal;
-    return EmitChoice(
+    return emit_choice(
                c_, equal,
                [&] {
-                 BindRow(c_, probe_task_, layout_, row);
-                 return SqlValue{EmitAllTrue(c_, join_.residual)};
+                 bind_row(c_, probe_task_, layout_, row);
+                 return SqlValue{emit_all_true(c_, join_.residual)};
                },
                [&] { return SqlValue{c_.ir().getFalse()}; })
         .data;
   }
 
-  void EmitProbe() {
-    JoinBuild::Probe probe = build_.EmitProbeHash();
-    llvm::Value* chain = build_.EmitChain(probe);
-    auto matches = [&](llvm::Value* row) { return EmitMatch(row, probe.hash); };
-    if (BuildPreserved()) return EmitMarkAll(chain, matches);
+  void emit_probe() {
+    JoinBuild::Probe probe = build_.emit_probe_hash();
+    llvm::Value* chain = build_.emit_chain(probe);
+    auto matches = [&](llvm::Value* row) { return emit_match(row, probe.hash); };
+    if (build_preserved()) return emit_mark_all(chain, matches);
     switch (join_.join) {
       case JoinKind::kInner:
-        return EmitInner(chain, matches);
+        return emit_inner(chain, matches);
       case JoinKind::kOuter:
       case JoinKind::kSingle:
-        return EmitOuter(chain, matches);
+        return emit_outer(chain, matches);
       case JoinKind::kSemi:
       case JoinKind::kAnti:
       case JoinKind::kMark:
-        return EmitExistence(build_.EmitSearch(chain, matches));
+        return emit_existence(build_.emit_search(chain, matches));
     }
   }
 
   using Matches = std::function<llvm::Value*(llvm::Value*)>;
 
-  void EmitInner(llvm::Value* chain, const Matches& matches) {
+  void emit_inner(llvm::Value* chain, const Matches& matches) {
     jit::TrackedBuilder& ir = c_.ir();
     if (join_.build_unique) {
-      llvm::Value* row = build_.EmitSearch(chain, matches);
-      return EmitIf(c_, ir.CreateIsNotNull(row), [&] { EmitPair(row); });
+      llvm::Value* row = build_.emit_search(chain, matches);
+      return emit_if(c_, ir.CreateIsNotNull(row), [&] { emit_pair(row); });
     }
-    ForEachRow(chain, [&](llvm::Value* row) { EmitIf(c_, matches(row), [&] { EmitPair(row); }); });
+    for_each_row(chain, [&](llvm::Value* row) { emit_if(c_, matches(row), [&] { emit_pair(row); }); });
   }
 
-  void EmitPair(llvm::Value* row) {
-    BindRow(c_, probe_task_, layout_, row);
-    c_.Consume(*this);
+  void emit_pair(llvm::Value* row) {
+    bind_row(c_, probe_task_, layout_, row);
+    c_.consume(*this);
   }
 
-  void ForEachRow(llvm::Value* chain, const std::function<void(llvm::Value*)>& body) {
+  void for_each_row(llvm::Value* chain, const std::function<void(llvm::Value*)>& body) {
     jit::TrackedBuilder& ir = c_.ir();
-    llvm::AllocaInst* at = c_.module().CreateEntryAlloca(ir.getPtrTy(), "chain");
+    llvm::AllocaInst* at = c_.module().create_entry_alloca(ir.getPtrTy(), "chain");
     ir.CreateStore(chain, at);
-    EmitWhile(
+    emit_while(
         c_, [&] { return ir.CreateIsNotNull(ir.CreateLoad(ir.getPtrTy(), at)); },
         [&] {
           llvm::Value* row = ir.CreateLoad(ir.getPtrTy(), at);
           body(row);
-          ir.CreateStore(build_.EmitNext(row), at);
+          ir.CreateStore(build_.emit_next(row), at);
         });
   }
 
-  void EmitExistence(llvm::Value* found) {
+  void emit_existence(llvm::Value* found) {
     jit::TrackedBuilder& ir = c_.ir();
     llvm::Value* exists = ir.CreateIsNotNull(found);
     if (join_.join == JoinKind::kMark) {
-      c_.values().Bind(join_.mark, {exists, nullptr, nullptr});
-      return c_.Consume(*this);
+      c_.values().bind(join_.mark, {exists, nullptr, nullptr});
+      return c_.consume(*this);
     }
     if (join_.join == JoinKind::kAnti) exists = ir.CreateNot(exists);
-    EmitIf(c_, exists, [&] { c_.Consume(*this); });
+    emit_if(c_, exists, [&] { c_.consume(*this); });
   }
 
   // Every probe tuple once for each of its matches, at least once: then with nulls. The consumer's code is
   // generated once; where there is no match it reads a row of zeros and every value is null.
-  void EmitOuter(llvm::Value* chain, const Matches& matches) {
+  void emit_outer(llvm::Value* chain, const Matches& matches) {
     jit::TrackedBuilder& ir = c_.ir();
-    llvm::AllocaInst* at = c_.module().CreateEntryAlloca(ir.getPtrTy(), "outer");
-    llvm::AllocaInst* more = c_.module().CreateEntryAlloca(ir.getInt1Ty(), "more");
-    ir.CreateStore(build_.EmitSearch(chain, matches), at);
+    llvm::AllocaInst* at = c_.module().create_entry_alloca(ir.getPtrTy(), "outer");
+    llvm::AllocaInst* more = c_.module().create_entry_alloca(ir.getInt1Ty(), "more");
+    ir.CreateStore(build_.emit_search(chain, matches), at);
     ir.CreateStore(ir.getTrue(), more);
-    EmitWhile(
+    emit_while(
         c_, [&] { return ir.CreateLoad(ir.getInt1Ty(), more); },
         [&] {
           llvm::Value* row = ir.CreateLoad(ir.getPtrTy(), at);
           llvm::Value* missing = ir.CreateIsNull(row);
           {
             ValueScopes::Scope scope(c_.values());
-            BindOrNull(row, missing);
-            c_.Consume(*this);
+            bind_or_null(row, missing);
+            c_.consume(*this);
           }
-          EmitAdvance(row, missing, at, more, matches);
+          emit_advance(row, missing, at, more, matches);
         });
   }
 
-  void EmitAdvance(llvm::Value* row, llvm::Value* missing, llvm::Value* at, llvm::Value* more,
-                   const Matches& matches) {
+  void emit_advance(llvm::Value* row, llvm::Value* missing, llvm::Value* at, llvm::Value* more,
+                    const Matches& matches) {
     jit::TrackedBuilder& ir = c_.ir();
     ir.CreateStore(ir.getFalse(), more);
     if (join_.build_unique) return;
-    EmitIf(c_, ir.CreateNot(missing), [&] {
-      llvm::Value* next = build_.EmitSearch(build_.EmitNext(row), matches);
+    emit_if(c_, ir.CreateNot(missing), [&] {
+      llvm::Value* next = build_.emit_search(build_.emit_next(row), matches);
       llvm::Value* another = ir.CreateIsNotNull(next);
       if (join_.join == JoinKind::kSingle) {
-        EmitIf(c_, another, [&] { c_.Call("weft_rt_fail_single", ir.getVoidTy(), {}); });
+        emit_if(c_, another, [&] { c_.call("weft_rt_fail_single", ir.getVoidTy(), {}); });
       } else {
         ir.CreateStore(next, at);
         ir.CreateStore(another, more);
@@ -160,7 +160,7 @@ class HashJoinTranslator final : public Translator {
     });
   }
 
-  void BindOrNull(llvm::Value* row, llvm::Value* missing) {
+  void bind_or_null(llvm::Value* row, llvm::Value* missing) {
     jit::TrackedBuilder& ir = c_.ir();
     auto* type = llvm::ArrayType::get(ir.getInt64Ty(), layout_.size() / 8);
     auto* zeros =
@@ -168,11 +168,11 @@ class HashJoinTranslator final : public Translator {
                                  llvm::Constant::getNullValue(type), "no_match");
     llvm::Value* readable = ir.CreateSelect(missing, zeros, row);
     for (const RowField& field : layout_.fields()) {
-      c_.values().BindLazy(field.iu, [this, field, readable, missing] {
+      c_.values().bind_lazy(field.iu, [this, field, readable, missing] {
         SqlValue value;
-        c_.RunTask(probe_task_, [&] {
-          value = LoadField(c_, readable, field);
-          value.null = EitherNull(c_, missing, value.null);
+        c_.run_task(probe_task_, [&] {
+          value = load_field(c_, readable, field);
+          value.null = either_null(c_, missing, value.null);
         });
         return value;
       });
@@ -180,22 +180,22 @@ class HashJoinTranslator final : public Translator {
   }
 
   // Preserved build side: all matches are marked, and passed on if the join is an outer one.
-  void EmitMarkAll(llvm::Value* chain, const Matches& matches) {
-    ForEachRow(chain, [&](llvm::Value* row) {
-      EmitIf(c_, matches(row), [&] {
-        build_.EmitHit(row);
-        if (join_.join == JoinKind::kOuter) EmitPair(row);
+  void emit_mark_all(llvm::Value* chain, const Matches& matches) {
+    for_each_row(chain, [&](llvm::Value* row) {
+      emit_if(c_, matches(row), [&] {
+        build_.emit_hit(row);
+        if (join_.join == JoinKind::kOuter) emit_pair(row);
       });
     });
   }
 
-  void EmitPreserved(llvm::Value* row) {
-    llvm::Value* hit = build_.EmitWasHit(row);
+  void emit_preserved(llvm::Value* row) {
+    llvm::Value* hit = build_.emit_was_hit(row);
     llvm::Value* passes = join_.join == JoinKind::kSemi ? hit : c_.ir().CreateNot(hit);
-    EmitIf(c_, passes, [&] {
-      BindRow(c_, scan_task_, layout_, row);
-      for (const Iu* iu : join_.probe().outputs) c_.values().Bind(iu, ZeroValue(c_, iu->width(), true));
-      c_.Consume(*this);
+    emit_if(c_, passes, [&] {
+      bind_row(c_, scan_task_, layout_, row);
+      for (const Iu* iu : join_.probe().outputs) c_.values().bind(iu, zero_value(c_, iu->width(), true));
+      c_.consume(*this);
     });
   }
 
@@ -209,8 +209,8 @@ class HashJoinTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeHashJoin(Compilation& c, const Operator& op, Translator* parent,
-                                         std::uint32_t input) {
+std::unique_ptr<Translator> make_hash_join(Compilation& c, const Operator& op, Translator* parent,
+                                           std::uint32_t input) {
   return std::make_unique<HashJoinTranslator>(c, op, parent, input);
 }
 

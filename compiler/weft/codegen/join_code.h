@@ -19,42 +19,42 @@ class JoinBuild {
         operator_id_(operator_id),
         keys_(keys),
         layout_(layout),
-        hit_(track_hits ? layout.AddBytes(1, 1) : 0) {}
+        hit_(track_hits ? layout.add_bytes(1, 1) : 0) {}
 
   // Adds the keys and the payload to the layout.
-  void AddFields(const std::vector<const Iu*>& payload);
-  // The pipeline that fills the table from `input`, whose consumer calls EmitInsert. After this the layout
+  void add_fields(const std::vector<const Iu*>& payload);
+  // The pipeline that fills the table from `input`, whose consumer calls emit_insert. After this the layout
   // must not grow.
-  void GenerateBuild(const char* pipeline, Translator& input, ComponentId task);
+  void generate_build(const char* pipeline, Translator& input, ComponentId task);
   // Consumes a build tuple: a new row without a hit. With `keep_nulls`, also where a key is null and matches
   // nothing. `initialise(row)`, if given, fills what else is not in the layout's fields.
-  void EmitInsert(bool keep_nulls, const std::function<void(llvm::Value*)>& initialise = {}) const;
+  void emit_insert(bool keep_nulls, const std::function<void(llvm::Value*)>& initialise = {}) const;
 
   // The row had a match; whether it had one.
-  void EmitHit(llvm::Value* row) const;
-  llvm::Value* EmitWasHit(llvm::Value* row) const;
+  void emit_hit(llvm::Value* row) const;
+  llvm::Value* emit_was_hit(llvm::Value* row) const;
 
   // The bound probe tuple's hash, and whether a key is null that then matches nothing (nullptr: cannot be).
   struct Probe {
     llvm::Value* hash;
     llvm::Value* never;
   };
-  Probe EmitProbeHash() const;
+  Probe emit_probe_hash() const;
   // The first row of the chain that may hold the hash; null if there is none.
-  llvm::Value* EmitChain(const Probe& probe) const;
+  llvm::Value* emit_chain(const Probe& probe) const;
   // Whether the row's keys equal the probe tuple's.
-  llvm::Value* EmitMatches(llvm::Value* row, llvm::Value* hash) const;
+  llvm::Value* emit_matches(llvm::Value* row, llvm::Value* hash) const;
   // From `row` on, the first row for which `matches` holds, or null.
-  llvm::Value* EmitSearch(llvm::Value* row, const std::function<llvm::Value*(llvm::Value*)>& matches) const;
-  llvm::Value* EmitNext(llvm::Value* row) const;
+  llvm::Value* emit_search(llvm::Value* row, const std::function<llvm::Value*(llvm::Value*)>& matches) const;
+  llvm::Value* emit_next(llvm::Value* row) const;
 
   // A source over all rows of the table.
-  void GenerateScan(ComponentId task, const std::function<void(llvm::Value* row)>& body) const;
+  void generate_scan(ComponentId task, const std::function<void(llvm::Value* row)>& body) const;
 
  private:
-  void ReserveState();
+  void reserve_state();
   // Makes the table once all rows are there.
-  FinishStep Finish(ComponentId task) const;
+  FinishStep finish(ComponentId task) const;
 
   Compilation& c_;
   ComponentId operator_id_;

@@ -9,19 +9,19 @@ class LimitTranslator final : public Translator {
  public:
   using Translator::Translator;
 
-  void Produce() override {
-    task_ = c_.AddTask("Limit", "limit");
-    counter_ = c_.shared().AddBytes(8);
-    c_.Produce(input(0));
+  void produce() override {
+    task_ = c_.add_task("Limit", "limit");
+    counter_ = c_.shared().add_bytes(8);
+    c_.produce(input(0));
   }
-  void Consume(std::uint32_t) override {
+  void consume(std::uint32_t) override {
     llvm::Value* before =
-        c_.ir().CreateAtomicRMW(llvm::AtomicRMWInst::Add, c_.SharedPointer(counter_), c_.ir().getInt64(1),
+        c_.ir().CreateAtomicRMW(llvm::AtomicRMWInst::Add, c_.shared_pointer(counter_), c_.ir().getInt64(1),
                                 llvm::MaybeAlign(8), llvm::AtomicOrdering::Monotonic);
     llvm::Value* passes = c_.ir().CreateICmpULT(before, c_.ir().getInt64(as<Limit>(op()).limit));
-    EmitIf(c_, passes, [&] { c_.Consume(*this); });
+    emit_if(c_, passes, [&] { c_.consume(*this); });
   }
-  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+  ComponentId task_of(std::uint32_t) const override { return task_; }
 
  private:
   ComponentId task_ = 0;
@@ -30,8 +30,8 @@ class LimitTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeLimit(Compilation& c, const Operator& op, Translator* parent,
-                                      std::uint32_t input) {
+std::unique_ptr<Translator> make_limit(Compilation& c, const Operator& op, Translator* parent,
+                                       std::uint32_t input) {
   return std::make_unique<LimitTranslator>(c, op, parent, input);
 }
 

@@ -9,22 +9,22 @@ class MapTranslator final : public Translator {
  public:
   using Translator::Translator;
 
-  void Produce() override {
-    task_ = c_.AddTask("Map", "map");
-    c_.Produce(input(0));
+  void produce() override {
+    task_ = c_.add_task("Map", "map");
+    c_.produce(input(0));
   }
   // Computed where first needed: a join above may drop the tuple before.
-  void Consume(std::uint32_t) override {
+  void consume(std::uint32_t) override {
     for (const Map::Computation& computation : as<Map>(op()).computations) {
-      c_.values().BindLazy(computation.iu, [this, &computation] {
+      c_.values().bind_lazy(computation.iu, [this, &computation] {
         SqlValue value;
-        c_.RunTask(task_, [&] { value = EmitExpression(c_, *computation.expr); });
+        c_.run_task(task_, [&] { value = emit_expression(c_, *computation.expr); });
         return value;
       });
     }
-    c_.Consume(*this);
+    c_.consume(*this);
   }
-  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+  ComponentId task_of(std::uint32_t) const override { return task_; }
 
  private:
   ComponentId task_ = 0;
@@ -32,8 +32,8 @@ class MapTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeMap(Compilation& c, const Operator& op, Translator* parent,
-                                    std::uint32_t input) {
+std::unique_ptr<Translator> make_map(Compilation& c, const Operator& op, Translator* parent,
+                                     std::uint32_t input) {
   return std::make_unique<MapTranslator>(c, op, parent, input);
 }
 

@@ -12,30 +12,30 @@ class OutputTranslator final : public Translator {
  public:
   using Translator::Translator;
 
-  void Produce() override {
-    task_ = c_.AddTask("Output", "output");
+  void produce() override {
+    task_ = c_.add_task("Output", "output");
     RowLayout layout(0);
-    for (const Iu* iu : op().outputs) layout.Add(iu);
+    for (const Iu* iu : op().outputs) layout.add(iu);
     // A result without columns would have rows of no size.
     row_bytes_ = std::max(layout.size(), 8u);
-    for (const Iu* iu : op().outputs) c_.program().result_fields.push_back(*layout.Find(iu));
+    for (const Iu* iu : op().outputs) c_.program().result_fields.push_back(*layout.find(iu));
     layout_ = std::make_unique<RowLayout>(std::move(layout));
-    RegionKind kind = c_.Region("result", TAILOR_REGION_OUTPUT, op().id, row_bytes_);
-    buffer_ = c_.local().AddObject<TupleBuffer>([kind, bytes = row_bytes_](std::byte* place, Frame& frame) {
+    RegionKind kind = c_.region("result", TAILOR_REGION_OUTPUT, op().id, row_bytes_);
+    buffer_ = c_.local().add_object<TupleBuffer>([kind, bytes = row_bytes_](std::byte* place, Frame& frame) {
       new (place) TupleBuffer(*frame.account, kind, bytes);
     });
     c_.program().result_offset = buffer_;
     c_.program().result_operator = op().id;
     c_.program().result_task = task_;
-    c_.BeginPipeline("output");
-    c_.Produce(input(0));
-    c_.EndPipeline({});
+    c_.begin_pipeline("output");
+    c_.produce(input(0));
+    c_.end_pipeline({});
   }
-  void Consume(std::uint32_t) override {
-    llvm::Value* row = EmitAppend(c_, c_.LocalPointer(buffer_), row_bytes_);
-    for (const RowField& field : layout_->fields()) StoreField(c_, row, field, c_.values().Get(field.iu));
+  void consume(std::uint32_t) override {
+    llvm::Value* row = emit_append(c_, c_.local_pointer(buffer_), row_bytes_);
+    for (const RowField& field : layout_->fields()) store_field(c_, row, field, c_.values().get(field.iu));
   }
-  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+  ComponentId task_of(std::uint32_t) const override { return task_; }
 
  private:
   ComponentId task_ = 0;
@@ -46,8 +46,8 @@ class OutputTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeOutput(Compilation& c, const Operator& op, Translator* parent,
-                                       std::uint32_t input) {
+std::unique_ptr<Translator> make_output(Compilation& c, const Operator& op, Translator* parent,
+                                        std::uint32_t input) {
   return std::make_unique<OutputTranslator>(c, op, parent, input);
 }
 

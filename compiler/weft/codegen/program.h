@@ -23,18 +23,18 @@ struct Frame {
   std::function<void*(const std::string&)> function;  // address of a generated function
 
   template <typename T>
-  T& SharedObject(std::size_t offset) const {
+  T& shared_object(std::size_t offset) const {
     return *reinterpret_cast<T*>(shared + offset);
   }
   template <typename T>
-  T& LocalObject(std::size_t worker, std::size_t offset) const {
+  T& local_object(std::size_t worker, std::size_t offset) const {
     return *reinterpret_cast<T*>(locals[worker] + offset);
   }
   // Pointers to the object at `offset` of every worker.
   template <typename T>
-  std::vector<T*> LocalObjects(std::size_t offset) const {
+  std::vector<T*> local_objects(std::size_t offset) const {
     std::vector<T*> objects;
-    for (std::size_t i = 0; i < locals.size(); ++i) objects.push_back(&LocalObject<T>(i, offset));
+    for (std::size_t i = 0; i < locals.size(); ++i) objects.push_back(&local_object<T>(i, offset));
     return objects;
   }
 };
@@ -43,7 +43,7 @@ struct Frame {
 class StateLayout {
  public:
   // What the block is for the profiler.
-  void SetRegion(RegionKind kind) { region_ = kind; }
+  void set_region(RegionKind kind) { region_ = kind; }
   RegionKind region() const { return region_; }
 
   struct Object {
@@ -54,17 +54,17 @@ class StateLayout {
   };
 
   // Objects added from now on belong to this operator.
-  void SetOwner(ComponentId operator_id) { owner_ = operator_id; }
+  void set_owner(ComponentId operator_id) { owner_ = operator_id; }
 
-  std::size_t AddBytes(std::size_t bytes) {
+  std::size_t add_bytes(std::size_t bytes) {
     std::size_t offset = size_;
     size_ = (size_ + bytes + 15) / 16 * 16;
     return offset;
   }
   // `make(place, frame)` constructs a T at place.
   template <typename T, typename Make>
-  std::size_t AddObject(Make make) {
-    std::size_t offset = AddBytes(sizeof(T));
+  std::size_t add_object(Make make) {
+    std::size_t offset = add_bytes(sizeof(T));
     objects_.push_back({offset, owner_, make, [](std::byte* place) { reinterpret_cast<T*>(place)->~T(); }});
     return offset;
   }

@@ -4,7 +4,7 @@
 
 namespace tailor::weft {
 
-std::uint32_t WidthBytes(Width width) {
+std::uint32_t width_bytes(Width width) {
   switch (width) {
     case Width::k1:
     case Width::k8:
@@ -20,30 +20,30 @@ std::uint32_t WidthBytes(Width width) {
   return 0;
 }
 
-std::uint32_t RowLayout::AddBytes(std::uint32_t bytes, std::uint32_t alignment) {
+std::uint32_t RowLayout::add_bytes(std::uint32_t bytes, std::uint32_t alignment) {
   std::uint32_t offset = (size_ + alignment - 1) / alignment * alignment;
   size_ = offset + bytes;
   return offset;
 }
 
-RowField RowLayout::AddField(const Iu* iu, bool with_null) {
+RowField RowLayout::add_field(const Iu* iu, bool with_null) {
   RowField field;
   field.iu = iu;
-  std::uint32_t bytes = WidthBytes(iu->width());
-  field.offset = AddBytes(bytes, std::min(bytes, 8u));
-  if (with_null) field.null_offset = AddBytes(1, 1);
+  std::uint32_t bytes = width_bytes(iu->width());
+  field.offset = add_bytes(bytes, std::min(bytes, 8u));
+  if (with_null) field.null_offset = add_bytes(1, 1);
   return field;
 }
 
-const RowField& RowLayout::Add(const Iu* iu) {
+const RowField& RowLayout::add(const Iu* iu) {
   for (const RowField& field : fields_) {
     if (field.iu == iu) return field;
   }
-  fields_.push_back(AddField(iu, iu->type.nullable));
+  fields_.push_back(add_field(iu, iu->type.nullable));
   return fields_.back();
 }
 
-const RowField* RowLayout::Find(const Iu* iu) const {
+const RowField* RowLayout::find(const Iu* iu) const {
   for (const RowField& field : fields_) {
     if (field.iu == iu) return &field;
   }

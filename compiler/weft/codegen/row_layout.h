@@ -13,11 +13,11 @@ class RowLayout {
   explicit RowLayout(std::uint32_t header_bytes) : size_(header_bytes) {}
 
   // A place for the unit; the same one if it has one already.
-  const RowField& Add(const Iu* iu);
+  const RowField& add(const Iu* iu);
   // A place of its own, e.g. for an aggregate that is being computed.
-  RowField AddField(const Iu* iu, bool with_null);
-  std::uint32_t AddBytes(std::uint32_t bytes, std::uint32_t alignment);
-  const RowField* Find(const Iu* iu) const;
+  RowField add_field(const Iu* iu, bool with_null);
+  std::uint32_t add_bytes(std::uint32_t bytes, std::uint32_t alignment);
+  const RowField* find(const Iu* iu) const;
   const std::vector<RowField>& fields() const { return fields_; }
   // Bytes of a row, a multiple of 8.
   std::uint32_t size() const { return (size_ + 7) / 8 * 8; }
@@ -27,6 +27,6 @@ class RowLayout {
   std::vector<RowField> fields_;
 };
 
-std::uint32_t WidthBytes(Width width);
+std::uint32_t width_bytes(Width width);
 
 }  // namespace tailor::weft

@@ -15,27 +15,27 @@ class ScanTranslator final : public Translator {
  public:
   using Translator::Translator;
 
-  void Produce() override {
+  void produce() override {
     const Scan& scan = as<Scan>(op());
-    task_ = c_.AddTask("Scan " + scan.table->name, "scan");
-    const Table* table = c_.database().Find(scan.table->name);
+    task_ = c_.add_task("Scan " + scan.table->name, "scan");
+    const Table* table = c_.database().find(scan.table->name);
     std::vector<Source> sources;
     for (const Scan::Column& column : scan.columns) {
-      std::size_t offset = c_.shared().AddBytes(3 * sizeof(void*));
+      std::size_t offset = c_.shared().add_bytes(3 * sizeof(void*));
       c_.program().columns.push_back({offset, scan.table, column.index});
       sources.push_back({&table->columns[column.index], column.iu, offset, nullptr, nullptr, nullptr});
     }
     std::uint64_t rows = table->rows;
-    c_.GenerateSource(
+    c_.generate_source(
         task_, [rows](const Frame&) { return rows; }, kMorselRows, false,
         [&](llvm::Value* begin, llvm::Value* end) {
-          for (Source& source : sources) LoadPointers(source);
-          EmitFor(c_, begin, end, [&](llvm::Value* row) { EmitRow(scan, sources, row); });
+          for (Source& source : sources) load_pointers(source);
+          emit_for(c_, begin, end, [&](llvm::Value* row) { emit_row(scan, sources, row); });
         });
   }
 
-  void Consume(std::uint32_t) override {}
-  ComponentId TaskOf(std::uint32_t) const override { return task_; }
+  void consume(std::uint32_t) override {}
+  ComponentId task_of(std::uint32_t) const override { return task_; }
 
  private:
   struct Source {
@@ -48,45 +48,46 @@ class ScanTranslator final : public Translator {
   };
 
   // Tables do not change while a query runs.
-  llvm::Value* LoadConstant(llvm::Type* type, llvm::Value* place, const llvm::Twine& name = "") {
+  llvm::Value* load_constant(llvm::Type* type, llvm::Value* place, const llvm::Twine& name = "") {
     llvm::LoadInst* load = c_.ir().CreateLoad(type, place, name);
     load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(c_.module().context(), {}));
     return load;
   }
 
-  void LoadPointers(Source& source) {
+  void load_pointers(Source& source) {
     llvm::Type* pointer = c_.ir().getPtrTy();
-    source.values = LoadConstant(pointer, c_.SharedPointer(source.offset), source.column->name);
-    if (IsString(source.column->storage)) {
-      source.heap = LoadConstant(pointer, c_.SharedPointer(source.offset + 8), source.column->name + ".heap");
+    source.values = load_constant(pointer, c_.shared_pointer(source.offset), source.column->name);
+    if (is_string(source.column->storage)) {
+      source.heap =
+          load_constant(pointer, c_.shared_pointer(source.offset + 8), source.column->name + ".heap");
     }
     if (source.column->nulls != nullptr) {
       source.nulls =
-          LoadConstant(pointer, c_.SharedPointer(source.offset + 16), source.column->name + ".nulls");
+          load_constant(pointer, c_.shared_pointer(source.offset + 16), source.column->name + ".nulls");
     }
   }
 
-  void EmitRow(const Scan& scan, const std::vector<Source>& sources, llvm::Value* row) {
+  void emit_row(const Scan& scan, const std::vector<Source>& sources, llvm::Value* row) {
     for (const Source& source : sources) {
-      c_.values().BindLazy(source.iu, [this, source, row] {
+      c_.values().bind_lazy(source.iu, [this, source, row] {
         SqlValue value;
-        c_.RunTask(task_, [&] { value = LoadColumn(source, row); });
+        c_.run_task(task_, [&] { value = load_column(source, row); });
         return value;
       });
     }
-    EmitConjuncts(c_, scan.conjuncts, [&] { c_.Consume(*this); });
+    emit_conjuncts(c_, scan.conjuncts, [&] { c_.consume(*this); });
   }
 
-  SqlValue LoadColumn(const Source& source, llvm::Value* row) {
+  SqlValue load_column(const Source& source, llvm::Value* row) {
     jit::TrackedBuilder& ir = c_.ir();
     const std::string& name = source.column->name;
     StorageKind storage = source.column->storage;
-    llvm::Type* element = ir.getIntNTy(static_cast<unsigned>(ElementSize(storage) * 8));
+    llvm::Type* element = ir.getIntNTy(static_cast<unsigned>(element_size(storage) * 8));
     SqlValue value;
-    llvm::Value* loaded = LoadConstant(element, ir.CreateInBoundsGEP(element, source.values, row), name);
-    if (IsString(storage)) {
+    llvm::Value* loaded = load_constant(element, ir.CreateInBoundsGEP(element, source.values, row), name);
+    if (is_string(storage)) {
       llvm::Value* next = ir.CreateNUWAdd(row, ir.getInt64(1));
-      llvm::Value* end = LoadConstant(element, ir.CreateInBoundsGEP(element, source.values, next));
+      llvm::Value* end = load_constant(element, ir.CreateInBoundsGEP(element, source.values, next));
       llvm::Value* begin = ir.CreateZExt(loaded, ir.getInt64Ty());
       value.data = ir.CreateInBoundsGEP(ir.getInt8Ty(), source.heap, begin);
       value.length = ir.CreateZExt(ir.CreateSub(end, loaded), ir.getInt64Ty());
@@ -95,11 +96,11 @@ class ScanTranslator final : public Translator {
     } else if (storage == StorageKind::kChar) {
       value.data = loaded;
     } else {
-      value.data = ToWidth(c_, loaded, source.iu->width());
+      value.data = to_width(c_, loaded, source.iu->width());
     }
     if (source.nulls != nullptr) {
       llvm::Value* flag =
-          LoadConstant(ir.getInt8Ty(), ir.CreateInBoundsGEP(ir.getInt8Ty(), source.nulls, row));
+          load_constant(ir.getInt8Ty(), ir.CreateInBoundsGEP(ir.getInt8Ty(), source.nulls, row));
       value.null = ir.CreateICmpNE(flag, ir.getInt8(0));
     }
     return value;
@@ -110,8 +111,8 @@ class ScanTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeScan(Compilation& c, const Operator& op, Translator* parent,
-                                     std::uint32_t input) {
+std::unique_ptr<Translator> make_scan(Compilation& c, const Operator& op, Translator* parent,
+                                      std::uint32_t input) {
   return std::make_unique<ScanTranslator>(c, op, parent, input);
 }
 

@@ -18,79 +18,79 @@ class SortTranslator final : public Translator {
  public:
   SortTranslator(Compilation& c, const Operator& sort, Translator* consumer, std::uint32_t place)
       : Translator(c, sort, consumer, place), layout_(0), name_(fmt::format("less_{}", sort.id)) {
-    for (const Iu* iu : sort.outputs) layout_.Add(iu);
-    for (const Sort::Key& key : as<Sort>(sort).keys) layout_.Add(key.iu);
+    for (const Iu* iu : sort.outputs) layout_.add(iu);
+    for (const Sort::Key& key : as<Sort>(sort).keys) layout_.add(key.iu);
     // Never of no size: rows are told apart by their addresses.
-    if (layout_.size() == 0) layout_.AddBytes(8, 8);
+    if (layout_.size() == 0) layout_.add_bytes(8, 8);
   }
 
-  void Produce() override {
-    scan_ = c_.AddTask("Scan sorted", "sort_scan");
-    sort_ = c_.AddTask(limit() ? "Top rows" : "Sort", limit() ? "top" : "sort");
-    ReserveState();
-    GenerateLess();
-    c_.BeginPipeline("sort");
-    c_.Produce(input(0));
-    c_.EndPipeline({SortStep()});
-    EmitScan();
+  void produce() override {
+    scan_ = c_.add_task("Scan sorted", "sort_scan");
+    sort_ = c_.add_task(limit() ? "Top rows" : "Sort", limit() ? "top" : "sort");
+    reserve_state();
+    generate_less();
+    c_.begin_pipeline("sort");
+    c_.produce(input(0));
+    c_.end_pipeline({sort_step()});
+    emit_scan();
   }
 
-  void Consume(std::uint32_t) override {
+  void consume(std::uint32_t) override {
     jit::TrackedBuilder& ir = c_.ir();
-    llvm::Value* local = c_.LocalPointer(rows_);
-    llvm::Value* row = UsesHeap()
-                           ? ir.CreateLoad(ir.getPtrTy(), FieldPointer(c_, local, TopRows::kScratchOffset))
-                           : EmitAppend(c_, local, layout_.size());
-    for (const RowField& field : layout_.fields()) StoreField(c_, row, field, c_.values().Get(field.iu));
-    if (UsesHeap()) c_.Call("weft_rt_top_offer", ir.getVoidTy(), {local, less_});
+    llvm::Value* local = c_.local_pointer(rows_);
+    llvm::Value* row = uses_heap()
+                           ? ir.CreateLoad(ir.getPtrTy(), field_pointer(c_, local, TopRows::kScratchOffset))
+                           : emit_append(c_, local, layout_.size());
+    for (const RowField& field : layout_.fields()) store_field(c_, row, field, c_.values().get(field.iu));
+    if (uses_heap()) c_.call("weft_rt_top_offer", ir.getVoidTy(), {local, less_});
   }
 
-  ComponentId TaskOf(std::uint32_t) const override { return sort_; }
+  ComponentId task_of(std::uint32_t) const override { return sort_; }
 
  private:
   std::optional<std::uint64_t> limit() const { return as<Sort>(op()).limit; }
-  bool UsesHeap() const { return limit() && *limit() <= kLargestHeap; }
+  bool uses_heap() const { return limit() && *limit() <= kLargestHeap; }
 
-  void ReserveState() {
+  void reserve_state() {
     std::uint32_t bytes = layout_.size();
-    RegionKind kind = c_.Region("sort run", TAILOR_REGION_SORT_RUN, op().id, bytes);
-    RegionKind order = c_.Region("sort order", TAILOR_REGION_SORT_RUN, op().id, sizeof(void*));
-    sorted_ = c_.shared().AddObject<SortedRows>(
+    RegionKind kind = c_.region("sort run", TAILOR_REGION_SORT_RUN, op().id, bytes);
+    RegionKind order = c_.region("sort order", TAILOR_REGION_SORT_RUN, op().id, sizeof(void*));
+    sorted_ = c_.shared().add_object<SortedRows>(
         [order](std::byte* place, Frame& frame) { new (place) SortedRows(*frame.account, order); });
-    if (UsesHeap()) {
-      rows_ = c_.local().AddObject<TopRows>(
+    if (uses_heap()) {
+      rows_ = c_.local().add_object<TopRows>(
           [kind, order, bytes, most = *limit()](std::byte* place, Frame& frame) {
             new (place) TopRows(*frame.account, kind, order, bytes, most);
           });
     } else {
-      rows_ = c_.local().AddObject<TupleBuffer>([kind, bytes](std::byte* place, Frame& frame) {
+      rows_ = c_.local().add_object<TupleBuffer>([kind, bytes](std::byte* place, Frame& frame) {
         new (place) TupleBuffer(*frame.account, kind, bytes);
       });
     }
   }
 
   // bool less(a, b): the first key in which the rows differ decides.
-  void GenerateLess() {
-    c_.RunTask(sort_, [this] {
+  void generate_less() {
+    c_.run_task(sort_, [this] {
       jit::TrackedBuilder& ir = c_.ir();
       auto* type = llvm::FunctionType::get(ir.getInt1Ty(), {ir.getPtrTy(), ir.getPtrTy()}, false);
-      less_ = c_.module().BeginFunction(name_, type);
+      less_ = c_.module().begin_function(name_, type);
       less_->addRetAttr(llvm::Attribute::ZExt);
-      for (const Sort::Key& key : as<Sort>(op()).keys) EmitKey(key, less_->getArg(0), less_->getArg(1));
+      for (const Sort::Key& key : as<Sort>(op()).keys) emit_key(key, less_->getArg(0), less_->getArg(1));
       ir.CreateRet(ir.getFalse());
     });
   }
 
-  void EmitKey(const Sort::Key& key, llvm::Value* a_row, llvm::Value* b_row) {
+  void emit_key(const Sort::Key& key, llvm::Value* a_row, llvm::Value* b_row) {
     jit::TrackedBuilder& ir = c_.ir();
     Width width = key.iu->width();
-    const RowField& field = *layout_.Find(key.iu);
-    SqlValue a = LoadField(c_, a_row, field);
-    SqlValue b = LoadField(c_, b_row, field);
+    const RowField& field = *layout_.find(key.iu);
+    SqlValue a = load_field(c_, a_row, field);
+    SqlValue b = load_field(c_, b_row, field);
     const SqlValue& low = key.descending ? b : a;
     const SqlValue& high = key.descending ? a : b;
-    llvm::Value* before = EmitLess(c_, low, width, high, width);
-    llvm::Value* after = EmitLess(c_, high, width, low, width);
+    llvm::Value* before = emit_less(c_, low, width, high, width);
+    llvm::Value* after = emit_less(c_, high, width, low, width);
     if (a.null != nullptr) {
       llvm::Value* either = ir.CreateOr(a.null, b.null);
       llvm::Value* first = key.nulls_first ? a.null : b.null;
@@ -106,41 +106,41 @@ class SortTranslator final : public Translator {
     ir.SetInsertPoint(next);
   }
 
-  FinishStep SortStep() {
-    FinishStep step = c_.Finish(op().id, sort_);
+  FinishStep sort_step() {
+    FinishStep step = c_.finish(op().id, sort_);
     auto less = [name = name_](Frame& frame) { return reinterpret_cast<RowLess>(frame.function(name)); };
-    bool heap = UsesHeap();
+    bool heap = uses_heap();
     step.open = [=, shared = sorted_, local = rows_](Frame& frame) {
       std::vector<TupleBuffer*> buffers;
       for (std::size_t worker = 0; worker < frame.locals.size(); ++worker) {
-        buffers.push_back(heap ? &frame.LocalObject<TopRows>(worker, local).rows()
-                               : &frame.LocalObject<TupleBuffer>(worker, local));
+        buffers.push_back(heap ? &frame.local_object<TopRows>(worker, local).rows()
+                               : &frame.local_object<TupleBuffer>(worker, local));
       }
-      SortedRows& rows = frame.SharedObject<SortedRows>(shared);
-      rows.Collect(buffers, static_cast<unsigned>(frame.locals.size()));
+      SortedRows& rows = frame.shared_object<SortedRows>(shared);
+      rows.collect(buffers, static_cast<unsigned>(frame.locals.size()));
       return rows.runs();
     };
     step.run = [=, shared = sorted_](Frame& frame, std::size_t run) {
-      frame.SharedObject<SortedRows>(shared).SortRun(run, less(frame));
+      frame.shared_object<SortedRows>(shared).sort_run(run, less(frame));
     };
     step.close = [=, shared = sorted_](Frame& frame) {
-      frame.SharedObject<SortedRows>(shared).Merge(less(frame));
+      frame.shared_object<SortedRows>(shared).merge(less(frame));
     };
     return step;
   }
 
-  void EmitScan() {
+  void emit_scan() {
     auto tuples = [shared = sorted_, most = limit()](const Frame& frame) {
-      std::uint64_t rows = frame.SharedObject<SortedRows>(shared).size();
+      std::uint64_t rows = frame.shared_object<SortedRows>(shared).size();
       return most ? std::min(rows, *most) : rows;
     };
-    c_.GenerateSource(scan_, tuples, 4096, true, [&](llvm::Value* begin, llvm::Value* end) {
+    c_.generate_source(scan_, tuples, 4096, true, [&](llvm::Value* begin, llvm::Value* end) {
       jit::TrackedBuilder& ir = c_.ir();
-      llvm::Value* rows = c_.Call("weft_rt_sorted_rows", ir.getPtrTy(), {c_.SharedPointer(sorted_)});
-      EmitFor(c_, begin, end, [&](llvm::Value* i) {
+      llvm::Value* rows = c_.call("weft_rt_sorted_rows", ir.getPtrTy(), {c_.shared_pointer(sorted_)});
+      emit_for(c_, begin, end, [&](llvm::Value* i) {
         llvm::Value* row = ir.CreateLoad(ir.getPtrTy(), ir.CreateInBoundsGEP(ir.getPtrTy(), rows, i));
-        BindRow(c_, scan_, layout_, row);
-        c_.Consume(*this);
+        bind_row(c_, scan_, layout_, row);
+        c_.consume(*this);
       });
     });
   }
@@ -156,8 +156,8 @@ class SortTranslator final : public Translator {
 
 }  // namespace
 
-std::unique_ptr<Translator> MakeSort(Compilation& c, const Operator& op, Translator* parent,
-                                     std::uint32_t input) {
+std::unique_ptr<Translator> make_sort(Compilation& c, const Operator& op, Translator* parent,
+                                      std::uint32_t input) {
   return std::make_unique<SortTranslator>(c, op, parent, input);
 }
 

@@ -20,16 +20,16 @@ class Translator {
   Translator& operator=(const Translator&) = delete;
 
   // Registers tasks, begins pipelines where tuples are materialised, and asks the inputs to produce.
-  virtual void Produce() = 0;
+  virtual void produce() = 0;
   // Generates what happens to one tuple of input `input`; the values of its units are bound.
-  virtual void Consume(std::uint32_t input) = 0;
+  virtual void consume(std::uint32_t input) = 0;
   // The task on whose behalf Consume(input) generates.
-  virtual ComponentId TaskOf(std::uint32_t input) const = 0;
+  virtual ComponentId task_of(std::uint32_t input) const = 0;
 
   const Operator& op() const { return op_; }
   Translator* parent() const { return parent_; }
   std::uint32_t parent_input() const { return parent_input_; }
-  void AddInput(Translator& input) { inputs_.push_back(&input); }
+  void add_input(Translator& input) { inputs_.push_back(&input); }
 
  protected:
   Translator& input(std::size_t i) const { return *inputs_[i]; }
@@ -43,21 +43,22 @@ class Translator {
   std::vector<Translator*> inputs_;
 };
 
-std::unique_ptr<Translator> MakeScan(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
-std::unique_ptr<Translator> MakeFilter(Compilation&, const Operator&, Translator* parent,
-                                       std::uint32_t input);
-std::unique_ptr<Translator> MakeMap(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
-std::unique_ptr<Translator> MakeHashJoin(Compilation&, const Operator&, Translator* parent,
-                                         std::uint32_t input);
-std::unique_ptr<Translator> MakeGroupBy(Compilation&, const Operator&, Translator* parent,
+std::unique_ptr<Translator> make_scan(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
+std::unique_ptr<Translator> make_filter(Compilation&, const Operator&, Translator* parent,
                                         std::uint32_t input);
-std::unique_ptr<Translator> MakeGlobalAggregate(Compilation&, const Operator&, Translator* parent,
-                                                std::uint32_t input);
-std::unique_ptr<Translator> MakeGroupJoin(Compilation&, const Operator&, Translator* parent,
+std::unique_ptr<Translator> make_map(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
+std::unique_ptr<Translator> make_hash_join(Compilation&, const Operator&, Translator* parent,
+                                           std::uint32_t input);
+std::unique_ptr<Translator> make_group_by(Compilation&, const Operator&, Translator* parent,
                                           std::uint32_t input);
-std::unique_ptr<Translator> MakeSort(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
-std::unique_ptr<Translator> MakeLimit(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
-std::unique_ptr<Translator> MakeOutput(Compilation&, const Operator&, Translator* parent,
+std::unique_ptr<Translator> make_global_aggregate(Compilation&, const Operator&, Translator* parent,
+                                                  std::uint32_t input);
+std::unique_ptr<Translator> make_group_join(Compilation&, const Operator&, Translator* parent,
+                                            std::uint32_t input);
+std::unique_ptr<Translator> make_sort(Compilation&, const Operator&, Translator* parent, std::uint32_t input);
+std::unique_ptr<Translator> make_limit(Compilation&, const Operator&, Translator* parent,
                                        std::uint32_t input);
+std::unique_ptr<Translator> make_output(Compilation&, const Operator&, Translator* parent,
+                                        std::uint32_t input);
 
 }  // namespace tailor::weft

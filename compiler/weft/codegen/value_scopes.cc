@@ -5,7 +5,7 @@
 
 namespace tailor::weft {
 
-SqlValue ValueScopes::Get(const Iu* iu) {
+SqlValue ValueScopes::get(const Iu* iu) {
   for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
     auto found = scope->find(iu);
     if (found == scope->end()) continue;
@@ -13,7 +13,7 @@ SqlValue ValueScopes::Get(const Iu* iu) {
     // Copied: generating the load may bind other units.
     Load load = found->second.load;
     SqlValue value = load();
-    Bind(iu, value);
+    bind(iu, value);
     return value;
   }
   std::fprintf(stderr, "weft: the plan uses unit %u (%s) where it is not available\n", iu->id,

@@ -28,10 +28,10 @@ class ValueScopes {
     ValueScopes& scopes_;
   };
 
-  void Bind(const Iu* iu, SqlValue value) { scopes_.back()[iu] = {value, nullptr}; }
-  void BindLazy(const Iu* iu, Load load) { scopes_.back()[iu] = {{}, std::move(load)}; }
+  void bind(const Iu* iu, SqlValue value) { scopes_.back()[iu] = {value, nullptr}; }
+  void bind_lazy(const Iu* iu, Load load) { scopes_.back()[iu] = {{}, std::move(load)}; }
   // Aborts if the unit is not bound: the plan asks for something its inputs do not give.
-  SqlValue Get(const Iu* iu);
+  SqlValue get(const Iu* iu);
 
  private:
   struct Binding {

@@ -4,7 +4,7 @@
 
 namespace tailor::weft {
 
-void RegisterColumns(const Database& database) {
+void register_columns(const Database& database) {
   for (const std::unique_ptr<Table>& table : database.tables()) {
     for (const Column& column : table->columns) {
       std::string name = table->name + "." + column.name;
@@ -12,7 +12,7 @@ void RegisterColumns(const Database& database) {
       kind.size = sizeof(kind);
       kind.name = name.c_str();
       kind.role = TAILOR_REGION_COLUMN;
-      kind.element_bytes = static_cast<std::uint32_t>(ElementSize(column.storage));
+      kind.element_bytes = static_cast<std::uint32_t>(element_size(column.storage));
       tailor_region_add(tailor_region_kind_declare(&kind), column.values, column.values_bytes);
       auto add_part = [&](const char* part, std::uint32_t element_bytes, const void* base,
                           std::uint64_t bytes) {

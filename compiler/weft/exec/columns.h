@@ -6,6 +6,6 @@
 namespace tailor::weft {
 
 // For as long as the process lives: `database` is not closed while the agent runs.
-void RegisterColumns(const Database& database);
+void register_columns(const Database& database);
 
 }  // namespace tailor::weft

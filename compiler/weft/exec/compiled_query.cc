@@ -33,9 +33,9 @@ class Timer {
 
 }  // namespace
 
-Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sql, const Database& database,
+Result<std::unique_ptr<CompiledQuery>> CompiledQuery::make(const QueryText& sql, const Database& database,
                                                            jit::Jit& jit, const CompileSettings& settings) {
-  std::unique_ptr<CompiledQuery> query(new CompiledQuery(sql, database, settings));
+  std::unique_ptr<CompiledQuery> query(new CompiledQuery(sql.text, database, settings));
   query->times_.begin = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   {
     Timer timer(query->times_.plan);
@@ -49,11 +49,11 @@ Result<std::unique_ptr<CompiledQuery>> CompiledQuery::Make(const std::string& sq
     if (!plan.ok()) return std::move(plan).error();
     query->plan_ = std::move(*plan);
   }
-  if (Status status = query->Generate(jit); !status.ok()) return std::move(status).error();
+  if (Status status = query->generate(jit); !status.ok()) return std::move(status).error();
   return query;
 }
 
-Status CompiledQuery::Generate(jit::Jit& jit) {
+Status CompiledQuery::generate(jit::Jit& jit) {
   WorkScope generating(EngineWork::kGenerate);
   ids_ = tailor_plan_new();
   jit::QueryModuleOptions options;
@@ -72,30 +72,30 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     Timer timer(times_.generate);
     Compilation compilation(plan_, dictionary_, *module,
                             {&database_, settings_.instrument, settings_.count_rows, declare});
-    program_ = compilation.Run();
-    return module->Seal();
+    program_ = compilation.run();
+    return module->seal();
   }();
   if (!sealed.ok()) return std::move(sealed).error();
   module.reset();
   task_operators_.assign(program_.task_count + 1, kNoComponent);
   for (ComponentId task = 1; task <= program_.task_count; ++task) {
-    std::vector<ComponentId> owners = dictionary_.Owners(kTaskLevel, task);
+    std::vector<ComponentId> owners = dictionary_.owners(kTaskLevel, task);
     if (!owners.empty()) task_operators_[task] = owners.front();
   }
-  if (settings_.observer != nullptr) described_ = dictionary_.Build({ids_.id, ids_.slot, ids_.generation});
+  if (settings_.observer != nullptr) described_ = dictionary_.build({ids_.id, ids_.slot, ids_.generation});
   if (ids_.id != 0) {
     Timer timer(times_.ship);
     WorkScope work(EngineWork::kRegister);
-    dictionary_.Attach("sql", sql_);
-    std::string plan = dictionary_.Serialise({ids_.id, ids_.slot, ids_.generation});
+    dictionary_.attach("sql", sql_);
+    std::string plan = dictionary_.serialise({ids_.id, ids_.slot, ids_.generation});
     tailor_plan_load(ids_.id, plan.data(), plan.size());
   }
   Timer timer(times_.compile);
   WorkScope work(EngineWork::kCompile);
   if (!settings_.tiered || settings_.level == jit::OptLevel::kO0)
-    return AddCode(jit, std::move(*sealed), settings_.level);
-  jit::SealedModule later = sealed->Clone();
-  if (Status status = AddCode(jit, std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
+    return add_code(jit, std::move(*sealed), settings_.level);
+  jit::SealedModule later = sealed->clone();
+  if (Status status = add_code(jit, std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
   compiling_ = std::jthread([this, &jit, module = std::move(later)](std::stop_token stop) mutable {
     tailor_thread_register("weft compiler");
     WorkScope optimising(EngineWork::kCompile);
@@ -104,28 +104,28 @@ Status CompiledQuery::Generate(jit::Jit& jit) {
     // Many queries may be new at once: one at a time is optimised, and queries that are over by then are not.
     std::condition_variable_any().wait_for(lock, stop, kTrialTime, [] { return false; });
     // On failure the unoptimised code goes on being used.
-    if (!stop.stop_requested()) (void)AddCode(jit, std::move(mine), settings_.level);
+    if (!stop.stop_requested()) (void)add_code(jit, std::move(mine), settings_.level);
   });
   return Ok{};
 }
 
-Status CompiledQuery::AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level) {
+Status CompiledQuery::add_code(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level) {
   WorkScope work(EngineWork::kCompile);
-  auto compiled = jit.Compile(std::move(module), {.level = level});
+  auto compiled = jit.compile(std::move(module), {.level = level});
   if (!compiled.ok()) return std::move(compiled).error();
   Code& code = tiers_.emplace_back(Code{std::move(*compiled), tailor_code_new()});
   if (code.id != 0 || settings_.observer != nullptr) {
-    std::string object = code.module->CodeObject(code.id, ids_.id);
+    std::string object = code.module->code_object(code.id, ids_.id);
     if (code.id != 0) tailor_code_load(code.id, object.data(), object.size());
     v1::CodeObject loaded;
     if (settings_.observer != nullptr && loaded.ParseFromString(object))
-      settings_.observer->Loaded(described_, loaded);
+      settings_.observer->loaded(described_, loaded);
   }
   best_.store(code.module.get(), std::memory_order_release);
   return Ok{};
 }
 
-std::uint64_t CompiledQuery::Tag(ComponentId operator_id, ComponentId task) const {
+std::uint64_t CompiledQuery::tag(ComponentId operator_id, ComponentId task) const {
   if (settings_.tags == jit::TagStrategy::kNone) return 0;
   return tailor_tag(&ids_, operator_id, task);
 }

@@ -14,6 +14,7 @@
 #include "compiler/tagging/dictionary_builder.h"
 #include "compiler/weft/codegen/program.h"
 #include "compiler/weft/plan/operator.h"
+#include "compiler/weft/plan/query_text.h"
 #include "compiler/weft/storage/database.h"
 #include "proto/base/result.h"
 #include "tailor/v1/dictionary.pb.h"
@@ -24,7 +25,7 @@ namespace tailor::weft {
 class CodeObserver {
  public:
   virtual ~CodeObserver() = default;
-  virtual void Loaded(const v1::Plan& plan, const v1::CodeObject& code) = 0;
+  virtual void loaded(const v1::Plan& plan, const v1::CodeObject& code) = 0;
 };
 
 struct CompileSettings {
@@ -59,7 +60,7 @@ struct PrepareTimes {
 class CompiledQuery {
  public:
   // `jit` and `database` outlive the query. Errors: the text's, with a position, or the compiler's.
-  static Result<std::unique_ptr<CompiledQuery>> Make(const std::string& sql, const Database& database,
+  static Result<std::unique_ptr<CompiledQuery>> make(const QueryText& sql, const Database& database,
                                                      jit::Jit& jit, const CompileSettings& settings);
   ~CompiledQuery();
   CompiledQuery(const CompiledQuery&) = delete;
@@ -77,11 +78,11 @@ class CompiledQuery {
   const tailor_plan_ids& ids() const { return ids_; }
   const PrepareTimes& times() const { return times_; }
   // The operator a task belongs to.
-  ComponentId OperatorOf(ComponentId task) const { return task_operators_[task]; }
+  ComponentId operator_of(ComponentId task) const { return task_operators_[task]; }
   // As <tailor/tag_scope.h> wants it.
   std::uint32_t tag_strategy() const { return static_cast<std::uint32_t>(settings_.tags); }
   // 0 without tags. A task of 0 names the operator alone.
-  std::uint64_t Tag(ComponentId operator_id, ComponentId task) const;
+  std::uint64_t tag(ComponentId operator_id, ComponentId task) const;
 
  private:
   CompiledQuery(std::string sql, const Database& database, const CompileSettings& settings)
@@ -89,9 +90,9 @@ class CompiledQuery {
         settings_(settings),
         database_(database),
         dictionary_(settings.name, {"operator", "task", "ir"}) {}
-  Status Generate(jit::Jit& jit);
+  Status generate(jit::Jit& jit);
   // Compiles, announces and publishes a tier.
-  Status AddCode(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level);
+  Status add_code(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level);
 
   std::string sql_;
   CompileSettings settings_;

@@ -34,6 +34,6 @@ class WorkScope {
 };
 
 // From here on the calling thread ends the process; the kernel's part of that is in it, so no call ends it.
-void BeginExit();
+void begin_exit();
 
 }  // namespace tailor::weft

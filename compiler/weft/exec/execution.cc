@@ -12,11 +12,12 @@
 #include "compiler/weft/exec/components.h"
 #include "compiler/weft/runtime/query_error.h"
 #include "compiler/weft/runtime/tuple_buffer.h"
+#include "proto/base/errors.h"
 
 namespace tailor::weft {
 namespace {
 
-std::int64_t Now(clockid_t clock) {
+std::int64_t now(clockid_t clock) {
   timespec time;
   ::clock_gettime(clock, &time);
   return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
@@ -30,19 +31,19 @@ class StateBlock {
   ~StateBlock() {
     for (std::size_t i = made_; i-- > 0;) {
       const StateLayout::Object& object = layout_.objects()[i];
-      TagScope scope(query_.tag_strategy(), query_.Tag(object.owner, 0));
+      TagScope scope(query_.tag_strategy(), query_.tag(object.owner, 0));
       object.destroy(memory_ + object.offset);
     }
-    frame_.account->Free(memory_, layout_.size());
+    frame_.account->free(memory_, layout_.size());
   }
   StateBlock(const StateBlock&) = delete;
   StateBlock& operator=(const StateBlock&) = delete;
 
   // Throws QueryError. The memory is zeroed but for the objects.
-  std::byte* Make() {
-    memory_ = static_cast<std::byte*>(frame_.account->AllocateZeroed(layout_.size(), layout_.region()));
+  std::byte* make() {
+    memory_ = static_cast<std::byte*>(frame_.account->allocate_zeroed(layout_.size(), layout_.region()));
     for (const StateLayout::Object& object : layout_.objects()) {
-      TagScope scope(query_.tag_strategy(), query_.Tag(object.owner, 0));
+      TagScope scope(query_.tag_strategy(), query_.tag(object.owner, 0));
       object.make(memory_ + object.offset, frame_);
       ++made_;
     }
@@ -68,42 +69,42 @@ class Execution {
         shared_(query, program_.shared, frame_),
         cpu_ns_(pool.workers(), 0) {
     frame_.account = &account_;
-    frame_.function = [&query](const std::string& name) { return query.code().Address(name); };
+    frame_.function = [&query](const std::string& name) { return query.code().address(name); };
   }
 
-  Result<ExecutionOutcome> Run() {
+  Result<ExecutionOutcome> run() {
     std::vector<tailor_label> labels{{"query", query_.sql().c_str()}};
     for (const auto& [key, value] : options_.labels) labels.push_back({key.c_str(), value.c_str()});
     handle_ = tailor_execution_begin(query_.ids().id, labels.data(), labels.size());
     ExecutionOutcome outcome;
     tailor_execution_id(handle_, outcome.id.data());
-    std::int64_t begin = Now(CLOCK_MONOTONIC);
-    OnWorker(0, [&] {
+    std::int64_t begin = now(CLOCK_MONOTONIC);
+    on_worker(0, [&] {
       WorkScope work(EngineWork::kMemory);
-      MakeState();
+      make_state();
     });
-    outcome.first_code = Now(CLOCK_MONOTONIC);
+    outcome.first_code = now(CLOCK_MONOTONIC);
     for (const PipelineProgram& pipeline : program_.pipelines) {
       if (failure_) break;
-      RunPipeline(pipeline);
+      run_pipeline(pipeline);
     }
     if (!failure_) {
-      OnWorker(0, [&] {
+      on_worker(0, [&] {
         // The output operator's work; where a library has the tag register in use it is at least known as
         // output.
         WorkScope work(EngineWork::kOutput);
-        TagScope scope(query_.tag_strategy(), query_.Tag(program_.result_operator, program_.result_task));
-        ReadResult(outcome.result);
+        TagScope scope(query_.tag_strategy(), query_.tag(program_.result_operator, program_.result_task));
+        read_result(outcome.result);
       });
     }
     outcome.peak_memory = account_.peak();
-    if (program_.instrumented && !failure_) outcome.operator_cycles = OperatorCycles();
-    if (program_.counts_rows && !failure_) outcome.operator_rows = OperatorRows(outcome.result.rows);
-    OnWorker(0, [&] {
+    if (program_.instrumented && !failure_) outcome.operator_cycles = operator_cycles();
+    if (program_.counts_rows && !failure_) outcome.operator_rows = operator_rows(outcome.result.rows);
+    on_worker(0, [&] {
       WorkScope work(EngineWork::kMemory);
       locals_.clear();
     });
-    outcome.wall_ns = Now(CLOCK_MONOTONIC) - begin;
+    outcome.wall_ns = now(CLOCK_MONOTONIC) - begin;
     for (std::int64_t ns : cpu_ns_) outcome.cpu_ns += ns;
     tailor_execution_end(handle_, outcome.result.rows, failure_ ? failure_->message.c_str() : nullptr);
     if (failure_) return *std::move(failure_);
@@ -113,78 +114,78 @@ class Execution {
  private:
   // Does work for this execution on the calling worker, and accounts for its time and errors.
   template <typename Work>
-  void OnWorker(unsigned worker, const Work& work) {
-    std::int64_t begin = Now(CLOCK_THREAD_CPUTIME_ID);
+  void on_worker(unsigned worker, const Work& work) {
+    std::int64_t begin = now(CLOCK_THREAD_CPUTIME_ID);
     tailor_mark_execution_begin(handle_, query_.ids().id);
     try {
       TagScope none(query_.tag_strategy(), TAILOR_TAG_NONE);
       work();
     } catch (const QueryError& error) {
       std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = Error{error.message};
+      if (!failure_) failure_ = internal(error.message);
       stop_.store(true, std::memory_order_relaxed);
     } catch (const std::bad_alloc&) {
       std::lock_guard lock(mutex_);
-      if (!failure_) failure_ = Error{"the system has no memory left"};
+      if (!failure_) failure_ = exhausted("the system has no memory left");
       stop_.store(true, std::memory_order_relaxed);
     }
     tailor_mark_execution_end(handle_);
-    cpu_ns_[worker] += Now(CLOCK_THREAD_CPUTIME_ID) - begin;
+    cpu_ns_[worker] += now(CLOCK_THREAD_CPUTIME_ID) - begin;
   }
 
   // On as many workers as there is work for.
   template <typename Work>
-  void OnWorkers(std::uint64_t pieces, const Work& work) {
-    auto job = [&](unsigned worker) { OnWorker(worker, [&] { work(worker); }); };
+  void on_workers(std::uint64_t pieces, const Work& work) {
+    auto job = [&](unsigned worker) { on_worker(worker, [&] { work(worker); }); };
     if (pieces <= 1 || pool_.workers() == 1) return job(0);
-    pool_.Run(job);
+    pool_.run(job);
   }
 
-  void MakeState() {
-    frame_.shared = shared_.Make();
+  void make_state() {
+    frame_.shared = shared_.make();
     for (unsigned worker = 0; worker < pool_.workers(); ++worker) {
       locals_.push_back(std::make_unique<StateBlock>(query_, program_.local, frame_));
-      frame_.locals.push_back(locals_.back()->Make());
+      frame_.locals.push_back(locals_.back()->make());
     }
     std::byte** locals = frame_.locals.data();
     std::uint64_t workers = frame_.locals.size();
     std::memcpy(frame_.shared + kSharedLocalsOffset, &locals, sizeof(locals));
     std::memcpy(frame_.shared + kSharedWorkersOffset, &workers, sizeof(workers));
     for (const ColumnBinding& binding : program_.columns) {
-      const Column& column = query_.database().Find(binding.table->name)->columns[binding.column];
+      const Column& column = query_.database().find(binding.table->name)->columns[binding.column];
       const void* pointers[3] = {column.values, column.heap, column.nulls};
       std::memcpy(frame_.shared + binding.offset, pointers, sizeof(pointers));
     }
   }
 
   // Generated code finds the slot of the thread that runs it in the local block.
-  void PlaceSlot(unsigned worker) {
+  void place_slot(unsigned worker) {
     std::byte* local = frame_.locals[worker];
     std::uint64_t* slot = tailor_thread_slot();
     if (slot == nullptr) slot = reinterpret_cast<std::uint64_t*>(local + kLocalNoSlotOffset);
     std::memcpy(local + kLocalSlotOffset, &slot, sizeof(slot));
   }
 
-  bool Stopped() {
+  bool stopped() {
     if (stop_.load(std::memory_order_relaxed)) return true;
-    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) Fail("cancelled");
+    if (options_.cancel != nullptr && options_.cancel->load(std::memory_order_relaxed)) fail("cancelled");
     return false;
   }
 
-  void RunPipeline(const PipelineProgram& pipeline) {
+  void run_pipeline(const PipelineProgram& pipeline) {
     std::uint64_t tuples = pipeline.tuples(frame_);
     std::uint64_t morsels = (tuples + pipeline.morsel - 1) / pipeline.morsel;
     std::atomic<std::uint64_t> next{0};
-    OnWorkers(pipeline.sequential ? 1 : morsels, [&](unsigned worker) {
+    on_workers(pipeline.sequential ? 1 : morsels, [&](unsigned worker) {
       WorkScope scheduling(EngineWork::kSchedule);  // but for the morsels
-      PlaceSlot(worker);
+      place_slot(worker);
       tailor_mark_pipeline_begin(pipeline.id);
       std::uint64_t morsel;
-      while (!Stopped() && (morsel = next.fetch_add(1, std::memory_order_relaxed)) < morsels) {
+      while (!stopped() && (morsel = next.fetch_add(1, std::memory_order_relaxed)) < morsels) {
         std::uint64_t begin = morsel * pipeline.morsel;
         std::uint64_t end = std::min(begin + pipeline.morsel, tuples);
         // Looked up anew: better code may have become ready.
-        auto* function = query_.code().Function<PipelineFunction>(pipeline.function);
+        auto* function = query_.code().function<PipelineFunction>(pipeline.function);
         tailor_mark_morsel_begin(pipeline.id, begin, end - begin);
         function(frame_.shared, frame_.locals[worker], begin, end);
         tailor_mark_morsel_end(pipeline.id);
@@ -193,55 +194,55 @@ class Execution {
     });
     for (const FinishStep& step : pipeline.finish) {
       if (failure_) return;
-      RunFinishStep(step);
+      run_finish_step(step);
     }
   }
 
-  void RunFinishStep(const FinishStep& step) {
-    std::uint64_t tag = query_.Tag(step.operator_id, step.task);
+  void run_finish_step(const FinishStep& step) {
+    std::uint64_t tag = query_.tag(step.operator_id, step.task);
     std::size_t pieces = 0;
-    OnWorker(0, [&] { UnderTag(step, tag, 0, [&] { pieces = step.open(frame_); }); });
+    on_worker(0, [&] { under_tag(step, tag, 0, [&] { pieces = step.open(frame_); }); });
     if (step.run && pieces > 0 && !failure_) {
       std::atomic<std::size_t> next{0};
-      OnWorkers(pieces, [&](unsigned worker) {
-        UnderTag(step, tag, worker, [&] {
-          for (std::size_t piece; !Stopped() && (piece = next.fetch_add(1)) < pieces;)
+      on_workers(pieces, [&](unsigned worker) {
+        under_tag(step, tag, worker, [&] {
+          for (std::size_t piece; !stopped() && (piece = next.fetch_add(1)) < pieces;)
             step.run(frame_, piece);
         });
       });
     }
-    if (step.close && !failure_) OnWorker(0, [&] { UnderTag(step, tag, 0, [&] { step.close(frame_); }); });
+    if (step.close && !failure_) on_worker(0, [&] { under_tag(step, tag, 0, [&] { step.close(frame_); }); });
   }
 
   // Runtime code called by the scheduler on behalf of a task.
   template <typename Work>
-  void UnderTag(const FinishStep& step, std::uint64_t tag, unsigned worker, const Work& work) {
+  void under_tag(const FinishStep& step, std::uint64_t tag, unsigned worker, const Work& work) {
     std::uint64_t begin = program_.instrumented ? __rdtsc() : 0;
     {
       TagScope scope(query_.tag_strategy(), tag);
       work();
     }
-    if (program_.instrumented) Cycles(worker)[step.task] += __rdtsc() - begin;
+    if (program_.instrumented) cycles(worker)[step.task] += __rdtsc() - begin;
   }
 
-  std::uint64_t* Cycles(unsigned worker) {
+  std::uint64_t* cycles(unsigned worker) {
     return reinterpret_cast<std::uint64_t*>(frame_.locals[worker] + program_.cycles_offset);
   }
 
-  std::vector<std::uint64_t> OperatorCycles() {
-    std::vector<std::uint64_t> cycles(query_.plan().operator_count + 1, 0);
+  std::vector<std::uint64_t> operator_cycles() {
+    std::vector<std::uint64_t> sums(query_.plan().operator_count + 1, 0);
     for (unsigned worker = 0; worker < frame_.locals.size(); ++worker) {
       for (ComponentId task = 1; task <= program_.task_count; ++task) {
         // Sections shorter than a reading of the counter may come out below zero.
-        auto signed_cycles = static_cast<std::int64_t>(Cycles(worker)[task]);
-        if (signed_cycles > 0) cycles[query_.OperatorOf(task)] += static_cast<std::uint64_t>(signed_cycles);
+        auto signed_cycles = static_cast<std::int64_t>(cycles(worker)[task]);
+        if (signed_cycles > 0) sums[query_.operator_of(task)] += static_cast<std::uint64_t>(signed_cycles);
       }
     }
-    return cycles;
+    return sums;
   }
 
   // The output hands its rows to the client and to no operator.
-  std::vector<std::uint64_t> OperatorRows(std::uint64_t result_rows) {
+  std::vector<std::uint64_t> operator_rows(std::uint64_t result_rows) {
     std::vector<std::uint64_t> rows(query_.plan().operator_count + 1, 0);
     for (std::byte* local : frame_.locals) {
       auto* counted = reinterpret_cast<const std::uint64_t*>(local + program_.rows_offset);
@@ -251,23 +252,24 @@ class Execution {
     return rows;
   }
 
-  void ReadResult(ResultSet& result) {
+  void read_result(ResultSet& result) {
     result.names = query_.plan().root->names;
-    for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset))
-      result.rows += buffer->Rows();
+    for (TupleBuffer* buffer : frame_.local_objects<TupleBuffer>(program_.result_offset))
+      result.rows += buffer->rows();
     // The client's from the end of the execution on; until then they count.
-    account_.Charge(result.rows * program_.result_fields.size() * sizeof(Value));
+    account_.charge(result.rows * program_.result_fields.size() * sizeof(Value));
     result.values.reserve(result.rows * program_.result_fields.size());
-    for (TupleBuffer* buffer : frame_.LocalObjects<TupleBuffer>(program_.result_offset)) {
-      buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
+    for (TupleBuffer* buffer : frame_.local_objects<TupleBuffer>(program_.result_offset)) {
+      buffer->for_each_chunk([&](std::byte* begin, std::byte* end) {
         for (std::byte* row = begin; row != end; row += buffer->row_bytes()) {
-          for (const RowField& field : program_.result_fields) result.values.push_back(ReadField(row, field));
+          for (const RowField& field : program_.result_fields)
+            result.values.push_back(read_field(row, field));
         }
       });
     }
   }
 
-  static Value ReadField(const std::byte* row, const RowField& field) {
+  static Value read_field(const std::byte* row, const RowField& field) {
     const Type& type = field.iu->type;
     if (field.null_offset != 0 && row[field.null_offset] != std::byte{0}) return Value::null_of(type);
     const std::byte* at = row + field.offset;
@@ -276,19 +278,19 @@ class Execution {
       case Width::k8:
         return Value::of(type, static_cast<std::uint8_t>(*at));
       case Width::k32:
-        return Value::of(type, Load<std::int32_t>(at));
+        return Value::of(type, load<std::int32_t>(at));
       case Width::k64:
-        return Value::of(type, Load<std::int64_t>(at));
+        return Value::of(type, load<std::int64_t>(at));
       case Width::k128:
-        return Value::of(type, Load<Int128>(at));
+        return Value::of(type, load<Int128>(at));
       case Width::kString:
         break;
     }
-    return Value::string(std::string(Load<const char*>(at), Load<std::uint64_t>(at + 8)));
+    return Value::string(std::string(load<const char*>(at), load<std::uint64_t>(at + 8)));
   }
 
   template <typename T>
-  static T Load(const std::byte* at) {
+  static T load(const std::byte* at) {
     T value;
     std::memcpy(&value, at, sizeof(T));
     return value;
@@ -311,9 +313,9 @@ class Execution {
 
 }  // namespace
 
-Result<ExecutionOutcome> Execute(const CompiledQuery& query, WorkerPool& pool,
+Result<ExecutionOutcome> execute(const CompiledQuery& query, WorkerPool& pool,
                                  const ExecuteOptions& options) {
-  return Execution(query, pool, options).Run();
+  return Execution(query, pool, options).run();
 }
 
 }  // namespace tailor::weft

@@ -38,6 +38,6 @@ struct ExecutionOutcome {
 };
 
 // Errors: run-time errors of the query, the memory limit, "cancelled".
-Result<ExecutionOutcome> Execute(const CompiledQuery& query, WorkerPool& pool, const ExecuteOptions& options);
+Result<ExecutionOutcome> execute(const CompiledQuery& query, WorkerPool& pool, const ExecuteOptions& options);
 
 }  // namespace tailor::weft

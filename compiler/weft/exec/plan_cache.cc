@@ -6,8 +6,8 @@
 namespace tailor::weft {
 namespace {
 
-// A statement comes with blanks in the place of those before it, so that its errors have the right position.
-std::string_view Trimmed(std::string_view sql) {
+// A statement comes with the blanks in front of it, and in the place of explain.
+std::string_view trimmed(std::string_view sql) {
   std::size_t begin = sql.find_first_not_of(" \t\r\n");
   if (begin == std::string_view::npos) return {};
   return sql.substr(begin, sql.find_last_not_of(" \t\r\n") + 1 - begin);
@@ -15,18 +15,18 @@ std::string_view Trimmed(std::string_view sql) {
 
 }  // namespace
 
-Result<PlanCache::Found> PlanCache::Get(const std::string& sql, const Database& database, jit::Jit& jit,
+Result<PlanCache::Found> PlanCache::get(const QueryText& sql, const Database& database, jit::Jit& jit,
                                         const CompileSettings& settings) {
   auto found = std::ranges::find_if(queries_, [&](const auto& query) {
     CompileSettings known = query->settings();
     known.name = settings.name;
-    return Trimmed(query->sql()) == Trimmed(sql) && &query->database() == &database && known == settings;
+    return trimmed(query->sql()) == trimmed(sql.text) && &query->database() == &database && known == settings;
   });
   if (found != queries_.end()) {
     queries_.splice(queries_.begin(), queries_, found);
     return Found{queries_.front().get(), false};
   }
-  auto query = CompiledQuery::Make(sql, database, jit, settings);
+  auto query = CompiledQuery::make(sql, database, jit, settings);
   if (!query.ok()) return std::move(query).error();
   queries_.push_front(std::move(*query));
   if (queries_.size() > std::max<std::size_t>(most_, 1)) queries_.pop_back();

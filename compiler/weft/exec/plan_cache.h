@@ -3,7 +3,6 @@
 
 #include <list>
 #include <memory>
-#include <string>
 
 #include "compiler/weft/exec/compiled_query.h"
 #include "proto/base/result.h"
@@ -25,7 +24,7 @@ class PlanCache {
   // Compiles where no query of the same text (but for blanks around it) and settings (but for its name) is
   // kept; the one that was not used for longest goes. Fails as CompiledQuery::Make does, and keeps nothing
   // then.
-  Result<Found> Get(const std::string& sql, const Database& database, jit::Jit& jit,
+  Result<Found> get(const QueryText& sql, const Database& database, jit::Jit& jit,
                     const CompileSettings& settings);
 
  private:

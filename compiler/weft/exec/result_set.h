@@ -14,14 +14,14 @@ struct ResultSet {
   std::vector<Value> values;  // row by row: one allocation for all
   std::uint64_t rows = 0;
 
-  const Value& At(std::uint64_t row, std::size_t column) const { return values[row * names.size() + column]; }
+  const Value& at(std::uint64_t row, std::size_t column) const { return values[row * names.size() + column]; }
 };
 
 enum class ResultFormat { kPipes, kCsv, kJson };
 
 // With a header; JSON is an array of objects, numbers unquoted.
-void Print(std::ostream& out, const ResultSet& result, ResultFormat format);
+void print(std::ostream& out, const ResultSet& result, ResultFormat format);
 // As Print writes a value with kPipes: texts bare, null as "null".
-std::string PlainText(const Value& value);
+std::string plain_text(const Value& value);
 
 }  // namespace tailor::weft

@@ -9,7 +9,7 @@ namespace tailor::weft {
 
 WorkerPool::WorkerPool(unsigned workers, std::uint32_t tag_strategy) : tag_strategy_(tag_strategy) {
   for (unsigned worker = 1; worker < workers; ++worker)
-    threads_.emplace_back([this, worker] { Work(worker); });
+    threads_.emplace_back([this, worker] { work(worker); });
 }
 
 WorkerPool::~WorkerPool() {
@@ -21,7 +21,7 @@ WorkerPool::~WorkerPool() {
   for (std::thread& thread : threads_) thread.join();
 }
 
-void WorkerPool::Run(const std::function<void(unsigned)>& job) {
+void WorkerPool::run(const std::function<void(unsigned)>& job) {
   WorkScope scheduling(EngineWork::kSchedule);
   {
     std::lock_guard lock(mutex_);
@@ -36,7 +36,7 @@ void WorkerPool::Run(const std::function<void(unsigned)>& job) {
   job_ = nullptr;
 }
 
-void WorkerPool::Work(unsigned worker) {
+void WorkerPool::work(unsigned worker) {
   TagScope none(tag_strategy_, TAILOR_TAG_NONE);
   tailor_thread_register(fmt::format("weft worker {}", worker).c_str());
   WorkScope scheduling(EngineWork::kSchedule);

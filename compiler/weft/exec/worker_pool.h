@@ -22,10 +22,10 @@ class WorkerPool {
 
   unsigned workers() const { return static_cast<unsigned>(threads_.size()) + 1; }
   // Calls job(worker) on every worker and returns when all are done. `job` must not throw.
-  void Run(const std::function<void(unsigned)>& job);
+  void run(const std::function<void(unsigned)>& job);
 
  private:
-  void Work(unsigned worker);
+  void work(unsigned worker);
 
   std::uint32_t tag_strategy_;
   std::mutex mutex_;

@@ -27,7 +27,8 @@ std::size_t find_hints(const std::string& sql) {
 
 class HintReader {
  public:
-  HintReader(const std::string& sql, std::size_t begin, std::size_t end) : sql_(sql), at_(begin), end_(end) {}
+  HintReader(const QueryText& sql, std::size_t begin, std::size_t end)
+      : query_(sql), sql_(sql.text), at_(begin), end_(end) {}
 
   Result<PlannerOptions> read(PlannerOptions options) {
     for (std::string word = next(); !word.empty(); word = next()) {
@@ -36,9 +37,9 @@ class HintReader {
       } else if (int location = static_cast<int>(start_); word == "leading" && next() == "(") {
         options.leading_location = location;
         options.leading = tree();
-        if (!error_.empty()) return sql_error(sql_, static_cast<int>(start_), error_);
+        if (!error_.empty()) return sql_error(query_, static_cast<int>(start_), error_);
       } else {
-        return sql_error(sql_, static_cast<int>(start_), fmt::format("{} is no hint", word));
+        return sql_error(query_, static_cast<int>(start_), fmt::format("{} is no hint", word));
       }
     }
     return options;
@@ -76,6 +77,7 @@ class HintReader {
     return result;
   }
 
+  const QueryText& query_;
   const std::string& sql_;
   std::size_t at_;
   std::size_t end_;
@@ -85,10 +87,10 @@ class HintReader {
 
 }  // namespace
 
-Result<PlannerOptions> read_hints(const std::string& sql, const PlannerOptions& defaults) {
-  std::size_t begin = find_hints(sql);
+Result<PlannerOptions> read_hints(const QueryText& sql, const PlannerOptions& defaults) {
+  std::size_t begin = find_hints(sql.text);
   if (begin == std::string::npos) return defaults;
-  std::size_t end = sql.find("*/", begin);
+  std::size_t end = sql.text.find("*/", begin);
   if (end == std::string::npos) return defaults;  // the parser will complain
   return HintReader(sql, begin, end).read(defaults);
 }

@@ -171,7 +171,7 @@ Result<LogicalPtr> order_greedily(JoinGraph* graph, const std::vector<Forced>& f
         if (cost && *cost < least) std::tie(least, a, b) = std::tuple(*cost, i, j);
       }
     }
-    if (std::isinf(least)) return Error{kImpossible};
+    if (std::isinf(least)) return invalid(kImpossible);
     Part& left = parts[a];
     Part& right = parts[b];
     left.node = builder.join(left.set, std::move(left.node), right.set, std::move(right.node));
@@ -210,7 +210,7 @@ class Orderer {
     if (graph.members.size() == 1) return std::move(graph.members[0].node);
     if (graph.members.size() > kMaxDynamic) return order_greedily(&graph, forced);
     std::vector<Best> table = plan_all(graph, forced);
-    if (std::isinf(table[graph.everything()].cost)) return Error{kImpossible};
+    if (std::isinf(table[graph.everything()].cost)) return invalid(kImpossible);
     return TreeBuilder(&graph, table, forced).build(graph.everything());
   }
 
@@ -233,7 +233,7 @@ Result<LogicalPtr> order_joins(LogicalPtr root, const std::optional<JoinTree>& l
   Orderer orderer(leading);
   auto ordered = orderer.order(std::move(root));
   if (ordered && leading && !orderer.used())
-    return Error{"the tables of the hint leading are not joined in one place"};
+    return invalid("the tables of the hint leading are not joined in one place");
   return ordered;
 }
 

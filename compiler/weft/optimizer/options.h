@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/weft/plan/query_text.h"
 #include "proto/base/result.h"
 
 namespace tailor::weft {
@@ -26,6 +27,6 @@ struct PlannerOptions {
 //   leading((a b) c)   joins a and b, a being built; probes the result, built, with c. Tables that are not
 //                      named are joined where the optimizer likes, but not in between.
 // A word that is no hint is an error with its place.
-Result<PlannerOptions> read_hints(const std::string& sql, const PlannerOptions& defaults);
+Result<PlannerOptions> read_hints(const QueryText& sql, const PlannerOptions& defaults);
 
 }  // namespace tailor::weft

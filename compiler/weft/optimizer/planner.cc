@@ -11,7 +11,7 @@
 
 namespace tailor::weft {
 
-Result<ReadQuery> read_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options) {
+Result<ReadQuery> read_query(const QueryText& sql, const Catalog& catalog, const PlannerOptions& options) {
   auto tree = parse_select(sql);
   if (!tree) return tree.error();
   auto hinted = read_hints(sql, options);
@@ -21,7 +21,7 @@ Result<ReadQuery> read_query(const std::string& sql, const Catalog& catalog, con
   return ReadQuery{*std::move(query), *std::move(hinted)};
 }
 
-Result<Plan> optimise(const std::string& sql, ReadQuery read) {
+Result<Plan> optimise(const QueryText& sql, ReadQuery read) {
   Query& query = read.query;
   estimate_distinct(*query.root);
   unnest(&query.root, &query.ius);
@@ -34,7 +34,7 @@ Result<Plan> optimise(const std::string& sql, ReadQuery read) {
   return lower(std::move(query), read.options);
 }
 
-Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options) {
+Result<Plan> plan_query(const QueryText& sql, const Catalog& catalog, const PlannerOptions& options) {
   auto read = read_query(sql, catalog, options);
   if (!read) return read.error();
   return optimise(sql, *std::move(read));

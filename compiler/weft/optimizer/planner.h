@@ -1,11 +1,10 @@
 // SQL text to physical plan: the front half of weft.
 #pragma once
 
-#include <string>
-
 #include "compiler/weft/catalog/catalog.h"
 #include "compiler/weft/optimizer/options.h"
 #include "compiler/weft/plan/operator.h"
+#include "compiler/weft/plan/query_text.h"
 #include "compiler/weft/sql/binder.h"
 #include "proto/base/result.h"
 
@@ -18,12 +17,12 @@ struct ReadQuery {
 };
 
 // The two halves of plan_query(), with its errors.
-Result<ReadQuery> read_query(const std::string& sql, const Catalog& catalog,
+Result<ReadQuery> read_query(const QueryText& sql, const Catalog& catalog,
                              const PlannerOptions& options = {});
-Result<Plan> optimise(const std::string& sql, ReadQuery read);
+Result<Plan> optimise(const QueryText& sql, ReadQuery read);
 
 // Hints in the text (see options.h) go over `options`. The catalog's tables must outlive the plan. Errors
 // name line and column where they have one. Thread-safe.
-Result<Plan> plan_query(const std::string& sql, const Catalog& catalog, const PlannerOptions& options = {});
+Result<Plan> plan_query(const QueryText& sql, const Catalog& catalog, const PlannerOptions& options = {});
 
 }  // namespace tailor::weft

@@ -145,7 +145,7 @@ Result<ExprPtr> make_cast(ExprPtr input, Type target) {
   }
   bool numbers = input->type.is_numeric() && target.is_numeric();
   if (!numbers || target.scale < input->type.scale) {
-    return Error{fmt::format("{} cannot become {}", to_string(input->type), to_string(target))};
+    return invalid(fmt::format("{} cannot become {}", to_string(input->type), to_string(target)));
   }
   RangeResult scaled = multiply(input->range, Range::of(power_of_ten(target.scale - input->type.scale)));
   if (target.id == TypeId::kDecimal)
@@ -194,7 +194,7 @@ Result<ExprPtr> make_arithmetic(ArithmeticOp op, ExprPtr left, ExprPtr right) {
     if (!unified) return unified.error();
     scale = left->type.scale;
   } else if (scale > kMaxPowerOfTen) {
-    return Error{fmt::format("a product with {} digits behind the point is too long", scale)};
+    return invalid(fmt::format("a product with {} digits behind the point is too long", scale));
   }
   RangeResult r = op == ArithmeticOp::kAdd        ? add(left->range, right->range)
                   : op == ArithmeticOp::kSubtract ? subtract(left->range, right->range)
@@ -248,7 +248,7 @@ Result<ExprPtr> make_in_list(ExprPtr input, std::vector<ExprPtr> values) {
   for (ExprPtr& value : values) {
     if (Status unified = unify(&input, &value); !unified) return type_error("an in list", *input, *value);
     if (!is_constant(*value) || value_of(*value).null)
-      return Error{"an in list takes constants that are not null"};
+      return invalid("an in list takes constants that are not null");
   }
   // A later value may have widened the input, so the constants are brought to its type once more.
   for (ExprPtr& value : values) {
@@ -271,21 +271,21 @@ Result<ExprPtr> make_like(ExprPtr input, std::string pattern) {
     input = *std::move(cast);
   }
   if (input->type.id != TypeId::kString)
-    return Error{fmt::format("like takes a string, not {}", to_string(input->type))};
+    return invalid(fmt::format("like takes a string, not {}", to_string(input->type)));
   return folded(std::make_unique<LikeExpr>(std::move(input), LikePattern::parse(std::move(pattern))));
 }
 
 Result<ExprPtr> make_extract_year(ExprPtr input) {
   if (input->type.id != TypeId::kDate)
-    return Error{fmt::format("a year of {} is not defined", to_string(input->type))};
+    return invalid(fmt::format("a year of {} is not defined", to_string(input->type)));
   return folded(std::make_unique<ExtractYearExpr>(std::move(input)));
 }
 
 Result<ExprPtr> make_substring(ExprPtr input, std::int64_t start, std::int64_t length) {
   if (input->type.id != TypeId::kString) {
-    return Error{fmt::format("substring takes a string, not {}", to_string(input->type))};
+    return invalid(fmt::format("substring takes a string, not {}", to_string(input->type)));
   }
-  if (length < 0) return Error{"substring takes a length that is not negative"};
+  if (length < 0) return invalid("substring takes a length that is not negative");
   return folded(std::make_unique<SubstringExpr>(std::move(input), start, length));
 }
 

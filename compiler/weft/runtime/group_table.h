@@ -24,7 +24,7 @@ class LocalGroups {
   LocalGroups& operator=(const LocalGroups&) = delete;
 
   // A new zeroed row of that hash, linked into its slot. Throws QueryError.
-  HashRow* Add(std::uint64_t hash);
+  HashRow* add(std::uint64_t hash);
 
   TupleBuffer& partition(unsigned i) { return *partitions_[i]; }
   // False while every group of this thread has exactly one row.
@@ -55,10 +55,10 @@ class GroupCursor {
 
   // Positions before the first row of the partition. True if rows of one group may be in several places, so
   // that they must be merged; then the directory is empty and large enough.
-  bool Open(const std::vector<LocalGroups*>& locals, unsigned partition);
-  void Rewind() { next_piece_ = 0; }
+  bool open(const std::vector<LocalGroups*>& locals, unsigned partition);
+  void rewind() { next_piece_ = 0; }
   // The next run of rows; false at the end.
-  bool Next();
+  bool next();
 
   // Of the row that was merged into another one: instead of `next`.
   static constexpr std::uint64_t kMerged = 1;

@@ -20,7 +20,7 @@ inline constexpr unsigned kGroupPartitions = 1u << kGroupPartitionBits;
 // chain.
 inline constexpr unsigned kJoinFilterShift = 48;
 inline constexpr std::uint64_t kJoinPointerMask = (std::uint64_t{1} << kJoinFilterShift) - 1;
-inline constexpr std::uint64_t JoinFilterBit(std::uint64_t hash) {
+inline constexpr std::uint64_t join_filter_bit(std::uint64_t hash) {
   return std::uint64_t{1} << (kJoinFilterShift + (hash & 15));
 }
 

@@ -8,14 +8,14 @@
 namespace tailor::weft {
 
 JoinTable::~JoinTable() {
-  account_->Free(directory_, slots_ * sizeof(std::uint64_t));
+  account_->free(directory_, slots_ * sizeof(std::uint64_t));
 }
 
-void JoinTable::Open(const std::vector<TupleBuffer*>& buffers) {
+void JoinTable::open(const std::vector<TupleBuffer*>& buffers) {
   std::uint64_t rows = 0;
   for (TupleBuffer* buffer : buffers) {
     row_bytes_ = buffer->row_bytes();
-    buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
+    buffer->for_each_chunk([&](std::byte* begin, std::byte* end) {
       if (begin == end) return;
       pieces_.push_back({begin, end});
       rows += static_cast<std::uint64_t>(end - begin) / row_bytes_;
@@ -24,10 +24,10 @@ void JoinTable::Open(const std::vector<TupleBuffer*>& buffers) {
   // At least two slots, so that the shift stays below 64.
   slots_ = std::bit_ceil(std::max<std::uint64_t>(rows + rows / 2, 2));
   shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_));
-  directory_ = static_cast<std::uint64_t*>(account_->AllocateZeroed(slots_ * sizeof(std::uint64_t), kind_));
+  directory_ = static_cast<std::uint64_t*>(account_->allocate_zeroed(slots_ * sizeof(std::uint64_t), kind_));
 }
 
-void JoinTable::Insert(std::size_t piece) {
+void JoinTable::insert(std::size_t piece) {
   for (std::byte* at = pieces_[piece].begin; at != pieces_[piece].end; at += row_bytes_) {
     auto* row = reinterpret_cast<HashRow*>(at);
     std::atomic_ref<std::uint64_t> slot(directory_[row->hash >> shift_]);
@@ -35,7 +35,7 @@ void JoinTable::Insert(std::size_t piece) {
     std::uint64_t fresh;
     do {
       row->next = reinterpret_cast<HashRow*>(old & kJoinPointerMask);
-      fresh = reinterpret_cast<std::uint64_t>(row) | (old & ~kJoinPointerMask) | JoinFilterBit(row->hash);
+      fresh = reinterpret_cast<std::uint64_t>(row) | (old & ~kJoinPointerMask) | join_filter_bit(row->hash);
     } while (!slot.compare_exchange_weak(old, fresh, std::memory_order_release, std::memory_order_relaxed));
   }
 }
@@ -48,5 +48,5 @@ void weft_rt_join_piece(const tailor::weft::JoinTable* table, std::uint64_t piec
 }
 
 void weft_rt_fail_single() {
-  tailor::weft::Fail("more than one row returned by a subquery used as an expression");
+  tailor::weft::fail("more than one row returned by a subquery used as an expression");
 }

@@ -20,9 +20,9 @@ class JoinTable {
   JoinTable& operator=(const JoinTable&) = delete;
 
   // Sizes the directory for all rows of `buffers`, which must outlive the table.
-  void Open(const std::vector<TupleBuffer*>& buffers);
+  void open(const std::vector<TupleBuffer*>& buffers);
   std::size_t pieces() const { return pieces_.size(); }
-  void Insert(std::size_t piece);
+  void insert(std::size_t piece);
 
   struct Piece {
     std::byte* begin;

@@ -15,11 +15,11 @@ constexpr std::size_t kAlignment = 64;
 
 }  // namespace
 
-void MemoryAccount::Charge(std::size_t bytes) {
+void MemoryAccount::charge(std::size_t bytes) {
   std::uint64_t used = used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
   if (used > limit_) {
     used_.fetch_sub(bytes, std::memory_order_relaxed);
-    Fail(fmt::format("memory limit of {} MiB exceeded: {:.1f} MiB in use and {} more bytes wanted",
+    fail(fmt::format("memory limit of {} MiB exceeded: {:.1f} MiB in use and {} more bytes wanted",
                      limit_ >> 20, static_cast<double>(used - bytes) / (1 << 20), bytes));
   }
   std::uint64_t peak = peak_.load(std::memory_order_relaxed);
@@ -27,29 +27,29 @@ void MemoryAccount::Charge(std::size_t bytes) {
   }
 }
 
-void* MemoryAccount::Allocate(std::size_t bytes, RegionKind kind, std::size_t header) {
+void* MemoryAccount::allocate(std::size_t bytes, RegionKind kind, std::size_t header) {
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
-  Charge(bytes);
+  charge(bytes);
   void* memory = std::aligned_alloc(kAlignment, bytes);
   if (memory == nullptr) {
     used_.fetch_sub(bytes, std::memory_order_relaxed);
-    Fail(fmt::format("the system has no {} bytes of memory left", bytes));
+    fail(fmt::format("the system has no {} bytes of memory left", bytes));
   }
   if (kind != 0) tailor_region_add(kind, static_cast<std::byte*>(memory) + header, bytes - header);
   return memory;
 }
 
-void* MemoryAccount::AllocateZeroed(std::size_t bytes, RegionKind kind) {
-  void* memory = Allocate(bytes, kind);
+void* MemoryAccount::allocate_zeroed(std::size_t bytes, RegionKind kind) {
+  void* memory = allocate(bytes, kind);
   std::memset(memory, 0, bytes);
   return memory;
 }
 
-void MemoryAccount::Free(void* memory, std::size_t bytes, std::size_t header) noexcept {
+void MemoryAccount::free(void* memory, std::size_t bytes, std::size_t header) noexcept {
   if (memory == nullptr) return;
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   tailor_region_remove(static_cast<std::byte*>(memory) + header);
-  Release(bytes);
+  release(bytes);
   std::free(memory);
 }
 

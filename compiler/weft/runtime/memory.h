@@ -19,14 +19,14 @@ class MemoryAccount {
 
   // Memory aligned to 64 bytes, not zeroed. Throws QueryError when the limit is passed or the system has
   // none. The area is registered as a region of `kind`; elements begin after `header` bytes.
-  void* Allocate(std::size_t bytes, RegionKind kind, std::size_t header = 0);
-  void* AllocateZeroed(std::size_t bytes, RegionKind kind);
+  void* allocate(std::size_t bytes, RegionKind kind, std::size_t header = 0);
+  void* allocate_zeroed(std::size_t bytes, RegionKind kind);
   // `bytes` and `header` as allocated; nullptr is ignored.
-  void Free(void* memory, std::size_t bytes, std::size_t header = 0) noexcept;
+  void free(void* memory, std::size_t bytes, std::size_t header = 0) noexcept;
 
   // Counts memory that is had otherwise. Throws QueryError as Allocate does.
-  void Charge(std::size_t bytes);
-  void Release(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
+  void charge(std::size_t bytes);
+  void release(std::size_t bytes) noexcept { used_.fetch_sub(bytes, std::memory_order_relaxed); }
 
   std::uint64_t used() const { return used_.load(std::memory_order_relaxed); }
   std::uint64_t peak() const { return peak_.load(std::memory_order_relaxed); }
@@ -46,8 +46,8 @@ class AccountedAllocator {
   template <typename U>
   AccountedAllocator(const AccountedAllocator<U>& other) : account_(other.account_), kind_(other.kind_) {}
 
-  T* allocate(std::size_t count) { return static_cast<T*>(account_->Allocate(count * sizeof(T), kind_)); }
-  void deallocate(T* memory, std::size_t count) noexcept { account_->Free(memory, count * sizeof(T)); }
+  T* allocate(std::size_t count) { return static_cast<T*>(account_->allocate(count * sizeof(T), kind_)); }
+  void deallocate(T* memory, std::size_t count) noexcept { account_->free(memory, count * sizeof(T)); }
   template <typename U>
   bool operator==(const AccountedAllocator<U>& other) const {
     return account_ == other.account_ && kind_ == other.kind_;

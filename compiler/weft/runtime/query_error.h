@@ -11,7 +11,7 @@ struct QueryError {
   std::string message;
 };
 
-[[noreturn]] inline void Fail(std::string message) {
+[[noreturn]] inline void fail(std::string message) {
   throw QueryError{std::move(message)};
 }
 

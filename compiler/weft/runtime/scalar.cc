@@ -11,16 +11,16 @@ namespace {
 
 using Int128 = __int128;
 
-Int128 Join(std::uint64_t low, std::uint64_t high) {
+Int128 join(std::uint64_t low, std::uint64_t high) {
   return static_cast<Int128>(static_cast<unsigned __int128>(high) << 64 | low);
 }
 
-void Split(Int128 value, std::uint64_t* result) {
+void split(Int128 value, std::uint64_t* result) {
   result[0] = static_cast<std::uint64_t>(value);
   result[1] = static_cast<std::uint64_t>(static_cast<unsigned __int128>(value) >> 64);
 }
 
-std::uint64_t Mix(std::uint64_t x) {
+std::uint64_t mix(std::uint64_t x) {
   x *= UINT64_C(0x9E3779B97F4A7C15);
   return x ^ (x >> 32);
 }
@@ -43,11 +43,11 @@ std::uint64_t weft_rt_text_hash(const char* text, std::uint64_t bytes) {
   for (; bytes >= 8; text += 8, bytes -= 8) {
     std::uint64_t word;
     std::memcpy(&word, text, 8);
-    hash = Mix(hash ^ word) + UINT64_C(0xA0761D6478BD642F);
+    hash = mix(hash ^ word) + UINT64_C(0xA0761D6478BD642F);
   }
   std::uint64_t tail = 0;
   std::memcpy(&tail, text, bytes);
-  return Mix(Mix(hash ^ tail));
+  return mix(mix(hash ^ tail));
 }
 
 bool weft_rt_like(const void* pattern, const char* text, std::uint64_t bytes) {
@@ -56,8 +56,8 @@ bool weft_rt_like(const void* pattern, const char* text, std::uint64_t bytes) {
 
 void weft_rt_divide128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t b_low, std::uint64_t b_high,
                        std::uint64_t* result) {
-  Int128 a = Join(a_low, a_high);
-  Int128 b = Join(b_low, b_high);
+  Int128 a = join(a_low, a_high);
+  Int128 b = join(b_low, b_high);
   bool negative = (a < 0) != (b < 0);
   auto magnitude = [](Int128 x) {
     return x < 0 ? -static_cast<unsigned __int128>(x) : static_cast<unsigned __int128>(x);
@@ -66,14 +66,14 @@ void weft_rt_divide128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t 
   unsigned __int128 quotient = magnitude(a) / divisor;
   unsigned __int128 rest = magnitude(a) % divisor;
   if (rest >= divisor - rest) ++quotient;
-  Split(negative ? -static_cast<Int128>(quotient) : static_cast<Int128>(quotient), result);
+  split(negative ? -static_cast<Int128>(quotient) : static_cast<Int128>(quotient), result);
 }
 
 void weft_rt_multiply128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t b_low, std::uint64_t b_high,
                          std::uint64_t* result) {
   Int128 product;
-  if (__builtin_mul_overflow(Join(a_low, a_high), Join(b_low, b_high), &product)) weft_rt_fail_overflow();
-  Split(product, result);
+  if (__builtin_mul_overflow(join(a_low, a_high), join(b_low, b_high), &product)) weft_rt_fail_overflow();
+  split(product, result);
 }
 
 std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds) {
@@ -103,5 +103,5 @@ std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds) {
 }
 
 void weft_rt_fail_overflow() {
-  tailor::weft::Fail("numeric overflow");
+  tailor::weft::fail("numeric overflow");
 }

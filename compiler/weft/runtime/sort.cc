@@ -5,34 +5,34 @@
 
 namespace tailor::weft {
 
-void SortedRows::Collect(const std::vector<TupleBuffer*>& buffers, unsigned runs) {
+void SortedRows::collect(const std::vector<TupleBuffer*>& buffers, unsigned runs) {
   std::uint64_t rows = 0;
-  for (TupleBuffer* buffer : buffers) rows += buffer->Rows();
+  for (TupleBuffer* buffer : buffers) rows += buffer->rows();
   rows_.reserve(rows);
   for (TupleBuffer* buffer : buffers) {
-    buffer->ForEachChunk([&](std::byte* begin, std::byte* end) {
+    buffer->for_each_chunk([&](std::byte* begin, std::byte* end) {
       for (std::byte* row = begin; row != end; row += buffer->row_bytes()) rows_.push_back(row);
     });
   }
   for (unsigned run = 0; run <= runs; ++run) bounds_.push_back(rows_.size() * run / runs);
 }
 
-void SortedRows::SortRun(std::size_t run, RowLess less) {
+void SortedRows::sort_run(std::size_t run, RowLess less) {
   std::sort(rows_.begin() + static_cast<std::ptrdiff_t>(bounds_[run]),
             rows_.begin() + static_cast<std::ptrdiff_t>(bounds_[run + 1]), less);
 }
 
-void SortedRows::Merge(RowLess less) {
+void SortedRows::merge(RowLess less) {
   for (std::size_t run = 1; run + 1 < bounds_.size(); ++run) {
     std::inplace_merge(rows_.begin(), rows_.begin() + static_cast<std::ptrdiff_t>(bounds_[run]),
                        rows_.begin() + static_cast<std::ptrdiff_t>(bounds_[run + 1]), less);
   }
 }
 
-void TopRows::Offer(RowLess less) {
+void TopRows::offer(RowLess less) {
   std::byte* row;
   if (heap_.size() < limit_) {
-    row = rows_.Append();
+    row = rows_.append();
   } else {
     if (limit_ == 0 || !less(scratch_, heap_.front())) return;
     std::pop_heap(heap_.begin(), heap_.end(), less);
@@ -47,7 +47,7 @@ void TopRows::Offer(RowLess less) {
 }  // namespace tailor::weft
 
 void weft_rt_top_offer(tailor::weft::TopRows* top, tailor::weft::RowLess less) {
-  top->Offer(less);
+  top->offer(less);
 }
 std::byte* const* weft_rt_sorted_rows(const tailor::weft::SortedRows* rows) {
   return rows->rows();

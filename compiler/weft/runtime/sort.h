@@ -11,17 +11,17 @@ namespace tailor::weft {
 // Generated: true if row a comes before row b.
 using RowLess = bool (*)(const std::byte* a, const std::byte* b);
 
-// One a running query. Lifecycle: Collect (one thread), SortRun for every run (any threads), Merge (one
+// One a running query. Lifecycle: Collect (one thread), sort_run for every run (any threads), Merge (one
 // thread); then `rows` is in order.
 class SortedRows {
  public:
   // The order is an array of pointers to the rows, of `order_kind`.
   SortedRows(MemoryAccount& account, RegionKind order_kind) : rows_({account, order_kind}) {}
   // Throws QueryError.
-  void Collect(const std::vector<TupleBuffer*>& buffers, unsigned runs);
+  void collect(const std::vector<TupleBuffer*>& buffers, unsigned runs);
   std::size_t runs() const { return bounds_.empty() ? 0 : bounds_.size() - 1; }
-  void SortRun(std::size_t run, RowLess less);
-  void Merge(RowLess less);
+  void sort_run(std::size_t run, RowLess less);
+  void merge(RowLess less);
 
   std::uint64_t size() const { return rows_.size(); }
   std::byte* const* rows() const { return rows_.data(); }
@@ -40,12 +40,12 @@ class TopRows {
         candidate_(account, kind, row_bytes),
         limit_(limit),
         heap_({account, order_kind}) {
-    scratch_ = candidate_.Append();
+    scratch_ = candidate_.append();
   }
   // Where generated code writes the row that it then offers.
   std::byte* scratch() { return scratch_; }
   // Throws QueryError.
-  void Offer(RowLess less);
+  void offer(RowLess less);
   TupleBuffer& rows() { return rows_; }
 
   static constexpr std::size_t kScratchOffset = 0;

@@ -8,7 +8,7 @@
 
 namespace tailor::weft {
 
-std::span<const RuntimeSymbol> RuntimeSymbols() {
+std::span<const RuntimeSymbol> runtime_symbols() {
 #define WEFT_SYMBOL(name)                       \
   RuntimeSymbol {                               \
     #name, reinterpret_cast<const void*>(&name) \

@@ -9,6 +9,6 @@ struct RuntimeSymbol {
   const char* name;
   const void* address;
 };
-std::span<const RuntimeSymbol> RuntimeSymbols();
+std::span<const RuntimeSymbol> runtime_symbols();
 
 }  // namespace tailor::weft

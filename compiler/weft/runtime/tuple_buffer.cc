@@ -13,15 +13,15 @@ constexpr std::uint64_t kLargestChunkBytes = std::uint64_t{256} << 10;
 TupleBuffer::~TupleBuffer() {
   for (TupleChunk* chunk = first_; chunk != nullptr;) {
     TupleChunk* next = chunk->next;
-    account_->Free(chunk, chunk->bytes, sizeof(TupleChunk));
+    account_->free(chunk, chunk->bytes, sizeof(TupleChunk));
     chunk = next;
   }
 }
 
-void TupleBuffer::Grow() {
+void TupleBuffer::grow() {
   std::uint64_t bytes = last_ == nullptr ? kFirstChunkBytes : std::min(last_->bytes * 2, kLargestChunkBytes);
   bytes = std::max<std::uint64_t>(bytes, sizeof(TupleChunk) + row_bytes_);
-  auto* chunk = static_cast<TupleChunk*>(account_->Allocate(bytes, kind_, sizeof(TupleChunk)));
+  auto* chunk = static_cast<TupleChunk*>(account_->allocate(bytes, kind_, sizeof(TupleChunk)));
   chunk->next = nullptr;
   chunk->bytes = bytes;
   chunk->end = nullptr;
@@ -36,9 +36,9 @@ void TupleBuffer::Grow() {
   limit_ = next_ + (bytes - sizeof(TupleChunk)) / row_bytes_ * row_bytes_;
 }
 
-std::uint64_t TupleBuffer::Rows() const {
+std::uint64_t TupleBuffer::rows() const {
   std::uint64_t rows = 0;
-  ForEachChunk([&](std::byte* begin, std::byte* end) {
+  for_each_chunk([&](std::byte* begin, std::byte* end) {
     rows += static_cast<std::uint64_t>(end - begin) / row_bytes_;
   });
   return rows;
@@ -47,5 +47,5 @@ std::uint64_t TupleBuffer::Rows() const {
 }  // namespace tailor::weft
 
 void* weft_rt_grow(tailor::weft::TupleBuffer* buffer) {
-  return buffer->Append();
+  return buffer->append();
 }

@@ -30,22 +30,22 @@ class TupleBuffer {
   TupleBuffer(const TupleBuffer&) = delete;
   TupleBuffer& operator=(const TupleBuffer&) = delete;
 
-  std::byte* Append() {
-    if (next_ == limit_) Grow();
+  std::byte* append() {
+    if (next_ == limit_) grow();
     std::byte* row = next_;
     next_ += row_bytes_;
     return row;
   }
   // Makes room for at least one more row. Throws QueryError.
-  void Grow();
+  void grow();
 
   std::uint32_t row_bytes() const { return row_bytes_; }
   // Rows so far.
-  std::uint64_t Rows() const;
+  std::uint64_t rows() const;
 
   // Calls visit(begin, end) for the rows of every chunk.
   template <typename Visit>
-  void ForEachChunk(const Visit& visit) const {
+  void for_each_chunk(const Visit& visit) const {
     for (TupleChunk* chunk = first_; chunk != nullptr; chunk = chunk->next) {
       visit(chunk->rows(), chunk->next == nullptr ? next_ : chunk->end);
     }

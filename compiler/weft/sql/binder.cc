@@ -5,7 +5,7 @@
 
 namespace tailor::weft {
 
-Result<Query> bind_select(const ast::Select& select, const std::string& sql, const Catalog& catalog) {
+Result<Query> bind_select(const ast::Select& select, const QueryText& sql, const Catalog& catalog) {
   Query query;
   StatementBinder binder(catalog, &query.ius);
   StatementBinder::Bound bound = binder.select(select, nullptr);

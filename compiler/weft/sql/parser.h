@@ -2,8 +2,8 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
+#include "compiler/weft/plan/query_text.h"
 #include "compiler/weft/sql/ast.h"
 #include "proto/base/result.h"
 
@@ -11,6 +11,6 @@ namespace tailor::weft {
 
 // One select statement (a closing semicolon is allowed). Syntax errors and parts of SQL that weft does not
 // have are errors with line and column. Thread-safe.
-Result<std::unique_ptr<ast::Select>> parse_select(const std::string& sql);
+Result<std::unique_ptr<ast::Select>> parse_select(const QueryText& sql);
 
 }  // namespace tailor::weft

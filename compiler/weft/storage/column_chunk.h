@@ -16,12 +16,12 @@ class ColumnChunk {
  public:
   explicit ColumnChunk(const ColumnType& type) : type_(type) {}
 
-  void AppendInteger(std::int64_t value) { integers_.push_back(value); }
-  void AppendText(std::string_view text);
-  void AppendNull();
+  void append_integer(std::int64_t value) { integers_.push_back(value); }
+  void append_text(std::string_view text);
+  void append_null();
 
   // Computes the statistics and packs integers into the narrowest kind.
-  void Seal();
+  void seal();
 
   std::uint64_t rows() const { return rows_; }
   const ColumnStatistics& statistics() const { return statistics_; }
@@ -32,17 +32,17 @@ class ColumnChunk {
   bool has_nulls() const { return statistics_.nulls > 0; }
 
   // Widens the integers (or single characters) into `out`, an array of `kind`.
-  void CopyValues(StorageKind kind, std::byte* out) const;
+  void copy_values(StorageKind kind, std::byte* out) const;
   // Writes the end offset of every text, starting from `base`, and the texts themselves.
-  void CopyOffsets(StorageKind kind, std::uint64_t base, std::byte* out) const;
-  void CopyHeap(char* out) const;
-  void CopyNulls(std::uint8_t* out) const;
+  void copy_offsets(StorageKind kind, std::uint64_t base, std::byte* out) const;
+  void copy_heap(char* out) const;
+  void copy_nulls(std::uint8_t* out) const;
 
  private:
-  bool IsText() const { return type_.kind == ColumnKind::kChar || type_.kind == ColumnKind::kVarchar; }
-  bool IsNull(std::uint64_t row) const { return row < nulls_.size() && nulls_[row] != 0; }
-  void SealTexts();
-  void SealIntegers();
+  bool is_text() const { return type_.kind == ColumnKind::kChar || type_.kind == ColumnKind::kVarchar; }
+  bool is_null(std::uint64_t row) const { return row < nulls_.size() && nulls_[row] != 0; }
+  void seal_texts();
+  void seal_integers();
 
   ColumnType type_;
   std::uint64_t rows_ = 0;

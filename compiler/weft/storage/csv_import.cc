@@ -8,6 +8,8 @@
 
 #include "compiler/weft/storage/field_parser.h"
 #include "compiler/weft/storage/mapped_file.h"
+#include "compiler/weft/types/value.h"
+#include "proto/base/errors.h"
 
 namespace tailor::weft {
 namespace {
@@ -17,20 +19,20 @@ constexpr std::size_t kMaxDigits = 18;  // of a decimal that fits 64 bits
 // What a column's fields may still all be.
 class TypeGuess {
  public:
-  void See(std::string_view field) {
+  void see(std::string_view field) {
     if (field.empty()) {
       nullable_ = true;
       return;
     }
     seen_ = true;
-    integer_ = integer_ && ParseInteger(field).has_value();
-    date_ = date_ && ParseDate(field).has_value();
+    integer_ = integer_ && parse_integer(field).has_value();
+    date_ = date_ && parse_date(field).has_value();
     bool_ = bool_ && (field == "true" || field == "false");
-    SeeDecimal(field);
+    see_decimal(field);
     one_byte_ = one_byte_ && field.size() == 1;
   }
 
-  ColumnType Type() const {
+  ColumnType type() const {
     ColumnType type{.kind = ColumnKind::kVarchar, .nullable = nullable_};
     if (!seen_) return type;
     if (integer_) {
@@ -51,11 +53,11 @@ class TypeGuess {
   }
 
  private:
-  void SeeDecimal(std::string_view field) {
+  void see_decimal(std::string_view field) {
     if (!decimal_) return;
     std::size_t point = std::min(field.find('.'), field.size());
     std::size_t digits = field.size() - std::min(point + 1, field.size());
-    decimal_ = digits <= kMaxDigits && ParseDecimal(field, static_cast<unsigned>(digits)).has_value();
+    decimal_ = digits <= kMaxDigits && parse_decimal(field, static_cast<unsigned>(digits)).has_value();
     whole_ = std::max(whole_, point);
     scale_ = std::max(scale_, digits);
   }
@@ -71,7 +73,7 @@ class TypeGuess {
   std::size_t scale_ = 0;
 };
 
-std::string ColumnName(std::string_view text) {
+std::string column_name(std::string_view text) {
   bool starts_with_letter = !text.empty() && !(text[0] >= '0' && text[0] <= '9');
   std::string name = starts_with_letter ? "" : "c";
   for (char c : text) {
@@ -83,55 +85,56 @@ std::string ColumnName(std::string_view text) {
 
 }  // namespace
 
-Result<TableDefinition> InferTable(std::string_view text, const std::string& name,
-                                   const DelimitedFormat& format) {
-  TableDefinition table{ColumnName(name), {}, 0};
+Result<TableDefinition> infer_table(std::string_view text, const std::string& name,
+                                    const DelimitedFormat& format) {
+  TableDefinition table{column_name(name), {}, 0};
   std::vector<TypeGuess> guesses;
   std::vector<std::string_view> fields;
   std::vector<std::string> storage;
   std::size_t position = 0;
-  for (std::uint64_t record = 1; NextRecord(text, position, format, fields, storage); ++record) {
+  for (std::uint64_t record = 1; next_record(text, position, format, fields, storage); ++record) {
     if (record == 1) {
       guesses.resize(fields.size());
       for (std::size_t i = 0; i < fields.size(); ++i) {
-        table.columns.push_back({format.header ? ColumnName(fields[i]) : fmt::format("c{}", i + 1), {}});
+        table.columns.push_back({format.header ? column_name(fields[i]) : fmt::format("c{}", i + 1), {}});
       }
       if (format.header) continue;
     }
     if (fields.size() != guesses.size()) {
-      return Error{
-          fmt::format("record {} has {} fields, the first one {}", record, fields.size(), guesses.size())};
+      return invalid(
+          fmt::format("record {} has {} fields, the first one {}", record, fields.size(), guesses.size()));
     }
-    for (std::size_t i = 0; i < fields.size(); ++i) guesses[i].See(fields[i]);
+    for (std::size_t i = 0; i < fields.size(); ++i) guesses[i].see(fields[i]);
   }
   std::set<std::string> names;
   for (std::size_t i = 0; i < guesses.size(); ++i) {
     if (!names.insert(table.columns[i].name).second) {
-      return Error{fmt::format("two columns are named {}", table.columns[i].name)};
+      return invalid(fmt::format("two columns are named {}", table.columns[i].name));
     }
-    table.columns[i].type = guesses[i].Type();
+    table.columns[i].type = guesses[i].type();
   }
-  if (table.columns.empty()) return Error{"no columns"};
+  if (table.columns.empty()) return invalid("no columns");
   return table;
 }
 
-Status ImportCsv(const CsvOptions& options) {
-  Result<MappedFile> file = MappedFile::Open(options.path);
+Status import_csv(const CsvOptions& options) {
+  Result<MappedFile> file = MappedFile::open(options.path);
   if (!file.ok()) return std::move(file).error();
   std::string_view text(reinterpret_cast<const char*>(file->bytes().data()), file->bytes().size());
   std::error_code code;
   std::filesystem::create_directories(options.directory, code);
-  if (code) return Error{fmt::format("cannot make {}: {}", options.directory, code.message()), code.value()};
+  if (code)
+    return os_error(fmt::format("cannot make {}: {}", options.directory, code.message()), code.value());
   DelimitedFormat format{options.delimiter, false, options.header, true};
   std::string name =
       options.table.empty() ? std::filesystem::path(options.path).stem().string() : options.table;
-  Result<TableDefinition> table = InferTable(text, name, format);
-  if (!table.ok()) return Error{fmt::format("{}: {}", options.path, table.error().message)};
+  Result<TableDefinition> table = infer_table(text, name, format);
+  if (!table.ok()) return in_context(options.path + ": ", table.error());
   Result<std::vector<RowGroup>> groups =
-      ParseDelimited(text, options.path, table->columns, format, options.threads, {});
+      parse_delimited(text, options.path, table->columns, format, options.threads, {});
   if (!groups.ok()) return std::move(groups).error();
-  return WriteTableFile(fmt::format("{}/{}.weft", options.directory, table->name), *table, *groups,
-                        options.threads);
+  return write_table_file(fmt::format("{}/{}.weft", options.directory, table->name), *table, *groups,
+                          options.threads);
 }
 
 }  // namespace tailor::weft

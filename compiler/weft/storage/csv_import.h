@@ -23,10 +23,10 @@ struct CsvOptions {
 // ("true", "false"), else text. Empty fields are nulls. Column names become lower-case letters, digits and
 // underscores; without a header they are c1, c2 ... Errors: rows of different length, two columns of one
 // name.
-Result<TableDefinition> InferTable(std::string_view text, const std::string& name,
-                                   const DelimitedFormat& format);
+Result<TableDefinition> infer_table(std::string_view text, const std::string& name,
+                                    const DelimitedFormat& format);
 
 // Reads, infers, stores.
-Status ImportCsv(const CsvOptions& options);
+Status import_csv(const CsvOptions& options);
 
 }  // namespace tailor::weft

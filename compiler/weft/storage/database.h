@@ -16,10 +16,10 @@ namespace tailor::weft {
 class Database {
  public:
   // Opens every table file (*.weft) of the directory. Errors: no such directory, no tables, a damaged file.
-  static Result<std::unique_ptr<Database>> Open(const std::string& directory);
+  static Result<std::unique_ptr<Database>> open(const std::string& directory);
 
   const Catalog& catalog() const { return catalog_; }
-  const Table* Find(std::string_view name) const;
+  const Table* find(std::string_view name) const;
   const std::vector<std::unique_ptr<Table>>& tables() const { return tables_; }
 
  private:
@@ -28,8 +28,8 @@ class Database {
 };
 
 // The SQL type of a column and what is known of its values.
-ColumnInfo DescribeColumn(const Column& column, std::uint64_t rows);
+ColumnInfo describe_column(const Column& column, std::uint64_t rows);
 // The value in a row, as a constant.
-Value ReadValue(const Column& column, std::uint64_t row);
+Value read_value(const Column& column, std::uint64_t row);
 
 }  // namespace tailor::weft

@@ -9,6 +9,7 @@
 
 #include "compiler/weft/storage/field_parser.h"
 #include "compiler/weft/storage/parallel.h"
+#include "proto/base/errors.h"
 
 namespace tailor::weft {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::size_t kPieceBytes = std::size_t{4} << 20;
 
 // Cuts at line ends. Quoted text may hold line ends, so it stays in one piece.
-std::vector<std::string_view> SplitIntoPieces(std::string_view text, bool quotes) {
+std::vector<std::string_view> split_into_pieces(std::string_view text, bool quotes) {
   std::vector<std::string_view> pieces;
   while (!text.empty()) {
     std::size_t cut = text.size();
@@ -32,7 +33,7 @@ std::vector<std::string_view> SplitIntoPieces(std::string_view text, bool quotes
 
 // Takes a quoted field that starts at `position` (its opening quote) and leaves `position` behind the
 // closing one.
-std::string TakeQuoted(std::string_view text, std::size_t& position) {
+std::string take_quoted(std::string_view text, std::size_t& position) {
   std::string field;
   for (++position; position < text.size(); ++position) {
     if (text[position] == '"') {
@@ -51,7 +52,7 @@ class PieceParser {
       : columns_(columns), format_(format) {}
 
   // The row group, or an error without its place.
-  Result<RowGroup> Parse(std::string_view piece) {
+  Result<RowGroup> parse(std::string_view piece) {
     RowGroup group;
     for (const ColumnDefinition& column : columns_) group.emplace_back(column.type);
     std::size_t position = 0;
@@ -59,10 +60,10 @@ class PieceParser {
     std::vector<std::string> storage;
     while (true) {
       record_begin_ = position;
-      if (!NextRecord(piece, position, format_, fields, storage)) break;
-      if (std::optional<Error> error = Append(fields, group)) return *std::move(error);
+      if (!next_record(piece, position, format_, fields, storage)) break;
+      if (std::optional<Error> error = append(fields, group)) return *std::move(error);
     }
-    for (ColumnChunk& chunk : group) chunk.Seal();
+    for (ColumnChunk& chunk : group) chunk.seal();
     return group;
   }
 
@@ -70,21 +71,21 @@ class PieceParser {
   std::size_t record_begin() const { return record_begin_; }
 
  private:
-  std::optional<Error> Append(const std::vector<std::string_view>& fields, RowGroup& group) {
+  std::optional<Error> append(const std::vector<std::string_view>& fields, RowGroup& group) {
     if (fields.size() != columns_.size()) {
-      return Error{fmt::format("{} fields where {} are expected", fields.size(), columns_.size())};
+      return invalid(fmt::format("{} fields where {} are expected", fields.size(), columns_.size()));
     }
     for (std::size_t i = 0; i < fields.size(); ++i) {
       const ColumnType& type = columns_[i].type;
       std::string_view field = fields[i];
       if (field.empty() && type.nullable) {
-        group[i].AppendNull();
+        group[i].append_null();
       } else if (type.kind == ColumnKind::kChar || type.kind == ColumnKind::kVarchar) {
-        group[i].AppendText(field);
-      } else if (std::optional<std::int64_t> value = ParseField(field, type)) {
-        group[i].AppendInteger(*value);
+        group[i].append_text(field);
+      } else if (std::optional<std::int64_t> value = parse_field(field, type)) {
+        group[i].append_integer(*value);
       } else {
-        return Error{fmt::format("column {} cannot hold '{}'", columns_[i].name, field)};
+        return invalid(fmt::format("column {} cannot hold '{}'", columns_[i].name, field));
       }
     }
     return std::nullopt;
@@ -97,8 +98,8 @@ class PieceParser {
 
 }  // namespace
 
-bool NextRecord(std::string_view text, std::size_t& position, const DelimitedFormat& format,
-                std::vector<std::string_view>& fields, std::vector<std::string>& storage) {
+bool next_record(std::string_view text, std::size_t& position, const DelimitedFormat& format,
+                 std::vector<std::string_view>& fields, std::vector<std::string>& storage) {
   fields.clear();
   storage.clear();
   if (position >= text.size()) return false;
@@ -124,7 +125,7 @@ bool NextRecord(std::string_view text, std::size_t& position, const DelimitedFor
   std::vector<std::size_t> quoted;
   while (true) {
     if (position < text.size() && text[position] == '"') {
-      storage.push_back(TakeQuoted(text, position));
+      storage.push_back(take_quoted(text, position));
       quoted.push_back(fields.size());
       fields.emplace_back();
     } else {
@@ -143,26 +144,26 @@ bool NextRecord(std::string_view text, std::size_t& position, const DelimitedFor
   return true;
 }
 
-Result<std::vector<RowGroup>> ParseDelimited(std::string_view text, const std::string& source,
-                                             std::span<const ColumnDefinition> columns,
-                                             const DelimitedFormat& format, unsigned threads,
-                                             const std::function<void(std::size_t)>& progress) {
+Result<std::vector<RowGroup>> parse_delimited(std::string_view text, const std::string& source,
+                                              std::span<const ColumnDefinition> columns,
+                                              const DelimitedFormat& format, unsigned threads,
+                                              const std::function<void(std::size_t)>& progress) {
   std::string_view rows = text;
   if (format.header) {
     std::size_t position = 0;
     std::vector<std::string_view> fields;
     std::vector<std::string> storage;
-    NextRecord(text, position, format, fields, storage);
+    next_record(text, position, format, fields, storage);
     rows.remove_prefix(position);
   }
-  std::vector<std::string_view> pieces = SplitIntoPieces(rows, format.quotes);
+  std::vector<std::string_view> pieces = split_into_pieces(rows, format.quotes);
   std::vector<RowGroup> groups(pieces.size());
   std::mutex mutex;
   std::size_t failed_at = text.size();  // the earliest failure is the one reported
   std::optional<Error> failure;
-  ParallelFor(pieces.size(), threads, [&](std::size_t i) {
+  parallel_for(pieces.size(), threads, [&](std::size_t i) {
     PieceParser parser(columns, format);
-    Result<RowGroup> group = parser.Parse(pieces[i]);
+    Result<RowGroup> group = parser.parse(pieces[i]);
     if (group.ok()) {
       groups[i] = std::move(*group);
     } else {
@@ -177,7 +178,7 @@ Result<std::vector<RowGroup>> ParseDelimited(std::string_view text, const std::s
   });
   if (failure) {
     auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(failed_at), '\n') + 1;
-    return Error{fmt::format("{}, line {}: {}", source, line, failure->message)};
+    return in_context(fmt::format("{}, line {}: ", source, line), *failure);
   }
   return groups;
 }

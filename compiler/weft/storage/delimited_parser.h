@@ -32,14 +32,14 @@ using RowGroup = std::vector<ColumnChunk>;
 // gets the bytes done since its last call, from any thread. An error names `source`, the line and the column;
 // nothing is returned then. Fields that are empty are null where the column allows it, else an error unless
 // the column holds text.
-Result<std::vector<RowGroup>> ParseDelimited(std::string_view text, const std::string& source,
-                                             std::span<const ColumnDefinition> columns,
-                                             const DelimitedFormat& format, unsigned threads,
-                                             const std::function<void(std::size_t)>& progress);
+Result<std::vector<RowGroup>> parse_delimited(std::string_view text, const std::string& source,
+                                              std::span<const ColumnDefinition> columns,
+                                              const DelimitedFormat& format, unsigned threads,
+                                              const std::function<void(std::size_t)>& progress);
 
 // Splits one record starting at `position` (which it advances past the record's end) into fields. `storage`
 // keeps the unquoted texts. False at the end of the text.
-bool NextRecord(std::string_view text, std::size_t& position, const DelimitedFormat& format,
-                std::vector<std::string_view>& fields, std::vector<std::string>& storage);
+bool next_record(std::string_view text, std::size_t& position, const DelimitedFormat& format,
+                 std::vector<std::string_view>& fields, std::vector<std::string>& storage);
 
 }  // namespace tailor::weft

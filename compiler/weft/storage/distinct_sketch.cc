@@ -6,26 +6,26 @@
 
 namespace tailor::weft {
 
-void DistinctSketch::Add(std::string_view text) {
+void DistinctSketch::add(std::string_view text) {
   std::uint64_t hash = text.size();
   const char* at = text.data();
   std::size_t left = text.size();
   for (; left >= 8; at += 8, left -= 8) {
     std::uint64_t word;
     std::memcpy(&word, at, 8);
-    hash = Mix(hash ^ word);
+    hash = mix(hash ^ word);
   }
   std::uint64_t tail = 0;
   std::memcpy(&tail, at, left);
-  AddHash(Mix(hash ^ tail));
+  add_hash(mix(hash ^ tail));
 }
 
-void DistinctSketch::Merge(const DistinctSketch& other) {
+void DistinctSketch::merge(const DistinctSketch& other) {
   for (std::size_t i = 0; i < registers_.size(); ++i)
     registers_[i] = std::max(registers_[i], other.registers_[i]);
 }
 
-std::uint64_t DistinctSketch::Estimate() const {
+std::uint64_t DistinctSketch::estimate() const {
   const double m = static_cast<double>(registers_.size());
   double sum = 0;
   std::size_t zeros = 0;

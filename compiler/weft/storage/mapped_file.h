@@ -25,12 +25,12 @@ class MappedFile {
   ~MappedFile();
 
   // Maps the whole file read-only. An empty file gives an empty mapping.
-  static Result<MappedFile> Open(const std::string& path);
+  static Result<MappedFile> open(const std::string& path);
   // Creates (or replaces) the file with `size` zero bytes and maps it writable. Fails with ENOSPC now, not
   // with SIGBUS later.
-  static Result<MappedFile> Create(const std::string& path, std::size_t size);
+  static Result<MappedFile> create(const std::string& path, std::size_t size);
   // Writes a mapping made by Create back to the disk.
-  Status Sync();
+  Status sync();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   std::byte* data() { return data_; }

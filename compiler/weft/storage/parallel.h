@@ -11,7 +11,7 @@ namespace tailor::weft {
 // Calls body(i) once for every i in [0, count), on up to `threads` threads including the caller's. `body`
 // must not throw.
 template <typename Body>
-void ParallelFor(std::size_t count, unsigned threads, const Body& body) {
+void parallel_for(std::size_t count, unsigned threads, const Body& body) {
   std::atomic<std::size_t> next{0};
   auto work = [&] {
     for (std::size_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) body(i);

@@ -18,7 +18,7 @@ enum class StorageKind : std::uint8_t {
 };
 
 // Bytes of one element of a column's `values` array.
-constexpr std::size_t ElementSize(StorageKind kind) {
+constexpr std::size_t element_size(StorageKind kind) {
   switch (kind) {
     case StorageKind::kInt8:
     case StorageKind::kChar:
@@ -35,12 +35,12 @@ constexpr std::size_t ElementSize(StorageKind kind) {
   return 0;
 }
 
-constexpr bool IsString(StorageKind kind) {
+constexpr bool is_string(StorageKind kind) {
   return kind == StorageKind::kString || kind == StorageKind::kLongString;
 }
 
 // The narrowest integer kind that holds [min, max].
-constexpr StorageKind NarrowestInteger(std::int64_t min, std::int64_t max) {
+constexpr StorageKind narrowest_integer(std::int64_t min, std::int64_t max) {
   if (min >= INT8_MIN && max <= INT8_MAX) return StorageKind::kInt8;
   if (min >= INT16_MIN && max <= INT16_MAX) return StorageKind::kInt16;
   if (min >= INT32_MIN && max <= INT32_MAX) return StorageKind::kInt32;

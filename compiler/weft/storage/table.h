@@ -19,7 +19,7 @@ struct Table {
   std::uint64_t primary_key = 0;  // bit i: column i is part of it; 0: none declared
   MappedFile file;
 
-  const Column* Find(std::string_view column) const {
+  const Column* find(std::string_view column) const {
     for (const Column& c : columns) {
       if (c.name == column) return &c;
     }

@@ -25,10 +25,10 @@ struct TableDefinition {
 
 // Writes the row groups as a table file at `path`, by way of a temporary file beside it, so that a file that
 // exists is whole. Errors: the operating system's; nothing is left behind then.
-Status WriteTableFile(const std::string& path, const TableDefinition& definition,
-                      std::span<const RowGroup> groups, unsigned threads);
+Status write_table_file(const std::string& path, const TableDefinition& definition,
+                        std::span<const RowGroup> groups, unsigned threads);
 
 // Maps it. Errors: not such a file, damaged, another version.
-Result<Table> OpenTableFile(const std::string& path);
+Result<Table> open_table_file(const std::string& path);
 
 }  // namespace tailor::weft

@@ -43,7 +43,7 @@ struct TableFileColumn {
 static_assert(sizeof(TableFileColumn) == 96);
 
 // FNV-1a over 64-bit words and the rest: a guard against torn and foreign files, not against an attacker.
-inline std::uint64_t TableFileChecksum(std::span<const std::byte> bytes) {
+inline std::uint64_t table_file_checksum(std::span<const std::byte> bytes) {
   std::uint64_t hash = UINT64_C(0xCBF29CE484222325);
   for (std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * UINT64_C(0x100000001B3);
   return hash;

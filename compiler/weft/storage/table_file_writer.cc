@@ -9,6 +9,7 @@
 #include "compiler/weft/storage/parallel.h"
 #include "compiler/weft/storage/table_file.h"
 #include "compiler/weft/storage/table_file_format.h"
+#include "proto/base/errors.h"
 
 namespace tailor::weft {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 constexpr std::uint64_t kAlignment = 64;
 constexpr std::uint64_t kHeapPadding = 16;
 
-std::uint64_t Align(std::uint64_t offset) {
+std::uint64_t align(std::uint64_t offset) {
   return (offset + kAlignment - 1) / kAlignment * kAlignment;
 }
 
@@ -27,7 +28,7 @@ struct ColumnSummary {
   std::uint64_t heap_bytes = 0;
 };
 
-ColumnSummary Summarise(const ColumnType& type, std::span<const RowGroup> groups, std::size_t column) {
+ColumnSummary summarise(const ColumnType& type, std::span<const RowGroup> groups, std::size_t column) {
   ColumnSummary out;
   DistinctSketch sketch;
   bool text = type.kind == ColumnKind::kChar || type.kind == ColumnKind::kVarchar;
@@ -40,13 +41,13 @@ ColumnSummary Summarise(const ColumnType& type, std::span<const RowGroup> groups
     out.statistics.max = std::max(out.statistics.max, chunk.statistics().max);
     out.statistics.nulls += chunk.statistics().nulls;
     out.heap_bytes += chunk.heap_bytes();
-    sketch.Merge(chunk.sketch());
+    sketch.merge(chunk.sketch());
     single_characters = single_characters && chunk.single_characters();
   }
   if (out.statistics.min > out.statistics.max) out.statistics.min = out.statistics.max = 0;
-  out.statistics.distinct = sketch.Estimate();
+  out.statistics.distinct = sketch.estimate();
   if (!text) {
-    out.storage = NarrowestInteger(std::min<std::int64_t>(out.statistics.min, 0), out.statistics.max);
+    out.storage = narrowest_integer(std::min<std::int64_t>(out.statistics.min, 0), out.statistics.max);
   } else if (single_characters) {
     out.storage = StorageKind::kChar;
     out.heap_bytes = 0;
@@ -58,54 +59,54 @@ ColumnSummary Summarise(const ColumnType& type, std::span<const RowGroup> groups
 }
 
 // Gives every array its place; returns the size of the file.
-std::uint64_t PlaceArrays(std::uint64_t rows, std::span<const ColumnSummary> summaries, std::uint64_t offset,
-                          std::span<TableFileColumn> columns) {
+std::uint64_t place_arrays(std::uint64_t rows, std::span<const ColumnSummary> summaries, std::uint64_t offset,
+                           std::span<TableFileColumn> columns) {
   for (std::size_t i = 0; i < columns.size(); ++i) {
     TableFileColumn& column = columns[i];
-    bool string = IsString(summaries[i].storage);
-    column.values_offset = Align(offset);
-    column.values_bytes = (rows + (string ? 1 : 0)) * ElementSize(summaries[i].storage);
+    bool string = is_string(summaries[i].storage);
+    column.values_offset = align(offset);
+    column.values_bytes = (rows + (string ? 1 : 0)) * element_size(summaries[i].storage);
     offset = column.values_offset + column.values_bytes;
     if (string) {
-      column.heap_offset = Align(offset);
+      column.heap_offset = align(offset);
       column.heap_bytes = summaries[i].heap_bytes;
       offset = column.heap_offset + column.heap_bytes + kHeapPadding;
     }
     if (summaries[i].statistics.nulls > 0) {
-      column.nulls_offset = Align(offset);
+      column.nulls_offset = align(offset);
       column.nulls_bytes = rows;
       offset = column.nulls_offset + rows;
     }
   }
-  return Align(offset);
+  return align(offset);
 }
 
-void CopyColumn(std::span<const RowGroup> groups, std::size_t index, StorageKind storage,
-                const TableFileColumn& column, std::byte* file) {
+void copy_column(std::span<const RowGroup> groups, std::size_t index, StorageKind storage,
+                 const TableFileColumn& column, std::byte* file) {
   std::byte* values = file + column.values_offset;
   // Strings: element 0 is the begin of the first text, which the zeroed file already says.
-  if (IsString(storage)) values += ElementSize(storage);
+  if (is_string(storage)) values += element_size(storage);
   std::byte* heap = file + column.heap_offset;
   std::byte* nulls = file + column.nulls_offset;
   std::uint64_t heap_done = 0;
   for (const RowGroup& group : groups) {
     const ColumnChunk& chunk = group[index];
-    if (IsString(storage)) {
-      chunk.CopyOffsets(storage, heap_done, values);
-      chunk.CopyHeap(reinterpret_cast<char*>(heap + heap_done));
+    if (is_string(storage)) {
+      chunk.copy_offsets(storage, heap_done, values);
+      chunk.copy_heap(reinterpret_cast<char*>(heap + heap_done));
       heap_done += chunk.heap_bytes();
     } else {
-      chunk.CopyValues(storage, values);
+      chunk.copy_values(storage, values);
     }
     if (column.nulls_bytes > 0) {
-      chunk.CopyNulls(reinterpret_cast<std::uint8_t*>(nulls));
+      chunk.copy_nulls(reinterpret_cast<std::uint8_t*>(nulls));
       nulls += chunk.rows();
     }
-    values += chunk.rows() * ElementSize(storage);
+    values += chunk.rows() * element_size(storage);
   }
 }
 
-TableFileColumn Describe(const ColumnDefinition& definition, const ColumnSummary& summary) {
+TableFileColumn describe(const ColumnDefinition& definition, const ColumnSummary& summary) {
   TableFileColumn column{};
   column.name_bytes = static_cast<std::uint32_t>(definition.name.size());
   column.kind = static_cast<std::uint8_t>(definition.type.kind);
@@ -123,17 +124,17 @@ TableFileColumn Describe(const ColumnDefinition& definition, const ColumnSummary
 
 }  // namespace
 
-Status WriteTableFile(const std::string& path, const TableDefinition& definition,
-                      std::span<const RowGroup> groups, unsigned threads) {
+Status write_table_file(const std::string& path, const TableDefinition& definition,
+                        std::span<const RowGroup> groups, unsigned threads) {
   std::size_t count = definition.columns.size();
   std::vector<ColumnSummary> summaries(count);
-  ParallelFor(count, threads,
-              [&](std::size_t i) { summaries[i] = Summarise(definition.columns[i].type, groups, i); });
+  parallel_for(count, threads,
+               [&](std::size_t i) { summaries[i] = summarise(definition.columns[i].type, groups, i); });
 
   std::string names = definition.name;
   std::vector<TableFileColumn> columns;
   for (std::size_t i = 0; i < count; ++i) {
-    columns.push_back(Describe(definition.columns[i], summaries[i]));
+    columns.push_back(describe(definition.columns[i], summaries[i]));
     names += definition.columns[i].name;
   }
   TableFileHeader header{};
@@ -146,25 +147,25 @@ Status WriteTableFile(const std::string& path, const TableDefinition& definition
   header.names_offset = sizeof(header) + count * sizeof(TableFileColumn);
   header.names_bytes = names.size();
   std::uint64_t head_bytes = header.names_offset + header.names_bytes;
-  header.file_bytes = PlaceArrays(header.rows, summaries, head_bytes, columns);
+  header.file_bytes = place_arrays(header.rows, summaries, head_bytes, columns);
 
   std::string temporary = fmt::format("{}.{}.tmp", path, ::getpid());
-  Result<MappedFile> file = MappedFile::Create(temporary, header.file_bytes);
+  Result<MappedFile> file = MappedFile::create(temporary, header.file_bytes);
   if (!file.ok()) {
     ::unlink(temporary.c_str());
     return std::move(file).error();
   }
   std::byte* data = file->data();
-  ParallelFor(count, threads,
-              [&](std::size_t i) { CopyColumn(groups, i, summaries[i].storage, columns[i], data); });
+  parallel_for(count, threads,
+               [&](std::size_t i) { copy_column(groups, i, summaries[i].storage, columns[i], data); });
   std::memcpy(data + sizeof(header), columns.data(), count * sizeof(TableFileColumn));
   std::memcpy(data + header.names_offset, names.data(), names.size());
   std::memcpy(data, &header, sizeof(header));
-  header.checksum = TableFileChecksum({data, head_bytes});
+  header.checksum = table_file_checksum({data, head_bytes});
   std::memcpy(data, &header, sizeof(header));
-  Status synced = file->Sync();
+  Status synced = file->sync();
   if (synced.ok() && std::rename(temporary.c_str(), path.c_str()) == 0) return Ok{};
-  Error error = synced.ok() ? Error{fmt::format("cannot rename {} to {}", temporary, path), errno}
+  Error error = synced.ok() ? os_error(fmt::format("cannot rename {} to {}", temporary, path), errno)
                             : std::move(synced).error();
   ::unlink(temporary.c_str());
   return error;

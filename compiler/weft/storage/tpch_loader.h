@@ -21,16 +21,16 @@ struct TpchLoadOptions {
 };
 
 // $XDG_CACHE_HOME/weft, or ~/.cache/weft.
-std::string DefaultDataDirectory();
+std::string default_data_directory();
 // Where the tables of a scale factor lie below a data directory: "tpch-sf0.1".
-std::string TpchDirectory(const std::string& data_directory, double scale_factor);
+std::string tpch_directory(const std::string& data_directory, double scale_factor);
 
 // The generator: $WEFT_TPCHGEN, else `tpchgen-cli` in PATH, else in the virtual environment of the source
 // tree this program was built from. Error: none found, with what to do.
-Result<std::string> FindTpchGenerator();
+Result<std::string> find_tpch_generator();
 
 // Generates what is missing; tables whose files can be opened are left alone. The generator's text lies in a
 // temporary folder beside the table files, one table (or a piece of a large one) at a time.
-Status LoadTpch(const TpchLoadOptions& options);
+Status load_tpch(const TpchLoadOptions& options);
 
 }  // namespace tailor::weft

@@ -7,6 +7,6 @@
 
 namespace tailor::weft {
 
-std::span<const TableDefinition> TpchTables();
+std::span<const TableDefinition> tpch_tables();
 
 }  // namespace tailor::weft

@@ -14,11 +14,11 @@ namespace tailor::weft {
 class CodeNames final : public CodeObserver {
  public:
   // Errors: files that cannot be made.
-  static Result<CodeNames> Make(const CommandLine& command);
+  static Result<CodeNames> make(const CommandLine& command);
 
   bool wanted() const { return map_ != nullptr || dump_ != nullptr || gdb_ != nullptr; }
   // What cannot be written is told on the error stream, once.
-  void Loaded(const v1::Plan& plan, const v1::CodeObject& code) override;
+  void loaded(const v1::Plan& plan, const v1::CodeObject& code) override;
 
  private:
   std::unique_ptr<tagging::PerfMap> map_;

@@ -31,7 +31,7 @@ struct RawOptions {
   bool analyze = false;
 };
 
-void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
+void add_options(CLI::App& app, CommandLine& out, RawOptions& raw) {
   out.threads = std::max(1u, std::thread::hardware_concurrency());
   app.add_option("-c,--command", raw.text, "run this query, or several separated by semicolons");
   app.add_option("-f,--file", raw.file, "run the queries in this file, separated by semicolons");
@@ -40,7 +40,7 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
       "--query", raw.names,
       "run a query that comes with weft: tpch-1 ... tpch-22, figure-9, figure-10a, figure-10b, sfja");
   app.add_option("--data", out.data,
-                 "folder of table files (default: TPC-H tables in " + DefaultDataDirectory() + ")");
+                 "folder of table files (default: TPC-H tables in " + default_data_directory() + ")");
   app.add_option("--sf", out.scale_factor, "scale factor of the TPC-H tables")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
@@ -89,34 +89,34 @@ void AddOptions(CLI::App& app, CommandLine& out, RawOptions& raw) {
                  "write times as JSON to this file (- for standard output)");
 }
 
-jit::TagStrategy TagsNamed(const std::string& name) {
+jit::TagStrategy tags_named(const std::string& name) {
   if (name == "r15") return jit::TagStrategy::kR15;
   if (name == "swiftself") return jit::TagStrategy::kSwiftSelf;
   return name == "slot" ? jit::TagStrategy::kMemorySlot : jit::TagStrategy::kNone;
 }
 
-Result<std::string> ReadFile(const std::string& path) {
+Result<std::string> read_file(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) return Error{fmt::format("cannot read {}", path)};
+  if (!in || !(text << in.rdbuf())) return not_found(fmt::format("cannot read {}", path));
   return text.str();
 }
 
 // The name of a text given by the user: its first words.
-std::string ShortName(std::string text) {
+std::string short_name(std::string text) {
   std::replace_if(text.begin(), text.end(), [](unsigned char c) { return std::isspace(c); }, ' ');
   std::size_t begin = std::min(text.find_first_not_of(' '), text.size());
   return text.substr(begin, 40);
 }
 
-Status CollectQueries(const RawOptions& raw, CommandLine& out) {
-  for (const std::string& sql : raw.text.empty() ? std::vector<std::string>() : SplitStatements(raw.text))
-    out.queries.emplace_back(ShortName(sql), sql);
+Status collect_queries(const RawOptions& raw, CommandLine& out) {
+  for (const QueryText& sql : raw.text.empty() ? std::vector<QueryText>() : split_statements(raw.text))
+    out.queries.emplace_back(short_name(sql.text), sql);
   if (!raw.file.empty()) {
-    Result<std::string> text = ReadFile(raw.file);
+    Result<std::string> text = read_file(raw.file);
     if (!text.ok()) return std::move(text).error();
     std::string name = raw.file.substr(raw.file.rfind('/') + 1);
-    std::vector<std::string> statements = SplitStatements(*text);
+    std::vector<QueryText> statements = split_statements(*text);
     for (std::size_t i = 0; i < statements.size(); ++i)
       out.queries.emplace_back(statements.size() == 1 ? name : fmt::format("{} #{}", name, i + 1),
                                statements[i]);
@@ -124,16 +124,16 @@ Status CollectQueries(const RawOptions& raw, CommandLine& out) {
   std::vector<std::string> names = raw.names;
   for (int number : raw.tpch) names.push_back(fmt::format("tpch-{}", number));
   for (const std::string& name : names) {
-    const NamedQuery* query = FindQuery(name);
-    if (query == nullptr) return Error{fmt::format("there is no query named {}", name)};
-    out.queries.emplace_back(query->name, query->sql);
+    const NamedQuery* query = find_query(name);
+    if (query == nullptr) return not_found(fmt::format("there is no query named {}", name));
+    out.queries.emplace_back(query->name, std::string(query->sql));
   }
   return Ok{};
 }
 
 }  // namespace
 
-Result<CommandLine> ParseCommandLine(int argc, char** argv) {
+Result<CommandLine> parse_command_line(int argc, char** argv) {
   CommandLine out;
   RawOptions raw;
   CLI::App app(
@@ -141,7 +141,7 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
       "for.",
       "weft");
   app.fallthrough();
-  AddOptions(app, out, raw);
+  add_options(app, out, raw);
   CLI::App* load = app.add_subcommand("load-tpch", "generate and store the TPC-H tables of a scale factor");
   CLI::App* csv = app.add_subcommand("load-csv", "store a CSV file as a table of the folder given by --data");
   csv->add_option("file", out.csv.path, "the CSV file")->required();
@@ -171,24 +171,24 @@ Result<CommandLine> ParseCommandLine(int argc, char** argv) {
   out.level = static_cast<jit::OptLevel>(raw.level);
   out.tiered = raw.tiered || raw.level_option->empty();
   out.memory_limit = raw.memory_mib << 20;
-  out.tags = TagsNamed(raw.tags);
+  out.tags = tags_named(raw.tags);
   out.lineage = !raw.no_lineage;
   if (raw.json) out.format = ResultFormat::kJson;
   if (raw.csv) out.format = ResultFormat::kCsv;
   for (const std::string& label : raw.labels) {
     std::size_t equals = label.find('=');
     if (equals == std::string::npos)
-      return Error{fmt::format("label '{}' is not of the form key=value", label)};
+      return invalid(fmt::format("label '{}' is not of the form key=value", label));
     out.labels.emplace_back(label.substr(0, equals), label.substr(equals + 1));
   }
-  if (Status status = CollectQueries(raw, out); !status.ok()) return std::move(status).error();
+  if (Status status = collect_queries(raw, out); !status.ok()) return std::move(status).error();
   if (load->parsed()) {
     out.command = CommandLine::Command::kLoadTpch;
   } else if (csv->parsed()) {
     out.command = CommandLine::Command::kLoadCsv;
     out.csv.threads = out.threads;
     out.csv.directory = out.data;
-    if (out.data.empty()) return Error{"load-csv needs --data FOLDER, where the table goes"};
+    if (out.data.empty()) return invalid("load-csv needs --data FOLDER, where the table goes");
   } else if (explain->parsed()) {
     out.command = raw.analyze ? CommandLine::Command::kExplainAnalyze : CommandLine::Command::kExplain;
   } else if (!out.queries.empty()) {

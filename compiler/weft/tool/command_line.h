@@ -9,6 +9,7 @@
 #include "compiler/llvm/jit.h"
 #include "compiler/llvm/tag_strategy.h"
 #include "compiler/weft/exec/result_set.h"
+#include "compiler/weft/plan/query_text.h"
 #include "compiler/weft/storage/csv_import.h"
 #include "proto/base/result.h"
 
@@ -17,7 +18,7 @@ namespace tailor::weft {
 struct CommandLine {
   enum class Command { kRun, kExplain, kExplainAnalyze, kLoadTpch, kLoadCsv, kShell };
   Command command = Command::kShell;
-  std::vector<std::pair<std::string, std::string>> queries;  // name, text
+  std::vector<std::pair<std::string, QueryText>> queries;  // name, text
 
   std::string data;  // directory with table files; empty: the TPC-H tables of `scale_factor`
   double scale_factor = 1;
@@ -46,6 +47,6 @@ struct CommandLine {
 
 // Parses the arguments; prints help and the like itself and then ends the process, as it does on wrong usage.
 // Errors: unreadable files, unknown query names.
-Result<CommandLine> ParseCommandLine(int argc, char** argv);
+Result<CommandLine> parse_command_line(int argc, char** argv);
 
 }  // namespace tailor::weft

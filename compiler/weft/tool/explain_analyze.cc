@@ -4,6 +4,7 @@
 #include <tailor/agent.h>
 #include <unistd.h>
 
+#include "proto/base/errors.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
 
@@ -14,7 +15,7 @@ constexpr std::uint32_t kBarrierMs = 2000;
 constexpr int kReportMs = 60'000;
 
 // What the daemon at the control socket says of this process: nothing if it samples it, else what is wrong.
-Status CheckSampled(control::ControlClient& daemon) {
+Status check_sampled(control::ControlClient& daemon) {
   if (tailor_agent_barrier(kBarrierMs) == 1) return Ok{};
   v1::ControlRequest request;
   request.mutable_status();
@@ -23,28 +24,28 @@ Status CheckSampled(control::ControlClient& daemon) {
   for (const v1::ProcessStatus& process : reply->status().processes()) {
     if (process.info().process().pid() != ::getpid() || !process.info().is_registered()) continue;
     if (process.sampled()) return Ok{};
-    return Error{fmt::format("explain analyze: the daemon does not sample this process: {}",
-                             process.not_sampled_because())};
+    return unavailable(fmt::format("explain analyze: the daemon does not sample this process: {}",
+                                   process.not_sampled_because()));
   }
-  return Error{
+  return unavailable(
       fmt::format("explain analyze: this process has not registered with the daemon, which listens for "
                   "engines at {} (TAILOR_SOCKET names another socket, TAILOR_DISABLE=1 switches "
                   "registration off)",
-                  reply->status().agent_socket())};
+                  reply->status().agent_socket()));
 }
 
 }  // namespace
 
-Result<MeasuredPlan> ExplainAnalyze(const CompiledQuery& query, const AnalyzeOptions& options) {
+Result<MeasuredPlan> explain_analyze(const CompiledQuery& query, const AnalyzeOptions& options) {
   auto daemon = control::ControlClient::connect(control::control_socket_path());
-  if (!daemon.ok()) return Error{"explain analyze: " + daemon.error().message};
-  if (Status sampled = CheckSampled(*daemon); !sampled.ok()) return std::move(sampled).error();
+  if (!daemon.ok()) return in_context("explain analyze: ", daemon.error());
+  if (Status sampled = check_sampled(*daemon); !sampled.ok()) return std::move(sampled).error();
   v1::ControlRequest request;
   std::vector<std::uint64_t> rows(query.plan().operator_count + 1, 0);
   MeasuredPlan sums;
   WorkerPool pool(options.threads);
   for (unsigned run = 0; run < options.repeat; ++run) {
-    Result<ExecutionOutcome> outcome = Execute(query, pool, options.execute);
+    Result<ExecutionOutcome> outcome = execute(query, pool, options.execute);
     if (!outcome.ok()) return std::move(outcome).error();
     request.mutable_report()->add_executions(outcome->id.data(), outcome->id.size());
     for (std::size_t id = 0; id < rows.size(); ++id) rows[id] += outcome->operator_rows[id];
@@ -56,14 +57,14 @@ Result<MeasuredPlan> ExplainAnalyze(const CompiledQuery& query, const AnalyzeOpt
   // Everything this process said of the executions is with the daemon before it is asked.
   tailor_agent_barrier(kBarrierMs);
   auto reply = daemon->ask(request, kReportMs);
-  if (!reply.ok()) return Error{"explain analyze: " + reply.error().message};
-  MeasuredPlan plan = DescribePlan(query.plan(), rows);
+  if (!reply.ok()) return in_context("explain analyze: ", reply.error());
+  MeasuredPlan plan = describe_plan(query.plan(), rows);
   plan.executions = sums.executions;
   plan.wall_ns = sums.wall_ns;
   plan.cpu_ns = sums.cpu_ns;
   plan.result_rows = sums.result_rows;
   if (reply->report().samples() == 0) return plan;
-  if (Status read = AddReport(reply->report().json(), plan); !read.ok()) return std::move(read).error();
+  if (Status read = add_report(reply->report().json(), plan); !read.ok()) return std::move(read).error();
   return plan;
 }
 

@@ -19,6 +19,6 @@ struct AnalyzeOptions {
 // `query` counts rows. Waits until the daemon has attributed everything up to the end of the executions.
 // Fails, saying what to do, where no daemon runs or it does not know this process, before anything is
 // executed; and with the errors of the executions and of the daemon.
-Result<MeasuredPlan> ExplainAnalyze(const CompiledQuery& query, const AnalyzeOptions& options);
+Result<MeasuredPlan> explain_analyze(const CompiledQuery& query, const AnalyzeOptions& options);
 
 }  // namespace tailor::weft

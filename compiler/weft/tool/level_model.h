@@ -27,12 +27,12 @@ struct LevelModel {
   // By the id of the lower component.
   std::vector<std::vector<ComponentId>> tasks_of_ir, operators_of_task;
 
-  static Result<LevelModel> Make(const v1::Plan& plan, const v1::CodeObject& code);
+  static Result<LevelModel> make(const v1::Plan& plan, const v1::CodeObject& code);
 };
 
 // The description of a component, or nothing.
-const v1::Component* Described(const v1::Plan& plan, LevelIndex level, ComponentId id);
+const v1::Component* described(const v1::Plan& plan, LevelIndex level, ComponentId id);
 
-const char* Word(tagging::RowFlag flag);
+const char* word(tagging::RowFlag flag);
 
 }  // namespace tailor::weft

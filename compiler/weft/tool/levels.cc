@@ -18,12 +18,12 @@ namespace {
 
 constexpr std::size_t kTaskWidth = 34, kNativeWidth = 52, kNarrowestIr = 30;
 
-std::string Cut(std::string text, std::size_t width) {
+std::string cut(std::string text, std::size_t width) {
   if (text.size() > width) text = text.substr(0, width > 2 ? width - 2 : 0) + "..";
   return text;
 }
 
-std::string Joined(const std::vector<ComponentId>& ids) {
+std::string joined(const std::vector<ComponentId>& ids) {
   std::string text;
   for (ComponentId id : ids) text += (text.empty() ? "" : ", ") + std::to_string(id);
   return text;
@@ -42,25 +42,25 @@ class Table {
     }
   }
 
-  std::string Write(const v1::CodeObject& code) {
-    Heading();
+  std::string write(const v1::CodeObject& code) {
+    heading();
     for (ComponentId line = 1; line < model_.ir.size(); ++line) {
-      if (const v1::CodeSymbol* function = FunctionOf(code, model_.ir[line])) BeginFunction(*function);
-      Line(line);
+      if (const v1::CodeSymbol* function = function_of(code, model_.ir[line])) begin_function(*function);
+      put_line(line);
     }
     // Frame code of functions that the listing does not have; none is left out.
-    for (std::size_t at : ownerless_) Row({}, kNoComponent, "", at);
+    for (std::size_t at : ownerless_) row({}, kNoComponent, "", at);
     return std::move(out_);
   }
 
  private:
-  void Heading() {
+  void heading() {
     out_ += fmt::format("{:<{}}  {:<{}}  {}\n", "operator > task", kTaskWidth, "  line  IR", ir_width_ + 6,
                         "native code: offset, link (= exact ~ inferred & shared), instruction");
   }
 
   // "void @pipeline1(ptr %0):" begins the function of that symbol.
-  static const v1::CodeSymbol* FunctionOf(const v1::CodeObject& code, const std::string& line) {
+  static const v1::CodeSymbol* function_of(const v1::CodeObject& code, const std::string& line) {
     if (!line.ends_with("):")) return nullptr;
     for (const v1::CodeSymbol& symbol : code.symbols())
       if (line.find(" @" + symbol.name() + "(") != std::string::npos) return &symbol;
@@ -68,7 +68,7 @@ class Table {
   }
 
   // Frame code stands below the heading of its function.
-  void BeginFunction(const v1::CodeSymbol& symbol) {
+  void begin_function(const v1::CodeSymbol& symbol) {
     out_ += "\n";
     frame_.clear();
     std::erase_if(ownerless_, [&](std::size_t at) {
@@ -79,60 +79,60 @@ class Table {
     });
   }
 
-  void Line(ComponentId line) {
+  void put_line(ComponentId line) {
     const std::vector<ComponentId> tasks =
         line < model_.tasks_of_ir.size() ? model_.tasks_of_ir[line] : std::vector<ComponentId>();
     std::vector<std::size_t> native = std::move(frame_);
     frame_.clear();
     if (const auto own = of_line_.find(line); own != of_line_.end())
       native.insert(native.end(), own->second.begin(), own->second.end());
-    if (native.empty()) return Row(tasks, line, model_.ir[line], SIZE_MAX);
+    if (native.empty()) return row(tasks, line, model_.ir[line], SIZE_MAX);
     for (std::size_t i = 0; i < native.size(); ++i)
-      Row(i == 0 ? tasks : std::vector<ComponentId>(), i == 0 ? line : kNoComponent,
+      row(i == 0 ? tasks : std::vector<ComponentId>(), i == 0 ? line : kNoComponent,
           i == 0 ? model_.ir[line] : "", native[i]);
   }
 
-  void Row(const std::vector<ComponentId>& tasks, ComponentId line, const std::string& ir,
+  void row(const std::vector<ComponentId>& tasks, ComponentId line, const std::string& ir,
            std::size_t native) {
-    std::string task = Cut(TaskText(tasks), kTaskWidth);
+    std::string task = cut(task_text(tasks), kTaskWidth);
     const bool repeated = task == last_task_;
     if (!task.empty()) last_task_ = task;
     if (repeated) task.clear();
     task.resize(kTaskWidth, ' ');
-    std::string row = Paint(tasks, task) + "  ";
+    std::string row = paint(tasks, task) + "  ";
     row += line == kNoComponent ? std::string(6, ' ') : fmt::format("{:>6}", line);
-    row += fmt::format("  {:<{}}", Cut(EscapeText(ir), ir_width_), ir_width_);
-    if (native != SIZE_MAX) row += "  " + NativeText(model_.code[native]);
+    row += fmt::format("  {:<{}}", cut(escape_text(ir), ir_width_), ir_width_);
+    if (native != SIZE_MAX) row += "  " + native_text(model_.code[native]);
     while (row.ends_with(' ')) row.pop_back();
     out_ += row + "\n";
   }
 
-  std::string TaskText(const std::vector<ComponentId>& tasks) const {
+  std::string task_text(const std::vector<ComponentId>& tasks) const {
     std::string text;
     for (ComponentId task : tasks) {
       if (!text.empty()) text += " & ";
       for (ComponentId op : model_.operators_of_task[task])
-        text += fmt::format("#{} {} > ", op, NameOf(0, op));
-      text += fmt::format("{} {}", task, NameOf(1, task));
+        text += fmt::format("#{} {} > ", op, name_of(0, op));
+      text += fmt::format("{} {}", task, name_of(1, task));
     }
     return text;
   }
 
-  std::string NameOf(LevelIndex level, ComponentId id) const {
-    const v1::Component* component = Described(plan_, level, id);
-    return component == nullptr ? "" : EscapeText(component->name());
+  std::string name_of(LevelIndex level, ComponentId id) const {
+    const v1::Component* component = described(plan_, level, id);
+    return component == nullptr ? "" : escape_text(component->name());
   }
 
-  static std::string NativeText(const LinkedInstruction& each) {
+  static std::string native_text(const LinkedInstruction& each) {
     static constexpr char kMarks[] = {'=', '~', '&', ' ', '?'};
     std::string text = fmt::format("{:>5x} {} {}", each.native.offset, kMarks[static_cast<int>(each.flag)],
                                    each.native.text);
     if (each.flag == tagging::RowFlag::kPrologue) text += "  ; frame";
-    if (each.ir.size() > 1) text += "  ; also " + Joined({each.ir.begin() + 1, each.ir.end()});
+    if (each.ir.size() > 1) text += "  ; also " + joined({each.ir.begin() + 1, each.ir.end()});
     return text;
   }
 
-  std::string Paint(const std::vector<ComponentId>& tasks, const std::string& text) const {
+  std::string paint(const std::vector<ComponentId>& tasks, const std::string& text) const {
     if (!style_.colour || tasks.empty() || model_.operators_of_task[tasks.front()].empty()) return text;
     const ComponentId op = model_.operators_of_task[tasks.front()].front();
     return fmt::format("\x1b[{}m{}\x1b[0m", 31 + op % 6, text);
@@ -147,26 +147,26 @@ class Table {
   std::string last_task_, out_;
 };
 
-std::string PipelinesText(const v1::Plan& plan) {
+std::string pipelines_text(const v1::Plan& plan) {
   std::string out;
   for (const v1::Pipeline& pipeline : plan.pipelines()) {
     std::string tasks;
     for (ComponentId task : pipeline.tasks()) {
-      const v1::Component* component = Described(plan, pipeline.task_level(), task);
+      const v1::Component* component = described(plan, pipeline.task_level(), task);
       tasks += fmt::format("{}{} {}", tasks.empty() ? "" : " > ", task,
-                           component == nullptr ? "" : EscapeText(component->name()));
+                           component == nullptr ? "" : escape_text(component->name()));
     }
-    std::string after = Joined({pipeline.depends_on().begin(), pipeline.depends_on().end()});
+    std::string after = joined({pipeline.depends_on().begin(), pipeline.depends_on().end()});
     if (!after.empty()) after = " (after " + after + ")";
-    out += fmt::format("{:>3} {}{}: {}\n", pipeline.id(), EscapeText(pipeline.name()), after, tasks);
+    out += fmt::format("{:>3} {}{}: {}\n", pipeline.id(), escape_text(pipeline.name()), after, tasks);
   }
   return out;
 }
 
-nlohmann::ordered_json ComponentsJson(const v1::Plan& plan, LevelIndex level) {
+nlohmann::ordered_json components_json(const v1::Plan& plan, LevelIndex level) {
   auto out = nlohmann::ordered_json::array();
   for (ComponentId id = 1; id <= plan.levels(static_cast<int>(level)).component_count(); ++id) {
-    const v1::Component* component = Described(plan, level, id);
+    const v1::Component* component = described(plan, level, id);
     auto& json = out.emplace_back(nlohmann::ordered_json{{"id", id}});
     if (component == nullptr) continue;
     json["name"] = component->name();
@@ -177,7 +177,7 @@ nlohmann::ordered_json ComponentsJson(const v1::Plan& plan, LevelIndex level) {
   return out;
 }
 
-std::string Hex(std::string_view bytes) {
+std::string hex(std::string_view bytes) {
   std::string out;
   for (unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
   return out;
@@ -185,7 +185,7 @@ std::string Hex(std::string_view bytes) {
 
 }  // namespace
 
-LevelsStyle DetectStyle() {
+LevelsStyle detect_style() {
   LevelsStyle style;
   const bool terminal = ::isatty(STDOUT_FILENO) != 0;
   const char* term = std::getenv("TERM");
@@ -201,7 +201,7 @@ LevelsStyle DetectStyle() {
   return style;
 }
 
-std::string EscapeText(std::string_view text) {
+std::string escape_text(std::string_view text) {
   std::string out;
   for (unsigned char c : text) {
     if (c >= 0x20 && c < 0x7f) {
@@ -213,31 +213,31 @@ std::string EscapeText(std::string_view text) {
   return out;
 }
 
-Result<std::string> LevelsText(const Plan& tree, const v1::Plan& plan, const v1::CodeObject& code,
-                               const LevelsStyle& style) {
-  auto model = LevelModel::Make(plan, code);
+Result<std::string> levels_text(const Plan& tree, const v1::Plan& plan, const v1::CodeObject& code,
+                                const LevelsStyle& style) {
+  auto model = LevelModel::make(plan, code);
   if (!model.ok()) return model.error();
   std::string out = "Plan (operators)\n";
   std::string drawn = to_string(tree);
   for (std::size_t at = 0; at < drawn.size();) {
     const std::size_t end = std::min(drawn.find('\n', at), drawn.size());
-    out += EscapeText(std::string_view(drawn).substr(at, end - at)) + "\n";
+    out += escape_text(std::string_view(drawn).substr(at, end - at)) + "\n";
     at = end + 1;
   }
-  out += "\nPipelines (tasks in the order tuples pass)\n" + PipelinesText(plan) + "\n";
+  out += "\nPipelines (tasks in the order tuples pass)\n" + pipelines_text(plan) + "\n";
   out +=
-      fmt::format("Code {} at {:#x}, {} bytes\n", EscapeText(code.tier()), code.base(), code.code().size());
-  return out + Table(plan, *model, style).Write(code);
+      fmt::format("Code {} at {:#x}, {} bytes\n", escape_text(code.tier()), code.base(), code.code().size());
+  return out + Table(plan, *model, style).write(code);
 }
 
-Result<std::string> LevelsJson(const v1::Plan& plan, const v1::CodeObject& code) {
+Result<std::string> levels_json(const v1::Plan& plan, const v1::CodeObject& code) {
   using Json = nlohmann::ordered_json;
-  auto model = LevelModel::Make(plan, code);
+  auto model = LevelModel::make(plan, code);
   if (!model.ok()) return model.error();
   Json out;
   out["name"] = plan.name();
-  out["operators"] = ComponentsJson(plan, 0);
-  out["tasks"] = ComponentsJson(plan, 1);
+  out["operators"] = components_json(plan, 0);
+  out["tasks"] = components_json(plan, 1);
   for (auto& task : out["tasks"]) task["operators"] = model->operators_of_task[task["id"].get<ComponentId>()];
   out["pipelines"] = Json::array();
   for (const v1::Pipeline& each : plan.pipelines()) {
@@ -261,9 +261,9 @@ Result<std::string> LevelsJson(const v1::Plan& plan, const v1::CodeObject& code)
   for (const LinkedInstruction& each : model->code) {
     instructions.push_back(
         {{"offset", each.native.offset},
-         {"bytes", Hex(std::string_view(code.code()).substr(each.native.offset, each.native.size))},
+         {"bytes", hex(std::string_view(code.code()).substr(each.native.offset, each.native.size))},
          {"text", each.native.text},
-         {"link", Word(each.flag)},
+         {"link", word(each.flag)},
          {"ir", each.ir}});
   }
   out["code"] = {{"tier", code.tier()},

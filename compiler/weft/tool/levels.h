@@ -15,16 +15,16 @@ struct LevelsStyle {
 };
 
 // Colours on a terminal only, and not with NO_COLOR or TERM=dumb; its width, else COLUMNS, else 160.
-LevelsStyle DetectStyle();
+LevelsStyle detect_style();
 
 // Names and texts of the query with everything escaped but printable ASCII.
-std::string EscapeText(std::string_view text);
+std::string escape_text(std::string_view text);
 
 // Plan, pipelines, and for every function its IR line by line beside the instructions that it became. Every
 // instruction of the code is in it once. Errors: links of `code` that lead nowhere.
-Result<std::string> LevelsText(const Plan& tree, const v1::Plan& plan, const v1::CodeObject& code,
-                               const LevelsStyle& style);
+Result<std::string> levels_text(const Plan& tree, const v1::Plan& plan, const v1::CodeObject& code,
+                                const LevelsStyle& style);
 // The same as JSON (docs/weft-sql.md).
-Result<std::string> LevelsJson(const v1::Plan& plan, const v1::CodeObject& code);
+Result<std::string> levels_json(const v1::Plan& plan, const v1::CodeObject& code);
 
 }  // namespace tailor::weft

@@ -11,7 +11,7 @@
 namespace tailor::weft {
 namespace {
 
-void ShowProgress(const LoadProgress& progress) {
+void show_progress(const LoadProgress& progress) {
   constexpr int kWidth = 40;
   int filled = static_cast<int>(progress.share * kWidth);
   std::string bar = std::string(static_cast<std::size_t>(filled), '#') +
@@ -22,24 +22,24 @@ void ShowProgress(const LoadProgress& progress) {
 
 }  // namespace
 
-Result<std::unique_ptr<Database>> OpenTables(const CommandLine& command) {
+Result<std::unique_ptr<Database>> open_tables(const CommandLine& command) {
   WorkScope work(EngineWork::kLoad);
-  if (!command.data.empty()) return Database::Open(command.data);
+  if (!command.data.empty()) return Database::open(command.data);
   TpchLoadOptions options;
   options.scale_factor = command.scale_factor;
-  options.directory = TpchDirectory(DefaultDataDirectory(), command.scale_factor);
+  options.directory = tpch_directory(default_data_directory(), command.scale_factor);
   options.threads = command.threads;
   bool shown = false;
   if (::isatty(STDERR_FILENO) != 0) {
     options.progress = [&shown](const LoadProgress& progress) {
       shown = true;
-      ShowProgress(progress);
+      show_progress(progress);
     };
   }
-  Status loaded = LoadTpch(options);
+  Status loaded = load_tpch(options);
   if (shown) fmt::print(stderr, "\n");
   if (!loaded.ok()) return std::move(loaded).error();
-  return Database::Open(options.directory);
+  return Database::open(options.directory);
 }
 
 }  // namespace tailor::weft

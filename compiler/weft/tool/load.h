@@ -9,6 +9,6 @@
 namespace tailor::weft {
 
 // Shows a progress bar on a terminal while it generates.
-Result<std::unique_ptr<Database>> OpenTables(const CommandLine& command);
+Result<std::unique_ptr<Database>> open_tables(const CommandLine& command);
 
 }  // namespace tailor::weft

@@ -30,28 +30,28 @@ using namespace tailor::weft;
 
 std::atomic<bool> cancelled{false};
 
-extern "C" void CancelQuery(int) {
+extern "C" void cancel_query(int) {
   cancelled.store(true, std::memory_order_relaxed);
 }
 
-int Report(const Error& error) {
+int report(const Error& error) {
   fmt::print(stderr, "weft: {}\n", error.message);
   return 1;
 }
 
 // Starts the profiling agent.
-void StartAgent(tailor::jit::TagStrategy tags) {
+void start_agent(tailor::jit::TagStrategy tags) {
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "weft";
-  options.engine_version = "0.1.0";
+  options.engine_version = TAILOR_VERSION;
   options.tag_strategy = static_cast<std::uint32_t>(tags);
   if (tailor_agent_start(&options) != 0) return;
   tailor_thread_register("weft");
 }
 
 // Whether somebody listens on the agent's socket. A daemon that was killed leaves the file behind.
-bool DaemonListens(std::string_view path) {
+bool daemon_listens(std::string_view path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path)) return false;
@@ -66,13 +66,13 @@ bool DaemonListens(std::string_view path) {
 }
 
 // With a daemon in reach, waits until it samples this process, so that short queries are seen whole.
-void AwaitDaemon() {
+void await_daemon() {
   const char* named = std::getenv("TAILOR_SOCKET");
-  if (DaemonListens(named != nullptr ? named : "/run/tailor/agent.sock")) tailor_agent_barrier(2000);
+  if (daemon_listens(named != nullptr ? named : "/run/tailor/agent.sock")) tailor_agent_barrier(2000);
 }
 
 // Reads queries that end with a semicolon until the input ends.
-int RunShell(const CommandLine& command, QueryContext& context) {
+int run_shell(const CommandLine& command, QueryContext& context) {
   bool prompt = ::isatty(STDIN_FILENO) != 0;
   std::string text;
   std::string line;
@@ -84,67 +84,67 @@ int RunShell(const CommandLine& command, QueryContext& context) {
     if (end == std::string::npos) text.clear();
     if (text.empty() || text[end] != ';') continue;
     cancelled = false;
-    for (const std::string& statement : SplitStatements(text)) {
-      Status status = RunQuery(command, "shell", statement, context);
-      if (!status.ok()) Report(status.error());
+    for (const QueryText& statement : split_statements(text)) {
+      Status status = run_query(command, "shell", statement, context);
+      if (!status.ok()) report(status.error());
     }
     text.clear();
   }
 }
 
-Result<std::unique_ptr<tailor::jit::Jit>> MakeJit() {
+Result<std::unique_ptr<tailor::jit::Jit>> make_jit() {
   WorkScope work(EngineWork::kCompile);
-  auto jit = tailor::jit::Jit::Create();
+  auto jit = tailor::jit::Jit::create();
   if (!jit.ok()) return jit;
-  for (const RuntimeSymbol& symbol : RuntimeSymbols()) {
-    if (Status status = (*jit)->Define(symbol.name, symbol.address); !status.ok())
+  for (const RuntimeSymbol& symbol : runtime_symbols()) {
+    if (Status status = (*jit)->define(symbol.name, symbol.address); !status.ok())
       return std::move(status).error();
   }
   return jit;
 }
 
-int Run(const CommandLine& command) {
+int run(const CommandLine& command) {
   if (command.command == CommandLine::Command::kLoadCsv) {
-    Status imported = ImportCsv(command.csv);
-    return imported.ok() ? 0 : Report(imported.error());
+    Status imported = import_csv(command.csv);
+    return imported.ok() ? 0 : report(imported.error());
   }
-  auto database = OpenTables(command);
-  if (!database.ok()) return Report(database.error());
-  RegisterColumns(**database);
+  auto database = open_tables(command);
+  if (!database.ok()) return report(database.error());
+  register_columns(**database);
   if (command.command == CommandLine::Command::kLoadTpch) return 0;
-  auto jit = MakeJit();
-  if (!jit.ok()) return Report(jit.error());
-  auto names = CodeNames::Make(command);
-  if (!names.ok()) return Report(names.error());
+  auto jit = make_jit();
+  if (!jit.ok()) return report(jit.error());
+  auto names = CodeNames::make(command);
+  if (!names.ok()) return report(names.error());
   QueryContext context{**database, **jit, cancelled, *names, PlanCache(command.kept_plans)};
-  if (command.command == CommandLine::Command::kShell) return RunShell(command, context);
+  if (command.command == CommandLine::Command::kShell) return run_shell(command, context);
   for (const auto& [name, sql] : command.queries) {
-    Status status = RunQuery(command, name, sql, context);
-    if (!status.ok()) return Report(status.error());
+    Status status = run_query(command, name, sql, context);
+    if (!status.ok()) return report(status.error());
   }
   if (command.timing_json.empty()) return 0;
-  Status written = WriteTimings(command.timing_json, context.timings);
-  return written.ok() ? 0 : Report(written.error());
+  Status written = write_timings(command.timing_json, context.timings);
+  return written.ok() ? 0 : report(written.error());
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  Result<CommandLine> command = ParseCommandLine(argc, argv);
-  if (!command.ok()) return Report(command.error());
+  Result<CommandLine> command = parse_command_line(argc, argv);
+  if (!command.ok()) return report(command.error());
   // Memory of one query serves the next one: returning it to the system costs page faults.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  std::signal(SIGINT, CancelQuery);
-  StartAgent(command->tags);
+  std::signal(SIGINT, cancel_query);
+  start_agent(command->tags);
   int code = 0;
   {
     WorkScope session(EngineWork::kSession);  // what has no scope of its own: tables and queries going away
-    AwaitDaemon();
-    code = Run(*command);
+    await_daemon();
+    code = run(*command);
   }
   // The agent is not stopped: the daemon sees the process end, and knows what ending it cost.
-  BeginExit();
+  begin_exit();
   if (tailor_agent_connected() != 0) tailor_agent_barrier(1000);
   return code;
 }

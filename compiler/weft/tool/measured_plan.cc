@@ -7,43 +7,46 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/weft/plan/print.h"
+#include "proto/base/errors.h"
 
 namespace tailor::weft {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-MeasuredCost ReadCost(const Json& json) {
+MeasuredCost read_cost(const Json& json) {
   return {json.at("samples").get<double>(), json.at("weight").get<double>(), json.at("share").get<double>(),
           json.at("share_low").get<double>(), json.at("share_high").get<double>()};
 }
 
-std::vector<std::pair<std::string, MeasuredCost>> ReadRows(const Json& rows) {
+std::vector<std::pair<std::string, MeasuredCost>> read_rows(const Json& rows) {
   std::vector<std::pair<std::string, MeasuredCost>> out;
-  for (const Json& row : rows) out.emplace_back(row.at("name").get<std::string>(), ReadCost(row));
+  for (const Json& row : rows) out.emplace_back(row.at("name").get<std::string>(), read_cost(row));
   return out;
 }
 
-void ReadReport(const Json& json, MeasuredPlan& out) {
-  out.total = ReadCost(json.at("all"));
-  out.engine = ReadCost(json.at("engine_components"));
-  out.engine_parts = ReadRows(json.at("component_rows"));
-  out.unattributed = ReadCost(json.at("unattributed"));
-  out.unattributed_parts = ReadRows(json.at("unattributed_rows"));
+void read_report(const Json& json, MeasuredPlan& out) {
+  out.total = read_cost(json.at("all"));
+  out.engine = read_cost(json.at("engine_components"));
+  out.engine_parts = read_rows(json.at("component_rows"));
+  out.unattributed = read_cost(json.at("unattributed"));
+  out.unattributed_parts = read_rows(json.at("unattributed_rows"));
   double inferred = json.at("all").at("inferred_weight").get<double>();
   out.inferred_share = out.total.cpu_ns > 0 ? inferred / out.total.cpu_ns : 0;
-  out.lost_share = json.at("losses").at("lost_share").get<double>();
-  out.lost_samples = json.at("losses").at("lost_samples").get<std::uint64_t>();
+  const Json& account = json.at("accounting");
+  out.lost_share = account.at("lost_share").get<double>();
+  out.lost_samples =
+      account.at("lost_ring").get<std::uint64_t>() + account.at("lost_hardware").get<std::uint64_t>();
   for (const Json& plan : json.at("plans")) {
     for (const Json& row : plan.at("operators")) {
       auto id = row.at("id").get<ComponentId>();
       auto found = std::ranges::find(out.operators, id, &MeasuredOperator::id);
-      if (found != out.operators.end()) found->cost = ReadCost(row);
+      if (found != out.operators.end()) found->cost = read_cost(row);
     }
   }
 }
 
-Json CostJson(const MeasuredCost& cost) {
+Json cost_json(const MeasuredCost& cost) {
   return {{"samples", cost.samples},
           {"cpu_ns", cost.cpu_ns},
           {"share", cost.share},
@@ -51,29 +54,29 @@ Json CostJson(const MeasuredCost& cost) {
           {"share_high", cost.share_high}};
 }
 
-Json PartsJson(const std::vector<std::pair<std::string, MeasuredCost>>& parts) {
+Json parts_json(const std::vector<std::pair<std::string, MeasuredCost>>& parts) {
   Json out = Json::array();
   for (const auto& [name, cost] : parts) {
     Json row = {{"name", name}};
-    row.update(CostJson(cost));
+    row.update(cost_json(cost));
     out.push_back(row);
   }
   return out;
 }
 
 // Of one execution: numbers that fit a column.
-std::string Rows(double rows) {
+std::string rows(double rows) {
   return rows < 10 && rows != std::floor(rows) ? fmt::format("{:.1f}", rows) : fmt::format("{:.0f}", rows);
 }
 
-std::string CostColumns(const MeasuredCost& cost, double executions) {
+std::string cost_columns(const MeasuredCost& cost, double executions) {
   return fmt::format("{:>10.3f}{:>8.1f} %{:>6.1f}-{:<5.1f}{:>8.0f}", cost.cpu_ns / executions / 1e6,
                      cost.share * 100, cost.share_low * 100, cost.share_high * 100, cost.samples);
 }
 
 }  // namespace
 
-MeasuredPlan DescribePlan(const Plan& plan, const std::vector<std::uint64_t>& rows) {
+MeasuredPlan describe_plan(const Plan& plan, const std::vector<std::uint64_t>& rows) {
   MeasuredPlan out;
   auto visit = [&](auto& self, const Operator& op, std::uint32_t depth, bool last) -> void {
     out.operators.push_back({op.id,
@@ -92,17 +95,17 @@ MeasuredPlan DescribePlan(const Plan& plan, const std::vector<std::uint64_t>& ro
   return out;
 }
 
-Status AddReport(const std::string& text, MeasuredPlan& out) {
+Status add_report(const std::string& text, MeasuredPlan& out) {
   try {
-    ReadReport(Json::parse(text), out);
+    read_report(Json::parse(text), out);
   } catch (const Json::exception& error) {
-    return Error{fmt::format("the daemon's report cannot be read ({}): is the daemon of another version?",
-                             error.what())};
+    return internal(fmt::format("the daemon's report cannot be read ({}): is the daemon of another version?",
+                                error.what()));
   }
   return Ok{};
 }
 
-std::string ToText(const MeasuredPlan& plan) {
+std::string to_text(const MeasuredPlan& plan) {
   auto executions = static_cast<double>(std::max<std::uint64_t>(plan.executions, 1));
   std::string out = fmt::format("{:>10}{:>10}{:>12}{:>8}{:>12}{:>12}  {}\n", "ms", "share", "95 % range",
                                 "samples", "rows", "estimated", "operator");
@@ -113,13 +116,13 @@ std::string ToText(const MeasuredPlan& plan) {
     if (op.depth > 0) tree += op.last ? "`- " : "|- ";
     open.resize(op.depth);
     open.push_back(!op.last);
-    out += CostColumns(op.cost, executions);
-    out += fmt::format("{:>12}{:>12}  {}{}", Rows(static_cast<double>(op.rows) / executions),
-                       Rows(std::round(op.estimated_rows)), tree, op.name);
+    out += cost_columns(op.cost, executions);
+    out += fmt::format("{:>12}{:>12}  {}{}", rows(static_cast<double>(op.rows) / executions),
+                       rows(std::round(op.estimated_rows)), tree, op.name);
     out += op.details.empty() ? "\n" : "  " + op.details + "\n";
   }
   auto line = [&](const std::string& name, const MeasuredCost& cost) {
-    out += CostColumns(cost, executions) + std::string(24, ' ') + "  " + name + "\n";
+    out += cost_columns(cost, executions) + std::string(24, ' ') + "  " + name + "\n";
   };
   for (const auto& [name, cost] : plan.engine_parts) line("engine: " + name, cost);
   for (const auto& [name, cost] : plan.unattributed_parts) line("unattributed: " + name, cost);
@@ -138,17 +141,17 @@ std::string ToText(const MeasuredPlan& plan) {
   return out;
 }
 
-std::string ToJson(const MeasuredPlan& plan) {
+std::string to_json(const MeasuredPlan& plan) {
   Json out = {{"executions", plan.executions},
               {"wall_ns", plan.wall_ns},
               {"cpu_ns", plan.cpu_ns},
               {"result_rows", plan.result_rows},
-              {"all", CostJson(plan.total)},
+              {"all", cost_json(plan.total)},
               {"operators", Json::array()},
-              {"engine", CostJson(plan.engine)},
-              {"engine_parts", PartsJson(plan.engine_parts)},
-              {"unattributed", CostJson(plan.unattributed)},
-              {"unattributed_parts", PartsJson(plan.unattributed_parts)},
+              {"engine", cost_json(plan.engine)},
+              {"engine_parts", parts_json(plan.engine_parts)},
+              {"unattributed", cost_json(plan.unattributed)},
+              {"unattributed_parts", parts_json(plan.unattributed_parts)},
               {"inferred_share", plan.inferred_share},
               {"lost_share", plan.lost_share},
               {"lost_samples", plan.lost_samples}};
@@ -156,7 +159,7 @@ std::string ToJson(const MeasuredPlan& plan) {
     Json row = {{"id", op.id},           {"name", op.name},   {"kind", op.kind},
                 {"details", op.details}, {"depth", op.depth}, {"estimated_rows", op.estimated_rows},
                 {"rows", op.rows}};
-    row.update(CostJson(op.cost));
+    row.update(cost_json(op.cost));
     out["operators"].push_back(row);
   }
   return out.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";

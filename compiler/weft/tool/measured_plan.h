@@ -43,12 +43,12 @@ struct MeasuredPlan {
 };
 
 // The operators of `plan` without costs, `rows` by operator id.
-MeasuredPlan DescribePlan(const Plan& plan, const std::vector<std::uint64_t>& rows);
+MeasuredPlan describe_plan(const Plan& plan, const std::vector<std::uint64_t>& rows);
 // Adds the costs of a report (docs/report-json.md) on executions of that plan alone. Fails if it is none.
-Status AddReport(const std::string& json, MeasuredPlan& out);
+Status add_report(const std::string& json, MeasuredPlan& out);
 
-std::string ToText(const MeasuredPlan& plan);
+std::string to_text(const MeasuredPlan& plan);
 // One object; keys in docs/weft-sql.md.
-std::string ToJson(const MeasuredPlan& plan);
+std::string to_json(const MeasuredPlan& plan);
 
 }  // namespace tailor::weft

@@ -10,11 +10,11 @@ const NamedQuery kQueries[] = {
 
 }  // namespace
 
-std::span<const NamedQuery> QueryLibrary() {
+std::span<const NamedQuery> query_library() {
   return kQueries;
 }
 
-const NamedQuery* FindQuery(std::string_view name) {
+const NamedQuery* find_query(std::string_view name) {
   for (const NamedQuery& query : kQueries) {
     if (query.name == name) return &query;
   }

@@ -11,8 +11,8 @@ struct NamedQuery {
   std::string_view sql;
 };
 
-std::span<const NamedQuery> QueryLibrary();
+std::span<const NamedQuery> query_library();
 // nullptr if there is none of that name.
-const NamedQuery* FindQuery(std::string_view name);
+const NamedQuery* find_query(std::string_view name);
 
 }  // namespace tailor::weft

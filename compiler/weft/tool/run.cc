@@ -16,6 +16,7 @@
 #include "compiler/weft/tool/explain_analyze.h"
 #include "compiler/weft/tool/levels.h"
 #include "compiler/weft/tool/statement.h"
+#include "proto/base/errors.h"
 
 namespace tailor::weft {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 // Cycles of the time stamp counter per nanosecond, from two readings of both clocks.
 class CycleRate {
  public:
-  double PerNanosecond() const {
+  double per_nanosecond() const {
     double ns = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - time_).count();
     return static_cast<double>(__rdtsc() - cycles_) / ns;
   }
@@ -33,11 +34,11 @@ class CycleRate {
   std::uint64_t cycles_ = __rdtsc();
 };
 
-ExecuteOptions MakeExecuteOptions(const CommandLine& command, const std::atomic<bool>& cancel) {
+ExecuteOptions make_execute_options(const CommandLine& command, const std::atomic<bool>& cancel) {
   return {.memory_limit = command.memory_limit, .cancel = &cancel, .labels = command.labels};
 }
 
-double ThreadCpuMs() {
+double thread_cpu_ms() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
@@ -54,43 +55,43 @@ class Runner {
         compiled_(compiled),
         preparing_cpu_ms_(preparing_cpu_ms),
         timings_(context.timings),
-        options_(MakeExecuteOptions(command, context.cancel)) {}
+        options_(make_execute_options(command, context.cancel)) {}
 
-  Status Run() {
+  Status run() {
     {
       std::vector<std::jthread> sessions;
       for (unsigned i = 1; i < command_.concurrent; ++i) {
         sessions.emplace_back([this, i] {
           tailor_thread_register(fmt::format("weft session {}", i).c_str());
-          RunSession();
+          run_session();
         });
       }
-      RunSession();
+      run_session();
     }
     if (failure_) return *failure_;
-    ReportOperators();
+    report_operators();
     return Ok{};
   }
 
  private:
-  void RunSession() {
+  void run_session() {
     WorkScope scheduling(EngineWork::kSchedule);
     WorkerPool pool(command_.threads, query_.tag_strategy());
     while (started_.fetch_add(1) < command_.repeat) {
-      Result<ExecutionOutcome> outcome = Execute(query_, pool, options_);
+      Result<ExecutionOutcome> outcome = execute(query_, pool, options_);
       std::lock_guard lock(mutex_);
       if (!outcome.ok()) {
         failure_ = outcome.error();
         return;
       }
-      Record(*outcome);
+      record(*outcome);
     }
   }
 
-  void Record(const ExecutionOutcome& outcome) {
+  void record(const ExecutionOutcome& outcome) {
     if (timings_.runs.size() == first_run_ && !command_.quiet) {
       WorkScope work(EngineWork::kOutput);
-      Print(std::cout, outcome.result, command_.format);
+      print(std::cout, outcome.result, command_.format);
       std::cout.flush();
     }
     double first_code_ms = static_cast<double>(outcome.first_code - query_.times().begin) / 1e6;
@@ -102,9 +103,9 @@ class Runner {
     for (std::size_t i = 0; i < cycles_.size(); ++i) cycles_[i] += outcome.operator_cycles[i];
   }
 
-  void ReportOperators() {
+  void report_operators() {
     if (cycles_.empty()) return;
-    double rate = rate_.PerNanosecond();
+    double rate = rate_.per_nanosecond();
     auto visit = [&](auto& self, const Operator& op) -> void {
       timings_.operators.push_back({query_.settings().name, title(op), kind_name(op.kind()), op.id,
                                     static_cast<double>(cycles_[op.id]) / rate});
@@ -127,7 +128,7 @@ class Runner {
   std::vector<std::uint64_t> cycles_;
 };
 
-void PrintTimes(const CompiledQuery& query, const Timings& timings, std::size_t first_run) {
+void print_times(const CompiledQuery& query, const Timings& timings, std::size_t first_run) {
   const PrepareTimes& times = query.times();
   fmt::print(stderr, "{}: plan {:.2f} ms, generate {:.2f} ms, compile {:.2f} ms, register {:.2f} ms\n",
              query.settings().name, times.plan, times.generate, times.compile, times.ship);
@@ -139,35 +140,36 @@ void PrintTimes(const CompiledQuery& query, const Timings& timings, std::size_t 
   }
 }
 
-Status Analyze(const CommandLine& command, const CompiledQuery& query, const std::atomic<bool>& cancel) {
+Status print_measured(const CommandLine& command, const CompiledQuery& query,
+                      const std::atomic<bool>& cancel) {
   AnalyzeOptions options;
   options.threads = command.threads;
   options.repeat = command.repeat;
-  options.execute = MakeExecuteOptions(command, cancel);
-  Result<MeasuredPlan> plan = ExplainAnalyze(query, options);
+  options.execute = make_execute_options(command, cancel);
+  Result<MeasuredPlan> plan = explain_analyze(query, options);
   if (!plan.ok()) return std::move(plan).error();
-  std::cout << (command.format == ResultFormat::kJson ? ToJson(*plan) : ToText(*plan)) << std::flush;
+  std::cout << (command.format == ResultFormat::kJson ? to_json(*plan) : to_text(*plan)) << std::flush;
   return Ok{};
 }
 
 // Not from the cache: code of one level, seen as it is made.
-Status ExplainLevels(const CommandLine& command, const std::string& sql, const QueryContext& context,
-                     CompileSettings settings) {
+Status explain_levels(const CommandLine& command, const QueryText& sql, const QueryContext& context,
+                      CompileSettings settings) {
   struct Seen final : CodeObserver {
     v1::Plan plan;
     v1::CodeObject code;
-    void Loaded(const v1::Plan& described, const v1::CodeObject& loaded) override {
+    void loaded(const v1::Plan& described, const v1::CodeObject& loaded) override {
       plan = described;
       code = loaded;
     }
   } seen;
   settings.tiered = false;
   settings.observer = &seen;
-  auto query = CompiledQuery::Make(sql, context.database, context.jit, settings);
+  auto query = CompiledQuery::make(sql, context.database, context.jit, settings);
   if (!query.ok()) return std::move(query).error();
   Result<std::string> text = command.format == ResultFormat::kJson
-                                 ? LevelsJson(seen.plan, seen.code)
-                                 : LevelsText((*query)->plan(), seen.plan, seen.code, DetectStyle());
+                                 ? levels_json(seen.plan, seen.code)
+                                 : levels_text((*query)->plan(), seen.plan, seen.code, detect_style());
   if (!text.ok()) return std::move(text).error();
   std::cout << *text << std::flush;
   return Ok{};
@@ -175,10 +177,10 @@ Status ExplainLevels(const CommandLine& command, const std::string& sql, const Q
 
 }  // namespace
 
-Status RunQuery(const CommandLine& command, const std::string& name, const std::string& text,
-                QueryContext& context) {
+Status run_query(const CommandLine& command, const std::string& name, const QueryText& text,
+                 QueryContext& context) {
   using Command = CommandLine::Command;
-  Statement statement = ReadStatement(text);
+  Statement statement = read_statement(text);
   bool analyze = statement.analyze || command.command == Command::kExplainAnalyze;
   bool explain = !analyze && (statement.explain || command.command == Command::kExplain);
   CompileSettings settings;
@@ -189,25 +191,25 @@ Status RunQuery(const CommandLine& command, const std::string& name, const std::
   settings.lineage = command.lineage;
   settings.instrument = command.instrument && !analyze;
   settings.count_rows = analyze;
-  if (explain && command.levels) return ExplainLevels(command, statement.sql, context, settings);
+  if (explain && command.levels) return explain_levels(command, statement.sql, context, settings);
   if (context.names.wanted()) settings.observer = &context.names;
-  double cpu_ms = ThreadCpuMs();
-  auto found = context.plans.Get(statement.sql, context.database, context.jit, settings);
+  double cpu_ms = thread_cpu_ms();
+  auto found = context.plans.get(statement.sql, context.database, context.jit, settings);
   if (!found.ok()) return std::move(found).error();
-  cpu_ms = ThreadCpuMs() - cpu_ms;
+  cpu_ms = thread_cpu_ms() - cpu_ms;
   const CompiledQuery& query = *found->query;
   if (explain) {
     std::cout << to_string(query.plan()) << std::flush;
     return Ok{};
   }
-  if (analyze) return Analyze(command, query, context.cancel);
+  if (analyze) return print_measured(command, query, context.cancel);
   std::size_t first_run = context.timings.runs.size();
-  Status status = Runner(command, query, found->compiled, cpu_ms, context).Run();
-  if (status.ok() && command.timing) PrintTimes(query, context.timings, first_run);
+  Status status = Runner(command, query, found->compiled, cpu_ms, context).run();
+  if (status.ok() && command.timing) print_times(query, context.timings, first_run);
   return status;
 }
 
-Status WriteTimings(const std::string& path, const Timings& timings) {
+Status write_timings(const std::string& path, const Timings& timings) {
   nlohmann::json out;
   out["executions"] = nlohmann::json::array();
   out["operators"] = nlohmann::json::array();
@@ -238,7 +240,7 @@ Status WriteTimings(const std::string& path, const Timings& timings) {
     return Ok{};
   }
   std::ofstream file(path);
-  if (!(file << text << "\n")) return Error{fmt::format("cannot write {}", path)};
+  if (!(file << text << "\n")) return internal(fmt::format("cannot write {}", path));
   return Ok{};
 }
 

@@ -8,6 +8,7 @@
 
 #include "compiler/weft/exec/execution.h"
 #include "compiler/weft/exec/plan_cache.h"
+#include "compiler/weft/plan/query_text.h"
 #include "compiler/weft/tool/code_names.h"
 #include "compiler/weft/tool/command_line.h"
 
@@ -48,9 +49,9 @@ struct QueryContext {
 
 // Compiles a query unless it is kept from before, and executes it as often as asked for, prints the rows of
 // the first run; or explains it, if the command or the text says so.
-Status RunQuery(const CommandLine& command, const std::string& name, const std::string& text,
-                QueryContext& context);
+Status run_query(const CommandLine& command, const std::string& name, const QueryText& text,
+                 QueryContext& context);
 
-Status WriteTimings(const std::string& path, const Timings& timings);
+Status write_timings(const std::string& path, const Timings& timings);
 
 }  // namespace tailor::weft

@@ -9,13 +9,13 @@
 namespace tailor::weft {
 namespace {
 
-bool IsSpace(unsigned char c) {
+bool is_space(unsigned char c) {
   return std::isspace(c) != 0;
 }
 
 // If the next word of `text` at or after `at` is `word`, blanks it and moves `at` behind it.
-bool TakeWord(std::string& text, std::size_t& at, std::string_view word) {
-  auto begin = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), IsSpace);
+bool take_word(std::string& text, std::size_t& at, std::string_view word) {
+  auto begin = std::find_if_not(text.begin() + static_cast<std::ptrdiff_t>(at), text.end(), is_space);
   auto end = std::find_if_not(begin, text.end(), [](unsigned char c) { return std::isalnum(c) || c == '_'; });
   bool same = std::equal(begin, end, word.begin(), word.end(),
                          [](unsigned char a, char b) { return std::tolower(a) == b; });
@@ -27,30 +27,29 @@ bool TakeWord(std::string& text, std::size_t& at, std::string_view word) {
 
 }  // namespace
 
-Statement ReadStatement(const std::string& text) {
+Statement read_statement(const QueryText& text) {
   Statement statement;
   statement.sql = text;
   std::size_t at = 0;
-  statement.explain = TakeWord(statement.sql, at, "explain");
-  statement.analyze = statement.explain && TakeWord(statement.sql, at, "analyze");
+  statement.explain = take_word(statement.sql.text, at, "explain");
+  statement.analyze = statement.explain && take_word(statement.sql.text, at, "analyze");
   return statement;
 }
 
-std::vector<std::string> SplitStatements(const std::string& text) {
+std::vector<QueryText> split_statements(const std::string& text) {
   // The scanner's, since explain analyze is weft's own.
   PgQuerySplitResult split = pg_query_split_with_scanner(text.c_str());
-  std::vector<std::string> statements;
+  std::vector<QueryText> statements;
+  TextPlace place;
+  std::size_t end = 0;  // of what lies before `place`
   for (int i = 0; split.error == nullptr && i < split.n_stmts; ++i) {
     auto begin = static_cast<std::size_t>(split.stmts[i]->stmt_location);
-    auto length = static_cast<std::size_t>(split.stmts[i]->stmt_len);
-    std::string statement = text.substr(0, begin + length);
-    std::replace_if(
-        statement.begin(), statement.begin() + static_cast<std::ptrdiff_t>(begin),
-        [](char c) { return c != '\n'; }, ' ');
-    statements.push_back(std::move(statement));
+    place = place_after(place, std::string_view(text).substr(end, begin - end));
+    end = begin;
+    statements.emplace_back(text.substr(begin, static_cast<std::size_t>(split.stmts[i]->stmt_len)), place);
   }
   pg_query_free_split_result(split);
-  if (statements.empty()) statements.push_back(text);
+  if (statements.empty()) statements.emplace_back(text);
   return statements;
 }
 

@@ -4,19 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "compiler/weft/plan/query_text.h"
+
 namespace tailor::weft {
 
 struct Statement {
   bool explain = false;
   bool analyze = false;  // only with explain
-  std::string sql;       // the query; what stood before it is blank, so that positions in it stay right
+  QueryText sql;         // the query; what stood before it is blank, so that positions in it stay right
 };
 
 // Any text is a statement; what is wrong with the query is found later.
-Statement ReadStatement(const std::string& text);
+Statement read_statement(const QueryText& text);
 
-// The statements of a text, which semicolons separate. Each has blanks where the ones before it stood, so
-// that positions in it are positions in the text. A text that cannot be read is one statement.
-std::vector<std::string> SplitStatements(const std::string& text);
+// The statements of a text, which semicolons separate, with their places in it. A text that cannot be read is
+// one statement.
+std::vector<QueryText> split_statements(const std::string& text);
 
 }  // namespace tailor::weft

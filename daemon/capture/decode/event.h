@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "daemon/capture/decode/part.h"
 #include "daemon/profile/source.h"
 #include "proto/base/ids.h"
 
@@ -45,6 +46,7 @@ struct Event {
   std::uint64_t user_ip = 0;  // where user code was, also for kernel-mode samples; 0 unknown
   std::uint64_t tag = 0;      // the tag register as sampled, unchecked; 0 also when not available
   std::uint8_t tag_from = 0;  // a TagFrom
+  Part part = Part::kAll;     // which moments the samples of its event count
   bool has_tag = false;       // false: the register was not captured or is hidden (kernel mode)
   bool flag_exec = false;
   bool flag_preempted = false;
@@ -69,6 +71,7 @@ struct Event {
   std::uint32_t regs_offset = 0;  // into Batch::words: their values in the order of the bits
   std::uint32_t latency = 0;      // cycles of the sampled access, 0 unknown
   profile::Wait wait = profile::Wait::kNone;  // of time off the CPU
+  std::uint32_t engine_wait = 0;              // the engine's own number for it, 0 unknown
 };
 
 }  // namespace tailor::capture

@@ -48,6 +48,7 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format, std::uint3
   fixed.blank_.source = format.source;
   fixed.blank_.cpu = ring_cpu;
   fixed.blank_.tag_from = static_cast<std::uint8_t>(format.tag_from);
+  fixed.blank_.part = format.part;
   fixed.blank_.weight = format.period;
   fixed.blank_.has_address = type & PERF_SAMPLE_ADDR;
   if (fixed.interrupt_ != kAbsent) {

@@ -80,6 +80,7 @@ class FixedSample {
   // The same for all samples of the format.
   std::uint16_t source() const { return blank_.source; }
   std::uint8_t tag_from() const { return blank_.tag_from; }
+  Part part() const { return blank_.part; }
   bool has_tag() const { return blank_.has_tag; }
   std::uint32_t registers() const { return blank_.regs_mask; }
   // Where in a payload the first value of registers() is, and the tag. Not asked where there is none.

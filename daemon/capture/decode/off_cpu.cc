@@ -16,11 +16,17 @@ void OffCpuTracker::set_sources(const std::vector<profile::Source>& sources) {
   }
 }
 
-namespace {
+// Journals that are older have the tag alone.
+bool OffCpuTracker::is_slot(const Event& event) {
+  constexpr std::uint32_t kTag = register_bit(kSlotPlace), kBoth = kTag | register_bit(kWaitPlace);
+  return event.regs_mask == kTag || event.regs_mask == kBoth;
+}
 
-// Puts a value among the registers of the sample, in the place of the slot.
-void put_slot(Batch& batch, std::uint64_t tag) {
+// Puts the tag among the registers of the sample, in the place of the slot.
+void OffCpuTracker::put_slot(Batch& batch, const Slot& slot) {
   Event& sample = batch.events.front();
+  sample.engine_wait = slot.engine_wait;
+  const std::uint64_t tag = slot.tag;
   constexpr std::uint32_t kBit = register_bit(kSlotPlace);
   const auto before = static_cast<std::ptrdiff_t>(std::popcount(sample.regs_mask & (kBit - 1)));
   std::vector<std::uint64_t> values;
@@ -38,12 +44,11 @@ void put_slot(Batch& batch, std::uint64_t tag) {
   batch.words.insert(batch.words.end(), values.begin(), values.end());
 }
 
-}  // namespace
-
 bool OffCpuTracker::keep(const Batch& batch, const Event& event) {
   if (event.kind != Kind::kSample) return false;
-  if (event.regs_mask == register_bit(kSlotPlace)) {
-    keep_slot(event.tid, batch.words[event.regs_offset]);
+  if (is_slot(event)) {
+    keep_slot(event.tid, {batch.reg(event, kSlotPlace).value_or(0),
+                          static_cast<std::uint32_t>(batch.reg(event, kWaitPlace).value_or(0))});
     return true;
   }
   auto [wait, added] = waits_.try_emplace(event.tid);
@@ -56,12 +61,12 @@ bool OffCpuTracker::keep(const Batch& batch, const Event& event) {
   return true;
 }
 
-void OffCpuTracker::keep_slot(std::int32_t tid, std::uint64_t tag) {
+void OffCpuTracker::keep_slot(std::int32_t tid, const Slot& slot) {
   const auto wait = waits_.find(tid);
   if (wait != waits_.end()) {
-    put_slot(wait->second, tag);
+    put_slot(wait->second, slot);
   } else {
-    slots_[tid] = tag;
+    slots_[tid] = slot;
   }
 }
 
@@ -86,6 +91,7 @@ void OffCpuTracker::end(Batch& wait, TimeNs time) {
   sample.weight = static_cast<std::uint64_t>(time - sample.time);
   sample.time = time;
   sample.wait = sample.flag_preempted ? profile::Wait::kRunnable : names_.of(wait.kernel_chain(sample));
+  if (sample.flag_preempted) sample.engine_wait = 0;
 }
 
 std::vector<Batch> OffCpuTracker::cut(std::int32_t pid, TimeNs time) {

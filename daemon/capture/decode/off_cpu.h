@@ -9,8 +9,9 @@
 // have gone on, or it blocked in kernel code that its chain names (wait_functions.h).
 //
 // A tag in a memory slot is none of perf's registers: a BPF program tells it by a sample of the same source
-// that has nothing but the slot's place among the registers, right before the switch. Clocks are converted,
-// so it may also seem to come right behind.
+// that has nothing but the slot's place among the registers, and that of the engine's own number for the
+// wait, right before the switch. Clocks are converted, so it may also seem to come right behind. A thread
+// that could have gone on does not wait for what its engine says: it waits for a CPU.
 #pragma once
 
 #include <cstdint>
@@ -65,11 +66,17 @@ class OffCpuTracker {
  private:
   bool keep(const Batch& batch, const Event& event);
   void end(Batch& wait, TimeNs time);
-  void keep_slot(std::int32_t tid, std::uint64_t tag);
+  struct Slot {
+    std::uint64_t tag = 0;
+    std::uint32_t engine_wait = 0;
+  };
+  static bool is_slot(const Event& event);
+  static void put_slot(Batch& wait, const Slot& slot);
+  void keep_slot(std::int32_t tid, const Slot& slot);
 
-  std::vector<std::uint8_t> is_switch_;                    // by source
-  std::unordered_map<std::int32_t, Batch> waits_;          // by thread
-  std::unordered_map<std::int32_t, std::uint64_t> slots_;  // by thread, of switches whose sample is to come
+  std::vector<std::uint8_t> is_switch_;            // by source
+  std::unordered_map<std::int32_t, Batch> waits_;  // by thread
+  std::unordered_map<std::int32_t, Slot> slots_;   // by thread, of switches whose sample is to come
   Batch last_;
   WaitNames names_;
   OffCpuCounts counts_;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "daemon/capture/decode/sample_view.h"
+#include "proto/base/errors.h"
 
 namespace tailor::capture {
 namespace {
@@ -37,19 +38,20 @@ std::size_t fields(std::uint64_t sample_type, std::uint64_t which) {
 
 Result<RecordDecoder::IdPosition> RecordDecoder::id_position(const EventFormat& format) {
   std::uint64_t type = format.sample_type;
-  if (!format.sample_id_all) return Error{"several events share a ring without sample_id_all"};
+  if (!format.sample_id_all) return internal("several events share a ring without sample_id_all");
   if (type & PERF_SAMPLE_IDENTIFIER) return IdPosition{0, 1};
-  if (!(type & PERF_SAMPLE_ID)) return Error{"several events share a ring and their records carry no id"};
+  if (!(type & PERF_SAMPLE_ID)) return internal("several events share a ring and their records carry no id");
   constexpr std::uint64_t kBefore = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR;
   constexpr std::uint64_t kAfter = PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU;
   return IdPosition{fields(type, kBefore), fields(type, kAfter) + 1};
 }
 
 Result<RecordDecoder::Lookup> RecordDecoder::index(const RingLayout& layout) {
-  if (layout.formats.empty()) return Error{"a ring layout without any event format"};
+  if (layout.formats.empty()) return internal("a ring layout without any event format");
   for (const EventFormat& format : layout.formats) {
     if (format.sample_type & ~kKnownSampleTypes) {
-      return Error{fmt::format("sample_type {:#x} has fields newer than this decoder", format.sample_type)};
+      return internal(
+          fmt::format("sample_type {:#x} has fields newer than this decoder", format.sample_type));
     }
   }
   Lookup lookup;
@@ -62,14 +64,14 @@ Result<RecordDecoder::Lookup> RecordDecoder::index(const RingLayout& layout) {
     auto position = id_position(format);
     if (!position) return position.error();
     if (&format != &layout.formats.front() && *position != lookup.position) {
-      return Error{"events of one ring keep their ids at different places"};
+      return internal("events of one ring keep their ids at different places");
     }
     lookup.position = *position;
   }
   for (const EventIdEntry& entry : layout.ids) {
     if (entry.format >= layout.formats.size()) {
-      return Error{
-          fmt::format("event id {} names format {} of {}", entry.id, entry.format, layout.formats.size())};
+      return internal(
+          fmt::format("event id {} names format {} of {}", entry.id, entry.format, layout.formats.size()));
     }
   }
   lookup.ids = layout.ids;

@@ -18,6 +18,8 @@ inline constexpr std::uint64_t kTagRegisters =
 // The place of a tag that a BPF program read from the thread's memory slot. The kernel gives no value for
 // this register on x86-64, so a record with it is ours.
 inline constexpr unsigned kSlotPlace = PERF_REG_X86_FS;
+// In the same way, that of the number by which the engine says what the thread waits for.
+inline constexpr unsigned kWaitPlace = PERF_REG_X86_GS;
 
 // The sixteen general ones and the instruction pointer. Segment registers and flags say nothing here, and CS
 // or SS would turn large PEBS off.

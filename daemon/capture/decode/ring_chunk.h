@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "daemon/capture/decode/agent_tag.h"
+#include "daemon/capture/decode/part.h"
 #include "proto/base/ids.h"
 
 namespace tailor::capture {
@@ -37,6 +38,7 @@ struct EventFormat {
   // they are sampled (PEBS), else from the user registers.
   std::uint8_t tag_register = kNoTagRegister;
   TagFrom tag_from = TagFrom::kRegister;  // where the value in the register's place comes from
+  Part part = Part::kAll;                 // which of the moments that it samples it counts
   bool operator==(const EventFormat&) const = default;
 };
 

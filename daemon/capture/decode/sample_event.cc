@@ -103,6 +103,7 @@ void append_sample(const EventFormat& format, std::uint32_t ring_cpu, std::uint1
   event.mode = mode_of(misc);
   event.source = format.source;
   event.tag_from = static_cast<std::uint8_t>(format.tag_from);
+  event.part = format.part;
   event.time = static_cast<TimeNs>(sample.time);
   event.cpu = format.sample_type & PERF_SAMPLE_CPU ? sample.cpu : ring_cpu;
   event.pid = sample.pid;

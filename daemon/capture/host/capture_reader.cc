@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "proto/base/errors.h"
+
 namespace tailor::capture {
 namespace {
 
@@ -34,7 +36,7 @@ Status CaptureReader::start() {
   if (!poller) return poller.error();
   poller_ = std::move(*poller);
   wakeup_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!wakeup_) return Error{"eventfd: no descriptor left", errno};
+  if (!wakeup_) return os_error("eventfd: no descriptor left", errno);
   auto added = poller_->add(wakeup_.get(), kWakeupToken);
   if (!added) return added;
   thread_ = std::thread([this] { run(); });
@@ -49,36 +51,47 @@ void CaptureReader::stop() {
 }
 
 Result<Attached> CaptureReader::attach(pid_t pid, const CaptureOptions& options) {
-  return open(pid, options, 0);
+  return open(pid, options, 0, false);
 }
 
 Result<Attached> CaptureReader::replace(RecordingNumber old, pid_t pid, const CaptureOptions& options) {
   CaptureOptions disabled = options;
   disabled.start_disabled = true;
   disabled.enable_on_exec = false;
-  return open(pid, disabled, old);
+  return open(pid, disabled, old, false);
 }
 
-Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, RecordingNumber replaces) {
+Status CaptureReader::renew(RecordingNumber id, pid_t pid, const CaptureOptions& options) {
+  CaptureOptions part = options;
+  part.start_disabled = part.perf_part = true;
+  part.enable_on_exec = false;
+  auto opened = open(pid, part, id, true);
+  if (!opened) return opened.error();
+  return Ok{};
+}
+
+Result<Attached> CaptureReader::open(pid_t pid, const CaptureOptions& options, RecordingNumber replaces,
+                                     bool renews) {
   Attached attached;
   {
     std::lock_guard lock(mutex_);
     attached.id = ++last_id_;
     attaching_[attached.id] = os_.now();
   }
-  auto session = open_(os_, pid, options);
+  auto recording = open_(os_, pid, options);
   std::lock_guard lock(mutex_);
-  if (!session) {
+  if (!recording) {
     attaching_.erase(attached.id);
-    return session.error();
+    return recording.error();
   }
-  attached.sources = (*session)->sources();
-  attached.notes = (*session)->notes();
-  attached.reads_slots = (*session)->reads_slots();
-  attached.user_mode_only = (*session)->user_mode_only();
-  attached.redraws = (*session)->redraws();
-  attached.adds_up = (*session)->adds_up();
-  to_add_.push_back({attached.id, std::move(*session), replaces});
+  attached.sources = (*recording)->sources();
+  attached.notes = (*recording)->notes();
+  attached.reads_slots = (*recording)->reads_slots();
+  attached.user_mode_only = (*recording)->user_mode_only();
+  attached.redraws = (*recording)->redraws();
+  attached.renews = (*recording)->renews();
+  attached.adds_up = (*recording)->adds_up();
+  to_add_.push_back({attached.id, std::move(*recording), replaces, renews});
   wake();
   return attached;
 }
@@ -113,8 +126,8 @@ void CaptureReader::run() {
     TimeNs began = os_.now();
     const bool hurried = hurried_.exchange(false);
     for (auto& [id, member] : members_) {
-      if (hurried) member.session->hurry();
-      member.session->drain(sink_);
+      if (hurried) member.recording->hurry();
+      member.recording->drain(sink_);
     }
     tell_births();
     tell_horizon();
@@ -136,25 +149,46 @@ void CaptureReader::take_requests() {
     to_remove_.clear();
   }
   for (NewMember& each : added) {
+    if (each.renews) {
+      renew_part(each);
+      continue;
+    }
     if (each.replaces != 0) change_over(each);
-    admit(each.id, std::move(each.session));
+    admit(each.id, std::move(each.recording));
   }
 }
 
 void CaptureReader::change_over(const NewMember& added) {
   const auto old = members_.find(added.replaces);
   if (old != members_.end()) {
-    old->second.session->set_enabled(false);
+    old->second.recording->set_enabled(false);
     ended_.push_back(added.replaces);
   }
-  added.session->set_enabled(true);
+  added.recording->set_enabled(true);
+}
+
+void CaptureReader::renew_part(NewMember& added) {
+  const auto found = members_.find(added.replaces);
+  if (found != members_.end()) {
+    Recording& recording = *found->second.recording;
+    for (std::size_t ring = 0; ring < recording.ring_count(); ++ring) {
+      if (recording.poll_fd(ring) >= 0) poller_->remove(recording.poll_fd(ring));
+    }
+    recording.renew(std::move(added.recording), sink_);
+    for (std::size_t ring = 0; ring < recording.ring_count(); ++ring) {
+      if (recording.poll_fd(ring) >= 0)
+        (void)poller_->add(recording.poll_fd(ring), token_of(found->first, ring));
+    }
+  }
+  std::lock_guard lock(mutex_);
+  attaching_.erase(added.id);
 }
 
 void CaptureReader::tell_births() {
   std::lock_guard lock(mutex_);
   births_.clear();
   for (const auto& [id, member] : members_) {
-    if (const std::uint64_t births = member.session->births(); births > 0) births_[id] = births;
+    if (const std::uint64_t births = member.recording->births(); births > 0) births_[id] = births;
   }
 }
 
@@ -163,7 +197,7 @@ void CaptureReader::tell_births() {
 void CaptureReader::tell_horizon() {
   if (last_round_ == kTimeMin) return;
   TimeNs horizon = last_round_ - kPublishDelay;
-  for (const auto& [id, member] : members_) horizon = std::min(horizon, member.session->complete_until());
+  for (const auto& [id, member] : members_) horizon = std::min(horizon, member.recording->complete_until());
   {
     std::lock_guard lock(mutex_);
     for (auto& [id, since] : attaching_) {
@@ -174,16 +208,16 @@ void CaptureReader::tell_horizon() {
   sink_.on_round(horizon);
 }
 
-void CaptureReader::admit(RecordingNumber id, std::unique_ptr<Recording> session) {
-  session->number_rings(next_ring_);
-  next_ring_ += static_cast<RingIndex>(session->ring_count());
+void CaptureReader::admit(RecordingNumber id, std::unique_ptr<Recording> recording) {
+  recording->number_rings(next_ring_);
+  next_ring_ += static_cast<RingIndex>(recording->ring_count());
   // Without a wake-up the ring is still read every interval, so failures here cost latency only.
-  for (std::size_t ring = 0; ring < session->ring_count(); ++ring) {
-    (void)poller_->add(session->poll_fd(ring), token_of(id, ring));
+  for (std::size_t ring = 0; ring < recording->ring_count(); ++ring) {
+    (void)poller_->add(recording->poll_fd(ring), token_of(id, ring));
   }
   Member member;
-  if (session->pid() != kAllProcesses) {
-    auto pidfd = os_.pidfd_open(session->pid());
+  if (recording->pid() != kAllProcesses) {
+    auto pidfd = os_.pidfd_open(recording->pid());
     if (pidfd) {
       member.pidfd = std::move(*pidfd);
       (void)poller_->add(member.pidfd.get(), token_of(id, kProcessEnded));
@@ -191,20 +225,20 @@ void CaptureReader::admit(RecordingNumber id, std::unique_ptr<Recording> session
       ended_.push_back(id);
     }
   }
-  member.session = std::move(session);
+  member.recording = std::move(recording);
   members_.emplace(id, std::move(member));
 }
 
 void CaptureReader::end(RecordingNumber id) {
   auto found = members_.find(id);
   if (found == members_.end()) return;
-  Recording& session = *found->second.session;
-  for (std::size_t ring = 0; ring < session.ring_count(); ++ring) {
-    if (session.poll_fd(ring) >= 0) poller_->remove(session.poll_fd(ring));
+  Recording& recording = *found->second.recording;
+  for (std::size_t ring = 0; ring < recording.ring_count(); ++ring) {
+    if (recording.poll_fd(ring) >= 0) poller_->remove(recording.poll_fd(ring));
   }
   if (found->second.pidfd) poller_->remove(found->second.pidfd.get());
-  session.finish(sink_);
-  CaptureCounts counts = session.counts();
+  recording.finish(sink_);
+  CaptureCounts counts = recording.counts();
   members_.erase(found);
   on_end_(id, counts);
 }
@@ -233,9 +267,9 @@ void CaptureReader::handle(const os::Ready& ready) {
     ended_.push_back(found->first);
   } else if (ready.hangup) {
     // The thread of this event has ended and would wake us for ever: another event watches the ring.
-    Recording& session = *found->second.session;
-    poller_->remove(session.poll_fd(what));
-    int next = session.next_poll_fd(what);
+    Recording& recording = *found->second.recording;
+    poller_->remove(recording.poll_fd(what));
+    int next = recording.next_poll_fd(what);
     if (next >= 0) (void)poller_->add(next, ready.token);
   }
 }

@@ -34,12 +34,14 @@ struct Attached {
   bool reads_slots = false;        // see Recording::reads_slots
   bool user_mode_only = false;     // see Recording::user_mode_only
   bool redraws = false;            // see Recording::redraws
+  bool renews = false;             // see Recording::renews
   TimeNs adds_up = 0;              // see Recording::adds_up
 };
 
 class CaptureReader {
  public:
-  // On the reader's thread, after the last chunk of a session: its process has ended or remove() was called.
+  // On the reader's thread, after the last chunk of a recording: its process has ended or remove() was
+  // called.
   using OnEnd = std::function<void(RecordingNumber, const CaptureCounts&)>;
 
   // `sink` and `on_end` are called on the reader's thread only, and outlive the reader. `open` makes the
@@ -59,6 +61,9 @@ class CaptureReader {
   // taken twice, and what passes between the last sample of one and the first of the other is the time of
   // some system calls. On failure `old` goes on.
   Result<Attached> replace(RecordingNumber old, pid_t pid, const CaptureOptions& options);
+  // Any thread. What perf takes of a recording of that process gets other periods, see Recording::renew(). On
+  // failure it goes on as it is.
+  Status renew(RecordingNumber id, pid_t pid, const CaptureOptions& options);
   // Any thread. The recording is finished on the next round.
   void remove(RecordingNumber id);
   // Any thread. See Recording::births; 0 of a recording that is not there.
@@ -68,23 +73,25 @@ class CaptureReader {
 
  private:
   struct Member {
-    std::unique_ptr<Recording> session;
+    std::unique_ptr<Recording> recording;
     UniqueFd pidfd;
   };
 
   struct NewMember {
     RecordingNumber id;
-    std::unique_ptr<Recording> session;
+    std::unique_ptr<Recording> recording;
     RecordingNumber replaces = 0;  // 0: none
+    bool renews = false;           // it takes a part of the place of that one only
   };
 
   void run();
-  Result<Attached> open(pid_t pid, const CaptureOptions& options, RecordingNumber replaces);
+  Result<Attached> open(pid_t pid, const CaptureOptions& options, RecordingNumber replaces, bool renews);
   void take_requests();
   void change_over(const NewMember& added);
+  void renew_part(NewMember& added);
   void tell_births();
   void tell_horizon();
-  void admit(RecordingNumber id, std::unique_ptr<Recording> session);
+  void admit(RecordingNumber id, std::unique_ptr<Recording> recording);
   void end(RecordingNumber id);
   void wait_for_data();
   void handle(const os::Ready& ready);

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "daemon/os/host_files.h"
+#include "proto/base/errors.h"
 
 #ifndef CAP_PERFMON
 #define CAP_PERFMON 38
@@ -127,7 +128,7 @@ std::string reason_for(const os::Os& os, int code, const perf_event_attr& attr, 
 Error explain_open(const os::Os& os, const Error& failure, const perf_event_attr& attr, pid_t pid) {
   std::string reason = reason_for(os, failure.code, attr, pid);
   if (reason.empty()) return failure;
-  return Error{fmt::format("{}: {}", failure.message, reason), failure.code};
+  return os_error(fmt::format("{}: {}", failure.message, reason), failure.code);
 }
 
 Error explain_map(const os::Os& os, const Error& failure, std::size_t bytes) {
@@ -137,11 +138,11 @@ Error explain_map(const os::Os& os, const Error& failure, std::size_t bytes) {
   ::getrlimit(RLIMIT_MEMLOCK, &limit);
   std::string allowed =
       limit.rlim_cur == RLIM_INFINITY ? "unlimited" : fmt::format("{} KiB", limit.rlim_cur >> 10);
-  return Error{
+  return os_error(
       fmt::format("{}: a ring of {} KiB exceeds kernel.perf_event_mlock_kb ({} a CPU) and RLIMIT_MEMLOCK "
                   "({}): raise one of them, give tailord CAP_IPC_LOCK, or take smaller rings",
                   failure.message, bytes >> 10, quota ? fmt::format("{} KiB", *quota) : "unknown", allowed),
-      failure.code};
+      failure.code);
 }
 
 }  // namespace tailor::capture

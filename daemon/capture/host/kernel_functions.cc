@@ -10,6 +10,8 @@
 #include <mutex>
 #include <sstream>
 
+#include "proto/base/errors.h"
+
 namespace tailor::capture {
 Result<std::vector<KernelFunction>> wait_functions(const os::Os& os) {
   static std::mutex mutex;
@@ -20,15 +22,15 @@ Result<std::vector<KernelFunction>> wait_functions(const os::Os& os) {
   std::ifstream file(path, std::ios::binary);
   if (!file) {
     const int code = errno;
-    return Error{fmt::format("{}: {}", path.string(), std::strerror(code)), code};
+    return os_error(fmt::format("{}: {}", path.string(), std::strerror(code)), code);
   }
   std::stringstream text;
   text << file.rdbuf();
   std::vector<KernelFunction> functions = wait_functions(text.view());
   if (functions.empty()) {
-    return Error{
+    return os_error(
         "the kernel hides the addresses of its functions: sysctl kernel.kptr_restrict=0, or CAP_SYSLOG",
-        EPERM};
+        EPERM);
   }
   known[path] = functions;
   return functions;

@@ -16,6 +16,7 @@
 #include "daemon/capture/host/older_kernels.h"
 #include "daemon/capture/host/placement.h"
 #include "daemon/os/host_files.h"
+#include "proto/base/errors.h"
 
 namespace tailor::capture {
 namespace {
@@ -30,12 +31,12 @@ constexpr int kMostScans = 50;
 
 Result<std::unique_ptr<PerfRecording>> PerfRecording::open(os::Os& os, pid_t pid,
                                                            const CaptureOptions& options) {
-  if (options.events.empty()) return Error{"a recording needs at least one event"};
-  std::unique_ptr<PerfRecording> session(new PerfRecording(os, pid, options));
-  auto opened = session->open_events();
+  if (options.events.empty()) return internal("a recording needs at least one event");
+  std::unique_ptr<PerfRecording> recording(new PerfRecording(os, pid, options));
+  auto opened = recording->open_events();
   if (!opened) return opened.error();
-  session->tell_wait_functions();
-  return session;
+  recording->tell_wait_functions();
+  return recording;
 }
 
 Status PerfRecording::open_events() {
@@ -44,17 +45,35 @@ Status PerfRecording::open_events() {
       options_.events, [](const EventSpec& spec) { return spec.mechanism != Mechanism::kPebs; });
   // What is there forks while it is attached, which only an event that runs can tell.
   if (!in_our_clock || options_.start_disabled) options_.events.push_back(sideband_only());
-  for (std::size_t i = 0; i < options_.events.size(); ++i) {
-    const EventSpec& spec = options_.events[i];
-    sources_.push_back({static_cast<std::uint16_t>(options_.first_source + i), spec.name, spec.unit,
-                        spec.period, spec.precise_ip > 0});
-  }
+  list_sources();
   auto cpus = os::online_cpus(os_);
   if (!cpus) return cpus.error();
   cpus_ = std::move(*cpus);
   if (pid_ != kAllProcesses) return open_for_process();
   make_attrs(false);
   return open_thread(kAllProcesses);
+}
+
+// The two parts of a source are one.
+void PerfRecording::list_sources() {
+  std::optional<std::uint16_t> shared = options_.rest_source;
+  for (const EventSpec& spec : options_.events) {
+    if (spec.part != Part::kAll && shared) {
+      source_of_.push_back(*shared);
+      continue;
+    }
+    const auto index = static_cast<std::uint16_t>(options_.first_source + sources_.size());
+    sources_.push_back(source_of(spec, index));
+    source_of_.push_back(index);
+    if (spec.part != Part::kAll) shared = index;
+  }
+}
+
+bool PerfRecording::user_mode_only() const {
+  for (std::size_t i = 0; i < attrs_.size(); ++i) {
+    if (options_.events[i].part != Part::kRecords) return attrs_[i].exclude_kernel;
+  }
+  return false;
 }
 
 // As records of the first ring in our clock, so that whoever decodes or replays the rings knows them too.
@@ -163,7 +182,7 @@ Status PerfRecording::attach_process() {
     seen_before = std::move(waiting);
     if (!seen_before.empty()) std::this_thread::sleep_for(kForkSettle);
   }
-  if (opened_.empty()) return Error{fmt::format("process {} has ended", pid_), ESRCH};
+  if (opened_.empty()) return os_error(fmt::format("process {} has ended", pid_), ESRCH);
   // Where the kernel cannot keep forked processes out, we do.
   if (!options_.follow_children && !attrs_.front().inherit_thread) filter_.emplace(std::vector{pid_}, false);
   return Ok{};
@@ -197,7 +216,7 @@ Status PerfRecording::open_thread(pid_t tid) {
     if (!opened) return opened;
     any = true;
   }
-  if (!any) return Error{"no CPU is online", ENODEV};
+  if (!any) return os_error("no CPU is online", ENODEV);
   return Ok{};
 }
 
@@ -240,7 +259,11 @@ Result<PerfRecording::OpenEvent> PerfRecording::open_event(std::size_t spec, pid
     if (denied && tid == kAllProcesses && pid_ != kAllProcesses) {
       return explain_open(os_, fd.error(), attrs_[spec], tid);
     }
-    if (!events_.empty() || !relax(spec, fd.error())) return explain_open(os_, fd.error(), attrs_[spec], tid);
+    // Those that are open are no other then: PEBS has user mode only in any case.
+    const bool may_relax = std::ranges::all_of(events_, [this](const OpenEvent& event) {
+      return options_.events[event.spec].mechanism == Mechanism::kPebs;
+    });
+    if (!may_relax || !relax(spec, fd.error())) return explain_open(os_, fd.error(), attrs_[spec], tid);
   }
 }
 
@@ -252,8 +275,8 @@ std::uint64_t PerfRecording::period_of(std::size_t spec, int cpu) {
   return known->second;
 }
 
-// Gives up, one at a time, what a recording can do without, and says so. Only before the first event is open:
-// afterwards all events are alike.
+// Gives up, one at a time, what a recording can do without, and says so. Only before the first event that may
+// sample the kernel is open: afterwards all events are alike.
 bool PerfRecording::relax(std::size_t spec, const Error& failure) {
   perf_event_attr& attr = attrs_[spec];
   bool denied = failure.code == EACCES || failure.code == EPERM;
@@ -285,9 +308,8 @@ Status PerfRecording::join_ring(std::size_t event, int cpu, const perf_event_att
     slot.layout.pid = pid_;
     slot.layout.clock = clock;
     for (std::size_t i = 0; i < attrs_.size(); ++i) {
-      slot.layout.formats.push_back(format_of(attrs_[i], options_.events[i],
-                                              static_cast<std::uint16_t>(options_.first_source + i),
-                                              options_.tag_register));
+      slot.layout.formats.push_back(
+          format_of(attrs_[i], options_.events[i], source_of_[i], options_.tag_register));
       slot.layout.formats.back().period = period_of(i, cpu);
     }
     auto mapped = map_ring(slot, opened.fd.get());
@@ -421,9 +443,9 @@ CaptureCounts PerfRecording::counts() {
 }
 
 Result<std::unique_ptr<Recording>> open_by_perf(os::Os& os, pid_t pid, const CaptureOptions& options) {
-  auto session = PerfRecording::open(os, pid, options);
-  if (!session) return session.error();
-  return std::unique_ptr<Recording>(std::move(*session));
+  auto recording = PerfRecording::open(os, pid, options);
+  if (!recording) return recording.error();
+  return std::unique_ptr<Recording>(std::move(*recording));
 }
 
 }  // namespace tailor::capture

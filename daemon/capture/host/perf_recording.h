@@ -41,7 +41,7 @@ class PerfRecording : public Recording {
   pid_t pid() const override { return pid_; }
   const std::vector<profile::Source>& sources() const override { return sources_; }
   const std::vector<std::string>& notes() const override { return notes_; }
-  bool user_mode_only() const override { return !attrs_.empty() && attrs_.front().exclude_kernel; }
+  bool user_mode_only() const override;
   std::size_t ring_count() const override { return rings_.size(); }
   std::size_t event_count() const { return events_.size(); }
   std::size_t ring_bytes() const { return options_.ring_bytes; }
@@ -81,6 +81,7 @@ class PerfRecording : public Recording {
         draw_(static_cast<std::uint64_t>(os.now()) ^ static_cast<std::uint64_t>(pid) << 32) {}
 
   Status open_events();
+  void list_sources();
   void tell_wait_functions();
   Status open_for_process();
   Status open_per_cpu(const std::string& reason);
@@ -107,7 +108,8 @@ class PerfRecording : public Recording {
   pid_t pid_;
   CaptureOptions options_;
   std::vector<profile::Source> sources_;
-  std::vector<perf_event_attr> attrs_;  // per spec, as the kernel accepted them
+  std::vector<std::uint16_t> source_of_;  // by spec
+  std::vector<perf_event_attr> attrs_;    // per spec, as the kernel accepted them
   std::vector<std::string> notes_;
   std::vector<int> cpus_;
   PeriodDraw draw_;

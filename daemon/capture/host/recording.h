@@ -46,6 +46,11 @@ class Recording {
   virtual bool user_mode_only() const { return false; }
   // Whether it draws the periods of its samples anew by itself; else another recording has to take its place.
   virtual bool redraws() const { return false; }
+  // Whether periods of events that perf takes in it are to be drawn anew by renew().
+  virtual bool renews() const { return false; }
+  // `fresh`, whose events do not run yet, takes the place of what perf takes in this recording; rings keep
+  // their numbers. False: it does not fit, and everything stays. The reader's thread.
+  virtual bool renew(std::unique_ptr<Recording> /*fresh*/, ChunkSink& /*sink*/) { return false; }
   // For how long samples are added up before they are drained, each sum under the time of its last sample. 0:
   // they are not.
   virtual TimeNs adds_up() const { return 0; }

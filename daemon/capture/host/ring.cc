@@ -7,13 +7,15 @@
 #include <atomic>
 #include <bit>
 
+#include "proto/base/errors.h"
+
 namespace tailor::capture {
 
 Result<Ring> Ring::over(std::span<std::byte> memory) {
   auto page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   if (memory.size() < 2 * page_size || !std::has_single_bit(memory.size() - page_size)) {
-    return Error{
-        fmt::format("a perf ring of {} bytes is not a page and a power of two of pages", memory.size())};
+    return internal(
+        fmt::format("a perf ring of {} bytes is not a page and a power of two of pages", memory.size()));
   }
   return Ring(reinterpret_cast<perf_event_mmap_page*>(memory.data()), memory.subspan(page_size));
 }

@@ -66,7 +66,8 @@ Result<double> sample_cost(const Trial& trial, int pairs) {
     const double more = static_cast<double>(slices[1].cpu_ns) - static_cast<double>(slices[0].cpu_ns);
     costs.push_back(more / static_cast<double>(slices[1].samples));
   }
-  if (costs.empty()) return Error{"the cost of a sample is not known: no sample was taken in the trial"};
+  if (costs.empty())
+    return unavailable("the cost of a sample is not known: no sample was taken in the trial");
   const auto middle = costs.begin() + static_cast<std::ptrdiff_t>(costs.size() / 2);
   std::nth_element(costs.begin(), middle, costs.end());
   return std::max(*middle, 0.0);

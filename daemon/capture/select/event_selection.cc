@@ -80,6 +80,15 @@ EventSpec precise_cycles(std::uint64_t hz) {
   return spec;
 }
 
+// The same event by a counter that every interrupt finds, in kernel mode too.
+EventSpec cycles(std::uint64_t hz) {
+  EventSpec spec = precise_cycles(hz);
+  spec.name = "cycles";
+  spec.mechanism = Mechanism::kCounter;
+  spec.precise_ip = 0;
+  return spec;
+}
+
 // Counts cycles, or dispatched operations. The hardware ignores the lowest four bits of the period, so it
 // cannot be a prime.
 EventSpec ibs_op(const IbsPmu& ibs, bool operations, std::uint64_t period, bool address) {
@@ -131,9 +140,32 @@ class Selector {
   }
 
   Status add_auto() {
-    Best best = best_of(pmu_);
-    if (best != Best::kTimer) return add_cost();
+    switch (best_of(pmu_)) {
+      case Best::kPebs:
+        return add_records_and_rest();
+      case Best::kIbs:
+        return add_cost();
+      case Best::kTimer:
+        break;
+    }
     return push(cpu_clock(hz_), "cpu-clock: " + lack_of(pmu_));
+  }
+
+  // Both count cycles, so their weights are of one unit.
+  Status add_records_and_rest() {
+    if (std::ranges::any_of(selection.events, [](const EventSpec& each) { return each.part != Part::kAll; }))
+      return Ok{};
+    EventSpec records = precise_cycles(hz_), rest = cycles(hz_);
+    records.part = Part::kRecords;
+    rest.part = Part::kRest;
+    if (Status pushed =
+            push(records, "PEBS: the address is that of the instruction, many samples per interrupt");
+        !pushed)
+      return pushed;
+    return push(
+        rest,
+        "a counter of cycles beside PEBS, for kernel mode and for user code whose owner is not in a PEBS "
+        "record: each moment is counted by one of the two");
   }
 
   Status add_cost() {
@@ -148,7 +180,7 @@ class Selector {
       case Best::kTimer:
         break;
     }
-    return Error{fmt::format("cost needs precise cycles and {}; take cpu-clock", lack_of(pmu_))};
+    return unavailable(fmt::format("cost needs precise cycles and {}; take cpu-clock", lack_of(pmu_)));
   }
 
   Status add_paper() {
@@ -182,13 +214,13 @@ class Selector {
   // A precise event of Intel's tables.
   Status table_event(const std::string& name, std::uint64_t period, bool address) {
     if (!has_pebs(pmu_)) {
-      return Error{fmt::format("{} needs PEBS and {}", name,
-                               pmu_.ibs
-                                   ? "this host has IBS: take cost or memory"
-                                   : lack_of(pmu_) + "; take cpu-clock, for data addresses with --memory")};
+      return unavailable(
+          fmt::format("{} needs PEBS and {}", name,
+                      pmu_.ibs ? "this host has IBS: take cost or memory"
+                               : lack_of(pmu_) + "; take cpu-clock, for data addresses with --memory"));
     }
     if (pmu_.table.empty())
-      return Error{fmt::format("no event table for this CPU ({}); take cost", pmu_.cpu)};
+      return unavailable(fmt::format("no event table for this CPU ({}); take cost", pmu_.cpu));
     auto spec = from_table(pmu_.table + "::" + name, period, address);
     if (!spec) return spec.error();
     lead_loads(*spec);
@@ -207,7 +239,7 @@ class Selector {
     if (at != std::string::npos) {
       auto [end, error] = std::from_chars(text.data() + at + 1, text.data() + text.size(), period);
       if (error != std::errc{} || end != text.data() + text.size() || period == 0) {
-        return Error{fmt::format("event '{}': the period after @ is not a number above 0", text)};
+        return invalid(fmt::format("event '{}': the period after @ is not a number above 0", text));
       }
     }
     return add_named(name, period);
@@ -228,7 +260,8 @@ class Selector {
                   "");
     }
     if (name == "ibs_op") {
-      if (!pmu_.ibs) return Error{fmt::format("ibs_op: this host ({}) has no IBS; take auto", pmu_.cpu)};
+      if (!pmu_.ibs)
+        return unavailable(fmt::format("ibs_op: this host ({}) has no IBS; take auto", pmu_.cpu));
       return push(ibs_op(*pmu_.ibs, true, period != 0 ? period : kLoadPeriod, true), "");
     }
     return add_counter(name, period);
@@ -237,15 +270,16 @@ class Selector {
   Status add_counter(const std::string& name, std::uint64_t period) {
     bool qualified = name.find("::") != std::string::npos;
     if (!qualified && pmu_.table.empty()) {
-      return Error{
+      return invalid(
           fmt::format("event '{}': neither a preset nor a software event, and there is no table of "
                       "counters for this CPU ({}); 'tailor events' lists what this host can do",
-                      name, pmu_.cpu)};
+                      name, pmu_.cpu));
     }
     auto spec =
         from_table(qualified ? name : pmu_.table + "::" + name, period != 0 ? period : kBranchPeriod, false);
-    if (!spec) return Error{spec.error().message + "; 'tailor events' lists what this host can do"};
-    if (!pmu_.counters) return Error{fmt::format("event '{}': {}; take cpu-clock", name, lack_of(pmu_))};
+    if (!spec) return invalid(spec.error().message + "; 'tailor events' lists what this host can do");
+    if (!pmu_.counters)
+      return unavailable(fmt::format("event '{}': {}; take cpu-clock", name, lack_of(pmu_)));
     spec->name = name;
     lead_loads(*spec);
     spec->address = spec->mechanism == Mechanism::kPebs && name.find("MEM_") != std::string::npos;
@@ -281,8 +315,17 @@ Result<Selection> select_events(std::span<const std::string> names, std::uint64_
     if (!added) return added.error();
   }
   if (Status completed = selector.complete(); !completed.ok()) return completed.error();
-  if (selector.selection.events.empty()) return Error{"no event was named; take auto"};
+  if (selector.selection.events.empty()) return invalid("no event was named; take auto");
   return std::move(selector.selection);
+}
+
+void prefer_stacks(Selection& selection) {
+  const auto records = std::ranges::find(selection.events, Part::kRecords, &EventSpec::part);
+  if (records == selection.events.end()) return;
+  selection.events.erase(records);
+  for (EventSpec& each : selection.events) each.part = Part::kAll;
+  selection.reasons.emplace_back(
+      "cycles by a counter alone: every sample is to have a stack, and a PEBS record has none");
 }
 
 bool keeps_large_pebs(const perf_event_attr& attr) {

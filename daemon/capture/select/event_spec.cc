@@ -107,6 +107,11 @@ EventSpec cpu_clock(std::uint64_t hz) {
   return spec;
 }
 
+profile::Source source_of(const EventSpec& spec, std::uint16_t index) {
+  if (spec.part == Part::kAll) return {index, spec.name, spec.unit, spec.period, spec.precise_ip > 0};
+  return {index, "cycles", spec.unit, spec.period, true};
+}
+
 bool wants_memory_map(const CaptureOptions& options) {
   return options.all_registers || std::ranges::any_of(options.events, &EventSpec::address);
 }
@@ -179,6 +184,7 @@ EventFormat format_of(const perf_event_attr& attr, const EventSpec& spec, std::u
   format.sample_id_all = attr.sample_id_all;
   format.period = spec.period;
   format.tag_register = tag_register;
+  format.part = spec.part;
   return format;
 }
 

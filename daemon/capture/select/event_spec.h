@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,7 @@ struct EventSpec {
   std::uint64_t auxiliary = 0;  // raw config of the event that must lead its group, 0: it needs none
   bool address = false;         // data address, source and latency of the access
   bool callchain = false;       // needs the user call chain, whatever the options say
+  Part part = Part::kAll;       // it shares its source with the event of the other part
   bool operator==(const EventSpec&) const = default;
 };
 
@@ -84,12 +86,15 @@ struct CaptureOptions {
   Placement placement = Placement::kAuto;  // of the events of a process
   std::vector<EventSpec> events;           // at least one
   std::uint16_t first_source = 0;          // index of the first event's profile::Source
-  std::vector<std::string> reasons;        // why these events: they become the first notes of the session
-  bool enable_on_exec = false;             // nothing is recorded before the process executes a program
-  bool start_disabled = false;             // nothing is recorded before set_enabled()
-  bool follow_children = false;            // forked processes too, not only threads
-  std::vector<pid_t> followed;             // with follow_children: processes that are there already
-  bool callchain = false;                  // user call chains by frame pointers
+  // The source of the event of Part::kRest, where another recording has it.
+  std::optional<std::uint16_t> rest_source;
+  std::vector<std::string> reasons;  // why these events: they become the first notes of the session
+  bool enable_on_exec = false;       // nothing is recorded before the process executes a program
+  bool perf_part = false;            // only what perf takes: for Recording::renew()
+  bool start_disabled = false;       // nothing is recorded before set_enabled()
+  bool follow_children = false;      // forked processes too, not only threads
+  std::vector<pid_t> followed;       // with follow_children: processes that are there already
+  bool callchain = false;            // user call chains by frame pointers
   std::uint16_t max_stack = 32;
   Stacks stacks = Stacks::kNone;
   TimeNs aggregate = 0;  // samples are added up in the kernel for so long, 0: one record each; BPF only
@@ -102,6 +107,9 @@ struct CaptureOptions {
   std::uint8_t tag_register = kNoTagRegister;
   std::size_t ring_bytes = std::size_t{512} << 10;  // per CPU; a power of two, at least a page
 };
+
+// What the samples of an event are listed as. The two parts of one source have the same.
+profile::Source source_of(const EventSpec& spec, std::uint16_t index);
 
 // Counts nothing: an event that only carries the records of tasks and mappings, in our own clock, for
 // recordings whose samples are stamped by another.

@@ -40,7 +40,7 @@ Result<EncodedEvent> encode_event(const std::string& name) {
   if (code == PFM_SUCCESS) {
     code = pfm_get_os_event_encoding(name.c_str(), PFM_PLM3, PFM_OS_PERF_EVENT_EXT, &argument);
   }
-  if (code != PFM_SUCCESS) return Error{fmt::format("event '{}': {}", name, pfm_strerror(code))};
+  if (code != PFM_SUCCESS) return invalid(fmt::format("event '{}': {}", name, pfm_strerror(code)));
   if (attr.precise_ip > 0) attr.config = precise_config(name, attr.config);
   return EncodedEvent{attr.type, attr.config, attr.config1, attr.config2,
                       static_cast<unsigned>(attr.precise_ip)};

@@ -22,7 +22,7 @@ std::string hex(std::string_view bytes) {
 }
 
 std::string digest_of(std::string_view secret) {
-  const Sha256Digest digest = Sha256(secret);
+  const Sha256Digest digest = sha256(secret);
   return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
 }
 
@@ -88,7 +88,7 @@ Status Gate::check_origin(const Visitor& visitor) const {
 std::optional<Access> Gate::bearer(const Visitor& visitor) const {
   constexpr std::string_view kScheme = "Bearer ";
   if (!visitor.authorization.starts_with(kScheme)) return std::nullopt;
-  const Sha256Digest digest = Sha256(std::string_view(visitor.authorization).substr(kScheme.size()));
+  const Sha256Digest digest = sha256(std::string_view(visitor.authorization).substr(kScheme.size()));
   for (const Token& token : options_.tokens) {
     if (same(token.digest, digest)) return token.access;
   }

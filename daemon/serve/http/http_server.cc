@@ -16,6 +16,7 @@
 
 #include "daemon/serve/http/engine.h"
 #include "daemon/serve/http/socket_bytes.h"
+#include "proto/base/errors.h"
 
 namespace tailor::serve {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 constexpr mode_t kSocketMode = 0660;
 
 Error failed(const std::string& what, const std::string& where) {
-  return Error{fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno};
+  return os_error(fmt::format("{} {}: {}", what, where, std::strerror(errno)), errno);
 }
 
 Result<UniqueFd> listen_unix(const std::string& path) {
@@ -35,10 +36,10 @@ Result<UniqueFd> listen_unix(const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (probe && ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0)
-    return Error{fmt::format("another daemon listens at {}", path), EADDRINUSE};
+    return os_error(fmt::format("another daemon listens at {}", path), EADDRINUSE);
   struct stat info{};
   if (::lstat(path.c_str(), &info) == 0) {
-    if (!S_ISSOCK(info.st_mode)) return Error{fmt::format("{} is there and is no socket", path), EEXIST};
+    if (!S_ISSOCK(info.st_mode)) return os_error(fmt::format("{} is there and is no socket", path), EEXIST);
     ::unlink(path.c_str());
   }
   UniqueFd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -98,7 +99,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(Service& service, HttpOpti
     if (Status done = server->open(listener); !done.ok()) return done.error();
   }
   server->stop_fd_ = UniqueFd(::eventfd(0, EFD_CLOEXEC));
-  if (!server->stop_fd_) return Error{fmt::format("eventfd: {}", std::strerror(errno)), errno};
+  if (!server->stop_fd_) return os_error(fmt::format("eventfd: {}", std::strerror(errno)), errno);
   server->acceptor_ = std::thread([raw = server.get()] { raw->accept_loop(); });
   return server;
 }

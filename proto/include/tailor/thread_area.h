@@ -52,7 +52,10 @@ struct tailor_slot {
   uint32_t tid;   /* in the engine's pid namespace */
   uint32_t use;   /* counts the threads that had this area, from 1. A new thread first writes its
                      TAILOR_LOG_THREAD_BEGIN, then use = 0, tid, use, state */
-  uint8_t reserved[128 - 20];
+  uint32_t zero;
+  uint64_t waits_at; /* address in the engine's memory of a uint32 that says what the thread waits for while
+                        it waits; 0: there is none */
+  uint8_t reserved[128 - 32];
 };
 
 struct tailor_log_header {

@@ -11,7 +11,7 @@
 
 namespace {
 
-void StartAgent(const benchmark::State&) {
+void start_agent(const benchmark::State&) {
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "bench";
@@ -19,36 +19,36 @@ void StartAgent(const benchmark::State&) {
 }
 
 // The part of a mark that nothing can save.
-void Rdtsc(benchmark::State& state) {
+void rdtsc(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(__rdtsc());
 }
-BENCHMARK(Rdtsc);
+BENCHMARK(rdtsc);
 
-void Mark(benchmark::State& state) {
+void mark(benchmark::State& state) {
   std::uint64_t tuple = 0;
   for (auto _ : state) tailor_mark_morsel_begin(1, tuple += 1000, 1000);
 }
-BENCHMARK(Mark)->Setup(StartAgent);
+BENCHMARK(mark)->Setup(start_agent);
 
 // What is left where TAILOR_DISABLE is set, or before the start.
-void MarkWithoutAgent(benchmark::State& state) {
+void mark_without_agent(benchmark::State& state) {
   tailor_agent_stop(1000);
   std::thread([&] {
     for (auto _ : state) tailor_mark_morsel_begin(1, 0, 1000);
   }).join();
 }
-BENCHMARK(MarkWithoutAgent);
+BENCHMARK(mark_without_agent);
 
-void Tag(benchmark::State& state) {
+void tag(benchmark::State& state) {
   tailor_plan_ids plan = tailor_plan_new();
   std::uint32_t component = 0;
   for (auto _ : state) benchmark::DoNotOptimize(tailor_tag(&plan, ++component & 1023, 3));
   tailor_plan_unload(plan.id);
 }
-BENCHMARK(Tag)->Setup(StartAgent);
+BENCHMARK(tag)->Setup(start_agent);
 
 // Begin and end of an execution with its labels: two messages. What the queue refused is in the counter.
-void Execution(benchmark::State& state) {
+void execution(benchmark::State& state) {
   const tailor_label labels[] = {{"user", "alice"}, {"database", "tpch"}, {"query", "select 1"}};
   tailor_agent_counters before{sizeof(before)}, after{sizeof(after)};
   tailor_agent_get_counters(&before);
@@ -56,10 +56,10 @@ void Execution(benchmark::State& state) {
   tailor_agent_get_counters(&after);
   state.counters["queued"] = static_cast<double>(after.messages_queued - before.messages_queued);
 }
-BENCHMARK(Execution)->Setup(StartAgent)->Iterations(50'000);
+BENCHMARK(execution)->Setup(start_agent)->Iterations(50'000);
 
 // A code object of so many bytes, loaded and unloaded: the copy into the queue.
-void CodeLoad(benchmark::State& state) {
+void code_load(benchmark::State& state) {
   tailor::v1::CodeObject code;
   code.set_base(4096);
   code.set_code(std::string(static_cast<std::size_t>(state.range(0)), 'c'));
@@ -73,16 +73,16 @@ void CodeLoad(benchmark::State& state) {
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
   state.counters["refused"] = refused;
 }
-BENCHMARK(CodeLoad)->Setup(StartAgent)->Arg(30'000)->Arg(300'000)->Iterations(200);
+BENCHMARK(code_load)->Setup(start_agent)->Arg(30'000)->Arg(300'000)->Iterations(200);
 
 // A thread that registers and ends, beside what a thread costs anyway.
-void ThreadAlone(benchmark::State& state) {
+void thread_alone(benchmark::State& state) {
   for (auto _ : state) std::thread([] {}).join();
 }
-BENCHMARK(ThreadAlone)->Iterations(2000);
-void ThreadRegistered(benchmark::State& state) {
+BENCHMARK(thread_alone)->Iterations(2000);
+void thread_registered(benchmark::State& state) {
   for (auto _ : state) std::thread([] { tailor_thread_register("w"); }).join();
 }
-BENCHMARK(ThreadRegistered)->Setup(StartAgent)->Iterations(2000);
+BENCHMARK(thread_registered)->Setup(start_agent)->Iterations(2000);
 
 }  // namespace

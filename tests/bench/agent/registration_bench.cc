@@ -8,37 +8,37 @@
 namespace tailor::registration {
 namespace {
 
-void DrainLog(benchmark::State& state) {
+void drain_log(benchmark::State& state) {
   testing::FakeArena arena(1, 4096);
-  auto view = arena.View();
-  arena.BeginThread(7);
+  auto view = arena.view();
+  arena.begin_thread(7);
   LogReader reader;
   std::int64_t records = 0;
   for (auto _ : state) {
     state.PauseTiming();
-    for (int i = 0; i < 2000; ++i) arena.Append(TAILOR_LOG_MORSEL_BEGIN, 1);
+    for (int i = 0; i < 2000; ++i) arena.append(TAILOR_LOG_MORSEL_BEGIN, 1);
     state.ResumeTiming();
-    for (const LogRun& run : reader.Drain(*view, 0)) records += static_cast<std::int64_t>(run.records.size());
+    for (const LogRun& run : reader.drain(*view, 0)) records += static_cast<std::int64_t>(run.records.size());
   }
   state.SetItemsProcessed(records);
 }
-BENCHMARK(DrainLog);
+BENCHMARK(drain_log);
 
 // Areas in which nothing happened.
-void DrainIdle(benchmark::State& state) {
+void drain_idle(benchmark::State& state) {
   testing::FakeArena arena(64, 64);
-  auto view = arena.View();
+  auto view = arena.view();
   std::vector<LogReader> readers(64);
   for (auto _ : state) {
     for (std::uint32_t area = 0; area < 64; ++area)
-      benchmark::DoNotOptimize(readers[area].Drain(*view, area));
+      benchmark::DoNotOptimize(readers[area].drain(*view, area));
   }
   state.SetItemsProcessed(state.iterations() * 64);
 }
-BENCHMARK(DrainIdle);
+BENCHMARK(drain_idle);
 
 // A code object with so many rows, as a compiled query has them: decoded and checked.
-void ParseCode(benchmark::State& state) {
+void parse_code(benchmark::State& state) {
   v1::AgentMessage message;
   v1::CodeObject& code = *message.mutable_code_load();
   code.set_id(1);
@@ -52,12 +52,12 @@ void ParseCode(benchmark::State& state) {
   }
   std::string bytes = message.SerializeAsString();
   for (auto _ : state) {
-    auto parsed = Parse(bytes);
-    if (!parsed || !Validate(*parsed)) state.SkipWithError("not valid");
+    auto parsed = parse(bytes);
+    if (!parsed || !validate(*parsed)) state.SkipWithError("not valid");
   }
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
-BENCHMARK(ParseCode)->Arg(2000)->Arg(50'000);
+BENCHMARK(parse_code)->Arg(2000)->Arg(50'000);
 
 }  // namespace
 }  // namespace tailor::registration

@@ -36,7 +36,7 @@ std::vector<std::byte> ring_bytes(const RingLayout& layout, std::uint64_t first_
   return bytes;
 }
 
-void BM_Decode(benchmark::State& state) {
+void decode(benchmark::State& state) {
   RingLayout layout = layout_for_timer();
   auto bytes = ring_bytes(layout, 0);
   auto decoder = RecordDecoder::create(layout);
@@ -49,9 +49,9 @@ void BM_Decode(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * kSamples);
   state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(bytes.size()));
 }
-BENCHMARK(BM_Decode);
+BENCHMARK(decode);
 
-void BM_DecodeAndSortTwoRings(benchmark::State& state) {
+void decode_and_sort_two_rings(benchmark::State& state) {
   RingLayout layout = layout_for_timer();
   auto bytes = ring_bytes(layout, 0);
   auto decoder = RecordDecoder::create(layout);
@@ -71,7 +71,7 @@ void BM_DecodeAndSortTwoRings(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * 2 * kSamples);
 }
-BENCHMARK(BM_DecodeAndSortTwoRings);
+BENCHMARK(decode_and_sort_two_rings);
 
 }  // namespace
 }  // namespace tailor::capture

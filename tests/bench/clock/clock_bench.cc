@@ -1,4 +1,4 @@
-// What one conversion costs: the difference of the rows to BM_Rdtsc is the cost beyond rdtsc itself.
+// What one conversion costs: the difference of the rows to rdtsc is the cost beyond rdtsc itself.
 #include <benchmark/benchmark.h>
 #include <tailor/clock_page.h>
 #include <x86intrin.h>
@@ -32,12 +32,12 @@ Timeline timeline(std::size_t pieces) {
   return t;
 }
 
-void BM_Rdtsc(benchmark::State& state) {
+void rdtsc(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(__rdtsc());
 }
-BENCHMARK(BM_Rdtsc);
+BENCHMARK(rdtsc);
 
-void BM_RdtscThroughPage(benchmark::State& state) {
+void rdtsc_through_page(benchmark::State& state) {
   tailor_clock_page p = page();
   benchmark::DoNotOptimize(&p);
   __u64 ns = 0;
@@ -46,10 +46,10 @@ void BM_RdtscThroughPage(benchmark::State& state) {
     benchmark::DoNotOptimize(ns);
   }
 }
-BENCHMARK(BM_RdtscThroughPage);
+BENCHMARK(rdtsc_through_page);
 
 // Each conversion waits for the one before, so nothing of it hides behind rdtsc.
-void BM_PageAlone(benchmark::State& state) {
+void page_alone(benchmark::State& state) {
   tailor_clock_page p = page();
   benchmark::DoNotOptimize(&p);
   __u64 tsc = p.raw.cycle_last, ns = 0;
@@ -59,23 +59,23 @@ void BM_PageAlone(benchmark::State& state) {
     benchmark::DoNotOptimize(tsc);
   }
 }
-BENCHMARK(BM_PageAlone);
+BENCHMARK(page_alone);
 
-void BM_RdtscThroughTimeline(benchmark::State& state) {
+void rdtsc_through_timeline(benchmark::State& state) {
   const Timeline t = timeline(static_cast<std::size_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(t.to_ns(__rdtsc()));
 }
-BENCHMARK(BM_RdtscThroughTimeline)->Arg(1)->Arg(Timeline::kKept);
+BENCHMARK(rdtsc_through_timeline)->Arg(1)->Arg(Timeline::kKept);
 
-void BM_ClockGettimeRaw(benchmark::State& state) {
+void clock_gettime_raw(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(read_raw_ns());
 }
-BENCHMARK(BM_ClockGettimeRaw);
+BENCHMARK(clock_gettime_raw);
 
-void BM_ReadPair(benchmark::State& state) {
+void pair_of_clocks(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(read_pair(16));
 }
-BENCHMARK(BM_ReadPair);
+BENCHMARK(pair_of_clocks);
 
 }  // namespace
 }  // namespace tailor::clock

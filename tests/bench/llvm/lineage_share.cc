@@ -19,7 +19,7 @@ extern "C" void* ShareBenchGroup(void* table, std::int64_t) {
 }
 extern "C" void ShareBenchEmit(std::int64_t, std::int64_t) {}
 
-double CpuMilliseconds() {
+double cpu_milliseconds() {
   timespec now;
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) * 1e-6;
@@ -30,37 +30,37 @@ struct Run {
   double wire_bytes = 0;
 };
 
-Run CompileOnce(Jit& jit, OptLevel level, bool lineage, unsigned seed) {
+Run compile_once(Jit& jit, OptLevel level, bool lineage, unsigned seed) {
   Run run;
-  double begin = CpuMilliseconds();
+  double begin = cpu_milliseconds();
   tagging::DictionaryBuilder plan("bench", {"operator", "task", "ir"});
-  AddSyntheticPlan(plan);
+  add_synthetic_plan(plan);
   QueryModule module(plan,
                      {.name = "bench",
                       .tags = TagStrategy::kR15,
                       .make_tag = [](ComponentId upper, ComponentId lower) { return upper << 16 | lower; },
                       .lineage = lineage});
-  for (unsigned i = 0; i < 4; ++i) BuildSyntheticQuery(module, "pipeline" + std::to_string(i), seed + i);
-  auto sealed = module.Seal();
-  auto code = jit.Compile(std::move(*sealed), {.level = level});
+  for (unsigned i = 0; i < 4; ++i) build_synthetic_query(module, "pipeline" + std::to_string(i), seed + i);
+  auto sealed = module.seal();
+  auto code = jit.compile(std::move(*sealed), {.level = level});
   benchmark::DoNotOptimize(code);
-  run.milliseconds = CpuMilliseconds() - begin;
+  run.milliseconds = cpu_milliseconds() - begin;
   if (lineage) {
-    tailor::v1::Plan wire = plan.Build({});
+    tailor::v1::Plan wire = plan.build({});
     run.wire_bytes = static_cast<double>(wire.levels(2).ByteSizeLong()) / wire.levels(2).component_count();
   }
   return run;
 }
 
-void LineageShare(benchmark::State& state) {
+void lineage_share(benchmark::State& state) {
   const auto level = static_cast<OptLevel>(state.range(0));
-  auto jit = std::move(*Jit::Create());
-  if (!jit->Define("synthetic_group", reinterpret_cast<void*>(&ShareBenchGroup)).ok() ||
-      !jit->Define("synthetic_emit", reinterpret_cast<void*>(&ShareBenchEmit)).ok()) {
+  auto jit = std::move(*Jit::create());
+  if (!jit->define("synthetic_group", reinterpret_cast<void*>(&ShareBenchGroup)).ok() ||
+      !jit->define("synthetic_emit", reinterpret_cast<void*>(&ShareBenchEmit)).ok()) {
     state.SkipWithError("cannot define the runtime");
     return;
   }
-  CompileOnce(*jit, level, true, 1);
+  compile_once(*jit, level, true, 1);
   std::vector<double> shares;
   double off = 0, on = 0;
   Run last;
@@ -70,9 +70,9 @@ void LineageShare(benchmark::State& state) {
     Run with, without;
     for (int turn = 0; turn < 2; ++turn) {
       if ((turn == 0) == (seed % 2 == 0)) {
-        with = CompileOnce(*jit, level, true, seed);
+        with = compile_once(*jit, level, true, seed);
       } else {
-        without = CompileOnce(*jit, level, false, seed);
+        without = compile_once(*jit, level, false, seed);
       }
     }
     shares.push_back((with.milliseconds - without.milliseconds) / with.milliseconds);
@@ -86,7 +86,7 @@ void LineageShare(benchmark::State& state) {
   state.counters["on_ms"] = on / n;
   state.counters["wire_bytes"] = last.wire_bytes;
 }
-BENCHMARK(LineageShare)->DenseRange(0, 3)->ArgName("O")->Iterations(30)->Unit(benchmark::kMillisecond);
+BENCHMARK(lineage_share)->DenseRange(0, 3)->ArgName("O")->Iterations(30)->Unit(benchmark::kMillisecond);
 
 }  // namespace
 }  // namespace tailor::jit

@@ -18,14 +18,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   auto* raw = reinterpret_cast<std::uint8_t*>(memory->data());
   std::memcpy(raw, data, kHeader);
   std::memcpy(raw + sizeof(tailor_arena_header), data + kHeader, size - kHeader);
-  auto view = ArenaView::Open({memory, reinterpret_cast<const std::byte*>(raw)}, bytes);
+  auto view = ArenaView::open({memory, reinterpret_cast<const std::byte*>(raw)}, bytes);
   if (!view) return 0;
   std::vector<LogReader> readers((*view)->area_count());
   for (int round = 0; round < 3; ++round) {
     for (std::uint32_t area = 0; area < (*view)->area_count(); ++area) {
-      (*view)->ReadSlot(area);
+      (*view)->read_slot(area);
       std::size_t records = 0;
-      for (const LogRun& run : readers[area].Drain(**view, area)) records += run.records.size();
+      for (const LogRun& run : readers[area].drain(**view, area)) records += run.records.size();
       if (records > (*view)->log_capacity()) std::abort();
     }
     // Another state of the same memory, header included.

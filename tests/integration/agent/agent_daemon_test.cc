@@ -18,17 +18,17 @@ namespace {
 
 using Body = v1::AgentMessage;
 
-std::string Engine() {
+std::string engine_path() {
   return TAILOR_TEST_ENGINE;
 }
 
 class AgentDaemonTest : public ::testing::Test {
  protected:
   RecordingSink& sink() { return server_.sink; }
-  bool UntilEnded(Subprocess& process) {
-    return server_.Until([&] { return process.Ended(); });
+  bool until_ended(Subprocess& process) {
+    return server_.until([&] { return process.ended(); });
   }
-  int OpenDescriptors() {
+  int open_descriptors() {
     server_.sink.arenas.clear();
     return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
   }
@@ -36,10 +36,10 @@ class AgentDaemonTest : public ::testing::Test {
 };
 
 TEST_F(AgentDaemonTest, AQueryArrivesWhole) {
-  Subprocess engine({Engine(), server_.path(), "once"});
-  ASSERT_TRUE(UntilEnded(engine));
-  EXPECT_EQ(engine.ExitCode(), 0);
-  ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
+  Subprocess engine({engine_path(), server_.path(), "once"});
+  ASSERT_TRUE(until_ended(engine));
+  EXPECT_EQ(engine.exit_code(), 0);
+  ASSERT_TRUE(server_.until([&] { return !sink().gone.empty(); }));
   EXPECT_EQ(sink().gone[0].reason, GoneReason::kGoodbye);
   EXPECT_EQ(sink().connected[0].process.pid, engine.pid());
   EXPECT_EQ(sink().connected[0].hello.engine_name(),
@@ -48,32 +48,32 @@ TEST_F(AgentDaemonTest, AQueryArrivesWhole) {
   for (const PeerMessage& m : sink().messages) kinds.push_back(m.message.body_case());
   EXPECT_THAT(kinds, ::testing::IsSupersetOf({Body::kPlanLoad, Body::kCodeLoad, Body::kExecutionBegin,
                                               Body::kExecutionEnd, Body::kCodeUnload, Body::kPlanUnload}));
-  EXPECT_EQ(sink().Records(TAILOR_LOG_MORSEL_BEGIN), 50u);
-  EXPECT_EQ(sink().Lost(), 0u);
+  EXPECT_EQ(sink().records(TAILOR_LOG_MORSEL_BEGIN), 50u);
+  EXPECT_EQ(sink().lost(), 0u);
   for (const ActivityRecords& run : sink().activity) EXPECT_EQ(run.tid, engine.pid());
 }
 
 // What settles has come: no message is older than the last time settled before it.
 TEST_F(AgentDaemonTest, SettledTimesHold) {
   struct Checker : RecordingSink {
-    void OnMessage(PeerMessage event) override {
+    void on_message(PeerMessage event) override {
       late += !settled.empty() && event.message.tsc() < settled.back().tsc;
-      RecordingSink::OnMessage(std::move(event));
+      RecordingSink::on_message(std::move(event));
     }
-    void OnActivity(ActivityRecords event) override {
+    void on_activity(ActivityRecords event) override {
       for (const auto& record : event.records) late += !settled.empty() && record.tsc < settled.back().tsc;
-      RecordingSink::OnActivity(std::move(event));
+      RecordingSink::on_activity(std::move(event));
     }
     int late = 0;
   } checker;
   ServerOptions options;
   options.socket_path = server_.path() + ".2";
-  auto server = Server::Listen(options, checker);
+  auto server = Server::listen(options, checker);
   ASSERT_TRUE(server.ok());
   checker.server = server->get();
-  Subprocess engine({Engine(), options.socket_path, "busy"});
-  for (int i = 0; i < 50'000 && checker.Count(Body::kExecutionEnd) < 300; ++i) (*server)->Poll(1);
-  EXPECT_GE(checker.Count(Body::kExecutionEnd), 300u);
+  Subprocess engine({engine_path(), options.socket_path, "busy"});
+  for (int i = 0; i < 50'000 && checker.count(Body::kExecutionEnd) < 300; ++i) (*server)->poll(1);
+  EXPECT_GE(checker.count(Body::kExecutionEnd), 300u);
   EXPECT_GT(checker.settled.size(), 1u);
   // A thread can be interrupted between its time stamp and its store; then a call that has not returned is
   // late, which the contract allows. It is rare.
@@ -81,36 +81,36 @@ TEST_F(AgentDaemonTest, SettledTimesHold) {
 }
 
 TEST_F(AgentDaemonTest, EnginesKilledAtAnyMoment) {
-  int before = OpenDescriptors();
+  int before = open_descriptors();
   for (int i = 0; i < 25; ++i) {
-    Subprocess engine({Engine(), server_.path(), "busy"});
+    Subprocess engine({engine_path(), server_.path(), "busy"});
     // Some before they are known, the others ever later.
     std::size_t known = sink().connected.size();
     if (i >= 5) {
-      ASSERT_TRUE(server_.Until([&] { return sink().connected.size() > known; }));
+      ASSERT_TRUE(server_.until([&] { return sink().connected.size() > known; }));
     }
-    server_.PollFor(std::chrono::milliseconds(2 * (i % 10)));
-    engine.Kill();
+    server_.poll_for(std::chrono::milliseconds(2 * (i % 10)));
+    engine.kill();
   }
-  server_.Until([&] { return server_->connection_count() == 0; });
-  server_.Poll(20);
+  server_.until([&] { return server_->connection_count() == 0; });
+  server_.poll(20);
   EXPECT_EQ(server_->connection_count(), 0u);
   EXPECT_EQ(sink().gone.size(), sink().connected.size());
   EXPECT_GE(sink().connected.size(), 20u);
   EXPECT_TRUE(sink().rejected.empty());
   EXPECT_EQ(server_->counters().protocol_errors, 0u);
   EXPECT_EQ(server_->counters().log_malformed, 0u);
-  EXPECT_EQ(OpenDescriptors(), before);
+  EXPECT_EQ(open_descriptors(), before);
 }
 
 TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  server_.Stop();
+  server_.stop();
   auto daemon = [&] {
     pid_t pid = ::fork();
     if (pid == 0) {
-      server_.Start();
-      while (true) server_->Poll(5);
+      server_.start();
+      while (true) server_->poll(5);
     }
     return pid;
   };
@@ -130,10 +130,10 @@ TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
   for (unsigned i = 0; i < 100; ++i) tailor_mark_iteration(component, i);
   tailor_execution_end(tailor_execution_begin(2, nullptr, 0), 0, nullptr);
 
-  server_.Start();  // over the socket file that the killed one left
-  ASSERT_TRUE(server_.Until([&] { return sink().Records(TAILOR_LOG_ITERATION) == 100; }));
-  ASSERT_TRUE(server_.Until([&] { return sink().Count(Body::kComponentDeclare) == 1; }));
-  ASSERT_EQ(sink().Count(Body::kExecutionBegin), 1u);
+  server_.start();  // over the socket file that the killed one left
+  ASSERT_TRUE(server_.until([&] { return sink().records(TAILOR_LOG_ITERATION) == 100; }));
+  ASSERT_TRUE(server_.until([&] { return sink().count(Body::kComponentDeclare) == 1; }));
+  ASSERT_EQ(sink().count(Body::kExecutionBegin), 1u);
   for (const PeerMessage& m : sink().messages) {
     if (m.message.has_execution_begin()) {
       EXPECT_EQ(m.message.execution_begin().handle(), execution);
@@ -174,18 +174,18 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
   }
   ::usleep(300'000);  // the daemon is slow: the socket and the queue fill up
   int status = -1;
-  ASSERT_TRUE(server_.Until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  ASSERT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_EQ(sink().Count(Body::kExecutionEnd), 200u);
-  EXPECT_LT(sink().Count(Body::kExecutionBegin), 100u);
+  EXPECT_EQ(sink().count(Body::kExecutionEnd), 200u);
+  EXPECT_LT(sink().count(Body::kExecutionBegin), 100u);
 }
 
 TEST_F(AgentDaemonTest, ForkedChildrenAreTheirOwnProcesses) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  Subprocess engine({Engine(), server_.path(), "fork"});
-  ASSERT_TRUE(UntilEnded(engine));
-  EXPECT_EQ(engine.ExitCode(), 0);
-  ASSERT_TRUE(server_.Until([&] { return sink().gone.size() == 2; }));
+  Subprocess engine({engine_path(), server_.path(), "fork"});
+  ASSERT_TRUE(until_ended(engine));
+  EXPECT_EQ(engine.exit_code(), 0);
+  ASSERT_TRUE(server_.until([&] { return sink().gone.size() == 2; }));
   std::map<pid_t, int> executions;
   std::set<std::string> sessions;
   for (const PeerConnected& peer : sink().connected) sessions.insert(peer.hello.session());
@@ -198,40 +198,40 @@ TEST_F(AgentDaemonTest, ForkedChildrenAreTheirOwnProcesses) {
 }
 
 TEST_F(AgentDaemonTest, ThreadChurnLosesNothingUncounted) {
-  Subprocess engine({Engine(), server_.path(), "threads", "2000"});
-  ASSERT_TRUE(UntilEnded(engine));
-  EXPECT_EQ(engine.ExitCode(), 0);
-  ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
+  Subprocess engine({engine_path(), server_.path(), "threads", "2000"});
+  ASSERT_TRUE(until_ended(engine));
+  EXPECT_EQ(engine.exit_code(), 0);
+  ASSERT_TRUE(server_.until([&] { return !sink().gone.empty(); }));
   std::set<std::int32_t> tids;
   std::map<std::uint32_t, std::size_t> marks;
   for (const ActivityRecords& run : sink().activity) {
     tids.insert(run.tid);
     for (const auto& record : run.records) ++marks[record.id];
   }
-  EXPECT_EQ(sink().Lost(), 0u);
+  EXPECT_EQ(sink().lost(), 0u);
   for (std::uint32_t k = 1; k <= 5; ++k) EXPECT_EQ(marks[k], 2000u);
   EXPECT_GT(tids.size(), 1900u);  // tids are reused now and then
-  EXPECT_EQ(sink().Count(Body::kThreadAdd), 2000u);
-  EXPECT_EQ(sink().Count(Body::kThreadRemove), 2000u);
+  EXPECT_EQ(sink().count(Body::kThreadAdd), 2000u);
+  EXPECT_EQ(sink().count(Body::kThreadRemove), 2000u);
   EXPECT_LE(sink().arenas.size(), 3u);  // 100 threads at a time, 64 areas in an arena
-  EXPECT_GE(std::stoull(engine.Output()), 2000u * 6u);
+  EXPECT_GE(std::stoull(engine.output()), 2000u * 6u);
 }
 
 TEST_F(AgentDaemonTest, OpenedWithDlopenAndClosedUnderItsThreads) {
   Subprocess engine({TAILOR_TEST_DLOPEN_ENGINE, TAILOR_TEST_AGENT_LIBRARY, server_.path()});
-  ASSERT_TRUE(UntilEnded(engine));
-  EXPECT_EQ(engine.ExitCode(), 0);
-  ASSERT_TRUE(server_.Until([&] { return !sink().gone.empty(); }));
-  EXPECT_EQ(sink().Records(TAILOR_LOG_PIPELINE_BEGIN), 1u);
-  EXPECT_EQ(sink().Count(Body::kThreadRemove), 1u);
+  ASSERT_TRUE(until_ended(engine));
+  EXPECT_EQ(engine.exit_code(), 0);
+  ASSERT_TRUE(server_.until([&] { return !sink().gone.empty(); }));
+  EXPECT_EQ(sink().records(TAILOR_LOG_PIPELINE_BEGIN), 1u);
+  EXPECT_EQ(sink().count(Body::kThreadRemove), 1u);
 }
 
 TEST_F(AgentDaemonTest, ThreadsOfAnotherPidNamespace) {
-  Subprocess engine({"unshare", "--pid", "--fork", "--kill-child", Engine(), server_.path(), "busy"});
+  Subprocess engine({"unshare", "--pid", "--fork", "--kill-child", engine_path(), server_.path(), "busy"});
   bool ended = false;
-  server_.Until([&] {
-    ended = engine.Ended();
-    return ended || sink().Count(Body::kExecutionEnd) > 5;
+  server_.until([&] {
+    ended = engine.ended();
+    return ended || sink().count(Body::kExecutionEnd) > 5;
   });
   if (ended) GTEST_SKIP() << "unshare --pid is not allowed here";
   const ProcessId process = sink().connected.at(0).process;

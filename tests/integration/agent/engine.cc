@@ -20,13 +20,13 @@
 
 namespace {
 
-std::string Plan() {
+std::string serialised_plan() {
   tailor::v1::Plan plan;
   plan.add_levels()->set_component_count(1);
   return plan.SerializeAsString();
 }
 
-std::string Code(std::uint64_t plan_id, std::size_t bytes) {
+std::string serialised_code(std::uint64_t plan_id, std::size_t bytes) {
   tailor::v1::CodeObject code;
   code.set_plan_id(plan_id);
   code.set_base(0x10000);
@@ -34,12 +34,12 @@ std::string Code(std::uint64_t plan_id, std::size_t bytes) {
   return code.SerializeAsString();
 }
 
-void RunQuery(std::size_t code_bytes) {
+void run_query(std::size_t code_bytes) {
   tailor_plan_ids plan = tailor_plan_new();
-  std::string bytes = Plan();
+  std::string bytes = serialised_plan();
   tailor_plan_load(plan.id, bytes.data(), bytes.size());
   std::uint64_t code = tailor_code_new();
-  bytes = Code(plan.id, code_bytes);
+  bytes = serialised_code(plan.id, code_bytes);
   tailor_code_load(code, bytes.data(), bytes.size());
   const tailor_label label{"user", "\x1b[31mred\n<script>"};
   std::uint64_t execution = tailor_execution_begin(plan.id, &label, 1);
@@ -51,10 +51,10 @@ void RunQuery(std::size_t code_bytes) {
   tailor_plan_unload(plan.id);
 }
 
-int Busy() {
+int busy() {
   auto worker = [](std::size_t code_bytes) {
     while (true) {
-      RunQuery(code_bytes);
+      run_query(code_bytes);
       ::usleep(500);
     }
   };
@@ -63,7 +63,7 @@ int Busy() {
   return 0;
 }
 
-int Threads(int count) {
+int threads(int count) {
   for (int left = count; left > 0;) {
     std::vector<std::thread> batch;
     for (int i = 0; i < 100 && left > 0; ++i, --left) {
@@ -81,17 +81,17 @@ int Threads(int count) {
   return tailor_agent_barrier(5000) ? 0 : 1;
 }
 
-int Fork(const tailor_agent_options& options) {
-  RunQuery(100);
+int fork(const tailor_agent_options& options) {
+  run_query(100);
   pid_t child = ::fork();
   if (child == 0) {
     bool fine = tailor_agent_start(&options) == 0;
-    RunQuery(100);
+    run_query(100);
     fine = fine && tailor_agent_barrier(5000);
     tailor_agent_stop(1000);
     ::_exit(fine ? 0 : 1);
   }
-  RunQuery(100);
+  run_query(100);
   int status = 0;
   ::waitpid(child, &status, 0);
   bool fine = tailor_agent_barrier(5000) && status == 0;
@@ -99,8 +99,8 @@ int Fork(const tailor_agent_options& options) {
   return fine ? 0 : 1;
 }
 
-int Once() {
-  RunQuery(100);
+int once() {
+  run_query(100);
   bool fine = tailor_agent_barrier(5000);
   tailor_agent_stop(1000);
   return fine ? 0 : 1;
@@ -116,9 +116,9 @@ int main(int argc, char** argv) {
   options.socket_path = argv[1];
   if (int error = tailor_agent_start(&options)) return -error;
   std::string mode = argv[2];
-  if (mode == "busy") return Busy();
-  if (mode == "threads" && argc > 3) return Threads(std::atoi(argv[3]));
-  if (mode == "fork") return Fork(options);
-  if (mode == "once") return Once();
+  if (mode == "busy") return busy();
+  if (mode == "threads" && argc > 3) return threads(std::atoi(argv[3]));
+  if (mode == "fork") return fork(options);
+  if (mode == "once") return once();
   return 2;
 }

@@ -32,7 +32,7 @@
 namespace tailor::registration::testing {
 namespace {
 
-int Start(const std::string& socket, std::uint32_t flags) {
+int start(const std::string& socket, std::uint32_t flags) {
   tailor_agent_options options{};
   options.size = sizeof(options);
   options.engine_name = "hard host";
@@ -45,7 +45,7 @@ int Start(const std::string& socket, std::uint32_t flags) {
 const std::string kText(200'000, 't');
 
 // What an engine does with an agent, whether it runs or not.
-void UseAgent() {
+void use_agent() {
   tailor_plan_ids plan = tailor_plan_new();
   tailor_plan_builder* builder = tailor_plan_builder_new("q");
   tailor_plan_builder_add_level(builder, "operator");
@@ -67,19 +67,19 @@ void UseAgent() {
 // listens. `prepare` makes it hard before the agent starts.
 class HardHosts : public ::testing::Test {
  protected:
-  void Survives(const char* what, const std::function<void()>& prepare) {
+  void survives(const char* what, const std::function<void()>& prepare) {
     TAILOR_SKIP_FORK_UNDER_TSAN();
     for (std::uint32_t flags : {0u, std::uint32_t{TAILOR_AGENT_NO_THREAD}}) {
       pid_t child = ::fork();
       if (child == 0) {
         prepare();
-        Start(server_.path(), flags);
-        UseAgent();
+        start(server_.path(), flags);
+        use_agent();
         tailor_agent_stop(200);
         ::_exit(0);
       }
       int status = 0;
-      EXPECT_TRUE(server_.Until([&] { return ::waitpid(child, &status, WNOHANG) == child; })) << what;
+      EXPECT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; })) << what;
       EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
           << what << ", flags " << flags << ": "
           << (WIFSIGNALED(status) ? ::strsignal(WTERMSIG(status)) : "");
@@ -119,7 +119,7 @@ TEST_F(HardHosts, SurviveEveryLimit) {
          {rlim_t{0}, rlim_t{8}, rlim_t{5000}, rlim_t{100'000}, rlim_t{1} << 20, rlim_t{40} << 20}) {
       // The host itself must be able to run.
       if (limit.resource == RLIMIT_STACK && value < (1 << 20)) continue;
-      Survives((std::string(limit.name) + " " + std::to_string(value)).c_str(), [&] {
+      survives((std::string(limit.name) + " " + std::to_string(value)).c_str(), [&] {
         rlimit both{value, value};
         ::setrlimit(limit.resource, &both);
       });
@@ -135,9 +135,9 @@ TEST_F(HardHosts, LogsAreShorterWhereFilesMustBeSmall) {
     if (child == 0) {
       rlimit both{static_cast<rlim_t>(limit), static_cast<rlim_t>(limit)};
       ::setrlimit(RLIMIT_FSIZE, &both);
-      int result = Start("/nonexistent", 0);
+      int result = start("/nonexistent", 0);
       bool works = result == 0 && tailor_thread_register("main") == 0;
-      UseAgent();
+      use_agent();
       ::_exit(starts ? !works : result != -EFBIG);
     }
     int status = 0;
@@ -152,7 +152,7 @@ TEST_F(HardHosts, NothingIsWrittenToDescriptorsTheHostUsesAgain) {
   for (std::uint32_t flags : {0u, std::uint32_t{TAILOR_AGENT_NO_THREAD}}) {
     pid_t child = ::fork();
     if (child == 0) {
-      bool started = Start(server_.path(), flags) == 0;
+      bool started = start(server_.path(), flags) == 0;
       tailor_thread_register("main");
       for (int i = 0; i < 100 && !tailor_agent_connected(); ++i) {
         tailor_agent_pump();
@@ -163,7 +163,7 @@ TEST_F(HardHosts, NothingIsWrittenToDescriptorsTheHostUsesAgain) {
       for (int fd = 3; fd < 64; ++fd) ::close(fd);
       for (int i = 3; i < 40; ++i) files.push_back(::memfd_create("mine", 0));
       for (int i = 0; i < 20; ++i) {
-        UseAgent();
+        use_agent();
         ::usleep(5'000);
       }
       tailor_agent_stop(200);
@@ -174,12 +174,12 @@ TEST_F(HardHosts, NothingIsWrittenToDescriptorsTheHostUsesAgain) {
       ::_exit(started && connected ? 0 : 3);
     }
     int status = 0;
-    EXPECT_TRUE(server_.Until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+    EXPECT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
     EXPECT_EQ(WEXITSTATUS(status), 0) << flags;
   }
 }
 
-void Refuse(long call) {
+void refuse(long call) {
   sock_filter filter[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0, 1),
@@ -196,12 +196,12 @@ TEST_F(HardHosts, SurviveRefusedSystemCalls) {
        {SYS_memfd_create, SYS_ftruncate, SYS_mmap, SYS_socket, SYS_connect, SYS_sendmsg, SYS_recvfrom,
         SYS_clone3, SYS_clone, SYS_getrandom, SYS_fcntl, SYS_poll, SYS_rt_sigprocmask, SYS_prlimit64,
         SYS_newfstatat, SYS_madvise, SYS_gettid, SYS_rt_sigtimedwait, SYS_write}) {
-    Survives(("system call " + std::to_string(call)).c_str(), [&] { Refuse(call); });
+    survives(("system call " + std::to_string(call)).c_str(), [&] { refuse(call); });
   }
 }
 
 TEST_F(HardHosts, SurviveAFullSharedMemory) {
-  Survives("full /dev/shm", [] {
+  survives("full /dev/shm", [] {
     if (::unshare(CLONE_NEWNS) != 0) return;
     ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr);
     if (::mount("tmpfs", "/dev/shm", "tmpfs", 0, "size=4k") != 0) return;
@@ -213,7 +213,7 @@ TEST_F(HardHosts, SurviveAFullSharedMemory) {
 }
 
 TEST_F(HardHosts, SurviveWithoutStandardStreams) {
-  Survives("closed streams", [] {
+  survives("closed streams", [] {
     for (int fd = 0; fd < 3; ++fd) ::close(fd);
   });
 }
@@ -224,11 +224,11 @@ TEST_F(HardHosts, AStopThatRunsOutOfTimeLeavesAnAgentThatStarts) {
   pid_t child = ::fork();
   if (child == 0) {
     for (int i = 0; i < 3; ++i) {
-      if (Start(server_.path(), 0) != 0) ::_exit(1);
-      for (int k = 0; k < 20; ++k) UseAgent();
+      if (start(server_.path(), 0) != 0) ::_exit(1);
+      for (int k = 0; k < 20; ++k) use_agent();
       tailor_agent_stop(0);
     }
-    ::_exit(Start(server_.path(), 0) == 0 && tailor_plan_new().id != 0 ? 0 : 2);
+    ::_exit(start(server_.path(), 0) == 0 && tailor_plan_new().id != 0 ? 0 : 2);
   }
   int status = 0;
   ::waitpid(child, &status, 0);  // nobody polls the server meanwhile

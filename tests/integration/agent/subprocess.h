@@ -30,25 +30,25 @@ class Subprocess {
     ::close(output[1]);
   }
   ~Subprocess() {
-    if (!Ended()) Kill();
+    if (!ended()) kill();
     ::close(output_);
   }
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
 
   pid_t pid() const { return pid_; }
-  bool Ended() {
+  bool ended() {
     if (!ended_ && ::waitpid(pid_, &status_, WNOHANG) == pid_) ended_ = true;
     return ended_;
   }
-  void Kill() {
+  void kill() {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, &status_, 0);
     ended_ = true;
   }
   // Once it has ended: its exit code, or -1 if a signal ended it.
-  int ExitCode() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1; }
-  std::string Output() {
+  int exit_code() const { return WIFEXITED(status_) ? WEXITSTATUS(status_) : -1; }
+  std::string output() {
     char bytes[4096];
     ssize_t size = ::read(output_, bytes, sizeof(bytes));
     return size > 0 ? std::string(bytes, static_cast<std::size_t>(size)) : "";

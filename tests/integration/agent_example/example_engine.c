@@ -11,7 +11,7 @@
 #include <tailor/tag_scope.h>
 
 /* A plan with one level, "operator", of two components: "scan", and "sum", which consumes it. */
-static int LoadPlan(uint64_t plan_id) {
+static int load_plan(uint64_t plan_id) {
   struct tailor_plan_builder* plan = tailor_plan_builder_new("sum of numbers");
   int32_t operators = tailor_plan_builder_add_level(plan, "operator");
   uint32_t scan = tailor_plan_builder_add_component(plan, operators, "scan", "scan");
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   for (unsigned i = 0; i < 1000; ++i) column[i] = i;
 
   struct tailor_plan_ids plan = tailor_plan_new();
-  int loaded = LoadPlan(plan.id);
+  int loaded = load_plan(plan.id);
   if (!error && loaded) fprintf(stderr, "plan not loaded: error %d\n", -loaded);
   struct tailor_label label = {"query", "select sum(n) from numbers"};
   uint64_t execution = tailor_execution_begin(plan.id, &label, 1);

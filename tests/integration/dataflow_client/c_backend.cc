@@ -20,8 +20,8 @@ class Listing {
   explicit Listing(Program& program) : p_(program) {}
 
   void line(tailor::ComponentId step, const std::string& text) {
-    const std::uint32_t id = p_.plan.AddUnnamed(2, 1);
-    if (step != 0) p_.plan.SetOwners(2, id, std::span(&step, 1));
+    const std::uint32_t id = p_.plan.add_unnamed(2, 1);
+    if (step != 0) p_.plan.set_owners(2, id, std::span(&step, 1));
     text_ += text + "\n";
   }
 
@@ -42,7 +42,7 @@ class Listing {
 };
 
 std::string write_program(Program& p) {
-  p.plan.SetTagLevels(1, 2);  // the step, and the line that calls
+  p.plan.set_tag_levels(1, 2);  // the step, and the line that calls
   Listing c(p);
   c.line(0, "register unsigned long tailor_tag __asm__(\"r15\");");
   c.line(0,
@@ -67,7 +67,7 @@ std::string write_program(Program& p) {
   c.shared_call(p.delta_step, "flow_add(&s->delta, 0, change)");
   c.line(p.control_step, "}");
   c.line(p.control_step, "}");
-  p.plan.Attach("source", c.text());
+  p.plan.attach("source", c.text());
   return c.text();
 }
 
@@ -103,7 +103,7 @@ std::unique_ptr<Generated> generate_c(Program& program, const std::string& folde
     std::fprintf(stderr, "%s\n", dlerror());
     return nullptr;
   }
-  const std::string plan = program.plan.Serialise({program.ids.id, program.ids.slot, program.ids.generation});
+  const std::string plan = program.plan.serialise({program.ids.id, program.ids.slot, program.ids.generation});
   tailor_plan_load(program.ids.id, plan.data(), plan.size());
   for (const auto& function : lines->functions) {
     void* address = dlsym(result->handle, function.name.c_str());

@@ -24,7 +24,7 @@ constexpr std::int8_t at(std::size_t member) {
 
 class Emitter {
  public:
-  explicit Emitter(Program& program) : p_(program) { p_.plan.SetTagLevels(1, 2); }
+  explicit Emitter(Program& program) : p_(program) { p_.plan.set_tag_levels(1, 2); }
 
   void run() {
     enter();
@@ -32,7 +32,7 @@ class Emitter {
     push_ranks();
     settle();
     leave();
-    p_.plan.Attach("ir", text_);
+    p_.plan.attach("ir", text_);
   }
 
   const std::vector<std::uint8_t>& code() const { return a_.code(); }
@@ -42,16 +42,16 @@ class Emitter {
     tailor::tagging::RowTableBuilder rows;
     for (const auto& [offset, instruction] : log_) {
       const bool frame = instruction == tailor::kNoComponent;
-      rows.Add(offset, std::span(&instruction, 1), frame ? RowFlag::kPrologue : RowFlag::kExact);
+      rows.add(offset, std::span(&instruction, 1), frame ? RowFlag::kPrologue : RowFlag::kExact);
     }
-    return rows.Build();
+    return rows.build();
   }
 
  private:
   // The code from here on is that of a new instruction of this engine's, which a step of the program needs.
   ComponentId begin(ComponentId step, const std::string& text) {
-    const ComponentId instruction = p_.plan.AddUnnamed(2, 1);
-    p_.plan.SetOwners(2, instruction, std::span(&step, 1));
+    const ComponentId instruction = p_.plan.add_unnamed(2, 1);
+    p_.plan.set_owners(2, instruction, std::span(&step, 1));
     log_.emplace_back(a_.here(), instruction);
     text_ += text + "\n";
     return instruction;
@@ -205,7 +205,7 @@ std::unique_ptr<Generated> generate_emitted(Program& program) {
     return nullptr;
   }
   std::memcpy(result->memory, bytes.data(), bytes.size());
-  const std::string plan = program.plan.Serialise({program.ids.id, program.ids.slot, program.ids.generation});
+  const std::string plan = program.plan.serialise({program.ids.id, program.ids.slot, program.ids.generation});
   tailor_plan_load(program.ids.id, plan.data(), plan.size());
   result->id = tailor_code_new();
   tailor::v1::CodeObject code;

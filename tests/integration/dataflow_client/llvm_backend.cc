@@ -1,5 +1,5 @@
 // The program through LLVM IR. Everything that profiling adds is marked: the scopes of the tracker, and that
-// shared functions are called through CallShared.
+// shared functions are called through call_shared.
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Intrinsics.h>
 
@@ -27,11 +27,11 @@ class Generator {
 
   tailor::Result<SealedModule> run() {
     auto* function = llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy()}, false);
-    state_ = module_.BeginFunction("iteration", function)->getArg(0);
-    add_ = module_.DeclareShared(
+    state_ = module_.begin_function("iteration", function)->getArg(0);
+    add_ = module_.declare_shared(
         "flow_add",
         llvm::FunctionType::get(b_.getVoidTy(), {b_.getPtrTy(), b_.getInt64Ty(), b_.getDoubleTy()}, false));
-    auto control = module_.tasks().Enter(p_.control_step);
+    auto control = module_.tasks().enter(p_.control_step);
     vertices_ = field(offsetof(State, vertices), b_.getInt64Ty());
     loop(b_.getInt64(0), vertices_,
          [&](llvm::Value* v) { b_.CreateStore(zero(), at(next(), v, b_.getDoubleTy())); });
@@ -39,7 +39,7 @@ class Generator {
     b_.CreateStore(zero(), address(offsetof(State, delta)));
     loop(b_.getInt64(0), vertices_, [&](llvm::Value* v) { settle(v); });
     b_.CreateRetVoid();
-    return module_.Seal();
+    return module_.seal();
   }
 
  private:
@@ -73,7 +73,7 @@ class Generator {
   }
 
   void edges_of(llvm::Value* v) {
-    auto read = module_.tasks().Enter(p_.read_step);
+    auto read = module_.tasks().enter(p_.read_step);
     auto* row = field(offsetof(State, row), b_.getPtrTy());
     auto* begin = b_.CreateLoad(b_.getInt64Ty(), at(row, v, b_.getInt64Ty()));
     auto* end = b_.CreateLoad(b_.getInt64Ty(), at(row, b_.CreateAdd(v, b_.getInt64(1)), b_.getInt64Ty()));
@@ -82,19 +82,19 @@ class Generator {
                                    at(field(offsetof(State, targets), b_.getPtrTy()), e, b_.getInt32Ty()));
       llvm::Value* share;
       {
-        auto gather = module_.tasks().Enter(p_.gather_step);
+        auto gather = module_.tasks().enter(p_.gather_step);
         auto* degree = b_.CreateUIToFP(b_.CreateSub(end, begin), b_.getDoubleTy());
         share = b_.CreateFDiv(b_.CreateLoad(b_.getDoubleTy(), at(rank(), v, b_.getDoubleTy())), degree);
       }
-      auto scatter = module_.tasks().Enter(p_.scatter_step);
-      module_.CallShared(add_, {next(), b_.CreateZExt(target, b_.getInt64Ty()), share});
+      auto scatter = module_.tasks().enter(p_.scatter_step);
+      module_.call_shared(add_, {next(), b_.CreateZExt(target, b_.getInt64Ty()), share});
     });
   }
 
   void settle(llvm::Value* v) {
     llvm::Value *damped, *old;
     {
-      auto damp = module_.tasks().Enter(p_.damp_step);
+      auto damp = module_.tasks().enter(p_.damp_step);
       auto* slot = at(next(), v, b_.getDoubleTy());
       auto* base = b_.CreateFDiv(llvm::ConstantFP::get(b_.getDoubleTy(), 0.15),
                                  b_.CreateUIToFP(vertices_, b_.getDoubleTy()));
@@ -103,9 +103,9 @@ class Generator {
       b_.CreateStore(damped, slot);
       old = b_.CreateLoad(b_.getDoubleTy(), at(rank(), v, b_.getDoubleTy()));
     }
-    auto delta = module_.tasks().Enter(p_.delta_step);
+    auto delta = module_.tasks().enter(p_.delta_step);
     auto* change = b_.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, b_.CreateFSub(damped, old));
-    module_.CallShared(add_, {address(offsetof(State, delta)), b_.getInt64(0), change});
+    module_.call_shared(add_, {address(offsetof(State, delta)), b_.getInt64(0), change});
   }
 
   Program& p_;
@@ -124,31 +124,31 @@ struct LlvmCode final : Generated {
   std::uint64_t tag(const Program& p, tailor::ComponentId node, tailor::ComponentId step) const override {
     return tailor_tag(&p.ids, node, step);
   }
-  Iteration* iteration() const override { return code->Function<Iteration>("iteration"); }
+  Iteration* iteration() const override { return code->function<Iteration>("iteration"); }
 };
 
 }  // namespace
 
 std::unique_ptr<Generated> generate_llvm(Program& program) {
   auto result = std::make_unique<LlvmCode>();
-  auto jit = Jit::Create();
+  auto jit = Jit::create();
   auto sealed = Generator(program).run();
   if (!jit.ok() || !sealed.ok()) {
     std::fprintf(stderr, "%s\n", (!jit.ok() ? jit.error() : sealed.error()).message.c_str());
     return nullptr;
   }
   result->jit = std::move(*jit);
-  if (!result->jit->Define("flow_add", reinterpret_cast<void*>(&flow_add)).ok()) return nullptr;
-  auto code = result->jit->Compile(std::move(*sealed), {.level = OptLevel::kO2});
+  if (!result->jit->define("flow_add", reinterpret_cast<void*>(&flow_add)).ok()) return nullptr;
+  auto code = result->jit->compile(std::move(*sealed), {.level = OptLevel::kO2});
   if (!code.ok()) {
     std::fprintf(stderr, "%s\n", code.error().message.c_str());
     return nullptr;
   }
   result->code = std::move(*code);
-  const std::string plan = program.plan.Serialise({program.ids.id, program.ids.slot, program.ids.generation});
+  const std::string plan = program.plan.serialise({program.ids.id, program.ids.slot, program.ids.generation});
   tailor_plan_load(program.ids.id, plan.data(), plan.size());
   result->id = tailor_code_new();
-  const std::string object = result->code->CodeObject(result->id, program.ids.id);
+  const std::string object = result->code->code_object(result->id, program.ids.id);
   tailor_code_load(result->id, object.data(), object.size());
   return result;
 }

@@ -7,11 +7,11 @@ using tailor::tagging::DictionaryBuilder;
 
 ComponentId node(DictionaryBuilder& plan, const char* name, const char* kind,
                  std::vector<ComponentId> inputs) {
-  return plan.Add(0, {.name = name, .kind = kind, .inputs = std::move(inputs)});
+  return plan.add(0, {.name = name, .kind = kind, .inputs = std::move(inputs)});
 }
 
 ComponentId step(DictionaryBuilder& plan, const char* name, ComponentId owner) {
-  return plan.Add(1, {.name = name, .kind = "step"}, std::span(&owner, 1));
+  return plan.add(1, {.name = name, .kind = "step"}, std::span(&owner, 1));
 }
 }  // namespace
 
@@ -31,9 +31,9 @@ Program::Program(const std::string& lowest, std::uint32_t tag_strategy)
   delta_step = step(plan, "add to delta", delta);
   control_step = step(plan, "loop control", converge);
   top_step = step(plan, "find the leaders", top);
-  plan.AddPipeline("edges", 1, {read_step, gather_step, scatter_step});
-  plan.AddPipeline("vertices", 1, {control_step, damp_step, delta_step}, {1});
-  plan.AddPipeline("leaders", 1, {top_step}, {2});
+  plan.add_pipeline("edges", 1, {read_step, gather_step, scatter_step});
+  plan.add_pipeline("vertices", 1, {control_step, damp_step, delta_step}, {1});
+  plan.add_pipeline("leaders", 1, {top_step}, {2});
   ids = tailor_plan_new();
 }
 

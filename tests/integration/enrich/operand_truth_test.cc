@@ -21,15 +21,15 @@ TEST(OperandTruth, OfProgramsStepByStep) {
     const auto base = reinterpret_cast<std::uint64_t>(code.data());
     const std::vector<TracedInstruction> instructions = instructions_of(code, base);
     const std::uint64_t entry = reinterpret_cast<std::uint64_t>(program.entry);
-    const StepOutcome trace = FollowWithPtrace({.begin = base,
-                                                .end = base + code.size(),
-                                                .instructions = instructions,
-                                                .entries = {&entry, 1},
-                                                .steps_per_call = 20'000},
-                                               [&] {
-                                                 program.run();
-                                                 return true;
-                                               });
+    const StepOutcome trace = follow_with_ptrace({.begin = base,
+                                                  .end = base + code.size(),
+                                                  .instructions = instructions,
+                                                  .entries = {&entry, 1},
+                                                  .steps_per_call = 20'000},
+                                                 [&] {
+                                                   program.run();
+                                                   return true;
+                                                 });
     ASSERT_TRUE(trace.finished) << program.name;
     const AccessTally one = judge_accesses(trace.runs, code, base);
     std::printf("| %s | %lu | %lu | %lu | %.1f %% |\n", program.name, one.samples(), one.resolved, one.wrong,

@@ -28,7 +28,7 @@ with tempfile.TemporaryDirectory() as folder:
     for component in ("agent", "agent_dev"):
         run("cmake", "--install", BUILD, "--prefix", prefix, "--component", component)
     library = next(prefix.rglob("libtailor_agent.so")).parent
-    for program in page.of_kind("program"):
+    for program in page.programs():
         (source / program.name).write_text(program.text)
     check({file.name for file in source.iterdir()} == {"CMakeLists.txt", *(f"{n}.{e}" for n, e in zip(PLANS, ("cc", "c")))},
           "the page has the two programs and how they are built")

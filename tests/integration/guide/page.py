@@ -26,3 +26,9 @@ def blocks(page):
 
 def of_kind(kind):
     return [block for block in blocks(PAGE.read_text()) if block.kind == kind]
+
+
+def programs(folder=""):
+    """The programs that the page has in this folder, or in none."""
+    split = [(*block.name.rpartition("/"), block) for block in of_kind("program")]
+    return [block._replace(name=name) for where, _, name, block in split if where == folder]

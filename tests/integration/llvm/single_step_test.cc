@@ -23,21 +23,21 @@
 namespace tailor::jit {
 namespace {
 
-extern "C" void* SingleStepGroup(void* table, std::int64_t key) {
+extern "C" void* single_step_group(void* table, std::int64_t key) {
   return static_cast<std::int64_t*>(table) + 4 * key;
 }
-extern "C" void SingleStepEmit(std::int64_t, std::int64_t) {}
+extern "C" void single_step_emit(std::int64_t, std::int64_t) {}
 
 constexpr std::uint64_t kKey = 77;
 
 struct Classes {
   std::size_t agree = 0, moved = 0, border = 0, serving = 0, unexplained = 0, prologue = 0;
   std::size_t total() const { return agree + moved + border + serving + unexplained; }
-  double Share(std::size_t part) const { return static_cast<double>(part) / static_cast<double>(total()); }
+  double share(std::size_t part) const { return static_cast<double>(part) / static_cast<double>(total()); }
 };
 
 // mov between registers or between one and the frame, mov of an immediate, xor of a register with itself.
-bool ServesItsReader(const std::uint8_t* code) {
+bool serves_its_reader(const std::uint8_t* code) {
   if ((code[0] & 0xF0) == 0x40) ++code;  // REX
   const std::uint8_t opcode = code[0], modrm = code[1];
   if ((opcode & 0xF8) == 0xB8) return true;
@@ -49,7 +49,7 @@ bool ServesItsReader(const std::uint8_t* code) {
 
 // push, pop, and arithmetic on the stack pointer: it belongs to the values that are kept in the register or
 // the frame, and runs before the first tag or after the last section.
-bool MovesFrame(const std::uint8_t* code) {
+bool moves_frame(const std::uint8_t* code) {
   const bool wide = (code[0] & 0xF0) == 0x40;
   if (wide) ++code;
   if (code[0] >= 0x50 && code[0] <= 0x5F) return true;
@@ -61,30 +61,30 @@ bool MovesFrame(const std::uint8_t* code) {
 
 class SingleStepTest : public ::testing::TestWithParam<OptLevel> {
  protected:
-  SingleStepTest() : jit_(std::move(*Jit::Create())) {
-    EXPECT_TRUE(jit_->Define("synthetic_group", reinterpret_cast<void*>(&SingleStepGroup)).ok());
-    EXPECT_TRUE(jit_->Define("synthetic_emit", reinterpret_cast<void*>(&SingleStepEmit)).ok());
-    AddSyntheticPlan(plan_);
+  SingleStepTest() : jit_(std::move(*Jit::create())) {
+    EXPECT_TRUE(jit_->define("synthetic_group", reinterpret_cast<void*>(&single_step_group)).ok());
+    EXPECT_TRUE(jit_->define("synthetic_emit", reinterpret_cast<void*>(&single_step_emit)).ok());
+    add_synthetic_plan(plan_);
   }
 
-  void Compile(unsigned seed) {
+  void compile(unsigned seed) {
     QueryModule module(
         plan_, {.name = "synthetic",
                 .tags = TagStrategy::kR15,
                 .make_tag = [](ComponentId upper,
                                ComponentId lower) { return tailor_tag_make(kKey, 1, 1, upper, lower); },
                 .tag_sections = true});
-    BuildSyntheticQuery(module, "pipeline", seed);
-    code_ = std::move(*jit_->Compile(std::move(*module.Seal()), {.level = GetParam()}));
+    build_synthetic_query(module, "pipeline", seed);
+    code_ = std::move(*jit_->compile(std::move(*module.seal()), {.level = GetParam()}));
   }
 
-  std::vector<Step> Run() {
-    auto* pipeline = code_->Function<void(const void* const*, std::int64_t, std::int64_t)>("pipeline");
-    return SingleStep(code_->base(), code_->base() + code_->code().size(), 1'000'000,
-                      [&] { pipeline(data_.context(), 0, data_.tuples()); });
+  std::vector<Step> run() {
+    auto* pipeline = code_->function<void(const void* const*, std::int64_t, std::int64_t)>("pipeline");
+    return single_step(code_->base(), code_->base() + code_->code().size(), 1'000'000,
+                       [&] { pipeline(data_.context(), 0, data_.tuples()); });
   }
 
-  const tagging::Row& RowAt(std::uint64_t ip) const {
+  const tagging::Row& row_at(std::uint64_t ip) const {
     const auto& rows = code_->rows().rows();
     auto after =
         std::upper_bound(rows.begin(), rows.end(), ip - code_->base(),
@@ -93,35 +93,35 @@ class SingleStepTest : public ::testing::TestWithParam<OptLevel> {
   }
 
   // `shift` breaks the row table: every task is taken for another one.
-  bool Owns(const tagging::Row& row, ComponentId task, ComponentId shift) const {
+  bool owns(const tagging::Row& row, ComponentId task, ComponentId shift) const {
     std::vector<ComponentId> ids;
-    code_->rows().pool().Expand(row.link, ids);
+    code_->rows().pool().expand(row.link, ids);
     return std::any_of(ids.begin(), ids.end(), [&](ComponentId id) {
-      auto owners = plan_.Owners(2, id);
+      auto owners = plan_.owners(2, id);
       return std::any_of(owners.begin(), owners.end(),
                          [&](ComponentId owner) { return (owner + shift - 1) % 7 + 1 == task; });
     });
   }
 
-  void Classify(const std::vector<Step>& steps, ComponentId shift, Classes& out) const {
+  void classify(const std::vector<Step>& steps, ComponentId shift, Classes& out) const {
     // The task of the tag at each step, 0 before the first tag and after the last.
     std::vector<ComponentId> tags;
     for (const Step& step : steps) {
       tags.push_back(tailor_tag_fits(kKey, step.r15) ? tailor_tag_lower(step.r15) : kNoComponent);
     }
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      const tagging::Row& row = RowAt(steps[i].ip);
+      const tagging::Row& row = row_at(steps[i].ip);
       const bool frame = row.flag == tagging::RowFlag::kPrologue ||
-                         MovesFrame(reinterpret_cast<const std::uint8_t*>(steps[i].ip));
+                         moves_frame(reinterpret_cast<const std::uint8_t*>(steps[i].ip));
       if (frame || tags[i] == kNoComponent) {
         ++out.prologue;
-      } else if (Owns(row, tags[i], shift) || (i + 1 < tags.size() && Owns(row, Written(tags, i), shift))) {
+      } else if (owns(row, tags[i], shift) || (i + 1 < tags.size() && owns(row, written(tags, i), shift))) {
         ++out.agree;
       } else if (row.flag == tagging::RowFlag::kExact || row.flag == tagging::RowFlag::kShared) {
         ++out.moved;
-      } else if (Owns(row, Neighbour(tags, i, -1), shift) || Owns(row, Neighbour(tags, i, +1), shift)) {
+      } else if (owns(row, neighbour(tags, i, -1), shift) || owns(row, neighbour(tags, i, +1), shift)) {
         ++out.border;
-      } else if (ServesItsReader(reinterpret_cast<const std::uint8_t*>(steps[i].ip))) {
+      } else if (serves_its_reader(reinterpret_cast<const std::uint8_t*>(steps[i].ip))) {
         ++out.serving;
       } else {
         ++out.unexplained;
@@ -130,12 +130,12 @@ class SingleStepTest : public ::testing::TestWithParam<OptLevel> {
   }
 
   // The instruction that writes a tag still runs under the one before.
-  static ComponentId Written(const std::vector<ComponentId>& tags, std::size_t at) {
+  static ComponentId written(const std::vector<ComponentId>& tags, std::size_t at) {
     return tags[at + 1] != tags[at] ? tags[at + 1] : kNoComponent;
   }
 
   // The next tag in time, in the direction, that differs.
-  static ComponentId Neighbour(const std::vector<ComponentId>& tags, std::size_t at, int direction) {
+  static ComponentId neighbour(const std::vector<ComponentId>& tags, std::size_t at, int direction) {
     for (std::size_t i = at; i < tags.size(); i += static_cast<std::size_t>(direction)) {
       if (tags[i] != tags[at]) return tags[i];
     }
@@ -151,23 +151,23 @@ class SingleStepTest : public ::testing::TestWithParam<OptLevel> {
 TEST_P(SingleStepTest, RowTableAndTagAgreeOnEveryInstruction) {
   Classes real, broken;
   for (unsigned seed = 1; seed <= 10; ++seed) {
-    Compile(seed);
-    auto steps = Run();
-    Classify(steps, 0, real);
-    Classify(steps, 1, broken);
+    compile(seed);
+    auto steps = run();
+    classify(steps, 0, real);
+    classify(steps, 1, broken);
   }
   std::printf(
       "%zu instructions: agree %.4f moved %.4f border %.4f serving %.4f unexplained %.4f; frame code %zu\n",
-      real.total(), real.Share(real.agree), real.Share(real.moved), real.Share(real.border),
-      real.Share(real.serving), real.Share(real.unexplained), real.prologue);
+      real.total(), real.share(real.agree), real.share(real.moved), real.share(real.border),
+      real.share(real.serving), real.share(real.unexplained), real.prologue);
   ASSERT_GT(real.total(), 10'000u);
   EXPECT_EQ(real.unexplained, 0u);
   // Constants are made early: where their block begins, or before the loop.
-  EXPECT_LT(real.Share(real.moved), 0.12);
-  EXPECT_GT(real.Share(real.agree), 0.85);
+  EXPECT_LT(real.share(real.moved), 0.12);
+  EXPECT_GT(real.share(real.agree), 0.85);
   // The twin whose owners are shifted by one must not pass.
-  EXPECT_LT(broken.Share(broken.agree), 0.4);
-  EXPECT_GT(broken.Share(broken.moved), 0.3);
+  EXPECT_LT(broken.share(broken.agree), 0.4);
+  EXPECT_GT(broken.share(broken.moved), 0.3);
 }
 
 INSTANTIATE_TEST_SUITE_P(Levels, SingleStepTest,

@@ -116,6 +116,6 @@ with tempfile.TemporaryDirectory() as folder:
                              ([high(manager.listen(name="one")), high(manager.listen(name="two"))], "hands over 2 sockets")):
         process = manager.start(listeners)
         said = process.stderr.read()
-        check(process.wait(timeout=60) == 1 and words in said, f"refused: {said.strip()}")
+        check(process.wait(timeout=60) == 2 and words in said, f"refused: {said.strip()}")
         process.stderr.close()
     check(not (pathlib.Path(folder) / "control.sock").exists(), "nothing else is opened then")

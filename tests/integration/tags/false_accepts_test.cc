@@ -99,7 +99,7 @@ class Program {
   pid_t pid_;
 };
 
-void NothingIsBelieved(std::vector<const char*> command, std::chrono::milliseconds warm_up) {
+void nothing_is_believed(std::vector<const char*> command, std::chrono::milliseconds warm_up) {
   Program program(std::move(command));
   std::this_thread::sleep_for(warm_up);
   if (!program.runs()) GTEST_SKIP() << "the program does not run here";
@@ -120,12 +120,12 @@ void NothingIsBelieved(std::vector<const char*> command, std::chrono::millisecon
 }
 
 TEST(FalseAccepts, InTheCAndCxxLibraries) {
-  NothingIsBelieved({TARGETS "/library_work"}, std::chrono::milliseconds(100));
+  nothing_is_believed({TARGETS "/library_work"}, std::chrono::milliseconds(100));
 }
 
 TEST(FalseAccepts, InAJvm) {
   if (std::system("java -version >/dev/null 2>&1") != 0) GTEST_SKIP() << "there is no java here";
-  NothingIsBelieved({"java", SOURCES "/JavaWork.java"}, std::chrono::milliseconds(4000));
+  nothing_is_believed({"java", SOURCES "/JavaWork.java"}, std::chrono::milliseconds(4000));
 }
 
 // The broken twins: real tags among the values are found, and none of them with one bit changed.

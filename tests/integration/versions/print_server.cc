@@ -9,7 +9,7 @@ using namespace tailor::registration;
 
 namespace {
 
-const char* NameOf(GoneReason reason) {
+const char* name_of(GoneReason reason) {
   switch (reason) {
     case GoneReason::kGoodbye:
       return "goodbye";
@@ -25,7 +25,7 @@ const char* NameOf(GoneReason reason) {
   return "?";
 }
 
-void Print(const tailor::registration::testing::RecordingSink& sink) {
+void print(const tailor::registration::testing::RecordingSink& sink) {
   for (const PeerConnected& peer : sink.connected)
     std::printf("connected %s\n", peer.hello.engine_name().c_str());
   for (const PeerMessage& peer : sink.messages) {
@@ -35,8 +35,8 @@ void Print(const tailor::registration::testing::RecordingSink& sink) {
   for (const PeerRejected& peer : sink.rejected) std::printf("rejected %s\n", peer.what.c_str());
   std::size_t records = 0;
   for (const ActivityRecords& run : sink.activity) records += run.records.size();
-  std::printf("records %zu lost %llu\n", records, static_cast<unsigned long long>(sink.Lost()));
-  for (const PeerGone& peer : sink.gone) std::printf("gone %s\n", NameOf(peer.reason));
+  std::printf("records %zu lost %llu\n", records, static_cast<unsigned long long>(sink.lost()));
+  for (const PeerGone& peer : sink.gone) std::printf("gone %s\n", name_of(peer.reason));
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
   tailor::registration::testing::RecordingSink sink;
   ServerOptions options;
   options.socket_path = argv[1];
-  auto server = Server::Listen(std::move(options), sink);
+  auto server = Server::listen(std::move(options), sink);
   if (!server) {
     std::fprintf(stderr, "%s\n", server.error().message.c_str());
     return 1;
@@ -54,7 +54,7 @@ int main(int argc, char** argv) {
   sink.server = server->get();
   std::printf("listening\n");
   std::fflush(stdout);
-  while (sink.gone.empty()) (*server)->Poll(20);
-  Print(sink);
+  while (sink.gone.empty()) (*server)->poll(20);
+  print(sink);
   return 0;
 }

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint64_t kRows = 20000;
 
 // t(k, v, s): k unique, v null in every 10th row, s a text.
-std::unique_ptr<Database> MakeTable(const std::filesystem::path& folder) {
+std::unique_ptr<Database> make_table(const std::filesystem::path& folder) {
   std::filesystem::create_directories(folder);
   std::ostringstream rows;
   for (std::uint64_t i = 0; i < kRows; ++i)
@@ -34,10 +34,10 @@ std::unique_ptr<Database> MakeTable(const std::filesystem::path& folder) {
                      {"v", {.kind = ColumnKind::kInt64, .nullable = true}},
                      {"s", {.kind = ColumnKind::kVarchar}}},
                     1};
-  auto groups = ParseDelimited(rows.str(), "text", t.columns, {}, 1, {});
+  auto groups = parse_delimited(rows.str(), "text", t.columns, {}, 1, {});
   EXPECT_TRUE(groups.ok());
-  EXPECT_TRUE(WriteTableFile((folder / "t.weft").string(), t, *groups, 1).ok());
-  return std::move(*Database::Open(folder.string()));
+  EXPECT_TRUE(write_table_file((folder / "t.weft").string(), t, *groups, 1).ok());
+  return std::move(*Database::open(folder.string()));
 }
 
 struct Seen {
@@ -50,17 +50,17 @@ struct Seen {
 class Listener {
  public:
   explicit Listener(agent::testing::FakeDaemon& daemon) {
-    for (auto got = daemon.Next(300); got.message.body_case() != v1::AgentMessage::BODY_NOT_SET;
-         got = daemon.Next(300)) {
+    for (auto got = daemon.next(300); got.message.body_case() != v1::AgentMessage::BODY_NOT_SET;
+         got = daemon.next(300)) {
       if (got.message.has_region_kind()) kinds_[got.message.region_kind().id()] = got.message.region_kind();
       if (got.message.has_plan_load()) plan_ = got.message.plan_load();
-      if (got.message.has_arena_add()) ReadArena(got);
+      if (got.message.has_arena_add()) read_arena(got);
     }
   }
   const v1::Plan& plan() const { return plan_; }
 
   // Regions of a kind that is named so.
-  std::vector<Seen> Regions(const std::string& name) const {
+  std::vector<Seen> regions(const std::string& name) const {
     std::vector<Seen> found;
     for (const Seen& region : regions_) {
       auto kind = kinds_.find(region.kind.id());
@@ -72,7 +72,7 @@ class Listener {
   }
 
  private:
-  void ReadArena(const agent::testing::Received& got) {
+  void read_arena(const agent::testing::Received& got) {
     void* memory =
         ::mmap(nullptr, got.message.arena_add().bytes(), PROT_READ, MAP_SHARED, got.attached.get(), 0);
     ASSERT_NE(memory, MAP_FAILED);
@@ -87,14 +87,14 @@ class Listener {
       for (std::uint64_t i = 0; i < head; ++i) {
         tailor_log_record record;
         std::memcpy(&record, at + TAILOR_AREA_LOG_OFFSET + i * sizeof(record), sizeof(record));
-        Take(record);
+        take(record);
       }
     }
     ::munmap(memory, got.message.arena_add().bytes());
   }
 
   // Memory is used again after it was removed: the last region at an address is meant.
-  void Take(const tailor_log_record& record) {
+  void take(const tailor_log_record& record) {
     if (record.kind == TAILOR_LOG_REGION_ADD) {
       Seen seen;
       seen.kind.set_id(record.id);
@@ -116,7 +116,7 @@ class Listener {
 TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
   std::filesystem::path folder =
       std::filesystem::path(testing::TempDir()) / ("weft_regions." + std::to_string(::getpid()));
-  std::unique_ptr<Database> database = MakeTable(folder);
+  std::unique_ptr<Database> database = make_table(folder);
   agent::testing::FakeDaemon daemon;
   tailor_agent_options options{};
   options.size = sizeof(options);
@@ -125,19 +125,19 @@ TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
   options.socket_path = daemon.path().c_str();
   options.log_records = 65536;
   ASSERT_EQ(tailor_agent_start(&options), 0);
-  daemon.Accept();
-  RegisterColumns(*database);
-  auto jit = jit::Jit::Create();
+  daemon.accept();
+  register_columns(*database);
+  auto jit = jit::Jit::create();
   ASSERT_TRUE(jit.ok());
-  for (const RuntimeSymbol& symbol : RuntimeSymbols())
-    ASSERT_TRUE((*jit)->Define(symbol.name, symbol.address).ok());
-  auto query = CompiledQuery::Make(
+  for (const RuntimeSymbol& symbol : runtime_symbols())
+    ASSERT_TRUE((*jit)->define(symbol.name, symbol.address).ok());
+  auto query = CompiledQuery::make(
       "select a.k, b.s, n from t a, t b, (select v, count(*) as n from t group by v) as g"
       " where a.k = b.k and b.v = g.v order by n, a.k",
       *database, **jit, {});
   ASSERT_TRUE(query.ok()) << query.error().message;
   WorkerPool pool(1);  // one thread, one log in order
-  auto outcome = Execute(**query, pool, {});
+  auto outcome = execute(**query, pool, {});
   ASSERT_TRUE(outcome.ok()) << outcome.error().message;
   ASSERT_EQ(outcome->result.rows, kRows * 9 / 10);
   Listener heard(daemon);
@@ -151,7 +151,7 @@ TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
                  {"t.v (nulls)", TAILOR_REGION_COLUMN, 1, kRows},
                  {"t.s (texts)", TAILOR_REGION_COLUMN, 0, 0}};
   for (const auto& column : columns) {
-    std::vector<Seen> regions = heard.Regions(column.name);
+    std::vector<Seen> regions = heard.regions(column.name);
     ASSERT_EQ(regions.size(), 1u) << column.name;
     EXPECT_EQ(regions[0].kind.role(), column.role);
     EXPECT_EQ(regions[0].kind.plan_id(), 0u) << "a column outlives plans";
@@ -164,7 +164,7 @@ TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
       EXPECT_EQ(regions[0].kind.element_bytes(), column.element_bytes);
     }
   }
-  std::vector<Seen> keys = heard.Regions("t.k");
+  std::vector<Seen> keys = heard.regions("t.k");
   EXPECT_EQ(keys[0].bytes % keys[0].kind.element_bytes(), 0u);
   EXPECT_EQ(keys[0].bytes / keys[0].kind.element_bytes(), kRows) << "elements can be counted";
 
@@ -180,7 +180,7 @@ TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
                 {"sort order", TAILOR_REGION_SORT_RUN, "sort"},
                 {"result", TAILOR_REGION_OUTPUT, "output"}};
   for (const auto& expected : memory) {
-    std::vector<Seen> regions = heard.Regions(expected.name);
+    std::vector<Seen> regions = heard.regions(expected.name);
     ASSERT_FALSE(regions.empty()) << expected.name;
     for (const Seen& region : regions) {
       EXPECT_EQ(region.kind.role(), expected.role) << expected.name;
@@ -197,7 +197,7 @@ TEST(WeftRegions, AllMemoryOfAQueryIsNamed) {
   }
   // Every row of the larger build side lies in a region, after its chunk's header.
   std::uint64_t room = 0;
-  for (const Seen& region : heard.Regions("join build")) room += region.bytes / region.kind.element_bytes();
+  for (const Seen& region : heard.regions("join build")) room += region.bytes / region.kind.element_bytes();
   EXPECT_GE(room, kRows);
   query->reset();
   tailor_agent_stop(1000);

@@ -32,15 +32,15 @@ class WeftTags : public ::testing::Test {
     options.engine_name = "weft_tags_test";
     options.tag_strategy = TAILOR_TAGS_R15;
     ASSERT_EQ(tailor_agent_start(&options), 0);
-    TpchLoadOptions load{.scale_factor = 0.01, .directory = TpchDirectory(DefaultDataDirectory(), 0.01)};
-    if (Status loaded = LoadTpch(load); !loaded.ok()) {
+    TpchLoadOptions load{.scale_factor = 0.01, .directory = tpch_directory(default_data_directory(), 0.01)};
+    if (Status loaded = load_tpch(load); !loaded.ok()) {
       why_not_ = loaded.error().message;
       return;
     }
-    database_ = std::move(*Database::Open(load.directory)).release();
-    jit_ = std::move(*jit::Jit::Create()).release();
-    for (const RuntimeSymbol& symbol : RuntimeSymbols())
-      ASSERT_TRUE(jit_->Define(symbol.name, symbol.address).ok());
+    database_ = std::move(*Database::open(load.directory)).release();
+    jit_ = std::move(*jit::Jit::create()).release();
+    for (const RuntimeSymbol& symbol : runtime_symbols())
+      ASSERT_TRUE(jit_->define(symbol.name, symbol.address).ok());
   }
   static void TearDownTestSuite() {
     delete std::exchange(jit_, nullptr);
@@ -51,8 +51,8 @@ class WeftTags : public ::testing::Test {
     if (database_ == nullptr) GTEST_SKIP() << "no TPC-H data: " << why_not_;
   }
 
-  static std::unique_ptr<CompiledQuery> Compile(const NamedQuery& query, OptLevel level, TagStrategy tags) {
-    auto made = CompiledQuery::Make(std::string(query.sql), *database_, *jit_,
+  static std::unique_ptr<CompiledQuery> compile(const NamedQuery& query, OptLevel level, TagStrategy tags) {
+    auto made = CompiledQuery::make(std::string(query.sql), *database_, *jit_,
                                     {.name = std::string(query.name), .level = level, .tags = tags});
     EXPECT_TRUE(made.ok()) << query.name << ": " << made.error().message;
     return made.ok() ? std::move(*made) : nullptr;
@@ -63,17 +63,17 @@ class WeftTags : public ::testing::Test {
   static inline std::string why_not_;
 };
 
-// Every undefined symbol of every object is a function of the runtime, which is called through CallShared, or
-// one whose call LLVM inserted for a known task. None is called otherwise, so no list of exceptions is
+// Every undefined symbol of every object is a function of the runtime, which is called through call_shared,
+// or one whose call LLVM inserted for a known task. None is called otherwise, so no list of exceptions is
 // needed.
 TEST_F(WeftTags, EveryUndefinedSymbolIsCalledUnderATag) {
   std::set<std::string> runtime, inserted;
-  for (const RuntimeSymbol& symbol : RuntimeSymbols()) runtime.insert(symbol.name);
+  for (const RuntimeSymbol& symbol : runtime_symbols()) runtime.insert(symbol.name);
   std::size_t symbols = 0;
-  for (const NamedQuery& query : QueryLibrary()) {
+  for (const NamedQuery& query : query_library()) {
     for (TagStrategy tags : {TagStrategy::kR15, TagStrategy::kSwiftSelf}) {
       for (OptLevel level : {OptLevel::kO0, OptLevel::kO1, OptLevel::kO2, OptLevel::kO3}) {
-        auto compiled = Compile(query, level, tags);
+        auto compiled = compile(query, level, tags);
         ASSERT_NE(compiled, nullptr);
         for (const jit::Import& import : compiled->code().imports()) {
           ++symbols;
@@ -84,17 +84,17 @@ TEST_F(WeftTags, EveryUndefinedSymbolIsCalledUnderATag) {
       }
     }
   }
-  EXPECT_GT(symbols, 8 * QueryLibrary().size()) << "imports are found at all";
+  EXPECT_GT(symbols, 8 * query_library().size()) << "imports are found at all";
   for (const std::string& name : inserted) {
     std::printf("inserted by LLVM, for a known task: %s\n", name.c_str());
   }
 }
 
 // What the threads of the pool have in the tag's place when they come out of waiting.
-std::vector<std::uint64_t> TagsOf(WorkerPool& pool, std::uint32_t strategy) {
+std::vector<std::uint64_t> tags_of(WorkerPool& pool, std::uint32_t strategy) {
   std::mutex mutex;
   std::vector<std::uint64_t> tags;
-  pool.Run([&](unsigned worker) {
+  pool.run([&](unsigned worker) {
     const std::uint64_t tag = tailor_tag_read(strategy);
     std::lock_guard lock(mutex);
     if (worker > 0) tags.push_back(tag);
@@ -106,9 +106,9 @@ class IdleThreads : public WeftTags, public ::testing::WithParamInterface<TagStr
 
 TEST_P(IdleThreads, CarryNoTag) {
   const auto strategy = static_cast<std::uint32_t>(GetParam());
-  auto query = Compile(*FindQuery("tpch-3"), OptLevel::kO2, GetParam());
+  auto query = compile(*find_query("tpch-3"), OptLevel::kO2, GetParam());
   ASSERT_NE(query, nullptr);
-  const std::uint64_t tag = query->Tag(1, 1);
+  const std::uint64_t tag = query->tag(1, 1);
   ASSERT_NE(tag, TAILOR_TAG_NONE);
   std::unique_ptr<WorkerPool> pool;
   {
@@ -117,14 +117,14 @@ TEST_P(IdleThreads, CarryNoTag) {
     pool = std::make_unique<WorkerPool>(4, strategy);
   }
   auto check = [&](const char* when) {
-    EXPECT_EQ(TagsOf(*pool, strategy), std::vector<std::uint64_t>(3, TAILOR_TAG_NONE)) << when;
+    EXPECT_EQ(tags_of(*pool, strategy), std::vector<std::uint64_t>(3, TAILOR_TAG_NONE)) << when;
   };
   check("before any work");
-  ASSERT_TRUE(Execute(*query, *pool, {}).ok());
+  ASSERT_TRUE(execute(*query, *pool, {}).ok());
   check("after a query");
   ExecuteOptions little;
   little.memory_limit = 1000;
-  ASSERT_FALSE(Execute(*query, *pool, little).ok());
+  ASSERT_FALSE(execute(*query, *pool, little).ok());
   check("after a query that failed");
 }
 
@@ -133,10 +133,10 @@ TEST_P(IdleThreads, WouldCarryWhatAJobLeaves) {
   const auto strategy = static_cast<std::uint32_t>(GetParam());
   const std::uint64_t tag = tailor_tag_make(1, 2, 3, 4, 5);
   WorkerPool pool(2, strategy);
-  pool.Run([&](unsigned worker) {
+  pool.run([&](unsigned worker) {
     if (worker > 0) tailor_tag_write(strategy, tag);
   });
-  EXPECT_EQ(TagsOf(pool, strategy), std::vector<std::uint64_t>{tag});
+  EXPECT_EQ(tags_of(pool, strategy), std::vector<std::uint64_t>{tag});
 }
 
 INSTANTIATE_TEST_SUITE_P(Places, IdleThreads,

@@ -17,11 +17,11 @@ using Words = std::set<std::string>;
 struct Parts {
   std::map<std::string, Words> ir, native;
 
-  bool Has(const std::string& part, const char* opcode) const {
+  bool has(const std::string& part, const char* opcode) const {
     const auto it = ir.find(part);
     return it != ir.end() && it->second.contains(opcode);
   }
-  bool HasNative(const std::string& part, const char* name) const {
+  bool has_native(const std::string& part, const char* name) const {
     const auto it = native.find(part);
     return it != native.end() && std::any_of(it->second.begin(), it->second.end(), [&](const auto& each) {
              return each.find(name) != std::string::npos;
@@ -30,49 +30,49 @@ struct Parts {
 };
 
 // `part` of a task; empty for tasks of other operators.
-std::string PartOf(const v1::Plan& plan, ComponentId task) {
+std::string part_of(const v1::Plan& plan, ComponentId task) {
   for (const auto& attribute : plan.levels(1).components(static_cast<int>(task) - 1).attributes()) {
     if (attribute.key() == "part") return attribute.text();
   }
   return "";
 }
 
-Parts PartsOf(const OwnedQuery& query, bool exchanged) {
-  const v1::Plan plan = query.query->dictionary().Build({});
-  auto part_of = [&](ComponentId task) {
-    const std::string part = PartOf(plan, task);
+Parts parts_of(const OwnedQuery& query, bool exchanged) {
+  const v1::Plan plan = query.query->dictionary().build({});
+  auto name_of = [&](ComponentId task) {
+    const std::string part = part_of(plan, task);
     if (!exchanged || part.empty()) return part;
     return std::string(part == "join" ? "group" : "join");
   };
   Parts parts;
   for (ComponentId id = 1; id <= query.lines.size(); ++id) {
-    for (ComponentId task : query.query->dictionary().Owners(GeneratedQuery::kIrLevel, id))
-      parts.ir[part_of(task)].insert(query.lines[id - 1].opcode);
+    for (ComponentId task : query.query->dictionary().owners(GeneratedQuery::kIrLevel, id))
+      parts.ir[name_of(task)].insert(query.lines[id - 1].opcode);
   }
   for (const OwnedInstruction& each : query.code) {
-    for (ComponentId task : each.tasks) parts.native[part_of(task)].insert(each.native.text);
+    for (ComponentId task : each.tasks) parts.native[name_of(task)].insert(each.native.text);
   }
   return parts;
 }
 
 // The hash of a key is multiplied and mixed, its match in the chain compared; a group is locked by an
 // exchange and counted up.
-bool Apart(const Parts& parts) {
-  return parts.Has("join", "mul") && parts.Has("join", "xor") && parts.Has("join", "icmp") &&
-         !parts.Has("join", "atomicrmw") && !parts.Has("join", "add") && parts.Has("group", "atomicrmw") &&
-         parts.Has("group", "add") && !parts.Has("group", "mul") && !parts.Has("group", "xor") &&
-         parts.HasNative("join", "IMUL") && parts.HasNative("join", "CMP") &&
-         !parts.HasNative("join", "XCHG") && parts.HasNative("group", "XCHG") &&
-         !parts.HasNative("group", "IMUL");
+bool apart(const Parts& parts) {
+  return parts.has("join", "mul") && parts.has("join", "xor") && parts.has("join", "icmp") &&
+         !parts.has("join", "atomicrmw") && !parts.has("join", "add") && parts.has("group", "atomicrmw") &&
+         parts.has("group", "add") && !parts.has("group", "mul") && !parts.has("group", "xor") &&
+         parts.has_native("join", "IMUL") && parts.has_native("join", "CMP") &&
+         !parts.has_native("join", "XCHG") && parts.has_native("group", "XCHG") &&
+         !parts.has_native("group", "IMUL");
 }
 
 class GroupJoin : public testing::TestWithParam<const char*> {};
 
 TEST_P(GroupJoin, JoinAndGroupPartStayApart) {
-  auto jit = MakeTestJit();
-  const OwnedQuery query(*FindQuery(GetParam()), *jit, jit::OptLevel::kO2);
-  const Parts parts = PartsOf(query, false);
-  EXPECT_TRUE(Apart(parts));
+  auto jit = make_test_jit();
+  const OwnedQuery query(*find_query(GetParam()), *jit, jit::OptLevel::kO2);
+  const Parts parts = parts_of(query, false);
+  EXPECT_TRUE(apart(parts));
   for (const auto& [part, words] : parts.ir) {
     if (part.empty()) continue;
     std::printf("%s %s part:", GetParam(), part.c_str());
@@ -80,14 +80,14 @@ TEST_P(GroupJoin, JoinAndGroupPartStayApart) {
     for (const std::string& word : parts.native.at(part)) std::printf(" %s", word.c_str());
     std::printf("\n");
   }
-  EXPECT_FALSE(Apart(PartsOf(query, true))) << "the check would not notice exchanged parts";
+  EXPECT_FALSE(apart(parts_of(query, true))) << "the check would not notice exchanged parts";
   // All tasks of that operator, and no others, say which part they are of.
-  const v1::Plan plan = query.query->dictionary().Build({});
+  const v1::Plan plan = query.query->dictionary().build({});
   for (ComponentId task = 1; task <= query.query->program().task_count; ++task) {
-    const ComponentId op = query.query->OperatorOf(task);
+    const ComponentId op = query.query->operator_of(task);
     const bool groupjoin =
         plan.levels(0).components(static_cast<int>(op) - 1).name().starts_with("Groupjoin");
-    EXPECT_EQ(groupjoin, !PartOf(plan, task).empty()) << task;
+    EXPECT_EQ(groupjoin, !part_of(plan, task).empty()) << task;
   }
 }
 

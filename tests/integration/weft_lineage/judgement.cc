@@ -15,14 +15,14 @@ constexpr int kFlowDepth = 64;
 // Bounds the search of paths that were not taken.
 constexpr std::size_t kStaticSteps = 5000;
 
-bool Contains(const std::string& text, const char* part) {
+bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
 using Opcodes = std::initializer_list<const char*>;
 
 // Whether selection can have made `native` of IR instructions, by what only some of them can do.
-bool CanDescend(const NativeInstruction& native, const std::vector<std::string>& opcodes) {
+bool can_descend(const NativeInstruction& native, const std::vector<std::string>& opcodes) {
   auto any = [&](Opcodes of) {
     return std::any_of(opcodes.begin(), opcodes.end(), [&](const std::string& opcode) {
       return std::any_of(of.begin(), of.end(), [&](const char* each) { return opcode == each; });
@@ -36,7 +36,7 @@ bool CanDescend(const NativeInstruction& native, const std::vector<std::string>&
   if (native.is_conditional)
     return any({"br", "switch", "select", "icmp", "fcmp", "call", "and", "or", "xor", "sdiv", "udiv", "srem",
                 "urem"});
-  if (Contains(native.text, "DIV")) return any({"sdiv", "udiv", "srem", "urem", "fdiv"});
+  if (contains(native.text, "DIV")) return any({"sdiv", "udiv", "srem", "urem", "fdiv"});
   return std::any_of(opcodes.begin(), opcodes.end(),
                      [](const std::string& opcode) { return !opcode.empty(); });
 }
@@ -54,12 +54,12 @@ class Judging {
     }
   }
 
-  Judgement Run() {
-    ReadRuns();
+  Judgement run() {
+    read_runs();
     std::vector<Verdict> verdicts;
     std::set<Case> shown;
     for (std::size_t i = 0; i < steps_.size(); ++i) {
-      verdicts.push_back(VerdictOn(i));
+      verdicts.push_back(verdict_on(i));
       if (verdicts[i] != Verdict::kUnexplained) shown.insert({steps_[i].at, steps_[i].tag});
     }
     std::map<Case, std::uint64_t> unexplained;
@@ -72,26 +72,26 @@ class Judging {
       if (verdicts[i] == Verdict::kUnexplained) ++unexplained[place];
     }
     for (const auto& [place, count] : unexplained) {
-      if (out_.unexplained.size() < 12) Describe(place, count);
+      if (out_.unexplained.size() < 12) describe(place, count);
     }
     for (std::size_t at = 0; at < owners_.size(); ++at) {
-      if (!executions_[at].empty()) CheckOrigin(at);
+      if (!executions_[at].empty()) check_origin(at);
     }
     return std::move(out_);
   }
 
-  WrongRows TryWrong(double fraction, std::uint64_t seed) {
-    ReadRuns();
+  WrongRows try_wrong(double fraction, std::uint64_t seed) {
+    read_runs();
     std::vector<std::size_t> right;
     for (std::size_t at = 0; at < owners_.size(); ++at) {
-      if (Recorded(at) && !executions_[at].empty() && Agrees(executions_[at])) right.push_back(at);
+      if (recorded(at) && !executions_[at].empty() && agrees(executions_[at])) right.push_back(at);
     }
     std::mt19937_64 random(seed);
     std::shuffle(right.begin(), right.end(), random);
     right.resize(static_cast<std::size_t>(fraction * static_cast<double>(right.size()) + 0.5));
     WrongRows out;
     for (std::size_t at : right) {
-      const std::vector<std::size_t> others = Strangers(at);
+      const std::vector<std::size_t> others = strangers(at);
       if (others.empty()) continue;
       const Owner before = owners_[at];
       owners_[at] = owners_[others[random() % others.size()]];
@@ -100,7 +100,7 @@ class Judging {
       bool unexplained = false, not_followed = false;
       const auto& ran = executions_[at];
       for (std::size_t n = 0; n < std::min<std::size_t>(ran.size(), 100) && !unexplained; ++n) {
-        const Verdict verdict = VerdictOn(ran[n]);
+        const Verdict verdict = verdict_on(ran[n]);
         unexplained = verdict == Verdict::kUnexplained;
         not_followed |= verdict == Verdict::kNotFollowed;
       }
@@ -125,31 +125,31 @@ class Judging {
     bool tag_unseen;                    // it wrote a tag, and was the last that was followed
   };
 
-  bool Owns(std::size_t at, ComponentId task) const {
+  bool owns(std::size_t at, ComponentId task) const {
     const auto& tasks = owners_[at].tasks;
     return std::binary_search(tasks.begin(), tasks.end(), task) ||
            std::find(tasks.begin(), tasks.end(), task) != tasks.end();
   }
 
-  void ReadRuns() {
+  void read_runs() {
     executions_.resize(owners_.size());
-    for (const TracedRun& run : traced_.trace.runs) ReadRun(run);
+    for (const TracedRun& run : traced_.trace.runs) read_run(run);
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].tag_unseen) continue;
       executions_[steps_[i].at].push_back(i);
     }
   }
 
-  void ReadRun(const TracedRun& run) {
+  void read_run(const TracedRun& run) {
     std::map<Place, std::size_t> writers;
     const std::size_t first = steps_.size();
     for (std::size_t i = 0; i < run.steps.size(); ++i) {
-      const std::size_t at = traced_.IndexAt(run.steps[i].ip);
+      const std::size_t at = traced_.index_at(run.steps[i].ip);
       const NativeInstruction& native = traced_.code[at].native;
       // The instruction that writes a tag still runs under the one before.
       const bool last = i + 1 == run.steps.size();
       steps_.push_back({at,
-                        TaskOf(run.steps[i + (native.writes_r15 && !last ? 1 : 0)].registers.r15),
+                        task_of(run.steps[i + (native.writes_r15 && !last ? 1 : 0)].registers.r15),
                         {},
                         {},
                         native.writes_r15 && last});
@@ -163,96 +163,96 @@ class Judging {
     }
   }
 
-  bool Agrees(const std::vector<std::size_t>& executions) const {
+  bool agrees(const std::vector<std::size_t>& executions) const {
     return std::all_of(executions.begin(), executions.end(),
-                       [&](std::size_t i) { return Owns(steps_[i].at, steps_[i].tag); });
+                       [&](std::size_t i) { return owns(steps_[i].at, steps_[i].tag); });
   }
 
   // Recorded instructions of the same function that share no task with `at`.
-  std::vector<std::size_t> Strangers(std::size_t at) const {
+  std::vector<std::size_t> strangers(std::size_t at) const {
     std::vector<std::size_t> out;
     for (std::size_t other = 0; other < owners_.size(); ++other) {
       const auto& tasks = owners_[other].tasks;
-      if (Recorded(other) && traced_.code[other].function == traced_.code[at].function &&
-          std::none_of(tasks.begin(), tasks.end(), [&](ComponentId task) { return Owns(at, task); }))
+      if (recorded(other) && traced_.code[other].function == traced_.code[at].function &&
+          std::none_of(tasks.begin(), tasks.end(), [&](ComponentId task) { return owns(at, task); }))
         out.push_back(other);
     }
     return out;
   }
 
-  ComponentId TaskOf(std::uint64_t tag) {
+  ComponentId task_of(std::uint64_t tag) {
     auto [it, added] = tasks_.try_emplace(tag, kNoComponent);
-    if (added) it->second = traced_.TaskOfTag(tag);
+    if (added) it->second = traced_.task_of_tag(tag);
     return it->second;
   }
 
-  bool Recorded(std::size_t at) const {
+  bool recorded(std::size_t at) const {
     return owners_[at].flag == RowFlag::kExact || owners_[at].flag == RowFlag::kShared;
   }
 
-  Verdict VerdictOn(std::size_t i) {
+  Verdict verdict_on(std::size_t i) {
     const Step& step = steps_[i];
     if (owners_[step.at].flag == RowFlag::kPrologue) return Verdict::kFrame;
     if (step.tag == kNoComponent) return Verdict::kUntagged;
-    if (Owns(step.at, step.tag)) return Verdict::kAgree;
-    if (IsPaddingBehind(i)) return VerdictOn(i - 1);
+    if (owns(step.at, step.tag)) return Verdict::kAgree;
+    if (is_padding_behind(i)) return verdict_on(i - 1);
     const NativeInstruction& native = traced_.code[step.at].native;
-    if (native.moves_stack && !Recorded(step.at)) return Verdict::kFrame;
+    if (native.moves_stack && !recorded(step.at)) return Verdict::kFrame;
     // Tag writes are ordered with calls, and end with the function.
     if (native.is_call || native.is_return) return Verdict::kUnexplained;
-    if (MakesTag(step.at)) return Verdict::kMoved;
+    if (makes_tag(step.at)) return Verdict::kMoved;
     bool on_some_path = false;
     for (ComponentId task : owners_[step.at].tasks) {
-      const bool possible = !Recorded(step.at) || PossibleOrigin(step.at);
-      if (possible && (Flows(i, task, &Step::to) || Flows(i, task, &Step::from) || EndsChain(step, task)))
-        return Recorded(step.at) ? Verdict::kMoved : Verdict::kServes;
-      on_some_path = on_some_path || (possible && CanFlow(step.at, task));
+      const bool possible = !recorded(step.at) || possible_origin(step.at);
+      if (possible && (flows(i, task, &Step::to) || flows(i, task, &Step::from) || ends_chain(step, task)))
+        return recorded(step.at) ? Verdict::kMoved : Verdict::kServes;
+      on_some_path = on_some_path || (possible && can_flow(step.at, task));
     }
     if (on_some_path) return Verdict::kNotFollowed;
-    return IsControl(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
+    return is_control(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
   }
 
   // Padding before a loop, which counts with the instruction before it: no value says whose it is.
-  bool IsPaddingBehind(std::size_t i) const {
+  bool is_padding_behind(std::size_t i) const {
     const std::size_t at = steps_[i].at;
     return traced_.code[at].native.is_padding && i > 0 && steps_[i - 1].at + 1 == at &&
            owners_[at].ids == owners_[at - 1].ids;
   }
 
   // A tag of an owner's, made ahead of the write that needs it.
-  bool MakesTag(std::size_t at) const {
+  bool makes_tag(std::size_t at) const {
     const NativeInstruction& native = traced_.code[at].native;
     if (!native.immediate || native.loads || native.stores) return false;
-    const ComponentId task = traced_.TaskOfTag(static_cast<std::uint64_t>(*native.immediate));
-    return task != kNoComponent && Owns(at, task);
+    const ComponentId task = traced_.task_of_tag(static_cast<std::uint64_t>(*native.immediate));
+    return task != kNoComponent && owns(at, task);
   }
 
   // A jump that is a branch in the IR of the same function, or what decides such jumps. Tag writes do not
   // order jumps, and LLVM makes more of them: guards of unrolled loops, copies of loop ends, counts of
   // rounds, which it books on the branch before the loop.
-  bool IsControl(std::size_t i, int depth) const {
+  bool is_control(std::size_t i, int depth) const {
     const std::size_t at = steps_[i].at;
     const NativeInstruction& native = traced_.code[at].native;
-    if (native.is_branch) return PossibleOrigin(at) && HasBranch(at);
-    if (depth == 0 || native.stores || !HasBranch(at)) return false;
+    if (native.is_branch) return possible_origin(at) && has_branch(at);
+    if (depth == 0 || native.stores || !has_branch(at)) return false;
     return std::any_of(steps_[i].to.begin(), steps_[i].to.end(),
-                       [&](std::size_t other) { return IsControl(other, depth - 1); });
+                       [&](std::size_t other) { return is_control(other, depth - 1); });
   }
-  bool HasBranch(std::size_t at) const {
+  bool has_branch(std::size_t at) const {
     return std::any_of(owners_[at].ids.begin(), owners_[at].ids.end(), [&](ComponentId id) {
       const std::string& opcode = traced_.lines[id - 1].opcode;
       return opcode == "br" || opcode == "switch" || opcode == "icmp" || opcode == "select";
     });
   }
   // Whether values reach an instruction of `task` that runs under its tag, by way of others of that task.
-  bool Flows(std::size_t i, ComponentId task, std::vector<std::size_t> Step::* direction) const {
+  bool flows(std::size_t i, ComponentId task, std::vector<std::size_t> Step::* direction) const {
     std::set<std::size_t> seen{i};
     std::vector<std::size_t> now{i};
     for (int depth = 0; depth < kFlowDepth && !now.empty(); ++depth) {
       std::vector<std::size_t> next;
       for (std::size_t each : now) {
         for (std::size_t other : steps_[each].*direction) {
-          if (!seen.insert(other).second || !Owns(steps_[other].at, task)) continue;
+          if (!seen.insert(other).second || !owns(steps_[other].at, task)) continue;
           if (steps_[other].tag == task) return true;
           next.push_back(other);
         }
@@ -264,16 +264,16 @@ class Judging {
 
   // Whether what it writes can reach, on some path, a recorded instruction of `task`: for values that were
   // made in time for a path that was not taken, or not followed to its end.
-  bool CanFlow(std::size_t at, ComponentId task) {
+  bool can_flow(std::size_t at, ComponentId task) {
     auto [it, added] = can_flow_.try_emplace({at, task}, false);
-    if (added) it->second = SearchFlow(at, task);
+    if (added) it->second = search_flow(at, task);
     return it->second;
   }
-  bool SearchFlow(std::size_t at, ComponentId task) const {
+  bool search_flow(std::size_t at, ComponentId task) const {
     std::set<std::pair<std::size_t, Place>> seen;
     std::vector<std::pair<std::size_t, Place>> open;
     auto go_on = [&](std::size_t from, Place place) {
-      for (std::size_t next : Successors(from)) {
+      for (std::size_t next : successors(from)) {
         if (seen.insert({next, place}).second) open.emplace_back(next, place);
       }
     };
@@ -282,58 +282,58 @@ class Judging {
       const auto [here, place] = open.back();
       open.pop_back();
       const NativeInstruction& native = traced_.code[here].native;
-      if (Has(native.reads, place) && Owns(here, task)) {
-        if (Recorded(here)) return true;
+      if (has(native.reads, place) && owns(here, task)) {
+        if (recorded(here)) return true;
         for (Place further : native.writes) go_on(here, further);
       }
-      if (!Has(native.writes, place)) go_on(here, place);
+      if (!has(native.writes, place)) go_on(here, place);
     }
     return false;
   }
 
   // The last of a chain that moved as a whole, or the spill behind it: made of what `task` has recorded, and
   // of use to others only.
-  bool EndsChain(const Step& step, ComponentId task) const {
+  bool ends_chain(const Step& step, ComponentId task) const {
     const NativeInstruction& native = traced_.code[step.at].native;
     if (native.loads || native.stores || native.is_branch) return false;
-    auto owns = [&](std::size_t other) { return Owns(steps_[other].at, task); };
-    return std::none_of(step.to.begin(), step.to.end(), owns) &&
+    auto owned = [&](std::size_t other) { return owns(steps_[other].at, task); };
+    return std::none_of(step.to.begin(), step.to.end(), owned) &&
            std::any_of(step.from.begin(), step.from.end(),
-                       [&](std::size_t other) { return owns(other) && Recorded(steps_[other].at); });
+                       [&](std::size_t other) { return owned(other) && recorded(steps_[other].at); });
   }
 
-  static bool Has(const std::vector<Place>& places, Place place) {
+  static bool has(const std::vector<Place>& places, Place place) {
     return std::find(places.begin(), places.end(), place) != places.end();
   }
 
-  std::vector<std::size_t> Successors(std::size_t at) const {
+  std::vector<std::size_t> successors(std::size_t at) const {
     const NativeInstruction& native = traced_.code[at].native;
     std::vector<std::size_t> next;
     const bool falls_through = !native.is_return && (!native.is_branch || native.is_conditional);
     if (falls_through && at + 1 < traced_.code.size()) next.push_back(at + 1);
     if (native.target >= 0)
       next.push_back(
-          traced_.IndexAt(traced_.query->code().base() + static_cast<std::uint64_t>(native.target)));
+          traced_.index_at(traced_.query->code().base() + static_cast<std::uint64_t>(native.target)));
     return next;
   }
 
-  bool PossibleOrigin(std::size_t at) const {
+  bool possible_origin(std::size_t at) const {
     std::vector<std::string> opcodes;
     for (ComponentId id : owners_[at].ids) {
       const IrLine& line = traced_.lines[id - 1];
       if (line.function == traced_.code[at].function) opcodes.push_back(line.opcode);
     }
-    return CanDescend(traced_.code[at].native, opcodes);
+    return can_descend(traced_.code[at].native, opcodes);
   }
 
-  void CheckOrigin(std::size_t at) {
-    if (Recorded(at) && !PossibleOrigin(at)) {
+  void check_origin(std::size_t at) {
+    if (recorded(at) && !possible_origin(at)) {
       ++out_.impossible_origin;
-      if (out_.unexplained.size() < 12) out_.unexplained.push_back("impossible origin: " + Text(at));
+      if (out_.unexplained.size() < 12) out_.unexplained.push_back("impossible origin: " + text(at));
     }
   }
 
-  std::string Text(std::size_t at) const {
+  std::string text(std::size_t at) const {
     std::string text = traced_.query->settings().name + " +" +
                        std::to_string(traced_.code[at].native.offset) + " " + traced_.code[at].native.text +
                        " flag " + std::to_string(static_cast<int>(owners_[at].flag)) + ", of tasks";
@@ -344,8 +344,8 @@ class Judging {
     return text;
   }
 
-  void Describe(const Case& place, std::uint64_t count) {
-    out_.unexplained.push_back(Text(place.first) + ", ran " + std::to_string(count) + " times under task " +
+  void describe(const Case& place, std::uint64_t count) {
+    out_.unexplained.push_back(text(place.first) + ", ran " + std::to_string(count) + " times under task " +
                                std::to_string(place.second));
   }
 
@@ -365,18 +365,18 @@ std::uint64_t Judgement::judged() const {
          of(Verdict::kNotFollowed) + of(Verdict::kUnexplained);
 }
 
-void Judgement::Add(const Judgement& other) {
+void Judgement::add(const Judgement& other) {
   for (std::size_t i = 0; i < kVerdicts; ++i) executed[i] += other.executed[i];
   impossible_origin += other.impossible_origin;
   unexplained.insert(unexplained.end(), other.unexplained.begin(), other.unexplained.end());
 }
 
-Judgement Judge(const TracedQuery& traced, Breakage breakage) {
-  return Judging(traced, breakage).Run();
+Judgement judge(const TracedQuery& traced, Breakage breakage) {
+  return Judging(traced, breakage).run();
 }
 
-WrongRows TryWrongRows(const TracedQuery& traced, double fraction, std::uint64_t seed) {
-  return Judging(traced, Breakage::kNone).TryWrong(fraction, seed);
+WrongRows try_wrong_rows(const TracedQuery& traced, double fraction, std::uint64_t seed) {
+  return Judging(traced, Breakage::kNone).try_wrong(fraction, seed);
 }
 
 }  // namespace tailor::weft

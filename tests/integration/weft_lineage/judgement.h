@@ -34,13 +34,13 @@ struct Judgement {
   std::uint64_t of(Verdict verdict) const { return executed[static_cast<std::size_t>(verdict)]; }
   // Of what has a tag and is no frame code.
   std::uint64_t judged() const;
-  void Add(const Judgement& other);
+  void add(const Judgement& other);
 };
 
 // A way to break the row table, for the twin that must fail.
 enum class Breakage { kNone, kTasksSwapped, kRowsShifted };
 
-Judgement Judge(const TracedQuery& traced, Breakage breakage);
+Judgement judge(const TracedQuery& traced, Breakage breakage);
 
 // The finer twin: one row at a time is wrong, all others are right.
 struct WrongRows {
@@ -48,13 +48,13 @@ struct WrongRows {
   std::size_t unexplained = 0;   // of which an execution is
   std::size_t not_followed = 0;  // of the others: an execution is
 
-  void Add(const WrongRows& other) {
+  void add(const WrongRows& other) {
     tried += other.tried, unexplained += other.unexplained, not_followed += other.not_followed;
   }
 };
 
 // Gives a random `fraction` of the instructions that agree and were recorded the owners of another one of the
 // same function that has none of their tasks, one after the other.
-WrongRows TryWrongRows(const TracedQuery& traced, double fraction, std::uint64_t seed);
+WrongRows try_wrong_rows(const TracedQuery& traced, double fraction, std::uint64_t seed);
 
 }  // namespace tailor::weft

@@ -14,7 +14,7 @@ using jit::OptLevel;
 using jit::TagStrategy;
 using tagging::RowFlag;
 
-jit::QueryModuleOptions Options(TagStrategy tags, bool lineage = true) {
+jit::QueryModuleOptions options(TagStrategy tags, bool lineage = true) {
   return {.name = "query",
           .tags = tags,
           .make_tag = [](ComponentId upper, ComponentId lower) { return upper << 16 | lower; },
@@ -22,8 +22,8 @@ jit::QueryModuleOptions Options(TagStrategy tags, bool lineage = true) {
 }
 
 // Where the linker puts its stubs for far calls differs from link to link.
-std::string WithoutCallTargets(std::string code) {
-  for (const NativeInstruction& instruction : TakeApart(code)) {
+std::string without_call_targets(std::string code) {
+  for (const NativeInstruction& instruction : take_apart(code)) {
     if (instruction.is_call && instruction.size == 5) code.replace(instruction.offset + 1, 4, 4, '\0');
   }
   return code;
@@ -31,24 +31,24 @@ std::string WithoutCallTargets(std::string code) {
 
 class NativeLineage : public testing::TestWithParam<CodeKind> {
  protected:
-  std::unique_ptr<jit::CompiledModule> Compile(const jit::SealedModule& sealed,
+  std::unique_ptr<jit::CompiledModule> compile(const jit::SealedModule& sealed,
                                                jit::RepairTrial* trial = nullptr) {
-    auto code = jit_->Compile(sealed.Clone(), {.level = GetParam().level, .trial = trial});
+    auto code = jit_->compile(sealed.clone(), {.level = GetParam().level, .trial = trial});
     if (!code.ok()) ADD_FAILURE() << code.error().message;
     return std::move(*code);
   }
 
-  std::unique_ptr<jit::Jit> jit_ = MakeTestJit(GetParam().cpu);
+  std::unique_ptr<jit::Jit> jit_ = make_test_jit(GetParam().cpu);
 };
 
 TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
   std::uint64_t total = 0;
   std::uint64_t bytes[5] = {};
   double most_prologue = 0;
-  for (const NamedQuery& named : LineageQueries()) {
-    GeneratedQuery query(named, Options(TagStrategy::kR15));
-    auto code = Compile(query.sealed);
-    auto coverage = CoverageOf(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
+  for (const NamedQuery& named : lineage_queries()) {
+    GeneratedQuery query(named, options(TagStrategy::kR15));
+    auto code = compile(query.sealed);
+    auto coverage = coverage_of(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
     EXPECT_EQ(coverage.bytes[static_cast<int>(RowFlag::kUnmapped)], 0u) << named.name;
     const double prologue = static_cast<double>(coverage.bytes[static_cast<int>(RowFlag::kPrologue)]) /
                             static_cast<double>(code->code().size());
@@ -58,7 +58,7 @@ TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
     // The twin: a row that lost its owner.
     std::vector<tagging::Row> broken = code->rows().rows();
     broken[broken.size() / 2].flag = RowFlag::kUnmapped;
-    const auto twin = CoverageOf(broken, static_cast<std::uint32_t>(code->code().size()));
+    const auto twin = coverage_of(broken, static_cast<std::uint32_t>(code->code().size()));
     EXPECT_GT(twin.bytes[static_cast<int>(RowFlag::kUnmapped)], 0u) << named.name;
     total += code->code().size();
     for (int i = 0; i < 5; ++i) bytes[i] += coverage.bytes[i];
@@ -76,17 +76,17 @@ TEST_P(NativeLineage, EveryByteHasAnOwnerOrIsPrologue) {
 
 TEST_P(NativeLineage, RepairFindsTheTaskOfHiddenLocations) {
   std::size_t right = 0, total = 0, right_shifted = 0;
-  for (const NamedQuery& named : LineageQueries()) {
-    GeneratedQuery query(named, Options(TagStrategy::kR15));
+  for (const NamedQuery& named : lineage_queries()) {
+    GeneratedQuery query(named, options(TagStrategy::kR15));
     jit::RepairTrial trial{
-        .seed = 1, .rounds = LongTests() ? 20u : 5u, .hidden_fraction = 0.1, .guesses = {}};
-    Compile(query.sealed, &trial);
+        .seed = 1, .rounds = long_tests() ? 20u : 5u, .hidden_fraction = 0.1, .guesses = {}};
+    compile(query.sealed, &trial);
     std::size_t query_right = 0;
     for (std::size_t i = 0; i < trial.guesses.size(); ++i) {
-      const auto recorded = query.TasksOf(trial.guesses[i].recorded);
-      query_right += recorded == query.TasksOf(trial.guesses[i].inferred);
+      const auto recorded = query.tasks_of(trial.guesses[i].recorded);
+      query_right += recorded == query.tasks_of(trial.guesses[i].inferred);
       // The twin: what was found for another hidden location.
-      right_shifted += recorded == query.TasksOf(trial.guesses[(i + 7) % trial.guesses.size()].inferred);
+      right_shifted += recorded == query.tasks_of(trial.guesses[(i + 7) % trial.guesses.size()].inferred);
     }
     std::printf("%-9s %6zu hidden, right %.4f\n", std::string(named.name).c_str(), trial.guesses.size(),
                 static_cast<double>(query_right) / static_cast<double>(trial.guesses.size()));
@@ -103,7 +103,7 @@ TEST_P(NativeLineage, RepairFindsTheTaskOfHiddenLocations) {
 }
 
 // The links of a level without what is described of its components.
-double BytesOfALink(const v1::Level& level) {
+double bytes_of_a_link(const v1::Level& level) {
   v1::Level links;
   *links.mutable_links() = level.links();
   *links.mutable_link_sets() = level.link_sets();
@@ -113,13 +113,13 @@ double BytesOfALink(const v1::Level& level) {
 TEST_P(NativeLineage, LinksAreSmallOnTheWire) {
   double most = 0;
   std::size_t rows = 0, row_bytes = 0;
-  for (const NamedQuery& named : LineageQueries()) {
-    GeneratedQuery query(named, Options(TagStrategy::kR15));
-    const v1::Plan plan = query.dictionary.Build({1, 1, 1});
-    most = std::max(most, BytesOfALink(plan.levels(2)));
-    EXPECT_LE(BytesOfALink(plan.levels(2)), 12) << named.name;
+  for (const NamedQuery& named : lineage_queries()) {
+    GeneratedQuery query(named, options(TagStrategy::kR15));
+    const v1::Plan plan = query.dictionary.build({1, 1, 1});
+    most = std::max(most, bytes_of_a_link(plan.levels(2)));
+    EXPECT_LE(bytes_of_a_link(plan.levels(2)), 12) << named.name;
     v1::CodeObject code;
-    ASSERT_TRUE(code.ParseFromString(Compile(query.sealed)->CodeObject(1, 1)));
+    ASSERT_TRUE(code.ParseFromString(compile(query.sealed)->code_object(1, 1)));
     rows += static_cast<std::size_t>(code.rows().offset_delta_size());
     row_bytes += code.rows().ByteSizeLong();
   }
@@ -133,27 +133,27 @@ TEST_P(NativeLineage, LinksAreSmallOnTheWire) {
     v1::LinkSet& set = *wasteful.add_link_sets();
     for (std::uint32_t id = 1; id <= 12; ++id) set.add_ids(100 * i + id);
   }
-  EXPECT_GT(BytesOfALink(wasteful), 12);
+  EXPECT_GT(bytes_of_a_link(wasteful), 12);
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, NativeLineage, testing::ValuesIn(KindsOfCode()),
-                         [](const auto& kind) { return NameOf(kind.param); });
+INSTANTIATE_TEST_SUITE_P(Kinds, NativeLineage, testing::ValuesIn(kinds_of_code()),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 class UnchangedCode : public NativeLineage {};
 
 TEST_P(UnchangedCode, LineageLeavesNoTrace) {
-  if (!LongTests() && (GetParam().level == OptLevel::kO1 || GetParam().level == OptLevel::kO3))
+  if (!long_tests() && (GetParam().level == OptLevel::kO1 || GetParam().level == OptLevel::kO3))
     GTEST_SKIP() << "SKIP: O1 and O3 are compared in the group full";
   std::size_t number = 0;
   for (TagStrategy tags :
        {TagStrategy::kNone, TagStrategy::kR15, TagStrategy::kSwiftSelf, TagStrategy::kMemorySlot}) {
-    for (const NamedQuery& named : LineageQueries()) {
+    for (const NamedQuery& named : lineage_queries()) {
       // The alternatives to r15: a third of the queries each, all in the group full.
       const bool alternative = tags == TagStrategy::kSwiftSelf || tags == TagStrategy::kMemorySlot;
-      if (alternative && !LongTests() && ++number % 3 != 0) continue;
-      GeneratedQuery with(named, Options(tags)), without(with, Options(tags, false));
-      const std::string a = WithoutCallTargets(Compile(with.sealed)->code());
-      const std::string b = WithoutCallTargets(Compile(without.sealed)->code());
+      if (alternative && !long_tests() && ++number % 3 != 0) continue;
+      GeneratedQuery with(named, options(tags)), without(with, options(tags, false));
+      const std::string a = without_call_targets(compile(with.sealed)->code());
+      const std::string b = without_call_targets(compile(without.sealed)->code());
       EXPECT_FALSE(a.empty());
       EXPECT_TRUE(a == b) << named.name << " with tag strategy " << static_cast<int>(tags);
     }
@@ -162,13 +162,13 @@ TEST_P(UnchangedCode, LineageLeavesNoTrace) {
 
 // The comparison sees a single instruction more.
 TEST_P(UnchangedCode, TagsDoLeaveATrace) {
-  const NamedQuery* named = FindQuery("tpch-3");
+  const NamedQuery* named = find_query("tpch-3");
   for (TagStrategy tags : {TagStrategy::kR15, TagStrategy::kSwiftSelf, TagStrategy::kMemorySlot}) {
     for (bool lineage : {true, false}) {
-      GeneratedQuery with(*named, Options(tags, lineage)),
-          without(with, Options(TagStrategy::kNone, lineage));
-      EXPECT_NE(WithoutCallTargets(Compile(with.sealed)->code()),
-                WithoutCallTargets(Compile(without.sealed)->code()))
+      GeneratedQuery with(*named, options(tags, lineage)),
+          without(with, options(TagStrategy::kNone, lineage));
+      EXPECT_NE(without_call_targets(compile(with.sealed)->code()),
+                without_call_targets(compile(without.sealed)->code()))
           << static_cast<int>(tags);
     }
   }
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Levels, UnchangedCode,
                          testing::Values(CodeKind{kTestCpu, OptLevel::kO0}, CodeKind{kTestCpu, OptLevel::kO1},
                                          CodeKind{kTestCpu, OptLevel::kO2},
                                          CodeKind{kTestCpu, OptLevel::kO3}),
-                         [](const auto& kind) { return NameOf(kind.param); });
+                         [](const auto& kind) { return name_of(kind.param); });
 
 }  // namespace
 }  // namespace tailor::weft

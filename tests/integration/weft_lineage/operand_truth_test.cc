@@ -16,12 +16,12 @@ class WeftOperandTruth : public testing::TestWithParam<CodeKind> {};
 
 TEST_P(WeftOperandTruth, OfAllQueriesStepByStep) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  auto jit = MakeTestJit(GetParam().cpu);
-  const std::uint64_t rows = LongTests() ? 400 : 16;
-  const std::size_t steps = LongTests() ? 50'000 : 1000;
+  auto jit = make_test_jit(GetParam().cpu);
+  const std::uint64_t rows = long_tests() ? 400 : 16;
+  const std::size_t steps = long_tests() ? 50'000 : 1000;
   AccessTally all, twin;
   std::printf("| query | samples | resolved | wrong | lost |\n");
-  for (const NamedQuery& named : LineageQueries()) {
+  for (const NamedQuery& named : lineage_queries()) {
     const TracedQuery traced(named, *jit, GetParam().level, rows, steps);
     ASSERT_TRUE(traced.trace.finished) << named.name;
     const jit::CompiledModule& code = traced.query->code();
@@ -40,8 +40,8 @@ TEST_P(WeftOperandTruth, OfAllQueriesStepByStep) {
   EXPECT_GT(twin.wrong_percent(), 10) << "the twin, with registers of three steps before";
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, WeftOperandTruth, testing::ValuesIn(KindsOfCode()),
-                         [](const auto& kind) { return NameOf(kind.param); });
+INSTANTIATE_TEST_SUITE_P(Kinds, WeftOperandTruth, testing::ValuesIn(kinds_of_code()),
+                         [](const auto& kind) { return name_of(kind.param); });
 
 }  // namespace
 }  // namespace tailor::weft

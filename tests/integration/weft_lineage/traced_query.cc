@@ -11,7 +11,7 @@ namespace tailor::weft {
 namespace {
 
 // "  %4 = tail call i64 @f(...)" -> "call". Names may hold blanks.
-std::string OpcodeOf(const std::string& line) {
+std::string opcode_of(const std::string& line) {
   const std::size_t name = line.starts_with("  %\"") ? line.find('"', 4) : 0;
   const std::size_t equals = line.find(" = ", name);
   std::istringstream words(line.starts_with("  %") && equals != std::string::npos ? line.substr(equals + 3)
@@ -29,14 +29,14 @@ OwnedQuery::OwnedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel lev
   settings.name = std::string(named.name);
   settings.level = level;
   settings.tag_sections = true;
-  auto made = CompiledQuery::Make(std::string(named.sql), TestTables(), jit, settings);
+  auto made = CompiledQuery::make(std::string(named.sql), test_tables(), jit, settings);
   if (!made.ok()) {
     std::fprintf(stderr, "%s: %s\n", settings.name.c_str(), made.error().message.c_str());
     std::abort();
   }
   query = std::move(*made);
-  ReadListing();
-  ReadCode();
+  read_listing();
+  read_code();
 }
 
 TracedQuery::TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level, std::uint64_t rows,
@@ -52,25 +52,25 @@ TracedQuery::TracedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel l
   std::vector<std::uint64_t> entries;
   for (const jit::FunctionRange& function : query->code().functions())
     entries.push_back(base + function.offset);
-  trace = FollowWithPtrace({.begin = base,
-                            .end = base + query->code().code().size(),
-                            .instructions = instructions,
-                            .entries = entries,
-                            .steps_per_call = steps},
-                           [&] {
-                             WorkerPool pool(1);
-                             return Execute(*query, pool, {}).ok();
-                           });
+  trace = follow_with_ptrace({.begin = base,
+                              .end = base + query->code().code().size(),
+                              .instructions = instructions,
+                              .entries = entries,
+                              .steps_per_call = steps},
+                             [&] {
+                               WorkerPool pool(1);
+                               return execute(*query, pool, {}).ok();
+                             });
 }
 
-ComponentId TracedQuery::TaskOfTag(std::uint64_t tag) const {
+ComponentId TracedQuery::task_of_tag(std::uint64_t tag) const {
   for (ComponentId task = 1; task <= query->program().task_count; ++task) {
-    if (query->Tag(query->OperatorOf(task), task) == tag) return task;
+    if (query->tag(query->operator_of(task), task) == tag) return task;
   }
   return kNoComponent;
 }
 
-std::size_t OwnedQuery::IndexAt(std::uint64_t ip) const {
+std::size_t OwnedQuery::index_at(std::uint64_t ip) const {
   const std::uint64_t offset = ip - query->code().base();
   auto it = std::lower_bound(
       code.begin(), code.end(), offset,
@@ -79,8 +79,8 @@ std::size_t OwnedQuery::IndexAt(std::uint64_t ip) const {
   return static_cast<std::size_t>(it - code.begin());
 }
 
-void OwnedQuery::ReadListing() {
-  const tailor::v1::Plan plan = query->dictionary().Build({});
+void OwnedQuery::read_listing() {
+  const tailor::v1::Plan plan = query->dictionary().build({});
   for (const auto& attachment : plan.attachments()) {
     if (attachment.kind() != "ir") continue;
     std::istringstream listing(attachment.content());
@@ -90,16 +90,16 @@ void OwnedQuery::ReadListing() {
         const std::size_t at = text.find('@') + 1;
         function = text.substr(at, text.find('(') - at);
       }
-      lines.push_back({text.starts_with("  ") ? OpcodeOf(text) : "", function});
+      lines.push_back({text.starts_with("  ") ? opcode_of(text) : "", function});
     }
   }
 }
 
-void OwnedQuery::ReadCode() {
+void OwnedQuery::read_code() {
   const jit::CompiledModule& module = query->code();
   const auto& rows = module.rows().rows();
   std::size_t row = 0, function = 0;
-  for (NativeInstruction& native : TakeApart(module.code())) {
+  for (NativeInstruction& native : take_apart(module.code())) {
     while (row + 1 < rows.size() && rows[row + 1].offset <= native.offset) ++row;
     while (function + 1 < module.functions().size() &&
            module.functions()[function + 1].offset <= native.offset)
@@ -108,9 +108,9 @@ void OwnedQuery::ReadCode() {
     out.native = std::move(native);
     out.function = module.functions()[function].name;
     out.flag = rows[row].flag;
-    module.rows().pool().Expand(rows[row].link, out.ids);
+    module.rows().pool().expand(rows[row].link, out.ids);
     for (ComponentId id : out.ids) {
-      auto owners = query->dictionary().Owners(GeneratedQuery::kIrLevel, id);
+      auto owners = query->dictionary().owners(GeneratedQuery::kIrLevel, id);
       out.tasks.insert(out.tasks.end(), owners.begin(), owners.end());
     }
     std::sort(out.tasks.begin(), out.tasks.end());

@@ -32,15 +32,15 @@ struct OwnedQuery {
   // Aborts where it cannot be compiled.
   OwnedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level);
 
-  std::size_t IndexAt(std::uint64_t ip) const;  // in code
+  std::size_t index_at(std::uint64_t ip) const;  // in code
 
   std::unique_ptr<CompiledQuery> query;
   std::vector<IrLine> lines;           // lines[id - 1]
   std::vector<OwnedInstruction> code;  // by offset
 
  private:
-  void ReadListing();
-  void ReadCode();
+  void read_listing();
+  void read_code();
 };
 
 struct TracedQuery : OwnedQuery {
@@ -50,7 +50,7 @@ struct TracedQuery : OwnedQuery {
               std::size_t steps);
 
   // The task that a tag names, 0 for anything that is not a tag of this query.
-  ComponentId TaskOfTag(std::uint64_t tag) const;
+  ComponentId task_of_tag(std::uint64_t tag) const;
 
   StepOutcome trace;
 };

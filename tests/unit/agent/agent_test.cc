@@ -21,7 +21,7 @@ namespace {
 
 using Body = v1::AgentMessage;
 
-std::uint32_t Tid() {
+std::uint32_t own_tid() {
   return static_cast<std::uint32_t>(::syscall(SYS_gettid));
 }
 
@@ -44,7 +44,7 @@ TEST(AgentOff, EveryFunctionDoesNothing) {
 
 class AgentTest : public ::testing::Test {
  protected:
-  void Start() {
+  void start() {
     tailor_agent_options options{};
     options.size = sizeof(options);
     options.engine_name = "engine";
@@ -57,7 +57,7 @@ class AgentTest : public ::testing::Test {
   }
   void TearDown() override { tailor_agent_stop(1000); }
 
-  std::string SerialisedPlan() {
+  std::string serialised_plan() {
     v1::Plan plan;
     plan.set_name("p");
     plan.add_levels()->set_name("operator");
@@ -68,26 +68,26 @@ class AgentTest : public ::testing::Test {
 };
 
 TEST_F(AgentTest, SaysWhoItIs) {
-  Start();
+  start();
   EXPECT_EQ(tailor_agent_start(nullptr), -EALREADY);
-  v1::Hello hello = daemon_.Accept();
+  v1::Hello hello = daemon_.accept();
   EXPECT_EQ(hello.protocol(), 1u);
   EXPECT_EQ(hello.engine_name(), "engine");
   EXPECT_EQ(hello.engine_version(), "1.2");
   EXPECT_EQ(hello.pid(), static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(hello.tag_strategy(), v1::TAGS_R15);
   EXPECT_EQ(hello.session().size(), 16u);
-  Received arena = daemon_.Next();
+  Received arena = daemon_.next();
   ASSERT_EQ(arena.message.body_case(), Body::kArenaAdd);
   EXPECT_EQ(arena.credentials_pid, ::getpid());
   EXPECT_TRUE(arena.attached);
 }
 
 TEST_F(AgentTest, PlansAndCodeArriveWithWhatTheAgentKnows) {
-  Start();
-  daemon_.Accept();
+  start();
+  daemon_.accept();
   tailor_plan_ids plan = tailor_plan_new();
-  std::string bytes = SerialisedPlan();
+  std::string bytes = serialised_plan();
   ASSERT_EQ(tailor_plan_load(plan.id, bytes.data(), bytes.size()), 0);
   v1::CodeObject code;
   code.set_code(std::string(300'000, 'x'));
@@ -98,26 +98,26 @@ TEST_F(AgentTest, PlansAndCodeArriveWithWhatTheAgentKnows) {
   tailor_plan_unload(plan.id);
   tailor_plan_unload(plan.id);  // once is enough
 
-  Body loaded = daemon_.Until(Body::kPlanLoad).message;
+  Body loaded = daemon_.until(Body::kPlanLoad).message;
   EXPECT_EQ(loaded.plan_load().id(), plan.id);
   EXPECT_EQ(loaded.plan_load().slot(), plan.slot);
   EXPECT_EQ(loaded.plan_load().generation(), plan.generation);
   EXPECT_EQ(loaded.plan_load().name(), "p");
-  Received received = daemon_.Next();
+  Received received = daemon_.next();
   ASSERT_EQ(received.message.body_case(), Body::kCodeLoad);
   EXPECT_TRUE(received.in_memfd);
   EXPECT_EQ(received.message.code_load().id(), code_id);
   EXPECT_EQ(received.message.code_load().code().size(), 300'000u);
   EXPECT_EQ(received.message.code_load().load_tsc(), received.message.tsc());
-  EXPECT_EQ(daemon_.Next().message.code_unload().code_id(), code_id);
-  EXPECT_EQ(daemon_.Next().message.plan_unload().plan_id(), plan.id);
+  EXPECT_EQ(daemon_.next().message.code_unload().code_id(), code_id);
+  EXPECT_EQ(daemon_.next().message.plan_unload().plan_id(), plan.id);
   tailor_agent_stop(1000);
-  EXPECT_EQ(daemon_.Next().message.body_case(), Body::kGoodbye);
+  EXPECT_EQ(daemon_.next().message.body_case(), Body::kGoodbye);
 }
 
 TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
-  Start();
-  daemon_.Accept();
+  start();
+  daemon_.accept();
   std::string long_text(100'000, 'q');
   const tailor_label labels[] = {
       {"user", "caf\xC3\xA9"}, {"query", long_text.c_str()}, {"bad", "a\xFF\xC3"}, {nullptr, nullptr}};
@@ -126,7 +126,7 @@ TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
   tailor_execution_id(execution, id);
   tailor_execution_end(execution, 42, "divided by \xE9");
 
-  v1::ExecutionBegin begin = daemon_.Until(Body::kExecutionBegin).message.execution_begin();
+  v1::ExecutionBegin begin = daemon_.until(Body::kExecutionBegin).message.execution_begin();
   EXPECT_EQ(begin.handle(), execution);
   EXPECT_EQ(begin.plan_id(), 7u);
   EXPECT_EQ(begin.id(), std::string(reinterpret_cast<char*>(id), 16));
@@ -134,15 +134,15 @@ TEST_F(AgentTest, ExecutionsCarryLabelsAndHostileTexts) {
   EXPECT_EQ(begin.labels(0).value(), "caf\xC3\xA9");
   EXPECT_EQ(begin.labels(1).value(), long_text);
   EXPECT_EQ(begin.labels(2).value(), "a??");
-  v1::ExecutionEnd end = daemon_.Next().message.execution_end();
+  v1::ExecutionEnd end = daemon_.next().message.execution_end();
   EXPECT_EQ(end.rows(), 42u);
   EXPECT_EQ(end.error(), "divided by ?");
 }
 
 TEST_F(AgentTest, ThreadsShareTheirSlotsAndLogs) {
-  Start();
-  daemon_.Accept();
-  Received arena = daemon_.Until(Body::kArenaAdd);
+  start();
+  daemon_.accept();
+  Received arena = daemon_.until(Body::kArenaAdd);
   std::size_t bytes = arena.message.arena_add().bytes();
   void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, arena.attached.get(), 0);
   ASSERT_NE(memory, MAP_FAILED);
@@ -151,14 +151,14 @@ TEST_F(AgentTest, ThreadsShareTheirSlotsAndLogs) {
 
   std::uint32_t tid = 0;
   std::thread([&] {
-    tid = Tid();
+    tid = own_tid();
     ASSERT_EQ(tailor_thread_register("worker"), 0);
     *tailor_thread_slot() = 99;
     tailor_mark_pipeline_begin(3);
     tailor_mark_morsel_begin(3, 1000, 500);
   }).join();
 
-  v1::ThreadAdd add = daemon_.Until(Body::kThreadAdd).message.thread_add();
+  v1::ThreadAdd add = daemon_.until(Body::kThreadAdd).message.thread_add();
   EXPECT_EQ(add.tid(), tid);
   EXPECT_EQ(add.name(), "worker");
   const char* area = static_cast<const char*>(memory) + sizeof(*header) + add.area() * header->area_size;
@@ -177,16 +177,16 @@ TEST_F(AgentTest, ThreadsShareTheirSlotsAndLogs) {
   EXPECT_EQ(records[first + 2].a, 1000u);
   EXPECT_EQ(records[first + 2].b, 500u);
   EXPECT_GT(records[first + 2].tsc, records[first].tsc);
-  v1::ThreadRemove remove = daemon_.Next().message.thread_remove();
+  v1::ThreadRemove remove = daemon_.next().message.thread_remove();
   EXPECT_EQ(remove.area(), add.area());
   EXPECT_EQ(remove.use(), add.use());
   ::munmap(memory, bytes);
 }
 
 TEST_F(AgentTest, SendsAgainWhatIsLive) {
-  Start();
-  daemon_.Accept();
-  std::string bytes = SerialisedPlan();
+  start();
+  daemon_.accept();
+  std::string bytes = serialised_plan();
   tailor_plan_ids kept = tailor_plan_new();
   tailor_plan_ids gone = tailor_plan_new();
   tailor_plan_load(kept.id, bytes.data(), bytes.size());
@@ -195,15 +195,15 @@ TEST_F(AgentTest, SendsAgainWhatIsLive) {
   tailor_region_kind kind{sizeof(kind), "table", TAILOR_REGION_HASH_TABLE, gone.id, 0, 1, 8};
   tailor_region_kind_declare(&kind);
   std::uint64_t execution = tailor_execution_begin(kept.id, nullptr, 0);
-  daemon_.Until(Body::kExecutionBegin);
-  daemon_.StopListening();
+  daemon_.until(Body::kExecutionBegin);
+  daemon_.stop_listening();
   tailor_plan_unload(gone.id);  // takes the region kind along
   std::uint64_t late = tailor_execution_begin(kept.id, nullptr, 0);
-  daemon_.Listen();
+  daemon_.listen();
 
-  daemon_.Accept();
+  daemon_.accept();
   std::vector<Body> all;
-  for (Received r = daemon_.Next(300); r.message.body_case() != Body::BODY_NOT_SET; r = daemon_.Next(300)) {
+  for (Received r = daemon_.next(300); r.message.body_case() != Body::BODY_NOT_SET; r = daemon_.next(300)) {
     all.push_back(r.message);
   }
   std::vector<std::uint64_t> executions;
@@ -224,14 +224,14 @@ TEST_F(AgentTest, SendsAgainWhatIsLive) {
 }
 
 TEST_F(AgentTest, BarrierWaitsForTheDaemon) {
-  Start();
-  daemon_.Accept();
+  start();
+  daemon_.accept();
   EXPECT_EQ(tailor_agent_barrier(50), 0);
-  std::uint64_t first = daemon_.Until(Body::kBarrier).message.barrier().sequence();
+  std::uint64_t first = daemon_.until(Body::kBarrier).message.barrier().sequence();
   std::thread daemon([&] {
-    std::uint64_t second = daemon_.Until(Body::kBarrier).message.barrier().sequence();
+    std::uint64_t second = daemon_.until(Body::kBarrier).message.barrier().sequence();
     EXPECT_GT(second, first);
-    daemon_.AcknowledgeBarrier(second);
+    daemon_.acknowledge_barrier(second);
   });
   EXPECT_EQ(tailor_agent_barrier(5000), 1);
   EXPECT_EQ(tailor_agent_connected(), 1);
@@ -240,8 +240,8 @@ TEST_F(AgentTest, BarrierWaitsForTheDaemon) {
 
 TEST_F(AgentTest, ForkedChildHasNoAgentAndLeavesTheParentsAlone) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  Start();
-  daemon_.Accept();
+  start();
+  daemon_.accept();
   tailor_thread_register("main");
   std::uint64_t* slot = tailor_thread_slot();
   *slot = 5;
@@ -264,12 +264,12 @@ TEST_F(AgentTest, ForkedChildHasNoAgentAndLeavesTheParentsAlone) {
   EXPECT_EQ(status, 0);
   EXPECT_EQ(*slot, 5u);
   EXPECT_NE(tailor_execution_begin(1, nullptr, 0), 0u);
-  EXPECT_EQ(daemon_.Until(Body::kExecutionBegin).message.execution_begin().plan_id(), 1u);
+  EXPECT_EQ(daemon_.until(Body::kExecutionBegin).message.execution_begin().plan_id(), 1u);
 }
 
 TEST_F(AgentTest, WithoutADaemonEverythingIsCountedAndNothingWaits) {
-  daemon_.StopListening();
-  Start();
+  daemon_.stop_listening();
+  start();
   tailor_agent_counters before{sizeof(before)}, after{sizeof(after)};
   tailor_agent_get_counters(&before);
   for (int i = 0; i < 1000; ++i) tailor_execution_end(tailor_execution_begin(1, nullptr, 0), 0, nullptr);
@@ -282,11 +282,11 @@ TEST_F(AgentTest, WithoutADaemonEverythingIsCountedAndNothingWaits) {
   EXPECT_EQ(after.connects, before.connects);
   EXPECT_EQ(after.messages_sent, before.messages_sent);
   EXPECT_GE(after.messages_dropped - before.messages_dropped, static_cast<std::uint64_t>(refused) + 1);
-  daemon_.Listen();
+  daemon_.listen();
 }
 
 // Of the last attempt; waits for one that failed.
-std::uint64_t ConnectError() {
+std::uint64_t connect_error() {
   tailor_agent_counters counters{sizeof(counters)};
   do {
     ::usleep(1000);
@@ -296,13 +296,13 @@ std::uint64_t ConnectError() {
 }
 
 TEST_F(AgentTest, WhyNoDaemonIsReachedIsSaid) {
-  daemon_.StopListening();
-  Start();
-  const std::uint64_t error = ConnectError();
+  daemon_.stop_listening();
+  start();
+  const std::uint64_t error = connect_error();
   EXPECT_TRUE(error == ENOENT || error == ECONNREFUSED) << error;
   tailor_agent_counters before{sizeof(before)}, now{sizeof(now)};
   tailor_agent_get_counters(&before);
-  daemon_.Listen();
+  daemon_.listen();
   do {
     ::usleep(1000);
     tailor_agent_get_counters(&now);
@@ -319,8 +319,8 @@ TEST_F(AgentTest, AUserWhoMayNotUseTheSocketIsToldSo) {
     if (::setgroups(0, nullptr) != 0 || ::setresgid(kNobody, kNobody, kNobody) != 0 ||
         ::setresuid(kNobody, kNobody, kNobody) != 0)
       ::_exit(255);
-    Start();
-    ::_exit(static_cast<int>(ConnectError()));
+    start();
+    ::_exit(static_cast<int>(connect_error()));
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -15,7 +15,7 @@ using ::testing::ElementsAre;
 
 // What a builder serialises, read by protobuf.
 template <typename Message, typename Builder>
-Message Parsed(Builder* builder, std::size_t (*serialise)(Builder*, void*, std::size_t)) {
+Message parsed(Builder* builder, std::size_t (*serialise)(Builder*, void*, std::size_t)) {
   std::string bytes(serialise(builder, nullptr, 0), '\0');
   EXPECT_EQ(serialise(builder, bytes.data(), bytes.size()), bytes.size());
   Message message;
@@ -23,12 +23,12 @@ Message Parsed(Builder* builder, std::size_t (*serialise)(Builder*, void*, std::
   return message;
 }
 
-v1::Plan Parsed(tailor_plan_builder* builder) {
-  return Parsed<v1::Plan>(builder, tailor_plan_builder_serialise);
+v1::Plan parsed(tailor_plan_builder* builder) {
+  return parsed<v1::Plan>(builder, tailor_plan_builder_serialise);
 }
 
-v1::CodeObject Parsed(tailor_code_builder* builder) {
-  return Parsed<v1::CodeObject>(builder, tailor_code_builder_serialise);
+v1::CodeObject parsed(tailor_code_builder* builder) {
+  return parsed<v1::CodeObject>(builder, tailor_code_builder_serialise);
 }
 
 class PlanBuilderTest : public ::testing::Test {
@@ -36,7 +36,7 @@ class PlanBuilderTest : public ::testing::Test {
   void TearDown() override { tailor_plan_builder_free(plan_); }
 
   // Two operators, two steps, three instructions, of which the last has both steps for owners.
-  void Fill() {
+  void fill() {
     top_ = tailor_plan_builder_add_level(plan_, "operator");
     steps_ = tailor_plan_builder_add_level(plan_, "step");
     lowest_ = tailor_plan_builder_add_level(plan_, "ir");
@@ -57,7 +57,7 @@ class PlanBuilderTest : public ::testing::Test {
 };
 
 TEST_F(PlanBuilderTest, WritesAPlanThatProtobufReads) {
-  Fill();
+  fill();
   std::uint32_t pipeline = tailor_plan_builder_add_pipeline(plan_, "p", steps_);
   std::uint32_t second = tailor_plan_builder_add_pipeline(plan_, nullptr, steps_);
   EXPECT_EQ(tailor_plan_builder_add_task(plan_, pipeline, 2), 0);
@@ -68,7 +68,7 @@ TEST_F(PlanBuilderTest, WritesAPlanThatProtobufReads) {
   EXPECT_EQ(tailor_plan_builder_attach(plan_, "sql", "select 1", 8), 0);
   EXPECT_EQ(tailor_plan_builder_error(plan_), 0);
 
-  v1::Plan plan = Parsed(plan_);
+  v1::Plan plan = parsed(plan_);
   EXPECT_EQ(plan.name(), "q ?");
   ASSERT_EQ(plan.levels_size(), 3);
   EXPECT_EQ(plan.levels(0).name(), "operator");
@@ -90,7 +90,7 @@ TEST_F(PlanBuilderTest, WritesAPlanThatProtobufReads) {
   EXPECT_THAT(plan.pipelines(1).depends_on(), ElementsAre(1));
   ASSERT_EQ(plan.attachments_size(), 1);
   EXPECT_EQ(plan.attachments(0).content(), "select 1");
-  Sha256Digest digest = Sha256("select 1");
+  Sha256Digest digest = sha256("select 1");
   EXPECT_EQ(plan.attachments(0).sha256(), std::string(digest.begin(), digest.end()));
   EXPECT_EQ(plan.tag_upper_level(), 0u);
   EXPECT_EQ(plan.tag_lower_level(), 1u);
@@ -99,12 +99,12 @@ TEST_F(PlanBuilderTest, WritesAPlanThatProtobufReads) {
 
 TEST_F(PlanBuilderTest, OneLevelIsTaggedByItself) {
   tailor_plan_builder_add_level(plan_, "operator");
-  EXPECT_EQ(Parsed(plan_).tag_lower_level(), 0u);
-  EXPECT_FALSE(Parsed(plan_).has_tag_lower_level());
+  EXPECT_EQ(parsed(plan_).tag_lower_level(), 0u);
+  EXPECT_FALSE(parsed(plan_).has_tag_lower_level());
 }
 
 TEST_F(PlanBuilderTest, TheFirstErrorStays) {
-  Fill();
+  fill();
   EXPECT_EQ(tailor_plan_builder_add_component(plan_, 3, "x", "y"), 0u);
   EXPECT_EQ(tailor_plan_builder_error(plan_), -EINVAL);
   EXPECT_EQ(tailor_plan_builder_add_component(plan_, top_, "x", "y"), 0u);
@@ -163,7 +163,7 @@ TEST(CodeBuilder, WritesCodeThatProtobufReads) {
   EXPECT_EQ(tailor_code_builder_add_row(builder, 8, &one, 1, TAILOR_ROW_INFERRED), 0);  // instead
   EXPECT_EQ(tailor_code_builder_add_symbol(builder, 4, 12, "loop"), 0);
   EXPECT_EQ(tailor_code_builder_set_eh_frame(builder, "eh", 2, code + 1), 0);
-  v1::CodeObject object = Parsed(builder);
+  v1::CodeObject object = parsed(builder);
   EXPECT_EQ(object.plan_id(), 3u);
   EXPECT_EQ(object.base(), reinterpret_cast<std::uintptr_t>(code));
   EXPECT_EQ(object.code(), std::string(code, sizeof(code)));
@@ -179,7 +179,7 @@ TEST(CodeBuilder, WritesCodeThatProtobufReads) {
   EXPECT_EQ(object.eh_frame(), "eh");
   EXPECT_EQ(object.eh_frame_address(), reinterpret_cast<std::uintptr_t>(code + 1));
   EXPECT_EQ(tailor_code_builder_set_code(builder, "fedcba9876543210", 16), 0);
-  EXPECT_EQ(Parsed(builder).code(), "fedcba9876543210");
+  EXPECT_EQ(parsed(builder).code(), "fedcba9876543210");
   EXPECT_EQ(tailor_code_builder_add_row(builder, 7, &one, 1, 0), -EINVAL);  // goes back
   tailor_code_builder_free(builder);
 }

@@ -15,13 +15,13 @@ namespace tailor::agent::testing {
 
 namespace {
 
-bool Readable(int fd, int timeout_ms) {
+bool readable(int fd, int timeout_ms) {
   pollfd wait{fd, POLLIN, 0};
   return ::poll(&wait, 1, timeout_ms) == 1;
 }
 
 // Puts the message of a sealed memfd in place of the packet that announced it.
-void Unpack(Received& received) {
+void unpack(Received& received) {
   constexpr int kNeeded = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   EXPECT_EQ(::fcntl(received.attached.get(), F_GET_SEALS) & kNeeded, kNeeded);
   std::string bytes(received.message.payload_bytes(), '\0');
@@ -38,7 +38,7 @@ FakeDaemon::FakeDaemon() {
   char name[] = "/tmp/tailor-agent-test-XXXXXX";
   directory_ = ::mkdtemp(name);
   path_ = directory_ + "/agent.sock";
-  Listen();
+  listen();
 }
 
 FakeDaemon::~FakeDaemon() {
@@ -46,7 +46,7 @@ FakeDaemon::~FakeDaemon() {
   ::rmdir(directory_.c_str());
 }
 
-void FakeDaemon::Listen() {
+void FakeDaemon::listen() {
   listener_.reset(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -57,31 +57,31 @@ void FakeDaemon::Listen() {
   ASSERT_EQ(::listen(listener_.get(), 8), 0);
 }
 
-void FakeDaemon::StopListening() {
+void FakeDaemon::stop_listening() {
   listener_.reset();
   connection_.reset();
   ::unlink(path_.c_str());
 }
 
-v1::Hello FakeDaemon::Accept(bool answer) {
-  if (!Readable(listener_.get(), 8000)) {
+v1::Hello FakeDaemon::accept(bool answer) {
+  if (!readable(listener_.get(), 8000)) {
     ADD_FAILURE() << "nobody connects";
     return {};
   }
   connection_.reset(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  Received first = Next();
+  Received first = next();
   EXPECT_EQ(first.message.body_case(), v1::AgentMessage::kHello);
   if (answer) {
     v1::DaemonMessage ack;
     ack.mutable_hello_ack()->set_sampling(true);
-    Send(ack);
+    send(ack);
   }
   return first.message.hello();
 }
 
-Received FakeDaemon::Next(int timeout_ms) {
+Received FakeDaemon::next(int timeout_ms) {
   Received received;
-  if (!connection_ || !Readable(connection_.get(), timeout_ms)) return received;
+  if (!connection_ || !readable(connection_.get(), timeout_ms)) return received;
   std::vector<char> packet(256 * 1024);
   iovec data{packet.data(), packet.size()};
   alignas(cmsghdr) char control[256];
@@ -105,13 +105,13 @@ Received FakeDaemon::Next(int timeout_ms) {
     }
   }
   EXPECT_TRUE(received.message.ParseFromArray(packet.data(), static_cast<int>(size)));
-  if (received.message.payload_bytes() > 0) Unpack(received);
+  if (received.message.payload_bytes() > 0) unpack(received);
   return received;
 }
 
-Received FakeDaemon::Until(v1::AgentMessage::BodyCase body) {
+Received FakeDaemon::until(v1::AgentMessage::BodyCase body) {
   while (true) {
-    Received received = Next();
+    Received received = next();
     auto got = received.message.body_case();
     if (got == body) return received;
     if (got == v1::AgentMessage::BODY_NOT_SET) {
@@ -121,16 +121,16 @@ Received FakeDaemon::Until(v1::AgentMessage::BodyCase body) {
   }
 }
 
-void FakeDaemon::Send(const v1::DaemonMessage& message) {
+void FakeDaemon::send(const v1::DaemonMessage& message) {
   std::string bytes = message.SerializeAsString();
   EXPECT_EQ(::send(connection_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
             static_cast<ssize_t>(bytes.size()));
 }
 
-void FakeDaemon::AcknowledgeBarrier(std::uint64_t sequence) {
+void FakeDaemon::acknowledge_barrier(std::uint64_t sequence) {
   v1::DaemonMessage ack;
   ack.mutable_barrier_ack()->set_sequence(sequence);
-  Send(ack);
+  send(ack);
 }
 
 }  // namespace tailor::agent::testing

@@ -24,17 +24,17 @@ class FakeDaemon {
   const std::string& path() const { return path_; }
 
   // Waits for a connection and its Hello, which it answers unless told not to.
-  v1::Hello Accept(bool answer = true);
+  v1::Hello accept(bool answer = true);
   // The next message; nothing (body_case 0) after `timeout_ms` or at the end of the connection.
-  Received Next(int timeout_ms = 2000);
+  Received next(int timeout_ms = 2000);
   // Receives until a message of this kind has come.
-  Received Until(v1::AgentMessage::BodyCase body);
-  void Send(const v1::DaemonMessage& message);
-  void AcknowledgeBarrier(std::uint64_t sequence);
-  void CloseConnection() { connection_.reset(); }
+  Received until(v1::AgentMessage::BodyCase body);
+  void send(const v1::DaemonMessage& message);
+  void acknowledge_barrier(std::uint64_t sequence);
+  void close_connection() { connection_.reset(); }
   // Ends and starts to listen: what a restart of the daemon looks like.
-  void StopListening();
-  void Listen();
+  void stop_listening();
+  void listen();
 
  private:
   std::string directory_;

@@ -16,13 +16,13 @@ namespace {
 
 using Body = v1::AgentMessage;
 
-std::ptrdiff_t Entries(const char* folder) {
+std::ptrdiff_t entries(const char* folder) {
   return std::distance(std::filesystem::directory_iterator(folder), {});
 }
 
 class ThreadlessTest : public ::testing::Test {
  protected:
-  int Start(std::uint32_t flags) {
+  int start(std::uint32_t flags) {
     tailor_agent_options options{};
     options.size = sizeof(options);
     options.engine_name = "backend";
@@ -34,14 +34,14 @@ class ThreadlessTest : public ::testing::Test {
   }
   void TearDown() override { tailor_agent_stop(100); }
   // The daemon accepts what a pump has begun.
-  v1::Hello Connect() {
+  v1::Hello connect() {
     EXPECT_EQ(tailor_agent_pump(), 0);
-    v1::Hello hello = daemon_.Accept();
+    v1::Hello hello = daemon_.accept();
     EXPECT_EQ(tailor_agent_pump(), 0);
     EXPECT_EQ(tailor_agent_connected(), 1);
     return hello;
   }
-  void LoadPlan(std::uint64_t id, std::size_t name_bytes = 1) {
+  void load_plan(std::uint64_t id, std::size_t name_bytes = 1) {
     v1::Plan plan;
     plan.set_name(std::string(name_bytes, 'p'));
     plan.add_levels()->set_name("operator");
@@ -54,46 +54,46 @@ class ThreadlessTest : public ::testing::Test {
 
 TEST_F(ThreadlessTest, PumpIsForAgentsWithoutAThread) {
   EXPECT_EQ(tailor_agent_pump(), -ECANCELED);
-  EXPECT_EQ(Start(TAILOR_AGENT_SURVIVES_FORK), -EINVAL);
-  EXPECT_EQ(Start(128), -EINVAL);
-  ASSERT_EQ(Start(0), 0);
+  EXPECT_EQ(start(TAILOR_AGENT_SURVIVES_FORK), -EINVAL);
+  EXPECT_EQ(start(128), -EINVAL);
+  ASSERT_EQ(start(0), 0);
   EXPECT_EQ(tailor_agent_pump(), -EALREADY);
 }
 
 TEST_F(ThreadlessTest, TheHostSendsWithoutAThread) {
-  auto threads = Entries("/proc/self/task");
-  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
-  EXPECT_EQ(Entries("/proc/self/task"), threads);
+  auto threads = entries("/proc/self/task");
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
+  EXPECT_EQ(entries("/proc/self/task"), threads);
   tailor_plan_ids plan = tailor_plan_new();
-  LoadPlan(plan.id);
+  load_plan(plan.id);
   EXPECT_EQ(tailor_agent_connected(), 0);
-  Connect();
-  EXPECT_EQ(daemon_.Until(Body::kPlanLoad).message.plan_load().id(), plan.id);
+  connect();
+  EXPECT_EQ(daemon_.until(Body::kPlanLoad).message.plan_load().id(), plan.id);
   std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
   tailor_mark_execution_begin(execution, plan.id);
-  EXPECT_EQ(daemon_.Next(20).message.body_case(), Body::BODY_NOT_SET);  // nobody has pumped
+  EXPECT_EQ(daemon_.next(20).message.body_case(), Body::BODY_NOT_SET);  // nobody has pumped
   EXPECT_EQ(tailor_agent_pump(), 0);
-  EXPECT_EQ(daemon_.Until(Body::kExecutionBegin).message.execution_begin().handle(), execution);
-  EXPECT_EQ(daemon_.Until(Body::kThreadAdd).message.thread_add().tid(),
+  EXPECT_EQ(daemon_.until(Body::kExecutionBegin).message.execution_begin().handle(), execution);
+  EXPECT_EQ(daemon_.until(Body::kThreadAdd).message.thread_add().tid(),
             static_cast<std::uint32_t>(::getpid()));
   tailor_agent_stop(1000);
-  EXPECT_EQ(daemon_.Until(Body::kGoodbye).message.body_case(), Body::kGoodbye);
-  EXPECT_EQ(Entries("/proc/self/task"), threads);
+  EXPECT_EQ(daemon_.until(Body::kGoodbye).message.body_case(), Body::kGoodbye);
+  EXPECT_EQ(entries("/proc/self/task"), threads);
 }
 
 // A daemon that reads nothing: pumps return, and what was not sent arrives, in order, once it reads again.
 TEST_F(ThreadlessTest, AFullSocketBlocksNobodyAndLosesNothing) {
-  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
-  Connect();
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
+  connect();
   constexpr int kPlans = 40;
-  for (std::uint64_t i = 1; i <= kPlans; ++i) LoadPlan(i, 60'000);
+  for (std::uint64_t i = 1; i <= kPlans; ++i) load_plan(i, 60'000);
   EXPECT_EQ(tailor_agent_pump(), 1);
   EXPECT_EQ(tailor_agent_pump(), 1);
   EXPECT_EQ(tailor_agent_barrier(10), 0);
   std::uint64_t next = 1;
   for (int i = 0; i < 1000 && next <= kPlans; ++i) {
     tailor_agent_pump();
-    Received received = daemon_.Next(10);
+    Received received = daemon_.next(10);
     if (received.message.has_plan_load()) {
       EXPECT_EQ(received.message.plan_load().id(), next);
       ++next;
@@ -104,20 +104,20 @@ TEST_F(ThreadlessTest, AFullSocketBlocksNobodyAndLosesNothing) {
 
 // What a new daemon must be told does not fit into its socket at once.
 TEST_F(ThreadlessTest, ANewDaemonIsToldInSeveralPumps) {
-  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
   constexpr int kPlans = 40;
-  for (std::uint64_t i = 1; i <= kPlans; ++i) LoadPlan(i, 60'000);
-  daemon_.StopListening();
+  for (std::uint64_t i = 1; i <= kPlans; ++i) load_plan(i, 60'000);
+  daemon_.stop_listening();
   EXPECT_EQ(tailor_agent_pump(), 0);
-  daemon_.Listen();
+  daemon_.listen();
   ::usleep(60'000);
-  LoadPlan(kPlans + 1);
+  load_plan(kPlans + 1);
   EXPECT_EQ(tailor_agent_pump(), 1);
-  daemon_.Accept();
+  daemon_.accept();
   std::uint64_t next = 1;
   for (int i = 0; i < 1000 && next <= kPlans + 1; ++i) {
     tailor_agent_pump();
-    Received received = daemon_.Next(10);
+    Received received = daemon_.next(10);
     if (received.message.has_plan_load()) {
       EXPECT_EQ(received.message.plan_load().id(), next);
       ++next;
@@ -128,16 +128,16 @@ TEST_F(ThreadlessTest, ANewDaemonIsToldInSeveralPumps) {
 }
 
 TEST_F(ThreadlessTest, BarrierPumps) {
-  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
-  Connect();
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
+  connect();
   EXPECT_EQ(tailor_agent_barrier(10), 0);
-  daemon_.AcknowledgeBarrier(daemon_.Until(Body::kBarrier).message.barrier().sequence() + 1);
+  daemon_.acknowledge_barrier(daemon_.until(Body::kBarrier).message.barrier().sequence() + 1);
   EXPECT_EQ(tailor_agent_barrier(2000), 1);
 }
 
 TEST_F(ThreadlessTest, AChildOfAForkHasNoneUnlessAsked) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD), 0);
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD), 0);
   pid_t child = ::fork();
   if (child == 0) ::_exit(tailor_agent_pump() == -ECANCELED && tailor_thread_slot() == nullptr ? 0 : 1);
   int status = 0;
@@ -162,13 +162,13 @@ struct MappedArena {
 
 TEST_F(ThreadlessTest, AreasSurviveAForkWhereTheHostAsksForIt) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  ASSERT_EQ(Start(TAILOR_AGENT_NO_THREAD | TAILOR_AGENT_SURVIVES_FORK), 0);
+  ASSERT_EQ(start(TAILOR_AGENT_NO_THREAD | TAILOR_AGENT_SURVIVES_FORK), 0);
   tailor_thread_register("main");
   std::uint64_t* slot = tailor_thread_slot();
   *slot = 5;
-  v1::Hello parent = Connect();
+  v1::Hello parent = connect();
   tailor_plan_ids plan = tailor_plan_new();
-  LoadPlan(plan.id);
+  load_plan(plan.id);
   std::uint64_t tag = tailor_tag(&plan, 1, 0);
   std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
   tailor_mark_execution_begin(execution, plan.id);
@@ -183,14 +183,14 @@ TEST_F(ThreadlessTest, AreasSurviveAForkWhereTheHostAsksForIt) {
     tailor_agent_stop(1000);
     ::_exit(same ? 0 : 1);
   }
-  v1::Hello hello = daemon_.Accept();
+  v1::Hello hello = daemon_.accept();
   EXPECT_EQ(hello.pid(), static_cast<std::uint32_t>(child));
   EXPECT_NE(hello.session(), parent.session());
   EXPECT_EQ(hello.tag_key(), parent.tag_key());
-  MappedArena arena(daemon_.Until(Body::kArenaAdd));
+  MappedArena arena(daemon_.until(Body::kArenaAdd));
   int plans = 0, executions = 0;
   v1::ThreadAdd thread;
-  for (Received r = daemon_.Next(); r.message.body_case() != Body::kGoodbye; r = daemon_.Next()) {
+  for (Received r = daemon_.next(); r.message.body_case() != Body::kGoodbye; r = daemon_.next()) {
     ASSERT_NE(r.message.body_case(), Body::BODY_NOT_SET);
     if (r.message.has_thread_add()) thread = r.message.thread_add();
     plans += r.message.has_plan_load();

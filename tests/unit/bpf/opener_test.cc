@@ -94,6 +94,15 @@ TEST(SettleStacks, NoStackWhereItWouldCostTooMuchOrTakeAnotherThingAway) {
   EXPECT_EQ(settled({slow}, Stacks::kAdaptive, true), Stacks::kNone);
   EXPECT_EQ(settled({fast}, Stacks::kAlways), Stacks::kAlways);
   EXPECT_EQ(settled({slow}, Stacks::kNone), Stacks::kNone);
+  capture::EventSpec records, rest;
+  records.mechanism = capture::Mechanism::kPebs;
+  records.part = capture::Part::kRecords;
+  rest.mechanism = capture::Mechanism::kCounter;
+  rest.part = capture::Part::kRest;
+  records.period = rest.period = 3'000'000;
+  EXPECT_EQ(settled({records, rest}, Stacks::kAdaptive), Stacks::kAlways) << "those of the counter";
+  rest.period = 300'000;
+  EXPECT_EQ(settled({records, rest}, Stacks::kAdaptive), Stacks::kNone);
 }
 
 TEST_F(OpenerTest, SuitsWhatAnInterruptTakes) {

@@ -8,6 +8,7 @@
 
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/unit/cli/plain_terminal.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -15,13 +16,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-Terminal plain(std::size_t width, bool ascii = false) {
-  Terminal terminal;
-  terminal.ascii = ascii;
-  terminal.width = width;
-  return terminal;
-}
 
 std::string rendered(const query::Profile& profile, const Terminal& terminal) {
   auto report = query::plan_report(profile, {});

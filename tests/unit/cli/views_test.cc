@@ -10,6 +10,7 @@
 #include "daemon/query/memory_points.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
+#include "tests/unit/cli/plain_terminal.h"
 #include "viewer/cli/regression_gate.h"
 #include "viewer/cli/render_memory.h"
 #include "viewer/cli/render_views.h"
@@ -21,13 +22,6 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
-
-Terminal plain(std::size_t width, bool ascii = false) {
-  Terminal terminal;
-  terminal.ascii = ascii;
-  terminal.width = width;
-  return terminal;
-}
 
 serve::View view_of(int rounds) {
   query::LoadOptions options;

@@ -11,6 +11,7 @@
 #include "daemon/control/control_server.h"
 #include "proto/control/control_client.h"
 #include "proto/control/control_socket.h"
+#include "proto/control/reply_error.h"
 
 namespace tailor::control {
 namespace {
@@ -24,7 +25,7 @@ v1::ControlReply answer(const v1::ControlRequest& request, const Peer& peer) {
     reply.mutable_report()->set_json(
         std::string(request.report().executions_size() * std::size_t{1000}, 'x'));
   } else {
-    reply.set_error("not now");
+    set_error(reply, unavailable("not now"));
   }
   return reply;
 }
@@ -80,6 +81,7 @@ TEST_F(ControlTest, AnswersManyRequestsOfManyClients) {
   auto refused = one->ask(request);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().message, "not now");
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnavailable);
 }
 
 TEST_F(ControlTest, AnswersOfAnySizeArrive) {

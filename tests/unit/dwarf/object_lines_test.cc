@@ -71,7 +71,7 @@ std::vector<ComponentId> owners(const std::string& file, std::uint32_t line) {
 }
 
 void expect_owned(const v1::CodeObject& code, std::initializer_list<ComponentId> wanted) {
-  auto rows = tagging::DecodeRows(code.rows());
+  auto rows = tagging::decode_rows(code.rows());
   ASSERT_TRUE(rows.ok()) << rows.error().message;
   for (ComponentId id : wanted) {
     bool found = false;
@@ -91,9 +91,9 @@ TEST_F(ObjectLinesTest, RelocationsOfARelocatableObjectAreApplied) {
   EXPECT_TRUE(scan.address + scan.size <= second.address || second.address + second.size <= scan.address);
   ASSERT_EQ(scan.code.size(), scan.size);
   expect_owned(make_code_object(*object, scan, 0x10000, owners), {1, 2, 3});
-  auto rows = tagging::DecodeRows(make_code_object(*object, second, 0x20000, owners).rows());
+  auto rows = tagging::decode_rows(make_code_object(*object, second, 0x20000, owners).rows());
   ASSERT_TRUE(rows.ok());
-  for (const tagging::Row& row : *rows) EXPECT_TRUE(row.link.none() || row.link == tagging::Link::One(3));
+  for (const tagging::Row& row : *rows) EXPECT_TRUE(row.link.none() || row.link == tagging::Link::one(3));
 }
 
 TEST_F(ObjectLinesTest, AddressesOfASharedObjectAreRelativeToItsBase) {

@@ -12,15 +12,15 @@ namespace {
 
 using tagging::RowFlag;
 
-extern "C" void* SyntheticGroup(void* table, std::int64_t) {
+extern "C" void* synthetic_group(void* table, std::int64_t) {
   return table;
 }
-extern "C" void SyntheticEmit(std::int64_t, std::int64_t) {}
+extern "C" void synthetic_emit(std::int64_t, std::int64_t) {}
 
 constexpr unsigned kQueries = 20;
 
 // Where the linker puts its stubs for far calls differs from link to link.
-std::string WithoutCallTargets(std::string code) {
+std::string without_call_targets(std::string code) {
   for (std::size_t i = 0; i + 5 <= code.size(); ++i) {
     if (code[i] == '\xE8') code.replace(i + 1, 4, 4, '\0');
   }
@@ -29,32 +29,32 @@ std::string WithoutCallTargets(std::string code) {
 
 class CoverageTest : public ::testing::TestWithParam<OptLevel> {
  protected:
-  CoverageTest() : jit_(std::move(*Jit::Create())) {
-    EXPECT_TRUE(jit_->Define("synthetic_group", reinterpret_cast<void*>(&SyntheticGroup)).ok());
-    EXPECT_TRUE(jit_->Define("synthetic_emit", reinterpret_cast<void*>(&SyntheticEmit)).ok());
+  CoverageTest() : jit_(std::move(*Jit::create())) {
+    EXPECT_TRUE(jit_->define("synthetic_group", reinterpret_cast<void*>(&synthetic_group)).ok());
+    EXPECT_TRUE(jit_->define("synthetic_emit", reinterpret_cast<void*>(&synthetic_emit)).ok());
   }
 
-  std::unique_ptr<CompiledModule> Compile(unsigned seed, RepairTrial* trial = nullptr, bool lineage = true) {
+  std::unique_ptr<CompiledModule> compile(unsigned seed, RepairTrial* trial = nullptr, bool lineage = true) {
     plan_ = std::make_unique<tagging::DictionaryBuilder>("synthetic",
                                                          std::vector<std::string>{"operator", "task", "ir"});
-    AddSyntheticPlan(*plan_);
+    add_synthetic_plan(*plan_);
     QueryModule module(*plan_,
                        {.name = "synthetic",
                         .tags = TagStrategy::kR15,
                         .make_tag = [](ComponentId upper, ComponentId lower) { return upper << 16 | lower; },
                         .lineage = lineage});
-    BuildSyntheticQuery(module, "pipeline", seed);
-    auto sealed = module.Seal();
+    build_synthetic_query(module, "pipeline", seed);
+    auto sealed = module.seal();
     if (!sealed) ADD_FAILURE() << sealed.error().message;
-    auto code = jit_->Compile(std::move(*sealed), {.level = GetParam(), .trial = trial});
+    auto code = jit_->compile(std::move(*sealed), {.level = GetParam(), .trial = trial});
     if (!code) ADD_FAILURE() << code.error().message;
     return std::move(*code);
   }
 
-  std::set<ComponentId> Tasks(const std::vector<ComponentId>& ids) const {
+  std::set<ComponentId> tasks(const std::vector<ComponentId>& ids) const {
     std::set<ComponentId> tasks;
     for (ComponentId id : ids) {
-      for (ComponentId task : plan_->Owners(2, id)) tasks.insert(task);
+      for (ComponentId task : plan_->owners(2, id)) tasks.insert(task);
     }
     return tasks;
   }
@@ -67,8 +67,8 @@ TEST_P(CoverageTest, EveryByteHasAnOwnerOrIsPrologue) {
   std::uint64_t total = 0;
   std::uint64_t bytes[5] = {};
   for (unsigned seed = 1; seed <= kQueries; ++seed) {
-    auto code = Compile(seed);
-    auto coverage = CoverageOf(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
+    auto code = compile(seed);
+    auto coverage = coverage_of(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
     total += code->code().size();
     for (int i = 0; i < 5; ++i) bytes[i] += coverage.bytes[i];
   }
@@ -88,10 +88,10 @@ TEST_P(CoverageTest, RepairFindsTheTaskOfHiddenLocations) {
   std::size_t right = 0, total = 0;
   for (unsigned seed = 1; seed <= 4 * kQueries; ++seed) {
     RepairTrial trial{.seed = seed, .hidden_fraction = 0.1, .guesses = {}};
-    Compile(1 + seed % kQueries, &trial);
+    compile(1 + seed % kQueries, &trial);
     for (const auto& guess : trial.guesses) {
       ++total;
-      if (Tasks(guess.recorded) == Tasks(guess.inferred)) ++right;
+      if (tasks(guess.recorded) == tasks(guess.inferred)) ++right;
     }
   }
   ASSERT_GT(total, 100u);
@@ -103,8 +103,8 @@ TEST_P(CoverageTest, RepairFindsTheTaskOfHiddenLocations) {
 
 TEST_P(CoverageTest, LineageLeavesNoTraceInTheCode) {
   for (unsigned seed = 1; seed <= kQueries; ++seed) {
-    std::string without = WithoutCallTargets(Compile(seed, nullptr, false)->code());
-    EXPECT_TRUE(without == WithoutCallTargets(Compile(seed)->code())) << "seed " << seed;
+    std::string without = without_call_targets(compile(seed, nullptr, false)->code());
+    EXPECT_TRUE(without == without_call_targets(compile(seed)->code())) << "seed " << seed;
   }
 }
 

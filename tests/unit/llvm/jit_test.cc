@@ -15,29 +15,29 @@ using ::testing::HasSubstr;
 
 std::vector<std::uint64_t> seen_tags;
 
-std::uint64_t TagRegister() {
+std::uint64_t tag_register() {
   std::uint64_t tag;
   asm volatile("mov %%r15, %0" : "=r"(tag));
   return tag;
 }
 
-extern "C" std::int64_t TestNoteTag(std::int64_t x) {
-  seen_tags.push_back(TagRegister());
+extern "C" std::int64_t test_note_tag(std::int64_t x) {
+  seen_tags.push_back(tag_register());
   return x + 1;
 }
 
 class JitTest : public QueryFixture, public ::testing::WithParamInterface<OptLevel> {
  protected:
   JitTest() {
-    runtime_["note_tag"] = reinterpret_cast<void*>(&TestNoteTag);
+    runtime_["note_tag"] = reinterpret_cast<void*>(&test_note_tag);
     seen_tags.clear();
   }
 
   // sum(n): for (i = 0; i < n; ++i) total = note_tag(total) + i, the loop owned by read, the rest by sum.
-  void BuildLoop() {
-    llvm::Function* f = module_->BeginFunction("sum", llvm::FunctionType::get(i64(), {i64()}, false));
-    auto note = module_->DeclareShared("note_tag", llvm::FunctionType::get(i64(), {i64()}, false));
-    auto in_read = module_->tasks().Enter(kRead);
+  void build_loop() {
+    llvm::Function* f = module_->begin_function("sum", llvm::FunctionType::get(i64(), {i64()}, false));
+    auto note = module_->declare_shared("note_tag", llvm::FunctionType::get(i64(), {i64()}, false));
+    auto in_read = module_->tasks().enter(kRead);
     auto* entry = b().GetInsertBlock();
     auto* loop = llvm::BasicBlock::Create(module_->context(), "loop", f);
     auto* done = llvm::BasicBlock::Create(module_->context(), "done", f);
@@ -47,8 +47,8 @@ class JitTest : public QueryFixture, public ::testing::WithParamInterface<OptLev
     auto* total = b().CreatePHI(i64(), 2, "total");
     llvm::Value* next_total;
     {
-      auto in_sum = module_->tasks().Enter(kSum);
-      next_total = b().CreateAdd(module_->CallShared(note, {total}), i, "next_total");
+      auto in_sum = module_->tasks().enter(kSum);
+      next_total = b().CreateAdd(module_->call_shared(note, {total}), i, "next_total");
     }
     auto* next = b().CreateAdd(i, b().getInt64(1), "next");
     b().CreateCondBr(b().CreateICmpULT(next, f->getArg(0)), loop, done);
@@ -62,20 +62,20 @@ class JitTest : public QueryFixture, public ::testing::WithParamInterface<OptLev
 };
 
 TEST_P(JitTest, RunsAndTagsSharedCalls) {
-  Open({.tags = TagStrategy::kR15});
-  BuildLoop();
-  auto code = Compile(GetParam());
+  open({.tags = TagStrategy::kR15});
+  build_loop();
+  auto code = compile(GetParam());
   ASSERT_NE(code, nullptr);
-  EXPECT_EQ(code->Function<std::int64_t(std::int64_t)>("sum")(4), 4 + 0 + 1 + 2 + 3);
-  EXPECT_EQ(seen_tags, std::vector<std::uint64_t>(4, Tag(3, kSum)));
+  EXPECT_EQ(code->function<std::int64_t(std::int64_t)>("sum")(4), 4 + 0 + 1 + 2 + 3);
+  EXPECT_EQ(seen_tags, std::vector<std::uint64_t>(4, tag(3, kSum)));
 }
 
 // The caller's tag is back when generated code returns, so nesting works.
 TEST_P(JitTest, PutsBackTheCallersTag) {
-  Open({.tags = TagStrategy::kR15});
-  BuildLoop();
-  auto code = Compile(GetParam());
-  void* sum = code->Address("sum");
+  open({.tags = TagStrategy::kR15});
+  build_loop();
+  auto code = compile(GetParam());
+  void* sum = code->address("sum");
   std::uint64_t after;
   asm volatile("mov %2, %%r15\n mov $3, %%edi\n call *%1\n mov %%r15, %0"
                : "=&r"(after)
@@ -85,21 +85,21 @@ TEST_P(JitTest, PutsBackTheCallersTag) {
 }
 
 TEST_P(JitTest, EveryByteHasAnOwnerOrIsPrologue) {
-  Open({.tags = TagStrategy::kR15});
-  BuildLoop();
-  auto code = Compile(GetParam());
-  auto coverage = CoverageOf(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
+  open({.tags = TagStrategy::kR15});
+  build_loop();
+  auto code = compile(GetParam());
+  auto coverage = coverage_of(code->rows().rows(), static_cast<std::uint32_t>(code->code().size()));
   EXPECT_EQ(coverage.bytes[static_cast<int>(tagging::RowFlag::kUnmapped)], 0u);
   EXPECT_GT(coverage.bytes[static_cast<int>(tagging::RowFlag::kExact)], 0u);
-  EXPECT_EQ(TasksAt(*code, 0).size(), 0u) << "the first instruction is a push";
+  EXPECT_EQ(tasks_at(*code, 0).size(), 0u) << "the first instruction is a push";
 }
 
 TEST_P(JitTest, CodeObjectHoldsTheLoadedBytes) {
-  Open();
-  BuildLoop();
-  auto code = Compile(GetParam());
+  open();
+  build_loop();
+  auto code = compile(GetParam());
   tailor::v1::CodeObject object;
-  ASSERT_TRUE(object.ParseFromString(code->CodeObject(11, 12)));
+  ASSERT_TRUE(object.ParseFromString(code->code_object(11, 12)));
   EXPECT_EQ(object.id(), 11u);
   EXPECT_EQ(object.plan_id(), 12u);
   EXPECT_EQ(object.code(), std::string(reinterpret_cast<const char*>(object.base()), object.code().size()));
@@ -108,23 +108,23 @@ TEST_P(JitTest, CodeObjectHoldsTheLoadedBytes) {
   EXPECT_GT(object.eh_frame().size(), 0u);
   EXPECT_EQ(object.eh_frame(),
             std::string(reinterpret_cast<const char*>(object.eh_frame_address()), object.eh_frame().size()));
-  EXPECT_TRUE(tagging::DecodeRows(object.rows()).ok());
+  EXPECT_TRUE(tagging::decode_rows(object.rows()).ok());
 }
 
 // Line n of the listing is IR component n.
 TEST_P(JitTest, ListingLinesAreComponents) {
-  Open();
-  BuildLoop();
-  auto sealed = module_->Seal();
+  open();
+  build_loop();
+  auto sealed = module_->seal();
   ASSERT_TRUE(sealed.ok());
-  auto plan = plan_.Build({});
+  auto plan = plan_.build({});
   ASSERT_EQ(plan.attachments_size(), 1);
   std::istringstream lines(plan.attachments(0).content());
   std::vector<std::string> listing;
   for (std::string line; std::getline(lines, line);) listing.push_back(line);
   ASSERT_EQ(listing.size(), plan.levels(2).component_count());
   for (std::size_t i = 0; i < listing.size(); ++i) {
-    auto owners = plan_.Owners(2, static_cast<ComponentId>(i + 1));
+    auto owners = plan_.owners(2, static_cast<ComponentId>(i + 1));
     if (listing[i].find("next_total =") != std::string::npos ||
         listing[i].find("call") != std::string::npos) {
       EXPECT_THAT(owners, ElementsAre(kSum)) << listing[i];
@@ -139,35 +139,35 @@ TEST_P(JitTest, ListingLinesAreComponents) {
 TEST_P(JitTest, LineageLeavesNoTraceInTheCode) {
   std::string bytes[2];
   for (bool lineage : {false, true}) {
-    Open({.name = "same", .tags = TagStrategy::kR15, .lineage = lineage});
-    BuildLoop();
-    auto code = Compile(GetParam());
+    open({.name = "same", .tags = TagStrategy::kR15, .lineage = lineage});
+    build_loop();
+    auto code = compile(GetParam());
     ASSERT_NE(code, nullptr);
     bytes[lineage] = code->code();
   }
   EXPECT_EQ(bytes[0], bytes[1]);
 }
 
-extern "C" std::int64_t TestThrow(std::int64_t) {
+extern "C" std::int64_t test_throw(std::int64_t) {
   throw std::runtime_error("from the runtime");
 }
 
 TEST_P(JitTest, ExceptionsPassThroughGeneratedCode) {
-  runtime_["note_tag"] = reinterpret_cast<void*>(&TestThrow);
-  Open({.tags = TagStrategy::kR15});
-  BuildLoop();
-  auto code = Compile(GetParam());
-  EXPECT_THROW(code->Function<std::int64_t(std::int64_t)>("sum")(4), std::runtime_error);
+  runtime_["note_tag"] = reinterpret_cast<void*>(&test_throw);
+  open({.tags = TagStrategy::kR15});
+  build_loop();
+  auto code = compile(GetParam());
+  EXPECT_THROW(code->function<std::int64_t(std::int64_t)>("sum")(4), std::runtime_error);
 }
 
 TEST_P(JitTest, UnknownSymbolIsAnError) {
-  Open();
-  llvm::Function* f = module_->BeginFunction("f", llvm::FunctionType::get(i64(), {i64()}, false));
-  auto missing = module_->DeclareShared("nobody_defines_this", f->getFunctionType());
-  b().CreateRet(module_->CallShared(missing, {f->getArg(0)}));
-  auto sealed = module_->Seal();
-  auto jit = Jit::Create();
-  auto code = (*jit)->Compile(std::move(*sealed), {.level = GetParam()});
+  open();
+  llvm::Function* f = module_->begin_function("f", llvm::FunctionType::get(i64(), {i64()}, false));
+  auto missing = module_->declare_shared("nobody_defines_this", f->getFunctionType());
+  b().CreateRet(module_->call_shared(missing, {f->getArg(0)}));
+  auto sealed = module_->seal();
+  auto jit = Jit::create();
+  auto code = (*jit)->compile(std::move(*sealed), {.level = GetParam()});
   ASSERT_FALSE(code.ok());
   EXPECT_THAT(code.error().message, HasSubstr("nobody_defines_this"));
 }

@@ -102,7 +102,7 @@ define void @nothing() {
 )";
 
 // What LLVM prints, on one line, with what the listing writes out or leaves out.
-std::string Expected(const llvm::Instruction& instruction, llvm::ModuleSlotTracker& slots, bool own) {
+std::string expected(const llvm::Instruction& instruction, llvm::ModuleSlotTracker& slots, bool own) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   instruction.print(stream, slots);
@@ -119,8 +119,8 @@ TEST(Listing, SaysWhatLlvmSays) {
   llvm::SMDiagnostic problem;
   auto module = llvm::parseAssemblyString(kModule, problem, context);
   ASSERT_NE(module, nullptr) << problem.getMessage().str() << " in line " << problem.getLineNo();
-  const std::vector<ListedLine> lines = LinesOf(*module, 0);
-  std::istringstream listing(ListingOf(*module, lines.size()).text().str());
+  const std::vector<ListedLine> lines = lines_of(*module, 0);
+  std::istringstream listing(listing_of(*module, lines.size()).text().str());
   llvm::ModuleSlotTracker slots(module.get(), /*ShouldInitializeAllMetadata=*/false);
   std::vector<std::string> headings;
   for (const ListedLine& line : lines) {
@@ -131,8 +131,8 @@ TEST(Listing, SaysWhatLlvmSays) {
       continue;
     }
     slots.incorporateFunction(*line.instruction->getFunction());
-    const std::string own = Expected(*line.instruction, slots, true);
-    if (text != Expected(*line.instruction, slots, false)) {
+    const std::string own = expected(*line.instruction, slots, true);
+    if (text != expected(*line.instruction, slots, false)) {
       EXPECT_EQ(text, own);
     }
   }

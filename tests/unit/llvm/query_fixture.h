@@ -24,48 +24,48 @@ class QueryFixture : public ::testing::Test {
   static constexpr ComponentId kRead = 1, kProbe = 2, kBuild = 3, kSum = 4;
 
   QueryFixture() {
-    for (const char* name : {"scan", "join", "aggregate"}) plan_.Add(0, {.name = name});
+    for (const char* name : {"scan", "join", "aggregate"}) plan_.add(0, {.name = name});
     const ComponentId operators[] = {1, 2, 2, 3};
     const char* tasks[] = {"read", "probe", "build", "sum"};
-    for (int i = 0; i < 4; ++i) plan_.Add(1, {.name = tasks[i]}, {&operators[i], 1});
+    for (int i = 0; i < 4; ++i) plan_.add(1, {.name = tasks[i]}, {&operators[i], 1});
   }
 
-  void Open(QueryModuleOptions options = {}) {
-    options.make_tag = [](ComponentId upper, ComponentId lower) { return Tag(upper, lower); };
+  void open(QueryModuleOptions options = {}) {
+    options.make_tag = [](ComponentId upper, ComponentId lower) { return tag(upper, lower); };
     module_ = std::make_unique<QueryModule>(plan_, std::move(options));
   }
-  static std::uint64_t Tag(ComponentId upper, ComponentId lower) {
+  static std::uint64_t tag(ComponentId upper, ComponentId lower) {
     return tailor_tag_make(kTestKey, 1, 1, upper, lower);
   }
 
   TrackedBuilder& b() { return module_->builder(); }
   llvm::Type* i64() { return b().getInt64Ty(); }
 
-  std::unique_ptr<CompiledModule> Compile(OptLevel level) {
-    auto sealed = module_->Seal();
+  std::unique_ptr<CompiledModule> compile(OptLevel level) {
+    auto sealed = module_->seal();
     if (!sealed) ADD_FAILURE() << sealed.error().message;
-    return Compile(std::move(*sealed), level);
+    return compile(std::move(*sealed), level);
   }
-  std::unique_ptr<CompiledModule> Compile(SealedModule sealed, OptLevel level) {
-    if (jit_ == nullptr) jit_ = std::move(*Jit::Create());
-    for (const auto& [name, address] : runtime_) ASSERT_OK(jit_->Define(name, address));
+  std::unique_ptr<CompiledModule> compile(SealedModule sealed, OptLevel level) {
+    if (jit_ == nullptr) jit_ = std::move(*Jit::create());
+    for (const auto& [name, address] : runtime_) assert_ok(jit_->define(name, address));
     runtime_.clear();
-    auto compiled = jit_->Compile(std::move(sealed), {.level = level});
+    auto compiled = jit_->compile(std::move(sealed), {.level = level});
     if (!compiled) ADD_FAILURE() << compiled.error().message;
     return compiled.ok() ? std::move(*compiled) : nullptr;
   }
-  static void ASSERT_OK(const Status& status) { ASSERT_TRUE(status.ok()) << status.error().message; }
+  static void assert_ok(const Status& status) { ASSERT_TRUE(status.ok()) << status.error().message; }
 
   // The tasks that own the byte at `offset`.
-  std::vector<ComponentId> TasksAt(const CompiledModule& code, std::uint32_t offset) const {
+  std::vector<ComponentId> tasks_at(const CompiledModule& code, std::uint32_t offset) const {
     const auto& rows = code.rows().rows();
     auto it = std::upper_bound(rows.begin(), rows.end(), offset,
                                [](std::uint32_t at, const tagging::Row& row) { return at < row.offset; });
     if (it == rows.begin()) return {};
     std::vector<ComponentId> ids, tasks;
-    code.rows().pool().Expand(std::prev(it)->link, ids);
+    code.rows().pool().expand(std::prev(it)->link, ids);
     for (ComponentId id : ids) {
-      auto owners = plan_.Owners(2, id);
+      auto owners = plan_.owners(2, id);
       tasks.insert(tasks.end(), owners.begin(), owners.end());
     }
     std::sort(tasks.begin(), tasks.end());

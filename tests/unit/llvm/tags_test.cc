@@ -30,22 +30,22 @@ std::uint64_t thread_slot;
     seen.push_back({r15, r13, thread_slot, __builtin_return_address(0)});  \
   } while (0)
 
-extern "C" std::int64_t TagsTestShared(std::int64_t x) {
+extern "C" std::int64_t tags_test_shared(std::int64_t x) {
   NOTE_TAG();
   return x + 1;
 }
-extern "C" void* TagsTestMemset(void* to, int byte, std::size_t size) {
+extern "C" void* tags_test_memset(void* to, int byte, std::size_t size) {
   NOTE_TAG();
   for (std::size_t i = 0; i < size; ++i) static_cast<volatile char*>(to)[i] = static_cast<char>(byte);
   return to;
 }
-extern "C" void* TagsTestMemcpy(void* to, const void* from, std::size_t size) {
+extern "C" void* tags_test_memcpy(void* to, const void* from, std::size_t size) {
   NOTE_TAG();
   for (std::size_t i = 0; i < size; ++i)
     static_cast<volatile char*>(to)[i] = static_cast<const char*>(from)[i];
   return to;
 }
-extern "C" unsigned __int128 TagsTestDivide(unsigned __int128 a, unsigned __int128 b) {
+extern "C" unsigned __int128 tags_test_divide(unsigned __int128 a, unsigned __int128 b) {
   NOTE_TAG();
   return a / b;
 }
@@ -55,38 +55,38 @@ class TagsTest : public QueryFixture, public ::testing::WithParamInterface<OptLe
   TagsTest() {
     seen.clear();
     thread_slot = 0;
-    runtime_["shared"] = reinterpret_cast<void*>(&TagsTestShared);
-    runtime_["memset"] = reinterpret_cast<void*>(&TagsTestMemset);
-    runtime_["memcpy"] = reinterpret_cast<void*>(&TagsTestMemcpy);
-    runtime_["__udivti3"] = reinterpret_cast<void*>(&TagsTestDivide);
+    runtime_["shared"] = reinterpret_cast<void*>(&tags_test_shared);
+    runtime_["memset"] = reinterpret_cast<void*>(&tags_test_memset);
+    runtime_["memcpy"] = reinterpret_cast<void*>(&tags_test_memcpy);
+    runtime_["__udivti3"] = reinterpret_cast<void*>(&tags_test_divide);
   }
 
   // f(x, slot): read and probe call the same shared function in turn, then sum does.
-  void BuildThreeCallers() {
+  void build_three_callers() {
     auto* ptr = b().getPtrTy();
-    llvm::Function* f = module_->BeginFunction("f", llvm::FunctionType::get(i64(), {i64(), ptr}, false));
-    auto shared = module_->DeclareShared("shared", llvm::FunctionType::get(i64(), {i64()}, false));
-    auto in_read = module_->tasks().Enter(kRead);
-    module_->SetSlot(f->getArg(1));
-    llvm::Value* x = module_->CallShared(shared, {f->getArg(0)});
+    llvm::Function* f = module_->begin_function("f", llvm::FunctionType::get(i64(), {i64(), ptr}, false));
+    auto shared = module_->declare_shared("shared", llvm::FunctionType::get(i64(), {i64()}, false));
+    auto in_read = module_->tasks().enter(kRead);
+    module_->set_slot(f->getArg(1));
+    llvm::Value* x = module_->call_shared(shared, {f->getArg(0)});
     {
-      auto in_probe = module_->tasks().Enter(kProbe);
-      x = module_->CallShared(shared, {x});
+      auto in_probe = module_->tasks().enter(kProbe);
+      x = module_->call_shared(shared, {x});
     }
-    x = module_->CallShared(shared, {x});
-    auto in_sum = module_->tasks().Enter(kSum);
-    b().CreateRet(module_->CallShared(shared, {x}));
+    x = module_->call_shared(shared, {x});
+    auto in_sum = module_->tasks().enter(kSum);
+    b().CreateRet(module_->call_shared(shared, {x}));
   }
 
-  std::vector<std::uint64_t> Expected() const {
-    return {Tag(1, kRead), Tag(2, kProbe), Tag(1, kRead), Tag(3, kSum)};
+  std::vector<std::uint64_t> expected() const {
+    return {tag(1, kRead), tag(2, kProbe), tag(1, kRead), tag(3, kSum)};
   }
   template <typename Field>
-  std::vector<std::uint64_t> Run(Field field) {
-    auto code = Compile(GetParam());
+  std::vector<std::uint64_t> run(Field field) {
+    auto code = compile(GetParam());
     if (code == nullptr) return {};
     thread_slot = 0xABCD;
-    EXPECT_EQ(code->template Function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 5);
+    EXPECT_EQ(code->template function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 5);
     std::vector<std::uint64_t> out;
     for (const Seen& s : seen) out.push_back(s.*field);
     return out;
@@ -94,59 +94,59 @@ class TagsTest : public QueryFixture, public ::testing::WithParamInterface<OptLe
 };
 
 TEST_P(TagsTest, R15) {
-  Open({.tags = TagStrategy::kR15});
-  BuildThreeCallers();
-  EXPECT_EQ(Run(&Seen::r15), Expected());
+  open({.tags = TagStrategy::kR15});
+  build_three_callers();
+  EXPECT_EQ(run(&Seen::r15), expected());
 }
 
 TEST_P(TagsTest, R15AtSectionEntries) {
-  Open({.tags = TagStrategy::kR15, .tag_sections = true});
-  BuildThreeCallers();
-  EXPECT_EQ(Run(&Seen::r15), Expected());
+  open({.tags = TagStrategy::kR15, .tag_sections = true});
+  build_three_callers();
+  EXPECT_EQ(run(&Seen::r15), expected());
 }
 
 TEST_P(TagsTest, SwiftSelf) {
-  Open({.tags = TagStrategy::kSwiftSelf});
-  BuildThreeCallers();
-  EXPECT_EQ(Run(&Seen::r13), Expected());
+  open({.tags = TagStrategy::kSwiftSelf});
+  build_three_callers();
+  EXPECT_EQ(run(&Seen::r13), expected());
 }
 
 TEST_P(TagsTest, MemorySlotIsPutBack) {
-  Open({.tags = TagStrategy::kMemorySlot});
-  BuildThreeCallers();
-  EXPECT_EQ(Run(&Seen::slot), Expected());
+  open({.tags = TagStrategy::kMemorySlot});
+  build_three_callers();
+  EXPECT_EQ(run(&Seen::slot), expected());
   EXPECT_EQ(thread_slot, 0xABCDu);
 }
 
 // A task has many instructions, so a tag cannot name one: its lower field stays empty.
 TEST_P(TagsTest, NoComponentBelowTheTask) {
-  plan_.SetTagLevels(1, 2);
-  Open({.tags = TagStrategy::kR15});
-  BuildThreeCallers();
-  EXPECT_EQ(Run(&Seen::r15),
-            (std::vector<std::uint64_t>{Tag(kRead, 0), Tag(kProbe, 0), Tag(kRead, 0), Tag(kSum, 0)}));
+  plan_.set_tag_levels(1, 2);
+  open({.tags = TagStrategy::kR15});
+  build_three_callers();
+  EXPECT_EQ(run(&Seen::r15),
+            (std::vector<std::uint64_t>{tag(kRead, 0), tag(kProbe, 0), tag(kRead, 0), tag(kSum, 0)}));
 }
 
 // The twin that must fail: with no strategy nothing carries a tag.
 TEST_P(TagsTest, WithoutStrategyNothingIsSeen) {
-  Open({.tags = TagStrategy::kNone});
-  BuildThreeCallers();
-  EXPECT_THAT(Run(&Seen::r15), Each(Not(::testing::AnyOf(Tag(1, kRead), Tag(2, kProbe), Tag(3, kSum)))));
+  open({.tags = TagStrategy::kNone});
+  build_three_callers();
+  EXPECT_THAT(run(&Seen::r15), Each(Not(::testing::AnyOf(tag(1, kRead), tag(2, kProbe), tag(3, kSum)))));
 }
 
 // g(to, from, size, high, low): a copy by probe, a 128-bit division by sum.
-void BuildInsertedCalls(QueryModule& module, ComponentId copies, ComponentId divides) {
+void build_inserted_calls(QueryModule& module, ComponentId copies, ComponentId divides) {
   TrackedBuilder& b = module.builder();
   auto* ptr = b.getPtrTy();
   auto* i64 = b.getInt64Ty();
   auto* i128 = b.getInt128Ty();
   llvm::Function* f =
-      module.BeginFunction("g", llvm::FunctionType::get(i64, {ptr, ptr, i64, i64, i64}, false));
+      module.begin_function("g", llvm::FunctionType::get(i64, {ptr, ptr, i64, i64, i64}, false));
   {
-    auto scope = module.tasks().Enter(copies);
+    auto scope = module.tasks().enter(copies);
     b.CreateMemCpy(f->getArg(0), llvm::MaybeAlign(1), f->getArg(1), llvm::MaybeAlign(1), f->getArg(2));
   }
-  auto scope = module.tasks().Enter(divides);
+  auto scope = module.tasks().enter(divides);
   llvm::Value* number =
       b.CreateOr(b.CreateShl(b.CreateZExt(f->getArg(3), i128), 64), b.CreateZExt(f->getArg(4), i128));
   llvm::Value* quotient = b.CreateUDiv(number, b.CreateZExt(f->getArg(2), i128));
@@ -156,21 +156,21 @@ void BuildInsertedCalls(QueryModule& module, ComponentId copies, ComponentId div
 TEST_P(TagsTest, CallsOfInstructionSelectionAreTagged) {
   for (TagStrategy strategy : {TagStrategy::kR15, TagStrategy::kSwiftSelf}) {
     seen.clear();
-    Open({.tags = strategy});
-    BuildInsertedCalls(*module_, kProbe, kSum);
-    auto code = Compile(GetParam());
+    open({.tags = strategy});
+    build_inserted_calls(*module_, kProbe, kSum);
+    auto code = compile(GetParam());
     ASSERT_NE(code, nullptr);
     char from[200], to[200];
     std::memset(from, 'x', sizeof from);
     std::memset(to, 0, sizeof to);
-    auto* g = code->Function<std::uint64_t(void*, void*, std::uint64_t, std::uint64_t, std::uint64_t)>("g");
+    auto* g = code->function<std::uint64_t(void*, void*, std::uint64_t, std::uint64_t, std::uint64_t)>("g");
     EXPECT_EQ(g(to, from, 200, 1, 0),
               static_cast<std::uint64_t>((static_cast<unsigned __int128>(1) << 64) / 200));
     EXPECT_EQ(std::memcmp(from, to, sizeof to), 0);
     ASSERT_THAT(seen, SizeIs(2));
     auto field = strategy == TagStrategy::kR15 ? &Seen::r15 : &Seen::r13;
-    EXPECT_EQ(seen[0].*field, Tag(2, kProbe));
-    EXPECT_EQ(seen[1].*field, Tag(3, kSum));
+    EXPECT_EQ(seen[0].*field, tag(2, kProbe));
+    EXPECT_EQ(seen[1].*field, tag(3, kSum));
   }
 }
 
@@ -179,45 +179,45 @@ TEST_P(TagsTest, ACallThatTwoTasksShare) {
   if (GetParam() == OptLevel::kO0) GTEST_SKIP() << "no optimiser runs at O0";
   for (TagStrategy strategy : {TagStrategy::kR15, TagStrategy::kNone}) {
     seen.clear();
-    Open({.tags = strategy});
+    open({.tags = strategy});
     auto* i128 = b().getInt128Ty();
     llvm::Function* f =
-        module_->BeginFunction("h", llvm::FunctionType::get(i64(), {b().getPtrTy(), i64(), i64()}, false));
+        module_->begin_function("h", llvm::FunctionType::get(i64(), {b().getPtrTy(), i64(), i64()}, false));
     auto quotient = [&] {
       llvm::Value* high = b().CreateShl(b().CreateZExt(f->getArg(1), i128), 64);
       return b().CreateTrunc(b().CreateUDiv(high, b().CreateZExt(f->getArg(2), i128)), i64());
     };
     {
-      auto scope = module_->tasks().Enter(kProbe);
+      auto scope = module_->tasks().enter(kProbe);
       b().CreateStore(quotient(), f->getArg(0));
     }
     {
-      auto scope = module_->tasks().Enter(kSum);
+      auto scope = module_->tasks().enter(kSum);
       b().CreateRet(b().CreateAdd(quotient(), b().getInt64(1)));
     }
-    auto code = Compile(GetParam());
+    auto code = compile(GetParam());
     ASSERT_NE(code, nullptr);
     std::uint64_t stored = 0;
-    auto* h = code->Function<std::uint64_t(std::uint64_t*, std::uint64_t, std::uint64_t)>("h");
+    auto* h = code->function<std::uint64_t(std::uint64_t*, std::uint64_t, std::uint64_t)>("h");
     const std::uint64_t more = h(&stored, 1, 200);
     EXPECT_EQ(more, stored + 1);
     ASSERT_THAT(seen, SizeIs(1));
     const auto at = reinterpret_cast<std::uint64_t>(seen[0].back) - 1 - code->base();
-    EXPECT_THAT(TasksAt(*code, static_cast<std::uint32_t>(at)), ElementsAre(kProbe, kSum));
+    EXPECT_THAT(tasks_at(*code, static_cast<std::uint32_t>(at)), ElementsAre(kProbe, kSum));
     // The twin: without tags nothing names the first.
-    EXPECT_EQ(seen[0].r15 == Tag(2, kProbe), strategy == TagStrategy::kR15);
+    EXPECT_EQ(seen[0].r15 == tag(2, kProbe), strategy == TagStrategy::kR15);
   }
 }
 
 // The optimiser turns the loop of `build` into a call of memset.
 TEST_P(TagsTest, CallsOfTheOptimiserAreTagged) {
   if (GetParam() == OptLevel::kO0) GTEST_SKIP() << "no optimiser runs at O0";
-  Open({.tags = TagStrategy::kR15});
+  open({.tags = TagStrategy::kR15});
   auto* ptr = b().getPtrTy();
   llvm::Function* f =
-      module_->BeginFunction("clear", llvm::FunctionType::get(b().getVoidTy(), {ptr, i64()}, false));
+      module_->begin_function("clear", llvm::FunctionType::get(b().getVoidTy(), {ptr, i64()}, false));
   f->addParamAttr(0, llvm::Attribute::NoAlias);
-  auto scope = module_->tasks().Enter(kBuild);
+  auto scope = module_->tasks().enter(kBuild);
   auto* entry = b().GetInsertBlock();
   auto* loop = llvm::BasicBlock::Create(module_->context(), "loop", f);
   auto* done = llvm::BasicBlock::Create(module_->context(), "done", f);
@@ -231,26 +231,26 @@ TEST_P(TagsTest, CallsOfTheOptimiserAreTagged) {
   i->addIncoming(next, loop);
   b().SetInsertPoint(done);
   b().CreateRetVoid();
-  auto code = Compile(GetParam());
+  auto code = compile(GetParam());
   ASSERT_NE(code, nullptr);
   std::vector<std::uint64_t> words(100, 7);
-  code->Function<void(std::uint64_t*, std::uint64_t)>("clear")(words.data(), words.size());
+  code->function<void(std::uint64_t*, std::uint64_t)>("clear")(words.data(), words.size());
   EXPECT_THAT(words, Each(0u));
   ASSERT_THAT(seen, SizeIs(1)) << "the loop did not become memset";
-  EXPECT_EQ(seen[0].r15, Tag(2, kBuild));
+  EXPECT_EQ(seen[0].r15, tag(2, kBuild));
 }
 
-// A call past CallShared is said; the others are not.
+// A call past call_shared is said; the others are not.
 TEST_P(TagsTest, WhatIsCalledUnderNoTagIsNamed) {
-  runtime_["bare"] = reinterpret_cast<void*>(&TagsTestShared);
+  runtime_["bare"] = reinterpret_cast<void*>(&tags_test_shared);
   for (TagStrategy strategy : {TagStrategy::kR15, TagStrategy::kSwiftSelf}) {
-    Open({.tags = strategy});
+    open({.tags = strategy});
     auto* type = llvm::FunctionType::get(i64(), {i64()}, false);
-    llvm::Function* f = module_->BeginFunction("f", type);
-    auto scope = module_->tasks().Enter(kRead);
-    llvm::Value* x = module_->CallShared(module_->DeclareShared("shared", type), {f->getArg(0)});
+    llvm::Function* f = module_->begin_function("f", type);
+    auto scope = module_->tasks().enter(kRead);
+    llvm::Value* x = module_->call_shared(module_->declare_shared("shared", type), {f->getArg(0)});
     b().CreateRet(b().CreateCall(module_->module().getOrInsertFunction("bare", type), {x}));
-    auto code = Compile(GetParam());
+    auto code = compile(GetParam());
     ASSERT_NE(code, nullptr);
     ASSERT_THAT(code->imports(), SizeIs(2));
     EXPECT_EQ(code->imports()[0].name, "bare");
@@ -265,28 +265,28 @@ TEST_P(TagsTest, AnEngineThatBuildsItsIrByItself) {
   for (TagStrategy strategy :
        {TagStrategy::kNone, TagStrategy::kR15, TagStrategy::kSwiftSelf, TagStrategy::kMemorySlot}) {
     seen.clear();
-    // r15 is the one that asks something of code generation: CreateTagRegisterPass.
-    Open({.tags = strategy == TagStrategy::kR15 ? strategy : TagStrategy::kNone});
+    // r15 is the one that asks something of code generation: create_tag_register_pass.
+    open({.tags = strategy == TagStrategy::kR15 ? strategy : TagStrategy::kNone});
     llvm::IRBuilder<> ir(module_->context());
     auto* type = llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty()}, false);
-    llvm::Function* f = module_->BeginFunction(
+    llvm::Function* f = module_->begin_function(
         "f", llvm::FunctionType::get(ir.getInt64Ty(), {ir.getInt64Ty(), ir.getPtrTy()}, false));
-    auto scope = module_->tasks().Enter(kRead);
+    auto scope = module_->tasks().enter(kRead);
     ir.SetInsertPoint(&f->getEntryBlock());
     llvm::Value* slot = f->getArg(1);
     const bool restored = strategy == TagStrategy::kMemorySlot || strategy == TagStrategy::kR15;
-    llvm::Value* before = restored ? EmitTagRead(ir, strategy, slot) : nullptr;
-    auto callee = module_->module().getOrInsertFunction("shared", TaggedType(strategy, type));
+    llvm::Value* before = restored ? emit_tag_read(ir, strategy, slot) : nullptr;
+    auto callee = module_->module().getOrInsertFunction("shared", tagged_type(strategy, type));
     ir.CreateRet(
-        EmitTaggedCall(ir, strategy, slot, before, ir.getInt64(Tag(1, kRead)), callee, {f->getArg(0)}));
-    auto code = Compile(GetParam());
+        emit_tagged_call(ir, strategy, slot, before, ir.getInt64(tag(1, kRead)), callee, {f->getArg(0)}));
+    auto code = compile(GetParam());
     ASSERT_NE(code, nullptr);
     thread_slot = 0xABCD;
-    EXPECT_EQ(code->Function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 2);
+    EXPECT_EQ(code->function<std::int64_t(std::int64_t, std::uint64_t*)>("f")(1, &thread_slot), 2);
     ASSERT_THAT(seen, SizeIs(1));
-    EXPECT_EQ(seen[0].r15 == Tag(1, kRead), strategy == TagStrategy::kR15);
-    EXPECT_EQ(seen[0].r13 == Tag(1, kRead), strategy == TagStrategy::kSwiftSelf);
-    EXPECT_EQ(seen[0].slot == Tag(1, kRead), strategy == TagStrategy::kMemorySlot);
+    EXPECT_EQ(seen[0].r15 == tag(1, kRead), strategy == TagStrategy::kR15);
+    EXPECT_EQ(seen[0].r13 == tag(1, kRead), strategy == TagStrategy::kSwiftSelf);
+    EXPECT_EQ(seen[0].slot == tag(1, kRead), strategy == TagStrategy::kMemorySlot);
     EXPECT_EQ(thread_slot, 0xABCDu);
   }
 }

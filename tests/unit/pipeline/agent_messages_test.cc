@@ -223,11 +223,11 @@ TEST_F(SmallPipelineTest, LabelsOfRunningExecutionsAreBoundedAndTheAgentIsTold) 
     });
   }
   EXPECT_LE(small_pipeline.kept_bytes(), std::size_t{3} << 20);
-  const auto limited = small_pipeline.words().take_limited();
+  const auto limited = small_pipeline.messages().take_limited();
   ASSERT_FALSE(limited.empty());
   EXPECT_EQ(limited[0].limit.key, "max-memory");
   EXPECT_EQ(limited[0].connection, 1u);
-  EXPECT_GT(small_pipeline.words().refused_by_limit().at("max-memory"), 500u);
+  EXPECT_GT(small_pipeline.messages().refused_by_limit().at("max-memory"), 500u);
   // Another one notices nothing.
   small_script.load(kOther, ms(1), test::small_plan(1));
   EXPECT_TRUE(small_pipeline.took_message());
@@ -245,7 +245,7 @@ TEST_F(SmallPipelineTest, PlansBeyondTheQuotaAreRefusedAndTold) {
     small_script.load(kProcess, ms(1), test::small_plan(id, static_cast<std::uint32_t>(id)));
     EXPECT_EQ(small_pipeline.took_message(), id <= 4) << id;
   }
-  EXPECT_EQ(small_pipeline.words().refused_by_limit().at("user-plans"), 2u);
+  EXPECT_EQ(small_pipeline.messages().refused_by_limit().at("user-plans"), 2u);
   small_script.unload_plan(kProcess, ms(2), 1);
   small_script.load(kProcess, ms(3), test::small_plan(7, 7));
   EXPECT_TRUE(small_pipeline.took_message());

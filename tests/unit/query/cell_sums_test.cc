@@ -110,6 +110,7 @@ TEST(CellSums, KeepEveryFieldOfAKey) {
     sample.skid = static_cast<std::uint8_t>(random());
     sample.wait = static_cast<profile::Wait>(random() % profile::kWaits);
     sample.region = static_cast<std::uint32_t>(random());
+    sample.engine_wait = static_cast<std::uint32_t>(random());
     sample.data_source = random();
     profile::Attribution& a = sample.attribution;
     a = {static_cast<profile::How>(random() % 8),
@@ -130,6 +131,9 @@ TEST(CellSums, KeepEveryFieldOfAKey) {
     const auto cells = sums.take();
     ASSERT_EQ(cells.size(), 1u);
     EXPECT_EQ(cells.begin()->first, key_of(sample));
+    const bool waited = sample.wait != profile::Wait::kNone;
+    EXPECT_EQ(cells.begin()->first.engine_wait, waited ? sample.engine_wait : 0);
+    EXPECT_EQ(cells.begin()->first.region, waited ? 0 : sample.region);
   }
 }
 

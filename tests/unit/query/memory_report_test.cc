@@ -116,14 +116,17 @@ TEST(WaitLane, IsByOperatorAndApart) {
     profile::RecordingInfo info;
     info.sources = {{0, "cpu-clock", profile::Unit::kNsOnCpu, 1000, false},
                     {1, "off-cpu", profile::Unit::kNsOffCpu, 1, false}};
+    info.wait_names = {"IO:DataFileRead", "Lock:tuple"};
     sink.on_recording(info);
     std::vector<profile::SampleRecord> samples = {test::ir_sample(test::kSampleStart, 6)};
-    for (const auto& [ir, wait, ns] : {std::tuple{6u, profile::Wait::kLock, 700u},
-                                       {6u, profile::Wait::kRunnable, 300u},
-                                       {1u, profile::Wait::kRunnable, 50u}}) {
+    for (const auto& [ir, wait, event, ns] : {std::tuple{6u, profile::Wait::kLock, 2u, 600u},
+                                              {6u, profile::Wait::kLock, 0u, 100u},
+                                              {6u, profile::Wait::kRunnable, 0u, 300u},
+                                              {1u, profile::Wait::kPeer, 7u, 50u}}) {
       samples.push_back(test::ir_sample(test::kSampleStart + 1, ir));
       samples.back().source = 1;
       samples.back().wait = wait;
+      samples.back().engine_wait = event;
       samples.back().weight = ns;
     }
     sink.on_samples(samples);
@@ -138,6 +141,10 @@ TEST(WaitLane, IsByOperatorAndApart) {
   EXPECT_EQ(report->off_cpu->rows[0].ns, 1000);
   EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(profile::Wait::kRunnable)], 300);
   EXPECT_EQ(report->off_cpu->rows[0].ns_of[static_cast<std::size_t>(profile::Wait::kLock)], 700);
+  using Events = std::map<std::string, double>;
+  EXPECT_EQ(report->off_cpu->rows[0].ns_of_event, (Events{{"Lock:tuple", 600}}));
+  EXPECT_EQ(report->off_cpu->rows[0].ns_without_event[static_cast<std::size_t>(profile::Wait::kLock)], 100);
+  EXPECT_EQ(report->off_cpu->rows[1].ns_of_event, (Events{{"wait 7", 50}})) << "a name that is not there";
 }
 
 }  // namespace

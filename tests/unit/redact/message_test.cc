@@ -70,7 +70,7 @@ TEST(MessageRedactor, WhatIsNoLiteralStays) {
 
 // Two references to one text stay two references to one text, and say nothing of it to who guesses.
 TEST(MessageRedactor, DigestsOfTextsStayEqualAndCannotBeGuessed) {
-  const Sha256Digest digest = Sha256(text());
+  const Sha256Digest digest = sha256(text());
   v1::AgentMessage full, reference;
   for (v1::AgentMessage* message : {&full, &reference}) {
     v1::Attachment& attachment = *message->mutable_plan_load()->add_attachments();

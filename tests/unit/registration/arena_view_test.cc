@@ -8,39 +8,39 @@
 namespace tailor::registration::testing {
 namespace {
 
-bool Opens(const FakeArena& arena) {
-  return ArenaView::Open(arena.memory(), arena.bytes()).ok();
+bool opens(const FakeArena& arena) {
+  return ArenaView::open(arena.memory(), arena.bytes()).ok();
 }
 
 TEST(ArenaView, ReadsSlotsAndRecords) {
   FakeArena arena(3, 16);
-  arena.BeginThread(77, 2);
+  arena.begin_thread(77, 2);
   arena.slot(2).tag = 0xABCD;
-  arena.Append(TAILOR_LOG_PIPELINE_BEGIN, 5, 6, 2);
-  auto view = arena.View();
+  arena.append(TAILOR_LOG_PIPELINE_BEGIN, 5, 6, 2);
+  auto view = arena.view();
   EXPECT_EQ(view->area_count(), 3u);
-  SlotState slot = view->ReadSlot(2);
+  SlotState slot = view->read_slot(2);
   EXPECT_EQ(slot.tag, 0xABCDu);
   EXPECT_EQ(slot.tid, 77u);
   EXPECT_EQ(slot.use, 1u);
   EXPECT_EQ(slot.state, static_cast<std::uint32_t>(TAILOR_AREA_LIVE));
-  EXPECT_EQ(*view->TagAddress(2), 0xABCDu);
-  EXPECT_EQ(view->LogHead(2), 2u);
-  EXPECT_EQ(view->ReadRecord(2, 1).id, 5u);
-  EXPECT_EQ(view->ReadRecord(2, 1).a, 6u);
-  EXPECT_EQ(view->LogHead(0), 0u);
+  EXPECT_EQ(*view->tag_address(2), 0xABCDu);
+  EXPECT_EQ(view->log_head(2), 2u);
+  EXPECT_EQ(view->read_record(2, 1).id, 5u);
+  EXPECT_EQ(view->read_record(2, 1).a, 6u);
+  EXPECT_EQ(view->log_head(0), 0u);
 }
 
 TEST(ArenaView, RefusesHeadersThatDoNotFit) {
-  EXPECT_TRUE(Opens(FakeArena(1, 16)));
+  EXPECT_TRUE(opens(FakeArena(1, 16)));
   FakeArena arena(2, 16);
-  EXPECT_FALSE(ArenaView::Open(arena.memory(), 100).ok());
-  EXPECT_FALSE(ArenaView::Open(arena.memory(), arena.bytes() - 1).ok());
+  EXPECT_FALSE(ArenaView::open(arena.memory(), 100).ok());
+  EXPECT_FALSE(ArenaView::open(arena.memory(), arena.bytes() - 1).ok());
 
   auto broken = [](auto change) {
     FakeArena changed(2, 16);
     change(changed.header());
-    return !Opens(changed);
+    return !opens(changed);
   };
   EXPECT_TRUE(broken([](auto& h) { h.magic = 1; }));
   EXPECT_TRUE(broken([](auto& h) { h.version = 2; }));
@@ -55,13 +55,13 @@ TEST(ArenaView, RefusesHeadersThatDoNotFit) {
 
 TEST(ArenaView, LaterChangesOfTheHeaderChangeNothing) {
   FakeArena arena(2, 16);
-  auto view = arena.View();
+  auto view = arena.view();
   arena.header().area_count = 4000;
   arena.header().log_capacity = 1u << 20;
   arena.header().area_size = 0;
   EXPECT_EQ(view->area_count(), 2u);
   EXPECT_EQ(view->log_capacity(), 16u);
-  view->ReadRecord(1, ~std::uint64_t{0});
+  view->read_record(1, ~std::uint64_t{0});
 }
 
 }  // namespace

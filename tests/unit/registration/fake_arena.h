@@ -26,40 +26,40 @@ class FakeArena {
   }
 
   tailor_arena_header& header() { return *reinterpret_cast<tailor_arena_header*>(memory_->data()); }
-  tailor_slot& slot(std::uint32_t area = 0) { return *reinterpret_cast<tailor_slot*>(Area(area)); }
-  std::uint64_t& head(std::uint32_t area = 0) {
-    return reinterpret_cast<tailor_log_header*>(Area(area) + sizeof(tailor_slot))->head;
+  tailor_slot& slot(std::uint32_t index = 0) { return *reinterpret_cast<tailor_slot*>(area(index)); }
+  std::uint64_t& head(std::uint32_t index = 0) {
+    return reinterpret_cast<tailor_log_header*>(area(index) + sizeof(tailor_slot))->head;
   }
 
-  void Append(std::uint16_t kind, std::uint32_t id, std::uint64_t a = 0, std::uint32_t area = 0) {
+  void append(std::uint16_t kind, std::uint32_t id, std::uint64_t a = 0, std::uint32_t index = 0) {
     tailor_log_record record{};
-    record.tsc = 1000 + head(area);
+    record.tsc = 1000 + head(index);
     record.kind = kind;
     record.id = id;
     record.a = a;
-    char* at = Area(area) + TAILOR_AREA_LOG_OFFSET + (head(area) % capacity_) * TAILOR_LOG_RECORD_SIZE;
+    char* at = area(index) + TAILOR_AREA_LOG_OFFSET + (head(index) % capacity_) * TAILOR_LOG_RECORD_SIZE;
     std::memcpy(at, &record, sizeof(record));
-    ++head(area);
+    ++head(index);
   }
   // A thread takes the area, in the agent's order of writes.
-  void BeginThread(std::uint32_t tid, std::uint32_t area = 0) {
+  void begin_thread(std::uint32_t tid, std::uint32_t index = 0) {
     std::uint32_t use = ++uses_;
-    Append(TAILOR_LOG_THREAD_BEGIN, tid, use, area);
-    slot(area).tid = tid;
-    slot(area).use = use;
-    slot(area).state = TAILOR_AREA_LIVE;
+    append(TAILOR_LOG_THREAD_BEGIN, tid, use, index);
+    slot(index).tid = tid;
+    slot(index).use = use;
+    slot(index).state = TAILOR_AREA_LIVE;
   }
 
   std::size_t bytes() const { return memory_->size() * sizeof(std::uint64_t); }
   std::shared_ptr<const std::byte> memory() const {
     return {memory_, reinterpret_cast<const std::byte*>(memory_->data())};
   }
-  std::shared_ptr<const ArenaView> View() const { return *ArenaView::Open(memory(), bytes()); }
+  std::shared_ptr<const ArenaView> view() const { return *ArenaView::open(memory(), bytes()); }
 
  private:
-  char* Area(std::uint32_t area) {
+  char* area(std::uint32_t index) {
     return reinterpret_cast<char*>(memory_->data()) + sizeof(tailor_arena_header) +
-           std::size_t{area} * area_size_;
+           std::size_t{index} * area_size_;
   }
 
   std::uint32_t area_size_;

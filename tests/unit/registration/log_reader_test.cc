@@ -16,43 +16,43 @@ constexpr std::uint32_t kCapacity = 16;
 
 class LogReaderTest : public ::testing::Test {
  protected:
-  std::vector<LogRun> Drain() { return reader_.Drain(*view_, 0); }
-  void Write(int count) {
-    for (int i = 0; i < count; ++i) arena_.Append(TAILOR_LOG_ITERATION, ++written_);
+  std::vector<LogRun> drain() { return reader_.drain(*view_, 0); }
+  void write(int count) {
+    for (int i = 0; i < count; ++i) arena_.append(TAILOR_LOG_ITERATION, ++written_);
   }
 
   FakeArena arena_{1, kCapacity};
-  std::shared_ptr<const ArenaView> view_ = arena_.View();
+  std::shared_ptr<const ArenaView> view_ = arena_.view();
   LogReader reader_;
   std::uint32_t written_ = 0;
 };
 
 TEST_F(LogReaderTest, NothingIsNothing) {
-  EXPECT_TRUE(Drain().empty());
+  EXPECT_TRUE(drain().empty());
 }
 
 TEST_F(LogReaderTest, ReadsWhatIsNewOnce) {
-  arena_.BeginThread(7);
-  Write(3);
-  auto runs = Drain();
+  arena_.begin_thread(7);
+  write(3);
+  auto runs = drain();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].tid, 7u);
   EXPECT_EQ(runs[0].lost, 0u);
   ASSERT_EQ(runs[0].records.size(), 3u);
   EXPECT_EQ(runs[0].records[0].id, 1u);
-  EXPECT_TRUE(Drain().empty());
-  Write(1);
-  runs = Drain();
+  EXPECT_TRUE(drain().empty());
+  write(1);
+  runs = drain();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].records[0].id, 4u);
 }
 
 TEST_F(LogReaderTest, OverrunIsCountedToTheRecord) {
-  arena_.BeginThread(7);
-  Write(2);
-  Drain();
-  Write(100);
-  auto runs = Drain();
+  arena_.begin_thread(7);
+  write(2);
+  drain();
+  write(100);
+  auto runs = drain();
   ASSERT_EQ(runs.size(), 1u);
   // The slot of the oldest record may be written at this moment: one less than the capacity is safe.
   EXPECT_EQ(runs[0].records.size(), kCapacity - 1);
@@ -62,12 +62,12 @@ TEST_F(LogReaderTest, OverrunIsCountedToTheRecord) {
 }
 
 TEST_F(LogReaderTest, RecordsGoToTheThreadThatWroteThem) {
-  arena_.BeginThread(7);
-  Write(2);
-  arena_.BeginThread(8);
-  Write(1);
-  arena_.BeginThread(9);
-  auto runs = Drain();
+  arena_.begin_thread(7);
+  write(2);
+  arena_.begin_thread(8);
+  write(1);
+  arena_.begin_thread(9);
+  auto runs = drain();
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[0].tid, 7u);
   EXPECT_EQ(runs[0].records.size(), 2u);
@@ -76,24 +76,24 @@ TEST_F(LogReaderTest, RecordsGoToTheThreadThatWroteThem) {
 }
 
 TEST_F(LogReaderTest, OwnerIsFoundAfterItsFirstRecordWasLost) {
-  arena_.BeginThread(7);
-  Write(2);
-  Drain();
-  arena_.BeginThread(8);
-  Write(50);
-  auto runs = Drain();
+  arena_.begin_thread(7);
+  write(2);
+  drain();
+  arena_.begin_thread(8);
+  write(50);
+  auto runs = drain();
   ASSERT_EQ(runs.size(), 1u);
   EXPECT_EQ(runs[0].tid, 8u);  // from the slot
 }
 
 TEST_F(LogReaderTest, AnUnknownOwnerIsNotGuessed) {
-  arena_.BeginThread(7);
-  Drain();
-  arena_.BeginThread(8);
-  Write(50);
-  arena_.BeginThread(9);
-  Write(2);
-  auto runs = Drain();
+  arena_.begin_thread(7);
+  drain();
+  arena_.begin_thread(8);
+  write(50);
+  arena_.begin_thread(9);
+  write(2);
+  auto runs = drain();
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(runs[0].tid, 0u);  // thread 8: its record is lost, and the slot names thread 9
   EXPECT_GT(runs[0].lost, 0u);
@@ -102,31 +102,31 @@ TEST_F(LogReaderTest, AnUnknownOwnerIsNotGuessed) {
 }
 
 TEST_F(LogReaderTest, HostileHeadsAndKindsAreCounted) {
-  arena_.BeginThread(7);
-  Write(3);
-  Drain();
+  arena_.begin_thread(7);
+  write(3);
+  drain();
   arena_.head() = 1;
-  EXPECT_TRUE(Drain().empty());
+  EXPECT_TRUE(drain().empty());
   EXPECT_EQ(reader_.malformed(), 1u);
   arena_.head() = ~std::uint64_t{0};
-  for (const LogRun& run : Drain()) EXPECT_LE(run.records.size(), kCapacity);
+  for (const LogRun& run : drain()) EXPECT_LE(run.records.size(), kCapacity);
   arena_.head() = 0;
-  Drain();
-  arena_.Append(9999, 1);
-  arena_.Append(TAILOR_LOG_NONE, 1);
+  drain();
+  arena_.append(9999, 1);
+  arena_.append(TAILOR_LOG_NONE, 1);
   std::uint64_t before = reader_.malformed();
-  Drain();
+  drain();
   EXPECT_EQ(reader_.malformed(), before + 2);
 }
 
 TEST_F(LogReaderTest, AHeadThatNobodyCanHaveReachedIsNotBelieved) {
   std::uint64_t now = 1'000'000'000;
-  arena_.BeginThread(7);
-  (void)reader_.Drain(*view_, 0, now);
+  arena_.begin_thread(7);
+  (void)reader_.drain(*view_, 0, now);
   now += 1'000'000;
   arena_.head() = std::uint64_t{1} << 63;
   std::uint64_t lost = 0;
-  for (const LogRun& run : reader_.Drain(*view_, 0, now)) lost += run.lost;
+  for (const LogRun& run : reader_.drain(*view_, 0, now)) lost += run.lost;
   EXPECT_LE(lost, kCapacity);
   EXPECT_EQ(reader_.malformed() > 0, true);
   // A fast writer is.
@@ -134,7 +134,7 @@ TEST_F(LogReaderTest, AHeadThatNobodyCanHaveReachedIsNotBelieved) {
   other.written_since(now);
   arena_.head() = 100'000;
   lost = 0;
-  for (const LogRun& run : other.Drain(*view_, 0, now + 1'000'000)) lost += run.lost;
+  for (const LogRun& run : other.drain(*view_, 0, now + 1'000'000)) lost += run.lost;
   EXPECT_GT(lost, 90'000u);
 }
 
@@ -142,7 +142,7 @@ TEST_F(LogReaderTest, AHeadThatNobodyCanHaveReachedIsNotBelieved) {
 // they come in order, and nothing is missing without being counted. (The writer is the agent's own.)
 TEST(LogReaderRace, WholeInOrderAndCounted) {
   FakeArena arena(1, 64);
-  auto view = arena.View();
+  auto view = arena.view();
   agent::ThreadArea area;
   area.log = reinterpret_cast<tailor_log_header*>(&arena.head());
   area.records =
@@ -152,7 +152,7 @@ TEST(LogReaderRace, WholeInOrderAndCounted) {
   std::atomic<bool> done{false};
   std::thread writer([&] {
     for (std::uint64_t i = 1; i <= kRecords; ++i) {
-      agent::AppendRecord(area, TAILOR_LOG_ITERATION, static_cast<std::uint32_t>(i), i, ~i);
+      agent::append_record(area, TAILOR_LOG_ITERATION, static_cast<std::uint32_t>(i), i, ~i);
     }
     done = true;
   });
@@ -160,7 +160,7 @@ TEST(LogReaderRace, WholeInOrderAndCounted) {
   std::uint64_t seen = 0, lost = 0, last = 0;
   int torn = 0, disordered = 0;
   auto drain = [&] {
-    for (const LogRun& run : reader.Drain(*view, 0)) {
+    for (const LogRun& run : reader.drain(*view, 0)) {
       lost += run.lost;
       for (const tailor_log_record& record : run.records) {
         torn += record.b != ~record.a || record.id != static_cast<std::uint32_t>(record.a);

@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-v1::AgentMessage GoodPlan() {
+v1::AgentMessage good_plan() {
   v1::AgentMessage message;
   v1::Plan& plan = *message.mutable_plan_load();
   plan.set_id(7);
@@ -39,7 +39,7 @@ v1::AgentMessage GoodPlan() {
   return message;
 }
 
-v1::AgentMessage GoodCode() {
+v1::AgentMessage good_code() {
   v1::AgentMessage message;
   v1::CodeObject& code = *message.mutable_code_load();
   code.set_id(3);
@@ -56,44 +56,44 @@ v1::AgentMessage GoodCode() {
   return message;
 }
 
-std::string Why(const v1::AgentMessage& message) {
-  Status status = Validate(message);
+std::string why(const v1::AgentMessage& message) {
+  Status status = validate(message);
   return status.ok() ? "" : status.error().message;
 }
 
-std::string WhyPlan(const std::function<void(v1::Plan&)>& change) {
-  v1::AgentMessage message = GoodPlan();
+std::string why_plan(const std::function<void(v1::Plan&)>& change) {
+  v1::AgentMessage message = good_plan();
   change(*message.mutable_plan_load());
-  return Why(message);
+  return why(message);
 }
 
-std::string WhyCode(const std::function<void(v1::CodeObject&)>& change) {
-  v1::AgentMessage message = GoodCode();
+std::string why_code(const std::function<void(v1::CodeObject&)>& change) {
+  v1::AgentMessage message = good_code();
   change(*message.mutable_code_load());
-  return Why(message);
+  return why(message);
 }
 
 TEST(Parse, RoundTrip) {
-  auto parsed = Parse(GoodPlan().SerializeAsString());
+  auto parsed = parse(good_plan().SerializeAsString());
   ASSERT_TRUE(parsed.ok());
   EXPECT_EQ(parsed->plan_load().id(), 7u);
 }
 
 TEST(Parse, RefusesGarbage) {
-  EXPECT_FALSE(Parse("\xFF\xFF\xFF\xFF").ok());
-  EXPECT_FALSE(Parse("hello there").ok());
-  std::string plan = GoodPlan().SerializeAsString();
-  EXPECT_FALSE(Parse(plan.substr(0, plan.size() - 1)).ok());
-  EXPECT_TRUE(Parse("").ok());  // an empty message: it is Validate that finds no body
-  EXPECT_THAT(Why(v1::AgentMessage()), HasSubstr("without a body"));
+  EXPECT_FALSE(parse("\xFF\xFF\xFF\xFF").ok());
+  EXPECT_FALSE(parse("hello there").ok());
+  std::string plan = good_plan().SerializeAsString();
+  EXPECT_FALSE(parse(plan.substr(0, plan.size() - 1)).ok());
+  EXPECT_TRUE(parse("").ok());  // an empty message: it is Validate that finds no body
+  EXPECT_THAT(why(v1::AgentMessage()), HasSubstr("without a body"));
 }
 
 TEST(Parse, RefusesTextThatIsNotUtf8Quietly) {
-  v1::AgentMessage message = GoodPlan();
+  v1::AgentMessage message = good_plan();
   std::string bytes = message.SerializeAsString();
   bytes[bytes.find("scan")] = '\xFF';
   ::testing::internal::CaptureStderr();
-  auto parsed = Parse(bytes);
+  auto parsed = parse(bytes);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   ASSERT_FALSE(parsed.ok());
   EXPECT_THAT(parsed.error().message, HasSubstr("not UTF-8"));
@@ -104,107 +104,118 @@ TEST(Parse, BoundsTheMemoryThatBytesBecome) {
   std::string components;
   for (std::size_t i = 0; i < 1000; ++i) components += std::string("\x1A\x00", 2);
   const auto& type = *v1::Level::descriptor();
-  EXPECT_TRUE(CheckWireBudget(components, type, 1000).ok());
-  Status refused = CheckWireBudget(components, type, 999);
+  EXPECT_TRUE(check_wire_budget(components, type, 1000).ok());
+  Status refused = check_wire_budget(components, type, 999);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("too many parts"));
 }
 
 TEST(WireBudget, KnowsTheWireFormat) {
   const auto& type = *v1::AgentMessage::descriptor();
-  EXPECT_TRUE(CheckWireBudget("", type, 0).ok());
-  EXPECT_FALSE(CheckWireBudget(std::string("\x08", 1), type, 9).ok());           // no value
-  EXPECT_FALSE(CheckWireBudget(std::string("\x0B", 1), type, 9).ok());           // a group
-  EXPECT_FALSE(CheckWireBudget(std::string("\x72\x05", 2), type, 9).ok());       // ends early
-  EXPECT_FALSE(CheckWireBudget(std::string("\x0D\x00\x00", 3), type, 9).ok());   // fixed32, cut
-  EXPECT_FALSE(CheckWireBudget(std::string(11, '\x80'), type, 9).ok());          // endless varint
-  EXPECT_TRUE(CheckWireBudget(std::string("\xFA\x3E\x02zz", 5), type, 1).ok());  // unknown field
-  EXPECT_FALSE(CheckWireBudget(std::string("\xFA\x3E\x02zz", 5), type, 0).ok());
+  EXPECT_TRUE(check_wire_budget("", type, 0).ok());
+  EXPECT_FALSE(check_wire_budget(std::string("\x08", 1), type, 9).ok());           // no value
+  EXPECT_FALSE(check_wire_budget(std::string("\x0B", 1), type, 9).ok());           // a group
+  EXPECT_FALSE(check_wire_budget(std::string("\x72\x05", 2), type, 9).ok());       // ends early
+  EXPECT_FALSE(check_wire_budget(std::string("\x0D\x00\x00", 3), type, 9).ok());   // fixed32, cut
+  EXPECT_FALSE(check_wire_budget(std::string(11, '\x80'), type, 9).ok());          // endless varint
+  EXPECT_TRUE(check_wire_budget(std::string("\xFA\x3E\x02zz", 5), type, 1).ok());  // unknown field
+  EXPECT_FALSE(check_wire_budget(std::string("\xFA\x3E\x02zz", 5), type, 0).ok());
 }
 
 TEST(Validate, AcceptsWhatFits) {
-  EXPECT_EQ(Why(GoodPlan()), "");
-  EXPECT_EQ(Why(GoodCode()), "");
+  EXPECT_EQ(why(good_plan()), "");
+  EXPECT_EQ(why(good_code()), "");
 }
 
 TEST(Validate, PlansFitTogether) {
-  EXPECT_THAT(WhyPlan([](auto& p) { p.set_id(0); }), HasSubstr("without an id"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.set_slot(70000); }), HasSubstr("no tag can hold"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.clear_levels(); }), HasSubstr("0 levels"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(1)->set_links(1, 3 << 1); }),
+  EXPECT_THAT(why_plan([](auto& p) { p.set_id(0); }), HasSubstr("without an id"));
+  EXPECT_THAT(why_plan([](auto& p) { p.set_slot(70000); }), HasSubstr("no tag can hold"));
+  EXPECT_THAT(why_plan([](auto& p) { p.clear_levels(); }), HasSubstr("0 levels"));
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(1)->set_links(1, 3 << 1); }),
               HasSubstr("leads to none of 2"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(1)->set_links(1, 1 << 1 | 1); }),
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(1)->set_links(1, 1 << 1 | 1); }),
               HasSubstr("leads to none"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(1)->add_links(0); }), HasSubstr("4 links for 3"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(1)->mutable_link_sets(0)->set_ids(0, 9); }),
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(1)->add_links(0); }), HasSubstr("4 links for 3"));
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(1)->mutable_link_sets(0)->set_ids(0, 9); }),
               HasSubstr("component 9 of 2"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(0)->add_links(0); }), HasSubstr("is the top"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(0)->mutable_components(1)->set_inputs(0, 3); }),
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(0)->add_links(0); }), HasSubstr("is the top"));
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(0)->mutable_components(1)->set_inputs(0, 3); }),
               HasSubstr("consumes component 3"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(0)->mutable_components(0)->set_id(3); }),
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(0)->mutable_components(0)->set_id(3); }),
               HasSubstr("describes component 3 of 2"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_levels(0)->set_component_count(~0u); }), HasSubstr("too many"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_pipelines(0)->set_task_level(2); }),
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_levels(0)->set_component_count(~0u); }),
+              HasSubstr("too many"));
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_pipelines(0)->set_task_level(2); }),
               HasSubstr("on level 2 of 2"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.mutable_pipelines(0)->set_tasks(0, 4); }), HasSubstr("task 4 of 3"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.set_tag_upper_level(2); }), HasSubstr("unknown levels"));
-  EXPECT_THAT(WhyPlan([](auto& p) { p.add_attachments()->set_sha256("short"); }), HasSubstr("SHA-256"));
+  EXPECT_THAT(why_plan([](auto& p) { p.mutable_pipelines(0)->set_tasks(0, 4); }), HasSubstr("task 4 of 3"));
+  EXPECT_THAT(why_plan([](auto& p) { p.set_tag_upper_level(2); }), HasSubstr("unknown levels"));
+  EXPECT_THAT(why_plan([](auto& p) { p.add_attachments()->set_sha256("short"); }), HasSubstr("SHA-256"));
 }
 
 TEST(Validate, CodeFitsTogether) {
-  EXPECT_THAT(WhyCode([](auto& c) { c.set_id(0); }), HasSubstr("without an id"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.clear_code(); }), HasSubstr("has no code"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.set_size(99); }), HasSubstr("brings 100 bytes for a range of 99"));
-  EXPECT_EQ(WhyCode([](auto& c) {
+  EXPECT_THAT(why_code([](auto& c) { c.set_id(0); }), HasSubstr("without an id"));
+  EXPECT_THAT(why_code([](auto& c) { c.clear_code(); }), HasSubstr("has no code"));
+  EXPECT_THAT(why_code([](auto& c) { c.set_size(99); }), HasSubstr("brings 100 bytes for a range of 99"));
+  EXPECT_EQ(why_code([](auto& c) {
               c.clear_code();
               c.set_size(100);
             }),
             "");
-  EXPECT_THAT(WhyCode([](auto& c) {
+  EXPECT_THAT(why_code([](auto& c) {
                 c.clear_code();
                 c.set_size(~std::uint64_t{0});
               }),
               HasSubstr("no user address"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.set_base(~std::uint64_t{0} - 10); }), HasSubstr("no user address"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->add_offset_delta(1); }),
+  EXPECT_THAT(why_code([](auto& c) { c.set_base(~std::uint64_t{0} - 10); }), HasSubstr("no user address"));
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_rows()->add_offset_delta(1); }),
               HasSubstr("columns of 4, 3 and 3"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->set_offset_delta(2, 0); }),
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_rows()->set_offset_delta(2, 0); }),
               HasSubstr("row 2 begins at 10"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->set_offset_delta(2, 90); }),
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_rows()->set_offset_delta(2, 90); }),
               HasSubstr("row 2 begins at 100"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->set_link_delta(1, -3); }),
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_rows()->set_link_delta(1, -3); }),
               HasSubstr("link to nothing"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->set_link_delta(1, 1); }), HasSubstr("link to nothing"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_rows()->mutable_flags()->at(0) = '\x7F'; }),
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_rows()->set_link_delta(1, 1); }),
+              HasSubstr("link to nothing"));
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_rows()->mutable_flags()->at(0) = '\x7F'; }),
               HasSubstr("unknown flag"));
-  EXPECT_THAT(WhyCode([](auto& c) { c.mutable_symbols(0)->set_offset(1); }), HasSubstr("outside of 100"));
+  EXPECT_THAT(why_code([](auto& c) { c.mutable_symbols(0)->set_offset(1); }), HasSubstr("outside of 100"));
 }
 
 TEST(Validate, EverythingElse) {
-  auto why = [](auto fill) {
+  auto refusal = [](auto fill) {
     v1::AgentMessage message;
     fill(message);
-    return Why(message);
+    return why(message);
   };
-  EXPECT_THAT(why([](auto& m) { m.mutable_hello()->set_protocol(2); }), HasSubstr("protocol 2"));
-  EXPECT_THAT(why([](auto& m) { m.mutable_execution_begin()->set_handle(1); }), HasSubstr("not 16 bytes"));
-  EXPECT_THAT(why([](auto& m) {
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_hello()->set_protocol(2); }), HasSubstr("protocol 2"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_execution_begin()->set_handle(1); }),
+              HasSubstr("not 16 bytes"));
+  EXPECT_THAT(refusal([](auto& m) {
                 m.mutable_execution_begin()->set_handle(1);
                 m.mutable_execution_begin()->set_id(std::string(16, 'x'));
                 m.mutable_execution_begin()->add_labels()->set_key(std::string(kMaxNameBytes + 1, 'k'));
               }),
               HasSubstr("label is too long"));
-  EXPECT_THAT(why([](auto& m) { m.mutable_thread_add()->set_arena(kMaxArenas); }),
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_thread_add()->set_arena(kMaxArenas); }),
               HasSubstr("area that does not exist"));
-  EXPECT_THAT(why([](auto& m) { m.mutable_thread_add(); }), HasSubstr("without a thread id"));
-  EXPECT_THAT(why([](auto& m) { m.mutable_component_code()->set_begin(5); }), HasSubstr("ends before"));
-  EXPECT_THAT(why([](auto& m) { m.mutable_region_kind()->set_level(99); }), HasSubstr("cannot be"));
-  EXPECT_THAT(why([](auto& m) {
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_thread_add(); }), HasSubstr("without a thread id"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_component_code()->set_begin(5); }), HasSubstr("ends before"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_region_kind()->set_level(99); }), HasSubstr("cannot be"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_wait_names()->add_names()->set_name("IO:x"); }),
+              HasSubstr("without a number"));
+  EXPECT_THAT(refusal([](auto& m) {
+                auto& wait = *m.mutable_wait_names()->add_names();
+                wait.set_number(7);
+                wait.set_name(std::string(64, 'x'));
+              }),
+              HasSubstr("too long"));
+  EXPECT_THAT(refusal([](auto& m) {
                 m.mutable_barrier();
                 m.set_payload_bytes(5);
               }),
               HasSubstr("announcement"));
-  EXPECT_EQ(why([](auto& m) { m.mutable_barrier(); }), "");
+  EXPECT_EQ(refusal([](auto& m) { m.mutable_barrier(); }), "");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@
 namespace tailor::registration::testing {
 
 // A memfd with these bytes and seals.
-inline UniqueFd Memfd(const std::string& bytes, int seals) {
+inline UniqueFd memfd(const std::string& bytes, int seals) {
   UniqueFd fd(::memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   [[maybe_unused]] auto written = ::write(fd.get(), bytes.data(), bytes.size());
   ::fcntl(fd.get(), F_ADD_SEALS, seals);
@@ -33,9 +33,9 @@ class RawAgent {
   }
   bool connected() const { return connected_; }
   int fd() const { return socket_.get(); }
-  void Close() { socket_.reset(); }
+  void close() { socket_.reset(); }
 
-  bool SendBytes(const std::string& bytes, const std::vector<int>& fds = {}) {
+  bool send_bytes(const std::string& bytes, const std::vector<int>& fds = {}) {
     iovec data{const_cast<char*>(bytes.data()), bytes.size()};
     alignas(cmsghdr) char control[1024] = {};
     msghdr header{};
@@ -52,24 +52,24 @@ class RawAgent {
     }
     return ::sendmsg(socket_.get(), &header, MSG_NOSIGNAL) >= 0;
   }
-  bool Send(const v1::AgentMessage& message, const std::vector<int>& fds = {}) {
-    return SendBytes(message.SerializeAsString(), fds);
+  bool send(const v1::AgentMessage& message, const std::vector<int>& fds = {}) {
+    return send_bytes(message.SerializeAsString(), fds);
   }
-  bool Hello(const std::string& session = std::string(16, 's')) {
+  bool hello(const std::string& session = std::string(16, 's')) {
     v1::AgentMessage message;
     message.mutable_hello()->set_protocol(1);
     message.mutable_hello()->set_engine_name("raw");
     message.mutable_hello()->set_session(session);
-    return Send(message);
+    return send(message);
   }
-  bool Arena(const UniqueFd& fd, std::uint64_t bytes, std::uint32_t index = 0) {
+  bool arena(const UniqueFd& fd, std::uint64_t bytes, std::uint32_t index = 0) {
     v1::AgentMessage message;
     message.mutable_arena_add()->set_index(index);
     message.mutable_arena_add()->set_bytes(bytes);
-    return Send(message, fd ? std::vector<int>{fd.get()} : std::vector<int>{});
+    return send(message, fd ? std::vector<int>{fd.get()} : std::vector<int>{});
   }
   // The next answer; an empty message if there is none within a second.
-  v1::DaemonMessage Receive() {
+  v1::DaemonMessage receive() {
     timeval patience{1, 0};
     ::setsockopt(socket_.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     char bytes[4096];

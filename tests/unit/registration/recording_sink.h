@@ -14,52 +14,52 @@ namespace tailor::registration::testing {
 
 class RecordingSink : public Sink {
  public:
-  void OnConnected(const PeerConnected& event) override {
+  void on_connected(const PeerConnected& event) override {
     order += 'C';
     connected.push_back(event);
     if (!server || !answers) return;
     v1::DaemonMessage ack;
     ack.mutable_hello_ack()->set_sampling(true);
-    server->Reply(event.connection, ack);
+    server->reply(event.connection, ack);
   }
-  void OnMessage(PeerMessage event) override {
+  void on_message(PeerMessage event) override {
     order += 'm';
     if (event.message.has_barrier() && server) {
       v1::DaemonMessage ack;
       ack.mutable_barrier_ack()->set_sequence(event.message.barrier().sequence());
-      server->Reply(event.connection, ack);
+      server->reply(event.connection, ack);
     }
     messages.push_back(std::move(event));
   }
-  void OnArena(const ArenaMapped& event) override {
+  void on_arena(const ArenaMapped& event) override {
     order += 'a';
     arenas.push_back(event);
   }
-  void OnActivity(ActivityRecords event) override {
+  void on_activity(ActivityRecords event) override {
     order += 'r';
     activity.push_back(std::move(event));
   }
-  void OnSettled(const Settled& event) override { settled.push_back(event); }
-  void OnRejected(const PeerRejected& event) override { rejected.push_back(event); }
-  void OnRefused(const PeerRefused& event) override { refused.push_back(event); }
-  void OnGone(const PeerGone& event) override {
+  void on_settled(const Settled& event) override { settled.push_back(event); }
+  void on_rejected(const PeerRejected& event) override { rejected.push_back(event); }
+  void on_refused(const PeerRefused& event) override { refused.push_back(event); }
+  void on_gone(const PeerGone& event) override {
     order += 'G';
     gone.push_back(event);
   }
 
-  std::size_t Count(v1::AgentMessage::BodyCase body) const {
+  std::size_t count(v1::AgentMessage::BodyCase body) const {
     std::size_t count = 0;
     for (const PeerMessage& m : messages) count += m.message.body_case() == body;
     return count;
   }
-  std::size_t Records(std::uint16_t kind) const {
+  std::size_t records(std::uint16_t kind) const {
     std::size_t count = 0;
     for (const ActivityRecords& run : activity) {
       for (const tailor_log_record& record : run.records) count += record.kind == kind;
     }
     return count;
   }
-  std::uint64_t Lost() const {
+  std::uint64_t lost() const {
     std::uint64_t lost = 0;
     for (const ActivityRecords& run : activity) lost += run.lost;
     return lost;
@@ -85,39 +85,39 @@ class TestServer {
     char name[] = "/tmp/tailor-server-XXXXXX";
     directory_ = ::mkdtemp(name);
     path_ = directory_ + "/agent.sock";
-    Start();
+    start();
   }
   ~TestServer() {
     server_.reset();
     ::unlink(path_.c_str());
     ::rmdir(directory_.c_str());
   }
-  void Start() {
+  void start() {
     options.socket_path = path_;
-    auto server = Server::Listen(options, sink);
+    auto server = Server::listen(options, sink);
     if (!server) throw std::runtime_error(server.error().message);
     server_ = std::move(*server);
     sink.server = server_.get();
   }
-  void Stop() {
+  void stop() {
     sink.server = nullptr;
     server_.reset();
   }
   // Polls until `done` or some seconds have passed.
-  bool Until(const std::function<bool()>& done, int seconds = 30) {
+  bool until(const std::function<bool()>& done, int seconds = 30) {
     auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
     while (!done()) {
       if (std::chrono::steady_clock::now() >= deadline) return false;
-      server_->Poll(5);
+      server_->poll(5);
     }
     return true;
   }
-  void PollFor(std::chrono::milliseconds duration) {
+  void poll_for(std::chrono::milliseconds duration) {
     auto deadline = std::chrono::steady_clock::now() + duration;
-    while (std::chrono::steady_clock::now() < deadline) server_->Poll(1);
+    while (std::chrono::steady_clock::now() < deadline) server_->poll(1);
   }
-  void Poll(int times = 3) {
-    for (int i = 0; i < times; ++i) server_->Poll(0);
+  void poll(int times = 3) {
+    for (int i = 0; i < times; ++i) server_->poll(0);
   }
   const std::string& path() const { return path_; }
   Server& operator*() { return *server_; }

@@ -9,11 +9,11 @@ namespace tailor::serve {
 namespace {
 
 GateOptions options() {
-  Token all{"all", Sha256("open sesame"), Access::everything()};
+  Token all{"all", sha256("open sesame"), Access::everything()};
   Access some;
   some.see_all = false;
   some.uids = {1000};
-  return {{all, {"some", Sha256("little"), some}}, {"db7.example"}};
+  return {{all, {"some", sha256("little"), some}}, {"db7.example"}};
 }
 
 Visitor tcp(const std::string& host) {

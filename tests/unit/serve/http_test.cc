@@ -24,7 +24,7 @@ class HttpTest : public testing::Test {
     library_ = open_file_library(path_);
     service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", {}});
     HttpOptions options;
-    options.gate.tokens.push_back({"t", Sha256("sesame"), Access::everything()});
+    options.gate.tokens.push_back({"t", sha256("sesame"), Access::everything()});
     options.metrics = [] { return std::string("metric 1\n"); };
     server_ = HttpServer::without_listeners(*service_, std::move(options));
   }

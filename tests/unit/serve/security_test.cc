@@ -83,11 +83,11 @@ class SecurityTable : public testing::TestWithParam<PeerCase> {
     HttpOptions options;
     Access metrics = some({}, {});
     metrics.metrics_only = true;
-    options.gate.tokens = {{"all", Sha256("all"), Access::everything()},
-                           {"uids", Sha256("uids"), some({kAda}, {})},
-                           {"labels", Sha256("labels"), some({}, {{"tenant", "a"}})},
-                           {"nothing", Sha256("nothing"), some({}, {})},
-                           {"metrics", Sha256("metrics"), metrics}};
+    options.gate.tokens = {{"all", sha256("all"), Access::everything()},
+                           {"uids", sha256("uids"), some({kAda}, {})},
+                           {"labels", sha256("labels"), some({}, {{"tenant", "a"}})},
+                           {"nothing", sha256("nothing"), some({}, {})},
+                           {"metrics", sha256("metrics"), metrics}};
     options.metrics = [] { return std::string("metric 1\n"); };
     server_ = HttpServer::without_listeners(*service_, std::move(options));
   }

@@ -39,7 +39,7 @@ TEST(OverheadControl, GivesAClockThePeriodItsCostAllows) {
   ASSERT_TRUE(control.begin(kProcess, 0, options).ok());
   EXPECT_GE(options.events[0].period, 1'000'000u);
   EXPECT_LE(options.events[0].period, 1'101'000u);
-  const std::string words = control.words(kProcess);
+  const std::string words = control.text(kProcess);
   EXPECT_NE(words.find("at most 1 %"), std::string::npos) << words;
   EXPECT_NE(words.find("10.0 us"), std::string::npos) << words;
   EXPECT_NE(words.find("seed 5"), std::string::npos) << words;
@@ -113,14 +113,6 @@ TEST(OverheadControl, OneTrialServesAllProcesses) {
     ASSERT_TRUE(control.begin({pid, 1}, 0, options).ok());
   }
   EXPECT_EQ(costs.trials, 1);
-}
-
-TEST(Percentage, IsReadStrictly) {
-  EXPECT_DOUBLE_EQ(*parse_percentage("1%"), 0.01);
-  EXPECT_DOUBLE_EQ(*parse_percentage("0.5 %"), 0.005);
-  for (const char* text : {"", "%", "1", "0%", "-1%", "100%", "1%%", "nan%", "1x%", "0x1%"}) {
-    EXPECT_FALSE(parse_percentage(text).ok()) << text;
-  }
 }
 
 }  // namespace

@@ -4,11 +4,13 @@
 #include <gtest/gtest.h>
 #include <sys/ioctl.h>
 
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 
 #include "daemon/clock/host_clock.h"
@@ -51,7 +53,8 @@ class Kernel : public test::FakeOs {
     };
   }
 
-  TimeNs now() override { return clock::read_raw_ns(); }
+  std::atomic<TimeNs> ahead = 0;  // of the clock
+  TimeNs now() override { return clock::read_raw_ns() + ahead; }
   Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
   Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
                                    unsigned long flags) override {
@@ -176,6 +179,7 @@ TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
   // The session is admitted to the reader before its rings are read.
   for (int i = 0; i < 10; ++i) kernel_.sample(event, clock::read_raw_ns());
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  session_->run([] {});  // a status is published after it
   const std::string row = session_->status().capture_row;
   session_->stop();
   EXPECT_NE(
@@ -226,6 +230,33 @@ TEST_F(PebsFallback, RecordsWithTheirOwnTimesChangeNothing) {
   session_->stop();
   EXPECT_TRUE(problems_.empty()) << problems_[0];
   EXPECT_EQ(session_->status().total.received, written);
+}
+
+// After a while other events take the place of the first ones, with another period and many records an
+// interrupt as before.
+TEST_F(PebsFallback, PeriodsAreDrawnAnew) {
+  ASSERT_NO_FATAL_FAILURE(start());
+  const auto first = *kernel_.target_event(false);
+  const auto drawn = [&] {
+    std::set<std::uint64_t> periods;
+    session_->run([&] {
+      for (const auto& each : kernel_.opened()) {
+        if (each.pid != kTarget || each.attr.precise_ip == 0) continue;
+        periods.insert(each.attr.sample_period);
+        EXPECT_FALSE(each.attr.use_clockid) << "its times are still its own";
+        EXPECT_NE(each.attr.wakeup_watermark, 1u);
+      }
+    });
+    return periods.size();
+  };
+  EXPECT_EQ(drawn(), 1u);
+  kernel_.ahead = 11'000 * kMs;
+  EXPECT_TRUE(eventually([&] { return drawn() == 2; }));
+  kernel_.ahead = 22'000 * kMs;
+  EXPECT_TRUE(eventually([&] { return drawn() == 3; }));
+  EXPECT_GE(first.attr.sample_period, kPeriod * 3 / 4);
+  session_->stop();
+  EXPECT_TRUE(problems_.empty()) << problems_[0];
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ profile::SampleRecord random_sample(std::mt19937_64& random) {
   s.latency = static_cast<std::uint32_t>(wild());
   s.data_source = wild();
   s.wait = static_cast<profile::Wait>(random() % 3);
+  s.engine_wait = static_cast<std::uint32_t>(wild());
   s.attribution.how = static_cast<profile::How>(random() % 8);
   s.attribution.reason = static_cast<profile::Reason>(random() % 7);
   s.attribution.quality = static_cast<profile::Quality>(random() % 5);
@@ -56,6 +57,7 @@ void expect_same_access(const profile::SampleRecord& a, const profile::SampleRec
   EXPECT_EQ(a.latency, b.latency);
   EXPECT_EQ(a.data_source, b.data_source);
   EXPECT_EQ(a.wait, b.wait);
+  EXPECT_EQ(a.engine_wait, b.engine_wait);
 }
 
 TEST(SampleCodec, AnySamplesComeBack) {

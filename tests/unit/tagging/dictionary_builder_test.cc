@@ -11,41 +11,41 @@ using ::testing::ElementsAre;
 // Five levels work as two do: levels are data.
 TEST(DictionaryBuilder, OwnersThroughFiveLevels) {
   DictionaryBuilder plan("q", {"dataflow", "operator", "task", "ir", "vector"});
-  for (LevelIndex level = 0; level < 5; ++level) plan.AddUnnamed(level, 4);
+  for (LevelIndex level = 0; level < 5; ++level) plan.add_unnamed(level, 4);
   const ComponentId pair[] = {1, 2};
   const ComponentId one[] = {1};
-  plan.SetOwners(4, 3, pair);
-  plan.SetOwners(3, 1, one);
-  plan.SetOwners(3, 2, pair);
-  plan.SetOwners(2, 1, one);
-  plan.SetOwners(2, 2, one);
-  plan.SetOwners(1, 1, pair);
-  EXPECT_THAT(plan.OwnersAt(4, 3, 2), ElementsAre(1, 2));
+  plan.set_owners(4, 3, pair);
+  plan.set_owners(3, 1, one);
+  plan.set_owners(3, 2, pair);
+  plan.set_owners(2, 1, one);
+  plan.set_owners(2, 2, one);
+  plan.set_owners(1, 1, pair);
+  EXPECT_THAT(plan.owners_at(4, 3, 2), ElementsAre(1, 2));
   // Owners that meet again higher up are one.
-  EXPECT_THAT(plan.OwnersAt(4, 3, 1), ElementsAre(1));
-  EXPECT_THAT(plan.OwnersAt(4, 3, 0), ElementsAre(1, 2));
+  EXPECT_THAT(plan.owners_at(4, 3, 1), ElementsAre(1));
+  EXPECT_THAT(plan.owners_at(4, 3, 0), ElementsAre(1, 2));
 }
 
 TEST(DictionaryBuilder, WritesWhatWasSaid) {
   DictionaryBuilder plan("tpch-6", {"operator", "task", "ir"});
-  ComponentId scan = plan.Add(0, {.name = "Scan", .kind = "scan", .attributes = {{"table", "lineitem"}}});
-  ComponentId agg = plan.Add(
+  ComponentId scan = plan.add(0, {.name = "Scan", .kind = "scan", .attributes = {{"table", "lineitem"}}});
+  ComponentId agg = plan.add(
       0,
       {.name = "Aggregate", .kind = "aggregate", .inputs = {scan}, .attributes = {{"estimated_rows", 1.0}}});
-  ComponentId read = plan.Add(1, {.name = "Read"}, {&scan, 1});
-  ComponentId sum = plan.Add(1, {.name = "Sum"}, {&agg, 1});
-  ComponentId first = plan.AddUnnamed(2, 3);
+  ComponentId read = plan.add(1, {.name = "Read"}, {&scan, 1});
+  ComponentId sum = plan.add(1, {.name = "Sum"}, {&agg, 1});
+  ComponentId first = plan.add_unnamed(2, 3);
   const ComponentId both[] = {read, sum};
-  plan.SetOwners(2, first, {&read, 1});
-  plan.SetOwners(2, first + 2, both);
-  plan.AddPipeline("scan lineitem", 1, {read}, {});
-  plan.AppendTask(1, sum);
-  plan.Attach("sql", "select 1");
-  plan.AppendAttachment("ir", "a\n");
-  plan.AppendAttachment("ir", "b\n");
+  plan.set_owners(2, first, {&read, 1});
+  plan.set_owners(2, first + 2, both);
+  plan.add_pipeline("scan lineitem", 1, {read}, {});
+  plan.append_task(1, sum);
+  plan.attach("sql", "select 1");
+  plan.append_attachment("ir", "a\n");
+  plan.append_attachment("ir", "b\n");
 
   tailor::v1::Plan out;
-  ASSERT_TRUE(out.ParseFromString(plan.Serialise({.id = 5, .slot = 6, .generation = 7})));
+  ASSERT_TRUE(out.ParseFromString(plan.serialise({.id = 5, .slot = 6, .generation = 7})));
   EXPECT_EQ(out.id(), 5u);
   EXPECT_EQ(out.slot(), 6u);
   EXPECT_EQ(out.generation(), 7u);
@@ -67,31 +67,44 @@ TEST(DictionaryBuilder, WritesWhatWasSaid) {
 }
 
 // Of every length of the length that stands before a content.
+TEST(DictionaryBuilder, AKeptPlanGetsAnotherKey) {
+  DictionaryBuilder plan("query", {"operator", "ir"});
+  plan.add(0, {.name = "Scan"});
+  plan.attach("ir", "a listing");
+  const PlanKey key{.id = 15, .slot = 16, .generation = 17};
+  auto rekeyed = with_key(plan.serialise({.id = 5, .slot = 6, .generation = 7}), key);
+  ASSERT_TRUE(rekeyed.ok()) << rekeyed.error().message;
+  tailor::v1::Plan out;
+  ASSERT_TRUE(out.ParseFromString(*rekeyed));
+  EXPECT_EQ(out.SerializeAsString(), plan.build(key).SerializeAsString());
+  for (const char* damaged : {"", "\xFF\xFF"}) EXPECT_FALSE(with_key(damaged, key).ok());
+}
+
 TEST(DictionaryBuilder, SerialisesWhatItBuilds) {
   for (std::size_t bytes : {0, 1, 100, 127, 128, 300, 16383, 16384, 70000, 3000000}) {
     DictionaryBuilder plan("q", {"node", "ir"});
-    plan.AddUnnamed(1, 200);
-    plan.Attach("ir", std::string(bytes, 'x'));
-    plan.Attach("sql", "select 1");
+    plan.add_unnamed(1, 200);
+    plan.attach("ir", std::string(bytes, 'x'));
+    plan.attach("sql", "select 1");
     tailor::v1::Plan out;
-    ASSERT_TRUE(out.ParseFromString(plan.Serialise({.id = 1, .slot = 2, .generation = 3}))) << bytes;
-    EXPECT_EQ(out.SerializeAsString(), plan.Build({.id = 1, .slot = 2, .generation = 3}).SerializeAsString())
+    ASSERT_TRUE(out.ParseFromString(plan.serialise({.id = 1, .slot = 2, .generation = 3}))) << bytes;
+    EXPECT_EQ(out.SerializeAsString(), plan.build({.id = 1, .slot = 2, .generation = 3}).SerializeAsString())
         << bytes;
   }
 }
 
 TEST(DictionaryBuilder, TwoLevelsTagTheTopAlone) {
   DictionaryBuilder plan("q", {"node", "ir"});
-  auto out = plan.Build({});
+  auto out = plan.build({});
   EXPECT_EQ(out.tag_upper_level(), 0u);
   EXPECT_FALSE(out.has_tag_lower_level());
 }
 
 TEST(DictionaryBuilderDeathTest, OwnersMustExist) {
   DictionaryBuilder plan("q", {"operator", "task"});
-  ComponentId task = plan.AddUnnamed(1, 1);
+  ComponentId task = plan.add_unnamed(1, 1);
   const ComponentId missing[] = {4};
-  EXPECT_DEATH(plan.SetOwners(1, task, missing), "");
+  EXPECT_DEATH(plan.set_owners(1, task, missing), "");
 }
 
 }  // namespace

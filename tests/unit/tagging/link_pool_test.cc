@@ -13,24 +13,24 @@ using Ids = std::vector<ComponentId>;
 
 TEST(LinkPool, SetsAreNumberedOnce) {
   LinkPool pool;
-  EXPECT_TRUE(pool.Intern({}).none());
-  EXPECT_TRUE(pool.Intern(Ids{0}).none());
-  EXPECT_EQ(pool.Intern(Ids{7, 7}), Link::One(7));
-  Link pair = pool.Intern(Ids{3, 1});
+  EXPECT_TRUE(pool.intern({}).none());
+  EXPECT_TRUE(pool.intern(Ids{0}).none());
+  EXPECT_EQ(pool.intern(Ids{7, 7}), Link::one(7));
+  Link pair = pool.intern(Ids{3, 1});
   EXPECT_TRUE(pair.is_set());
-  EXPECT_EQ(pool.Intern(Ids{1, 3, 1}), pair);
-  EXPECT_NE(pool.Intern(Ids{1, 4}), pair);
+  EXPECT_EQ(pool.intern(Ids{1, 3, 1}), pair);
+  EXPECT_NE(pool.intern(Ids{1, 4}), pair);
   EXPECT_EQ(pool.sets().size(), 2u);
 }
 
 TEST(LinkPool, UnionOfEverything) {
   LinkPool pool;
-  Link pair = pool.Union(Link::One(2), Link::One(1));
-  EXPECT_EQ(pool.Union(pair, Link::One(1)), pair);
-  EXPECT_EQ(pool.Union(pair, Link()), pair);
-  EXPECT_EQ(pool.Union(Link(), pair), pair);
+  Link pair = pool.united(Link::one(2), Link::one(1));
+  EXPECT_EQ(pool.united(pair, Link::one(1)), pair);
+  EXPECT_EQ(pool.united(pair, Link()), pair);
+  EXPECT_EQ(pool.united(Link(), pair), pair);
   Ids ids;
-  pool.Expand(pool.Union(pair, Link::One(9)), ids);
+  pool.expand(pool.united(pair, Link::one(9)), ids);
   EXPECT_THAT(ids, ElementsAre(1, 2, 9));
 }
 
@@ -40,11 +40,11 @@ TEST(LinkPool, ManyUnions) {
   for (int round = 0; round < 3; ++round) {
     for (ComponentId a = 1; a <= 40; ++a) {
       for (ComponentId b = a + 1; b <= 40; ++b) {
-        const Link both = pool.Union(Link::One(a), Link::One(b));
+        const Link both = pool.united(Link::one(a), Link::one(b));
         Ids ids;
-        pool.Expand(both, ids);
+        pool.expand(both, ids);
         ASSERT_THAT(ids, ElementsAre(a, b));
-        ASSERT_EQ(pool.Union(Link::One(b), Link::One(a)), both);
+        ASSERT_EQ(pool.united(Link::one(b), Link::one(a)), both);
       }
     }
   }
@@ -54,13 +54,13 @@ TEST(LinkPool, ManyUnions) {
 // Instruction fusing: the fused instruction belongs to the owners of both.
 TEST(LineageLog, ExtendKeepsBothOwners) {
   LineageLog log;
-  log.Record(7, Ids{3});
-  log.Extend(7, Ids{4});
-  EXPECT_THAT(log.Owners(7), ElementsAre(3, 4));
-  EXPECT_TRUE(log.LinkOf(1).none());
-  EXPECT_TRUE(log.LinkOf(99).none());
-  log.Record(7, Ids{5});
-  EXPECT_THAT(log.Owners(7), ElementsAre(5));
+  log.record(7, Ids{3});
+  log.extend(7, Ids{4});
+  EXPECT_THAT(log.owners(7), ElementsAre(3, 4));
+  EXPECT_TRUE(log.link_of(1).none());
+  EXPECT_TRUE(log.link_of(99).none());
+  log.record(7, Ids{5});
+  EXPECT_THAT(log.owners(7), ElementsAre(5));
 }
 
 }  // namespace

@@ -15,7 +15,7 @@
 namespace tailor::tagging {
 namespace {
 
-std::string Content(const std::string& path) {
+std::string content(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
@@ -23,14 +23,14 @@ std::string Content(const std::string& path) {
 }
 
 template <typename T>
-T At(const std::string& bytes, std::size_t offset) {
+T at(const std::string& bytes, std::size_t offset) {
   T value{};
   if (offset + sizeof value <= bytes.size()) std::memcpy(&value, bytes.data() + offset, sizeof value);
   return value;
 }
 
 // Two functions of eight bytes at 0x1000; IR 7 from offset 2, IR 9 from 8.
-v1::CodeObject Code() {
+v1::CodeObject code() {
   v1::CodeObject code;
   code.set_id(3);
   code.set_base(0x1000);
@@ -45,14 +45,14 @@ v1::CodeObject Code() {
   }
   RowTableBuilder rows;
   const ComponentId one = 7, other = 9;
-  rows.Add(0, {}, RowFlag::kPrologue);
-  rows.Add(2, {&one, 1}, RowFlag::kExact);
-  rows.Add(8, {&other, 1}, RowFlag::kExact);
-  *code.mutable_rows() = rows.Build();
+  rows.add(0, {}, RowFlag::kPrologue);
+  rows.add(2, {&one, 1}, RowFlag::kExact);
+  rows.add(8, {&other, 1}, RowFlag::kExact);
+  *code.mutable_rows() = rows.build();
   return code;
 }
 
-v1::Plan Described() {
+v1::Plan described() {
   v1::Plan plan;
   plan.set_id(5);
   auto* ir = plan.add_attachments();
@@ -62,11 +62,11 @@ v1::Plan Described() {
 }
 
 TEST(PerfMapFile, HasOneLineForEachFunction) {
-  auto map = PerfMap::Create();
+  auto map = PerfMap::create();
   ASSERT_TRUE(map.ok()) << map.error().message;
   EXPECT_EQ((*map)->path(), "/tmp/perf-" + std::to_string(::getpid()) + ".map");
-  ASSERT_TRUE((*map)->Add(Code()).ok());
-  EXPECT_EQ(Content((*map)->path()), "1000 8 first\n1008 8 second 40 40 forged\n");
+  ASSERT_TRUE((*map)->add(code()).ok());
+  EXPECT_EQ(content((*map)->path()), "1000 8 first\n1008 8 second 40 40 forged\n");
   std::filesystem::remove((*map)->path());
 }
 
@@ -74,47 +74,47 @@ TEST(JitDumpFile, HasLinesThenCodeOfEachFunction) {
   const std::string folder = testing::TempDir() + "jitdump-" + std::to_string(::getpid());
   std::string path;
   {
-    auto dump = JitDump::Create(folder);
+    auto dump = JitDump::create(folder);
     ASSERT_TRUE(dump.ok()) << dump.error().message;
     path = (*dump)->path();
-    EXPECT_NE(Content("/proc/self/maps").find(path), std::string::npos) << "perf finds it by its mapping";
-    ASSERT_TRUE((*dump)->Add(Described(), Code()).ok());
-    v1::CodeObject broken = Code();
+    EXPECT_NE(content("/proc/self/maps").find(path), std::string::npos) << "perf finds it by its mapping";
+    ASSERT_TRUE((*dump)->add(described(), code()).ok());
+    v1::CodeObject broken = code();
     broken.mutable_rows()->mutable_flags()->push_back('x');
-    EXPECT_FALSE((*dump)->Add(Described(), broken).ok());
+    EXPECT_FALSE((*dump)->add(described(), broken).ok());
   }
-  const std::string bytes = Content(path);
-  EXPECT_EQ(At<std::uint32_t>(bytes, 0), 0x4A695444u);
-  EXPECT_EQ(At<std::uint32_t>(bytes, 20), static_cast<std::uint32_t>(::getpid()));
+  const std::string bytes = content(path);
+  EXPECT_EQ(at<std::uint32_t>(bytes, 0), 0x4A695444u);
+  EXPECT_EQ(at<std::uint32_t>(bytes, 20), static_cast<std::uint32_t>(::getpid()));
   std::vector<std::uint32_t> kinds;
   std::vector<std::uint32_t> lines;
-  std::size_t at = 40;
-  for (; at + 16 <= bytes.size(); at += At<std::uint32_t>(bytes, at + 4)) {
-    kinds.push_back(At<std::uint32_t>(bytes, at));
+  std::size_t offset = 40;
+  for (; offset + 16 <= bytes.size(); offset += at<std::uint32_t>(bytes, offset + 4)) {
+    kinds.push_back(at<std::uint32_t>(bytes, offset));
     if (kinds.back() == 2) {
-      EXPECT_EQ(At<std::uint64_t>(bytes, at + 24), 1u);
-      lines.push_back(At<std::uint32_t>(bytes, at + 40));
+      EXPECT_EQ(at<std::uint64_t>(bytes, offset + 24), 1u);
+      lines.push_back(at<std::uint32_t>(bytes, offset + 40));
     }
-    ASSERT_GE(At<std::uint32_t>(bytes, at + 4), 16u);
+    ASSERT_GE(at<std::uint32_t>(bytes, offset + 4), 16u);
   }
-  EXPECT_EQ(at, bytes.size());
+  EXPECT_EQ(offset, bytes.size());
   EXPECT_EQ(kinds, (std::vector<std::uint32_t>{2, 0, 2, 0, 3}));
   EXPECT_EQ(lines, (std::vector<std::uint32_t>{7, 9}));
-  EXPECT_EQ(Content(folder + "/jit-" + std::to_string(::getpid()) + "-plan-5.ll"), "line one\nline two\n");
+  EXPECT_EQ(content(folder + "/jit-" + std::to_string(::getpid()) + "-plan-5.ll"), "line one\nline two\n");
   std::filesystem::remove_all(folder);
 }
 
 TEST(JitDumpFile, AFolderThatCannotBeIsAnError) {
-  auto dump = JitDump::Create("/proc/none");
+  auto dump = JitDump::create("/proc/none");
   ASSERT_FALSE(dump.ok());
   EXPECT_NE(dump.error().message.find("/proc/none"), std::string::npos);
 }
 
 TEST(GdbSymbolFile, IsAnElfFileWhoseSectionsLieWhereTheCodeDoes) {
-  const std::string file = SymbolFile(Code());
-  const auto header = At<Elf64_Ehdr>(file, 0);
+  const std::string file = symbol_file(code());
+  const auto header = at<Elf64_Ehdr>(file, 0);
   ASSERT_EQ(std::memcmp(header.e_ident, ELFMAG, SELFMAG), 0);
-  auto section = [&](std::size_t i) { return At<Elf64_Shdr>(file, header.e_shoff + i * sizeof(Elf64_Shdr)); };
+  auto section = [&](std::size_t i) { return at<Elf64_Shdr>(file, header.e_shoff + i * sizeof(Elf64_Shdr)); };
   ASSERT_EQ(header.e_shnum, 6);
   const auto names = section(header.e_shstrndx);
   auto name = [&](const Elf64_Shdr& s) { return std::string(file.data() + names.sh_offset + s.sh_name); };
@@ -124,20 +124,20 @@ TEST(GdbSymbolFile, IsAnElfFileWhoseSectionsLieWhereTheCodeDoes) {
   EXPECT_EQ(section(2).sh_addr, 0x2000u);
   const auto symbols = section(3), strings = section(4);
   ASSERT_EQ(symbols.sh_size, 3 * sizeof(Elf64_Sym));
-  const auto first = At<Elf64_Sym>(file, symbols.sh_offset + sizeof(Elf64_Sym));
+  const auto first = at<Elf64_Sym>(file, symbols.sh_offset + sizeof(Elf64_Sym));
   EXPECT_STREQ(file.data() + strings.sh_offset + first.st_name, "first");
   EXPECT_EQ(first.st_size, 8u);
 }
 
 TEST(GdbSymbolFile, EntriesComeAndGo) {
   GdbSymbols one;
-  one.Add(Code());
+  one.add(code());
   {
     GdbSymbols two;
-    two.Add(Code());
-    two.Add(Code());
+    two.add(code());
+    two.add(code());
   }
-  one.Add(Code());
+  one.add(code());
 }
 
 }  // namespace

@@ -32,42 +32,42 @@ class WeftExec : public testing::Test {
         << (i % 2 == 0 ? "even" : "odd") << "|\n";
     }
     for (int i = 0; i < 100; i += 2) u << i << "|name " << i << "|\n";
-    Write({"r", {{"k", key}, {"v", money}, {"s", text}}, 0}, r.str());
-    Write({"u", {{"k", {.kind = ColumnKind::kInt64}}, {"name", text}}, 1}, u.str());
-    database_ = std::move(*Database::Open(folder_.string())).release();
-    jit_ = std::move(*jit::Jit::Create()).release();
-    for (const RuntimeSymbol& symbol : RuntimeSymbols())
-      ASSERT_TRUE(jit_->Define(symbol.name, symbol.address).ok());
+    write({"r", {{"k", key}, {"v", money}, {"s", text}}, 0}, r.str());
+    write({"u", {{"k", {.kind = ColumnKind::kInt64}}, {"name", text}}, 1}, u.str());
+    database_ = std::move(*Database::open(folder_.string())).release();
+    jit_ = std::move(*jit::Jit::create()).release();
+    for (const RuntimeSymbol& symbol : runtime_symbols())
+      ASSERT_TRUE(jit_->define(symbol.name, symbol.address).ok());
   }
   static void TearDownTestSuite() {
     delete jit_;
     delete database_;
     std::filesystem::remove_all(folder_);
   }
-  static void Write(const TableDefinition& definition, const std::string& text) {
-    auto groups = ParseDelimited(text, "text", definition.columns, {}, 1, {});
+  static void write(const TableDefinition& definition, const std::string& text) {
+    auto groups = parse_delimited(text, "text", definition.columns, {}, 1, {});
     ASSERT_TRUE(groups.ok()) << groups.error().message;
     ASSERT_TRUE(
-        WriteTableFile((folder_ / (definition.name + ".weft")).string(), definition, *groups, 1).ok());
+        write_table_file((folder_ / (definition.name + ".weft")).string(), definition, *groups, 1).ok());
   }
 
-  std::unique_ptr<CompiledQuery> Compile(const std::string& sql, CompileSettings settings = {}) {
-    auto query = CompiledQuery::Make(sql, *database_, *jit_, settings);
+  std::unique_ptr<CompiledQuery> compile(const std::string& sql, CompileSettings settings = {}) {
+    auto query = CompiledQuery::make(sql, *database_, *jit_, settings);
     EXPECT_TRUE(query.ok()) << query.error().message;
     return query.ok() ? std::move(*query) : nullptr;
   }
   // The answer as text, on one and on three workers, unoptimised and optimised: all the same.
-  std::string Answer(const std::string& sql) {
+  std::string answer(const std::string& sql) {
     std::string answer;
     for (jit::OptLevel level : {jit::OptLevel::kO0, jit::OptLevel::kO2}) {
-      auto query = Compile(sql, {.level = level});
+      auto query = compile(sql, {.level = level});
       if (query == nullptr) return "";
       for (unsigned workers : {1u, 3u}) {
         WorkerPool pool(workers);
-        auto outcome = Execute(*query, pool, {});
+        auto outcome = execute(*query, pool, {});
         if (!outcome.ok()) return outcome.error().message;
         std::ostringstream out;
-        Print(out, outcome->result, ResultFormat::kPipes);
+        print(out, outcome->result, ResultFormat::kPipes);
         std::string rows = out.str().substr(out.str().find('\n') + 1);
         if (answer.empty()) answer = rows;
         EXPECT_EQ(rows, answer) << sql << " on " << workers << " workers";
@@ -82,84 +82,84 @@ class WeftExec : public testing::Test {
 };
 
 TEST_F(WeftExec, AggregatesNullsAndNothing) {
-  EXPECT_EQ(Answer("select count(*), count(k), min(k), max(k), sum(v) from r"),
+  EXPECT_EQ(answer("select count(*), count(k), min(k), max(k), sum(v) from r"),
             "9000|8100|0|2998|29245.00\n");
-  EXPECT_EQ(Answer("select count(*), sum(v), max(s) from r where v < 0"), "0|null|null\n");
+  EXPECT_EQ(answer("select count(*), sum(v), max(s) from r where v < 0"), "0|null|null\n");
 }
 
 TEST_F(WeftExec, GroupsWithNullKeys) {
-  EXPECT_EQ(Answer("select k, count(*) from r where k is null or k < 2 group by k order by k nulls first"),
+  EXPECT_EQ(answer("select k, count(*) from r where k is null or k < 2 group by k order by k nulls first"),
             "null|900\n0|3\n1|3\n");
-  EXPECT_EQ(Answer("select s, count(*), sum(v) from r group by s order by s"),
+  EXPECT_EQ(answer("select s, count(*), sum(v) from r group by s order by s"),
             "even|4500|14623.00\nodd|4500|14622.00\n");
 }
 
 TEST_F(WeftExec, JoinsOfAllKinds) {
-  EXPECT_EQ(Answer("select count(*), min(name) from r, u where r.k = u.k"), "150|name 0\n");
-  EXPECT_EQ(Answer("select count(*), count(name) from r left join u on r.k = u.k"), "9000|150\n");
-  EXPECT_EQ(Answer("select count(*), count(r.k) from u left join r on r.k = u.k and r.v > 6"), "50|21\n")
+  EXPECT_EQ(answer("select count(*), min(name) from r, u where r.k = u.k"), "150|name 0\n");
+  EXPECT_EQ(answer("select count(*), count(name) from r left join u on r.k = u.k"), "9000|150\n");
+  EXPECT_EQ(answer("select count(*), count(r.k) from u left join r on r.k = u.k and r.v > 6"), "50|21\n")
       << "the join condition leaves a row for every name";
-  EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k)"), "150\n");
-  EXPECT_EQ(Answer("select count(*) from r where not exists (select * from u where u.k = r.k)"), "8850\n");
-  EXPECT_EQ(Answer("select count(*) from r where exists (select * from u where u.k = r.k) or v > 6"),
+  EXPECT_EQ(answer("select count(*) from r where exists (select * from u where u.k = r.k)"), "150\n");
+  EXPECT_EQ(answer("select count(*) from r where not exists (select * from u where u.k = r.k)"), "8850\n");
+  EXPECT_EQ(answer("select count(*) from r where exists (select * from u where u.k = r.k) or v > 6"),
             "1414\n");
 }
 
 TEST_F(WeftExec, SortsAndLimits) {
-  EXPECT_EQ(Answer("select k, name from u order by k desc limit 3"), "98|name 98\n96|name 96\n94|name 94\n");
-  EXPECT_EQ(Answer("select name from u where name like '%8' order by name"),
+  EXPECT_EQ(answer("select k, name from u order by k desc limit 3"), "98|name 98\n96|name 96\n94|name 94\n");
+  EXPECT_EQ(answer("select name from u where name like '%8' order by name"),
             "name 18\nname 28\nname 38\nname 48\nname 58\nname 68\nname 78\nname 8\nname 88\nname 98\n");
 }
 
 TEST_F(WeftExec, BurnedCostIsTheIdentity) {
-  EXPECT_EQ(Answer("select sum(weft_burn_inline(v, 5)), sum(weft_burn_call(k, 5)) from r"),
-            Answer("select sum(v), sum(k) from r"));
+  EXPECT_EQ(answer("select sum(weft_burn_inline(v, 5)), sum(weft_burn_call(k, 5)) from r"),
+            answer("select sum(v), sum(k) from r"));
 }
 
 TEST_F(WeftExec, MemoryLimitAndCancelAreErrors) {
-  auto query = Compile("select k, count(*) from r group by k");
+  auto query = compile("select k, count(*) from r group by k");
   ASSERT_NE(query, nullptr);
   WorkerPool pool(2);
   ExecuteOptions little;
   little.memory_limit = 100'000;
-  auto refused = Execute(*query, pool, little);
+  auto refused = execute(*query, pool, little);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("memory limit"));
   std::atomic<bool> cancel{true};
   ExecuteOptions cancelled;
   cancelled.cancel = &cancel;
-  auto stopped = Execute(*query, pool, cancelled);
+  auto stopped = execute(*query, pool, cancelled);
   ASSERT_FALSE(stopped.ok());
   EXPECT_EQ(stopped.error().message, "cancelled");
-  EXPECT_TRUE(Execute(*query, pool, {}).ok()) << "the query is as good as before";
+  EXPECT_TRUE(execute(*query, pool, {}).ok()) << "the query is as good as before";
 }
 
 TEST_F(WeftExec, ExecutionsOfOneQueryAtOnce) {
-  auto query = Compile("select s, count(*) from r, u where r.k = u.k group by s order by s");
+  auto query = compile("select s, count(*) from r, u where r.k = u.k group by s order by s");
   ASSERT_NE(query, nullptr);
   std::vector<std::jthread> sessions;
   for (int i = 0; i < 4; ++i) {
     sessions.emplace_back([&] {
       WorkerPool pool(2);
       for (int run = 0; run < 20; ++run) {
-        auto outcome = Execute(*query, pool, {});
+        auto outcome = execute(*query, pool, {});
         ASSERT_TRUE(outcome.ok());
         ASSERT_EQ(outcome->result.rows, 1u);
-        EXPECT_EQ(PlainText(outcome->result.At(0, 1)), "150");
+        EXPECT_EQ(plain_text(outcome->result.at(0, 1)), "150");
       }
     });
   }
 }
 
 TEST_F(WeftExec, TiersGiveOneAnswer) {
-  auto query = Compile("select sum(v), count(*) from r where k < 1000", {.tiered = true});
+  auto query = compile("select sum(v), count(*) from r where k < 1000", {.tiered = true});
   ASSERT_NE(query, nullptr);
   WorkerPool pool(2);
   std::set<std::string> answers;
   for (int run = 0; run < 2000 && (run < 20 || query->code().level() == jit::OptLevel::kO0); ++run) {
-    auto outcome = Execute(*query, pool, {});
+    auto outcome = execute(*query, pool, {});
     ASSERT_TRUE(outcome.ok());
-    answers.insert(PlainText(outcome->result.At(0, 0)));
+    answers.insert(plain_text(outcome->result.at(0, 0)));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_EQ(query->code().level(), jit::OptLevel::kO2);
@@ -168,12 +168,12 @@ TEST_F(WeftExec, TiersGiveOneAnswer) {
 
 TEST_F(WeftExec, CodeThatCountsKnowsTheRowsOfEveryOperator) {
   for (bool tiered : {false, true}) {
-    auto query = Compile("select s, count(*) from r, u where r.k = u.k and v > 1 group by s",
+    auto query = compile("select s, count(*) from r, u where r.k = u.k and v > 1 group by s",
                          {.count_rows = true, .tiered = tiered});
     ASSERT_NE(query, nullptr);
     for (unsigned workers : {1u, 3u}) {
       WorkerPool pool(workers);
-      auto outcome = Execute(*query, pool, {});
+      auto outcome = execute(*query, pool, {});
       ASSERT_TRUE(outcome.ok());
       auto visit = [&](auto& self, const Operator& op) -> void {
         std::uint64_t rows = outcome->operator_rows[op.id];
@@ -200,7 +200,7 @@ TEST_F(WeftExec, CodeThatCountsKnowsTheRowsOfEveryOperator) {
 TEST_F(WeftExec, PlansAreKeptByTextAndSettings) {
   PlanCache cache;
   auto get = [&](const std::string& sql, CompileSettings settings = {}) {
-    auto found = cache.Get(sql, *database_, *jit_, settings);
+    auto found = cache.get(sql, *database_, *jit_, settings);
     EXPECT_TRUE(found.ok());
     return *found;
   };
@@ -212,33 +212,33 @@ TEST_F(WeftExec, PlansAreKeptByTextAndSettings) {
   EXPECT_TRUE(get("select count(*)  from u").compiled);
   EXPECT_TRUE(get("select count(*) from u", {.count_rows = true}).compiled);
   EXPECT_TRUE(get("select count(k) from u").compiled);
-  EXPECT_FALSE(cache.Get("select nothing", *database_, *jit_, {}).ok());
+  EXPECT_FALSE(cache.get("select nothing", *database_, *jit_, {}).ok());
   for (std::size_t i = 0; i < PlanCache::kMostQueries; ++i)
     get("select count(*) from u where k = " + std::to_string(i), {.level = jit::OptLevel::kO0});
   EXPECT_TRUE(get("select count(*) from u").compiled) << "the one not used for longest went";
 }
 
 TEST_F(WeftExec, SortsAndResultsCountAgainstTheLimit) {
-  auto sort = Compile("select k, v, s from r order by v, k, s");
-  auto result = Compile("select k, v, s from r");
+  auto sort = compile("select k, v, s from r order by v, k, s");
+  auto result = compile("select k, v, s from r");
   ASSERT_TRUE(sort != nullptr && result != nullptr);
   WorkerPool pool(1);
-  std::uint64_t sorting = Execute(*sort, pool, {})->peak_memory;
-  std::uint64_t plain = Execute(*result, pool, {})->peak_memory;
+  std::uint64_t sorting = execute(*sort, pool, {})->peak_memory;
+  std::uint64_t plain = execute(*result, pool, {})->peak_memory;
   EXPECT_GE(sorting, plain + 9000 * sizeof(void*)) << "rows and their order";
   EXPECT_GE(plain, 9000 * 3 * sizeof(Value)) << "values for the client";
   ExecuteOptions options;
   options.memory_limit = plain - 1;
-  auto refused = Execute(*result, pool, options);
+  auto refused = execute(*result, pool, options);
   ASSERT_FALSE(refused.ok());
   EXPECT_THAT(refused.error().message, HasSubstr("memory limit of"));
 }
 
 TEST_F(WeftExec, InstrumentedCodeChargesTheOperatorThatWorks) {
-  auto query = Compile("select sum(weft_burn_call(v, 200)) from r", {.instrument = true});
+  auto query = compile("select sum(weft_burn_call(v, 200)) from r", {.instrument = true});
   ASSERT_NE(query, nullptr);
   WorkerPool pool(1);
-  auto outcome = Execute(*query, pool, {});
+  auto outcome = execute(*query, pool, {});
   ASSERT_TRUE(outcome.ok());
   std::uint64_t all = 0, most = 0;
   ComponentId bearer = 0;

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-std::string Cost(double samples) {
+std::string cost(double samples) {
   return nlohmann::json{{"samples", samples},
                         {"weight", samples * 1e6},
                         {"share", samples / 10},
@@ -23,9 +23,9 @@ std::string Cost(double samples) {
 }
 
 // A report on 10 samples: operator 2 has 6, `scan` another 1, loading 2; 1 is unattributed.
-std::string Report() {
+std::string report() {
   auto row = [](const std::string& name, double samples) {
-    auto json = nlohmann::json::parse(Cost(samples));
+    auto json = nlohmann::json::parse(cost(samples));
     json["name"] = json["key"] = name;
     return json;
   };
@@ -35,18 +35,18 @@ std::string Report() {
     return json;
   };
   nlohmann::json report;
-  report["all"] = nlohmann::json::parse(Cost(10));
-  report["engine_components"] = nlohmann::json::parse(Cost(2));
-  report["unattributed"] = nlohmann::json::parse(Cost(1));
+  report["all"] = nlohmann::json::parse(cost(10));
+  report["engine_components"] = nlohmann::json::parse(cost(2));
+  report["unattributed"] = nlohmann::json::parse(cost(1));
   report["component_rows"] = {row("load", 2)};
   report["unattributed_rows"] = {row("unknown", 1)};
-  report["losses"] = {{"lost_share", 0.25}, {"lost_samples", 3}};
+  report["accounting"] = {{"lost_share", 0.25}, {"lost_ring", 2}, {"lost_hardware", 1}};
   report["plans"] = {{{"operators", {operator_row(2, 6), operator_row(1, 1), operator_row(99, 4)}}}};
   return report.dump();
 }
 
 // Output over a limit, two executions.
-MeasuredPlan Measured() {
+MeasuredPlan measured() {
   Plan plan;
   auto limit = std::make_unique<Limit>();
   limit->id = 2;
@@ -57,7 +57,7 @@ MeasuredPlan Measured() {
   plan.root->estimated_rows = 7;
   plan.root->inputs.push_back(std::move(limit));
   plan.operator_count = 2;
-  MeasuredPlan out = DescribePlan(plan, {0, 10, 14});
+  MeasuredPlan out = describe_plan(plan, {0, 10, 14});
   out.executions = 2;
   out.wall_ns = 8'000'000;
   out.cpu_ns = 12'000'000;
@@ -66,8 +66,8 @@ MeasuredPlan Measured() {
 }
 
 TEST(MeasuredPlan, CostsComeToTheOperatorsOfTheirIds) {
-  MeasuredPlan plan = Measured();
-  ASSERT_TRUE(AddReport(Report(), plan).ok());
+  MeasuredPlan plan = measured();
+  ASSERT_TRUE(add_report(report(), plan).ok());
   ASSERT_EQ(plan.operators.size(), 2u);
   EXPECT_EQ(plan.operators[0].cost.samples, 1);
   EXPECT_EQ(plan.operators[1].cost.samples, 6);
@@ -78,9 +78,9 @@ TEST(MeasuredPlan, CostsComeToTheOperatorsOfTheirIds) {
 }
 
 TEST(MeasuredPlan, TextShowsMeasuredBesideEstimated) {
-  MeasuredPlan plan = Measured();
-  ASSERT_TRUE(AddReport(Report(), plan).ok());
-  std::string text = ToText(plan);
+  MeasuredPlan plan = measured();
+  ASSERT_TRUE(add_report(report(), plan).ok());
+  std::string text = to_text(plan);
   // Times and rows of one execution: 6 ms of samples over two.
   EXPECT_THAT(text,
               HasSubstr("     3.000    60.0 %  30.0-100.0       6           7           7  `- Limit 7\n"));
@@ -92,9 +92,9 @@ TEST(MeasuredPlan, TextShowsMeasuredBesideEstimated) {
 }
 
 TEST(MeasuredPlan, JsonHasTheSameNumbers) {
-  MeasuredPlan plan = Measured();
-  ASSERT_TRUE(AddReport(Report(), plan).ok());
-  auto json = nlohmann::json::parse(ToJson(plan));
+  MeasuredPlan plan = measured();
+  ASSERT_TRUE(add_report(report(), plan).ok());
+  auto json = nlohmann::json::parse(to_json(plan));
   EXPECT_EQ(json["executions"], 2);
   EXPECT_EQ(json["operators"][1]["rows"], 14);
   EXPECT_EQ(json["operators"][1]["samples"], 6);
@@ -103,15 +103,15 @@ TEST(MeasuredPlan, JsonHasTheSameNumbers) {
 }
 
 TEST(MeasuredPlan, WithoutSamplesThePlanIsShownAllTheSame) {
-  std::string text = ToText(Measured());
+  std::string text = to_text(measured());
   EXPECT_THAT(text, HasSubstr("Limit 7"));
   EXPECT_THAT(text, HasSubstr("0 samples say little"));
 }
 
 TEST(MeasuredPlan, OtherReportsAreErrors) {
-  MeasuredPlan plan = Measured();
+  MeasuredPlan plan = measured();
   for (const char* text : {"", "{}", "[]", "not json", R"({"all": 3})"}) {
-    Status read = AddReport(text, plan);
+    Status read = add_report(text, plan);
     ASSERT_FALSE(read.ok()) << text;
     EXPECT_THAT(read.error().message, HasSubstr("is the daemon of another version?"));
   }

@@ -106,6 +106,26 @@ TEST(OffCpu, ASlotGoesToTheSwitchItBelongsTo) {
   }
 }
 
+// What the engine says that it waits for counts where the thread waited, and not where it only lost the CPU.
+TEST(OffCpu, TheEnginesWordIsOfAWait) {
+  for (bool preempted : {false, true}) {
+    OffCpuTracker tracker;
+    tracker.set_sources(sources());
+    Batch away = sample_with_registers(7, 100), slot = slot_of(7, 99, 0x7a6);
+    slot.events[0].regs_mask |= register_bit(kWaitPlace);
+    slot.words.push_back(0x0A00000B);
+    EXPECT_TRUE(tracker.absorb(slot, slot.events[0]));
+    EXPECT_TRUE(tracker.absorb(away, away.events[0]));
+    Event out = of_kind(Kind::kSwitchOut, 7, 100);
+    out.flag_preempted = preempted;
+    tracker.left(out);
+    const Batch* wait = tracker.returned(of_kind(Kind::kSwitchIn, 7, 350));
+    ASSERT_NE(wait, nullptr);
+    EXPECT_EQ(wait->reg(wait->events[0], kSlotPlace), 0x7a6u);
+    EXPECT_EQ(wait->events[0].engine_wait, preempted ? 0u : 0x0A00000Bu);
+  }
+}
+
 TEST(OffCpu, ASlotWithoutItsSwitchIsNotTheNextOnes) {
   OffCpuTracker tracker;
   tracker.set_sources(sources());

@@ -9,6 +9,7 @@
 
 #include "daemon/capture/decode/record_decoder.h"
 #include "daemon/capture/host/placement.h"
+#include "daemon/capture/select/event_selection.h"
 #include "tests/support/chunk_collector.h"
 #include "tests/support/fake_os.h"
 #include "tests/support/record_encoder.h"
@@ -79,6 +80,48 @@ TEST(PerfRecording, WaitFunctionsAreToldFirst) {
     EXPECT_EQ(symbol.size, 0x100u);
     EXPECT_EQ(symbol.time, os.time);
     EXPECT_EQ(sink.events.text_of(symbol), "io_schedule");
+  }
+}
+
+struct FormatCollector : ChunkSink {
+  std::vector<EventFormat> formats;
+  void on_ring(const RingLayout& layout) override {
+    formats.insert(formats.end(), layout.formats.begin(), layout.formats.end());
+  }
+  void on_chunk(RingChunk&&) override {}
+  void on_round(TimeNs) override {}
+  void on_ring_closed(RingIndex) override {}
+};
+
+// PEBS and the counter beside it have rings of their own clocks, and are one source. Kernel time counts as
+// sampled, unless the counter may not sample it.
+TEST(PerfRecording, TwoPartsAreOneSource) {
+  HostPmu pmu;
+  pmu.cpu = "GenuineIntel 6/143";
+  pmu.table = "spr";
+  pmu.counters = true;
+  pmu.max_precise = 3;
+  const std::vector<std::string> names = {"auto"};
+  for (const bool denied : {false, true}) {
+    FakeOs os;
+    os.set_online_cpus("0");
+    os.add_threads(10, {10});
+    os.fail_open = [&](const perf_event_attr& attr, pid_t, int) {
+      return denied && !attr.exclude_kernel ? EACCES : 0;
+    };
+    CaptureOptions options = clock_options();
+    options.events = select_events(names, 1000, pmu)->events;
+    auto session = PerfRecording::open(os, 10, options);
+    ASSERT_TRUE(session.ok()) << session.error().message;
+    ASSERT_EQ((*session)->sources().size(), 1u);
+    EXPECT_EQ((*session)->sources()[0].name, "cycles");
+    EXPECT_EQ((*session)->user_mode_only(), denied);
+    FormatCollector sink;
+    (*session)->number_rings(0);
+    (*session)->drain(sink);
+    std::set<std::pair<Part, std::uint16_t>> parts;
+    for (const EventFormat& format : sink.formats) parts.insert({format.part, format.source});
+    EXPECT_EQ(parts, (std::set<std::pair<Part, std::uint16_t>>{{Part::kRecords, 0}, {Part::kRest, 0}}));
   }
 }
 

@@ -75,6 +75,7 @@ TEST_P(IntelEncodings, EveryPresetKeepsLargePebs) {
       options.all_registers = all_registers;
       for (const EventSpec& spec : selection->events) {
         perf_event_attr attr = attr_of(spec, options);
+        if (spec.part == Part::kRest) continue;
         EXPECT_TRUE(keeps_large_pebs(attr)) << name;
         EXPECT_FALSE(attr.use_clockid) << "PEBS takes its time under perf's own clock only";
         EXPECT_TRUE(attr.exclude_kernel);
@@ -83,6 +84,41 @@ TEST_P(IntelEncodings, EveryPresetKeepsLargePebs) {
       }
     }
   }
+}
+
+// User mode by PEBS, and by a counter of the same event all that a PEBS record cannot tell.
+TEST_P(IntelEncodings, AutoHasACounterBesidePebs) {
+  auto selection = select("auto", host_of(GetParam()));
+  ASSERT_TRUE(selection.ok()) << selection.error().message;
+  ASSERT_EQ(selection->events.size(), 2u);
+  const EventSpec &records = selection->events[0], &rest = selection->events[1];
+  EXPECT_EQ(records.part, Part::kRecords);
+  EXPECT_EQ(rest.part, Part::kRest);
+  EXPECT_EQ(rest.mechanism, Mechanism::kCounter);
+  EXPECT_EQ(rest.unit, records.unit) << "weights of one unit";
+  EXPECT_EQ(source_of(rest, 3).name, source_of(records, 3).name);
+  CaptureOptions options;
+  options.events = selection->events;
+  const perf_event_attr first = attr_of(records, options), second = attr_of(rest, options);
+  EXPECT_TRUE(first.exclude_kernel);
+  EXPECT_FALSE(second.exclude_kernel);
+  EXPECT_FALSE(second.exclude_user);
+  EXPECT_EQ(second.precise_ip, 0u);
+  EXPECT_EQ(std::pair(first.type, first.config), std::pair(second.type, second.config));
+  EXPECT_TRUE(second.use_clockid);
+  // With a stack in every sample there is no PEBS.
+  prefer_stacks(*selection);
+  ASSERT_EQ(selection->events.size(), 1u);
+  EXPECT_EQ(selection->events[0].mechanism, Mechanism::kCounter);
+  EXPECT_EQ(selection->events[0].part, Part::kAll);
+  EXPECT_THAT(selection->reasons.back(), HasSubstr("by a counter alone"));
+}
+
+TEST(Selection, AutoTwiceIsAutoOnce) {
+  const std::vector<std::string> names = {"auto", "auto", "off-cpu"};
+  auto selection = select_events(names, 1000, host_of({"", 0x6A, 6, "icx", 0}));
+  ASSERT_TRUE(selection.ok());
+  EXPECT_EQ(selection->events.size(), 3u);
 }
 
 TEST_P(IntelEncodings, OtherPresets) {
@@ -118,6 +154,7 @@ TEST(AmdEncodings, TablesOfZen) {
   EXPECT_EQ(event_table("AuthenticAMD", 0x19, 0x01, 1), "amd64_fam19h_zen3");
   EXPECT_EQ(event_table("AuthenticAMD", 0x19, 0x11, 1), "amd64_fam19h_zen4");
   EXPECT_EQ(event_table("AuthenticAMD", 0x1A, 0x02, 1), "amd64_fam19h_zen4");
+  EXPECT_EQ(event_table("AuthenticAMD", 0x1A, 0x50, 1), "");  // Zen 6
   EXPECT_EQ(event_table("AuthenticAMD", 0x17, 0x31, 1), "");
 }
 
@@ -182,9 +219,10 @@ TEST(Selection, OffCpuComesWithTheBestTimeOnCpu) {
   for (const HostPmu& pmu : {HostPmu{}, precise}) {
     auto selection = select("off-cpu", pmu);
     ASSERT_TRUE(selection.ok());
-    ASSERT_EQ(selection->events.size(), 2u);
+    const auto best = select("auto", pmu);
+    ASSERT_EQ(selection->events.size(), 1 + best->events.size());
     EXPECT_EQ(selection->events[0].unit, profile::Unit::kNsOffCpu);
-    EXPECT_EQ(selection->events[1], select("auto", pmu)->events[0]);
+    EXPECT_EQ(selection->events[1], best->events[0]);
   }
   std::vector<std::string> names = {"off-cpu", "cost"};
   EXPECT_EQ(select_events(names, 1000, precise)->events.size(), 2u);

@@ -21,7 +21,7 @@ INTEL_EVENTS = {"INST_RETIRED.PREC_DIST", "MEM_INST_RETIRED.ALL_LOADS", "MEM_LOA
                 "BR_MISP_RETIRED.ALL_BRANCHES", "BR_MISP_RETIRED.ALL_BRANCHES_PEBS",
                 "BR_INST_RETIRED.ALL_BRANCHES", "BR_INST_RETIRED.ALL_BRANCHES_PEBS",
                 "MEM_TRANS_RETIRED.LOAD_LATENCY_GT_32"}
-AMD = {"Zen3": "amdzen3", "Zen4": "amdzen4"}
+AMD = {"Zen3": "amdzen3", "Zen4": "amdzen4", "Zen5": "amdzen5"}
 AMD_EVENTS = {"ex_ret_instr", "ex_ret_brn_misp"}
 
 

@@ -126,12 +126,17 @@ TEST(PublishedEvents, LoadLatencyHasItsLeaderWhereTheKernelWantsOne) {
 }
 
 TEST(PublishedEvents, CountersOfZenAreWhatAmdPublishes) {
-  for (const auto& [name, model] : {std::pair{"Zen3", 0x01u}, {"Zen4", 0x11u}}) {
+  struct Zen {
+    const char* name;
+    unsigned family, model;
+  };
+  for (const Zen& zen : {Zen{"Zen3", 0x19, 0x01}, Zen{"Zen4", 0x19, 0x11}, Zen{"Zen5", 0x1A, 0x02},
+                         Zen{"Zen5", 0x1A, 0x44}, Zen{"Zen5", 0x1A, 0x70}}) {
     HostPmu pmu;
-    pmu.cpu = fmt::format("AuthenticAMD 25/{}", model);
-    pmu.table = event_table("AuthenticAMD", 0x19, model, 1);
+    pmu.cpu = fmt::format("AuthenticAMD {}/{}", zen.family, zen.model);
+    pmu.table = event_table("AuthenticAMD", zen.family, zen.model, 1);
     pmu.counters = true;
-    const Machine machine{name, model, 1};
+    const Machine machine{zen.name, zen.model, 1};
     for (const auto& [ours, theirs] : {std::pair{"RETIRED_INSTRUCTIONS", "ex_ret_instr"},
                                        {"RETIRED_BRANCH_INSTRUCTIONS_MISPREDICTED", "ex_ret_brn_misp"}}) {
       const std::vector<std::string> names = {ours};

@@ -120,6 +120,7 @@ export interface OffCpuRow {
   waits: number;
   ns: number;
   by_wait: Record<string, number>;
+  by_event?: Record<string, number>;
 }
 
 export interface Profile {
@@ -173,6 +174,7 @@ export interface Cell {
   levels?: Record<string, [number, number][]>;
   key?: string;
   wait?: string;
+  event?: string;
 }
 
 export interface Samples {
@@ -282,7 +284,7 @@ export interface ThreadRow {
   weight: number;
   marks: Mark[];
   marks_total: number;
-  off_cpu: { from_ns: number; to_ns: number; wait: string; key: string }[];
+  off_cpu: { from_ns: number; to_ns: number; wait: string; event?: string; key: string }[];
   off_cpu_ns: number;
 }
 

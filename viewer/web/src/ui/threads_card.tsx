@@ -169,13 +169,20 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
             .slice(0, 3)
             .map((off, index) => (
               <div key={index}>
-                off the CPU, {waitNames[off.wait] ?? clean(off.wait, 30)} <span class="dim">{duration(off.to_ns - off.from_ns)}</span>
+                off the CPU, {off.event ? clean(off.event, 60) : (waitNames[off.wait] ?? clean(off.wait, 30))} <span class="dim">{duration(off.to_ns - off.from_ns)}</span>
               </div>
             ))}
         </Tip>
       )}
     </Card>
   );
+}
+
+function shares(parts: Record<string, number>, whole: number, name: (key: string) => string): string {
+  return Object.entries(parts)
+    .sort((a, b) => b[1] - a[1])
+    .map(([key, ns]) => `${name(key)} ${percent(whole ? ns / whole : 0)}`)
+    .join(", ");
 }
 
 // Time off the CPU by operator: beside the cost, never part of it.
@@ -197,11 +204,12 @@ function OffCpu({ view }: { view: PageView }) {
           {
             name: "for what",
             value: (row) => row.ns,
-            show: (row) =>
-              Object.entries(row.by_wait)
-                .sort((a, b) => b[1] - a[1])
-                .map(([wait, ns]) => `${waitNames[wait.replace(/_ns$/, "")] ?? wait} ${percent(row.ns ? ns / row.ns : 0)}`)
-                .join(", "),
+            show: (row) => shares(row.by_wait, row.ns, (wait) => waitNames[wait.replace(/_ns$/, "")] ?? wait),
+          },
+          {
+            name: "by the engine's words",
+            value: (row) => row.ns,
+            show: (row) => shares(row.by_event ?? {}, row.ns, (event) => clean(event, 60)),
           },
         ]}
       />

@@ -35,8 +35,11 @@ public final class Native {
   /** An empty error: it succeeded. */
   public static native void endQuery(long query, String error);
 
-  /** The calling thread works for the query, until leave() of what this returns. */
-  public static native long enter(long query);
+  /** In tasks of the stage, code of the role (agent/jvm/roles.h) works for one of these operators; for its callers if there is none. */
+  public static native void setRole(long query, int stage, String role, int[] operators);
 
-  public static native void leave(long execution);
+  /** The calling thread runs a task of a stage, for the query or for none, until leave(). Returns its execution. */
+  public static native long enter(long query, int stage);
+
+  public static native void leave(long query, int stage, long execution);
 }

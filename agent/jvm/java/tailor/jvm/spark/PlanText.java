@@ -3,6 +3,7 @@ package tailor.jvm.spark;
 
 import java.util.Locale;
 import java.util.OptionalDouble;
+import java.util.Set;
 import java.util.regex.Pattern;
 
 final class PlanText {
@@ -39,11 +40,26 @@ final class PlanText {
     }
   }
 
-  /** The operator itself, behind what adaptive execution puts around it. */
+  /** Nodes that pass on what others make. */
+  static boolean isAround(Object node) {
+    String type = node.getClass().getSimpleName();
+    return type.endsWith("QueryStageExec") || Set.of("AdaptiveSparkPlanExec", "InputAdapter", "WholeStageCodegenExec", "AQEShuffleReadExec",
+        "ShuffleExchangeExec", "ReusedExchangeExec").contains(type);
+  }
+
+  /** Where the rows come from that an operator of generated code gives: an InputAdapter only passes on those of another stage. */
+  static Object source(Object operator) throws ReflectiveOperationException {
+    if (!operator.getClass().getSimpleName().equals("InputAdapter")) return operator;
+    Object node = behind(operator);
+    return node.getClass().getSimpleName().equals("AQEShuffleReadExec") ? behind(Reflect.call(node, "child")) : node;
+  }
+
+  /** The operator itself, behind what adaptive execution and code generation put around it. */
   static Object behind(Object node) throws ReflectiveOperationException {
     for (int i = 0; i < 8; ++i) {
       String type = node.getClass().getSimpleName();
       if (type.equals("AdaptiveSparkPlanExec")) node = Reflect.call(node, "executedPlan");
+      else if (type.equals("InputAdapter")) node = Reflect.call(node, "child");
       else if (type.endsWith("QueryStageExec")) node = Reflect.call(node, "plan");
       else return node;
     }

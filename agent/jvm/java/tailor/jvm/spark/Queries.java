@@ -22,9 +22,14 @@ public final class Queries {
     final IdentityHashMap<Object, Integer> operators = new IdentityHashMap<>();
     /** Stages whose source is not compiled yet. */
     final Map<String, int[]> waiting = new HashMap<>();
+    final StageOperators stages;
 
     Query(long id) {
       this.id = id;
+      stages = new StageOperators((stage, role, operators) -> {
+        Native.send(id);
+        Native.setRole(id, stage, role, operators);
+      });
     }
 
     int number(Object operator) throws ReflectiveOperationException {
@@ -56,7 +61,14 @@ public final class Queries {
   private static final Map<Object, Boolean> LISTENED = new IdentityHashMap<>(); // contexts
   private static boolean toldProblem, toldJavac;
 
-  private static final ThreadLocal<Long> TASK = new ThreadLocal<>();
+  /** What the calling thread runs. No query: a task of no SQL execution. */
+  private record Task(Query query, int stage, long execution) {
+    long queryId() {
+      return query == null ? 0 : query.id;
+    }
+  }
+
+  private static final ThreadLocal<Task> TASK = new ThreadLocal<>();
 
   private Queries() {}
 
@@ -108,7 +120,7 @@ public final class Queries {
       synchronized (LOCK) {
         Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
         int[] numbers = new int[operators.size()];
-        for (int i = 0; i < numbers.length; ++i) numbers[i] = query.number(operators.get(i));
+        for (int i = 0; i < numbers.length; ++i) numbers[i] = query.number(PlanText.source(operators.get(i)));
         Long unit = UNITS.get(body);
         if (unit == null) query.waiting.put(body, numbers);
         else Native.useUnit(query.id, unit, numbers);
@@ -141,12 +153,14 @@ public final class Queries {
     try {
       if (task == null || TASK.get() != null) return;
       String execution = (String) Reflect.call(task, "getLocalProperty", EXECUTION_ID);
-      if (execution == null) return;
-      Query query;
-      synchronized (LOCK) {
-        query = query(execution, name -> (String) Reflect.call(task, "getLocalProperty", name));
+      int stage = (Integer) Reflect.call(task, "stageId");
+      Query query = null;
+      if (execution != null) {
+        synchronized (LOCK) {
+          query = query(execution, name -> (String) Reflect.call(task, "getLocalProperty", name));
+        }
       }
-      TASK.set(Native.enter(query.id));
+      TASK.set(new Task(query, stage, Native.enter(query == null ? 0 : query.id, stage)));
     } catch (Exception | LinkageError problem) {
       problem("a task", problem);
     }
@@ -154,10 +168,72 @@ public final class Queries {
 
   /** TaskContext.unset. */
   public static void taskEnds() {
-    Long task = TASK.get();
+    Task task = TASK.get();
     if (task == null) return;
     TASK.remove();
-    Native.leave(task);
+    Native.leave(task.queryId(), task.stage, task.execution);
+  }
+
+  /** SparkPlan.execute of `operator` returns `rdd`. */
+  public static void executed(Object rdd, Object operator) {
+    try {
+      if (rdd == null || PlanText.isAround(operator)) return;
+      Object context = Reflect.call(operator, "sparkContext");
+      String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
+      if (execution == null) return;
+      synchronized (LOCK) {
+        Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
+        query.stages.executed((Integer) Reflect.call(rdd, "id"), operator.getClass().getSimpleName(), query.number(operator));
+        listen(context);
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("an operator's RDD", problem);
+    }
+  }
+
+  /** ShuffleExchangeExec.shuffleDependency of `exchange` returns `dependency`. */
+  public static void shuffles(Object dependency, Object exchange) {
+    try {
+      Object context = Reflect.call(exchange, "sparkContext");
+      String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
+      if (execution == null) return;
+      synchronized (LOCK) {
+        Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
+        query.stages.shuffles((Integer) Reflect.call(dependency, "shuffleId"), query.number(exchange));
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("an exchange", problem);
+    }
+  }
+
+  /** The calling thread's task computes a part of `rdd`. */
+  public static void computes(Object rdd) {
+    Task task = TASK.get();
+    if (task == null || task.query == null) return;
+    try {
+      boolean reads = rdd.getClass().getSimpleName().equals("ShuffledRowRDD");
+      int number = (Integer) (reads ? Reflect.call(Reflect.call(rdd, "dependency"), "shuffleId") : Reflect.call(rdd, "id"));
+      synchronized (LOCK) {
+        if (reads) task.query.stages.reads(task.stage, number);
+        else task.query.stages.computes(task.stage, number);
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("an RDD", problem);
+    }
+  }
+
+  /** It writes rows for a shuffle. */
+  public static void writes(Object dependency) {
+    Task task = TASK.get();
+    if (task == null || task.query == null) return;
+    try {
+      int shuffle = (Integer) Reflect.call(dependency, "shuffleId");
+      synchronized (LOCK) {
+        task.query.stages.writes(task.stage, shuffle);
+      }
+    } catch (Exception | LinkageError problem) {
+      problem("a shuffle", problem);
+    }
   }
 
   /** Hears of the ends of executions. */

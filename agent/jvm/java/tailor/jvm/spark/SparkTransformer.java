@@ -3,6 +3,7 @@ package tailor.jvm.spark;
 
 import java.lang.instrument.ClassFileTransformer;
 import java.security.ProtectionDomain;
+import java.util.Set;
 import org.objectweb.asm.ClassReader;
 import org.objectweb.asm.ClassVisitor;
 import org.objectweb.asm.ClassWriter;
@@ -14,6 +15,9 @@ public final class SparkTransformer implements ClassFileTransformer {
   private static final String CODEGEN = "org/apache/spark/sql/catalyst/expressions/codegen/";
   private static final String SUPPORT = "org/apache/spark/sql/execution/CodegenSupport";
   private static final String STAGE = "org/apache/spark/sql/execution/WholeStageCodegenExec";
+  private static final String PLAN = "org/apache/spark/sql/execution/SparkPlan";
+  private static final String EXCHANGE = "org/apache/spark/sql/execution/exchange/ShuffleExchangeExec";
+  private static final String WRITER = "org/apache/spark/shuffle/ShuffleWriteProcessor", RDD = "org/apache/spark/rdd/RDD";
   private static final String TASK = "org/apache/spark/TaskContext$";
   private static final String MARKERS = "tailor/jvm/spark/Markers", QUERIES = "tailor/jvm/spark/Queries";
   private static final String OF_TEXT = "(Ljava/lang/String;)Ljava/lang/String;";
@@ -34,7 +38,7 @@ public final class SparkTransformer implements ClassFileTransformer {
   }
 
   private static boolean isOurs(String name) {
-    return name.equals(SUPPORT) || name.equals(STAGE) || name.equals(TASK)
+    return Set.of(SUPPORT, STAGE, TASK, PLAN, EXCHANGE, WRITER, RDD).contains(name)
         || name.startsWith(CODEGEN) && (name.endsWith("/CodegenContext") || isCompiler(name));
   }
 
@@ -71,6 +75,12 @@ public final class SparkTransformer implements ClassFileTransformer {
       if (type.equals(TASK) && name.equals("setTaskContext") && shape.equals("(Lorg/apache/spark/TaskContext;)V"))
         return new Task(next, true);
       if (type.equals(TASK) && name.equals("unset") && shape.equals("()V")) return new Task(next, false);
+      if (type.equals(PLAN) && name.equals("execute") && shape.equals("()L" + RDD + ";")) return new Result(next, "executed");
+      if (type.equals(EXCHANGE) && name.equals("shuffleDependency") && shape.equals("()Lorg/apache/spark/ShuffleDependency;"))
+        return new Result(next, "shuffles");
+      if (type.equals(RDD) && name.equals("iterator") && shape.startsWith("(Lorg/apache/spark/Partition;")) return new Begin(next, "computes", 0);
+      if (type.equals(WRITER) && name.equals("write") && shape.matches("\\([^;]*;Lorg/apache/spark/ShuffleDependency;.*"))
+        return new Begin(next, "writes", 2);
       boolean compiles = name.equals(type.endsWith("/CodeGenerator$") ? "doCompile" : "compile");
       if (isCompiler(type) && compiles && shape.equals("(L" + CODEGEN + "CodeAndComment;)Lscala/Tuple2;")) {
         return new Compiler(next, type.contains("/Jdk"));
@@ -154,6 +164,42 @@ public final class SparkTransformer implements ClassFileTransformer {
       visitVarInsn(Opcodes.ALOAD, parameter);
       call(MARKERS, "function", OF_TEXT);
       visitVarInsn(Opcodes.ASTORE, parameter);
+    }
+  }
+
+  /** Tells of what the method returns, and of whom. */
+  private static final class Result extends Wrapped {
+    private final String hook;
+
+    Result(MethodVisitor next, String hook) {
+      super(next);
+      this.hook = hook;
+    }
+
+    @Override
+    void returning() {
+      super.visitInsn(Opcodes.DUP);
+      visitVarInsn(Opcodes.ALOAD, 0);
+      call(QUERIES, hook, "(Ljava/lang/Object;Ljava/lang/Object;)V");
+    }
+  }
+
+  /** Tells of a parameter. */
+  private static final class Begin extends Wrapped {
+    private final String hook;
+    private final int parameter;
+
+    Begin(MethodVisitor next, String hook, int parameter) {
+      super(next);
+      this.hook = hook;
+      this.parameter = parameter;
+    }
+
+    @Override
+    public void visitCode() {
+      super.visitCode();
+      visitVarInsn(Opcodes.ALOAD, parameter);
+      call(QUERIES, hook, "(Ljava/lang/Object;)V");
     }
   }
 

@@ -1,8 +1,7 @@
-#include "daemon/tailord/config_file.h"
+#include "daemon/config/config_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <toml++/toml.h>
 
 #include <algorithm>
 #include <istream>
@@ -10,12 +9,11 @@
 #include <string_view>
 
 #include "daemon/query/no_such.h"
-#include "daemon/tailord/process_config.h"
 
-namespace tailor::tailord {
+namespace tailor::config {
 namespace {
 
-// What is no setting of the daemon, but something that it is asked for once.
+// What is no setting of a program, but something that it is asked for once.
 constexpr std::string_view kOnCommandLineOnly[] = {"config", "check-config", "help", "version"};
 
 std::optional<std::string> text_of(const toml::node& value) {
@@ -79,8 +77,9 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
   try {
     const toml::table file = toml::parse(input, path);
     for (const auto& [key, value] : file) {
-      if (const toml::table* processes = value.as_table(); processes != nullptr && key == "processes") {
-        processes_ = read_process_rules(*processes, wrong);
+      const auto reader = tables_.find(std::string(key.str()));
+      if (const toml::table* table = value.as_table(); table != nullptr && reader != tables_.end()) {
+        reader->second(*table, wrong);
         continue;
       }
       CLI::ConfigItem item;
@@ -101,4 +100,4 @@ std::vector<CLI::ConfigItem> ConfigFile::from_config(std::istream& input) const 
   return settings;
 }
 
-}  // namespace tailor::tailord
+}  // namespace tailor::config

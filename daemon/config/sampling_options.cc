@@ -1,14 +1,15 @@
-#include "daemon/session/sampling_options.h"
+#include "daemon/config/sampling_options.h"
 
 #include "daemon/capture/host/event_probe.h"
 #include "daemon/capture/host/host_pmu.h"
 
-namespace tailor::session {
+namespace tailor::config {
 
 Result<capture::CaptureOptions> capture_options(os::Os& os, const SamplingOptions& options) {
   auto selection =
       capture::select_usable_events(os, options.events, options.frequency, capture::probe_pmu(os));
   if (!selection.ok()) return selection.error();
+  if (options.callchain || options.stacks == capture::Stacks::kAlways) capture::prefer_stacks(*selection);
   capture::CaptureOptions capture;
   capture.events = std::move(selection->events);
   capture.context_switches = selection->context_switches;
@@ -22,4 +23,4 @@ Result<capture::CaptureOptions> capture_options(os::Os& os, const SamplingOption
   return capture;
 }
 
-}  // namespace tailor::session
+}  // namespace tailor::config

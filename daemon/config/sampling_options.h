@@ -10,7 +10,7 @@
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
 
-namespace tailor::session {
+namespace tailor::config {
 
 struct SamplingOptions {
   std::vector<std::string> events = {"auto"};  // presets and names: daemon/capture/select/event_selection.h
@@ -30,4 +30,4 @@ struct SamplingOptions {
 // names the option, what is missing and what to take instead.
 Result<capture::CaptureOptions> capture_options(os::Os& os, const SamplingOptions& options);
 
-}  // namespace tailor::session
+}  // namespace tailor::config

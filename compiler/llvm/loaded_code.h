@@ -1,0 +1,26 @@
+// What a code object needs to know of code as it was loaded.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/llvm/jit.h"
+#include "proto/base/ids.h"
+#include "tailor/v1/dictionary.pb.h"
+
+namespace tailor::jit {
+
+struct LoadedCode {
+  std::uint64_t base = 0;
+  std::string code;
+  std::uint64_t eh_frame_address = 0;
+  std::string eh_frame;
+  std::vector<FunctionRange> functions;  // by offset
+  std::vector<Import> imports;           // by name
+};
+
+tailor::v1::CodeObject make_code_object(const LoadedCode& loaded, CodeId id, PlanId plan,
+                                        const std::string& tier, tailor::v1::RowTable rows);
+
+}  // namespace tailor::jit

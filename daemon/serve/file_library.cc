@@ -1,0 +1,126 @@
+// One profile as a library.
+#include <fmt/format.h>
+
+#include <mutex>
+
+#include "daemon/query/keys.h"
+#include "daemon/serve/library.h"
+
+namespace tailor::serve {
+namespace {
+
+class FileLibrary : public Library {
+ public:
+  FileLibrary(std::string path, FileLoader load) : path_(std::move(path)), load_(std::move(load)) {}
+
+  Status visit(const ExecutionFilter& filter, const Stop& stop,
+               const std::function<bool(store::ExecutionRow)>& take) override {
+    auto profile = get(Detail::kSums, stop);
+    if (!profile) return profile.error();
+    return visit_in(**profile, filter, stop, take);
+  }
+
+  Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
+                      const Visible& visible) override {
+    auto profile = get(detail, stop);
+    if (!profile) return profile.error();
+    Loaded loaded{*profile, {}};
+    if (target.what == Target::What::kPrefix) {
+      auto found = find(**profile, target.prefix, visible);
+      if (!found) return found.error();
+      loaded.selection.executions.insert((*profile)->led_by(found->process, found->handle));
+    } else if (target.what == Target::What::kFiltered) {
+      if (Status done = select_filtered(target, stop, visible, loaded); !done) return done.error();
+    } else if (target.what == Target::What::kLast || target.what == Target::What::kNewest) {
+      if (Status done = select_newest(target, visible, loaded); !done) return done.error();
+    }
+    return loaded;
+  }
+
+  const std::string& file() const override { return path_; }
+
+ private:
+  static Status visit_in(const query::Profile& profile, const ExecutionFilter& filter, const Stop& stop,
+                         const std::function<bool(store::ExecutionRow)>& take) {
+    Sieve sieve(filter);
+    for (store::ExecutionRow& row : rows_of(profile)) {
+      if (stop.stopped()) return stop.error();
+      if (sieve.passes(row) && !take(std::move(row))) break;
+    }
+    return Ok{};
+  }
+
+  Status select_filtered(const Target& target, const Stop& stop, const Visible& visible,
+                         Loaded& loaded) const {
+    const ExecutionFilter filter = filter_of(target, visible);
+    Page page(filter.limit);
+    Status read = visit_in(*loaded.profile, filter, stop,
+                           [&](store::ExecutionRow row) { return page.take(std::move(row)); });
+    if (!read) return read;
+    const ExecutionList list = page.finish();
+    if (list.rows.empty()) return none_passes(filter, path_);
+    for (const store::ExecutionRow& row : list.rows)
+      loaded.selection.executions.insert({row.record.process, row.record.handle});
+    loaded.notes = cut_off_note(target, list);
+    return Ok{};
+  }
+
+  Status select_newest(const Target& target, const Visible& visible, Loaded& loaded) const {
+    auto rows = rows_of(*loaded.profile);
+    if (visible) std::erase_if(rows, [&](const store::ExecutionRow& row) { return !visible(row); });
+    if (rows.empty()) return not_found(fmt::format("{} holds no execution", path_));
+    std::size_t first = 0;
+    if (target.what == Target::What::kLast && target.count == 1) {
+      while (first < rows.size() && rows[first].cost.samples == 0) ++first;
+      if (first == rows.size()) first = 0;
+    }
+    for (std::size_t i = first; i < rows.size() && i - first < target.count; ++i)
+      loaded.selection.executions.insert({rows[i].record.process, rows[i].record.handle});
+    return Ok{};
+  }
+
+  // Kept with what anybody has asked for.
+  Result<std::shared_ptr<const query::Profile>> get(Detail detail, const Stop& stop) {
+    std::lock_guard lock(mutex_);
+    if (profile_ != nullptr && has_.covers(detail)) return profile_;
+    detail = detail.with(has_);
+    query::LoadOptions options;
+    options.keep_samples = detail.samples;
+    options.keep_activity = detail.activity;
+    options.functions = detail.functions;
+    options.stop = &stop;
+    auto loaded = load_(path_, options);
+    if (!loaded) return loaded.error();
+    profile_ = std::make_shared<const query::Profile>(std::move(*loaded));
+    has_ = detail;
+    return profile_;
+  }
+
+  static Result<profile::ExecutionRecord> find(const query::Profile& profile, const std::string& prefix,
+                                               const Visible& visible) {
+    std::optional<profile::ExecutionRecord> found;
+    for (const profile::ExecutionRecord& execution : profile.executions()) {
+      if (!query::hex(execution.id).starts_with(prefix)) continue;
+      if (visible && !visible({.recording = 0, .record = execution})) continue;
+      if (found && found->id != execution.id) return ambiguous(prefix, found->id, execution.id);
+      // Of an id that several processes declared it is the execution of the one that was heard of first.
+      if (!found || execution.heard < found->heard) found = execution;
+    }
+    if (!found) return unknown_execution(prefix);
+    return *found;
+  }
+
+  const std::string path_;
+  const FileLoader load_;
+  std::mutex mutex_;
+  std::shared_ptr<const query::Profile> profile_;
+  Detail has_;
+};
+
+}  // namespace
+
+std::unique_ptr<Library> open_file_library(std::string path, FileLoader load) {
+  return std::make_unique<FileLibrary>(std::move(path), std::move(load));
+}
+
+}  // namespace tailor::serve

@@ -1,0 +1,28 @@
+#include "daemon/session/code_models.h"
+
+namespace tailor::session {
+
+void CodeModels::connected(const registration::PeerConnected& event) {
+  stacks_.connected(event);
+  opener_.tags(event.process.pid, unwind::tag_word(event.hello));
+}
+
+void CodeModels::message(const registration::PeerMessage& event) {
+  stacks_.message(event);
+  // The ranges of generated code, for samples that need no stack.
+  if (event.message.has_code_load()) {
+    const v1::CodeObject& code = event.message.code_load();
+    const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
+    if (code.plan_id() != 0) opener_.add_code(event.process.pid, code.id(), code.base(), size);
+  }
+  if (event.message.has_code_unload()) {
+    opener_.remove_code(event.process.pid, event.message.code_unload().code_id());
+  }
+}
+
+void CodeModels::gone(const registration::PeerGone& event) {
+  stacks_.gone(event);
+  opener_.gone(event.process.pid);
+}
+
+}  // namespace tailor::session

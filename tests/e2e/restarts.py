@@ -1,0 +1,89 @@
+"""tailord is killed again and again under a running engine: each time at most the last second is lost, nothing is counted
+twice, and what ran then has ended."""
+import json
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import time
+
+from tailor_env import BIN, Daemon, check, sampling_denied, skip
+
+if reason := sampling_denied():
+    skip(reason)
+RESTARTS = 50 if "--full" in sys.argv else 5
+FREQUENCY = 997
+THREADS = 2
+LOST = 1.0  # seconds, at most, each time
+OUTSIDE = 0.03  # share of the engine's time between its executions, which is in none of them
+draw = random.Random(11)
+
+
+def cpu_of(pid):
+    """Seconds of CPU time that a process has used."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def is_sampled(daemon, pid):
+    status = json.loads(daemon.tailor("status", "--json"))
+    return any(int(p["info"]["process"]["pid"]) == pid and p["sampled"] for p in status["processes"])
+
+
+def chance(seconds):
+    """Five standard deviations of what samples say of so many seconds."""
+    return 5 * (seconds / FREQUENCY) ** 0.5
+
+
+def more_than_it_can(execution):
+    """Whether an execution has more CPU time than its threads had in its time."""
+    had = THREADS * execution["elapsed_ns"] / 1e9
+    return execution["cpu_ns"] / 1e9 > had * 1.02 + 1.5 * chance(had + 1 / FREQUENCY)
+
+
+def one_life(daemon, engine):
+    """How much CPU time the engine used while it was sampled, without what may be lost, until the daemon is killed."""
+    while not is_sampled(daemon, engine.pid):
+        check(engine.poll() is None, "the engine runs")
+        time.sleep(0.02)
+    begin = cpu_of(engine.pid)
+    used = []
+    kill_at = time.monotonic() + LOST + 0.5 + draw.random() * 1.5
+    while time.monotonic() < kill_at:
+        used.append((time.monotonic(), cpu_of(engine.pid)))
+        time.sleep(0.01)
+    daemon.stop(signal.SIGKILL)
+    killed = time.monotonic()
+    return max([cpu - begin for when, cpu in used if when <= killed - LOST], default=0)
+
+
+with Daemon(frequency=FREQUENCY) as daemon:
+    engine = subprocess.Popen([BIN / "weft", "--sf", "0.1", "--threads", str(THREADS), "--repeat", "1000000", "--quiet", "--tpch", "1"],
+                              env={**os.environ, **daemon.env}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    try:
+        must = 0
+        for _ in range(RESTARTS):
+            must += one_life(daemon, engine)
+            daemon.start()
+        check(engine.poll() is None, f"the engine runs on after {RESTARTS} restarts of the daemon")
+        used = cpu_of(engine.pid)
+    finally:
+        engine.kill()
+        engine.wait()
+    # The last execution has a second of samples at most after `used` was looked at.
+    daemon.stop()
+    daemon.start()
+    listed = json.loads(daemon.tailor("list", "--limit", "1000000", "--json"))["executions"]
+    kept = sum(e["cpu_ns"] for e in listed) / 1e9
+    check(len({e["id"] for e in listed}) == len(listed), f"each of {len(listed)} executions is listed once")
+    check(not any(e["running"] for e in listed), "none of them runs any more")
+    ended = sum(e["error"] == "daemon ended" for e in listed)
+    check(0 < ended <= RESTARTS + 1, f"{ended} ended with a daemon, at most one with each")
+    most = used * 1.02 + THREADS + chance(used)
+    check(kept <= most, f"nothing is counted twice: {kept:.2f} of the {used:.2f} s that the engine used")
+    too_long = [e for e in listed if more_than_it_can(e)]
+    check(not too_long, f"and in no execution {too_long[:3]}")
+    least = must * (1 - OUTSIDE) - chance(must)
+    check(kept >= least, f"at most a second is lost each time: {kept:.2f} s are there, {must:.2f} s had to be")

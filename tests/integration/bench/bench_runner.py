@@ -1,0 +1,56 @@
+"""`./dev bench` fails when a benchmark gives no result, although it ended well, and runs the others all the same."""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tailor_env import ROOT, check
+
+GIVES_A_RESULT = """#!/bin/sh
+for option; do case $option in --benchmark_out=*) echo '{"benchmarks": [{"name": "one"}]}' >"${option#*=}" ;; esac; done
+"""
+FINDS_NOTHING = """#!/bin/sh
+for option; do case $option in --benchmark_out=*) echo '{"benchmarks": []}' >"${option#*=}" ;; esac; done
+"""
+FAILS_INSIDE = FINDS_NOTHING.replace("[]", '[{"name": "one", "error_occurred": true, "error_message": "no such table"}]')
+IGNORES_ITS_OPTIONS = "#!/bin/sh\n"
+BREAKS = GIVES_A_RESULT + "exit 3\n"
+
+
+def bench(build, *names):
+    """Exit code and error stream."""
+    done = subprocess.run([sys.executable, str(ROOT / "tests/bench/run"), "--no-table", *names], capture_output=True, text=True,
+                          env={**os.environ, "TAILOR_BUILD": str(build)})
+    return done.returncode, done.stderr, done.stdout
+
+
+def program(folder, name, text):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+    (folder / name).chmod(0o755)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    build = pathlib.Path(folder)
+    program(build / "bench-bin", "good", GIVES_A_RESULT)
+    check(bench(build, "micro")[0] == 0, "a benchmark with a result passes")
+    for name, text, said in (("aaa_empty", FINDS_NOTHING, "gave no result"), ("aaa_silent", IGNORES_ITS_OPTIONS, "gave no result"),
+                             ("aaa_error", FAILS_INSIDE, "no such table"), ("aaa_broken", BREAKS, "ended with 3")):
+        program(build / "bench-bin", name, text)
+        code, errors, out = bench(build, "micro")
+        check(code == 1 and f"{name} {said}" in errors.replace("one: ", ""), f"{name} fails: {errors.strip()}")
+        check("1 of 2 benchmarks gave results" in out, "the other one is run all the same")
+        (build / "bench-bin" / name).unlink()
+    # An old result does not stand in for a new one.
+    (build / "bench-bin/good").write_text(IGNORES_ITS_OPTIONS)
+    check(bench(build, "micro")[0] == 1, "a result of an earlier run does not count")
+
+    for name in ("clock_calibration", "clock_edges", "tag_recovery"):
+        program(build / "bench-programs", name, "#!/bin/sh\necho $*\n")
+    check(bench(build, "programs")[0] == 0, "programs that print a figure pass")
+    program(build / "bench-programs", "clock_edges", "#!/bin/sh\n")
+    code, errors, _ = bench(build, "programs")
+    check(code == 1 and "clock_edges gave no result" in errors, f"one that prints nothing fails: {errors.strip()}")
+    code, errors, _ = bench(build, "nothing")
+    check(code == 2 and "there is no benchmark nothing" in errors, "an unknown name is an error")

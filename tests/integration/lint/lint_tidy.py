@@ -1,0 +1,84 @@
+"""What `./dev lint` analyses with clang-tidy: only sources that changed, themselves or by what they include, since they were
+found clean; and a source with a finding is never taken for clean."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from tailor_env import ROOT, check
+
+# Stands in for clang-tidy: a finding is the word "wrong" in a source or in what it includes. Logs what it was given.
+CHECKER = """#!/usr/bin/env python3
+import os, pathlib, re, sys
+if "--version" in sys.argv:
+    sys.exit(print("LLVM version 19.1.7"))
+file = pathlib.Path(next(word for word in sys.argv if word.endswith(".cc")))
+open(os.environ["LOG"], "a").write(file.name + "\\n")
+def text(path):
+    names = re.findall(r'#include "(.*)"', path.read_text())
+    return path.read_text() + "".join(text(pathlib.Path(os.environ["TAILOR_ROOT"]) / name) for name in names)
+if "wrong" in text(file):
+    sys.exit(print(f"{file}:1:1: error: wrong") or 1)
+"""
+
+
+class Project:
+    """A folder under git with two sources, of which one includes a header."""
+
+    def __init__(self, folder):
+        self.root = pathlib.Path(folder)
+        self.write("daemon/a.cc", '#include "daemon/a.h"\n')
+        self.write("daemon/a.h", "int a();\n")
+        self.write("daemon/b.cc", "int b();  // two\n")
+        self.write(".clang-tidy", "Checks: all\n")
+        self.write("checker", CHECKER).chmod(0o755)
+        self.write("build/compile_commands.json", json.dumps([
+            {"file": str(self.root / f"daemon/{name}.cc"), "command": f"g++ -I{self.root} -o {name}.o -c {name}.cc"} for name in "ab"]))
+        subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
+        subprocess.run(["git", "add", "daemon"], cwd=self.root, check=True)
+
+    def write(self, name, text):
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def tidy(self, *options):
+        """Exit code, what was printed, and the sources that were analysed."""
+        log = self.write("log", "")
+        done = subprocess.run([sys.executable, str(ROOT / ".dev/tidy.py"), *options], capture_output=True, text=True,
+                              env={**os.environ, "TAILOR_ROOT": str(self.root), "TAILOR_CLANG_TIDY": str(self.root / "checker"),
+                                   "LOG": str(log)})
+        return done.returncode, done.stdout + done.stderr, log.read_text().split()
+
+    def stale(self):
+        return self.tidy("--stale")[1].split()
+
+
+with tempfile.TemporaryDirectory() as folder:
+    project = Project(folder)
+    check(project.stale() == ["daemon/a.cc", "daemon/b.cc"], "at first nothing is known to be clean")
+    code, said, ran = project.tidy()
+    check((code, len(ran)) == (0, 1), f"both are analysed, together: {said}")
+    check(project.stale() == [], "then they are known to be clean")
+
+    project.write("daemon/b.cc", "int b();  // three\n")
+    check(project.stale() == [], "a comment changes nothing")
+    project.write("daemon/b.cc", "int b();  // NOLINT\n")
+    check(project.stale() == ["daemon/b.cc"], "but one that speaks to clang-tidy does")
+    project.write("daemon/a.h", "long a();\n")
+    check(project.stale() == ["daemon/a.cc", "daemon/b.cc"], "a header brings back what includes it")
+    check(project.tidy("--update")[0] == 0 and project.stale() == [], "the list is written")
+    (project.root / ".dev/cache/tidy_clean").unlink()
+    check(project.stale() == [], "which is enough for a clean clone")
+
+    project.write("daemon/a.cc", '#include "daemon/a.h"\nint wrong;\n')
+    project.write("daemon/b.cc", "int c();\n")
+    code, said, ran = project.tidy("--update")
+    check(code == 1 and "a.cc:1:1: error: wrong" in said, f"a finding fails: {said}")
+    check(len(ran) == 3 and project.stale() == ["daemon/a.cc"], f"and its source is not clean, but the one beside it is: {ran}")
+    check("a.cc" in project.tidy()[1], "nor is it after another run")
+    project.write(".clang-tidy", "Checks: more\n")
+    check(project.stale() == ["daemon/a.cc", "daemon/b.cc"], "other checks bring back everything")
