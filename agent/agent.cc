@@ -27,6 +27,7 @@ MessageQueue::Urgency Agent::urgency_of(MessageKind kind) {
     case MessageKind::kPlanUnload:
     case MessageKind::kCodeUnload:
     case MessageKind::kExecutionEnd:
+    case MessageKind::kBarrier:
       return MessageQueue::Urgency::kEnds;
     default:
       return MessageQueue::Urgency::kBegins;
@@ -93,9 +94,19 @@ void Agent::pump_until(std::int64_t deadline_ms, Done done) noexcept {
   }
 }
 
-bool Agent::await_barrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept {
-  if (!threadless_) return sender_.await_barrier(sequence, timeout_ms);
-  pump_until(now_ms() + timeout_ms, [&] { return sender_.acknowledged(sequence); });
+bool Agent::barrier(std::uint32_t timeout_ms) noexcept {
+  constexpr int kSliceMs = 1;
+  const std::int64_t deadline = now_ms() + timeout_ms;
+  const std::uint32_t sequence = next_barrier_.fetch_add(1, std::memory_order_relaxed) + 1;
+  auto has_room = [this] { return queue_.has_room(kFixedBound, urgency_of(MessageKind::kBarrier)); };
+  if (threadless_) pump_until(deadline, has_room);
+  while (!has_room() && now_ms() < deadline) ::poll(nullptr, 0, kSliceMs);
+  const bool posted = post({MessageKind::kBarrier, 0, sequence, 0}, kFixedBound,
+                           [&](FixedWire& body) { body.number(1, sequence); });
+  const std::int64_t left = deadline - now_ms();
+  if (!posted || left < 0) return false;
+  if (!threadless_) return sender_.await_barrier(sequence, static_cast<std::uint32_t>(left));
+  pump_until(deadline, [&] { return sender_.acknowledged(sequence); });
   return sender_.acknowledged(sequence);
 }
 

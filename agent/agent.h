@@ -49,7 +49,8 @@ class Agent {
   bool threadless() const { return threadless_; }
   // Without a thread: see tailor_agent_pump. Any thread, one at a time.
   int pump() noexcept;
-  bool await_barrier(std::uint32_t sequence, std::uint32_t timeout_ms) noexcept;
+  // Waits for room in the queue, too. True: the daemon has processed what was queued before.
+  bool barrier(std::uint32_t timeout_ms) noexcept;
   PlanSlots& plans() { return plans_; }
   Components& components() { return components_; }
   RegionKinds& region_kinds() { return region_kinds_; }
@@ -59,7 +60,6 @@ class Agent {
   static bool has_tags(std::uint64_t execution) { return (execution & kUntagged) == 0; }
   // enum tailor_tag_strategy, as given to tailor_agent_start.
   std::uint32_t tag_strategy() const { return tag_strategy_; }
-  std::uint32_t next_barrier() { return next_barrier_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
   void count_dropped() noexcept {
     std::atomic_ref(arenas_.header()->messages_dropped).fetch_add(1, std::memory_order_relaxed);

@@ -85,10 +85,7 @@ int tailor_agent_connected(void) {
 int tailor_agent_barrier(uint32_t timeout_ms) {
   Agent* agent = current();
   if (!agent) return 0;
-  std::uint32_t sequence = agent->next_barrier();
-  bool posted = agent->post({MessageKind::kBarrier, 0, sequence, 0}, kFixedBound,
-                            [&](FixedWire& body) { body.number(1, sequence); });
-  return posted && agent->await_barrier(sequence, timeout_ms);
+  return agent->barrier(timeout_ms);
 }
 
 int tailor_agent_pump(void) {

@@ -54,18 +54,24 @@ MessageQueue::Record* MessageQueue::at(std::uint64_t position) const noexcept {
   return reinterpret_cast<Record*>(ring_ + (position & (capacity_ - 1)));
 }
 
+MessageQueue::Placement MessageQueue::placement(std::size_t max_bytes, Urgency urgency, std::uint64_t head,
+                                                std::uint64_t tail) const noexcept {
+  const std::size_t total = (sizeof(Record) + max_bytes + kAlignment - 1) & ~(kAlignment - 1);
+  const std::size_t limit = urgency == Urgency::kEnds ? capacity_ : capacity_ - capacity_ / 8;
+  const std::size_t room = capacity_ - (tail & (capacity_ - 1));
+  const std::size_t skip = room < total ? room : 0;
+  return {total, skip, tail + skip + total - head <= limit};
+}
+
 std::optional<MessageQueue::Reservation> MessageQueue::reserve(std::size_t max_bytes,
                                                                Urgency urgency) noexcept {
   if (max_bytes > max_message_bytes()) return std::nullopt;
-  const std::size_t total = (sizeof(Record) + max_bytes + kAlignment - 1) & ~(kAlignment - 1);
-  const std::size_t limit = urgency == Urgency::kEnds ? capacity_ : capacity_ - capacity_ / 8;
   while (true) {
     // `head` first: an old head makes the ring look fuller than it is, never emptier.
     std::uint64_t head = head_.load(std::memory_order_acquire);
     std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-    std::size_t room = capacity_ - (tail & (capacity_ - 1));
-    std::size_t skip = room < total ? room : 0;
-    if (tail + skip + total - head > limit) {
+    const auto [total, skip, fits] = placement(max_bytes, urgency, head, tail);
+    if (!fits) {
       if (head == head_.load(std::memory_order_acquire)) return std::nullopt;
       continue;
     }
@@ -79,6 +85,11 @@ std::optional<MessageQueue::Reservation> MessageQueue::reserve(std::size_t max_b
     reservation.space_ = {at(tail + skip)->data(), max_bytes};
     return reservation;
   }
+}
+
+bool MessageQueue::has_room(std::size_t max_bytes, Urgency urgency) const noexcept {
+  const std::uint64_t head = head_.load(std::memory_order_acquire);
+  return placement(max_bytes, urgency, head, tail_.load(std::memory_order_relaxed)).fits;
 }
 
 void MessageQueue::commit(const Reservation& reservation, const MessageHead& head,

@@ -51,6 +51,8 @@ class MessageQueue {
     std::span<char> space_;
   };
   std::optional<Reservation> reserve(std::size_t max_bytes, Urgency urgency) noexcept;
+  // Any thread: whether reserve() would give that now.
+  bool has_room(std::size_t max_bytes, Urgency urgency) const noexcept;
   // Publishes the first `bytes` bytes of the space.
   void commit(const Reservation& reservation, const MessageHead& head, std::size_t bytes) noexcept;
   // Publishes nothing: the space is skipped.
@@ -72,6 +74,14 @@ class MessageQueue {
  private:
   struct Record;
   Record* at(std::uint64_t position) const noexcept;
+  // Where a message would stand: its size with its head, what is skipped at the ring's end, and if it fits.
+  struct Placement {
+    std::size_t total;
+    std::size_t skip;
+    bool fits;
+  };
+  Placement placement(std::size_t max_bytes, Urgency urgency, std::uint64_t head,
+                      std::uint64_t tail) const noexcept;
   void release(std::uint64_t position, std::size_t size) noexcept;
   void rewind_when_empty() noexcept;
 

@@ -180,6 +180,38 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
   EXPECT_LT(sink().count(Body::kExecutionBegin), 100u);
 }
 
+TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
+  TAILOR_SKIP_FORK_UNDER_TSAN();
+  tailor_agent_options options{};
+  options.size = sizeof(options);
+  options.socket_path = server_.path().c_str();
+  options.queue_bytes = 256 * 1024;
+  pid_t child = ::fork();
+  if (child == 0) {
+    if (tailor_agent_start(&options) != 0) ::_exit(1);
+    tailor_agent_counters counters{sizeof(counters)};
+    auto fill = [&](auto send) {
+      tailor_agent_get_counters(&counters);
+      for (std::uint64_t before = counters.messages_dropped; counters.messages_dropped < before + 100;) {
+        send();
+        tailor_agent_get_counters(&counters);
+      }
+    };
+    // Nothing is taken from the socket: first the room for all messages is used, then that of the ends.
+    std::string name(1000, 'n');
+    const tailor_label label{"query", name.c_str()};
+    fill([&] { tailor_execution_begin(1, &label, 1); });
+    fill([] { tailor_execution_end(1, 0, nullptr); });
+    bool reached = tailor_agent_barrier(20'000);
+    tailor_agent_stop(1000);
+    ::_exit(reached ? 0 : 2);
+  }
+  ::usleep(300'000);
+  int status = -1;
+  ASSERT_TRUE(server_.until([&] { return ::waitpid(child, &status, WNOHANG) == child; }));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
 TEST_F(AgentDaemonTest, ForkedChildrenAreTheirOwnProcesses) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
   Subprocess engine({engine_path(), server_.path(), "fork"});
