@@ -12,6 +12,11 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BEGIN = "<!-- figures: tests/bench/figures.py writes this table -->"
 END = "<!-- end of the figures -->"
 HEAD = ["| what | result | machine | command |", "| --- | ---: | --- | --- |"]
+LABELS = ("what", "way", "program", "payload", "query", "name", "where", "variant", "share", "frequency")  # of a row in a list
+ESTIMATES = ("ratio", "change", "bias")  # what `low` and `high` beside them are the interval of
+# Where a result comes from, what was asked for, and single runs.
+NOT_RESULTS = {"name", "machine", "time", "command", "options", "runs", "rounds", "pairs"}
+SPREADS = ("stddev", "cv")  # of repetitions
 
 
 def shown(value):
@@ -23,22 +28,41 @@ def cell(text):
     return str(text).replace("|", "\\|").replace("\n", " ")
 
 
-def leaves(value, path=()):
-    """Every number or text below `value`, with the keys that lead to it. A list of numbers is one fact: a value and its interval."""
+def readable(key):
+    return key.replace("_", " ")
+
+
+def value_with_interval(row):
+    """(key, text) of what the row's interval is of, and the keys that this takes; nothing where it has none."""
+    for key, value in row.items():
+        low, high = ("low", "high") if key in ESTIMATES else (f"{key}_low", f"{key}_high")
+        if low in row and high in row:
+            yield key, f"{shown(value)} [{shown(row[low])}, {shown(row[high])}]", {key, low, high}
+
+
+def label_of(row):
+    """What tells this row of a list from the others."""
+    return [f"{shown(row[key])} Hz" if key == "frequency" else str(row[key]) for key in LABELS if key in row]
+
+
+def facts_in(value, path=()):
+    """(what, result) of every number and text below `value`. A value with its interval is one fact."""
     if isinstance(value, dict):
+        taken = NOT_RESULTS | set(LABELS if path else ())
+        for key, text, keys in value_with_interval(value):
+            taken = taken | keys
+            yield (*path, readable(key)), text
         for key, below in value.items():
-            yield from leaves(below, (*path, str(key)))
-    elif isinstance(value, list) and any(isinstance(each, (dict, list, str)) for each in value):
-        for number, below in enumerate(value):
-            yield from leaves(below, (*path, str(number)))
+            if key not in taken:
+                yield from facts_in(below, (*path, readable(str(key))))
     elif isinstance(value, list):
-        if value:
-            first, *rest = map(shown, value)
-            yield path, f"{first} [{', '.join(rest)}]" if rest else first
-    elif isinstance(value, bool) or value is None or isinstance(value, str):
-        yield path, str(value)
+        for number, below in enumerate(value, 1):
+            label = label_of(below) if isinstance(below, dict) else []
+            yield from facts_in(below, (*path[:-1], *(label or [*path[-1:], str(number)])))
+    elif isinstance(value, bool):
+        yield path, "yes" if value else "no"
     else:
-        yield path, shown(value)
+        yield path, value if isinstance(value, str) else shown(value)
 
 
 def of_google_benchmark(found):
@@ -46,22 +70,18 @@ def of_google_benchmark(found):
     binary = pathlib.Path(context["executable"]).name
     rows = []
     for each in found["benchmarks"]:
-        if each.get("error_occurred"):
+        if each.get("error_occurred") or each.get("aggregate_name") in SPREADS:
             continue
         what = f"{binary}: {each['name']}"
-        if each.get("aggregate_unit") == "percentage":  # the spread of repetitions
-            continue
         rows.append((f"{what}, CPU time", f"{shown(each['cpu_time'])} {each['time_unit']}"))
         for name, unit in (("items_per_second", "items/s"), ("bytes_per_second", "bytes/s")):
             if name in each:
                 rows.append((f"{what}, rate", f"{shown(each[name])} {unit}"))
-    return context.get("machine", "not noted"), f"build/bench-bin/{binary}", rows
+    return context.get("machine", "not noted").replace(";", ","), f"build/bench-bin/{binary}", rows
 
 
 def of_script(found):
-    facts = {key: value for key, value in found.items() if key not in ("name", "machine", "time", "command")}
-    rows = [(f"{found['name']}: {', '.join(path)}", result) for path, result in leaves(facts)]
-    return found["machine"], found["command"], rows
+    return found["machine"], found["command"], [(f"{found['name']}: {', '.join(path)}", result) for path, result in facts_in(found)]
 
 
 def facts_of(folder):
