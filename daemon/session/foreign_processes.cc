@@ -4,16 +4,9 @@
 #include <system_error>
 #include <utility>
 
+#include "daemon/session/registered.h"
+
 namespace tailor::session {
-namespace {
-
-bool is_registered(pipeline::Pipeline& pipeline, ProcessId process) {
-  const pipeline::ProcessEntry* entry = pipeline.processes().find(process);
-  return entry != nullptr && entry->connection != 0;
-}
-
-}  // namespace
-
 void ForeignProcesses::add(ProcessId process, NamesFrom names) {
   if (processes_.contains(process)) return;
   ForeignProcess foreign(os_, process, names);

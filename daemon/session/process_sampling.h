@@ -7,6 +7,7 @@
 #include "daemon/capture/host/capture_reader.h"
 #include "daemon/capture/host/placement.h"
 #include "daemon/capture/select/event_spec.h"
+#include "daemon/session/process_rules.h"
 #include "proto/base/ids.h"
 
 namespace tailor::session {
@@ -20,6 +21,13 @@ enum class SamplingState : std::uint8_t {
   kReopening,  // they are closed, and others will be opened in their place
   kPausing,    // they are closed, until somebody resumes the process
   kLeaving,    // they are closed, and the process goes on without samples
+};
+
+// Who wants that a process is sampled. It outlasts pauses.
+struct Origin {
+  bool on_request = false;
+  bool by_rule = false;                // it has not registered
+  NamesFrom names = NamesFrom::kAuto;  // of its generated code, where it has no agent
 };
 
 class ProcessSampling {
@@ -48,8 +56,7 @@ class ProcessSampling {
   bool reads_slots = false;                   // of threads' memory, for tags
   bool user_mode_only = false;                // as opened
   std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
-  bool on_request = false;
-  bool by_rule = false;      // it has not registered
+  Origin origin;
   TimeNs redraw = kTimeMax;  // when its periods are drawn anew by us; kTimeMax: not
 
  private:

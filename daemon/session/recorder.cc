@@ -3,23 +3,27 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <future>
+#include <optional>
 #include <utility>
 
 #include "daemon/capture/host/sample_cost.h"
 #include "daemon/os/host_files.h"
-#include "daemon/registration/arena_view.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/pebs_probe.h"
+#include "daemon/session/registered.h"
 
 namespace tailor::session {
 namespace {
 
 constexpr int kPollMs = 20;
-constexpr TimeNs kFlushPatience = 2'000'000'000;
 constexpr TimeNs kSweepInterval = 5'000'000'000;
 constexpr const char* kRequestIsOver = "it was sampled on request, which is over";
 constexpr TimeNs kPublishInterval = 100'000'000;  // a status has strings of all processes
+// The reader closes events and hands over what their rings hold in its own time.
+constexpr std::chrono::milliseconds kEndsAfter{20};
+constexpr int kMostWaits = 100;
 
 std::string how_to_register(const pipeline::KnownProcess& process, const std::string& socket) {
   return fmt::format(
@@ -34,6 +38,18 @@ std::vector<pipeline::Input*> listeners(pipeline::Input* journal, pipeline::Pipe
   return {journal, &pipeline};
 }
 
+registration::ServerOptions server_options(const RecorderOptions& options) {
+  registration::ServerOptions where;
+  where.socket_path = options.agent_socket;
+  where.socket_mode = options.agent_socket_mode;
+  where.inherited_listener = options.agent_listener;
+  where.max_connections = options.max_processes;
+  where.user_processes = options.user_processes;
+  where.user_messages_a_second = options.user_messages_a_second;
+  where.socket_group = options.agent_socket_group;
+  return where;
+}
+
 }  // namespace
 
 Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& sink, OnProblem on_problem)
@@ -45,49 +61,46 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       clock_(os),
       wall_clock_(os),
       cpu_(os, pipeline_),
+      facts_(input_),
+      stacks_(os, options_.capture.all_registers),
+      code_(stacks_, opener_),
+      literals_(options_.keep_literals),
+      drops_(os, pipeline_, input_),
+      foreign_(os, pipeline_, input_),
       pebs_trust_([&os] { return probe_pebs_times(os); }),
       overhead_({options_.max_overhead, options_.seed},
                 [this](const capture::EventSpec& spec, const capture::CaptureOptions& how, int pairs) {
                   return capture::measure_sample_cost(os_, spec, how, pairs);
                 }),
-      stacks_(os, options_.capture.all_registers),
-      code_(stacks_, opener_),
-      foreign_(os, pipeline_, input_) {}
+      reader_(
+          os, queue_,
+          [this](capture::RecordingNumber id, const capture::CaptureCounts& counts) {
+            queue_.on_recording_ended({id, counts, os_.now()});
+          },
+          [this](os::Os& with, pid_t pid, const capture::CaptureOptions& how) {
+            return opener_.open(with, pid, how);
+          }),
+      parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
+      sampled_(parts_, pebs_trust_, overhead_, foreign_),
+      changes_(parts_, sampled_, pebs_trust_, overhead_),
+      paused_(parts_, sampled_, options_.capture),
+      rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {}
 
 Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions options,
                                                   profile::ProfileSink& sink, OnProblem on_problem) {
   std::unique_ptr<Recorder> recorder(new Recorder(os, std::move(options), sink, std::move(on_problem)));
   recorder->clock_.start(recorder->input_);
-  recorder->recording_ = host_info(os);
-  recorder->recording_.command = recorder->options_.command;
-  if (auto cpus = os::online_cpus(os); cpus.ok()) {
-    recorder->recording_.cpus = static_cast<std::uint32_t>(cpus->size());
-  }
-  recorder->recording_.start = os.now();
-  recorder->recording_.clock_source = recorder->clock_.worst_source();
-  recorder->recording_.clock_error_ns = recorder->clock_.worst_error_ns();
-  recorder->input_.on_recording(recorder->recording_);
+  profile::RecordingInfo info = host_info(os);
+  info.command = recorder->options_.command;
+  if (auto cpus = os::online_cpus(os); cpus.ok()) info.cpus = static_cast<std::uint32_t>(cpus->size());
+  info.start = os.now();
+  info.clock_source = recorder->clock_.worst_source();
+  info.clock_error_ns = recorder->clock_.worst_error_ns();
+  recorder->facts_.begin(std::move(info));
 
-  CaptureQueue& queue = recorder->queue_;
-  recorder->reader_ = std::make_unique<capture::CaptureReader>(
-      os, queue,
-      [&queue, &os](capture::RecordingNumber id, const capture::CaptureCounts& counts) {
-        queue.on_recording_ended({id, counts, os.now()});
-      },
-      [raw = recorder.get()](os::Os& with, pid_t pid, const capture::CaptureOptions& how) {
-        return raw->opener_.open(with, pid, how);
-      });
-  Status reading = recorder->reader_->start();
+  Status reading = recorder->reader_.start();
   if (!reading.ok()) return reading.error();
-  registration::ServerOptions where;
-  where.socket_path = recorder->options_.agent_socket;
-  where.socket_mode = recorder->options_.agent_socket_mode;
-  where.inherited_listener = recorder->options_.agent_listener;
-  where.max_connections = recorder->options_.max_processes;
-  where.user_processes = recorder->options_.user_processes;
-  where.user_messages_a_second = recorder->options_.user_messages_a_second;
-  where.socket_group = recorder->options_.agent_socket_group;
-  auto server = registration::Server::listen(std::move(where), *recorder);
+  auto server = registration::Server::listen(server_options(recorder->options_), *recorder);
   if (!server.ok()) return server.error();
   recorder->server_ = std::move(*server);
   recorder->publish();
@@ -101,28 +114,25 @@ Recorder::~Recorder() {
 
 Status Recorder::attach(const pipeline::KnownProcess& process, const capture::CaptureOptions& options) {
   Status result = Ok{};
-  run([&] { result = sample(process, options); });
+  run([&] { result = sampled_.open(process, options, {}); });
   return result;
 }
 
 Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownProcess& process,
                                                           const capture::CaptureOptions& options) {
+  const ProcessId id = process.process;
   SampledProcess known;
   Status result = Ok{};
   run([&] {
-    known.registered = is_registered(process.process);
-    if (is_sampled(process.process)) return;
-    std::string why = ignore_if_told(process.process);
-    if (why.empty()) why = pause_if_all_are(process.process);
-    if (!why.empty()) {
-      result = unavailable(fmt::format("process {} is not sampled: {}", process.process.pid, why));
+    known.registered = is_registered(pipeline_, id);
+    if (sampled_.contains(id)) return;
+    if (const std::string why = why_not_now(id); !why.empty()) {
+      result = unavailable(fmt::format("process {} is not sampled: {}", id.pid, why));
       return;
     }
-    result = sample(known_process(os_, process.process), options);
-    if (!result.ok()) return;
-    sampled_.back().on_request = true;
-    if (known.registered) return;
-    known.note = how_to_register(process, options_.agent_socket) + "; " + foreign_.source_of(process.process);
+    result = sampled_.open(known_process(os_, id), options, {.on_request = true});
+    if (!result.ok() || known.registered) return;
+    known.note = how_to_register(process, options_.agent_socket) + "; " + foreign_.source_of(id);
   });
   if (!result.ok()) return result.error();
   return known;
@@ -130,22 +140,56 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
 
 void Recorder::detach(ProcessId process) {
   run([&] {
-    for (ProcessSampling& each : sampled_) {
-      if (each.process == process && each.on_request && !is_registered(process)) leave(each, kRequestIsOver);
-    }
-    const auto paused = paused_.find(process);
-    if (paused == paused_.end() || !paused->second.on_request || is_registered(process)) return;
-    not_sampled_[process] = kRequestIsOver;
-    forget_pause(process);
+    if (is_registered(pipeline_, process)) return;
+    ProcessSampling* sampled = sampled_.find(process);
+    if (sampled != nullptr && sampled->origin.on_request) sampled_.leave(*sampled, kRequestIsOver);
+    if (!paused_.is_on_request(process)) return;
+    sampled_.set_why_not(process, kRequestIsOver);
+    paused_.forget(process);
   });
+}
+
+void Recorder::set_rules(ProcessRules rules) {
+  run([&] {
+    rules_.set(std::move(rules));
+    rules_.look(ending_);
+  });
+}
+
+void Recorder::set_keep_literals(bool keep) {
+  run([&] { literals_.set_keep(keep); });
+}
+
+Result<std::vector<ProcessId>> Recorder::pause(std::optional<std::int32_t> pid) {
+  std::optional<Result<std::vector<ProcessId>>> asked;
+  run([&] { asked.emplace(paused_.pause(pid)); });
+  if (!asked->ok()) return std::move(*asked);
+  for (int i = 0; i < kMostWaits; ++i) {
+    bool closing = false;
+    run([&] { closing = paused_.is_closing(); });
+    if (!closing) break;
+    std::this_thread::sleep_for(kEndsAfter);
+  }
+  return std::move(*asked);
+}
+
+Result<Resumed> Recorder::resume(std::optional<std::int32_t> pid) {
+  // What was sampled before the pause is attributed first: its CPU time is settled then, and what was used
+  // during the pause is in no account.
+  flush();
+  std::optional<Result<Resumed>> resumed;
+  run([&] {
+    cpu_.settle();
+    resumed.emplace(paused_.resume(pid, [this](ProcessId process) { return rules_.why_ignored(process); }));
+  });
+  return std::move(*resumed);
 }
 
 void Recorder::flush() {
   std::promise<void> done;
   requests_.post([this, &done] {
-    const TimeNs now = os_.now();
-    flushes_.push_back({now, now + kFlushPatience, [&done] { done.set_value(); }});
-    reader_->hurry();
+    flushes_.add(os_.now(), [&done] { done.set_value(); });
+    reader_.hurry();
   });
   done.get_future().wait();
 }
@@ -156,41 +200,7 @@ void Recorder::run(std::function<void()> work) {
 }
 
 RecorderStatus Recorder::status() const {
-  std::lock_guard lock(status_mutex_);
-  return *status_;
-}
-
-// What others may know of this thread's state.
-void Recorder::publish() {
-  auto status = std::make_shared<RecorderStatus>();
-  status->pipeline = pipeline_.stats();
-  status->total = pipeline_.total();
-  status->stacks = stacks_.counts().stacks;
-  status->capture_row = recording_.capture_row;
-  status->own_cpu_ns = cpu_.own_ns();
-  status->recording = recording_;
-  status->registration = server_->counters();
-  status->limits = pipeline_.messages().refused_by_limit();
-  if (status->registration.paused > 0)
-    status->limits["user-messages-per-second"] = status->registration.paused;
-  status->all_paused = pauses_.all();
-  status->clock_source = clock::name(clock_.model().source());
-  status->clock_error_ns = clock_.model().error_bound_ns();
-  const TimeNs now = os_.now();
-  pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
-    if (entry.ended != kTimeMax) return;
-    RecordedProcess process{entry.record, entry.accounting, false, {}};
-    process.sampled = is_sampled(entry.id());
-    process.paused_ns = pauses_.ns_of(entry.id(), now);
-    if (pauses_.is_paused(entry.id()))
-      process.paused_since_ns = recording_.wall_of(pauses_.since(entry.id()));
-    const auto why = not_sampled_.find(entry.id());
-    if (why != not_sampled_.end()) process.not_sampled_because = why->second;
-    status->processes.push_back(std::move(process));
-  });
-  next_publish_ = now + kPublishInterval;
-  std::lock_guard lock(status_mutex_);
-  status_ = std::move(status);
+  return status_.get();
 }
 
 void Recorder::note_cpu_time(const os::CpuTime& used) {
@@ -203,23 +213,23 @@ void Recorder::stop() {
     ending_ = true;
     speak_for_foreign();  // what runtimes wrote at their end
   });
-  reader_->stop();  // the control thread still takes what it reads last
+  reader_.stop();  // the control thread still takes what it reads last
   flush();
   run([this] {
     flushed_ = true;
     speak_for_foreign();
-    tell_cpu_times();
+    facts_.cpu_times(cpu_);
   });
   requests_.end();
   thread_.join();
 }
 
 void Recorder::on_connected(const registration::PeerConnected& event) {
-  double_quotes_[event.process] = redact::double_quotes_of(event.hello.engine_name());
+  literals_.connected(event);
   input_.on_connected(event);
   code_.connected(event);
   v1::DaemonMessage answer;
-  std::string denied = options_.sample_registered ? sample_registered(event) : std::string();
+  std::string denied = options_.sample_registered ? sample_registered(event.process) : std::string();
   tell_unread_slots(event);
   answer.mutable_hello_ack()->set_daemon_version(kVersion);
   answer.mutable_hello_ack()->set_sampling(denied.empty());
@@ -228,7 +238,7 @@ void Recorder::on_connected(const registration::PeerConnected& event) {
 }
 
 void Recorder::on_message(registration::PeerMessage event) {
-  if (!options_.keep_literals) redactor_.redact(event.message, double_quotes_[event.process]);
+  literals_.message(event);
   input_.on_message(event);
   if (pipeline_.took_message()) code_.message(event);
   if (!event.message.has_barrier()) return;
@@ -237,43 +247,30 @@ void Recorder::on_message(registration::PeerMessage event) {
   server_->reply(event.connection, answer);
 }
 
-void Recorder::on_arena(const registration::ArenaMapped& event) {
-  if (event.index == 0) arenas_[event.process] = event.arena;
-}
-
 void Recorder::on_gone(const registration::PeerGone& event) {
   input_.advance(os_.now());  // what the process did is over by then
-  tell_dropped(event.process);
+  drops_.gone(event.process);
   input_.on_gone(event);
   code_.gone(event);
-  arenas_.erase(event.process);
-  double_quotes_.erase(event.process);
-  not_sampled_.erase(event.process);
+  literals_.gone(event.process);
+  sampled_.forget_why_not(event.process);
 }
 
 void Recorder::on_refused(const registration::PeerRefused& event) {
   on_problem_({{event.pid, 0}, fmt::format("of user {}, was turned away: {}", event.uid, event.reason)});
 }
 
-void Recorder::tell_limits() {
-  for (const pipeline::AgentMessages::Limited& each : pipeline_.messages().take_limited()) {
-    server_->tell_limit(each.connection, each.limit.key, each.limit.text, each.refused);
-  }
-}
-
 void Recorder::control() {
   while (true) {
     const bool last = requests_.ending();
     server_->poll(last ? 0 : kPollMs);
-    clock_.tick(os_.now(), input_);
-    tell_clock();
-    tell_wall_clock();
+    look_at_clocks();
     speak_for_foreign();
     take_captured();
-    watch_pebs();
+    changes_.watch_pebs();
     if (!last && !ending_) {
-      watch_births();
-      redraw_periods();
+      changes_.watch_births();
+      changes_.redraw_periods();
     }
     input_.advance(os_.now());
     requests_.do_all([this] { publish(); });
@@ -282,7 +279,7 @@ void Recorder::control() {
     tell_limits();
     cpu_.settle();
     if (os_.now() >= next_sweep_) sweep();
-    if (overhead_.enabled() && !last) govern();
+    if (!last) changes_.govern();
     if (last || os_.now() >= next_publish_) publish();
     if (last) return;
   }
@@ -307,15 +304,38 @@ void Recorder::take(CaptureMessage& message) {
   }
 }
 
+// Its events are closed, and everything they took was handed over.
+void Recorder::recording_ended(const RecordingEnded& ended) {
+  const std::optional<ProcessSampling> before = sampled_.ended(ended);
+  if (!before) return;
+  switch (before->state()) {
+    case SamplingState::kPausing:
+      if (!ending_) paused_.closed(*before, ended.time);
+      return;
+    case SamplingState::kLeaving:
+      return;
+    case SamplingState::kReopening:
+      if (!ending_ && changes_.reopen(*before)) return;
+      break;
+    case SamplingState::kSampling:
+      break;
+  }
+  input_.advance(os_.now());
+  input_.on_process_ended(before->process);
+}
+
+void Recorder::speak_for_foreign() {
+  foreign_.tell({.follows_children = sampled_.first_with_children() != nullptr,
+                 .ending = ending_,
+                 .all_read = flushed_,
+                 .is_sampled = [this](ProcessId process) {
+                   return sampled_.contains(process) || paused_.contains(process);
+                 }});
+}
+
 void Recorder::finish_flushes() {
-  const TimeNs now = os_.now();
-  std::vector<std::function<void()>> done;
-  std::erase_if(flushes_, [&](Flush& flush) {
-    if (!arrived(flush.until) && now < flush.deadline) return false;
-    input_.flush(flush.until);
-    done.push_back(std::move(flush.done));
-    return true;
-  });
+  const auto done = flushes_.take_due(
+      os_.now(), [this](TimeNs time) { return arrived(time); }, [this](TimeNs time) { input_.flush(time); });
   if (done.empty()) return;
   publish();
   for (const auto& each : done) each();
@@ -323,95 +343,111 @@ void Recorder::finish_flushes() {
 
 // Whether everything up to `time` was read and said.
 bool Recorder::arrived(TimeNs time) {
-  return pipeline_.settled() >= time && (sampled_.empty() || pipeline_.horizon() >= time);
+  return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time);
 }
 
 void Recorder::tell_problems() {
   for (const pipeline::Problem& problem : pipeline_.take_problems()) on_problem_(problem);
 }
 
-// The counter lies in the agent's memory: a claim, shown as such.
-void Recorder::tell_dropped(ProcessId process) {
-  const auto arena = arenas_.find(process);
-  if (arena == arenas_.end()) return;
-  constexpr std::uint64_t kNsAMessage = 100;  // at least, since the host was started
-  const std::uint64_t dropped = arena->second->messages_dropped();
-  const pipeline::ProcessEntry* entry = pipeline_.processes().find(process);
-  if (entry == nullptr || entry->accounting.agent_dropped == dropped) return;
-  if (dropped > static_cast<std::uint64_t>(os_.now()) / kNsAMessage) return;
-  input_.on_agent_dropped(process, dropped);
+void Recorder::tell_limits() {
+  for (const pipeline::AgentMessages::Limited& each : pipeline_.messages().take_limited()) {
+    server_->tell_limit(each.connection, each.limit.key, each.limit.text, each.refused);
+  }
 }
 
-void Recorder::speak_for_foreign() {
-  foreign_.tell(
-      {.follows_children = follows_children(),
-       .ending = ending_,
-       .all_read = flushed_,
-       .is_sampled = [this](ProcessId process) { return is_sampled(process) || paused_.contains(process); }});
-}
-
-bool Recorder::follows_children() const {
-  return std::ranges::any_of(sampled_,
-                             [](const ProcessSampling& each) { return each.options.follow_children; });
+void Recorder::sweep() {
+  next_sweep_ = os_.now() + kSweepInterval;
+  for (const ProcessSampling& each : sampled_.all()) cpu_.look(each.process, each.user_mode_only);
+  facts_.cpu_times(cpu_);
+  drops_.tell();
+  end_those_that_are_gone();
+  rules_.look(ending_);
 }
 
 // Processes whose end nobody tells: they are not sampled, and their agents are gone.
-void Recorder::sweep() {
-  next_sweep_ = os_.now() + kSweepInterval;
-  for (const ProcessSampling& each : sampled_) cpu_.look(each.process, each.user_mode_only);
-  tell_cpu_times();
-  for (const auto& [process, arena] : arenas_) tell_dropped(process);
+void Recorder::end_those_that_are_gone() {
   std::vector<ProcessId> ended;
   pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
-    if (entry.connection != 0 || entry.ended != kTimeMax || is_sampled(entry.id())) return;
+    if (entry.connection != 0 || entry.ended != kTimeMax || sampled_.contains(entry.id())) return;
     auto now = os::identify(os_, entry.id().pid);
     if (!now.ok() || (entry.id().start != 0 && now->start != entry.id().start)) ended.push_back(entry.id());
   });
   for (ProcessId process : ended) {
     input_.on_process_ended(process);
-    not_sampled_.erase(process);
-    forget_pause(process);
-    ignored_.erase(process);
-    refused_by_rules_.erase(process);
+    sampled_.forget_why_not(process);
+    paused_.forget(process);
+    rules_.forget(process);
   }
-  std::erase_if(names_from_, [this](const auto& each) {
-    return !is_sampled(each.first) && !paused_.contains(each.first);
+}
+
+// What others may know of this thread's state.
+void Recorder::publish() {
+  RecorderStatus status;
+  status.pipeline = pipeline_.stats();
+  status.total = pipeline_.total();
+  status.stacks = stacks_.counts().stacks;
+  status.capture_row = facts_.info().capture_row;
+  status.own_cpu_ns = cpu_.own_ns();
+  status.recording = facts_.info();
+  status.registration = server_->counters();
+  status.limits = pipeline_.messages().refused_by_limit();
+  if (status.registration.paused > 0) status.limits["user-messages-per-second"] = status.registration.paused;
+  status.all_paused = paused_.all();
+  status.clock_source = clock::name(clock_.model().source());
+  status.clock_error_ns = clock_.model().error_bound_ns();
+  const TimeNs now = os_.now();
+  const Pauses& pauses = paused_.pauses();
+  pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
+    if (entry.ended != kTimeMax) return;
+    RecordedProcess process{entry.record, entry.accounting, false, {}};
+    process.sampled = sampled_.contains(entry.id());
+    process.paused_ns = pauses.ns_of(entry.id(), now);
+    if (pauses.is_paused(entry.id()))
+      process.paused_since_ns = facts_.info().wall_of(pauses.since(entry.id()));
+    process.not_sampled_because = sampled_.why_not(entry.id());
+    status.processes.push_back(std::move(process));
   });
-  settle_ignored();
-  follow_rules();
+  next_publish_ = now + kPublishInterval;
+  status_.publish(std::move(status));
 }
 
-void Recorder::tell_cpu_times() {
-  cpu_.tell(recording_);
-  input_.on_recording(recording_);
+void Recorder::look_at_clocks() {
+  clock_.tick(os_.now(), input_);
+  facts_.clock(clock_.worst_source(), clock_.worst_error_ns());
+  facts_.wall_clock(wall_clock_.look(facts_.info().start, facts_.info().wall_clock_ns));
 }
 
-void Recorder::tell_clock() {
-  if (clock_.worst_source() == recording_.clock_source &&
-      clock_.worst_error_ns() <= recording_.clock_error_ns)
-    return;
-  recording_.clock_source = clock_.worst_source();
-  recording_.clock_error_ns = clock_.worst_error_ns();
-  input_.on_recording(recording_);
+// "" if the process is sampled, else why not.
+std::string Recorder::sample_registered(ProcessId process) {
+  if (sampled_.contains(process)) return {};
+  if (std::string why = why_not_now(process); !why.empty()) return why;
+  Status opened = sampled_.open(known_process(os_, process), options_.capture, {});
+  if (opened.ok()) return {};
+  sampled_.set_why_not(process, opened.error().message);
+  on_problem_({process, opened.error().message});
+  return opened.error().message;
 }
 
-// What is heard of from then on has the new time.
-void Recorder::tell_wall_clock() {
-  const auto wall = wall_clock_.look(recording_.start, recording_.wall_clock_ns);
-  if (!wall) return;
-  recording_.wall_clock_ns = *wall;
-  input_.on_recording(recording_);
+// "" if it may be sampled.
+std::string Recorder::why_not_now(ProcessId process) {
+  std::string why = rules_.why_ignored(process);
+  return why.empty() ? paused_.pause_if_all_are(process) : why;
 }
 
-// `process`: the one that is sampled from now on, or with other periods.
-void Recorder::tell_recording(ProcessId process) {
-  std::string row;
-  std::vector<std::string> notes = notes_;
-  if (std::string overhead = overhead_.text(process); !overhead.empty()) notes.push_back(std::move(overhead));
-  for (const std::string& note : notes) row += (row.empty() ? "" : "; ") + note;
-  if (std::exchange(recording_.capture_row, row) == row && told_sources_ == recording_.sources.size()) return;
-  told_sources_ = recording_.sources.size();
-  input_.on_recording(recording_);
+void Recorder::tell_unread_slots(const registration::PeerConnected& event) {
+  if (event.hello.tag_strategy() != v1::TAGS_MEMORY_SLOT) return;
+  const ProcessSampling* sampled = sampled_.find(event.process);
+  // A child of one that is sampled with its children.
+  if (sampled == nullptr) sampled = sampled_.first_with_children();
+  if (sampled == nullptr) return;
+  if (sampled->reads_slots && event.hello.tag_slot_offset() != 0) return;
+  const char* why = sampled->reads_slots ? "its agent does not say where" : "only a BPF program reads them";
+  on_problem_(
+      {event.process,
+       fmt::format("it keeps tags in memory slots, and {}: shared code has no tag, and is told by call "
+                   "stacks where they are sampled (docs/tags.md)",
+                   why)});
 }
 
 }  // namespace tailor::session

@@ -5,12 +5,10 @@
 //   start() ---> [attach() ... flush() ...] ---> stop()
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -21,19 +19,26 @@
 #include "daemon/os/os.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/pipeline/tee.h"
-#include "daemon/redact/message.h"
 #include "daemon/registration/server.h"
+#include "daemon/session/agent_drops.h"
+#include "daemon/session/agent_literals.h"
 #include "daemon/session/capture_queue.h"
 #include "daemon/session/code_models.h"
 #include "daemon/session/control_requests.h"
 #include "daemon/session/cpu_accounts.h"
+#include "daemon/session/flushes.h"
 #include "daemon/session/foreign_processes.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
-#include "daemon/session/pauses.h"
+#include "daemon/session/paused_processes.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_rules.h"
-#include "daemon/session/process_sampling.h"
+#include "daemon/session/recorder_status.h"
+#include "daemon/session/recording_facts.h"
+#include "daemon/session/recording_parts.h"
+#include "daemon/session/rule_follower.h"
+#include "daemon/session/sampled_processes.h"
+#include "daemon/session/sampling_changes.h"
 #include "daemon/session/wall_clock.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
@@ -59,36 +64,8 @@ struct RecorderOptions {
   pipeline::Input* journal = nullptr;  // hears every input first; must outlive the recorder
 };
 
-// A process that is sampled or registered, for the status.
-struct RecordedProcess {
-  profile::ProcessRecord record;
-  profile::Accounting accounting;
-  bool sampled = false;
-  std::string not_sampled_because;
-  std::uint64_t paused_ns = 0;        // all pauses together
-  std::uint64_t paused_since_ns = 0;  // CLOCK_REALTIME; 0: it is not paused
-};
-
-struct RecorderStatus {
-  pipeline::PipelineStats pipeline;
-  profile::Accounting total;     // of all processes
-  std::uint64_t stacks = 0;      // samples that brought a piece of their stack
-  std::string capture_row;       // what could not be sampled, and why
-  std::uint64_t own_cpu_ns = 0;  // of this program, since the recording began
-  profile::RecordingInfo recording;
-  registration::Counters registration;
-  std::map<std::string, std::uint64_t> limits;  // what went beyond them, by configuration key
-  std::string clock_source;
-  std::uint64_t clock_error_ns = 0;
-  std::vector<RecordedProcess> processes;
-  bool all_paused = false;  // also what registers from now on
-};
-
 class Recorder : private registration::Sink {
  public:
-  // On the control thread; may log.
-  using OnProblem = std::function<void(const pipeline::Problem&)>;
-
   // Listens and samples nothing yet. `sink` is called on the control thread only; it and `os` must outlive
   // the recorder.
   static Result<std::unique_ptr<Recorder>> start(os::Os& os, RecorderOptions options,
@@ -117,10 +94,6 @@ class Recorder : private registration::Sink {
   // those that register later. Gives those that were sampled until now; no sample is taken of them when it
   // returns. Fails if the process is not sampled. CPU time that is used during a pause is in no account.
   Result<std::vector<ProcessId>> pause(std::optional<std::int32_t> pid);
-  struct Resumed {
-    std::vector<ProcessId> processes;
-    std::vector<std::string> problems;  // why others cannot be sampled
-  };
   // The same threads. Goes on with the one, or with all. Fails if the process is not paused.
   Result<Resumed> resume(std::optional<std::int32_t> pid);
 
@@ -147,7 +120,7 @@ class Recorder : private registration::Sink {
   // registration::Sink
   void on_connected(const registration::PeerConnected& event) override;
   void on_message(registration::PeerMessage event) override;
-  void on_arena(const registration::ArenaMapped& event) override;
+  void on_arena(const registration::ArenaMapped& event) override { drops_.mapped(event); }
   void on_activity(registration::ActivityRecords event) override { input_.on_activity(event); }
   void on_settled(const registration::Settled& event) override { input_.on_settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
@@ -156,114 +129,63 @@ class Recorder : private registration::Sink {
 
   // Control thread.
   void control();
+  void look_at_clocks();
   void take_captured();
   void take(CaptureMessage& message);
+  void recording_ended(const RecordingEnded& ended);
+  void speak_for_foreign();
   void finish_flushes();
   bool arrived(TimeNs time);
-  void publish();
   void tell_problems();
   void tell_limits();
-  void tell_dropped(ProcessId process);
-  void tell_clock();
-  void tell_wall_clock();
-  void tell_cpu_times();
   void sweep();
+  void end_those_that_are_gone();
+  void publish();
 
-  // How processes without an agent are spoken for.
-  void speak_for_foreign();
-  bool follows_children() const;
-
-  // What is sampled, and how (recorder_sampling.cc).
-  // `note`: for the profile, "" for none.
-  Status sample(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
-                const std::string& note = {});
-  std::string sample_registered(const registration::PeerConnected& event);
-  bool is_sampled(ProcessId process) const;
-  bool is_registered(ProcessId process);
-  void recording_ended(const RecordingEnded& ended);
-  void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
-  bool reopen(const ProcessSampling& before);
+  std::string sample_registered(ProcessId process);
+  std::string why_not_now(ProcessId process);
   void tell_unread_slots(const registration::PeerConnected& event);
-  void tell_recording(ProcessId process);
-
-  // How it changes while it runs (recorder_periods.cc).
-  void watch_pebs();
-  void govern();
-  void resample(ProcessSampling& sampled);
-  void follow_family(capture::CaptureOptions& options);
-  void watch_births();
-  void redraw_periods();
-  Status draw_anew(ProcessSampling& sampled, const capture::CaptureOptions& options);
-  void change_to_cpus(ProcessSampling& sampled, double births_per_second);
-  TargetProgress progress_of(ProcessId process);
-
-  // Pauses (recorder_pause.cc).
-  struct Paused {
-    capture::CaptureOptions options;
-    bool on_request = false, by_rule = false;
-  };
-  void go_on(ProcessId process, Resumed& resumed);
-  void paused(const ProcessSampling& before, TimeNs time);
-  std::string pause_if_all_are(ProcessId process);
-  void forget_pause(ProcessId process);
-  void tell_pauses();
-
-  // Rules (recorder_rules.cc).
-  void leave(ProcessSampling& sampled, const char* why);
-  void settle_ignored();
-  std::string ignore_if_told(ProcessId process);
-  void follow_rules();
 
   os::Os& os_;
   RecorderOptions options_;
   OnProblem on_problem_;
   CaptureQueue queue_;
   ControlRequests requests_;
+  PublishedStatus status_;
 
   // All below is the control thread's alone.
-  redact::MessageRedactor redactor_;
-  std::map<ProcessId, redact::DoubleQuotes> double_quotes_;  // of registered processes
   pipeline::Pipeline pipeline_;
   pipeline::Tee input_;
   LiveClock clock_;
   WallClock wall_clock_;
   CpuAccounts cpu_;
-  PebsTrust pebs_trust_;
-  OverheadControl overhead_;
+  RecordingFacts facts_;
+
+  // What agents say.
   unwind::StackEnricher stacks_;
   bpf::Opener opener_;
   CodeModels code_;
+  AgentLiterals literals_;
+  AgentDrops drops_;
   ForeignProcesses foreign_;
-  profile::RecordingInfo recording_;
-  std::size_t told_sources_ = 0;    // of recording_, when it was told
-  std::vector<std::string> notes_;  // of what is sampled
 
-  std::vector<ProcessSampling> sampled_;
-  std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end
-  std::map<ProcessId, std::string> not_sampled_;            // why
-  Pauses pauses_;
-  std::map<ProcessId, Paused> paused_;         // those that go on, and how
-  std::set<ProcessId> ignored_;                // registered ones
-  std::set<ProcessId> refused_by_rules_;       // that rules choose, and that cannot be sampled
-  std::map<ProcessId, NamesFrom> names_from_;  // of those that rules choose
-  std::map<ProcessId, std::shared_ptr<const registration::ArenaView>> arenas_;  // the first of each
+  // Who is sampled, and how.
+  PebsTrust pebs_trust_;
+  OverheadControl overhead_;
+  capture::CaptureReader reader_;  // calls queue_ and opener_
+  RecordingParts parts_;
+  SampledProcesses sampled_;
+  SamplingChanges changes_;
+  PausedProcesses paused_;
+  RuleFollower rules_;
 
-  struct Flush {
-    TimeNs until;     // everything up to here
-    TimeNs deadline;  // then without it
-    std::function<void()> done;
-  };
-  std::vector<Flush> flushes_;
+  Flushes flushes_;
   TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin;
   bool ending_ = false;   // stop() was called
   bool flushed_ = false;  // by it
 
-  // These call into what stands above.
-  std::unique_ptr<capture::CaptureReader> reader_;
-  std::unique_ptr<registration::Server> server_;
+  std::unique_ptr<registration::Server> server_;  // calls what stands above
   std::thread thread_;
-  mutable std::mutex status_mutex_;  // guards the one below
-  std::shared_ptr<const RecorderStatus> status_;
 };
 
 }  // namespace tailor::session

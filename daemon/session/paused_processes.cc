@@ -1,0 +1,116 @@
+#include "daemon/session/paused_processes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "daemon/session/host_info.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr const char* kWhyPaused = "paused on request; `tailor resume` goes on";
+
+bool is_asked_for(ProcessId process, std::optional<std::int32_t> pid) {
+  return !pid || process.pid == *pid;
+}
+
+Error not_sampled(std::int32_t pid) {
+  return not_found(fmt::format("process {} is not sampled; `tailor status` shows those that are", pid));
+}
+
+}  // namespace
+
+Result<std::vector<ProcessId>> PausedProcesses::pause(std::optional<std::int32_t> pid) {
+  std::vector<ProcessId> processes;
+  for (ProcessSampling& each : sampled_.all()) {
+    const bool open = each.is_sampling();
+    if (!is_asked_for(each.process, pid) || !each.pause()) continue;
+    // Not when the end is told: what is used until then is in no sample.
+    parts_.cpu.look(each.process, each.user_mode_only);
+    if (open) sampled_.close(each);
+    processes.push_back(each.process);
+  }
+  if (!pid) {
+    pauses_.set_all(true);
+  } else if (processes.empty()) {
+    const bool paused =
+        std::ranges::any_of(paused_, [&](const auto& each) { return is_asked_for(each.first, pid); });
+    return paused ? invalid(fmt::format("process {} is paused already", *pid)) : not_sampled(*pid);
+  }
+  return processes;
+}
+
+bool PausedProcesses::is_closing() const {
+  return std::ranges::any_of(sampled_.all(),
+                             [](const auto& each) { return each.state() == SamplingState::kPausing; });
+}
+
+void PausedProcesses::closed(const ProcessSampling& before, TimeNs time) {
+  capture::CaptureOptions options = before.options;
+  options.enable_on_exec = false;  // that is over
+  paused_.insert_or_assign(before.process, Paused{std::move(options), before.origin});
+  pauses_.begin(before.process, time);
+  sampled_.set_why_not(before.process, kWhyPaused);
+  parts_.facts.pauses(pauses_.list());
+}
+
+Result<Resumed> PausedProcesses::resume(std::optional<std::int32_t> pid,
+                                        const std::function<std::string(ProcessId)>& ignored) {
+  if (!pid) pauses_.set_all(false);
+  std::vector<ProcessId> which;
+  for (const auto& [process, how] : paused_) {
+    if (is_asked_for(process, pid)) which.push_back(process);
+  }
+  if (pid && which.empty()) return not_found(fmt::format("process {} is not paused", *pid));
+  Resumed resumed;
+  for (ProcessId process : which) go_on(process, ignored, resumed);
+  parts_.facts.pauses(pauses_.list());
+  return resumed;
+}
+
+// One that cannot be sampled any more is not paused either: its reason is in the status.
+void PausedProcesses::go_on(ProcessId process, const std::function<std::string(ProcessId)>& ignored,
+                            Resumed& resumed) {
+  const Paused how = paused_.extract(process).mapped();
+  pauses_.end(process, parts_.os.now());
+  parts_.cpu.close(process);
+  sampled_.forget_why_not(process);
+  if (std::string why = ignored(process); !why.empty()) {
+    resumed.problems.push_back(fmt::format("process {}: {}", process.pid, why));
+    return;
+  }
+  Status opened = sampled_.open(known_process(parts_.os, process), how.options, how.origin);
+  if (opened.ok()) {
+    resumed.processes.push_back(process);
+    return;
+  }
+  resumed.problems.push_back(fmt::format("process {}: {}", process.pid, opened.error().message));
+  if (opened.error().code != ESRCH) sampled_.set_why_not(process, opened.error().message);
+}
+
+std::string PausedProcesses::pause_if_all_are(ProcessId process) {
+  if (!paused_.contains(process)) {
+    if (!pauses_.all()) return {};
+    paused_.emplace(process, Paused{capture_, {}});
+    pauses_.begin(process, parts_.os.now());
+    parts_.facts.pauses(pauses_.list());
+  }
+  sampled_.set_why_not(process, kWhyPaused);
+  return kWhyPaused;
+}
+
+void PausedProcesses::forget(ProcessId process) {
+  if (paused_.erase(process) == 0) return;
+  pauses_.end(process, parts_.os.now());
+  parts_.facts.pauses(pauses_.list());
+}
+
+bool PausedProcesses::is_on_request(ProcessId process) const {
+  const auto paused = paused_.find(process);
+  return paused != paused_.end() && paused->second.origin.on_request;
+}
+
+}  // namespace tailor::session

@@ -1,0 +1,67 @@
+// What a recorder does, as it publishes it for other threads.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/pipeline/pipeline.h"
+#include "daemon/profile/accounting.h"
+#include "daemon/profile/records.h"
+#include "daemon/registration/server.h"
+
+namespace tailor::session {
+
+// A process that is sampled or registered.
+struct RecordedProcess {
+  profile::ProcessRecord record;
+  profile::Accounting accounting;
+  bool sampled = false;
+  std::string not_sampled_because;
+  std::uint64_t paused_ns = 0;        // all pauses together
+  std::uint64_t paused_since_ns = 0;  // CLOCK_REALTIME; 0: it is not paused
+};
+
+struct RecorderStatus {
+  pipeline::PipelineStats pipeline;
+  profile::Accounting total;     // of all processes
+  std::uint64_t stacks = 0;      // samples that brought a piece of their stack
+  std::string capture_row;       // what could not be sampled, and why
+  std::uint64_t own_cpu_ns = 0;  // of this program, since the recording began
+  profile::RecordingInfo recording;
+  registration::Counters registration;
+  std::map<std::string, std::uint64_t> limits;  // what went beyond them, by configuration key
+  std::string clock_source;
+  std::uint64_t clock_error_ns = 0;
+  std::vector<RecordedProcess> processes;
+  bool all_paused = false;  // also what registers from now on
+};
+
+// Any thread.
+class PublishedStatus {
+ public:
+  void publish(RecorderStatus status) {
+    auto published = std::make_shared<const RecorderStatus>(std::move(status));
+    std::lock_guard lock(mutex_);
+    published_.swap(published);
+  }
+  // What was published last.
+  RecorderStatus get() const {
+    std::shared_ptr<const RecorderStatus> published;
+    {
+      std::lock_guard lock(mutex_);
+      published = published_;
+    }
+    return *published;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const RecorderStatus> published_ = std::make_shared<const RecorderStatus>();
+};
+
+}  // namespace tailor::session

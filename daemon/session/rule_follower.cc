@@ -1,0 +1,111 @@
+#include "daemon/session/rule_follower.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "daemon/os/host_files.h"
+#include "daemon/session/host_info.h"
+#include "daemon/session/registered.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr const char* kWhyIgnored = "the configuration says so ([processes] ignore)";
+// Processes that rules choose: each takes events on every CPU, and nobody asked for one by one.
+constexpr std::size_t kMostByRules = 256;
+
+}  // namespace
+
+RuleFollower::RuleFollower(const RecordingParts& parts, SampledProcesses& sampled, PausedProcesses& paused,
+                           const capture::CaptureOptions& capture, ProcessRules rules)
+    : parts_(parts), sampled_(sampled), paused_(paused), capture_(capture), rules_(std::move(rules)) {}
+
+void RuleFollower::set(ProcessRules rules) {
+  rules_ = std::move(rules);
+  refused_.clear();
+  for (ProcessSampling& each : sampled_.all()) {
+    const auto facts = facts_of(parts_.os, each.process.pid);
+    if (each.state() >= SamplingState::kPausing || !facts) continue;
+    const bool registered = is_registered(parts_.pipeline, each.process);
+    const bool ignored = is_ignored(rules_, *facts);
+    const bool chosen = !each.origin.by_rule || registered || rule_for(rules_, *facts) != nullptr;
+    if (!ignored && chosen) continue;
+    const bool left = sampled_.leave(each, ignored ? kWhyIgnored : "no rule of the configuration names it");
+    if (left && registered) ignored_.insert(each.process);
+  }
+}
+
+void RuleFollower::look(bool ending) {
+  settle_ignored();
+  if (!ending) sample_chosen();
+}
+
+// Goes on with those that are not to be ignored any more.
+void RuleFollower::settle_ignored() {
+  for (ProcessId process : std::set<ProcessId>(ignored_)) {
+    // Where the old events are not closed yet, the next look is in time.
+    if (sampled_.contains(process)) continue;
+    const bool registered = is_registered(parts_.pipeline, process);
+    if (registered && !why_ignored(process).empty()) continue;
+    ignored_.erase(process);
+    if (!registered) continue;
+    sampled_.forget_why_not(process);
+    if (!paused_.pause_if_all_are(process).empty()) continue;
+    Status opened = sampled_.open(known_process(parts_.os, process), capture_, {});
+    if (!opened.ok()) sampled_.set_why_not(process, opened.error().message);
+  }
+}
+
+std::string RuleFollower::why_ignored(ProcessId process) {
+  if (rules_.ignore.empty()) return {};
+  const auto facts = facts_of(parts_.os, process.pid);
+  if (!facts || !is_ignored(rules_, *facts)) return {};
+  ignored_.insert(process);
+  sampled_.set_why_not(process, kWhyIgnored);
+  return kWhyIgnored;
+}
+
+bool RuleFollower::may_choose(ProcessId process) const {
+  return !sampled_.contains(process) && !is_registered(parts_.pipeline, process) &&
+         !paused_.contains(process) && !refused_.contains(process);
+}
+
+void RuleFollower::sample_chosen() {
+  if (rules_.sample.empty() || paused_.all()) return;
+  auto by_rules = static_cast<std::size_t>(
+      std::ranges::count_if(sampled_.all(), [](const auto& each) { return each.origin.by_rule; }));
+  for (const std::int32_t pid : pids_of_host(parts_.os)) {
+    const auto facts = facts_of(parts_.os, pid);
+    const SampleRule* rule = facts ? rule_for(rules_, *facts) : nullptr;
+    if (rule == nullptr) continue;
+    const auto process = os::identify(parts_.os, pid);
+    if (!process.ok() || !may_choose(*process)) continue;
+    if (by_rules >= kMostByRules) {
+      refused_.insert(*process);
+      parts_.on_problem(
+          {*process, fmt::format("the rules of the configuration choose more than {} processes: it is "
+                                 "not sampled",
+                                 kMostByRules)});
+      continue;
+    }
+    Status opened =
+        sampled_.open(known_process(parts_.os, *process), capture_, {.by_rule = true, .names = rule->names});
+    if (!opened.ok()) {
+      refused_.insert(*process);
+      if (opened.error().code != ESRCH) parts_.on_problem({*process, opened.error().message});
+      continue;
+    }
+    sampled_.forget_why_not(*process);
+    ++by_rules;
+  }
+}
+
+void RuleFollower::forget(ProcessId process) {
+  ignored_.erase(process);
+  refused_.erase(process);
+}
+
+}  // namespace tailor::session

@@ -1,0 +1,47 @@
+// Follows the rules of the configuration: who is sampled without having registered, and who is not sampled at
+// all.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "daemon/session/paused_processes.h"
+#include "daemon/session/process_rules.h"
+#include "daemon/session/recording_parts.h"
+#include "daemon/session/sampled_processes.h"
+
+namespace tailor::session {
+
+// Control thread only.
+class RuleFollower {
+ public:
+  // `capture`: of every process that is sampled. All must outlive this.
+  RuleFollower(const RecordingParts& parts, SampledProcesses& sampled, PausedProcesses& paused,
+               const capture::CaptureOptions& capture, ProcessRules rules);
+
+  // Other rules from now on: what they no longer choose is sampled no more. look() is to follow.
+  void set(ProcessRules rules);
+  // Looks at all processes of the host, because a process may become another program at any time: samples
+  // those that the rules choose, and goes on with those that they no longer ignore. `ending`: no process
+  // more.
+  void look(bool ending);
+  // Why a process must not be sampled; "" if it may be.
+  std::string why_ignored(ProcessId process);
+  // The process has ended.
+  void forget(ProcessId process);
+
+ private:
+  void settle_ignored();
+  void sample_chosen();
+  bool may_choose(ProcessId process) const;
+
+  const RecordingParts& parts_;
+  SampledProcesses& sampled_;
+  PausedProcesses& paused_;
+  const capture::CaptureOptions& capture_;
+  ProcessRules rules_;
+  std::set<ProcessId> ignored_;  // registered ones
+  std::set<ProcessId> refused_;  // that rules choose, and that cannot be sampled
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,134 @@
+#include "daemon/session/sampled_processes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "daemon/bpf/opener.h"
+#include "daemon/session/host_info.h"
+#include "daemon/session/pebs_probe.h"
+#include "daemon/session/redraw.h"
+#include "daemon/session/registered.h"
+
+namespace tailor::session {
+namespace {
+
+// Of the events of a CPU nothing else is worth what it costs others: every switch, every fault.
+bool only_timers(const capture::CaptureOptions& options) {
+  return !options.context_switches &&
+         std::ranges::all_of(options.events, [](const capture::EventSpec& event) {
+           return event.mechanism == capture::Mechanism::kTimer;
+         });
+}
+
+}  // namespace
+
+Status SampledProcesses::open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
+                              const Origin& origin, const std::string& note) {
+  const ProcessId id = process.process;
+  capture::CaptureOptions settled = options;
+  const TimeNs now = parts_.os.now();
+  const std::string fallback = pebs_trust_.settle(settled, parts_.clock.model().perf_line().has_value(), now);
+  if (overhead_.enabled()) {
+    // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
+    if (settled.sampled_by == capture::SampledBy::kBpf) {
+      return invalid("--max-overhead: not where BPF takes the samples; leave out --sampler bpf");
+    }
+    settled.sampled_by = capture::SampledBy::kPerf;
+    bpf::settle_stacks_for_perf(settled);  // their cost counts
+    Status governed = overhead_.begin(id, parts_.os.now(), settled);
+    if (!governed.ok()) return governed;
+  }
+  auto attached = parts_.reader.attach(id.pid, settled);
+  if (!attached.ok()) {
+    overhead_.end(id);
+    return attached.error();
+  }
+  if (!fallback.empty()) attached->notes.push_back(fallback);
+  if (!note.empty()) attached->notes.push_back(note);
+  pipeline::KnownProcess known = process;
+  known.cgroup = cgroup_of(parts_.os, id.pid);
+  // Read after the events were opened: what is mapped from then on they tell.
+  if (capture::wants_memory_map(settled)) known.memory = memory_of(parts_.os, id.pid);
+  parts_.input.on_known_process(known);
+  parts_.facts.opened(attached->sources, attached->adds_up);
+  notes_ = attached->notes;
+  tell_row(id);
+  ProcessSampling sampled(id, attached->id);
+  sampled.options = options;
+  sampled.origin = origin;
+  sampled.large_pebs = uses_large_pebs(settled);
+  sampled.reads_slots = attached->reads_slots;
+  sampled.user_mode_only = attached->user_mode_only;
+  sampled.renews = attached->renews;
+  if (!attached->redraws) sampled.redraw = next_redraw(settled, parts_.os.now());
+  if (settled.placement == capture::Placement::kAuto && only_timers(settled))
+    sampled.births.emplace(settled.events.front().period);
+  parts_.cpu.begin(id, attached->user_mode_only);
+  sampled_.push_back(std::move(sampled));
+  if (!is_registered(parts_.pipeline, id)) foreign_.add(id, origin.names);
+  return Ok{};
+}
+
+Result<capture::Attached> SampledProcesses::replace(ProcessSampling& sampled,
+                                                    const capture::CaptureOptions& options) {
+  auto attached = parts_.reader.replace(sampled.recording, sampled.process.pid, options);
+  if (attached.ok()) replaced_.emplace(std::exchange(sampled.recording, attached->id), sampled.process);
+  return attached;
+}
+
+bool SampledProcesses::leave(ProcessSampling& sampled, const std::string& why) {
+  const bool open = sampled.is_sampling();
+  if (!sampled.leave()) return false;
+  why_not_[sampled.process] = why;
+  if (open) close(sampled);
+  return true;
+}
+
+std::optional<ProcessSampling> SampledProcesses::ended(const RecordingEnded& ended) {
+  const auto known = std::ranges::find(sampled_, ended.recording, &ProcessSampling::recording);
+  if (known == sampled_.end()) {
+    if (const auto replaced = replaced_.extract(ended.recording)) tell_ended(replaced.mapped(), ended, true);
+    return std::nullopt;
+  }
+  ProcessSampling before = std::move(*known);
+  sampled_.erase(known);
+  overhead_.end(before.process);
+  tell_ended(before.process, ended, false);
+  // Of one that was paused it was looked at then.
+  if (before.state() != SamplingState::kPausing) parts_.cpu.look(before.process, before.user_mode_only);
+  parts_.cpu.end(before.process);
+  return before;
+}
+
+bool SampledProcesses::contains(ProcessId process) const {
+  return std::ranges::find(sampled_, process, &ProcessSampling::process) != sampled_.end();
+}
+
+ProcessSampling* SampledProcesses::find(ProcessId process) {
+  const auto found = std::ranges::find(sampled_, process, &ProcessSampling::process);
+  return found == sampled_.end() ? nullptr : &*found;
+}
+
+const ProcessSampling* SampledProcesses::first_with_children() const {
+  const auto found = std::ranges::find_if(
+      sampled_, [](const ProcessSampling& each) { return each.options.follow_children; });
+  return found == sampled_.end() ? nullptr : &*found;
+}
+
+void SampledProcesses::tell_row(ProcessId process) {
+  std::vector<std::string> notes = notes_;
+  if (std::string overhead = overhead_.text(process); !overhead.empty()) notes.push_back(std::move(overhead));
+  parts_.facts.capture_row(notes);
+}
+
+std::string SampledProcesses::why_not(ProcessId process) const {
+  const auto why = why_not_.find(process);
+  return why == why_not_.end() ? std::string() : why->second;
+}
+
+void SampledProcesses::tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on) {
+  parts_.input.on_capture_ended({process, ended.time, goes_on, ended.counts.filtered,
+                                 ended.counts.filtered_samples, ended.counts.broken_rings});
+}
+
+}  // namespace tailor::session

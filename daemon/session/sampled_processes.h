@@ -1,0 +1,74 @@
+// The processes whose events are open, and why others are not sampled. Opens events, puts others in their
+// place, closes them, and takes note of their end.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/pipeline/input.h"
+#include "daemon/session/capture_queue.h"
+#include "daemon/session/foreign_processes.h"
+#include "daemon/session/overhead_control.h"
+#include "daemon/session/pebs_trust.h"
+#include "daemon/session/process_sampling.h"
+#include "daemon/session/recording_parts.h"
+#include "proto/base/result.h"
+
+namespace tailor::session {
+
+// Control thread only.
+class SampledProcesses {
+ public:
+  // All must outlive this.
+  SampledProcesses(const RecordingParts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
+                   ForeignProcesses& foreign)
+      : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign) {}
+
+  // Samples a process from now on. `note`: for the profile, "" for none. Fails with the blocker and the
+  // remedy.
+  Status open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
+              const Origin& origin, const std::string& note = {});
+  // Other events take the place of those that are open, which stay if that fails.
+  Result<capture::Attached> replace(ProcessSampling& sampled, const capture::CaptureOptions& options);
+  // The events are closed. ended() follows.
+  void close(const ProcessSampling& sampled) { parts_.reader.remove(sampled.recording); }
+  // The process goes on unsampled. False: that was so already.
+  bool leave(ProcessSampling& sampled, const std::string& why);
+
+  // The reader has finished a recording. Gives what is over; nothing, where other events are in its place.
+  std::optional<ProcessSampling> ended(const RecordingEnded& ended);
+
+  std::vector<ProcessSampling>& all() { return sampled_; }
+  bool contains(ProcessId process) const;
+  // Null: it is not sampled.
+  ProcessSampling* find(ProcessId process);
+  // One whose children are sampled with it; null: there is none.
+  const ProcessSampling* first_with_children() const;
+
+  // What the profile says of how processes are sampled. `process`: the one that is sampled from now on, or
+  // with other periods.
+  void tell_row(ProcessId process);
+  void set_notes(std::vector<std::string> notes) { notes_ = std::move(notes); }
+
+  // Why a process is not sampled; "" where nothing is known.
+  std::string why_not(ProcessId process) const;
+  void set_why_not(ProcessId process, std::string why) { why_not_[process] = std::move(why); }
+  void forget_why_not(ProcessId process) { why_not_.erase(process); }
+
+ private:
+  void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
+
+  const RecordingParts& parts_;
+  PebsTrust& pebs_trust_;
+  OverheadControl& overhead_;
+  ForeignProcesses& foreign_;
+  std::vector<ProcessSampling> sampled_;
+  std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end
+  std::map<ProcessId, std::string> why_not_;
+  std::vector<std::string> notes_;  // of what is sampled
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,145 @@
+#include "daemon/session/sampling_changes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <vector>
+
+#include "daemon/os/host_files.h"
+#include "daemon/session/host_info.h"
+#include "daemon/session/redraw.h"
+
+namespace tailor::session {
+
+// The kernel may stamp PEBS records otherwise than the trial found, or begin to: then every recording that
+// relies on their own times goes on with an interrupt per sample.
+void SamplingChanges::watch_pebs() {
+  const TimeNs now = parts_.os.now();
+  pebs_trust_.note_clock(parts_.clock.model().perf_line().has_value(), now);
+  const auto relies = [](const ProcessSampling& each) { return each.large_pebs && each.is_sampling(); };
+  if (!std::ranges::any_of(sampled_.all(), relies)) return;
+  const std::string doubt = pebs_trust_.doubt(parts_.pipeline.pebs_times_doubted(), now);
+  if (doubt.empty()) return;
+  for (ProcessSampling& each : sampled_.all()) {
+    if (!relies(each)) continue;
+    each.reopen(now);
+    parts_.on_problem({each.process, "an interrupt per PEBS sample from now on: " + doubt});
+    sampled_.close(each);
+  }
+}
+
+bool SamplingChanges::reopen(const ProcessSampling& before) {
+  capture::CaptureOptions options = before.options;
+  options.enable_on_exec = false;  // that is over
+  const TimeNs pause = parts_.os.now() - before.reopened();
+  Status again =
+      sampled_.open({before.process, comm_of(parts_.os, before.process.pid)}, options, before.origin,
+                    fmt::format("earlier PEBS samples may be stamped late, by as much as the "
+                                "buffer held; then {} ms without samples",
+                                pause / 1'000'000));
+  if (again.ok()) return true;
+  if (again.error().code == ESRCH) return false;
+  sampled_.set_why_not(before.process, again.error().message);
+  parts_.on_problem({before.process, again.error().message});
+  return true;
+}
+
+void SamplingChanges::watch_births() {
+  for (ProcessSampling& each : sampled_.all()) {
+    if (!each.births || !each.is_sampling()) continue;
+    if (!each.births->too_many(parts_.os.now(), parts_.reader.births(each.recording))) continue;
+    const double births_per_second = each.births->per_second();
+    each.births.reset();  // once
+    change_to_cpus(each, births_per_second);
+  }
+}
+
+// Events of a process keep their periods, and their threads inherit them: so other events take their place.
+void SamplingChanges::redraw_periods() {
+  const TimeNs now = parts_.os.now();
+  for (ProcessSampling& each : sampled_.all()) {
+    if (each.redraw > now || !each.is_sampling() || overhead_.enabled()) continue;
+    capture::CaptureOptions options = each.options;
+    // What was found out about the times of PEBS records holds for the new events too.
+    options.large_pebs = each.large_pebs;
+    follow_family(options);
+    const Status drawn = draw_anew(each, options);
+    each.redraw = drawn.ok() ? next_redraw(options, now) : kTimeMax;
+    if (!drawn.ok() && drawn.error().code != ESRCH)
+      parts_.on_problem({each.process, "its periods are not drawn anew: " + drawn.error().message});
+  }
+}
+
+void SamplingChanges::govern() {
+  if (!overhead_.enabled()) return;
+  const std::vector<ProcessId> due = overhead_.due(parts_.os.now());
+  if (due.empty()) return;
+  overhead_.check();
+  for (ProcessId process : due) {
+    ProcessSampling* sampled = sampled_.find(process);
+    if (sampled != nullptr && sampled->is_sampling()) resample(*sampled);
+  }
+}
+
+void SamplingChanges::resample(ProcessSampling& sampled) {
+  capture::CaptureOptions options =
+      overhead_.draw(sampled.process, parts_.os.now(), progress_of(sampled.process));
+  options.placement = sampled.options.placement;
+  follow_family(options);
+  auto attached = sampled_.replace(sampled, options);
+  if (!attached.ok()) {
+    if (attached.error().code != ESRCH)
+      parts_.on_problem({sampled.process, "the old period stays: " + attached.error().message});
+    return;
+  }
+  sampled_.tell_row(sampled.process);
+}
+
+void SamplingChanges::follow_family(capture::CaptureOptions& options) {
+  if (!options.follow_children) return;
+  parts_.pipeline.processes().for_each([&](const pipeline::ProcessEntry& entry) {
+    if (entry.ended == kTimeMax) options.followed.push_back(entry.id().pid);
+  });
+}
+
+Status SamplingChanges::draw_anew(ProcessSampling& sampled, const capture::CaptureOptions& options) {
+  if (sampled.renews) return parts_.reader.renew(sampled.recording, sampled.process.pid, options);
+  auto attached = sampled_.replace(sampled, options);
+  if (!attached.ok()) return attached.error();
+  return Ok{};
+}
+
+// Timers of the CPUs in place of those of the threads.
+void SamplingChanges::change_to_cpus(ProcessSampling& sampled, double births_per_second) {
+  capture::CaptureOptions options =
+      overhead_.enabled() ? overhead_.draw(sampled.process, parts_.os.now(), progress_of(sampled.process))
+                          : sampled.options;
+  options.placement = capture::Placement::kPerCpu;
+  const std::string why =
+      fmt::format("{:.0f} threads and processes a second are made, whose timers would each begin anew",
+                  births_per_second);
+  options.reasons.push_back(why);
+  follow_family(options);
+  auto attached = sampled_.replace(sampled, options);
+  if (!attached.ok()) {
+    if (attached.error().code == ESRCH) return;
+    parts_.on_problem({sampled.process, fmt::format("{}: short ones are hardly sampled, because {}", why,
+                                                    attached.error().message)});
+    return;
+  }
+  sampled.options.placement = capture::Placement::kPerCpu;
+  sampled_.set_notes(attached->notes);
+  sampled_.tell_row(sampled.process);
+}
+
+TargetProgress SamplingChanges::progress_of(ProcessId process) {
+  TargetProgress progress;
+  if (auto cpu = os::cpu_time_of(parts_.os, process.pid); cpu.ok()) progress.cpu_ns = cpu->all();
+  if (const pipeline::ProcessEntry* entry = parts_.pipeline.processes().find(process))
+    progress.samples = entry->samples_by_source;
+  return progress;
+}
+
+}  // namespace tailor::session

@@ -1,0 +1,45 @@
+// Changes how a process is sampled while it is: periods are drawn anew, what they cost is bounded, timers
+// move from threads to CPUs, and PEBS is no longer trusted.
+#pragma once
+
+#include "daemon/session/overhead_control.h"
+#include "daemon/session/pebs_trust.h"
+#include "daemon/session/recording_parts.h"
+#include "daemon/session/sampled_processes.h"
+
+namespace tailor::session {
+
+// Control thread only. All but reopen() are to be called at every turn.
+class SamplingChanges {
+ public:
+  // All must outlive this.
+  SamplingChanges(const RecordingParts& parts, SampledProcesses& sampled, PebsTrust& pebs_trust,
+                  OverheadControl& overhead)
+      : parts_(parts), sampled_(sampled), pebs_trust_(pebs_trust), overhead_(overhead) {}
+
+  // Begins again with an interrupt per sample, where records have no times of their own.
+  void watch_pebs();
+  // The events that watch_pebs() had closed have handed over everything. False: the process has ended
+  // meanwhile.
+  bool reopen(const ProcessSampling& before);
+  // Moves timers to the CPUs, where threads are born too often.
+  void watch_births();
+  // Draws periods anew that are due, without a bound on their cost.
+  void redraw_periods();
+  // The same with a bound.
+  void govern();
+
+ private:
+  void resample(ProcessSampling& sampled);
+  void follow_family(capture::CaptureOptions& options);
+  Status draw_anew(ProcessSampling& sampled, const capture::CaptureOptions& options);
+  void change_to_cpus(ProcessSampling& sampled, double births_per_second);
+  TargetProgress progress_of(ProcessId process);
+
+  const RecordingParts& parts_;
+  SampledProcesses& sampled_;
+  PebsTrust& pebs_trust_;
+  OverheadControl& overhead_;
+};
+
+}  // namespace tailor::session
