@@ -57,7 +57,7 @@ void tailor_mark_component_end(uint32_t component) {
   if (component) mark(TAILOR_LOG_COMPONENT_END, component, 0, 0);
 }
 void tailor_mark_iteration(uint32_t component, uint64_t number) {
-  mark(TAILOR_LOG_ITERATION, component, number, 0);
+  if (component) mark(TAILOR_LOG_ITERATION, component, number, 0);
 }
 void tailor_region_add(uint32_t region_kind, const void* base, uint64_t bytes) {
   if (region_kind) mark(TAILOR_LOG_REGION_ADD, region_kind, address(base), bytes);

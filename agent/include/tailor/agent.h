@@ -13,12 +13,15 @@
  *  - Without a daemon, the cost is one failed connect from time to time. The background thread makes it.
  *  - Arguments are copied before the function returns. The caller keeps ownership of its memory.
  *  - Null and zero handles are accepted and ignored. So the result of a failed creation can be passed to any
- *    function.
+ *    function. Pipelines are numbers, not handles: 0 means that the thread is in no pipeline.
+ *  - Declarations may be repeated: of threads, components, region kinds that outlive plans, the code of
+ *    components, and the names of waits. Their comments say what a second call does.
  *  - Any thread may call any function, unless its comment says otherwise. No function is async-signal-safe,
  *    unless its comment says so.
  *
  * A struct that may grow begins with its size, which the caller sets: sizeof(struct ...). A library that
  * knows more fields does not touch those that the caller lacks. A library that knows fewer ignores the rest.
+ * All other structs stay as they are.
  *
  * The agent keeps everything that is live: threads, plans, code objects, kinds, components, executions. It
  * sends them again when a daemon connects. So the daemon can be restarted at any time.
@@ -74,13 +77,14 @@ enum tailor_agent_flags {
    * makes this connection. The forking thread keeps its slot and its log at their addresses; the log is
    * empty. Plans, code, components and region kinds of the parent are live in the child too. Tags that were
    * made before the fork keep their meaning. Executions and marks are not passed on: the child begins its
-   * own. */
+   * own. fork() waits for a pump that another thread has begun, for a second at most. */
   TAILOR_AGENT_SURVIVES_FORK = 2,
 };
 
 /* Starts the agent of this process: draws the tag key, makes the first arena, and starts the background
  * thread that connects. Blocks for about a millisecond while it makes memory and a thread. It does not wait
- * for the daemon. A process has one agent. A forked child has none until it calls this itself.
+ * for the daemon. A process has one agent. A forked child has none until it calls this itself. `options` may
+ * be NULL: then all have their defaults.
  *
  * Returns 0 or a negative errno: -EALREADY if the agent runs, -ECANCELED if TAILOR_DISABLE is set, -EINVAL,
  * -EFBIG if RLIMIT_FSIZE leaves no room for one log, -EAGAIN if no thread can be made, -ENOMEM, and others.
@@ -104,8 +108,9 @@ TAILOR_EXPORT int tailor_agent_pump(void);
 TAILOR_EXPORT int tailor_agent_connected(void);
 
 /* Blocks until the daemon samples this process and has processed everything that was queued before the call,
- * or until `timeout_ms` has passed. Returns 1 if the daemon has, else 0. No engine needs it; it is for tests
- * and for programs that must not run before they are sampled. */
+ * or until `timeout_ms` has passed. If the queue is full, it also waits for room in the queue. Returns 1 if
+ * the daemon has processed everything, else 0. No engine needs it. It is for tests, and for programs that
+ * must not run before they are sampled. */
 TAILOR_EXPORT int tailor_agent_barrier(uint32_t timeout_ms);
 
 /* Counts since the agent was first started. `messages_dropped` never reached a daemon and never will, because
@@ -134,7 +139,7 @@ TAILOR_EXPORT int tailor_thread_register(const char* name);
 struct tailor_other_thread;
 /* Registers the thread `tid` (the value of gettid() in that thread) on its behalf. From now on it works for
  * an execution of a plan (0: none) and, within the execution, for an engine component (0: none). Its samples
- * belong to the component wherever nothing better is known. `name` may be NULL. Returns NULL without an
+ * belong to the component if nothing better is known. `name` may be NULL. Returns NULL without an
  * agent, or without memory for its log. Never use this for a thread that calls any function of this library.
  */
 TAILOR_EXPORT struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* name,
@@ -148,22 +153,20 @@ TAILOR_EXPORT void tailor_other_thread_remove(struct tailor_other_thread* thread
  * agent. */
 TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
 
-/* ---- Waits: what a thread waits for, in the engine's own words
- * ---------------------------------------------
- */
+/* ---- Waits: what a thread waits for, in the engine's own words ----------------------------------------- */
 
-/* From now on the calling thread keeps at `word` what it waits for: a number of the engine's while it waits,
- * else 0. tailord reads the word when the thread leaves the CPU; it needs BPF, and the strategy
- * TAILOR_TAGS_MEMORY_SLOT. Nothing else reads it. The memory must stay the thread's own until the next call,
- * or the end of the thread. NULL: there is no such word any more. */
+/* From now on `word` says what the calling thread waits for. While the thread waits, the word is a number
+ * that the engine chose; otherwise it is 0. tailord reads the word when the thread leaves the CPU. This needs
+ * BPF and the strategy TAILOR_TAGS_MEMORY_SLOT. Nothing else reads it. The word must stay valid until the
+ * next call or the end of the thread. NULL means that the thread has no such word any more. */
 TAILOR_EXPORT void tailor_thread_waits(const uint32_t* word);
 
 struct tailor_wait_name {
   uint32_t number;  /* not 0 */
   const char* name; /* "Lock:transactionid"; cut to 63 bytes */
 };
-/* How reports call these numbers. All names at once: a second call replaces the first. At most 4096. A number
- * without a name is shown as a number. */
+/* Gives reports the names of these numbers: all names at once, and at most 4096. A second call replaces the
+ * names of the first. A number without a name is shown as a number. */
 TAILOR_EXPORT void tailor_wait_names(const struct tailor_wait_name* names, size_t count);
 
 /* ---- Plans and code ------------------------------------------------------------------------------------ */
@@ -178,7 +181,9 @@ struct tailor_plan_ids {
 };
 TAILOR_EXPORT struct tailor_plan_ids tailor_plan_new(void);
 /* Returns 0, -ECANCELED (the agent is off), -EINVAL, -EMSGSIZE (more than 3/8 of the queue's bytes), or
- * -ENOBUFS (the message was dropped and counted). */
+ * -ENOBUFS (the message was dropped and counted). A plan may be loaded again under its id. It then
+ * replaces what was known. It must have the same levels, and no level may have fewer components than before;
+ * otherwise the daemon refuses it and counts it. */
 TAILOR_EXPORT int tailor_plan_load(uint64_t plan_id, const void* plan, size_t size);
 /* Later, another plan gets the same slot with the next generation. */
 TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
@@ -187,8 +192,9 @@ TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
  * tailor/tag.h). Returns 0 without an agent. */
 TAILOR_EXPORT uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower);
 
-/* A code object: a serialised tailor.v1.CodeObject whose `id` is from tailor_code_new. Load it before its
- * first instruction runs. Its load time is the time of this call. The results are those of tailor_plan_load.
+/* A code object: a serialised tailor.v1.CodeObject whose `id` is from tailor_code_new. Load it once, before
+ * its first instruction runs. Its load time is the time of this call. The results are those of
+ * tailor_plan_load.
  */
 TAILOR_EXPORT uint64_t tailor_code_new(void);
 TAILOR_EXPORT int tailor_code_load(uint64_t code_id, const void* code_object, size_t size);
@@ -214,8 +220,8 @@ struct tailor_label {
  * arrive as '?'. */
 TAILOR_EXPORT uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* labels,
                                               size_t count);
-/* The run ended and returned `rows` rows; UINT64_MAX: nobody counted them. `error` is NULL if it succeeded.
- */
+/* The run ended and returned `rows` rows. UINT64_MAX means that the rows were not counted. `error` is NULL if
+ * the run succeeded. */
 TAILOR_EXPORT void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error);
 /* Returns where this execution keeps its tags. As a rule this is the strategy given to tailor_agent_start.
  * The daemon's operator may want a share of the executions without tags, to measure their cost. For such an
@@ -226,8 +232,7 @@ TAILOR_EXPORT uint32_t tailor_execution_tag_strategy(uint64_t execution);
 /* Writes the 128-bit identity of an execution. It is all zero for handle 0 and without an agent. */
 TAILOR_EXPORT void tailor_execution_id(uint64_t execution, uint8_t out[16]);
 
-/* ---- Activity of the calling thread [log]: a record with rdtsc each, ~20 ns, wait-free -------------------
- */
+/* ---- Activity of the calling thread [log]: each call writes a record with rdtsc, wait-free ------------- */
 
 TAILOR_EXPORT void tailor_mark_execution_begin(uint64_t execution, uint64_t plan_id);
 TAILOR_EXPORT void tailor_mark_execution_end(uint64_t execution);
@@ -238,22 +243,20 @@ TAILOR_EXPORT void tailor_mark_morsel_end(uint32_t pipeline);
 TAILOR_EXPORT void tailor_mark_component_begin(uint32_t component);
 TAILOR_EXPORT void tailor_mark_component_end(uint32_t component);
 /* Iteration `number` of a loop begins on this thread. `component` is the component of the plan's top level
- * that loops. The iteration ends when the next one begins, or when the thread's part of the execution ends.
- */
+ * that loops; 0 is ignored. The iteration ends when the next one begins, or when the thread's part of the
+ * execution ends. */
 TAILOR_EXPORT void tailor_mark_iteration(uint32_t component, uint64_t number);
 
-/* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) --------
- */
+/* ---- Engine components: work that is no operator (parse, optimise, compile, schedule, memory ...) ------ */
 
 /* Declares a component. Returns its number for the marks, which counts from 1, or 0 without an agent. The
  * same name gives the same number again. A process has at most 1024; after that the result is 0. */
 TAILOR_EXPORT uint32_t tailor_component_declare(const char* name);
-/* Code in [begin, end) belongs to the component wherever nothing better is known. If several calls have the
- * same `begin`, the last one counts. */
+/* Samples in code at [begin, end) belong to the component if nothing better is known. If several calls have
+ * the same `begin`, the last one counts. */
 TAILOR_EXPORT void tailor_component_code(uint32_t component, const void* begin, const void* end);
 
-/* ---- Memory regions --------------------------------------------------------------------------------------
- */
+/* ---- Memory regions ------------------------------------------------------------------------------------ */
 
 enum tailor_region_role {
   TAILOR_REGION_OTHER = 0,
