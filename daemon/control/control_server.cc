@@ -43,7 +43,7 @@ bool is_readable(int fd) {
 }  // namespace
 
 Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& path, Handler handler,
-                                                             OnCutOff on_cut_off) {
+                                                             OnCutOff on_cut_off, std::size_t max_clients) {
   auto address = socket_address(path);
   if (!address.ok()) return address.error();
   if (ControlClient::connect(path).ok()) {
@@ -62,7 +62,7 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
   if (::listen(listener.get(), kBacklog) != 0) return failed("cannot listen at", path);
   return std::unique_ptr<ControlServer>(
-      new ControlServer(std::move(listener), path, std::move(handler), std::move(on_cut_off)));
+      new ControlServer(std::move(listener), path, std::move(handler), std::move(on_cut_off), max_clients));
 }
 
 ControlServer::~ControlServer() {
@@ -94,7 +94,7 @@ bool ControlServer::poll(int other_fd, int timeout_ms) {
 bool ControlServer::accept_one() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client) return false;
-  if (clients_.size() >= kMaxClients) {
+  if (clients_.size() >= max_clients_) {
     clients_.erase(clients_.begin());
     cut_off("too many clients: the one that was silent longest");
   }

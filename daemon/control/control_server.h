@@ -27,11 +27,13 @@ class ControlServer {
   using Handler = std::function<v1::ControlReply(const v1::ControlRequest&, const Peer&)>;
   // Somebody was cut off, and why.
   using OnCutOff = std::function<void(const std::string& why)>;
-  static constexpr std::size_t kMaxClients = 64;
+  static constexpr std::size_t kMaxClients = 64;  // unless somebody says otherwise
 
-  // Replaces a socket file that nobody listens on; fails if a daemon does.
+  // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
+  // are connected at a time.
   static Result<std::unique_ptr<ControlServer>> listen(const std::string& path, Handler handler,
-                                                       OnCutOff on_cut_off = {});
+                                                       OnCutOff on_cut_off = {},
+                                                       std::size_t max_clients = kMaxClients);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
   ControlServer& operator=(const ControlServer&) = delete;
@@ -41,11 +43,13 @@ class ControlServer {
   bool poll(int other_fd, int timeout_ms);
 
  private:
-  ControlServer(UniqueFd listener, std::string path, Handler handler, OnCutOff on_cut_off)
+  ControlServer(UniqueFd listener, std::string path, Handler handler, OnCutOff on_cut_off,
+                std::size_t max_clients)
       : listener_(std::move(listener)),
         path_(std::move(path)),
         handler_(std::move(handler)),
-        on_cut_off_(std::move(on_cut_off)) {}
+        on_cut_off_(std::move(on_cut_off)),
+        max_clients_(max_clients) {}
   bool accept_one();
   void cut_off(const std::string& why) const;
   // False if the connection is over.
@@ -55,6 +59,7 @@ class ControlServer {
   std::string path_;
   Handler handler_;
   OnCutOff on_cut_off_;
+  std::size_t max_clients_;
   std::vector<UniqueFd> clients_;  // who spoke last comes last
 };
 

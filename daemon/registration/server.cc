@@ -304,7 +304,7 @@ Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello&
 void Server::remember(const Connection& connection, LogPositions positions) {
   if (positions.empty()) return;
   resumes_[connection.process().id()] = {++resume_age_, connection.session(), std::move(positions)};
-  if (resumes_.size() <= kMaxConnections) return;
+  if (resumes_.size() <= options_.max_connections) return;
   resumes_.erase(std::min_element(resumes_.begin(), resumes_.end(),
                                   [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));
 }

@@ -199,7 +199,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const v1::ControlRequest& request, const control::Peer& peer) {
         return raw->answer(request, peer);
       },
-      [raw = daemon.get()](const std::string& why) { raw->cut_off(why); });
+      [raw = daemon.get()](const std::string& why) { raw->cut_off(why); }, options.control_clients);
   if (!control.ok()) return control.error();
   daemon->control_ = std::move(*control);
   auto web = Web::start(options.web, daemon->web_side(), daemon->meter_);

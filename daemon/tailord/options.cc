@@ -31,7 +31,7 @@ void declare(CLI::App& app, Options& o) {
 
 // `processes`: where the file's rules go; must outlive the parsing.
 void add_config(CLI::App& app, session::ProcessRules& processes) {
-  app.set_config("--config", "", "Options as TOML: frequency = 99");
+  app.set_config("--config", "", "A file with options as TOML, such as frequency = 99");
   std::map<std::string, config::ReadTable> tables;
   tables["processes"] = [&processes](const toml::table& table, const OnWrong& wrong) {
     processes = read_process_rules(table, wrong);
@@ -75,16 +75,17 @@ int check_config(const std::string& path) {
 
 Parsed parse(int argc, char** argv) {
   Parsed parsed;
-  CLI::App app{"Samples the query engines of this host that have registered, and keeps what it finds.",
+  CLI::App app{"Samples the query engines that have registered on this host, and stores their profiles.",
                "tailord"};
   app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
   add_config(app, parsed.options.processes);
   std::string checked;
   auto* check =
-      app.add_option("--check-config", checked,
-                     fmt::format("Say what is wrong in a configuration file, and where, and end: 0 if "
-                                 "it is right, 2 if not (default: that of --config, else {})",
-                                 kConfigFile))
+      app.add_option(
+             "--check-config", checked,
+             fmt::format("Check a configuration file, print each error with its place, and exit: with 0 "
+                         "if there is none, else with 2 (default: the file of --config, else {})",
+                         kConfigFile))
           ->expected(0, 1)
           ->type_name("FILE")
           ->configurable(false);

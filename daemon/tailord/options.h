@@ -5,6 +5,7 @@
 #include <string>
 
 #include "daemon/config/sampling_options.h"
+#include "daemon/control/control_server.h"
 #include "daemon/session/process_rules.h"
 #include "daemon/tailord/web.h"
 #include "proto/base/result.h"
@@ -28,6 +29,7 @@ struct Options {
   std::uint64_t user_processes = 1024, user_plans = 65536, user_code_megabytes = 512,
                 user_regions = 4'194'304;
   std::uint64_t user_messages_a_second = 50'000;
+  std::uint64_t control_clients = control::ControlServer::kMaxClients;
   bool keep_literals = false;       // of query texts
   session::ProcessRules processes;  // from the configuration file only
   WebOptions web;

@@ -27,13 +27,13 @@ std::function<void(CLI::Option&)> between(Number least, Number most) {
 Table places() {
   return {
       value<Options>("socket", "--socket", TAILOR_MEMBER(agent_socket),
-                     "Where engines register (default: TAILOR_SOCKET, else by user)"),
+                     "Socket where engines register (default: TAILOR_SOCKET, else a path by user)"),
       value<Options>("socket-group", "--socket-group", TAILOR_MEMBER(socket_group),
                      "Group whose members' engines may register (default: the daemon's own)"),
       value<Options>("control", "--control", TAILOR_MEMBER(control_socket),
-                     "Where `tailor` asks (default: TAILOR_CONTROL, else by user)"),
+                     "Socket to which `tailor` connects (default: TAILOR_CONTROL, else a path by user)"),
       value<Options>("store", "--store", TAILOR_MEMBER(store),
-                     "Directory of the profiles (default: TAILOR_STORE, else by user)"),
+                     "Directory of the profiles (default: TAILOR_STORE, else a path by user)"),
   };
 }
 
@@ -47,7 +47,7 @@ Table what_is_kept() {
       value<Options>("keep-days", "--keep-days", TAILOR_MEMBER(keep_days),
                      "Delete profiles that are older; 0: unlimited", show_default, TakesEffect::kAtRunTime),
       config::flag<Options>("keep-literals", "--keep-literals", TAILOR_MEMBER(keep_literals),
-                            "Keep the literals of query texts (default: they are taken out, "
+                            "Keep the literals of query texts (default: they are removed, "
                             "docs/security.md)",
                             TakesEffect::kAtRunTime),
       value<Options>(
@@ -62,20 +62,23 @@ Table what_is_kept() {
 Table limits() {
   return {
       value<Options>("max-memory", "--max-memory", TAILOR_MEMBER(max_memory_megabytes),
-                     "Megabytes to keep of what all processes say", between(16, 1 << 20)),
+                     "Megabytes of memory for the data of all processes", between(16, 1 << 20)),
       value<Options>("max-processes", "--max-processes", TAILOR_MEMBER(max_processes),
-                     "Processes of all users that may register", between(1, 1 << 16)),
+                     "How many processes of all users may register", between(1, 1 << 16)),
       value<Options>("user-processes", "--user-processes", TAILOR_MEMBER(user_processes),
-                     "Processes of one user that may register", between(1, 1 << 16)),
+                     "How many processes of one user may register", between(1, 1 << 16)),
       value<Options>("user-plans", "--user-plans", TAILOR_MEMBER(user_plans),
-                     "Plans of all processes of one user at a time", between(1, 1 << 24)),
+                     "How many plans all processes of one user may have loaded", between(1, 1 << 24)),
       value<Options>("user-code", "--user-code", TAILOR_MEMBER(user_code_megabytes),
-                     "Megabytes of code, with tables, of all processes of one user", between(1, 1 << 20)),
+                     "Megabytes of code, with its tables, that all processes of one user may have loaded",
+                     between(1, 1 << 20)),
       value<Options>("user-regions", "--user-regions", TAILOR_MEMBER(user_regions),
-                     "Regions of memory of all processes of one user at a time", between(1, 1 << 28)),
+                     "How many regions of memory all processes of one user may have", between(1, 1 << 28)),
       value<Options>("user-messages-per-second", "--user-messages-per-second",
                      TAILOR_MEMBER(user_messages_a_second),
-                     "Messages of all processes of one user; 0: unlimited", show_default),
+                     "Messages per second of all processes of one user; 0: unlimited", show_default),
+      value<Options>("control-clients", "--control-clients", TAILOR_MEMBER(control_clients),
+                     "How many connections the control socket may have", between(1, 1 << 16)),
   };
 }
 
@@ -89,9 +92,13 @@ Table web() {
       value<Options>("metrics-listen", "--metrics-listen", TAILOR_MEMBER(web.metrics),
                      "ADDRESS:PORT for /metrics alone"),
       value<Options>("tokens", "--tokens", TAILOR_MEMBER(web.tokens),
-                     "File of the tokens that may be used over TCP (docs/security.md)"),
+                     "File of the tokens for requests over TCP (docs/security.md)"),
       value<Options>("http-host", "--http-host", TAILOR_MEMBER(web.hosts),
-                     "A name this host is asked by, besides those of the loopback"),
+                     "A host name that requests may use, besides those of the loopback"),
+      value<Options>("http-connections", "--http-connections", TAILOR_MEMBER(web.connections),
+                     "How many connections all HTTP listeners may have", between(1, 1 << 16)),
+      value<Options>("http-streams", "--http-streams", TAILOR_MEMBER(web.streams),
+                     "How many streams of live events there may be", between(0, 1 << 16)),
   };
 }
 

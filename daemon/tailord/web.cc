@@ -32,6 +32,8 @@ Result<serve::Listener> parse_listener(const std::string& text, bool metrics_onl
 Result<std::unique_ptr<Web>> Web::start(const WebOptions& options, Daemon daemon,
                                         metrics::OperatorMeter& meter) {
   serve::HttpOptions http;
+  http.connections = options.connections;
+  http.streams = options.streams;
   if (!options.socket.empty()) http.listeners.push_back({options.socket, "", 0, false});
   for (const auto& [texts, metrics_only] : {std::pair{&options.listen, false}, {&options.metrics, true}}) {
     for (const std::string& text : *texts) {

@@ -19,6 +19,8 @@ struct WebOptions {
   std::vector<std::string> metrics;  // "ADDRESS:PORT" for /metrics alone
   std::string tokens;                // a file; empty: none
   std::vector<std::string> hosts;    // names that Host may have besides the loopback's
+  std::uint64_t connections = serve::HttpOptions().connections;
+  std::uint64_t streams = serve::HttpOptions().streams;  // of live events
 };
 
 class Web {

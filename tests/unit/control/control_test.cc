@@ -42,9 +42,9 @@ class ControlTest : public testing::Test {
     stop();
     std::filesystem::remove_all(directory);
   }
-  void start() {
-    auto listening =
-        ControlServer::listen(path, answer, [this](const std::string& why) { cut_off.push_back(why); });
+  void start(std::size_t max_clients = ControlServer::kMaxClients) {
+    auto listening = ControlServer::listen(
+        path, answer, [this](const std::string& why) { cut_off.push_back(why); }, max_clients);
     ASSERT_TRUE(listening.ok()) << listening.error().message;
     server = std::move(*listening);
     thread = std::thread([this] {
@@ -54,9 +54,10 @@ class ControlTest : public testing::Test {
   }
   void stop() {
     if (!thread.joinable()) return;
-    const std::uint64_t one = 1;
+    std::uint64_t one = 1;
     ASSERT_EQ(::write(end.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
     thread.join();
+    ASSERT_EQ(::read(end.get(), &one, sizeof one), static_cast<ssize_t>(sizeof one));
     server.reset();
   }
 
@@ -142,6 +143,23 @@ TEST_F(ControlTest, ManyClientsThatSayNothingDoNotLockOthersOut) {
   v1::ControlRequest request;
   request.mutable_status();
   EXPECT_TRUE(ControlClient::connect(path)->ask(request).ok());
+}
+
+TEST_F(ControlTest, AsManyClientsAreConnectedAsItIsTold) {
+  v1::ControlRequest request;
+  request.mutable_status();
+  for (const std::size_t most : {2, 3}) {
+    cut_off.clear();
+    start(most);
+    auto first = ControlClient::connect(path), second = ControlClient::connect(path);
+    ASSERT_TRUE(first.ok() && second.ok() && first->ask(request).ok() && second->ask(request).ok());
+    auto third = ControlClient::connect(path);
+    ASSERT_TRUE(third.ok() && third->ask(request).ok());
+    EXPECT_EQ(first->ask(request).ok(), most == 3);
+    EXPECT_TRUE(second->ask(request).ok());
+    stop();
+    EXPECT_EQ(cut_off.size(), 3 - most);
+  }
 }
 
 TEST_F(ControlTest, WithoutADaemonTheErrorSaysWhatToDo) {
