@@ -24,10 +24,9 @@ Setting<SamplingOptions> aggregate() {
         return app
             .add_option_function<double>(
                 flags, [&options](double seconds) { options.aggregate = static_cast<TimeNs>(seconds * 1e9); },
-                "Add samples up in the kernel for this number of seconds, by thread, instruction and tag: "
-                "less "
-                "data and work, but times and executions are known to that only (needs BPF, else one record "
-                "each)")
+                "Add samples up in the kernel, by thread, instruction and tag, over intervals of this number "
+                "of seconds. This gives less data and work, but times and executions are known only to the "
+                "interval. Needs BPF; without BPF each sample is a record")
             ->check(CLI::Range(0.1, 60.0));
       });
 }
@@ -44,7 +43,7 @@ Setting<SamplingOptions> max_overhead() {
                   options.max_overhead = *parse_percentage(text);
                   options.seed = std::random_device{}();
                 },
-                "Sample less often if samples cost a process more of its CPU time: 1%")
+                "Sample less often if samples would cost a process more than this share of its CPU time: 1%")
             ->check(percentage_problem);
       });
 }
@@ -53,28 +52,30 @@ Settings<SamplingOptions> table() {
   using Options = SamplingOptions;
   Settings<Options> all = {
       value<Options>("frequency", "-F,--frequency", TAILOR_MEMBER(frequency),
-                     "Samples a second of CPU time, on average: periods are drawn at random",
+                     "Samples per second of CPU time, on average; periods are drawn at random",
                      [](CLI::Option& option) { option.check(CLI::Range(1, 50'000))->capture_default_str(); }),
       value<Options>(
           "event", "-e,--event", TAILOR_MEMBER(events),
-          "Presets and events, `tailor events` lists them; NAME@PERIOD sets a period",
+          "Presets and events (`tailor events` lists them); NAME@PERIOD sets a period",
           [](CLI::Option& option) { option.delimiter(',')->allow_extra_args(false)->capture_default_str(); }),
       choice<Options>("sampler", "--sampler", TAILOR_MEMBER(sampled_by), capture::kSampledByNames,
                       "Who takes the samples: auto, bpf or perf (auto: bpf if permitted)"),
       choice<Options>(
           "stacks", "--stacks", TAILOR_MEMBER(stacks), capture::kStacksNames,
-          "Which samples bring a piece of stack, to find tags a library put aside: adaptive (default; "
-          "unknown code without a tag; without BPF every one of a timer up to 5 kHz), none or always"),
+          "Which samples bring a piece of the stack, to find tags that a library saved there: adaptive "
+          "(default: samples in unknown code without a tag; without BPF, all samples of timers up to 5 kHz), "
+          "none or always"),
       aggregate(),
       max_overhead(),
-      flag<Options>("callchain", "--callchain", TAILOR_MEMBER(callchain),
-                    "Call chains of every sample, for the call graph of code without an agent: by frame "
-                    "pointers; with --stacks always by unwind tables, which costs more"),
+      flag<Options>(
+          "callchain", "--callchain", TAILOR_MEMBER(callchain),
+          "Record the call chain of every sample, for the call graph of code without an agent. It is "
+          "walked by frame pointers; with --stacks always by unwind tables, which costs more"),
       flag<Options>("memory", "--memory", TAILOR_MEMBER(memory),
-                    "Registers too, from which the data addresses of instructions are computed"),
+                    "Record registers too, to compute the data addresses of instructions"),
       choice<Options>("marks", "--marks", TAILOR_MEMBER(all_marks), kMarksNames,
-                      "What the profile keeps of the threads' marks: spans (default; what lasts a "
-                      "millisecond or longer), or all, every morsel and every change of a region"),
+                      "Which marks of threads the profile keeps: spans (default: those that last a "
+                      "millisecond or longer), or all (every morsel and every change of a region)"),
   };
   for (Setting<Options>& each : all) {
     if (each.key == "max-overhead" || each.key == "callchain" || each.key == "memory")

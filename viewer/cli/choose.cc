@@ -102,7 +102,7 @@ void add_choice(CLI::App& command, Choice& choice) {
   command.parse_complete_callback([&choice, last] { choice.has_last = last->count() > 0; });
   add_filter(command, choice.filter);
   command.add_option("-p,--pid", choice.process, "Only this process");
-  command.add_option("--source", choice.source, "The event source to show, where several were recorded");
+  command.add_option("--source", choice.source, "The event source to show, if several were recorded");
   command.add_option("--store", choice.store,
                      "The directory of the store (default: that of the daemon, TAILOR_STORE)");
   command.add_flag("--json", choice.json, "JSON instead of text (docs/report-json.md)");
@@ -111,7 +111,7 @@ void add_choice(CLI::App& command, Choice& choice) {
 
 void add_loop_choice(CLI::App& command, Choice& choice) {
   command.add_option("--loop", choice.loop,
-                     "The loop, where there are several: the name or number of its component");
+                     "The loop, if there are several: the name or number of its component");
   command
       .add_option("--iterations-from", choice.iterations_from,
                   "Find iterations by the engine's marks only, or by the times of samples only")

@@ -94,8 +94,7 @@ void add_diff(CLI::App& app, Action& action) {
       ->required();
   command.add_option("B", options->b, "The second")->required();
   ViewChoice& view = options->view;
-  command.add_option("--source", view.choice.source,
-                     "The event source to compare, where several were recorded");
+  command.add_option("--source", view.choice.source, "The event source to compare, if several were recorded");
   command.add_option("--store", view.choice.store,
                      "The directory of the store (default: that of the daemon, TAILOR_STORE)");
   command.add_flag("--json", view.choice.json, "JSON instead of text (docs/report-json.md)");
@@ -104,7 +103,7 @@ void add_diff(CLI::App& app, Action& action) {
       .add_option(
           "--fail-if", options->fail_if,
           "Exit with 4 if this holds: total>5% (the cost of an execution grew by more than 5 %, with 95 % "
-          "confidence), operator>10% (that of any operator), plan (the plans differ); may be repeated")
+          "confidence), operator>10% (the same for any operator), plan (the plans differ); may be repeated")
       ->type_name("CONDITION");
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -60,7 +60,7 @@ int run(const Choice& choice) {
 void add_doctor(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "doctor",
-      "Checks this host and its daemon, or with a profile or execution what was recorded of an engine");
+      "Checks this host and its daemon; with a profile or execution, checks what was recorded there");
   auto choice = std::make_shared<Choice>();
   add_choice(command, *choice);
   command.footer("Exit codes: 0 no problem, 1 a problem was found.");

@@ -55,8 +55,8 @@ int run(bool json, bool ascii) {
 }  // namespace
 
 void add_events(CLI::App& app, Action& action) {
-  CLI::App& command =
-      *app.add_subcommand("events", "What --event can record on this host, and why not the rest");
+  CLI::App& command = *app.add_subcommand(
+      "events", "Which events --event can record on this host, and why it lacks the others");
   auto flags = std::make_shared<std::pair<bool, bool>>(false, false);
   command.add_flag("--json", flags->first, "JSON instead of text: name, description, available, detail");
   command.add_flag("--ascii", flags->second, "No characters outside ASCII");

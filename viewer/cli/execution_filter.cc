@@ -53,7 +53,9 @@ void add_filter(CLI::App& command, FilterOptions& options) {
   command.add_option("--until", options.until, "Only executions that began before this time, as --since");
   command.add_option("--process", options.process,
                      "Only executions of this process: its pid, its name or the name of its engine");
-  command.add_option("--label", options.labels, "Only executions with this label; several must all hold")
+  command
+      .add_option("--label", options.labels,
+                  "Only executions with this label; may be repeated, then all labels must fit")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command.add_option("--fingerprint", options.fingerprint,

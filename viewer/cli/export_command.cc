@@ -77,9 +77,8 @@ void add_export(CLI::App& app, Action& action) {
                      "The file; replaced if it exists (default: standard output)");
   command
       .add_option("--levels", options->levels,
-                  "What stacks are made of, outermost first: process, plan, pipeline, function, the name of "
-                  "a level of the "
-                  "plans (operator, task, ir), or levels for all of these but the lowest")
+                  "Frames of the stacks, outermost first: process, plan, pipeline, function, the name of a "
+                  "level of the plans (operator, task, ir), or levels (all levels except the lowest)")
       ->delimiter(',')
       ->capture_default_str();
   command.callback([options, &action] { action = [options] { return run(*options); }; });

@@ -50,14 +50,15 @@ void add_flame(CLI::App& app, Action& action) {
   add_view_choice(command, options->view);
   command.add_option("--order", options->order, "The levels from the outside in")->capture_default_str();
   command
-      .add_option("--least", options->least, "Branches with a smaller share of everything become one line")
+      .add_option("--least", options->least,
+                  "Branches with a smaller share of everything are shown as one line")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   CLI::Option* svg = command.add_option("--svg", options->svg, "Writes a flame graph into this file");
   CLI::Option* folded =
       command.add_flag("--folded", options->folded,
-                       "Prints folded stacks with weights, for other flame graph tools; functions "
-                       "below operators: tailor export --format folded");
+                       "Prints folded stacks with weights, for other flame graph tools (with functions below "
+                       "operators: tailor export --format folded)");
   svg->excludes(folded);
   for (CLI::Option* picture : {svg, folded}) picture->excludes(command.get_option("--json"));
   command.callback([options, &action] { action = [options] { return run(*options); }; });

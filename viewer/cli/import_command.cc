@@ -90,16 +90,19 @@ Result<query::Profile> load_any_file(const std::string& path, const query::LoadO
 
 void add_import(CLI::App& app, Action& action) {
   CLI::App& command =
-      *app.add_subcommand("import", "Makes a profile of what another tool recorded (perf.data)");
+      *app.add_subcommand("import", "Makes a profile from a recording of another tool (perf.data)");
   auto options = std::make_shared<Options>();
-  command.add_option("file", options->file, "A perf.data, as `perf record` writes it")->required();
+  command.add_option("file", options->file, "A perf.data file of `perf record`")->required();
   command.add_option("-o,--output", options->output, "The profile; replaced if it exists")
       ->capture_default_str();
-  command.add_option("--jitdump", options->names.jitdumps, "A jitdump beside it: names of generated code")
+  command.add_option("--jitdump", options->names.jitdumps, "A jitdump with the names of generated code")
       ->allow_extra_args(false);
-  command.add_option("--perf-map", options->names.perf_maps, "A perf map beside it (perf-PID.map)")
+  command
+      .add_option("--perf-map", options->names.perf_maps,
+                  "A perf map (perf-PID.map) with the names of generated code")
       ->allow_extra_args(false);
-  command.add_flag("!--no-find", options->names.find_names, "Only the named files: look for no others");
+  command.add_flag("!--no-find", options->names.find_names,
+                   "Use the named files only, and look for no others");
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -126,7 +126,7 @@ void add_list(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   command.add_option("file", options->choice.what, "A profile (.tailor file; default: the daemon's store)");
   add_filter(command, options->choice.filter);
-  command.add_option("-n,--limit", options->limit, "How many at most")->capture_default_str();
+  command.add_option("-n,--limit", options->limit, "How many executions at most")->capture_default_str();
   command.add_option("--store", options->choice.store, "The directory of the store");
   command.add_flag("--json", options->choice.json, "JSON instead of text (docs/report-json.md)");
   command.add_flag("--ascii", options->choice.ascii, "No characters outside ASCII");

@@ -52,7 +52,7 @@ bool is_paged(const CLI::App& app) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Shows where a running query engine spends its time, in the words of its query plans."};
+  CLI::App app{"Shows where a running query engine spends its time, by the operators of its query plans."};
   app.name("tailor");
   app.set_version_flag("--version", "tailor " TAILOR_VERSION);
   app.require_subcommand(1);

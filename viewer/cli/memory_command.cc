@@ -43,9 +43,11 @@ void add_memory(CLI::App& app, Action& action) {
       "memory", "Which memory was accessed, how, by which operator and when (record with --memory)");
   auto options = std::make_shared<Options>();
   add_view_choice(command, options->view);
-  command.add_option("--pictures", options->pictures, "Pictures over time of the regions with most accesses")
+  command
+      .add_option("--pictures", options->pictures,
+                  "How many pictures over time to show, of the regions with most accesses")
       ->capture_default_str();
-  command.add_option("--points", options->points, "With --json: at most this number of single accesses")
+  command.add_option("--points", options->points, "With --json: how many single accesses at most")
       ->capture_default_str();
   command.callback([options, &action] { action = [options] { return run(*options); }; });
 }

@@ -71,8 +71,8 @@ void add_pause(CLI::App& app, Action& action) {
     command.add_option("process", *which, "A pid, or all")->type_name("PID")->capture_default_str();
     command.callback([which, run, &action] { action = [which, run] { return run(*which); }; });
   };
-  add("pause", "The daemon stops sampling a process, or all", pause);
-  add("resume", "The daemon goes on sampling what was paused", resume);
+  add("pause", "Stops the sampling of a process, or of all", pause);
+  add("resume", "Continues the sampling that was paused", resume);
 }
 
 }  // namespace tailor::cli

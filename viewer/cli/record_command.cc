@@ -88,7 +88,7 @@ int run(const Options& options) {
 
 void add_record(CLI::App& app, Action& action) {
   CLI::App& command =
-      *app.add_subcommand("record", "Runs a command, or watches a process, and writes a profile");
+      *app.add_subcommand("record", "Samples a command or a running process, and writes a profile");
   auto options = std::make_shared<Options>();
   command.add_option("-o,--output", options->record.output, "The profile; replaced if it exists")
       ->capture_default_str();
@@ -97,7 +97,7 @@ void add_record(CLI::App& app, Action& action) {
                                                     "Keep every input in this file, for `tailor replay`"));
   command
       .add_option("-p,--pid", options->pid,
-                  "A running process; where a daemon runs, it samples as tailord was told to")
+                  "Samples this running process; if a daemon runs, the daemon does it, with its own options")
       ->check(CLI::PositiveNumber);
   command
       .add_option("--seconds", options->seconds, "With -p: for how long (default: until it ends, or Ctrl-C)")
@@ -108,9 +108,9 @@ void add_record(CLI::App& app, Action& action) {
 }
 
 void add_replay(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("replay", "Makes the profile of a journalled recording again");
+  CLI::App& command = *app.add_subcommand("replay", "Makes a profile again from the journal of a recording");
   auto paths = std::make_shared<std::pair<std::string, std::string>>("", "replay.tailor");
-  command.add_option("journal", paths->first, "What `tailor record --journal` kept")->required();
+  command.add_option("journal", paths->first, "The file of `tailor record --journal`")->required();
   command.add_option("-o,--output", paths->second, "The profile; replaced if it exists")
       ->capture_default_str();
   command.callback([paths, &action] {

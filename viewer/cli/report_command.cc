@@ -125,27 +125,27 @@ int run_annotate(const AnnotateCommand& command) {
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("report", "The query plan with what each operator cost");
+  CLI::App& command = *app.add_subcommand("report", "The query plan with the cost of each operator");
   auto options = std::make_shared<Options>();
   add_choice(command, options->choice);
   add_iteration(command, options->choice);
   command.add_option(
       "--level", options->level,
-      "A table of another level: task, ir, or what else the engine declares; function: of all code, with "
-      "libraries and call graph (default: operator; function where there is no plan)");
+      "A table of another level: task, ir, or any level that the engine declares; function: all code, with "
+      "libraries and call graph (default: operator; function if there is no plan)");
   command
-      .add_option(
-          "--of", options->of,
-          "What shares in a plan are parts of: of the plan's own time, or of everything in the report")
+      .add_option("--of", options->of,
+                  "Shares in a plan are parts of this: the plan's own time, or everything in the report")
       ->check(CLI::IsMember({"plan", "everything"}))
       ->capture_default_str();
   command.add_option("--limit", options->view.limit, "With --level function: how many functions")
       ->capture_default_str();
-  command.add_option("--calls", options->view.calls, "And how many lines of the call graph")
+  command
+      .add_option("--calls", options->view.calls, "With --level function: how many lines of the call graph")
       ->capture_default_str();
   command
       .add_option("--least", options->functions.least_call,
-                  "And the least share of everything that a call must have: 0.005")
+                  "With --level function: leave out calls with a smaller share of everything: 0.005")
       ->check(CLI::Range(0.0, 1.0));
   command.add_option("--rules", options->rules,
                      "Operators by the functions on the stack, for engines without an agent (docs/rules.md)");
@@ -162,8 +162,8 @@ void add_annotate(CLI::App& app, Action& action) {
   auto options = std::make_shared<AnnotateCommand>();
   add_choice(command, options->choice);
   add_iteration(command, options->choice);
-  command.add_option("--plan", options->plan, "The number of the plan, where the selection has several");
-  command.add_flag("--all", options->options.all, "Functions without any cost too");
+  command.add_option("--plan", options->plan, "The number of the plan, if the selection has several");
+  command.add_flag("--all", options->options.all, "Show functions without any cost too");
   command.callback([options, &action] { action = [options] { return run_annotate(*options); }; });
 }
 

@@ -161,7 +161,7 @@ int run(Options options) {
 }  // namespace
 
 void add_sql(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("sql", "Questions to the samples in SQL");
+  CLI::App& command = *app.add_subcommand("sql", "Answers an SQL query on the samples");
   auto options = std::make_shared<Options>();
   add_view_choice(command, options->view);
   command.add_option("-q,--query", options->query, "One SELECT of SQLite (default: standard input)")

@@ -109,7 +109,7 @@ int run(bool json, bool ascii) {
 }  // namespace
 
 void add_status(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("status", "What the daemon is doing; fails where none runs");
+  CLI::App& command = *app.add_subcommand("status", "What the daemon is doing; fails if none runs");
   auto flags = std::make_shared<std::pair<bool, bool>>(false, false);
   command.add_flag("--json", flags->first, "JSON instead of text: DaemonStatus of tailor/v1/control.proto");
   command.add_flag("--ascii", flags->second, "No characters outside ASCII");

@@ -51,7 +51,7 @@ void add_timeline(CLI::App& app, Action& action) {
   add_view_choice(command, options->view);
   command
       .add_option("--lanes", options->lanes,
-                  "A group of rows for each pipeline, for each thread, or one for all")
+                  "A group of rows for each pipeline, for each thread, or one group for all")
       ->check(CLI::IsMember({"all", "pipeline", "thread"}))
       ->capture_default_str();
   command.add_option("--by", options->by, "A row for each operator, or for each task of the pipelines")
@@ -59,9 +59,11 @@ void add_timeline(CLI::App& app, Action& action) {
       ->capture_default_str();
   command
       .add_option("--buckets", options->buckets,
-                  "Into how many parts the time is divided (default: as many as fit; with --json 200)")
+                  "How many parts the time is divided into (default: as many as fit; with --json 200)")
       ->check(CLI::Range(1U, query::kMaxBuckets));
-  command.add_option("--rows", options->rows, "At most this number of rows a group; the others are one row")
+  command
+      .add_option("--rows", options->rows,
+                  "How many rows a group has at most; the other rows are shown as one")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command.callback([options, &action] { action = [options] { return run(*options); }; });

@@ -235,19 +235,19 @@ int run(const Options& options) {
 
 void add_top(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "top", "The queries of the last seconds by CPU time, live; from a query to its plan to its code");
+      "top", "The queries of the last minute by CPU time, live; leads from a query to its plan and its code");
   auto options = std::make_shared<Options>();
-  command.add_option("--interval", options->interval_s, "Seconds between two looks")
+  command.add_option("--interval", options->interval_s, "Seconds between two updates")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command
-      .add_option("--window", options->window_s, "Queries that began in this number of seconds before now")
+      .add_option("--window", options->window_s, "Only queries that began in this many seconds before now")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
   command.add_option("--filter", options->filter, "Only queries whose name or text contains this");
   command.add_option("-n,--limit", options->limit, "How many queries at most")->capture_default_str();
   command.add_flag("--once", options->once,
-                   "Prints the table once and ends, as it does where there is no terminal");
+                   "Prints the table once and exits; this is the default without a terminal");
   command.add_option("--store", options->store,
                      "The directory of the store (default: that of the daemon, TAILOR_STORE)");
   command.add_flag("--json", options->json, "JSON instead of text: `fingerprints` of docs/http-api.md");

@@ -119,8 +119,7 @@ int run(const Options& options) {
 }  // namespace
 
 void add_web(CLI::App& app, Action& action) {
-  CLI::App& command =
-      *app.add_subcommand("web", "A page in the browser: a profile, or the store of the daemon");
+  CLI::App& command = *app.add_subcommand("web", "Shows a profile or the daemon's store in the browser");
   auto options = std::make_shared<Options>();
   command.add_option("file", options->file, "A profile (.tailor file; default: the daemon's store)");
   command.add_option("--port", options->port, "The port on 127.0.0.1 (default: one that is free)");
