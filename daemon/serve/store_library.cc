@@ -47,7 +47,7 @@ Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catal
   // Clocks of different recordings cannot be compared: the newest one's count.
   const store::RecordingNumber recording = rows->front().recording;
   std::erase_if(*rows, [&](const auto& row) { return row.recording != recording; });
-  if (newest && target.what != Target::What::kProcess) {
+  if (newest) {
     // The newest may have just begun, or been too short for a sample.
     const auto sampled =
         std::find_if(rows->begin(), rows->end(), [](const auto& row) { return row.cost.samples > 0; });
@@ -150,12 +150,12 @@ class StoreLibrary : public Library {
       return invalid("a store is shown by execution: name one, or take the last");
     auto catalogue = open();
     if (!catalogue) return catalogue.error();
+    if (target.what == Target::What::kProcess) return load_newest_recording(*catalogue, detail, stop);
     std::vector<std::string> notes;
     auto rows = target.what == Target::What::kFiltered
                     ? filtered_rows(*catalogue, target, stop, visible, notes)
                     : find_rows(*catalogue, target, stop, visible);
     if (!rows) return rows.error();
-    if (target.what == Target::What::kProcess) return load_recording(*catalogue, rows->front(), detail, stop);
     // One that still runs has more to come.
     const bool ended = rows->size() == 1 && rows->front().record.end != kTimeMax;
     const std::string key = ended && detail == Detail::kSamples ? key_of(rows->front()) : "";
@@ -199,10 +199,14 @@ class StoreLibrary : public Library {
     return store::Catalogue::open(path, store::Catalogue::Mode::kRead);
   }
 
-  Result<Loaded> load_recording(const store::Catalogue& catalogue, const store::ExecutionRow& row,
-                                Detail detail, const Stop& stop) const {
-    auto profile =
-        query::Profile::load_store(directory_, catalogue, row.recording, load_options(detail, stop));
+  // A process need not have executions.
+  Result<Loaded> load_newest_recording(const store::Catalogue& catalogue, Detail detail,
+                                       const Stop& stop) const {
+    const auto segments = catalogue.segments();
+    if (!segments) return segments.error();
+    if (segments->empty()) return not_found("the store holds nothing yet");
+    auto profile = query::Profile::load_store(directory_, catalogue, segments->back().recording,
+                                              load_options(detail, stop));
     if (!profile) return profile.error();
     return Loaded{std::make_shared<const query::Profile>(std::move(*profile)), {}};
   }
