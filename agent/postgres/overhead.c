@@ -88,18 +88,23 @@ void tailor_judge(const TailorQuery* open, QueryDesc* query) {
 /* One execution in so many is wrapped. */
 static double one_in(const TailorPlan* plan) {
   if (tailor_most_overhead >= 100) return 1;
-  return Max(plan->wrapper_part * 100 / Max(tailor_most_overhead, 1e-6), 1);
+  return Max(plan->wrapper_part * 100 / tailor_most_overhead, 1);
 }
 
 bool tailor_wraps(const TailorPlan* plan) {
+  if (tailor_most_overhead == 0) return false;
   double every = one_in(plan);
   return every <= 1 || pg_prng_double(&pg_global_prng_state) * every < 1;
 }
 
 bool tailor_wrappers_text(const TailorPlan* plan, StringInfo out) {
   if (plan->wrapper_part < 0) return false;
-  double every = one_in(plan);
   appendStringInfo(out, "%.2g %% of its time", plan->wrapper_part * 100);
+  if (tailor_most_overhead == 0) {
+    appendStringInfoString(out, ", if it had them");
+    return true;
+  }
+  double every = one_in(plan);
   if (every > 1) appendStringInfo(out, ", so that one execution in %.1f has them", every);
   return true;
 }

@@ -35,10 +35,10 @@ static void define_what_is_measured(void) {
                           "0 counts them never. Telling the numbers takes at most 1 % of a session's time, "
                           "unless this is 1.",
                           &tailor_rows_every, 100, 0, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
-  DefineCustomRealVariable("tailor.most_overhead",
-                           "Telling the nodes of a plan apart takes at most so many percent of its time.",
-                           "A plan that takes more has nodes in some of its executions only. 100: in all.",
-                           &tailor_most_overhead, 2, 0, 100, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomRealVariable(
+      "tailor.most_overhead", "Telling the nodes of a plan apart takes at most so many percent of its time.",
+      "A plan that takes more has nodes in some of its executions only. 100: in all; 0: in none.",
+      &tailor_most_overhead, 2, 0, 100, PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomIntVariable("tailor.short_run",
                           "Runs of a plan that take less time on average share one execution.",
                           "A run by itself costs two messages to the daemon. 0 gives every run its own.",

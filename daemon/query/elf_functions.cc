@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "daemon/query/elf_file.h"
+#include "daemon/query/set_functions.h"
 
 namespace tailor::query {
 namespace {
@@ -226,7 +227,8 @@ std::vector<ElfFunction> in_order(std::map<std::uint64_t, Candidate>&& all) {
 }  // namespace
 
 Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t mapped_ns,
-                                        const std::string& build_id, const std::string& debug_root) {
+                                        const std::string& build_id, const std::string& debug_root,
+                                        const std::vector<std::string>& setters) {
   auto file = ElfFile::open(path);
   if (!file) return file.error();
   const Sections sections = sections_of(*file);
@@ -248,6 +250,7 @@ Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t ma
   }
   add_linkage(*file, sections, functions);
   out.functions = in_order(std::move(functions.functions));
+  name_set_functions(*file, setters, out);
   return out;
 }
 

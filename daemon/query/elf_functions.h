@@ -31,10 +31,12 @@ inline constexpr const char* kDebugRoot = "/usr/lib/debug";
 // id, or which its debug link names and whose checksum fits. Fails for what is no readable 64-bit ELF file,
 // and for one that was changed, or put in its place, after `mapped_ns` (CLOCK_REALTIME), or whose build id is
 // not `build_id` ("": any). The content is taken for hostile: sizes are checked against the file, no more
-// than 256 MiB are read of any section, and what is kept of a file is bounded.
+// than 256 MiB are read of any section, and what is kept of a file is bounded. Functions without a name get
+// one by their `setters` (set_functions.h).
 Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t mapped_ns = INT64_MAX,
                                         const std::string& build_id = "",
-                                        const std::string& debug_root = kDebugRoot);
+                                        const std::string& debug_root = kDebugRoot,
+                                        const std::vector<std::string>& setters = {});
 
 // A linker's name for people: demangled, without parameters and return type, as perf shows it.
 std::string readable_name(const std::string& linker_name);

@@ -9,11 +9,12 @@ namespace {
 
 class Namer {
  public:
-  explicit Namer(const Profile& profile)
+  Namer(const Profile& profile, const std::vector<std::string>& setters)
       : profile_(profile),
         info_(profile.recording()),
         kernel_(KernelNames::of_recording(info_.kernel,
-                                          static_cast<std::int64_t>(info_.wall_clock_ns) - info_.start)) {}
+                                          static_cast<std::int64_t>(info_.wall_clock_ns) - info_.start)),
+        symbols_(setters) {}
 
   Function name(const CodePlace& place) {
     using Kind = CodePlace::Kind;
@@ -62,8 +63,8 @@ class Namer {
 
 }  // namespace
 
-NamedFunctions::NamedFunctions(const Profile& profile) {
-  Namer namer(profile);
+NamedFunctions::NamedFunctions(const Profile& profile, const std::vector<std::string>& setters) {
+  Namer namer(profile, setters);
   for (const CodePlace& place : profile.functions().places) {
     const auto [at, fresh] =
         numbers_.try_emplace(namer.name(place), static_cast<std::uint32_t>(numbers_.size()));

@@ -21,7 +21,8 @@ struct Function {
 class NamedFunctions {
  public:
   // Looks into files, and into the symbols of the kernel, of this host: as far as they are those that ran.
-  explicit NamedFunctions(const Profile& profile);
+  // Functions without a name get one by their `setters` (set_functions.h).
+  explicit NamedFunctions(const Profile& profile, const std::vector<std::string>& setters = {});
 
   std::uint32_t of_place(std::uint32_t place) const { return of_place_[place]; }
   const Function& at(std::uint32_t function) const { return *functions_[function]; }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "daemon/query/function_report.h"
+#include "daemon/query/named_functions.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
@@ -18,13 +19,14 @@ struct StackRule {
   enum class Kind : std::uint8_t { kOperator, kPhase };
   Kind kind = Kind::kOperator;
   std::string name;                    // "Hash join"
-  std::vector<std::string> functions;  // patterns of readable names: "*" stands for any text
+  std::vector<std::string> functions;  // patterns of readable names (name_pattern.h)
 };
 
 struct StackRules {
   std::string engine;
   std::vector<std::string> objects;  // patterns of the engine's libraries; none: everything is the engine's
   std::vector<StackRule> rules;
+  std::vector<std::string> setters;  // patterns: functions that have no name are called by these
 
   // The text of a rules file (TOML). The error says where it is wrong, and what was expected.
   static Result<StackRules> parse(std::string_view text);
@@ -32,8 +34,27 @@ struct StackRules {
   std::optional<std::size_t> match(std::string_view function) const;
 };
 
-// Whether `text` is what `pattern` describes; linear in both for patterns with few "*". Pure.
-bool matches(std::string_view pattern, std::string_view text);
+// Which rule the stacks of a profile fit.
+class StacksByRule {
+ public:
+  // Both must outlive it. `profile` must have been loaded with LoadOptions::functions.
+  StacksByRule(const Profile& profile, const StackRules& rules);
+
+  // Functions, innermost first, of a node of FunctionSums::nodes.
+  std::vector<std::uint32_t> stack_of(std::uint32_t node) const;
+  // A function is in one of the engine's libraries.
+  bool touches_engine(const std::vector<std::uint32_t>& stack) const;
+  // The rule that decides whose the stack is, nothing: none fits.
+  std::optional<std::size_t> rule_of(const std::vector<std::uint32_t>& stack) const;
+  const NamedFunctions& names() const { return names_; }
+
+ private:
+  const Profile& profile_;
+  const StackRules& rules_;
+  NamedFunctions names_;
+  std::vector<std::optional<std::size_t>> rule_of_;  // by function
+  std::vector<bool> inside_;
+};
 
 struct RuleReport {
   PlanReport summary;

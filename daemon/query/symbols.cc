@@ -7,8 +7,9 @@
 namespace tailor::query {
 
 Result<FunctionNames> FunctionNames::read(const std::string& path, std::int64_t mapped_ns,
-                                          const std::string& build_id) {
-  auto elf = read_elf_functions(path, mapped_ns, build_id);
+                                          const std::string& build_id,
+                                          const std::vector<std::string>& setters) {
+  auto elf = read_elf_functions(path, mapped_ns, build_id, kDebugRoot, setters);
   if (!elf) return elf.error();
   FunctionNames out;
   out.elf_ = *std::move(elf);
@@ -37,7 +38,7 @@ std::string Symbols::function(const std::string& path, std::uint64_t file_offset
                               const std::string& build_id) {
   const auto [it, added] = files_.try_emplace({path, build_id});
   if (added) {
-    if (auto read = FunctionNames::read(path, mapped_ns, build_id); read.ok())
+    if (auto read = FunctionNames::read(path, mapped_ns, build_id, setters_); read.ok())
       it->second = std::make_unique<FunctionNames>(*std::move(read));
   }
   return it->second == nullptr ? std::string() : it->second->at(file_offset);

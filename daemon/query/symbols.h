@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "daemon/query/elf_functions.h"
@@ -18,7 +19,8 @@ class FunctionNames {
  public:
   // As read_elf_functions().
   static Result<FunctionNames> read(const std::string& path, std::int64_t mapped_ns = INT64_MAX,
-                                    const std::string& build_id = "");
+                                    const std::string& build_id = "",
+                                    const std::vector<std::string>& setters = {});
 
   // The function whose code holds that offset of the file; "" if none is known to. Sizes of symbols count, so
   // that a function without a name does not get its neighbour's.
@@ -31,6 +33,9 @@ class FunctionNames {
 // Reads every file once. One thread.
 class Symbols {
  public:
+  // Functions without a name get one by their `setters` (set_functions.h).
+  explicit Symbols(std::vector<std::string> setters = {}) : setters_(std::move(setters)) {}
+
   // The function at that offset of a file, "" unknown: also where the file is another one than was mapped at
   // `mapped_ns` (CLOCK_REALTIME), or than has that build id ("": any).
   std::string function(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns = INT64_MAX,
@@ -39,6 +44,7 @@ class Symbols {
   std::string name(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns = INT64_MAX);
 
  private:
+  std::vector<std::string> setters_;
   std::map<std::pair<std::string, std::string>, std::unique_ptr<FunctionNames>>
       files_;  // NULL: cannot be read
 };

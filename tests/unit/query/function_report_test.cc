@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "daemon/query/name_pattern.h"
 #include "daemon/query/stack_rules.h"
 #include "tests/support/worker_profile.h"
 
@@ -210,6 +211,14 @@ TEST(StackRules, PatternsAreWholeNamesWithStars) {
   EXPECT_TRUE(matches("a**b*", "ab"));
 }
 
+TEST(StackRules, AFunctionWithoutANameFitsByWhoSetIt) {
+  const auto rules = StackRules::parse("[[operator]]\nname = \"Sort\"\nset_by = [\"ExecInitSort\"]\n");
+  ASSERT_TRUE(rules.ok()) << rules.error().message;
+  EXPECT_EQ(rules->setters, std::vector<std::string>{"ExecInitSort"});
+  EXPECT_EQ(rules->match("[set by ExecInitSort]"), 0u);
+  EXPECT_FALSE(rules->match("ExecInitSort").has_value());
+}
+
 TEST(StackRules, AFileThatIsWrongSaysWhere) {
   const auto problem = [](const char* text) {
     auto rules = StackRules::parse(text);
@@ -218,6 +227,7 @@ TEST(StackRules, AFileThatIsWrongSaysWhere) {
   EXPECT_NE(problem(""), "");
   EXPECT_NE(problem("[[operator]]\nname = \"a\"\n"), "");
   EXPECT_NE(problem("[[operator]]\nname = \"a\"\nfunctions = [1]\n").find("line 3"), std::string::npos);
+  EXPECT_NE(problem("[[operator]]\nname = \"a\"\nset_by = [1]\n").find("line 3"), std::string::npos);
   EXPECT_NE(problem("x = 1\n").find("line 1"), std::string::npos);
   EXPECT_NE(problem("[[operator]\n").find("line"), std::string::npos);
 }
