@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
@@ -43,7 +44,8 @@ bool can_descend(const NativeInstruction& native, const std::vector<std::string>
 
 class Judging {
  public:
-  Judging(const TracedQuery& traced, Breakage breakage) : traced_(traced), owners_(traced.code.size()) {
+  Judging(const TracedQuery& traced, Breakage breakage)
+      : traced_(traced), ir_(traced.lines), owners_(traced.code.size()) {
     const std::size_t tasks = traced.query->program().task_count;
     for (std::size_t i = 0; i < owners_.size(); ++i) {
       const OwnedInstruction& row =
@@ -52,6 +54,7 @@ class Judging {
       if (breakage != Breakage::kTasksSwapped) continue;
       for (ComponentId& task : owners_[i].tasks) task = static_cast<ComponentId>(task % tasks + 1);
     }
+    rows_changed();
   }
 
   Judgement run() {
@@ -95,20 +98,14 @@ class Judging {
       if (others.empty()) continue;
       const Owner before = owners_[at];
       owners_[at] = owners_[others[random() % others.size()]];
-      can_flow_.clear();
+      rows_changed();
       ++out.tried;
-      bool unexplained = false, not_followed = false;
-      const auto& ran = executions_[at];
-      for (std::size_t n = 0; n < std::min<std::size_t>(ran.size(), 100) && !unexplained; ++n) {
-        const Verdict verdict = verdict_on(ran[n]);
-        unexplained = verdict == Verdict::kUnexplained;
-        not_followed |= verdict == Verdict::kNotFollowed;
-      }
-      out.unexplained += unexplained;
-      out.not_followed += !unexplained && not_followed;
+      const Verdict verdict = verdict_on_row(at);
+      out.unexplained += verdict == Verdict::kUnexplained;
+      out.not_followed += verdict == Verdict::kNotFollowed;
       owners_[at] = before;
     }
-    can_flow_.clear();
+    rows_changed();
     return out;
   }
 
@@ -129,6 +126,37 @@ class Judging {
     const auto& tasks = owners_[at].tasks;
     return std::binary_search(tasks.begin(), tasks.end(), task) ||
            std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+  }
+
+  // What follows from the rows is found out anew.
+  void rows_changed() {
+    can_flow_.clear();
+    std::vector<bool> in_code(traced_.lines.size() + 1);
+    for (std::size_t at = 0; at < owners_.size(); ++at) {
+      if (!recorded(at)) continue;
+      for (ComponentId id : owners_[at].ids) in_code[id] = true;
+    }
+    ir_.set_in_code(std::move(in_code));
+  }
+
+  // Of the row of an instruction: unexplained where run() would say so of one of its cases.
+  Verdict verdict_on_row(std::size_t at) {
+    constexpr std::size_t kMost = 100;
+    std::map<ComponentId, Verdict> cases;  // by tag
+    const auto& ran = executions_[at];
+    for (std::size_t n = 0; n < std::min(ran.size(), kMost); ++n) {
+      const Verdict verdict = verdict_on(ran[n]);
+      const auto [it, first] = cases.try_emplace(steps_[ran[n]].tag, verdict);
+      // One execution that is explained shows what the others do.
+      if (!first && it->second == Verdict::kUnexplained) it->second = verdict;
+    }
+    Verdict worst = cases.begin()->second;
+    for (const auto& [tag, verdict] : cases) {
+      if (verdict == Verdict::kUnexplained ||
+          (verdict == Verdict::kNotFollowed && worst != Verdict::kUnexplained))
+        worst = verdict;
+    }
+    return worst;
   }
 
   void read_runs() {
@@ -209,7 +237,7 @@ class Judging {
       on_some_path = on_some_path || (possible && can_flow(step.at, task));
     }
     if (on_some_path) return Verdict::kNotFollowed;
-    return is_control(i, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
+    return is_control(i, std::nullopt, kFlowDepth) ? Verdict::kControl : Verdict::kUnexplained;
   }
 
   // Padding before a loop, which counts with the instruction before it: no value says whose it is.
@@ -229,32 +257,57 @@ class Judging {
 
   // A jump that is a branch in the IR of the same function, or what decides such jumps. Tag writes do not
   // order jumps, and LLVM makes more of them: guards of unrolled loops, copies of loop ends, counts of
-  // rounds, which it books on the branch before the loop.
-  bool is_control(std::size_t i, int depth) const {
+  // rounds, which it books on the branch before the loop. `last` is the last recorded instruction on the way
+  // here: what it made must be something that the branch needs.
+  bool is_control(std::size_t i, std::optional<std::size_t> last, int depth) {
     const std::size_t at = steps_[i].at;
     const NativeInstruction& native = traced_.code[at].native;
-    if (native.is_branch) return possible_origin(at) && has_branch(at);
-    if (depth == 0 || native.stores || !has_branch(at)) return false;
+    if (!has_branch(at) || (last && !related(*last, at))) return false;
+    if ((recorded(at) || native.is_branch) && !possible_origin(at)) return false;
+    if (native.is_branch) return !recorded(at) || is_decided_rightly(i);
+    if (depth == 0 || native.stores) return false;
+    if (recorded(at)) last = at;
     return std::any_of(steps_[i].to.begin(), steps_[i].to.end(),
-                       [&](std::size_t other) { return is_control(other, depth - 1); });
+                       [&](std::size_t other) { return is_control(other, last, depth - 1); });
   }
+  // Whether a jump tests what its owner's branch can need: nothing that is recorded as unrelated IR.
+  bool is_decided_rightly(std::size_t i) {
+    const std::size_t at = steps_[i].at;
+    return std::all_of(steps_[i].from.begin(), steps_[i].from.end(), [&](std::size_t from) {
+      return !recorded(steps_[from].at) || related(steps_[from].at, at);
+    });
+  }
+  // Whether the IR has a flow between the two, by what is said of them.
+  bool related(std::size_t a, std::size_t b) { return ir_.related(owners_[a].ids, owners_[b].ids); }
+
   bool has_branch(std::size_t at) const {
     return std::any_of(owners_[at].ids.begin(), owners_[at].ids.end(), [&](ComponentId id) {
       const std::string& opcode = traced_.lines[id - 1].opcode;
       return opcode == "br" || opcode == "switch" || opcode == "icmp" || opcode == "select";
     });
   }
-  // Whether values reach an instruction of `task` that runs under its tag, by way of others of that task.
-  bool flows(std::size_t i, ComponentId task, std::vector<std::size_t> Step::* direction) const {
-    std::set<std::size_t> seen{i};
-    std::vector<std::size_t> now{i};
+  // Whether values reach an instruction of `task` that runs under its tag, by way of others of that task. A
+  // recorded instruction says which IR it is, so from one to the next the IR must have that flow too: else a
+  // wrong owner would be explained wherever a value of that owner's is at hand. What is inferred (copies,
+  // spills) is passed through.
+  bool flows(std::size_t i, ComponentId task, std::vector<std::size_t> Step::* direction) {
+    struct Reached {
+      std::size_t step, last;  // last: the recorded instruction before it on the way
+      auto operator<=>(const Reached&) const = default;
+    };
+    const bool demanding = recorded(steps_[i].at);
+    std::set<Reached> seen{{i, steps_[i].at}};
+    std::vector<Reached> now{*seen.begin()};
     for (int depth = 0; depth < kFlowDepth && !now.empty(); ++depth) {
-      std::vector<std::size_t> next;
-      for (std::size_t each : now) {
-        for (std::size_t other : steps_[each].*direction) {
-          if (!seen.insert(other).second || !owns(steps_[other].at, task)) continue;
-          if (steps_[other].tag == task) return true;
-          next.push_back(other);
+      std::vector<Reached> next;
+      for (const Reached& each : now) {
+        for (std::size_t other : steps_[each.step].*direction) {
+          const std::size_t at = steps_[other].at;
+          if (!owns(at, task)) continue;
+          if (demanding && recorded(at) && !related(each.last, at)) continue;
+          if (steps_[other].tag == task && (!demanding || recorded(at))) return true;
+          const Reached place{other, recorded(at) ? at : each.last};
+          if (seen.insert(place).second) next.push_back(place);
         }
       }
       now = std::move(next);
@@ -269,7 +322,7 @@ class Judging {
     if (added) it->second = search_flow(at, task);
     return it->second;
   }
-  bool search_flow(std::size_t at, ComponentId task) const {
+  bool search_flow(std::size_t at, ComponentId task) {
     std::set<std::pair<std::size_t, Place>> seen;
     std::vector<std::pair<std::size_t, Place>> open;
     auto go_on = [&](std::size_t from, Place place) {
@@ -282,7 +335,8 @@ class Judging {
       const auto [here, place] = open.back();
       open.pop_back();
       const NativeInstruction& native = traced_.code[here].native;
-      if (has(native.reads, place) && owns(here, task)) {
+      const bool passes = !recorded(at) || !recorded(here) || related(at, here);
+      if (has(native.reads, place) && owns(here, task) && passes) {
         if (recorded(here)) return true;
         for (Place further : native.writes) go_on(here, further);
       }
@@ -293,13 +347,15 @@ class Judging {
 
   // The last of a chain that moved as a whole, or the spill behind it: made of what `task` has recorded, and
   // of use to others only.
-  bool ends_chain(const Step& step, ComponentId task) const {
+  bool ends_chain(const Step& step, ComponentId task) {
     const NativeInstruction& native = traced_.code[step.at].native;
     if (native.loads || native.stores || native.is_branch) return false;
     auto owned = [&](std::size_t other) { return owns(steps_[other].at, task); };
     return std::none_of(step.to.begin(), step.to.end(), owned) &&
-           std::any_of(step.from.begin(), step.from.end(),
-                       [&](std::size_t other) { return owned(other) && recorded(steps_[other].at); });
+           std::any_of(step.from.begin(), step.from.end(), [&](std::size_t other) {
+             return owned(other) && recorded(steps_[other].at) &&
+                    (!recorded(step.at) || related(steps_[other].at, step.at));
+           });
   }
 
   static bool has(const std::vector<Place>& places, Place place) {
@@ -350,6 +406,7 @@ class Judging {
   }
 
   const TracedQuery& traced_;
+  IrFlow ir_;
   std::vector<Owner> owners_;                         // by index in code
   std::vector<Step> steps_;                           // of all runs
   std::vector<std::vector<std::size_t>> executions_;  // by index in code: steps

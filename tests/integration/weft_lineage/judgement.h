@@ -15,7 +15,7 @@ namespace tailor::weft {
 enum class Verdict {
   kAgree,        // the tag's task is an owner
   kMoved,        // recorded as IR of another task, and it does what that IR says, with values of that task's
-                 // section
+                 // section that the IR has flow to it or from it
   kServes,       // inferred, and what it writes or reads flows to or from the section of its owner
   kControl,      // a jump or what it tests, found again in the IR as its owner's branch, of the same function
   kNotFollowed,  // moved or serves, but its values came from or went to where it was not followed: shown by
@@ -45,8 +45,8 @@ Judgement judge(const TracedQuery& traced, Breakage breakage);
 // The finer twin: one row at a time is wrong, all others are right.
 struct WrongRows {
   std::size_t tried = 0;
-  std::size_t unexplained = 0;   // of which an execution is
-  std::size_t not_followed = 0;  // of the others: an execution is
+  std::size_t unexplained = 0;   // of which all executions under one tag are
+  std::size_t not_followed = 0;  // of the others
 
   void add(const WrongRows& other) {
     tried += other.tried, unexplained += other.unexplained, not_followed += other.not_followed;

@@ -3,26 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 
 #include "compiler/weft/exec/execution.h"
 
 namespace tailor::weft {
-namespace {
-
-// "  %4 = tail call i64 @f(...)" -> "call". Names may hold blanks.
-std::string opcode_of(const std::string& line) {
-  const std::size_t name = line.starts_with("  %\"") ? line.find('"', 4) : 0;
-  const std::size_t equals = line.find(" = ", name);
-  std::istringstream words(line.starts_with("  %") && equals != std::string::npos ? line.substr(equals + 3)
-                                                                                  : line);
-  std::string word;
-  words >> word;
-  while (word == "tail" || word == "musttail" || word == "notail") words >> word;
-  return word;
-}
-
-}  // namespace
 
 OwnedQuery::OwnedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel level) {
   CompileSettings settings;
@@ -35,7 +19,7 @@ OwnedQuery::OwnedQuery(const NamedQuery& named, jit::Jit& jit, jit::OptLevel lev
     std::abort();
   }
   query = std::move(*made);
-  read_listing();
+  read_lines();
   read_code();
 }
 
@@ -79,19 +63,10 @@ std::size_t OwnedQuery::index_at(std::uint64_t ip) const {
   return static_cast<std::size_t>(it - code.begin());
 }
 
-void OwnedQuery::read_listing() {
+void OwnedQuery::read_lines() {
   const tailor::v1::Plan plan = query->dictionary().build({});
   for (const auto& attachment : plan.attachments()) {
-    if (attachment.kind() != "ir") continue;
-    std::istringstream listing(attachment.content());
-    std::string text, function;
-    while (std::getline(listing, text)) {
-      if (text.starts_with("define ")) {
-        const std::size_t at = text.find('@') + 1;
-        function = text.substr(at, text.find('(') - at);
-      }
-      lines.push_back({text.starts_with("  ") ? opcode_of(text) : "", function});
-    }
+    if (attachment.kind() == "ir") lines = read_listing(attachment.content());
   }
 }
 

@@ -6,17 +6,12 @@
 #include <vector>
 
 #include "compiler/weft/exec/compiled_query.h"
+#include "tests/integration/weft_lineage/ir_flow.h"
 #include "tests/support/native_code.h"
 #include "tests/support/ptrace_stepper.h"
 #include "tests/support/weft_code.h"
 
 namespace tailor::weft {
-
-// A line of the IR listing, as it was before optimisation.
-struct IrLine {
-  std::string opcode;    // "load"; empty for headings
-  std::string function;  // "pipeline_1"
-};
 
 // A native instruction and what the row table says of it.
 struct OwnedInstruction {
@@ -39,7 +34,7 @@ struct OwnedQuery {
   std::vector<OwnedInstruction> code;  // by offset
 
  private:
-  void read_listing();
+  void read_lines();
   void read_code();
 };
 
