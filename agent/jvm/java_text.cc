@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "agent/jvm/modified_utf8.h"
 #include "agent/jvm/roles.h"
 
 namespace tailor::jvm {
@@ -14,7 +15,7 @@ constexpr std::size_t kMostBytes = 2000;
 // A string of JVMTI's, given back.
 std::string take_string(jvmtiEnv* jvmti, char* text) {
   if (!text) return {};
-  std::string copy(text, ::strnlen(text, kMostBytes));
+  std::string copy = from_modified_utf8({text, ::strnlen(text, kMostBytes)});
   jvmti->Deallocate(reinterpret_cast<unsigned char*>(text));
   return copy;
 }

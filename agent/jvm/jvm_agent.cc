@@ -9,6 +9,7 @@
 #include <cstring>
 #include <string>
 
+#include "agent/jvm/modified_utf8.h"
 #include "agent/jvm/running.h"
 
 namespace tailor::jvm {
@@ -17,7 +18,7 @@ std::atomic<Running*> g_running{nullptr};
 
 std::string text_of(JNIEnv* env, jstring text) {
   const char* bytes = text ? env->GetStringUTFChars(text, nullptr) : nullptr;
-  std::string copy = bytes ? bytes : "";
+  std::string copy = from_modified_utf8(bytes ? bytes : "");
   if (bytes) env->ReleaseStringUTFChars(text, bytes);
   return copy;
 }

@@ -78,9 +78,11 @@ void Shipper::unloaded(std::uint64_t base) {
 }
 
 ShipperCounts Shipper::counts() const {
+  const std::size_t of_queries = spark_ ? spark_->live_plans() : 0;
   const std::lock_guard lock(mutex_);
   ShipperCounts counts = counts_;
   counts.live = cache_.size();
+  counts.plans += of_queries;
   return counts;
 }
 

@@ -17,7 +17,10 @@ std::shared_ptr<Spark::Query> Spark::find(std::uint64_t query) {
 std::uint64_t Spark::add_unit(GeneratedUnit unit) {
   const std::lock_guard lock(mutex_);
   const auto known = unit_of_source_.find(unit.source);
-  if (known != unit_of_source_.end()) return known->second;
+  if (known != unit_of_source_.end()) {
+    units_[known->second].gone = false;
+    return known->second;
+  }
   forget_old_units();
   unit.id = ++last_unit_;
   unit_of_source_[unit.source] = unit.id;
@@ -35,6 +38,29 @@ void Spark::forget_old_units() {
     unit_of_source_.erase(at->second.generated.source);
     at = units_.erase(at);
   }
+}
+
+void Spark::forget_unit(std::uint64_t unit) {
+  const std::lock_guard lock(mutex_);
+  const auto found = units_.find(unit);
+  if (found == units_.end()) return;
+  found->second.gone = true;
+  forget_if_gone(found);
+}
+
+void Spark::forget_if_gone(std::map<std::uint64_t, Unit>::iterator at) {
+  if (!at->second.gone || !at->second.code.empty()) return;
+  unit_of_source_.erase(at->second.generated.source);
+  units_.erase(at);
+}
+
+std::size_t Spark::live_plans() const {
+  const std::lock_guard lock(mutex_);
+  std::set<const Query*> live{assigned_.home.get()};
+  for (const auto& [id, query] : queries_) live.insert(query.get());
+  for (const auto& [id, unit] : units_) live.insert({unit.home.get(), unit.nobody.get()});
+  live.erase(nullptr);
+  return live.size();
 }
 
 std::uint64_t Spark::begin_query(const std::string& name,
@@ -271,6 +297,7 @@ void Spark::code_ended(std::uint64_t id, std::uint64_t unit) {
   const auto found = units_.find(unit);
   if (found == units_.end()) return;
   found->second.code.erase(id);
+  forget_if_gone(found);
 }
 
 }  // namespace tailor::jvm

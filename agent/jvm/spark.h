@@ -36,6 +36,8 @@ class Spark {
   // A source was compiled. The same source gives the same unit again: Spark compiles it in the driver, and
   // with another class loader in a task.
   std::uint64_t add_unit(GeneratedUnit unit);
+  // Its classes are gone. What is left of its code stays until the shipper has heard of its unloading.
+  void forget_unit(std::uint64_t unit);
 
   // A SQL execution begins; `labels` are pairs of key and value.
   std::uint64_t begin_query(const std::string& name,
@@ -66,6 +68,9 @@ class Spark {
   void ship_mixed(const CompiledCode& code, const std::function<void(CodeBuilder)>& load);
   void code_ended(std::uint64_t id, std::uint64_t unit);
 
+  // Dictionaries that the agent keeps.
+  std::size_t live_plans() const;
+
   // Stands for the unit of such a method.
   static constexpr std::uint64_t kMixed = UINT64_MAX;
 
@@ -83,12 +88,14 @@ class Spark {
     GeneratedUnit generated;
     std::shared_ptr<Query> home, nobody;
     std::map<std::uint64_t, CompiledCode> code;  // that is loaded, by id
+    bool gone = false;                           // its classes
   };
   std::shared_ptr<Query> find(std::uint64_t query);
   void move_home(Unit& unit, std::shared_ptr<Query> home);
   void claim(Unit& unit, const std::shared_ptr<Query>& user);
   const std::shared_ptr<Query>& nobodys(Unit& unit);
   void forget_old_units();
+  void forget_if_gone(std::map<std::uint64_t, Unit>::iterator at);
   // What the code of methods that are of no unit belongs to.
   struct Assignment {
     std::shared_ptr<Query> home;                 // NULL: to its callers
@@ -105,7 +112,7 @@ class Spark {
   CodeBuilder mixed_builder(const CompiledCode& code) const;
 
   Shipper* shipper_ = nullptr;
-  std::mutex mutex_;                                         // guards what follows
+  mutable std::mutex mutex_;                                 // guards what follows
   std::map<std::uint64_t, std::shared_ptr<Query>> queries_;  // that run
   std::map<std::uint64_t, Unit> units_;
   std::map<std::string, std::uint64_t> unit_of_source_;

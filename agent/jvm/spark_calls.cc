@@ -59,6 +59,10 @@ JNIEXPORT jlong JNICALL Java_tailor_jvm_Native_unit(JNIEnv* env, jclass, jobject
   return static_cast<jlong>(with_spark([&](Spark& s) { return add_unit(env, s, loader, source, owners); }));
 }
 
+JNIEXPORT void JNICALL Java_tailor_jvm_Native_forgetUnit(JNIEnv*, jclass, jlong unit) {
+  with_spark([&](Spark& spark) { spark.forget_unit(number(unit)); });
+}
+
 // `labels`: key, value, key, value ...
 JNIEXPORT jlong JNICALL Java_tailor_jvm_Native_beginQuery(JNIEnv* env, jclass, jstring name,
                                                           jobjectArray labels) {

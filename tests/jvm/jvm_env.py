@@ -22,7 +22,7 @@ def record(folder, *command, frequency=997, options=()):
     """Records a command by itself. Returns what it printed as JSON, its profile and what Tailor said."""
     profile = pathlib.Path(folder) / "profile.tailor"
     done = subprocess.run([str(BIN / "tailor"), "record", "-F", str(frequency), "-o", str(profile), *options, "--", *command],
-                          capture_output=True, text=True, timeout=300, env={**os.environ, **NOWHERE})
+                          capture_output=True, text=True, timeout=900, env={**os.environ, **NOWHERE})
     check(done.returncode == 0, f"{' '.join(command[-3:])!r} runs under the agent" + ("" if done.returncode == 0 else done.stdout + done.stderr))
     return json.loads(done.stdout) if done.stdout.strip() else None, profile, done.stderr
 

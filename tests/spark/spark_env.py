@@ -32,7 +32,7 @@ def environment(java_options="", **more):
     return {**os.environ, **NOWHERE, "JAVA_HOME": str(java), "TAILOR_JAVA_OPTIONS": java_options, "TAILOR_SPARK_JARS": str(TEST_JAR), **own}
 
 
-def run(arguments, env, timeout=800):
+def run(arguments, env, timeout=1400):
     """What it printed as JSON, and what it said. It must succeed."""
     done = subprocess.run(list(map(str, arguments)), env=env, capture_output=True, text=True, timeout=timeout)
     check(done.returncode == 0, f"{' '.join(map(str, arguments[-3:]))} runs" + ("" if done.returncode == 0 else done.stdout[-2000:] + done.stderr[-4000:]))

@@ -17,6 +17,9 @@ public final class Native {
   /** A generated class was compiled: the loader of its code, its source, and the operator that made each line, 0: none. */
   public static native long unit(ClassLoader loader, String source, int[] owners);
 
+  /** The classes of the unit are unloaded. The same source gives another unit from now on. */
+  public static native void forgetUnit(long unit);
+
   /** A SQL execution begins. Labels are key, value, key, value ... */
   public static native long beginQuery(String name, String[] labels);
 

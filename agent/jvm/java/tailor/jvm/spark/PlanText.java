@@ -13,9 +13,13 @@ final class PlanText {
 
   private PlanText() {}
 
+  static String cut(String text, int longest) {
+    return text.substring(0, Math.min(text.length(), longest));
+  }
+
   /** "HashAggregate", "BroadcastHashJoin" ... */
   static String name(Object operator) throws ReflectiveOperationException {
-    return Reflect.string(operator, "nodeName");
+    return cut(Reflect.string(operator, "nodeName"), LONGEST);
   }
 
   static String kind(Object operator) {
@@ -34,7 +38,7 @@ final class PlanText {
         if (!COLUMN.matcher(column).matches() || ++fields > MOST_FIELDS) continue;
         text.append(text.isEmpty() ? "" : ", ").append(column);
       }
-      return text.substring(0, Math.min(text.length(), LONGEST));
+      return cut(text.toString(), LONGEST);
     } catch (ReflectiveOperationException | RuntimeException problem) {
       return "";
     }

@@ -1,6 +1,8 @@
 // The SQL executions of this JVM: when they begin and end, their operators, and which tasks work for them.
 package tailor.jvm.spark;
 
+import java.lang.ref.Reference;
+import java.lang.ref.ReferenceQueue;
 import java.lang.reflect.Proxy;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -14,13 +16,14 @@ import tailor.jvm.Native;
 /** Called by Spark's classes, by the calls that SparkTransformer puts into them. No call throws. */
 public final class Queries {
   private static final int MOST_UNITS = 2000, MOST_QUERIES = 1000;
+  private static final int LONGEST_NAME = 200, LONGEST_TEXT = 1 << 16;
   private static final String EXECUTION_ID = "spark.sql.execution.id";
 
   /** One that runs. Its operators are objects of Spark's physical plan, each with its number in Tailor's. */
   private static final class Query {
     final long id;
     final IdentityHashMap<Object, Integer> operators = new IdentityHashMap<>();
-    /** Stages whose source is not compiled yet. */
+    /** By source: stages whose source is not compiled yet. */
     final Map<String, int[]> waiting = new HashMap<>();
     final StageOperators stages;
 
@@ -55,7 +58,8 @@ public final class Queries {
   }
 
   private static final Object LOCK = new Object(); // guards what follows
-  private static final Map<String, Long> UNITS = bounded(MOST_UNITS, unit -> { }); // by source
+  private static final Map<String, Unit> UNITS = bounded(MOST_UNITS, unit -> { }); // by source
+  private static final ReferenceQueue<ClassLoader> GONE = new ReferenceQueue<>();
   // By the execution's number. Of one whose end is not heard the daemon is told when it is forgotten.
   private static final Map<String, Query> RUNNING = bounded(MOST_QUERIES, query -> Native.endQuery(query.id, ""));
   private static final Map<Object, Boolean> LISTENED = new IdentityHashMap<>(); // contexts
@@ -87,17 +91,28 @@ public final class Queries {
       String body = Reflect.string(source, "body");
       int[] owners = MarkerLines.owners(body);
       if (owners == null) return;
-      long unit = Native.unit(Reflect.call(result, "_1").getClass().getClassLoader(), body, owners);
-      if (unit == 0) return;
+      ClassLoader loader = Reflect.call(result, "_1").getClass().getClassLoader();
+      String key = Unit.key(body);
       synchronized (LOCK) {
-        UNITS.put(body, unit);
+        forgetUnloaded();
+        long number = Native.unit(loader, body, owners);
+        if (number == 0) return;
+        UNITS.put(key, new Unit(loader, GONE, key, number));
         for (Query query : RUNNING.values()) {
-          int[] operators = query.waiting.remove(body);
-          if (operators != null) Native.useUnit(query.id, unit, operators);
+          int[] operators = query.waiting.remove(key);
+          if (operators != null) Native.useUnit(query.id, number, operators);
         }
       }
     } catch (Exception | LinkageError problem) {
       problem("compiled code", problem);
+    }
+  }
+
+  /** Spark keeps few of the classes that it compiled. What goes with them needs no memory here any more. */
+  private static void forgetUnloaded() {
+    for (Reference<? extends ClassLoader> gone = GONE.poll(); gone != null; gone = GONE.poll()) {
+      // The same source may have been compiled again meanwhile.
+      if (gone instanceof Unit unit && UNITS.remove(unit.key, unit)) Native.forgetUnit(unit.number);
     }
   }
 
@@ -121,9 +136,10 @@ public final class Queries {
         Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
         int[] numbers = new int[operators.size()];
         for (int i = 0; i < numbers.length; ++i) numbers[i] = query.number(PlanText.source(operators.get(i)));
-        Long unit = UNITS.get(body);
-        if (unit == null) query.waiting.put(body, numbers);
-        else Native.useUnit(query.id, unit, numbers);
+        String key = Unit.key(body);
+        Unit unit = UNITS.get(key);
+        if (unit == null || unit.get() == null) query.waiting.put(key, numbers);
+        else Native.useUnit(query.id, unit.number, numbers);
         listen(context);
       }
     } catch (Exception | LinkageError problem) {
@@ -139,10 +155,11 @@ public final class Queries {
   private static Query query(String execution, Properties properties) throws ReflectiveOperationException {
     Query known = RUNNING.get(execution);
     if (known != null) return known;
-    String text = properties.get("spark.job.description");
-    if (text == null) text = properties.get("callSite.short");
-    if (text == null) text = "";
+    String said = properties.get("spark.job.description");
+    if (said == null) said = properties.get("callSite.short");
+    String text = said == null ? "" : PlanText.cut(said.strip(), LONGEST_TEXT);
     String name = "SQL execution " + execution + (text.isEmpty() ? "" : ": " + text.lines().findFirst().orElse(""));
+    name = PlanText.cut(name, LONGEST_NAME);
     Query query = new Query(Native.beginQuery(name, new String[] {"application", "Spark", "sql_execution", execution, "query", text}));
     RUNNING.put(execution, query);
     return query;
@@ -259,7 +276,7 @@ public final class Queries {
     try {
       String execution = Reflect.string(event, "executionId");
       Object error = Reflect.call(event, "errorMessage");
-      String problem = (Boolean) Reflect.call(error, "isDefined") ? Reflect.string(error, "get") : "";
+      String problem = (Boolean) Reflect.call(error, "isDefined") ? PlanText.cut(Reflect.string(error, "get"), LONGEST_TEXT) : "";
       synchronized (LOCK) {
         Query query = RUNNING.remove(execution);
         if (query == null) return;
