@@ -101,7 +101,17 @@ void ProfileEncoder::on_code_unload(ProcessId process, TimeNs time, CodeId code)
 void ProfileEncoder::on_execution(const profile::ExecutionRecord& execution) {
   std::size_t size = execution.error.size();
   for (const auto& [key, value] : execution.labels) size += key.size() + value.size();
-  encode(execution, *add_meta(size).mutable_execution());
+  const std::pair key{execution.process, execution.handle};
+  if (const auto known = executions_.find(key); known != executions_.end()) {
+    meta_bytes_ += size;
+    v1::Execution& record = *meta_.mutable_records(known->second)->mutable_execution();
+    record.Clear();
+    encode(execution, record);
+    return;
+  }
+  v1::MetaRecord& record = add_meta(size);
+  executions_[key] = meta_.records_size() - 1;
+  encode(execution, *record.mutable_execution());
 }
 
 void ProfileEncoder::on_samples(std::span<const profile::SampleRecord> samples) {
@@ -142,6 +152,7 @@ void ProfileEncoder::flush_meta() {
   if (meta_.records().empty()) return;
   out_.block(BlockType::kMeta, meta_.SerializeAsString(), {});
   meta_.Clear();
+  executions_.clear();
   meta_bytes_ = 0;
 }
 

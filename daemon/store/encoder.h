@@ -66,6 +66,8 @@ class ProfileEncoder : public profile::ProfileSink {
   EncoderOptions options_;
   v1::MetaBlock meta_;
   std::size_t meta_bytes_ = 0;
+  // The records of executions in meta_: one that ends soon is written once, with its end.
+  std::map<std::pair<ProcessId, ExecutionHandle>, int> executions_;
   std::map<ProcessId, profile::Accounting>
       accounting_;  // totals: only the last of a process is worth writing
   std::vector<profile::SampleRecord> samples_;

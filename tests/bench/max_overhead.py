@@ -21,11 +21,20 @@ def weft(query, sf, repeat):
     return [BIN / "weft", "--sf", sf, "--threads", "2", "--repeat", repeat, "--opt", "2", "--quiet", "--query", query]
 
 
-def programs(sf):
-    """Real targets: an engine that writes many marks, one that spends its time in shared code, and one that knows no agent."""
-    return {"weft, TPC-H 1": weft("tpch-1", sf, str(round(60 / float(sf)))),
-            "weft, TPC-H 18": weft("tpch-18", sf, str(round(20 / float(sf)))),
-            "two threads of arithmetic": [paired.BUILD / "targets/fixed_work", "2", "500"]}
+# Real targets: an engine that writes many marks, one that spends its time in shared code, and one that knows no agent. Each
+# takes how much it works.
+PROGRAMS = {"weft, TPC-H 1": lambda sf, much: weft("tpch-1", sf, much),
+            "weft, TPC-H 18": lambda sf, much: weft("tpch-18", sf, much),
+            "two threads of arithmetic": lambda sf, much: [paired.BUILD / "targets/fixed_work", "2", str(much)]}
+
+
+def lasting(program, sf, seconds):
+    """The program's command with as much work as takes so long, about: what it costs to begin must not decide."""
+    wall = lambda much: paired.metered([], program(sf, str(much)), env=QUIET)[1]
+    wall(1)  # data that is made anew counts once
+    few, more = 10, 60
+    each = max((wall(more) - wall(few)) / (more - few), 1e-4)
+    return program(sf, str(max(round(seconds / each), 1)))
 
 
 def main():
@@ -33,10 +42,11 @@ def main():
     parser.add_argument("--share", default="1%")
     parser.add_argument("--bound", type=float, default=1.012)
     parser.add_argument("--pairs", type=int, default=40, help="of each program")
+    parser.add_argument("--seconds", type=float, default=10, help="how long each runs, about")
     parser.add_argument("--sf", default="1")
-    parser.add_argument("--programs", nargs="+", default=list(programs("1")), choices=list(programs("1")))
+    parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     options = parser.parse_args()
-    wanted = {name: command for name, command in programs(options.sf).items() if name in options.programs}
+    wanted = {name: lasting(PROGRAMS[name], options.sf, options.seconds) for name in options.programs}
     rows, good = [], True
     with tempfile.TemporaryDirectory() as folder:
         data = os.path.join(folder, "p.tailor")

@@ -9,7 +9,8 @@ import tempfile
 
 from tailor_env import BUILD, ROOT, check, run, skip
 
-NAMES = {"tailord", "tailor", "libtailor-agent2", "libtailor-agent-dev", "tailor-clock-dkms"}
+PG = "postgresql-15-tailor"
+NAMES = {"tailord", "tailor", "libtailor-agent2", "libtailor-agent-dev", "tailor-clock-dkms", "tailor-jvm", PG}
 LIBRARY = "usr/lib/x86_64-linux-gnu"
 MODULE = "usr/src/tailor-clock-" + re.search(r'^MODULE_VERSION\("(.*)"\)', (ROOT / "kmod/main.c").read_text(), re.M).group(1)
 FILES = {
@@ -21,6 +22,9 @@ FILES = {
     "libtailor-agent-dev": [f"{LIBRARY}/libtailor_agent.so", f"{LIBRARY}/libtailor_agent.a", f"{LIBRARY}/pkgconfig/tailor-agent.pc",
                             f"{LIBRARY}/cmake/TailorAgent/TailorAgentConfig.cmake", "usr/include/tailor/agent.h", "usr/include/tailor/tag.h",
                             "usr/share/tailor/proto/tailor/v1/registration.proto"],
+    "tailor-jvm": ["usr/share/tailor/tailor-jvm.jar"],
+    PG: ["usr/lib/postgresql/15/lib/tailor_pg.so", "usr/share/postgresql/15/extension/tailor_pg.control",
+         "usr/share/postgresql/15/extension/tailor_pg--1.0.sql"],
     "tailor-clock-dkms": [f"{MODULE}/dkms.conf", f"{MODULE}/main.c", f"{MODULE}/include/tailor/clock_page.h",
                           "usr/lib/udev/rules.d/60-tailor-clock.rules"],
 }
@@ -83,6 +87,8 @@ with tempfile.TemporaryDirectory() as folder:
     check(all(library in needs["tailord"] for library in ("libc6 (>=", "libprotobuf", "libbpf", "libsqlite3")), f"libraries are found: {needs['tailord']}")
     check("tailor" not in needs["libtailor-agent2"] and "libstdc++" not in needs["libtailor-agent2"], "the agent needs the C library only")
     check(re.search(r"libtailor-agent2 \(= [^)]+\)", needs["libtailor-agent-dev"]), f"and who compiles against it that version: {needs['libtailor-agent-dev']}")
+    check("postgresql-15" in needs[PG] and "libc6" in needs[PG], f"the extension needs its server: {needs[PG]}")
+    check("libc6" in needs["tailor-jvm"], f"the agent for JVMs needs the C library: {needs['tailor-jvm']}")
     check("dkms" in needs["tailor-clock-dkms"] and run("dpkg-deb", "-f", first["tailor-clock-dkms"], "Architecture").strip() == "all", "the module is built there")
     shlibs = run("dpkg-deb", "-I", first["libtailor-agent2"], "shlibs")
     check(re.match(r"libtailor_agent 2 libtailor-agent2", shlibs), f"engines that are packaged will depend on it: {shlibs.strip()}")
@@ -95,6 +101,8 @@ with tempfile.TemporaryDirectory() as folder:
     check(re.search(r"^tailor:.*:/var/lib/tailor:/usr/sbin/nologin$", passwd, re.M), "the daemon has its user, who cannot log in")
     check(not list((root.path / "etc").glob("systemd/system/*.wants/*")), "nothing is enabled")
     check(root.run("usr/bin/tailord", "--version").startswith("tailord ") and root.run("usr/bin/tailor", "--version").startswith("tailor "), "the programs run")
+    page = subprocess.run(["grep", "-c", "<!doctype html>", root.path / "usr/bin/tailord"], capture_output=True, text=True).stdout
+    check(int(page) > 0, "the web page is in the daemon")
     settings = root.path / "etc/tailor/tailord.toml"
     check("right" in root.run("usr/bin/tailord", "--check-config", settings), "and the daemon takes its configuration")
     libraries = run("ldd", root.path / "usr/bin/tailord")

@@ -46,6 +46,7 @@ void add_events(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_top(CLI::App& app, Action& action);
 void add_pause(CLI::App& app, Action& action);
+void add_bugreport(CLI::App& app, Action& action);
 void add_web(CLI::App& app, Action& action);
 
 }  // namespace tailor::cli

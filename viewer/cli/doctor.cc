@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "daemon/query/coverage.h"
+#include "proto/control/control_client.h"
+#include "proto/control/paths.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -147,6 +150,28 @@ std::string render(const std::vector<Finding>& findings, const Terminal& termina
     out += (each.state == State::kProblem ? terminal.warn(word) : terminal.dim(word)) + lines + "\n";
   }
   return out;
+}
+
+std::vector<Finding> ask_daemon() {
+  auto client = control::ControlClient::connect(control::control_socket_path());
+  if (!client)
+    return {{State::kNote, "daemon", client.error().message,
+             "`tailor record` needs no daemon; to sample all the time, start tailord (docs/operate.md)"}};
+  v1::ControlRequest request;
+  request.mutable_status();
+  auto reply = client->ask(request);
+  if (!reply) return {{State::kProblem, "daemon", reply.error().message, ""}};
+  return look_at_daemon(reply->status());
+}
+
+std::string findings_json(const std::vector<Finding>& findings) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const Finding& each : findings)
+    rows.push_back({{"state", state_word(each.state)},
+                    {"check", each.check},
+                    {"found", each.found},
+                    {"remedy", each.remedy}});
+  return rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 }  // namespace tailor::cli

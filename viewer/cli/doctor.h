@@ -30,11 +30,16 @@ std::vector<Finding> look_at_host(os::Os& os);
 // `socket`: of the agents.
 std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status);
 
+// The same of the daemon that answers at the control socket; that none does is a note.
+std::vector<Finding> ask_daemon();
+
 // Of what was recorded of an engine.
 std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report);
 
 // "ok", "note", "problem".
 std::string_view state_word(Finding::State state);
 std::string render(const std::vector<Finding>& findings, const Terminal& terminal);
+// An array of state, check, found, remedy; ends without a new line.
+std::string findings_json(const std::vector<Finding>& findings);
 
 }  // namespace tailor::cli

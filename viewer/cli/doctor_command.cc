@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 
-#include "proto/control/control_client.h"
-#include "proto/control/paths.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/doctor.h"
@@ -13,27 +10,9 @@
 namespace tailor::cli {
 namespace {
 
-std::vector<Finding> ask_daemon() {
-  auto client = control::ControlClient::connect(control::control_socket_path());
-  if (!client)
-    return {{Finding::State::kNote, "daemon", client.error().message,
-             "`tailor record` needs no daemon; to sample all the time, start tailord (docs/operate.md)"}};
-  v1::ControlRequest request;
-  request.mutable_status();
-  auto reply = client->ask(request);
-  if (!reply) return {{Finding::State::kProblem, "daemon", reply.error().message, ""}};
-  return look_at_daemon(reply->status());
-}
-
 int print(const std::vector<Finding>& findings, const Choice& choice) {
   if (choice.json) {
-    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
-    for (const Finding& each : findings)
-      rows.push_back({{"state", state_word(each.state)},
-                      {"check", each.check},
-                      {"found", each.found},
-                      {"remedy", each.remedy}});
-    fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    fmt::print("{}\n", findings_json(findings));
   } else {
     fmt::print("{}", render(findings, choice.terminal()));
   }

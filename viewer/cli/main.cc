@@ -76,6 +76,7 @@ int run(int argc, char** argv) {
   add_events(app, action);
   add_status(app, action);
   add_doctor(app, action);
+  add_bugreport(app, action);
   add_top(app, action);
   add_pause(app, action);
   add_web(app, action);

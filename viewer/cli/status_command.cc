@@ -1,14 +1,13 @@
 #include <fmt/format.h>
-#include <google/protobuf/util/json_util.h>
 
 #include "daemon/query/wall_time.h"
 #include "daemon/store/meta_codec.h"
-#include "proto/base/errors.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/blocked_agents.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/status_json.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -90,14 +89,9 @@ int run(bool json, bool ascii) {
   auto reply = client->ask(request);
   if (!reply) return complain(reply.error());
   if (json) {
-    google::protobuf::util::JsonPrintOptions options;
-    options.add_whitespace = true;
-    options.always_print_primitive_fields = true;
-    options.preserve_proto_field_names = true;
-    std::string out;
-    const auto status = google::protobuf::util::MessageToJsonString(reply->status(), &out, options);
-    if (!status.ok()) return complain(internal("cannot print the status: " + std::string(status.message())));
-    fmt::print("{}\n", out);
+    const auto out = status_json(reply->status());
+    if (!out) return complain(out.error());
+    fmt::print("{}\n", *out);
     return kOk;
   }
   Terminal terminal = Terminal::detect();

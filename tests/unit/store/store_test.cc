@@ -85,6 +85,12 @@ TEST_F(StoreTest, GivesBackWhatWasGiven) {
   EXPECT_TRUE(r.report.clean()) << r.report.first_problem;
   EXPECT_EQ(r.sink.samples, given.samples);
   EXPECT_EQ(r.sink.activity, given.activity);
+  // It ended in the block in which it began, and so it is there once, with its end.
+  const auto superseded = std::ranges::find_if(given.records, [](const std::string& record) {
+    return record.starts_with("execution ") && record.find("ended: true") == std::string::npos;
+  });
+  ASSERT_NE(superseded, given.records.end());
+  given.records.erase(superseded);
   EXPECT_THAT(r.sink.records, testing::IsSupersetOf(given.records));
   ASSERT_EQ(r.executions.size(), 1u);
   EXPECT_EQ(r.executions[0].plan_name, "figure-9");
