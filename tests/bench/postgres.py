@@ -10,7 +10,8 @@ sampled; in the others sampling of the backend is paused.
     python3 tests/bench/postgres.py --work tpch --sf 1 --rounds 6 --frequency 99 --data /var/tmp/pg-tpch
     python3 tests/bench/postgres.py --work pgbench --rounds 40 --frequency 997
 
---data keeps the folder of the server, with its tables, for the next run.
+--data keeps the folder of the server, with its tables, for the next run. --short runs so little that it only shows
+whether this works.
 """
 import argparse
 import contextlib
@@ -235,7 +236,10 @@ def main():
     parser.add_argument("--rows-every", type=int, default=100, help="as tailor.rows_every")
     parser.add_argument("--short-run", default="10ms", help="as tailor.short_run")
     parser.add_argument("--only", default="", help="work whose name has this")
+    parser.add_argument("--short", action="store_true", help="one round; of TPC-H two queries on a hundredth of the data")
     options = parser.parse_args()
+    if options.short:
+        options.rounds, options.sf, options.queries = 1, "0.01", "1,6"
     if options.frequency == 0:
         measure(options, None)
         return
