@@ -201,8 +201,13 @@ static void finish(QueryDesc* query) {
     standard_ExecutorFinish(query);
 }
 
+/* Only what changes rows can have triggers to fire. */
+static bool may_fire_triggers(const QueryDesc* query) {
+  return query->operation != CMD_SELECT || query->estate->es_auxmodifytables != NIL;
+}
+
 static void on_finish(QueryDesc* query) {
-  TailorQuery* open = query->estate ? tailor_open_query(query->estate) : NULL;
+  TailorQuery* open = query->estate && may_fire_triggers(query) ? tailor_open_query(query->estate) : NULL;
   if (!open) {
     finish(query);
     return;
@@ -257,7 +262,7 @@ static void on_end(QueryDesc* query) {
 
 static PlannedStmt* on_plan(Query* parse, const char* text, int options, ParamListInfo parameters) {
   PlannedStmt* volatile result = NULL;
-  volatile bool begun = depth == 0 && tailor_phase_begin(TAILOR_PLANNER);
+  volatile bool begun = depth == 0 && tailor_session_live() && tailor_phase_begin(TAILOR_PLANNER);
   PG_TRY();
   {
     result = next_planner ? next_planner(parse, text, options, parameters)
@@ -274,7 +279,7 @@ static PlannedStmt* on_plan(Query* parse, const char* text, int options, ParamLi
 static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
                        ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
                        DestReceiver* receiver, QueryCompletion* completion) {
-  volatile bool begun = depth == 0 && tailor_phase_begin(TAILOR_UTILITY);
+  volatile bool begun = depth == 0 && tailor_session_live() && tailor_phase_begin(TAILOR_UTILITY);
   PG_TRY();
   {
     if (next_utility)
@@ -294,7 +299,8 @@ static void on_transaction(XactEvent event, void* argument) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
-      if (!committing) committing = tailor_phase_begin(TAILOR_COMMIT);
+      /* Of processes that run no statement, such as autovacuum's, this is all that is seen. */
+      if (!committing) committing = tailor_session_live() && tailor_phase_begin(TAILOR_COMMIT);
       break;
     case XACT_EVENT_COMMIT:
     case XACT_EVENT_PREPARE:

@@ -123,7 +123,7 @@ bool tailor_session_live(void) {
 }
 
 bool tailor_phase_begin(TailorPhase phase) {
-  if (!tailor_phases || !tailor_session_live()) return false;
+  if (!tailor_phases || !tailor_enabled || state != RUNNING || !listened) return false;
   tailor_mark_component_begin(phases[phase]);
   return true;
 }

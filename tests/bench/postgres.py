@@ -220,7 +220,7 @@ def measure(options, daemon):
                 done += 1
         means = show(times, modes, done)
         paired.report(f"postgres_{options.work}", f"{options.work}, {options.frequency} Hz, on {paired.machine()}",
-                      {"rows": [{"what": f"geometric mean, {mode}", "ratio": [value.mean, value.low, value.high], "pairs": value.count}
+                      {"rows": [{"what": f"geometric mean, {mode}", "ratio": value.mean, "low": value.low, "high": value.high, "pairs": value.count}
                                 for mode, value in means.items()], "options": vars(options)})
 
 
