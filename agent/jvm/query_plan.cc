@@ -1,6 +1,7 @@
 #include "agent/jvm/query_plan.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "agent/jvm/row_table.h"
 
@@ -15,6 +16,7 @@ QueryPlan::QueryPlan(const std::string& name)
     : builder_(tailor_plan_builder_new(name.c_str())), ids_(tailor_plan_new()) {
   tailor_plan_builder_add_level(builder_.get(), "operator");
   tailor_plan_builder_add_level(builder_.get(), "line");
+  add_lines(around(), 1, "(around the generated code)\n");
 }
 
 QueryPlan::~QueryPlan() {
@@ -39,15 +41,36 @@ void QueryPlan::set_number(std::uint32_t of, const std::string& key, double valu
   if (of != 0) tailor_plan_builder_set_number(builder_.get(), kOperators, of, key.c_str(), value);
 }
 
-void QueryPlan::add_unit(const GeneratedUnit& unit, const std::vector<std::uint32_t>& operators) {
-  auto [at, fresh] = lines_.try_emplace(unit.id);
-  Lines& lines = at->second;
-  if (fresh) {
-    lines.count = static_cast<std::uint32_t>(unit.owners.size());
-    lines.owners.resize(lines.count);
-    lines.first = tailor_plan_builder_add_components(builder_.get(), kLines, lines.count + 1);
-    text_ += unit.source + "\n(around the generated code)\n";
+std::uint32_t QueryPlan::add_lines(std::uint32_t first, std::uint32_t count, std::string text) {
+  if (first == 0) first = line_count_ + 1;
+  if (first > kMostLines || count > kMostLines - first) return 0;
+  const std::uint32_t last = first + count - 1;
+  const auto after = texts_.lower_bound(first);
+  if (after != texts_.end() && after->first <= last) {
+    // A source that was forgotten and compiled again.
+    const bool same = after->first == first && after->second.lines == count && after->second.text == text;
+    return same ? first : 0;
   }
+  if (after != texts_.begin() && std::prev(after)->first + std::prev(after)->second.lines > first) return 0;
+  if (last > line_count_) {
+    if (tailor_plan_builder_add_components(builder_.get(), kLines, last - line_count_) == 0) return 0;
+    line_count_ = last;
+  }
+  texts_[first] = {count, std::move(text)};
+  return first;
+}
+
+std::uint32_t QueryPlan::add_unit(const GeneratedUnit& unit, const std::vector<std::uint32_t>& operators,
+                                  std::uint32_t first) {
+  auto at = lines_.find(unit.id);
+  if (at == lines_.end()) {
+    const auto count = static_cast<std::uint32_t>(unit.owners.size());
+    first = add_lines(first, count + 1, unit.source + "\n(around the generated code)\n");
+    if (first == 0) return 0;
+    at = lines_.emplace(unit.id, Lines{first, count, {}}).first;
+    at->second.owners.resize(count);
+  }
+  Lines& lines = at->second;
   for (std::uint32_t i = 0; i < lines.count; ++i) {
     const std::uint32_t number = unit.owners[i];
     const std::uint32_t owner = number != 0 && number <= operators.size() ? operators[number - 1] : 0;
@@ -56,6 +79,7 @@ void QueryPlan::add_unit(const GeneratedUnit& unit, const std::vector<std::uint3
     owners.push_back(owner);
     tailor_plan_builder_set_owners(builder_.get(), kLines, lines.first + i, owners.data(), owners.size());
   }
+  return lines.first;
 }
 
 void QueryPlan::attach(const std::string& kind, const std::string& text) {
@@ -63,17 +87,24 @@ void QueryPlan::attach(const std::string& kind, const std::string& text) {
 }
 
 int QueryPlan::send() {
-  if (!text_.empty()) attach("ir", text_);
+  // Line n is the text of component n of the lowest level.
+  std::string text;
+  std::uint32_t next = 1;
+  for (const auto& [first, piece] : texts_) {
+    text.append(first - next, '\n');
+    text += piece.text;
+    next = first + piece.lines;
+  }
+  attach("ir", text);
   return tailor_plan_builder_load(builder_.get(), ids_.id);
 }
 
 std::uint32_t QueryPlan::add_role(const std::string& role, const std::vector<std::uint32_t>& operators) {
   std::uint32_t& line = roles_[{role, operators}];
   if (line != 0) return line;
-  line = tailor_plan_builder_add_components(builder_.get(), kLines, 1);
-  if (!operators.empty())
+  line = add_lines(0, 1, "(" + role + ")\n");
+  if (line != 0 && !operators.empty())
     tailor_plan_builder_set_owners(builder_.get(), kLines, line, operators.data(), operators.size());
-  text_ += "(" + role + ")\n";
   return line;
 }
 

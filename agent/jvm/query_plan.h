@@ -39,11 +39,16 @@ class QueryPlan {
   void add_input(std::uint32_t of, std::uint32_t input);
   void set_number(std::uint32_t of, const std::string& key, double value);
   // The unit's operator i is component operators[i - 1] of this plan. Said again with others (two stages of
-  // the query have the same source) its lines are of both.
-  void add_unit(const GeneratedUnit& unit, const std::vector<std::uint32_t>& operators);
+  // the query have the same source) its lines are of both. Line 1 of a unit that is new here becomes
+  // component `first` of the lowest level, as another process has it; 0: the next one. Returns the component
+  // of line 1; 0: there is no room for the unit at `first`.
+  std::uint32_t add_unit(const GeneratedUnit& unit, const std::vector<std::uint32_t>& operators,
+                         std::uint32_t first);
   // The component of the lowest level that code of a role is while these operators may be the ones that it
   // works for. Several share it; without any it is no operator's.
   std::uint32_t add_role(const std::string& role, const std::vector<std::uint32_t>& operators);
+  // The component of the lowest level that is no operator's. It has the same number in all plans.
+  std::uint32_t around() const { return 1; }
   // The pipeline that a stage of Spark is.
   std::uint32_t add_stage(std::int32_t stage);
   bool has_stage(std::int32_t stage) const { return stages_.contains(stage); }
@@ -62,6 +67,11 @@ class QueryPlan {
                          std::uint32_t around) const;
 
  private:
+  static constexpr std::uint32_t kMostLines = 1u << 22;
+
+  // Components of the lowest level, with a line of text each: their first one, which is `first`; 0: the next.
+  // 0 where others lie there.
+  std::uint32_t add_lines(std::uint32_t first, std::uint32_t count, std::string text);
   CodeBuilder begin_code(const CompiledCode& code) const;
   // 0: of none of the plan's units.
   std::uint32_t line_of(const MethodText& method, std::int32_t line) const;
@@ -75,7 +85,12 @@ class QueryPlan {
   std::map<std::uint64_t, Lines> lines_;  // by unit
   std::map<std::pair<std::string, std::vector<std::uint32_t>>, std::uint32_t> roles_;
   std::map<std::int32_t, std::uint32_t> stages_;
-  std::string text_;  // line n is the text of component n of the lowest level
+  struct Text {
+    std::uint32_t lines = 0;
+    std::string text;
+  };
+  std::map<std::uint32_t, Text> texts_;  // by their first component of the lowest level
+  std::uint32_t line_count_ = 0;         // components of that level
 };
 
 }  // namespace tailor::jvm

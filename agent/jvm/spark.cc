@@ -3,11 +3,16 @@
 #include <tailor/agent.h>
 
 #include <algorithm>
+#include <array>
 
 #include "agent/jvm/shipper.h"
 #include "agent/jvm/tsc.h"
 
 namespace tailor::jvm {
+
+// At the begin of each process, so that it has the same number in a driver and its executors: reports add up
+// only what has (Profile::for_leader).
+Spark::Spark() : outside_(tailor_component_declare("Spark task, outside of generated code")) {}
 
 std::shared_ptr<Spark::Query> Spark::find(std::uint64_t query) {
   const auto found = queries_.find(query);
@@ -101,17 +106,34 @@ void Spark::send(std::uint64_t query) {
   if (const auto found = find(query)) found->plan.send();
 }
 
-void Spark::use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<std::uint32_t>& operators) {
+std::uint32_t Spark::use_unit(std::uint64_t query, std::uint64_t unit,
+                              const std::vector<std::uint32_t>& operators, std::uint32_t first) {
   const std::lock_guard lock(mutex_);
   const auto user = find(query);
   const auto used = units_.find(unit);
-  if (!user || used == units_.end()) return;
-  user->plan.add_unit(used->second.generated, operators);
+  if (!user || used == units_.end()) return 0;
+  const std::uint32_t at = user->plan.add_unit(used->second.generated, operators, first);
+  if (at == 0) return 0;
   user->plan.send();
   if (std::find(user->units.begin(), user->units.end(), unit) == user->units.end())
     user->units.push_back(unit);
   claim(used->second, user);
   assign();
+  return at;
+}
+
+std::string Spark::identity(std::uint64_t query) {
+  const std::lock_guard lock(mutex_);
+  const auto found = find(query);
+  if (!found) return {};
+  std::array<std::uint8_t, 16> id{};
+  tailor_execution_id(found->execution, id.data());
+  std::string digits;
+  for (std::uint8_t byte : id) {
+    digits += "0123456789abcdef"[byte >> 4];
+    digits += "0123456789abcdef"[byte & 15];
+  }
+  return digits;
 }
 
 // The code becomes the user's, unless another query has tasks that may run it.
@@ -130,7 +152,7 @@ const std::shared_ptr<Spark::Query>& Spark::nobodys(Unit& unit) {
   std::vector<std::uint32_t> operators;
   for (std::uint32_t i = 1; i <= unit.generated.operators; ++i)
     operators.push_back(unit.nobody->plan.add_operator("operator " + std::to_string(i), "generated", ""));
-  unit.nobody->plan.add_unit(unit.generated, operators);
+  unit.nobody->plan.add_unit(unit.generated, operators, 0);
   unit.nobody->plan.send();
   return unit.nobody;
 }
@@ -171,7 +193,6 @@ void Spark::set_role(std::uint64_t query, std::int32_t stage, const std::string&
 }
 
 std::uint64_t Spark::enter(std::uint64_t query, std::int32_t stage) {
-  static const std::uint32_t kOutside = tailor_component_declare("Spark task, outside of generated code");
   std::shared_ptr<Query> found;
   std::uint32_t pipeline = 0;
   {
@@ -191,7 +212,7 @@ std::uint64_t Spark::enter(std::uint64_t query, std::int32_t stage) {
   }
   tailor_mark_execution_begin(found->execution, found->plan.id());
   tailor_mark_pipeline_begin(pipeline);
-  tailor_mark_component_begin(kOutside);
+  tailor_mark_component_begin(outside_);
   return found->execution;
 }
 
@@ -231,7 +252,7 @@ Spark::Assignment Spark::assignment() const {
   const auto found = queries_.find(running.query);
   if (found == queries_.end()) return out;
   out.home = found->second;
-  out.around = out.home->plan.add_role("around the generated code", {});
+  out.around = out.home->plan.around();
   for (const auto& [role, operators] : running.roles)
     out.roles[role] = out.home->plan.add_role(role, operators);
   out.units.insert(out.home->units.begin(), out.home->units.end());

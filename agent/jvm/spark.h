@@ -30,6 +30,8 @@ class Shipper;
 // Any thread.
 class Spark {
  public:
+  Spark();
+
   // Takes the numbers that code objects get when they change their query.
   void set_shipper(Shipper* shipper) { shipper_ = shipper; }
 
@@ -48,8 +50,12 @@ class Spark {
   void add_input(std::uint64_t query, std::uint32_t of, std::uint32_t input);
   void set_number(std::uint64_t query, std::uint32_t of, const std::string& key, double value);
   void send(std::uint64_t query);
-  // A stage of the query runs this unit, whose operators are these components.
-  void use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<std::uint32_t>& operators);
+  // A stage of the query runs this unit, whose operators are these components. `first` and the result are
+  // those of QueryPlan::add_unit.
+  std::uint32_t use_unit(std::uint64_t query, std::uint64_t unit, const std::vector<std::uint32_t>& operators,
+                         std::uint32_t first);
+  // Of its execution: 32 hexadecimal digits. Empty for a query that is over.
+  std::string identity(std::uint64_t query);
   void end_query(std::uint64_t query, const std::string& error);
 
   // In tasks of the stage, code of the role works for one of these operators, which have no generated code;
@@ -111,6 +117,7 @@ class Spark {
   void reload_mixed(std::uint64_t id, CompiledCode code, std::uint64_t now);
   CodeBuilder mixed_builder(const CompiledCode& code) const;
 
+  const std::uint32_t outside_;  // the component of a task's time outside of generated code
   Shipper* shipper_ = nullptr;
   mutable std::mutex mutex_;                                 // guards what follows
   std::map<std::uint64_t, std::shared_ptr<Query>> queries_;  // that run

@@ -3,6 +3,7 @@
 #include <tailor/agent.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -100,9 +101,17 @@ JNIEXPORT void JNICALL Java_tailor_jvm_Native_send(JNIEnv*, jclass, jlong query)
   with_spark([&](Spark& spark) { spark.send(number(query)); });
 }
 
-JNIEXPORT void JNICALL Java_tailor_jvm_Native_useUnit(JNIEnv* env, jclass, jlong query, jlong unit,
-                                                      jintArray operators) {
-  with_spark([&](Spark& spark) { spark.use_unit(number(query), number(unit), numbers_of(env, operators)); });
+JNIEXPORT jint JNICALL Java_tailor_jvm_Native_useUnit(JNIEnv* env, jclass, jlong query, jlong unit,
+                                                      jintArray operators, jint first) {
+  return static_cast<jint>(with_spark([&](Spark& spark) {
+    return spark.use_unit(number(query), number(unit), numbers_of(env, operators),
+                          static_cast<std::uint32_t>(std::max(first, 0)));
+  }));
+}
+
+JNIEXPORT jstring JNICALL Java_tailor_jvm_Native_identity(JNIEnv* env, jclass, jlong query) {
+  const std::string identity = with_spark([&](Spark& spark) { return spark.identity(number(query)); });
+  return env->NewStringUTF(identity.c_str());
 }
 
 JNIEXPORT void JNICALL Java_tailor_jvm_Native_endQuery(JNIEnv* env, jclass, jlong query, jstring error) {

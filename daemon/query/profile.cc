@@ -293,11 +293,16 @@ CellKey Profile::for_leader(const CellKey& key) const {
   if (key.plan == 0) return of_leader;
   // Components have the same numbers in both plans: the worker's has fewer of them.
   const PlanModel *own = plan(key.process, key.plan), *whole = plan(lead->process, lead->plan);
-  const bool fits = key.plan == lead->worker_plan && key.code == 0 && own != nullptr && whole != nullptr &&
+  // Sets of components are numbered by each code object.
+  const bool names_set = key.code != 0 && (key.link & 1) != 0;
+  const bool fits = key.plan == lead->worker_plan && !names_set && own != nullptr && whole != nullptr &&
                     key.level < own->level_count() && key.level < whole->level_count() &&
                     own->component_count(key.level) <= whole->component_count(key.level);
   if (!fits) return key;
   of_leader.plan = lead->plan;
+  of_leader.code = 0;
+  if (whole->plan().pipelines_size() == 0)
+    of_leader.pipeline = 0;  // what the worker calls so, others may not
   return of_leader;
 }
 

@@ -77,6 +77,31 @@ TEST(PlanReportTest, WorkersAreOneExecutionWithTheirLeader) {
   EXPECT_EQ(both.plans.at(0).executions, 1u);
 }
 
+// IR 6 is one component, whichever process compiled it. What a link set is, only the worker's code object
+// says.
+TEST(PlanReportTest, CodeOfWorkersIsTheLeadersWhereItNamesOneComponent) {
+  const auto with = [](profile::SampleRecord sample) {
+    return test::make_profile([&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 1);
+      test::give_worker(sink, test::sample_leader());
+      v1::CodeObject code = test::sample_code();
+      code.set_id(test::kSampleCode + 1);  // the leader has other code of this number
+      sink.on_code(test::kWorkerProcess, test::kSampleStart, code);
+      sample.process = test::kWorkerProcess;
+      sample.attribution.code = code.id();
+      sample.attribution.execution = test::kWorkerExecution;
+      sink.on_samples({&sample, 1});
+    });
+  };
+  const PlanReport alone = report_of(profile_with_worker(test::sample_leader()));
+  const PlanReport single = report_of(with(test::ir_sample(test::kSampleStart + 3, 6)));
+  EXPECT_EQ(single.plans.size(), 1u);
+  EXPECT_DOUBLE_EQ(share_of(single, 1), share_of(alone, 1) + 1);
+  const PlanReport set = report_of(with(test::shared_sample(test::kSampleStart + 3)));
+  EXPECT_EQ(set.plans.size(), 2u);
+  EXPECT_DOUBLE_EQ(share_of(set, 1), share_of(alone, 1));
+}
+
 // Another user's process cannot put its samples into an execution whose identity it has learned.
 TEST(PlanReportTest, NobodyWorksForAnotherUsersExecution) {
   const Profile profile = test::make_profile([](profile::ProfileSink& sink) {

@@ -32,8 +32,14 @@ public final class Native {
   /** Tells of what was added. */
   public static native void send(long query);
 
-  /** A stage of the query runs this unit, whose operators are these. */
-  public static native void useUnit(long query, long unit, int[] operators);
+  /**
+   * A stage of the query runs this unit, whose operators are these. Its first line is component `first` of the lowest level; 0: the
+   * next one that is free. Returns its number; 0: it has no place there.
+   */
+  public static native int useUnit(long query, long unit, int[] operators, int first);
+
+  /** Of the query's execution: 32 hexadecimal digits. Empty if it is over. */
+  public static native String identity(long query);
 
   /** An empty error: it succeeded. */
   public static native void endQuery(long query, String error);

@@ -15,17 +15,24 @@ import tailor.jvm.Native;
 
 /** Called by Spark's classes, by the calls that SparkTransformer puts into them. No call throws. */
 public final class Queries {
-  private static final int MOST_UNITS = 2000, MOST_QUERIES = 1000;
+  private static final int MOST_UNITS = 2000, MOST_QUERIES = 1000, MOST_FOLLOWED = 50;
   private static final int LONGEST_NAME = 200, LONGEST_TEXT = 1 << 16;
   private static final String EXECUTION_ID = "spark.sql.execution.id";
 
-  /** One that runs. Its operators are objects of Spark's physical plan, each with its number in Tailor's. */
+  /**
+   * One that runs. Its operators are objects of Spark's physical plan, each with its number in Tailor's. An executor in a process of
+   * its own has no such objects: it follows the word of its leader, the driver.
+   */
   private static final class Query {
     final long id;
     final IdentityHashMap<Object, Integer> operators = new IdentityHashMap<>();
     /** By source: stages whose source is not compiled yet. */
     final Map<String, int[]> waiting = new HashMap<>();
     final StageOperators stages;
+    final List<LeaderWord.Operator> named = new ArrayList<>();
+    final List<LeaderWord.Place> places = new ArrayList<>();
+    /** What was heard from the leader last. */
+    String heard;
 
     Query(long id) {
       this.id = id;
@@ -38,9 +45,32 @@ public final class Queries {
     int number(Object operator) throws ReflectiveOperationException {
       Integer known = operators.get(operator);
       if (known != null) return known;
-      int number = Native.addOperator(id, PlanText.name(operator), PlanText.kind(operator), PlanText.detail(operator));
+      LeaderWord.Operator name = new LeaderWord.Operator(PlanText.name(operator), PlanText.kind(operator));
+      int number = Native.addOperator(id, name.name(), name.kind(), PlanText.detail(operator));
       operators.put(operator, number);
+      named.add(name);
       return number;
+    }
+
+    /** A stage runs the unit, for these of the query's operators. */
+    void use(Unit unit, int[] numbers) {
+      int first = Native.useUnit(id, unit.number, numbers, 0);
+      if (first != 0) places.add(new LeaderWord.Place(unit.key, first, numbers));
+    }
+
+    /** What the leader says only grows. A job that began before may know less of it. */
+    void follow(LeaderWord leader) {
+      for (int i = named.size(); i < leader.operators().size(); ++i) {
+        LeaderWord.Operator each = leader.operators().get(i);
+        named.add(each);
+        if (Native.addOperator(id, each.name(), each.kind(), "") != named.size()) return;
+      }
+      for (int i = places.size(); i < leader.places().size(); ++i) {
+        LeaderWord.Place each = leader.places().get(i);
+        places.add(each);
+        Unit unit = UNITS.get(each.source());
+        if (unit != null && unit.get() != null) Native.useUnit(id, unit.number, each.operators(), each.first());
+      }
     }
   }
 
@@ -62,6 +92,7 @@ public final class Queries {
   private static final ReferenceQueue<ClassLoader> GONE = new ReferenceQueue<>();
   // By the execution's number. Of one whose end is not heard the daemon is told when it is forgotten.
   private static final Map<String, Query> RUNNING = bounded(MOST_QUERIES, query -> Native.endQuery(query.id, ""));
+  private static final Map<String, Query> FOLLOWED = bounded(MOST_FOLLOWED, query -> Native.endQuery(query.id, ""));
   private static final Map<Object, Boolean> LISTENED = new IdentityHashMap<>(); // contexts
   private static boolean toldProblem, toldJavac;
 
@@ -97,10 +128,16 @@ public final class Queries {
         forgetUnloaded();
         long number = Native.unit(loader, body, owners);
         if (number == 0) return;
-        UNITS.put(key, new Unit(loader, GONE, key, number));
+        Unit unit = new Unit(loader, GONE, key, number);
+        UNITS.put(key, unit);
         for (Query query : RUNNING.values()) {
           int[] operators = query.waiting.remove(key);
-          if (operators != null) Native.useUnit(query.id, number, operators);
+          if (operators != null) query.use(unit, operators);
+        }
+        for (Query query : FOLLOWED.values()) {
+          for (LeaderWord.Place each : query.places) {
+            if (each.source().equals(key)) Native.useUnit(query.id, number, each.operators(), each.first());
+          }
         }
       }
     } catch (Exception | LinkageError problem) {
@@ -139,7 +176,7 @@ public final class Queries {
         String key = Unit.key(body);
         Unit unit = UNITS.get(key);
         if (unit == null || unit.get() == null) query.waiting.put(key, numbers);
-        else Native.useUnit(query.id, unit.number, numbers);
+        else query.use(unit, numbers);
         listen(context);
       }
     } catch (Exception | LinkageError problem) {
@@ -155,13 +192,40 @@ public final class Queries {
   private static Query query(String execution, Properties properties) throws ReflectiveOperationException {
     Query known = RUNNING.get(execution);
     if (known != null) return known;
+    Query query = begin(execution, properties, "");
+    RUNNING.put(execution, query);
+    return query;
+  }
+
+  private static Query begin(String execution, Properties properties, String leader) throws ReflectiveOperationException {
     String said = properties.get("spark.job.description");
     if (said == null) said = properties.get("callSite.short");
     String text = said == null ? "" : PlanText.cut(said.strip(), LONGEST_TEXT);
     String name = "SQL execution " + execution + (text.isEmpty() ? "" : ": " + text.lines().findFirst().orElse(""));
     name = PlanText.cut(name, LONGEST_NAME);
-    Query query = new Query(Native.beginQuery(name, new String[] {"application", "Spark", "sql_execution", execution, "query", text}));
-    RUNNING.put(execution, query);
+    List<String> labels = new ArrayList<>(List.of("application", "Spark", "sql_execution", execution, "query", text));
+    if (!leader.isEmpty()) labels.addAll(List.of("leader_execution", leader));
+    return new Query(Native.beginQuery(name, labels.toArray(new String[0])));
+  }
+
+  /** The jobs that the calling thread starts from now on tell executors in other processes what the query is. */
+  private static void announce(Object context, String execution, Query query) throws ReflectiveOperationException {
+    if ((Boolean) Reflect.call(context, "isLocal")) return;
+    String text = new LeaderWord(execution, Native.identity(query.id), query.named, query.places).text();
+    Reflect.call(context, "setLocalProperty", LeaderWord.PROPERTY, text);
+  }
+
+  /** Of a task whose driver is in another process. */
+  private static Query followed(String execution, Properties properties, String word) throws ReflectiveOperationException {
+    Query query = FOLLOWED.get(execution);
+    if (query != null && word.equals(query.heard)) return query;
+    LeaderWord leader = LeaderWord.parse(word);
+    if (query == null) {
+      query = begin(execution, properties, leader.identity());
+      FOLLOWED.put(execution, query);
+    }
+    query.follow(leader);
+    query.heard = word;
     return query;
   }
 
@@ -173,8 +237,10 @@ public final class Queries {
       int stage = (Integer) Reflect.call(task, "stageId");
       Query query = null;
       if (execution != null) {
+        String word = (String) Reflect.call(task, "getLocalProperty", LeaderWord.PROPERTY);
+        Properties properties = name -> (String) Reflect.call(task, "getLocalProperty", name);
         synchronized (LOCK) {
-          query = query(execution, name -> (String) Reflect.call(task, "getLocalProperty", name));
+          query = LeaderWord.isOf(word, execution) ? followed(execution, properties, word) : query(execution, properties);
         }
       }
       TASK.set(new Task(query, stage, Native.enter(query == null ? 0 : query.id, stage)));
@@ -194,13 +260,15 @@ public final class Queries {
   /** SparkPlan.execute of `operator` returns `rdd`. */
   public static void executed(Object rdd, Object operator) {
     try {
-      if (rdd == null || PlanText.isAround(operator)) return;
+      if (rdd == null) return;
       Object context = Reflect.call(operator, "sparkContext");
       String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
       if (execution == null) return;
       synchronized (LOCK) {
         Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
-        query.stages.executed((Integer) Reflect.call(rdd, "id"), operator.getClass().getSimpleName(), query.number(operator));
+        if (!PlanText.isAround(operator))
+          query.stages.executed((Integer) Reflect.call(rdd, "id"), operator.getClass().getSimpleName(), query.number(operator));
+        announce(context, execution, query);
         listen(context);
       }
     } catch (Exception | LinkageError problem) {
