@@ -10,13 +10,16 @@
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h>
+#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/MCObjectStreamer.h>
 #include <llvm/MC/MCSymbol.h>
 #include <llvm/Support/CodeGen.h>
 #include <llvm/Target/TargetMachine.h>
 #if LLVM_VERSION_MAJOR >= 22
+#include <llvm/Analysis/RuntimeLibcallInfo.h>
 #include <llvm/CodeGen/CodeGenTargetMachineImpl.h>
 #include <llvm/ExecutionEngine/Orc/EHFrameRegistrationPlugin.h>
+#include <llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h>
 #else
 #include <llvm/MC/MCFragment.h>
 #endif
@@ -62,6 +65,15 @@ inline std::optional<std::uint64_t> bytes_since(const llvm::MCSymbol& base,
   return fragment->getFixedSize() - base.getOffset();
 }
 
+// Says which functions of the C library exist. Without it, LLVM makes loops of copies that would be calls of
+// memcpy.
+inline void add_runtime_functions(llvm::legacy::PassManager& passes, const llvm::TargetMachine& target) {
+  const llvm::TargetOptions& options = target.Options;
+  passes.add(new llvm::RuntimeLibraryInfoWrapper(target.getTargetTriple(), options.ExceptionModel,
+                                                 options.FloatABIType, options.EABIVersion,
+                                                 options.MCOptions.getABIName(), options.VecLib));
+}
+
 inline void set_triple(llvm::Module& module, const llvm::TargetMachine& target) {
   module.setTargetTriple(target.getTargetTriple());
 }
@@ -86,6 +98,8 @@ inline std::optional<std::uint64_t> bytes_since(const llvm::MCSymbol& base,
   if (fragment == nullptr || base.getFragment() != fragment) return std::nullopt;
   return fragment->getContents().size() - base.getOffset();
 }
+
+inline void add_runtime_functions(llvm::legacy::PassManager&, const llvm::TargetMachine&) {}
 
 inline void set_triple(llvm::Module& module, const llvm::TargetMachine& target) {
   module.setTargetTriple(target.getTargetTriple().str());

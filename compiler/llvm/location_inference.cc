@@ -25,8 +25,8 @@ tagging::Link from_user(const llvm::Instruction& instruction) {
 tagging::Link from_target(const llvm::Instruction& instruction) {
   if (!llvm::isa<llvm::BranchInst>(instruction)) return {};
   for (const llvm::BasicBlock* block : llvm::successors(instruction.getParent())) {
-    const llvm::Instruction* first = block->getFirstNonPHIOrDbg();
-    if (first != nullptr && !link_of(*first).none()) return link_of(*first);
+    const llvm::Instruction& first = *block->getFirstNonPHIOrDbg();
+    if (!link_of(first).none()) return link_of(first);
   }
   return {};
 }

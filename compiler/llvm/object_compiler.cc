@@ -77,6 +77,7 @@ Result<CompiledObject> compile_object(SealedModule::State& sealed, llvm::TargetM
                                       ModuleLineage& lineage) {
   auto& llvm_target = static_cast<TargetMachineImpl&>(target);
   llvm::legacy::PassManager passes;
+  add_runtime_functions(passes, target);
   auto* machine_info = new llvm::MachineModuleInfoWrapperPass(&llvm_target);
   llvm::TargetPassConfig* config = llvm_target.createPassConfig(passes);
   config->setDisableVerify(true);

@@ -23,12 +23,19 @@ namespace {
 // x86 memory operands: base, scale, index, displacement, segment.
 constexpr unsigned kMemoryOperands = 5;
 
+// How LLVM wants the target named.
+#if LLVM_VERSION_MAJOR >= 22
+using TargetName = llvm::Triple;
+#else
+using TargetName = std::string;
+#endif
+
 class Decoder {
  public:
   Decoder() {
     llvm::InitializeNativeTarget();
     llvm::InitializeNativeTargetDisassembler();
-    const std::string triple = llvm::sys::getDefaultTargetTriple();
+    const TargetName triple(llvm::sys::getDefaultTargetTriple());
     std::string error;
     const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
     if (target == nullptr) fail(error.c_str());
@@ -72,7 +79,7 @@ class Decoder {
   void add(std::vector<Place>& places, unsigned reg) const {
     if (reg == 0 || is(reg, "RSP") || is(reg, "RBP") || is(reg, "RIP") || is(reg, "SSP")) return;
     for (llvm::MCRegUnitIterator unit(reg, registers_.get()); unit.isValid(); ++unit) {
-      const Place place = unsigned{*unit};
+      const auto place = static_cast<Place>(*unit);
       if (std::find(places.begin(), places.end(), place) == places.end()) places.push_back(place);
     }
   }

@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include "compiler/llvm/line_code.h"
+#include "compiler/llvm/llvm_api.h"
 #include "compiler/llvm/object_compiler.h"
 #include "compiler/llvm/optimizer.h"
 #include "compiler/llvm/target_pool.h"
@@ -45,7 +46,7 @@ class Optimised {
     auto pool = std::move(*TargetPool::create());
     target_ = std::move(*pool->take(level));
     sealed_->state().module->setDataLayout(pool->layout());
-    sealed_->state().module->setTargetTriple(target_->getTargetTriple().str());
+    set_triple(*sealed_->state().module, *target_);
     optimiser(sealed_->state(), *target_, level, lineage_);
   }
 
