@@ -1,6 +1,7 @@
 // The executions of a profile, of which there may be millions: a short row each, what is said of many once.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -11,7 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,7 +36,9 @@ class ExecutionTable {
   std::size_t size() const { return rows_.size(); }
   bool empty() const { return rows_.empty(); }
   // By begin, then process and handle.
-  profile::ExecutionRecord operator[](std::size_t position) const { return record(order_[position]); }
+  profile::ExecutionRecord operator[](std::size_t position) const {
+    return record(order_.empty() ? static_cast<std::uint32_t>(position) : order_[position]);
+  }
   // NULL: none. Stays where it is as long as the table.
   const profile::ExecutionRecord* find(ProcessId process, ExecutionHandle handle) const;
   // Those that have a label with that key.
@@ -79,20 +82,39 @@ class ExecutionTable {
   Iterator rend() const { return {this, -1, -1}; }
 
   // Where a row is looked for first. Handles are the engine's choice: without the seed nobody can choose many
-  // that meet in one place.
+  // that meet in one place. Handles that follow each other share a line of the cache.
   static std::uint64_t hash(std::uint64_t seed, std::uint32_t process, ExecutionHandle handle);
 
  private:
   struct Row {
     ExecutionHandle handle;
-    PlanId plan;
     TimeNs begin, end, heard;
     std::uint64_t rows;
     ExecutionId id;
-    std::uint32_t process;  // number
-    std::uint32_t rows_known : 1;
-    std::uint32_t text : 31;  // number
+    std::uint32_t process, rest;  // numbers
+  };
+  using Labels = std::vector<std::pair<std::string, std::string>>;
+  // What many executions have in common.
+  struct Rest {
+    PlanId plan;
     std::optional<std::uint32_t> uid;
+    bool rows_known;
+    std::string error;
+    Labels labels;
+  };
+  struct RestHash {
+    using is_transparent = void;
+    std::uint64_t seed;
+    template <typename Said>
+    std::size_t operator()(const Said& said) const;
+  };
+  struct RestEqual {
+    using is_transparent = void;
+    template <typename A, typename B>
+    bool operator()(const A& a, const B& b) const {
+      return a.plan == b.plan && a.uid == b.uid && a.rows_known == b.rows_known && a.error == b.error &&
+             a.labels == b.labels;
+    }
   };
   // In pieces that stay where they are, so that growing takes no second copy of all.
   class Rows {
@@ -111,37 +133,28 @@ class ExecutionTable {
     std::vector<std::unique_ptr<Row[]>> pieces_;
     std::size_t size_ = 0;
   };
-  // What is said in words: the error and the labels.
-  using Labels = std::vector<std::pair<std::string, std::string>>;
-  using Text = std::pair<std::string, Labels>;
-  // Also of two that are somebody else's.
-  struct TextLess {
-    using is_transparent = void;
-    template <typename A, typename B>
-    bool operator()(const A& a, const B& b) const {
-      return std::tie(a.first, a.second) < std::tie(b.first, b.second);
-    }
-  };
-
   // Where the row of that process and handle is in slots_, or would be.
   std::size_t slot_of(std::uint32_t process, ExecutionHandle handle) const;
   std::optional<std::uint32_t> row_of(ProcessId process, ExecutionHandle handle) const;
   profile::ExecutionRecord record(std::uint32_t row) const;
+  std::uint32_t number_of(std::uint32_t process, ExecutionHandle handle);
   std::uint32_t process_number(ProcessId process);
-  std::uint32_t text_number(const profile::ExecutionRecord& execution);
+  std::uint32_t rest_number(const profile::ExecutionRecord& execution);
+  bool before(const Row& left, const Row& right) const;
   void grow();
 
   std::uint64_t seed_;
   Rows rows_;
-  std::vector<std::uint32_t> slots_;  // row + 1, 0: free; a power of two, at most half full
-  std::vector<std::uint32_t> order_;
+  std::vector<std::uint32_t> slots_;         // row + 1, 0: free; a power of two, at most half full
+  std::array<std::uint32_t, 256> recent_{};  // rows that were added last, by handle
+  std::vector<std::uint32_t> order_;         // empty: as they were added
   std::map<ProcessId, std::uint32_t> process_numbers_;
   std::vector<ProcessId> processes_;
   std::uint32_t process_ = 0;  // number of the last one added
-  std::map<Text, std::uint32_t, TextLess> text_numbers_;
-  std::vector<const Text*> texts_;
-  std::uint32_t text_ = 0;  // the last one's
-  std::size_t text_bytes_ = 0;
+  std::unordered_map<Rest, std::uint32_t, RestHash, RestEqual> rest_numbers_;
+  std::vector<const Rest*> rests_;
+  std::uint32_t rest_ = 0;  // the last one's
+  std::size_t rest_bytes_ = 0;
   mutable std::mutex mutex_;  // guards:
   mutable std::map<std::uint32_t, profile::ExecutionRecord> made_;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "daemon/store/crc32c.h"
 #include "daemon/store/wire.h"
 #include "proto/base/utf8.h"
 
@@ -25,6 +26,8 @@ constexpr std::uint8_t kProcess = bytes_field(1), kHandle = varint_field(2), kId
                        kEnded = varint_field(7), kRows = varint_field(8), kError = bytes_field(9),
                        kLabel = bytes_field(10), kHeard = varint_field(11), kRowsUnknown = varint_field(12),
                        kUid = varint_field(14), kWallBegin = varint_field(15);
+// Longer ones are read each time: 256 of them are kept.
+constexpr std::size_t kMostKeptWords = 1024;
 // v1::ProcessRef and v1::Label
 constexpr std::uint8_t kPid = varint_field(1), kStart = varint_field(2);
 constexpr std::uint8_t kKey = bytes_field(1), kValue = bytes_field(2);
@@ -63,24 +66,32 @@ std::string_view execution_in(std::string_view record) {
   return execution;
 }
 
+void ExecutionScanner::exchange(Words& words) {
+  record_.error.swap(words.error);
+  record_.labels.swap(words.labels);
+}
+
 // Fields 9 and 10, which follow each other.
 bool ExecutionScanner::scan_words(std::string_view bytes) {
-  if (bytes == words_) return true;
-  words_ = bytes;
-  record_.error.clear();
-  record_.labels.clear();
-  bool good = true;
-  for (WireReader in(bytes); good && !in.done();) {
-    const bool error = in.tag() == kError;
-    std::string_view text;
-    good = in.bytes(text) && (error ? is_utf8(text) : scan_label(text, record_.labels.emplace_back()));
-    if (error) record_.error = text;
+  if (lent_ != nullptr) exchange(*std::exchange(lent_, nullptr));
+  Words& words =
+      known_[crc32c({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}) % kKnownWords];
+  if (words.bytes != bytes) {
+    words = {};
+    for (WireReader in(bytes); !in.done();) {
+      const bool error = in.tag() == kError;
+      std::string_view text;
+      if (!in.bytes(text) || !(error ? is_utf8(text) : scan_label(text, words.labels.emplace_back()))) {
+        words = {};
+        return false;
+      }
+      if (error) words.error = text;
+    }
+    if (bytes.size() <= kMostKeptWords) words.bytes = bytes;
   }
-  if (good) return true;
-  words_.clear();
-  record_.error.clear();
-  record_.labels.clear();
-  return false;
+  exchange(words);
+  lent_ = &words;
+  return true;
 }
 
 const profile::ExecutionRecord* ExecutionScanner::scan(std::string_view bytes) {

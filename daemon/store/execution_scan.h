@@ -2,8 +2,11 @@
 // protobuf's objects for each take most of the time that reading such a profile takes.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "daemon/profile/records.h"
 
@@ -20,10 +23,20 @@ class ExecutionScanner {
   const profile::ExecutionRecord* scan(std::string_view bytes);
 
  private:
+  // What many executions share.
+  struct Words {
+    std::string bytes;  // the fields of error and labels
+    std::string error;
+    std::vector<std::pair<std::string, std::string>> labels;
+  };
+  static constexpr std::size_t kKnownWords = 256;
+
   bool scan_words(std::string_view bytes);
+  void exchange(Words& words);
 
   profile::ExecutionRecord record_;
-  std::string words_;  // the fields of its error and labels, which most executions share
+  std::vector<Words> known_ = std::vector<Words>(kKnownWords);  // by the checksum of their bytes
+  Words* lent_ = nullptr;                                       // whose error and labels the record has
 };
 
 }  // namespace tailor::store
