@@ -7,19 +7,22 @@ import page
 from tailor_env import BIN, BUILD, check, operators, run, until_enough
 
 
-def built(folder, files):
-    """Builds what the page has in this folder. Returns where its programs are, and the environment that they need."""
-    base = BUILD / f"guide_{folder}"  # stays, so that what did not change is not compiled again
+def built(folder, files, tailor=BUILD, llvm="llvm19"):
+    """Builds what the page has in this folder, on an installation of that build of Tailor and on that LLVM.
+
+    Returns where its programs are, and the environment that they need.
+    """
+    base = tailor / f"guide_{folder}"  # stays, so that what did not change is not compiled again
     prefix, source, build = base / "installed", base / "source", base / "build"
     for component in ("agent", "agent_dev", "compiler"):
-        run("cmake", "--install", BUILD, "--prefix", prefix, "--component", component)
+        run("cmake", "--install", tailor, "--prefix", prefix, "--component", component)
     source.mkdir(parents=True, exist_ok=True)
     programs = page.programs(folder)
     check({program.name for program in programs} == {*files, "CMakeLists.txt"}, f"the page has the files of {folder}, and how they are built")
     for program in programs:
-        file = source / program.name
-        if not file.exists() or file.read_text() != program.text:
-            file.write_text(program.text)
+        file, text = source / program.name, program.text.replace("COMPONENTS llvm19", f"COMPONENTS {llvm}")
+        if not file.exists() or file.read_text() != text:
+            file.write_text(text)
     launcher = [f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}"] if (ccache := shutil.which("ccache")) else []
     run("cmake", "-S", source, "-B", build, "-G", "Ninja", f"-DCMAKE_PREFIX_PATH={prefix}",
         "-DCMAKE_CXX_FLAGS=-Wall -Wextra -Werror", *launcher)
@@ -32,6 +35,15 @@ def hashed(n):
     for _ in range(4):
         n = (n ^ n >> 29) * 0x9E3779B97F4A7C15 % 2**64
     return n
+
+
+NAMES = ["Filter", "Scan numbers", "Sum"]  # the operators of the engines with code generators
+GENERATORS = ["engine.h", "main.cc", "llvm_engine.cc", "text_engine.cc", "emitted_engine.cc"]
+
+
+def generators_sum():
+    """What each of the three computes."""
+    return sum(hashed(n) for n in range(1 << 20) if n % 3) % 2**64
 
 
 def computes(program, arguments, expected, loader):

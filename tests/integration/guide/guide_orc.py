@@ -1,8 +1,7 @@
 """The guide's engine with its own LLVM pipeline: built from the page's own text on an installation, run and profiled."""
-from engines import built, computes, hashed, recorded, report_of, samples_of, shows_the_plan, with_tags
+from engines import NAMES, built, computes, hashed, recorded, report_of, samples_of, shows_the_plan, with_tags
 from tailor_env import check, sampling_denied, skip
 
-NAMES = ["Filter", "Scan numbers", "Sum"]
 # Formulas of the condition and of what is added up. The dear one moves from one operator to the other.
 DEAR_FILTER = ("hash(hash(hash(n))) % 1000", "n")
 DEAR_SUM = ("n % 1000", "hash(hash(hash(n)))")

@@ -1,4 +1,5 @@
-"""The adapter for one version of LLVM, built without weft and in a build folder of its own, and its unit tests.
+"""The adapter for one version of LLVM, built without weft and in a build folder of its own: its unit tests, and the guide's
+engines on an installation of it.
 
     adapter.py 22
 """
@@ -6,7 +7,8 @@ import pathlib
 import subprocess
 import sys
 
-from tailor_env import BUILD, ROOT, check, run, skip
+import engines
+from tailor_env import BUILD, ROOT, check, run, sampling_denied, skip
 
 VERSION = sys.argv[1]
 if not pathlib.Path(f"/usr/lib/llvm-{VERSION}/include/llvm").exists():
@@ -24,11 +26,26 @@ def configure(where, version):
 done = configure(folder, VERSION)
 check(done.returncode == 0, f"Tailor is configured for LLVM {VERSION}{done.stderr[-2000:]}")
 TESTS = [f"llvm_{name}_test_{VERSION}" for name in ("jit", "listing", "tags", "coverage", "table1", "tiers", "engine_lineage")]
-run("ninja", "-C", folder, *TESTS, timeout=2300)
+run("ninja", "-C", folder, *TESTS, "tailor_agent", "tailor_agent_static", "tailor_dwarf", timeout=2300)
+
+
+def runs_on_it(program, env=None):
+    libraries = run("ldd", program, env=env)
+    check(f"libLLVM.so.{VERSION}" in libraries or f"libLLVM-{VERSION}" in libraries, f"{program.name} runs on LLVM {VERSION}")
+
+
 for test in TESTS:
-    libraries = run("ldd", folder / "tests" / test)
-    check(f"libLLVM.so.{VERSION}" in libraries or f"libLLVM-{VERSION}" in libraries, f"{test} runs on LLVM {VERSION}")
+    runs_on_it(folder / "tests" / test)
     print(run(folder / "tests" / test, timeout=600)[-200:])
+build, loader = engines.built("generators", engines.GENERATORS, folder, f"llvm{VERSION}")
+engine = build / "llvm_engine"
+runs_on_it(engine, loader)
+engines.computes(engine, [], engines.generators_sum(), loader)
 refused = configure(BUILD / "adapter_refused", 17)
 check(refused.returncode != 0 and "made for LLVM 16, 19 and 22" in " ".join(refused.stderr.split()),
       "a version that the adapter is not made for is refused, and why is said")
+if reason := sampling_denied():
+    skip(reason)
+report = engines.report_of(engine, [], loader)
+check(engines.shows_the_plan(report, engines.NAMES), "the report of the engine has the operators of its plan")
+check(engines.with_tags(report) == {"Sum"}, f"the tag says for whom the shared function works: {engines.with_tags(report)}")
