@@ -1,7 +1,7 @@
 // An LLVM module whose instructions are linked to the task that generated them.
 //
-// The code generator of an engine works with builder() as with any IRBuilder and does not know that it is
-// profiled. Whoever drives it (the one place that calls consume) enters the active task:
+// The code generator of an engine uses builder() like any IRBuilder, and does not know that it is profiled.
+// The one place that calls consume enters the active task:
 //
 //   tagging::DictionaryBuilder plan("tpch-6", {"operator", "task", "ir"});
 //   ...                                        // operators and tasks are added to the plan
@@ -10,16 +10,16 @@
 //   {
 //     auto scope = module.tasks().enter(probe);
 //     llvm::Value* hash = module.builder().CreateMul(key, constant);
-//     llvm::Value* entry = module.call_shared(module.declare_shared("rt_lookup", lookup_type), {table,
-//     hash});
+//     auto lookup = module.declare_shared("rt_lookup", lookup_type);
+//     llvm::Value* entry = module.call_shared(lookup, {table, hash});
 //   }
 //   module.builder().CreateRetVoid();
-//   auto sealed = module.Seal();               // the plan now has the IR level and its listing
-//   auto code = jit.Compile(std::move(*sealed), {.level = OptLevel::kO2});   // compiler/llvm/jit.h
+//   auto sealed = module.seal();               // the plan now has the IR level and its listing
+//   auto code = jit.compile(std::move(*sealed), {.level = OptLevel::kO2});   // compiler/llvm/jit.h
 //
 // Component n of the IR level is line n of the plan's attachment "ir". Lines that are no instruction (the
-// heading of a function, the label of a block) have no owner and no cost; they are what an annotated listing
-// sums its blocks under.
+// heading of a function, the label of a block) have no owner and no cost of their own. An annotated listing
+// shows the sums of blocks at them.
 //
 // The namespace is not tailor::llvm because that name would hide ::llvm in all of tailor.
 #pragma once

@@ -1,10 +1,10 @@
 // The IR that keeps the tag, wherever the strategy has it: for engines that build IR with a builder of their
 // own. QueryModule is made of it, and adds lineage.
 //
-//   llvm::Value* before = emit_tag_read(b, strategy, slot);                    // once, at the start of the
-//   function llvm::FunctionType* type = tagged_type(strategy, lookup_type);            // of the shared
-//   function emit_tagged_call(b, strategy, slot, before, tag, {type, function}, args);  // tag, call, tag of
-//   before
+//   llvm::Value* before = emit_tag_read(b, strategy, slot);     // once, at the start of the function
+//   llvm::FunctionType* type = tagged_type(strategy, lookup);   // the type of the shared function
+//   // Sets the tag, calls, and puts back the tag that was there before:
+//   emit_tagged_call(b, strategy, slot, before, tag, {type, function}, args);
 //
 // What else each strategy needs of the engine is in docs/tags.md; in short: with kR15 the machine pass of
 // compiler/llvm/tag_register_pass.h and no tail calls, with kSwiftSelf nothing, with kMemorySlot the slot's
