@@ -17,7 +17,7 @@ FILES = {
     "tailord": ["usr/bin/tailord", "etc/tailor/tailord.toml", "usr/lib/systemd/system/tailord.service", "usr/lib/systemd/system/tailord.socket",
                 "usr/lib/sysusers.d/tailord.conf", "usr/share/man/man8/tailord.8.gz", "usr/share/bash-completion/completions/tailord"],
     "tailor": ["usr/bin/tailor", "usr/share/man/man1/tailor.1.gz", "usr/share/man/man1/tailor-report.1.gz",
-               "usr/share/bash-completion/completions/tailor"],
+               "usr/share/bash-completion/completions/tailor", "usr/share/tailor/rules/duckdb.toml", "usr/share/tailor/rules/postgres.toml"],
     "libtailor-agent2": [f"{LIBRARY}/libtailor_agent.so.2"],
     "libtailor-agent-dev": [f"{LIBRARY}/libtailor_agent.so", f"{LIBRARY}/libtailor_agent.a", f"{LIBRARY}/pkgconfig/tailor-agent.pc",
                             f"{LIBRARY}/cmake/TailorAgent/TailorAgentConfig.cmake", "usr/include/tailor/agent.h", "usr/include/tailor/tag.h",
