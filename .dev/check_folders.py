@@ -7,6 +7,7 @@
 - The DEPS of a library in CMake name the library of each folder that its sources include, and no library of ours
   that they do not include, directly or through a header.
 - Nothing is at the top level that does not belong there.
+- "session" names nothing in our code but what docs/glossary.md says: a visitor of the web page, and daemon/session.
 """
 import pathlib
 import re
@@ -88,6 +89,22 @@ INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 LIBRARY = re.compile(r"tailor_library\((\w+)\s+SOURCES(.*?)(?:DEPS(.*?))?\)", re.S)
 
 
+TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
+# Not the folder or its namespace, not Hello.session, and not in a path.
+SESSION = re.compile(r"(?<![\w./:])sessions?_?\b(?!::)")
+# Visitors of the web page, and sessions that PostgreSQL calls so.
+SESSION_FOLDERS = {"daemon/serve/http", "agent/postgres"}
+
+
+def other_sessions(name: str, folder: str, text: str) -> list[str]:
+    """Where a source of the agent or the daemon calls something else a session."""
+    if not folder.startswith(("agent", "daemon")) or folder in SESSION_FOLDERS:
+        return []
+    text = TEXT.sub("", text)
+    lines = [text.count("\n", 0, found.start()) + 1 for found in SESSION.finditer(text)]
+    return [f"{name}:{line}: docs/glossary.md keeps the word session for something else" for line in lines]
+
+
 def folder_of(path: str) -> str | None:
     """The folder of USES that a source or header belongs to: the longest one that is a prefix."""
     parts = path.split("/")[:-1]
@@ -167,7 +184,9 @@ def main() -> int:
         if folder is None:
             bad.append(f"{name}: its folder is not in the table of .dev/check_folders.py")
             continue
-        for quote, target in INCLUDE.findall(pathlib.Path(name).read_text(errors="replace")):
+        text = pathlib.Path(name).read_text(errors="replace")
+        bad += other_sessions(name, folder, text)
+        for quote, target in INCLUDE.findall(text):
             used = target_folder(quote, target, name)
             if used is None or used == folder:
                 continue

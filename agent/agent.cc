@@ -16,8 +16,8 @@ int Agent::prepare() noexcept {
   if (!arenas_.start()) return errno != 0 ? -errno : -ENOMEM;
   std::uint8_t random[24];
   if (::getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) return -EAGAIN;
-  std::memcpy(session_.data(), random, session_.size());
-  std::memcpy(&tag_key_, random + session_.size(), sizeof(tag_key_));
+  std::memcpy(instance_.data(), random, instance_.size());
+  std::memcpy(&tag_key_, random + instance_.size(), sizeof(tag_key_));
   return 0;
 }
 
@@ -130,10 +130,10 @@ void Agent::let_go_after_fork() noexcept {
 bool Agent::continue_after_fork(const ThreadArea* mine) noexcept {
   std::uint8_t random[16];
   if (::getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random)) return false;
-  std::memcpy(session_.data(), random, session_.size());
+  std::memcpy(instance_.data(), random, instance_.size());
   sender_.close_after_fork();
   if (!arenas_.renew_after_fork(mine)) return false;
-  sender_.continue_after_fork(session_);
+  sender_.continue_after_fork(instance_);
   queue_.forget_uncommitted();
   auto* header = arenas_.header();
   std::atomic_ref(header->messages_queued).store(sender_.settled(), std::memory_order_relaxed);

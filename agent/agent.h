@@ -39,7 +39,7 @@ class Agent {
   std::size_t max_message_bytes() const { return queue_.max_message_bytes() - kFixedBound; }
 
   std::uint64_t tag_key() const { return tag_key_; }
-  const std::array<std::uint8_t, 16>& session() const { return session_; }
+  const std::array<std::uint8_t, 16>& instance() const { return instance_; }
   ArenaSet& arenas() { return arenas_; }
   Sender& sender() { return sender_; }
   // With the thread of our own, or (`threadless`) to be pumped by the host. False: no thread or memory to be
@@ -71,7 +71,7 @@ class Agent {
 
   // In a forked child: nothing of the parent's agent may be reached from here any more.
   void let_go_after_fork() noexcept;
-  // In a forked child that goes on, whose only thread has `mine` (or none): a session, arenas and a
+  // In a forked child that goes on, whose only thread has `mine` (or none): an instance, arenas and a
   // connection of its own. False: not possible, and the agent is of no use here.
   bool continue_after_fork(const ThreadArea* mine) noexcept;
 
@@ -109,7 +109,7 @@ class Agent {
   Components components_;
   RegionKinds region_kinds_;
   std::uint64_t tag_key_ = 0;
-  std::array<std::uint8_t, 16> session_{};
+  std::array<std::uint8_t, 16> instance_{};
   std::atomic<std::uint64_t> next_code_{0};
   std::atomic<std::uint64_t> next_execution_{0};
   std::atomic<std::uint32_t> next_barrier_{0};

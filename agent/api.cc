@@ -24,18 +24,18 @@ void post_end(MessageKind kind, std::uint64_t key) {
   agent->post({kind, 0, key, 0}, kFixedBound, [&](FixedWire& body) { body.number(1, key); });
 }
 
-// The 128-bit identity of an execution: the session's random number plus the handle, mixed by a bijection so
-// that the first digits tell the executions of a session apart, then the rest of the session's random number.
+// The 128-bit identity of an execution: the agent's random number plus the handle, mixed by a bijection so
+// that the first digits tell the executions of an agent apart, then the rest of the agent's random number.
 void execution_identity(const Agent& agent, std::uint64_t execution, std::uint8_t out[16]) {
-  const std::uint8_t* session = agent.session().data();
+  const std::uint8_t* instance = agent.instance().data();
   std::uint64_t mixed = 0;
-  std::memcpy(&mixed, session + 8, 8);
+  std::memcpy(&mixed, instance + 8, 8);
   mixed += execution;
   mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
   mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
   mixed ^= mixed >> 31;
   std::memcpy(out, &mixed, 8);
-  std::memcpy(out + 8, session, 8);
+  std::memcpy(out + 8, instance, 8);
 }
 
 int load_result(const Agent& agent, bool posted, std::size_t size) {

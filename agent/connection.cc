@@ -31,35 +31,35 @@ std::uint32_t untagged_in(std::string_view settings) {
 
 // Fields that a later daemon adds are passed over.
 DaemonAnswer decode(std::span<const char> packet) {
-  DaemonAnswer word;
-  word.kind = DaemonAnswer::Kind::kOther;
+  DaemonAnswer answer;
+  answer.kind = DaemonAnswer::Kind::kOther;
   WireReader message({packet.data(), packet.size()});
   while (message.next()) {
     switch (message.field()) {
       case 1:
-        word.kind = DaemonAnswer::Kind::kAccepted;
+        answer.kind = DaemonAnswer::Kind::kAccepted;
         for (WireReader ack(message.bytes()); ack.next();) {
-          if (ack.field() == 4) word.untagged_permille = untagged_in(ack.bytes());
+          if (ack.field() == 4) answer.untagged_permille = untagged_in(ack.bytes());
         }
         break;
       case 2:
-        word.kind = DaemonAnswer::Kind::kBarrier;
-        word.sequence = number_in(message.bytes(), 1);
+        answer.kind = DaemonAnswer::Kind::kBarrier;
+        answer.sequence = number_in(message.bytes(), 1);
         break;
       case 3:
-        word.kind = DaemonAnswer::Kind::kRefused;
+        answer.kind = DaemonAnswer::Kind::kRefused;
         break;
       case 5:
-        word.kind = DaemonAnswer::Kind::kSettings;
-        word.untagged_permille = untagged_in(message.bytes());
+        answer.kind = DaemonAnswer::Kind::kSettings;
+        answer.untagged_permille = untagged_in(message.bytes());
         break;
       default:
         break;
     }
   }
   // What does not decode is not a daemon of ours.
-  if (!message.ok()) word.kind = DaemonAnswer::Kind::kClosed;
-  return word;
+  if (!message.ok()) answer.kind = DaemonAnswer::Kind::kClosed;
+  return answer;
 }
 
 bool has_room(int socket) {

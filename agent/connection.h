@@ -42,7 +42,7 @@ class Connection {
   // Sends one message, with the sender's credentials and, where `attached` >= 0, a descriptor.
   Sent send(std::span<const char> message, std::uint64_t tsc, int attached) noexcept;
 
-  // The next word of the daemon.
+  // The next answer of the daemon.
   DaemonAnswer receive() noexcept;
 
  private:

@@ -18,7 +18,7 @@ void encode_hello(FixedWire& body, const HelloFields& fields) {
   body.number(5, fields.pid);
   body.number(6, fields.tag_key);
   body.number(7, fields.tag_strategy);
-  body.bytes(8, {reinterpret_cast<const char*>(fields.session.data()), fields.session.size()});
+  body.bytes(8, {reinterpret_cast<const char*>(fields.instance.data()), fields.instance.size()});
   body.signed_number(9, fields.tag_slot_offset);
 }
 

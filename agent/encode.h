@@ -44,7 +44,7 @@ struct HelloFields {
   std::uint32_t pid;
   std::uint64_t tag_key;
   std::uint32_t tag_strategy;
-  std::span<const std::uint8_t, 16> session;
+  std::span<const std::uint8_t, 16> instance;
   std::int64_t tag_slot_offset;  // 0: not told
 };
 void encode_hello(FixedWire& body, const HelloFields& fields);

@@ -23,7 +23,7 @@ LiveSet::Outcome LiveSet::apply(const MessageView& message) {
 
 LiveSet::Outcome LiveSet::keep(const MessageView& message) {
   const MessageHead& head = message.head;
-  // Said again: the newer word counts. There is only one barrier, the last.
+  // Said again: the newer message counts. There is only one barrier, the last.
   if (head.kind == MessageKind::kBarrier) {
     end_barrier(head.key);
   } else {

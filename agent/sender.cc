@@ -18,7 +18,7 @@ constexpr std::int64_t kMaxBackoffMs = 5000;
 constexpr std::int64_t kPatienceMs = 5000;
 // Most of one Pump: the host may be the one who pumps.
 constexpr int kMessagesAPump = 256;
-constexpr int kWordsAPump = 64;
+constexpr int kAnswersAPump = 64;
 
 void add(std::atomic<std::uint64_t>& counter, std::uint64_t n) {
   counter.fetch_add(n, std::memory_order_relaxed);
@@ -96,24 +96,24 @@ void Sender::count_dropped() noexcept {
 }
 
 void Sender::listen() noexcept {
-  for (int heard = 0; connection_.connected() && heard < kWordsAPump; ++heard) {
-    DaemonAnswer word = connection_.receive();
-    switch (word.kind) {
+  for (int heard = 0; connection_.connected() && heard < kAnswersAPump; ++heard) {
+    DaemonAnswer answer = connection_.receive();
+    switch (answer.kind) {
       case DaemonAnswer::Kind::kNothing:
         return;
       case DaemonAnswer::Kind::kOther:
         break;
       case DaemonAnswer::Kind::kSettings:
-        untagged_permille_ = word.untagged_permille;
+        untagged_permille_ = answer.untagged_permille;
         break;
       case DaemonAnswer::Kind::kAccepted:
         accepted_ = true;
-        untagged_permille_ = word.untagged_permille;
+        untagged_permille_ = answer.untagged_permille;
         backoff_ms_ = kFirstBackoffMs;
         break;
       case DaemonAnswer::Kind::kBarrier:
-        live_.end_barrier(word.sequence);
-        publish(acknowledged_, static_cast<std::uint32_t>(word.sequence));
+        live_.end_barrier(answer.sequence);
+        publish(acknowledged_, static_cast<std::uint32_t>(answer.sequence));
         break;
       case DaemonAnswer::Kind::kRefused:
       case DaemonAnswer::Kind::kClosed:
@@ -178,9 +178,9 @@ Connection::Sent Sender::send_hello() noexcept {
     FixedWire wire{FixedMemory(memory)};
     std::uint64_t now = tsc();
     encode_message(wire, MessageKind::kHello, now, [&](FixedWire& body) {
-      encode_hello(body,
-                   {identity_.engine_name, identity_.engine_version, static_cast<std::uint32_t>(::getpid()),
-                    identity_.tag_key, identity_.tag_strategy, identity_.session, identity_.tag_slot_offset});
+      encode_hello(
+          body, {identity_.engine_name, identity_.engine_version, static_cast<std::uint32_t>(::getpid()),
+                 identity_.tag_key, identity_.tag_strategy, identity_.instance, identity_.tag_slot_offset});
     });
     return send(now, wire.bytes(), -1);
   } catch (...) {
@@ -244,8 +244,8 @@ void Sender::close_after_fork() noexcept {
   connection_.close();
 }
 
-void Sender::continue_after_fork(const std::array<std::uint8_t, 16>& session) noexcept {
-  identity_.session = session;
+void Sender::continue_after_fork(const std::array<std::uint8_t, 16>& instance) noexcept {
+  identity_.instance = instance;
   accepted_ = false;
   up_to_date_ = false;
   full_since_ms_ = 0;

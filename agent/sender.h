@@ -28,7 +28,7 @@ struct Identity {
   std::uint32_t tag_strategy = 0;
   std::uint64_t tag_key = 0;
   std::int64_t tag_slot_offset = 0;
-  std::array<std::uint8_t, 16> session{};
+  std::array<std::uint8_t, 16> instance{};
 };
 
 class Sender {
@@ -74,7 +74,7 @@ class Sender {
   void close_after_fork() noexcept;
   // In a forked child that goes on: what its parent said is live here, but for the parent's threads and
   // executions.
-  void continue_after_fork(const std::array<std::uint8_t, 16>& session) noexcept;
+  void continue_after_fork(const std::array<std::uint8_t, 16>& instance) noexcept;
 
  private:
   static bool is_acknowledged(std::uint32_t word, std::uint32_t sequence) {

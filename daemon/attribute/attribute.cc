@@ -17,7 +17,7 @@ struct Case {
   const Evidence& sample;
   const ProcessState& process;
   const ThreadContext& context;
-  profile::Attribution& word;
+  profile::Attribution& out;
 
   bool in_kernel() const { return sample.mode != Mode::kUser; }
 };
@@ -31,9 +31,9 @@ std::uint64_t user_address(const Evidence& sample) {
   if (address == 0) return false;
   const CodeState* code = c.process.code_at(address, c.sample.time);
   if (code == nullptr) return false;
-  if (c.word.code == 0) c.word.code = code->id;
+  if (c.out.code == 0) c.out.code = code->id;
   if (code->plan == 0) return false;  // the engine's own code: shared, so the tag decides
-  take_code(*code, address, how, c.word);
+  take_code(*code, address, how, c.out);
   return true;
 }
 
@@ -45,10 +45,10 @@ bool by_tag(Case& c, profile::How how) {
   if (!c.sample.has_tag || tag == TAILOR_TAG_NONE || !c.process.registered_at(c.sample.time)) return false;
   const bool known_way = c.sample.tag_from <= static_cast<std::uint8_t>(capture::TagFrom::kUnwound);
   if (!known_way || !tailor_tag_fits(c.process.tag_key_at(c.sample.time), tag)) {
-    c.word.reason = profile::Reason::kTagCheckFailed;
+    c.out.reason = profile::Reason::kTagCheckFailed;
     return false;
   }
-  c.word.reason = profile::Reason::kTagPlanNotLive;
+  c.out.reason = profile::Reason::kTagPlanNotLive;
   const PlanState* plan =
       c.process.plan_of_tag(tailor_tag_plan_slot(tag), tailor_tag_generation(tag), c.sample.time);
   if (plan == nullptr) return false;
@@ -58,15 +58,15 @@ bool by_tag(Case& c, profile::How how) {
   const bool has_lower = plan->has_tag_lower_level && lower != 0;
   if (has_lower && lower > plan->component_counts[plan->tag_lower_level]) return false;
   if (!has_lower && upper == 0) return false;
-  c.word.reason = profile::Reason::kNone;
-  c.word.plan = plan->id;
-  c.word.level = has_lower ? plan->tag_lower_level : plan->tag_upper_level;
-  c.word.link = (has_lower ? lower : upper) << 1;
-  c.word.how = how;
+  c.out.reason = profile::Reason::kNone;
+  c.out.plan = plan->id;
+  c.out.level = has_lower ? plan->tag_lower_level : plan->tag_upper_level;
+  c.out.link = (has_lower ? lower : upper) << 1;
+  c.out.how = how;
   return true;
 }
 
-// Which word rules 2 and 3 give.
+// What rules 2 and 3 say.
 profile::How how_by_tag(const Evidence& sample) {
   if (sample.tag_from == static_cast<std::uint8_t>(capture::TagFrom::kUnwound))
     return profile::How::kTagUnwound;
@@ -95,15 +95,15 @@ bool by_component(Case& c) {
     if (c.context.component_lost && component != process::kAgentComponent) component = 0;
   }
   if (component == 0) return false;
-  c.word.engine_component = component;
-  c.word.how = how;
+  c.out.engine_component = component;
+  c.out.how = how;
   return true;
 }
 
 // Rule 6. A tag that was refused has left its reason.
 profile::Reason reason_for(const Case& c) {
   if (!c.process.registered_at(c.sample.time)) return profile::Reason::kNotRegistered;
-  if (c.word.reason != profile::Reason::kNone) return c.word.reason;
+  if (c.out.reason != profile::Reason::kNone) return c.out.reason;
   if (c.context.component_lost) return profile::Reason::kMarksLost;
   if (c.in_kernel()) return profile::Reason::kUnknownKernel;
   return c.sample.ip == 0 && !c.sample.has_tag ? profile::Reason::kNoRegisters
@@ -113,28 +113,28 @@ profile::Reason reason_for(const Case& c) {
 // All rules but the first. Apart, so that the way of most samples stays short.
 [[gnu::noinline]] void by_others(Case& c, std::span<const std::uint64_t> chain) {
   const bool found = by_tag(c, how_by_tag(c.sample)) || by_callchain(c, chain) || by_component(c);
-  c.word.reason = found ? profile::Reason::kNone : reason_for(c);
+  c.out.reason = found ? profile::Reason::kNone : reason_for(c);
 }
 
 }  // namespace
 
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState* process,
-               profile::Attribution& word) {
+               profile::Attribution& attribution) {
   if (process == nullptr) {
-    word.kernel = sample.mode != Mode::kUser;
-    word.reason = profile::Reason::kNotRegistered;
+    attribution.kernel = sample.mode != Mode::kUser;
+    attribution.reason = profile::Reason::kNotRegistered;
     return;
   }
-  attribute(sample, chain, *process, process->context_at(sample.tid, sample.time), word);
+  attribute(sample, chain, *process, process->context_at(sample.tid, sample.time), attribution);
 }
 
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, const ProcessState& process,
-               const ThreadContext& context, profile::Attribution& word) {
-  Case c{sample, process, context, word};
-  c.word.kernel = c.in_kernel();
+               const ThreadContext& context, profile::Attribution& attribution) {
+  Case c{sample, process, context, attribution};
+  c.out.kernel = c.in_kernel();
   if (!by_code(c, user_address(sample), c.in_kernel() ? profile::How::kKernelCode : profile::How::kCode))
     by_others(c, chain);
-  join_execution(process, context, sample.time, word);
+  join_execution(process, context, sample.time, attribution);
 }
 
 }  // namespace tailor::attribute

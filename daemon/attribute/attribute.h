@@ -23,35 +23,35 @@ static_assert(quality_of(v1::ROW_EXACT) == profile::Quality::kExact &&
 
 // What the row of `address`, which lies in `code`, says.
 inline void take_code(const process::CodeState& code, std::uint64_t address, profile::How how,
-                      profile::Attribution& word) {
+                      profile::Attribution& attribution) {
   const std::size_t count = code.rows_up_to(address);
-  word.how = how;
-  word.code = code.id;
-  word.plan = code.plan;
-  word.level = code.level;
-  word.row = code.first_row + static_cast<std::uint32_t>(count);
+  attribution.how = how;
+  attribution.code = code.id;
+  attribution.plan = code.plan;
+  attribution.level = code.level;
+  attribution.row = code.first_row + static_cast<std::uint32_t>(count);
   if (count == 0) {
-    word.link = 0;
-    word.quality = profile::Quality::kUnmapped;
+    attribution.link = 0;
+    attribution.quality = profile::Quality::kUnmapped;
     return;
   }
   const process::CodeRow& row = code.rows[count - 1];
-  word.link = row.link;
-  word.quality = quality_of(row.flag);
+  attribution.link = row.link;
+  attribution.quality = quality_of(row.flag);
 }
 
 // The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
 // the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution. Where the
 // marks were lost it belongs to the one execution of its plan that ran then, if there was but one.
 inline void join_execution(const process::ProcessState& process, const process::ThreadContext& context,
-                           TimeNs time, profile::Attribution& word) {
-  if (word.plan != 0 && context.plan != 0 && context.plan != word.plan) return;
-  word.execution = context.execution;
-  if (context.execution_lost && word.plan != 0) {
-    word.execution = process.sole_execution(word.plan, time);
-    word.execution_lost = word.execution == 0;
+                           TimeNs time, profile::Attribution& attribution) {
+  if (attribution.plan != 0 && context.plan != 0 && context.plan != attribution.plan) return;
+  attribution.execution = context.execution;
+  if (context.execution_lost && attribution.plan != 0) {
+    attribution.execution = process.sole_execution(attribution.plan, time);
+    attribution.execution_lost = attribution.execution == 0;
   }
-  word.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
+  attribution.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
 }
 
 // What attribution asks of a sample; as in capture::Event.
@@ -70,24 +70,24 @@ struct Evidence {
 //
 // Pure: no I/O, no lock, no allocation, no state. Any thread, while `process` does not change.
 //
-// `word` is a blank one. It is filled in place because a copy of what was just written in small pieces waits
-// for every one of them.
+// `attribution` is a blank one. It is filled in place because a copy of what was just written in small pieces
+// waits for every one of them.
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
-               const process::ProcessState* process, profile::Attribution& word);
+               const process::ProcessState* process, profile::Attribution& attribution);
 
 // The same for whoever knows what the thread worked on then: process.context_at(sample.tid, sample.time).
 void attribute(const Evidence& sample, std::span<const std::uint64_t> chain,
                const process::ProcessState& process, const process::ThreadContext& context,
-               profile::Attribution& word);
+               profile::Attribution& attribution);
 
 // Its first rule alone: user code at `address` that is registered and belongs to a plan. False: it is not,
-// and `word` is as it was.
+// and `attribution` is as it was.
 inline bool attribute_by_code(std::uint64_t address, TimeNs time, const process::ProcessState& process,
-                              const process::ThreadContext& context, profile::Attribution& word) {
+                              const process::ThreadContext& context, profile::Attribution& attribution) {
   const process::CodeState* code = process.code_at(address, time);
   if (code == nullptr || code->plan == 0 || address == 0) return false;
-  take_code(*code, address, profile::How::kCode, word);
-  join_execution(process, context, time, word);
+  take_code(*code, address, profile::How::kCode, attribution);
+  join_execution(process, context, time, attribution);
   return true;
 }
 
@@ -98,9 +98,9 @@ inline Evidence evidence_of(const capture::Event& sample) {
 
 inline profile::Attribution attribute(const capture::Event& sample, std::span<const std::uint64_t> chain,
                                       const process::ProcessState* process) {
-  profile::Attribution word;
-  attribute(evidence_of(sample), chain, process, word);
-  return word;
+  profile::Attribution attribution;
+  attribute(evidence_of(sample), chain, process, attribution);
+  return attribution;
 }
 
 }  // namespace tailor::attribute

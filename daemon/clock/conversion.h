@@ -17,7 +17,7 @@ enum class Source : std::uint8_t {
 
 inline constexpr std::uint64_t kPpb = 1'000'000'000;
 
-// The word for `source` in reports and profiles: "module", "perf-page", "calibration".
+// What reports and profiles call `source`: "module", "perf-page", "calibration".
 const char* name(Source source);
 
 // time = base_ns + ((tsc - from_tsc) * mult >> shift), for tsc >= from_tsc until the next conversion begins.

@@ -41,8 +41,8 @@ Pair read_pair(int tries) {
 HostClock::HostClock(os::Os& os, std::string device) : os_(os), device_(std::move(device)) {}
 
 bool HostClock::tsc_is_clocksource() const {
-  const auto word = os::read_text(os_.sys() / kClocksource);
-  return word && (*word == "tsc" || *word == "tsc-early");
+  const auto name = os::read_text(os_.sys() / kClocksource);
+  return name && (*name == "tsc" || *name == "tsc-early");
 }
 
 std::optional<ModuleTime> HostClock::read_module() {

@@ -13,7 +13,7 @@
 
 namespace tailor::control {
 
-// Who asks, by the word of the kernel.
+// Who asks: the kernel says it.
 struct Peer {
   std::uint32_t uid = UINT32_MAX;
 };

@@ -8,8 +8,8 @@
 
 #include "daemon/profile/leader.h"
 #include "daemon/query/costs.h"
+#include "daemon/query/terms.h"
 #include "daemon/query/waits.h"
-#include "daemon/query/words.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/short_text.h"
@@ -175,7 +175,7 @@ class OperatorMeter::Books {
     if (unit == units_.end() || unit->second == profile::Unit::kEvents) return;
     const double seconds = cost.cell.weight * kNs;
     if (unit->second == profile::Unit::kNsOffCpu)
-      return off_cpu_.add({std::string(query::wait_word(key.wait)), wait_event(key)}, seconds, now);
+      return off_cpu_.add({std::string(query::wait_key(key.wait)), wait_event(key)}, seconds, now);
     switch (cost.what) {
       case query::Cost::Class::kPlan:
         return add_plan_cost(cost, seconds, now);

@@ -27,7 +27,7 @@ struct MeterReading {
   std::vector<std::pair<LabelValues, double>> operators;
   std::vector<std::pair<LabelValues, double>> components;    // name
   std::vector<std::pair<LabelValues, double>> unattributed;  // reason
-  std::vector<std::pair<LabelValues, double>> off_cpu;       // what was waited for, and the engine's word
+  std::vector<std::pair<LabelValues, double>> off_cpu;       // what was waited for, and the engine's name
   double on_cpu_seconds = 0;                                 // of the first three together
   std::uint64_t executions = 0, failed = 0;                  // that ended
   double execution_seconds = 0;                              // elapsed, of these

@@ -117,7 +117,7 @@ std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots) {
 namespace {
 
 // Field `wanted`, from 3 on, of a file like /proc/PID/stat.
-Result<std::string> stat_word(const std::filesystem::path& path, int wanted) {
+Result<std::string> stat_text(const std::filesystem::path& path, int wanted) {
   auto text = read_text(path);
   if (!text) return text.error();
   // The name, field 2, may hold spaces and parentheses: fields are counted from its last parenthesis.
@@ -128,19 +128,19 @@ Result<std::string> stat_word(const std::filesystem::path& path, int wanted) {
   for (int field = 3; field <= wanted; ++field) {
     if (rest.empty() || rest.front() != ' ') break;
     rest.remove_prefix(1);
-    std::string_view word = rest.substr(0, rest.find(' '));
-    if (field == wanted) return std::string(word);
-    rest.remove_prefix(word.size());
+    std::string_view found = rest.substr(0, rest.find(' '));
+    if (field == wanted) return std::string(found);
+    rest.remove_prefix(found.size());
   }
   return internal(fmt::format("{} has no field {}", path.string(), wanted));
 }
 
 Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
   const auto path = os.proc() / std::to_string(pid) / "stat";
-  auto word = stat_word(path, wanted);
-  if (!word) return word.error();
+  auto found = stat_text(path, wanted);
+  if (!found) return found.error();
   std::uint64_t value = 0;
-  if (parse_whole(std::string_view(*word), value)) return value;
+  if (parse_whole(std::string_view(*found), value)) return value;
   return internal(fmt::format("{} has no number in field {}", path.string(), wanted));
 }
 
@@ -152,8 +152,8 @@ std::vector<int> busy_cpus_of(const Os& os, pid_t pid) {
   if (!threads) return cpus;
   for (pid_t tid : *threads) {
     const auto path = os.proc() / std::to_string(pid) / "task" / std::to_string(tid) / "stat";
-    auto state = stat_word(path, 3);
-    auto cpu = stat_word(path, 39);
+    auto state = stat_text(path, 3);
+    auto cpu = stat_text(path, 39);
     int number = 0;
     if (state && *state == "R" && cpu && parse_whole(std::string_view(*cpu), number)) cpus.push_back(number);
   }

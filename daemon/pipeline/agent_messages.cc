@@ -61,7 +61,7 @@ Use wanted(const v1::AgentMessage& message) {
 void AgentMessages::connected(const registration::PeerConnected& event) {
   const TimeNs time = timeline_.to_ns(event.received_tsc);
   ProcessEntry& entry = table_.get(event.process, time);
-  const bool same = entry.state.registered_at(time) && entry.agent_session == event.hello.session();
+  const bool same = entry.state.registered_at(time) && entry.agent_instance == event.hello.session();
   if (same) {
     entry.state.start_resync(event.connection);
     entry.resync = true;
@@ -78,7 +78,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   measure(entry);
   entry.connection = event.connection;
   entry.uid = event.uid;
-  entry.agent_session = event.hello.session();
+  entry.agent_instance = event.hello.session();
   entry.settled = kTimeMin;
   entry.record.engine_name = event.hello.engine_name();
   entry.record.engine_version = event.hello.engine_version();

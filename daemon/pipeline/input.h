@@ -1,4 +1,4 @@
-// Everything that can happen to a pipeline, as calls: what the live session makes, what the journal keeps and
+// Everything that can happen to a pipeline, as calls: what a recorder makes, what the journal keeps and
 // what a replay makes again. Nothing else reaches the pipeline: no clock, no file, no random number.
 #pragma once
 

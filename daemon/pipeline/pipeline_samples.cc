@@ -27,16 +27,16 @@ unsigned tag_register(std::uint32_t strategy) {
 // Whether the hardware's record alone says whose a sample of user code is. What a memory slot, a stack or a
 // mark tells, a record does not have.
 bool told_by_record(const attribute::Evidence& sample, const ProcessEntry& entry,
-                    const profile::Attribution& word) {
+                    const profile::Attribution& attribution) {
   if (!entry.state.registered_at(sample.time)) return true;  // nothing more could tell
-  if (word.how == profile::How::kCode) return true;
-  return word.how == profile::How::kTag && entry.record.tag_strategy != v1::TAGS_MEMORY_SLOT;
+  if (attribution.how == profile::How::kCode) return true;
+  return attribution.how == profile::How::kTag && entry.record.tag_strategy != v1::TAGS_MEMORY_SLOT;
 }
 
 // Whether the other event of the sample's source counts its moment. Both events ask the same.
 bool counts_elsewhere(capture::Part part, const attribute::Evidence& sample, const ProcessEntry& entry,
-                      const profile::Attribution& word) {
-  const bool of_record = sample.mode == profile::Mode::kUser && told_by_record(sample, entry, word);
+                      const profile::Attribution& attribution) {
+  const bool of_record = sample.mode == profile::Mode::kUser && told_by_record(sample, entry, attribution);
   return part == (of_record ? capture::Part::kRest : capture::Part::kRecords);
 }
 

@@ -49,7 +49,7 @@ struct ProcessEntry {
 
   registration::ConnectionId connection = 0;  // 0: no agent is connected
   std::uint32_t uid = 0;                      // of the process when it registered
-  std::string agent_session;                  // the agent's own number for itself
+  std::string agent_instance;                 // Hello.session
   bool resync = false;                        // the agent is saying again what is live
   TimeNs resync_since = 0;
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived

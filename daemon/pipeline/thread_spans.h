@@ -85,16 +85,17 @@ class ThreadSpans {
 // What profile::SampleRecord::alike says of a sample of user code in such a span, 0: nothing. Given the
 // span's number, the row tells all that attribution by code says; and the component, all that a tag of the
 // plan says that the thread works for.
-inline std::uint64_t alike(const ThreadSpan& span, const profile::Attribution& word) {
+inline std::uint64_t alike(const ThreadSpan& span, const profile::Attribution& attribution) {
   constexpr std::uint32_t kTag = 1u << 31;
   constexpr int kLinkBits = 27;
   static_assert(process::CodeIndex::kRowNumbers < kTag);
   std::uint32_t within = 0;
-  if (word.how == profile::How::kCode) {
-    within = word.row;
-  } else if (word.how == profile::How::kTag && word.code == 0 && word.plan == span.context.plan &&
-             word.level < 16 && word.link >> kLinkBits == 0) {
-    within = kTag | word.level << kLinkBits | word.link;
+  if (attribution.how == profile::How::kCode) {
+    within = attribution.row;
+  } else if (attribution.how == profile::How::kTag && attribution.code == 0 &&
+             attribution.plan == span.context.plan && attribution.level < 16 &&
+             attribution.link >> kLinkBits == 0) {
+    within = kTag | attribution.level << kLinkBits | attribution.link;
   }
   return within == 0 || span.number == 0 ? 0 : std::uint64_t{span.number} << 32 | within;
 }

@@ -25,8 +25,8 @@ class WaitNames {
   // What a process says; the same table if the last process that said something said the same.
   std::shared_ptr<const EngineWaits> take(const v1::WaitNames& said);
 
-  // The number of the process's own `word` for a wait; 0 where there is no room for another name. A word
-  // without a name is called by its digits.
+  // The number of the name that a process gave `word`, what its thread had in memory for a wait; 0 where
+  // there is no room for another name. A word without a name is called by its digits.
   std::uint32_t number_of(const EngineWaits* known, std::uint32_t word);
 
   // By number - 1. Grows.

@@ -10,7 +10,7 @@
 
 namespace tailor::process {
 
-// Ranges never overlap: the first word counts. They hold for as long as the process. One thread.
+// Ranges never overlap: the first message counts. They hold for as long as the process. One thread.
 class ComponentRanges {
  public:
   explicit ComponentRanges(const Limits& limits) : limits_(limits) {}

@@ -47,7 +47,7 @@ class ProcessState {
   // ---- Changes: control thread only. ----
 
   // A new agent speaks for the process: what another one said before ends at `time`.
-  // `own`: it is the process's own, before whose first words the process was starting.
+  // `own`: it is the process's own, before whose first message the process was starting.
   void start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time, bool own = true);
   // The same agent is back: it says again all that is live, until end_resync.
   void start_resync(std::uint64_t connection);

@@ -1,4 +1,4 @@
-// The word of the attribution about one sample: whom it belongs to, and how that is known.
+// What attribution says of one sample: whom it belongs to, and how that is known.
 #pragma once
 
 #include <cstdint>

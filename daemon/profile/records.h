@@ -88,7 +88,7 @@ struct ExecutionRecord {
   PlanId plan = 0;
   TimeNs begin = 0;
   TimeNs end = kTimeMax;  // kTimeMax: still running
-  TimeNs heard = 0;       // when the recorder heard of it first: not the engine's word, as `begin` is
+  TimeNs heard = 0;  // when the recorder heard of it first: the engine does not say it, as it does `begin`
   std::uint64_t rows = 0;
   bool rows_known = true;  // false: nobody said how it ended
   std::string error;
@@ -114,7 +114,7 @@ struct MappingRecord {
   TimeNs time = 0;
   std::uint64_t begin = 0, size = 0;
   std::uint64_t file_offset = 0;  // of `begin`
-  std::string path;               // as the process saw it, or the kernel's word in brackets ("[vdso]")
+  std::string path;               // as the process saw it, or the kernel's name in brackets ("[vdso]")
   std::string build_id = {};      // of the file, in hexadecimal; "" unknown
 };
 

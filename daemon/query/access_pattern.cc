@@ -6,9 +6,9 @@
 
 namespace tailor::query {
 
-std::string_view pattern_word(Pattern pattern) {
-  constexpr std::array<std::string_view, 5> kWords = {"unknown", "sequential", "strided", "random", "mixed"};
-  return kWords[static_cast<std::size_t>(pattern)];
+std::string_view pattern_key(Pattern pattern) {
+  constexpr std::array<std::string_view, 5> kKeys = {"unknown", "sequential", "strided", "random", "mixed"};
+  return kKeys[static_cast<std::size_t>(pattern)];
 }
 
 void Steps::add(std::uint64_t a, std::uint64_t b) {

@@ -16,7 +16,7 @@ enum class Pattern : std::uint8_t {
 };
 
 // "sequential", "unknown" ...
-std::string_view pattern_word(Pattern pattern);
+std::string_view pattern_key(Pattern pattern);
 
 struct Walk {
   Pattern pattern = Pattern::kUnknown;

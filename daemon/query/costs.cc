@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 
 namespace tailor::query {
 namespace {
@@ -92,7 +92,7 @@ void classify_plan(const Dictionaries& known, LineageCache& lineages, Cost& cost
 void classify(const Dictionaries& known, LineageCache& lineages, Cost& cost) {
   switch (cost.key.how) {
     case profile::How::kUnattributed: {
-      const Word reason = word(cost.key.reason);
+      const Term reason = term(cost.key.reason);
       cost.reason = {reason.key, reason.text};
       return;
     }

@@ -137,7 +137,7 @@ class Tree {
     const PlanModel& plan = *cost.plan;
     const ProcessId process = cost.key.process;
     const PlanId id = cost.key.plan;
-    const std::string kind(flame_word(level));
+    const std::string kind(flame_key(level));
     switch (level) {
       case FlameLevel::kPlan:
         return {"plan:" + plan_key(process, id), kind, plan.name(), static_cast<std::uint32_t>(id)};
@@ -197,9 +197,9 @@ constexpr std::array kLevels = {FlameLevel::kPlan, FlameLevel::kPipeline, FlameL
 
 }  // namespace
 
-std::string_view flame_word(FlameLevel level) {
-  constexpr std::array<std::string_view, 5> words = {"plan", "pipeline", "operator", "task", "line"};
-  return words[static_cast<std::size_t>(level)];
+std::string_view flame_key(FlameLevel level) {
+  constexpr std::array<std::string_view, 5> keys = {"plan", "pipeline", "operator", "task", "line"};
+  return keys[static_cast<std::size_t>(level)];
 }
 
 std::vector<FlameLevel> default_flame_order() {
@@ -210,14 +210,14 @@ Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text) {
   std::vector<FlameLevel> order;
   while (true) {
     const std::size_t comma = text.find(',');
-    const std::string_view word = text.substr(0, comma);
-    const auto level = std::find_if(kLevels.begin(), kLevels.end(),
-                                    [&](FlameLevel each) { return flame_word(each) == word; });
+    const std::string_view key = text.substr(0, comma);
+    const auto level =
+        std::find_if(kLevels.begin(), kLevels.end(), [&](FlameLevel each) { return flame_key(each) == key; });
     if (level == kLevels.end())
       return invalid(
-          fmt::format("\"{}\" is no level; there are plan, pipeline, operator, task and line", word));
+          fmt::format("\"{}\" is no level; there are plan, pipeline, operator, task and line", key));
     if (std::find(order.begin(), order.end(), *level) != order.end())
-      return invalid(fmt::format("the level {} is named twice", word));
+      return invalid(fmt::format("the level {} is named twice", key));
     order.push_back(*level);
     if (comma == std::string_view::npos) return order;
     text.remove_prefix(comma + 1);

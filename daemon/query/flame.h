@@ -15,15 +15,15 @@ namespace tailor::query {
 enum class FlameLevel { kPlan, kPipeline, kOperator, kTask, kLine };
 
 // "plan", "pipeline", "operator", "task", "line".
-std::string_view flame_word(FlameLevel level);
-// "operator,line" as levels from the outside in. Fails for other words, and for one that comes twice.
+std::string_view flame_key(FlameLevel level);
+// "operator,line" as levels from the outside in. Fails for other keys, and for one that comes twice.
 Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text);
-// All of them: the words above in their order.
+// All of them: the keys above in their order.
 std::vector<FlameLevel> default_flame_order();
 
 struct FlameNode {
   std::string key;       // as of keys.h; of a line "line:<plan_key>:<number>"; "" of the root and of "rest"
-  std::string kind;      // "all", a level's word, "rest", "component", "unattributed"
+  std::string kind;      // "all", a level's key, "rest", "component", "unattributed"
   std::string name;      // may be hostile
   std::uint32_t id = 0;  // within its plan and level
   double samples = 0, weight = 0;   // with that of its children; the difference is known up to here only

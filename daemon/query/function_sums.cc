@@ -83,13 +83,13 @@ std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
   Process& process = processes_[sample.process];
   chain_.clear();
   const bool kernel = sample.mode != profile::Mode::kUser;
-  const profile::Attribution& word = sample.attribution;
-  const bool in_code = word.code != 0 && word.how != profile::How::kCallchain;
+  const profile::Attribution& attribution = sample.attribution;
+  const bool in_code = attribution.code != 0 && attribution.how != profile::How::kCallchain;
   const auto user_leaf = [&](std::uint64_t address) {
     if (!in_code) return place_of(sample.process, process, address, sample.time);
-    if (word.quality == profile::Quality::kTwoNames)
+    if (attribution.quality == profile::Quality::kTwoNames)
       return intern({CodePlace::Kind::kTwoNames, 0, sample.process, 0, 0});
-    return intern({CodePlace::Kind::kGenerated, 0, sample.process, word.code, 0});
+    return intern({CodePlace::Kind::kGenerated, 0, sample.process, attribution.code, 0});
   };
   chain_.push_back(kernel ? intern({CodePlace::Kind::kKernel, 0, {}, 0, sample.ip}) : user_leaf(sample.ip));
   const profile::StackFrame* frame = sample.stack;
@@ -101,7 +101,7 @@ std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
     chain_.push_back(place_of(sample.process, process, frame->address - 1, sample.time));
   std::uint32_t node = 0;
   for (auto place = chain_.rbegin(); place != chain_.rend(); ++place) node = node_of(node, *place);
-  Cell& cell = sums_.cells[{node, sample.source, sample.process, word.execution}];
+  Cell& cell = sums_.cells[{node, sample.source, sample.process, attribution.execution}];
   const auto weight = static_cast<double>(sample.weight);
   ++cell.samples;
   cell.weight += weight;

@@ -35,7 +35,7 @@ struct CodePlace {
 
 // Files by their path; one path may be two files.
 struct CodeFile {
-  std::string path;      // as the process saw it, or the kernel's word in brackets
+  std::string path;      // as the process saw it, or the kernel's name in brackets
   std::string build_id;  // in hexadecimal, "" unknown
   TimeNs mapped = 0;     // when it was first seen
 };

@@ -1,7 +1,7 @@
 #include "daemon/query/json_parts.h"
 
+#include "daemon/query/terms.h"
 #include "daemon/query/wall_time.h"
-#include "daemon/query/words.h"
 
 namespace tailor::query {
 
@@ -28,7 +28,7 @@ Json cost_json(const Share95& cost) {
 
 Json source_json(const profile::Source& source) {
   return {{"name", source.name},
-          {"unit", word(source.unit).key},
+          {"unit", term(source.unit).key},
           {"period", source.period},
           {"precise", source.precise}};
 }

@@ -22,7 +22,7 @@ std::int64_t clock_ns(clockid_t id) {
   return now.tv_sec * std::int64_t{1'000'000'000} + now.tv_nsec;
 }
 
-std::string_view word(std::string_view& line) {
+std::string_view next_field(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
   const std::string_view out = line.substr(0, line.find_first_of(" \t"));
   line.remove_prefix(out.size());
@@ -37,7 +37,8 @@ KernelNames KernelNames::parse(std::string_view kallsyms) {
   while (!kallsyms.empty()) {
     std::string_view line = kallsyms.substr(0, kallsyms.find('\n'));
     kallsyms.remove_prefix(std::min(line.size() + 1, kallsyms.size()));
-    const std::string_view address = word(line), type = word(line), name = word(line), module = word(line);
+    const std::string_view address = next_field(line), type = next_field(line), name = next_field(line),
+                           module = next_field(line);
     Symbol symbol{};
     const auto [end, error] =
         std::from_chars(address.data(), address.data() + address.size(), symbol.address, 16);

@@ -98,32 +98,32 @@ std::optional<LateNames::Found> LateNames::find(ProcessId id, std::uint64_t addr
   return Found{&process.codes[*std::prev(later)], span.two_names};
 }
 
-void LateNames::name(const Found& found, std::uint64_t address, How how, profile::Attribution& word) {
+void LateNames::name(const Found& found, std::uint64_t address, How how, profile::Attribution& attribution) {
   const Code& code = *found.code;
-  word.how = how;
-  word.reason = profile::Reason::kNone;
-  word.code = code.id;
-  word.plan = code.plan;
-  word.level = code.level;
-  word.engine_component = 0;
+  attribution.how = how;
+  attribution.reason = profile::Reason::kNone;
+  attribution.code = code.id;
+  attribution.plan = code.plan;
+  attribution.level = code.level;
+  attribution.engine_component = 0;
   const auto after = std::ranges::upper_bound(code.rows, address - code.begin, {}, &Row::offset);
   const bool owned = !found.two_names && after != code.rows.begin();
-  word.link = owned ? std::prev(after)->link : 0;
-  word.quality = owned             ? std::prev(after)->quality
-                 : found.two_names ? Quality::kTwoNames
-                                   : Quality::kUnmapped;
+  attribution.link = owned ? std::prev(after)->link : 0;
+  attribution.quality = owned             ? std::prev(after)->quality
+                        : found.two_names ? Quality::kTwoNames
+                                          : Quality::kUnmapped;
 }
 
 bool LateNames::apply(profile::SampleRecord& sample) {
-  profile::Attribution& word = sample.attribution;
-  const bool unattributed = word.how == How::kUnattributed;
-  const bool by_address =
-      word.how == How::kCode || word.how == How::kKernelCode || word.how == How::kCallchain;
+  profile::Attribution& attribution = sample.attribution;
+  const bool unattributed = attribution.how == How::kUnattributed;
+  const bool by_address = attribution.how == How::kCode || attribution.how == How::kKernelCode ||
+                          attribution.how == How::kCallchain;
   if (!unattributed && !by_address) return false;
   const bool kernel = sample.mode != profile::Mode::kUser;
   const std::uint64_t address = kernel ? sample.user_ip : sample.ip;
   if (const auto found = find(sample.process, address, sample.time)) {
-    name(*found, address, kernel ? How::kKernelCode : How::kCode, word);
+    name(*found, address, kernel ? How::kKernelCode : How::kCode, attribution);
     return unattributed;
   }
   if (!unattributed) return false;
@@ -131,7 +131,7 @@ bool LateNames::apply(profile::SampleRecord& sample) {
     if (profile::is_kernel_address(frame->address) || frame->address < 2) continue;
     const auto found = find(sample.process, frame->address - 1, sample.time);
     if (!found) continue;
-    name(*found, frame->address - 1, How::kCallchain, word);
+    name(*found, frame->address - 1, How::kCallchain, attribution);
     return true;
   }
   return false;

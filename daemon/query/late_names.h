@@ -66,7 +66,8 @@ class LateNames {
 
   static void settle(Process& process);
   std::optional<Found> find(ProcessId process, std::uint64_t address, TimeNs time);
-  static void name(const Found& found, std::uint64_t address, profile::How how, profile::Attribution& word);
+  static void name(const Found& found, std::uint64_t address, profile::How how,
+                   profile::Attribution& attribution);
 
   std::map<ProcessId, Process> processes_;
   std::unordered_map<std::string, std::uint32_t> names_;

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 
 namespace tailor::query {
 namespace {

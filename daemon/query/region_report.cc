@@ -68,12 +68,12 @@ std::map<RegionKey, Walks> walks_of(const MemoryPoints& points) {
 
 }  // namespace
 
-std::string_view role_word(std::uint32_t role) {
+std::string_view role_key(std::uint32_t role) {
   // As enum tailor_region_role of the agent's ABI numbers them.
-  static constexpr std::array<std::string_view, 9> kWords = {
+  static constexpr std::array<std::string_view, 9> kKeys = {
       "",          "column",           "hash table", "directory", "chunk",
       "histogram", "partition buffer", "sort run",   "output"};
-  return role < kWords.size() ? kWords[role] : "";
+  return role < kKeys.size() ? kKeys[role] : "";
 }
 
 std::vector<RegionRow> region_rows(const Profile& profile, const MemoryReport& report,
@@ -99,7 +99,7 @@ std::vector<RegionRow> region_rows(const Profile& profile, const MemoryReport& r
     RegionRow row = std::move(sum.row);
     std::tie(row.process, row.kind) = key;
     if (const auto kind = profile.region_kinds().find(key); kind != profile.region_kinds().end())
-      row.role = role_word(kind->second.role());
+      row.role = role_key(kind->second.role());
     row.cost = scale(sum.amount);
     row.latency = sum.latency_samples > 0 ? sum.latency / sum.latency_samples : 0;
     if (const auto found = walks.find(key); found != walks.end()) {

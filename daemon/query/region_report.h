@@ -33,6 +33,6 @@ std::vector<RegionRow> region_rows(const Profile& profile, const MemoryReport& r
 
 // "hash table": the role as engines number it when they declare a kind of region; "" for none and for other
 // numbers.
-std::string_view role_word(std::uint32_t role);
+std::string_view role_key(std::uint32_t role);
 
 }  // namespace tailor::query

@@ -10,7 +10,7 @@
 #include "daemon/query/keys.h"
 #include "daemon/query/owners.h"
 #include "daemon/query/stack_rules.h"
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 
 namespace tailor::query {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 Json waits_json(const WaitRow& row) {
   Json out = Json::object();
   for (std::size_t i = 1; i < row.ns_of.size(); ++i) {
-    if (row.ns_of[i] > 0) out[std::string(wait_word(static_cast<profile::Wait>(i))) + "_ns"] = row.ns_of[i];
+    if (row.ns_of[i] > 0) out[std::string(wait_key(static_cast<profile::Wait>(i))) + "_ns"] = row.ns_of[i];
   }
   return out;
 }
@@ -69,14 +69,14 @@ Json pipeline_json(const PlanModel* model, const PlanPart& part, const PipelineR
   return out;
 }
 
-// Every word is there, so that a reader need not ask which were.
+// Every key is there, so that a reader need not ask which were.
 Json by_link_json(const std::map<profile::Quality, double>& links) {
   using profile::Quality;
   Json out = Json::object();
   for (Quality quality : {Quality::kExact, Quality::kInferred, Quality::kShared, Quality::kPrologue,
                           Quality::kUnmapped, Quality::kTwoNames}) {
     const auto found = links.find(quality);
-    out[std::string(word(quality).key)] = found == links.end() ? 0 : found->second;
+    out[std::string(term(quality).key)] = found == links.end() ? 0 : found->second;
   }
   return out;
 }
@@ -84,7 +84,7 @@ Json by_link_json(const std::map<profile::Quality, double>& links) {
 // Samples by the rule that attributed them.
 Json by_rule_json(const ByRule& rules) {
   Json out = Json::object();
-  for (const auto& [how, samples] : rules) out[std::string(word(how).key)] = samples;
+  for (const auto& [how, samples] : rules) out[std::string(term(how).key)] = samples;
   return out;
 }
 
@@ -153,7 +153,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   out["unattributed_rows"] = rows_json(report.unattributed_rows);
   out["unattributed_places"] = Json::array();
   for (const auto& [place, cost] : report.unattributed_places) {
-    Json row = {{"reason", word(place.reason).key}, {"where", place.where}, {"kernel", place.kernel}};
+    Json row = {{"reason", term(place.reason).key}, {"where", place.where}, {"kernel", place.kernel}};
     add_cost(row, cost);
     out["unattributed_places"].push_back(row);
   }
@@ -345,7 +345,7 @@ Json json_of(const Profile& profile, const MemoryReport& report) {
     json["served_by"] = Json::object();
     for (std::size_t level = 1; level < row.served_by.size(); ++level) {
       if (row.served_by[level] > 0)
-        json["served_by"][std::string(word(static_cast<MemoryLevel>(level)).key)] = row.served_by[level];
+        json["served_by"][std::string(term(static_cast<MemoryLevel>(level)).key)] = row.served_by[level];
     }
     out["rows"].push_back(json);
   }

@@ -22,7 +22,7 @@ struct ThreadMark {
 struct ThreadWait {
   TimeNs from = 0, to = 0;
   profile::Wait wait = profile::Wait::kNone;
-  std::string event;  // the engine's own word for it, "" where it has none
+  std::string event;  // what the engine calls it, "" where it has none
   std::string key;    // whose work waited, as of keys.h
 };
 

@@ -49,7 +49,7 @@ void add_to_owners(std::map<Key, WaitRow>& rows, const Profile& profile, const C
 
 }  // namespace
 
-std::string_view wait_word(profile::Wait wait) {
+std::string_view wait_key(profile::Wait wait) {
   switch (wait) {
     case profile::Wait::kRunnable:
       return "run_queue";

@@ -33,7 +33,7 @@ struct WaitLane {
 };
 
 // "run_queue", "lock" ...: what reports call a reason to be off the CPU.
-std::string_view wait_word(profile::Wait wait);
+std::string_view wait_key(profile::Wait wait);
 
 // None where the selection has no samples of time off the CPU.
 std::optional<WaitLane> wait_lane(const Profile& profile, const Selection& selection);

@@ -175,7 +175,7 @@ bool Connection::handle_hello(const v1::Hello& hello) {
     return true;
   }
   resume_ = std::move(admission.positions);
-  session_ = hello.session();
+  instance_ = hello.session();
   sink_.on_connected({id_, process_.id(), process_.uid(), process_.gid(), received_tsc_, hello});
   return true;
 }

@@ -46,8 +46,8 @@ class Connection {
   ConnectionId id() const { return id_; }
   int socket() const { return socket_.get(); }
   const PeerProcess& process() const { return process_; }
-  const std::string& session() const { return session_; }
-  bool greeted() const { return !session_.empty(); }
+  const std::string& instance() const { return instance_; }
+  bool greeted() const { return !instance_.empty(); }
   const std::optional<End>& end() const { return end_; }
 
   // Reads at most its share (and the whole of its last message). Returns what that cost: bytes, and something
@@ -107,7 +107,7 @@ class Connection {
   Admit admit_;
   LogDrain logs_;
   LogPositions resume_;
-  std::string session_;
+  std::string instance_;
   std::optional<End> end_;
   std::uint64_t accepted_tsc_ = 0;
   std::uint64_t received_tsc_ = 0;

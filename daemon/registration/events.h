@@ -26,7 +26,7 @@ constexpr bool speaks_for_another(ConnectionId connection) {
   return connection >= kSpeakers;
 }
 
-// An agent said Hello. The kernel's word for who it is; `hello` is the agent's own.
+// An agent said Hello. The kernel says who it is; `hello` is what the agent says.
 // A reconnect of the same agent (equal `hello.session()`) continues its process: the agent sends again all
 // that is live, with the old times. What it loaded before and does not send again by the first Settled of
 // this connection is gone.

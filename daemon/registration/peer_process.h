@@ -1,4 +1,4 @@
-// Who is at the other end: the kernel's word, made safe against reuse of pids, and the thread ids of its
+// Who is at the other end: what the kernel says, made safe against reuse of pids, and the thread ids of its
 // world in ours.
 #pragma once
 

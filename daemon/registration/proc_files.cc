@@ -25,12 +25,12 @@ std::optional<T> number(std::string_view text) {
   return value;
 }
 
-// The word before the next blank, which it takes away from `text`.
-std::string_view word(std::string_view& text) {
+// The field before the next blank, which it takes away from `text`.
+std::string_view next_field(std::string_view& text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  std::string_view word = text.substr(0, text.find_first_of(" \t\n"));
-  text.remove_prefix(word.size());
-  return word;
+  std::string_view field = text.substr(0, text.find_first_of(" \t\n"));
+  text.remove_prefix(field.size());
+  return field;
 }
 
 }  // namespace
@@ -51,8 +51,8 @@ Result<std::uint64_t> parse_start_time(std::string_view stat) {
   stat.remove_prefix(end_of_name + 1);
   constexpr int kFieldAfterName = 3;
   constexpr int kStartTime = 22;
-  for (int field = kFieldAfterName; field < kStartTime; ++field) word(stat);
-  auto start = number<std::uint64_t>(word(stat));
+  for (int field = kFieldAfterName; field < kStartTime; ++field) next_field(stat);
+  auto start = number<std::uint64_t>(next_field(stat));
   if (!start) return internal("/proc/PID/stat without a start time");
   return *start;
 }
@@ -64,7 +64,7 @@ Result<NamespaceIds> parse_namespace_ids(std::string_view status) {
   std::string_view line = status.substr(at + kKey.size());
   line = line.substr(0, line.find('\n'));
   NamespaceIds ids;
-  for (std::string_view field = word(line); !field.empty(); field = word(line)) {
+  for (std::string_view field = next_field(line); !field.empty(); field = next_field(line)) {
     auto id = number<std::int32_t>(field);
     if (!id || *id <= 0) return internal("/proc/PID/status with a strange NSpid");
     if (ids.outer == 0) ids.outer = *id;

@@ -297,13 +297,13 @@ Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello&
   if (hellos_left_ == 0) return {What::kLater, {}, ""};
   --hellos_left_;
   const auto resume = resumes_.extract(process);
-  if (resume.empty() || resume.mapped().session != hello.session()) return {What::kYes, {}, ""};
+  if (resume.empty() || resume.mapped().instance != hello.session()) return {What::kYes, {}, ""};
   return {What::kYes, std::move(resume.mapped().positions), ""};
 }
 
 void Server::remember(const Connection& connection, LogPositions positions) {
   if (positions.empty()) return;
-  resumes_[connection.process().id()] = {++resume_age_, connection.session(), std::move(positions)};
+  resumes_[connection.process().id()] = {++resume_age_, connection.instance(), std::move(positions)};
   if (resumes_.size() <= options_.max_connections) return;
   resumes_.erase(std::min_element(resumes_.begin(), resumes_.end(),
                                   [](const auto& a, const auto& b) { return a.second.age < b.second.age; }));

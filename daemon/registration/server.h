@@ -102,7 +102,7 @@ class Server {
   // one. The oldest are forgotten.
   struct Resume {
     std::uint64_t age = 0;
-    std::string session;
+    std::string instance;
     LogPositions positions;
   };
   std::map<ProcessId, Resume> resumes_;

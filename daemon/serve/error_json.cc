@@ -4,7 +4,7 @@ namespace tailor::serve {
 namespace {
 
 struct Meaning {
-  std::string_view word;
+  std::string_view key;
   int status, exit;
 };
 
@@ -28,8 +28,8 @@ Meaning meaning(ErrorKind kind) {
 
 }  // namespace
 
-std::string_view error_word(ErrorKind kind) {
-  return meaning(kind).word;
+std::string_view error_key(ErrorKind kind) {
+  return meaning(kind).key;
 }
 
 int http_status(ErrorKind kind) {
@@ -41,7 +41,7 @@ int exit_code(ErrorKind kind) {
 }
 
 query::Json error_json(const Error& error) {
-  return {{"error", {{"kind", error_word(error.kind)}, {"message", error.message}}}};
+  return {{"error", {{"kind", error_key(error.kind)}, {"message", error.message}}}};
 }
 
 }  // namespace tailor::serve

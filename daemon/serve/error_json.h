@@ -8,7 +8,7 @@
 
 namespace tailor::serve {
 
-std::string_view error_word(ErrorKind kind);  // "not_found" ...
+std::string_view error_key(ErrorKind kind);  // "not_found" ...
 int http_status(ErrorKind kind);
 int exit_code(ErrorKind kind);  // of `tailor` (docs/cli.md)
 

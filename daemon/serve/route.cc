@@ -60,14 +60,14 @@ class Taker {
     return std::nullopt;
   }
 
-  // The index of the word that was given; `otherwise` if none was.
-  std::size_t word(const std::string& name, const std::vector<std::string_view>& words,
-                   std::size_t otherwise) {
+  // The index of the choice that was given; `otherwise` if none was.
+  std::size_t choice(const std::string& name, const std::vector<std::string_view>& choices,
+                     std::size_t otherwise) {
     const std::string* value = text(name);
     if (value == nullptr) return otherwise;
-    const auto found = std::find(words.begin(), words.end(), *value);
-    if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-    fail(fmt::format("{} is one of {}, not \"{}\"", name, fmt::join(words, ", "), *value));
+    const auto found = std::find(choices.begin(), choices.end(), *value);
+    if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
+    fail(fmt::format("{} is one of {}, not \"{}\"", name, fmt::join(choices, ", "), *value));
     return otherwise;
   }
 
@@ -165,8 +165,8 @@ std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
     TimelineView view;
     view.options.buckets =
         take.number<std::uint32_t>("buckets", 1, query::kMaxBuckets).value_or(view.options.buckets);
-    view.options.lanes = static_cast<query::Lanes>(take.word("lanes", {"all", "pipeline", "thread"}, 1));
-    view.options.by = static_cast<query::OwnedBy>(take.word("by", {"operator", "task"}, 0));
+    view.options.lanes = static_cast<query::Lanes>(take.choice("lanes", {"all", "pipeline", "thread"}, 1));
+    view.options.by = static_cast<query::OwnedBy>(take.choice("by", {"operator", "task"}, 0));
     return view;
   }
   if (name == "flame") {
@@ -187,7 +187,7 @@ std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
   if (name == "samples")
     return SamplesView{take.number<std::size_t>("limit", 1, 2'000'000).value_or(200'000)};
   if (name == "iterations") {
-    const std::size_t from = take.word("from", {"marks", "samples", ""}, 2);
+    const std::size_t from = take.choice("from", {"marks", "samples", ""}, 2);
     return IterationsView{from == 0   ? query::IterationsFrom::kMarks
                           : from == 1 ? query::IterationsFrom::kSamples
                                       : query::IterationsFrom::kBest};
@@ -239,7 +239,7 @@ Result<Request> route_request(std::string_view path, Taker& take) {
     request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
     take_range(take, request.filter.since_ns, request.filter.until_ns);
     request.order =
-        static_cast<FingerprintsRequest::Order>(take.word("order", {"cpu", "executions", "elapsed"}, 0));
+        static_cast<FingerprintsRequest::Order>(take.choice("order", {"cpu", "executions", "elapsed"}, 0));
     return Request(std::move(request));
   }
   if (name.starts_with("fingerprints/")) {

@@ -9,15 +9,15 @@
 #include "daemon/query/region_report.h"
 #include "daemon/query/report_json.h"
 #include "daemon/query/sample_columns.h"
+#include "daemon/query/terms.h"
 #include "daemon/query/thread_lanes.h"
-#include "daemon/query/words.h"
 #include "daemon/serve/view_json.h"
 #include "daemon/serve/views.h"
 
 namespace tailor::serve {
 namespace {
 
-std::string_view lanes_word(query::Lanes lanes) {
+std::string_view lanes_key(query::Lanes lanes) {
   return lanes == query::Lanes::kAll ? "all" : lanes == query::Lanes::kPipeline ? "pipeline" : "thread";
 }
 
@@ -27,8 +27,8 @@ Json time_json(TimeNs time, TimeNs origin) {
 
 Json lane_json(const query::TimelineLane& lane) {
   Json out = {
-      {"key", lane.key}, {"kind", lanes_word(lane.kind)}, {"id", lane.id},          {"name", lane.name},
-      {"tid", lane.tid}, {"weight", lane.weight},         {"series", Json::array()}};
+      {"key", lane.key}, {"kind", lanes_key(lane.kind)}, {"id", lane.id},          {"name", lane.name},
+      {"tid", lane.tid}, {"weight", lane.weight},        {"series", Json::array()}};
   for (const query::TimelineSeries& series : lane.series) {
     out["series"].push_back({{"key", series.owner.key},
                              {"name", series.owner.name},
@@ -61,7 +61,7 @@ Json span_marks(const View& view, TimeNs from, TimeNs to) {
 Json wait_json(const query::ThreadWait& wait, TimeNs origin) {
   return {{"from_ns", wait.from - origin},
           {"to_ns", wait.to - origin},
-          {"wait", query::wait_word(wait.wait)},
+          {"wait", query::wait_key(wait.wait)},
           {"event", wait.event},
           {"key", wait.key}};
 }
@@ -96,7 +96,7 @@ Json region_json(const View& view, const query::RegionLife& life) {
   const auto known = view.whole->region_kinds().find({life.process, life.kind});
   if (known != view.whole->region_kinds().end()) {
     out["element_bytes"] = known->second.element_bytes();
-    out["role"] = query::role_word(known->second.role());
+    out["role"] = query::role_key(known->second.role());
   }
   out["base"] = fmt::format("{:#x}", life.base);
   out["size"] = life.size;
@@ -112,7 +112,7 @@ Json by_region_json(const query::RegionRow& row) {
               {"name", row.name},
               {"role", row.role},
               {"regions", row.regions},
-              {"pattern", query::pattern_word(row.walk.pattern)},
+              {"pattern", query::pattern_key(row.walk.pattern)},
               {"latency_cycles", row.latency}};
   if (row.walk.pattern == query::Pattern::kStrided) out["stride_bytes"] = row.walk.stride;
   query::add_cost(out, row.cost);
@@ -135,15 +135,15 @@ Json cell_json(const View& view, const query::SampleCell& cell, const std::vecto
               {"plan_key", cell.plan == 0 ? "" : query::plan_key(cell.plan_process, cell.plan)},
               {"pid", key.process.pid},
               {"pipeline", key.pipeline},
-              {"how", query::word(key.how).key},
+              {"how", query::term(key.how).key},
               {"kernel", key.kernel},
-              {"quality", query::word(key.quality).key},
+              {"quality", query::term(key.quality).key},
               {"owner", cell.what == query::Cost::Class::kPlan        ? "plan"
                         : cell.what == query::Cost::Class::kComponent ? "component"
                                                                       : "unattributed"},
               {"levels", Json::object()},
               {"key", cell.owner_key},
-              {"wait", key.wait == profile::Wait::kNone ? "" : query::wait_word(key.wait)},
+              {"wait", key.wait == profile::Wait::kNone ? "" : query::wait_key(key.wait)},
               {"event", view.whole->wait_event(key.engine_wait)}};
   for (const auto& [name, owners] : cell.levels) {
     Json parts = Json::array();

@@ -75,7 +75,7 @@ std::set<const query::CellKey*> cells_of(const View& view, const Filters& filter
   return cells;
 }
 
-std::string words_of(const Filters& filters) {
+std::string text_of(const Filters& filters) {
   std::string out;
   auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
   if (filters.from_ns) add(fmt::format("from {} ns", *filters.from_ns));
@@ -111,7 +111,7 @@ Status narrow(const Filters& filters, View& view) {
     if (by_cell && !cells.contains(sample.key)) return false;
     return !inner || inner(sample);
   };
-  view.profile = view.whole->only(view.keep, words_of(filters));
+  view.profile = view.whole->only(view.keep, text_of(filters));
   return Ok{};
 }
 

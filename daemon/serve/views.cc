@@ -7,7 +7,7 @@
 #include "daemon/query/iterations_json.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/report_json.h"
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/view_json.h"
 
@@ -57,7 +57,7 @@ Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& 
   };
   Json out = {{"view", view_json(view, report->source, report->root.samples, report->root.weight)}};
   out["order"] = Json::array();
-  for (query::FlameLevel level : report->order) out["order"].push_back(query::flame_word(level));
+  for (query::FlameLevel level : report->order) out["order"].push_back(query::flame_key(level));
   out["root"] = node_json(node_json, report->root);
   add_accounts(view, out);
   return out;

@@ -148,7 +148,7 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
   const formats::JitSymbols map = formats::parse_perf_map(text, used);
   map_read_ += used;
   if (map.symbols.empty()) return;
-  const registration::PeerConnected said = hello(input, moment, "perf map", map_sessions_);
+  const registration::PeerConnected said = hello(input, moment, "perf map", map_instances_);
   if (map.malformed > 0)
     reject(input, said, fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
   if (!map_plan_ || map_plan_->functions() >= kFunctionsOfAPlan)
@@ -185,18 +185,18 @@ void ForeignProcess::forget_map() {
   map_read_ = 0;
   map_plan_.reset();
   functions_ = 0;
-  ++map_sessions_;
+  ++map_instances_;
 }
 
-// The same session: what was said before stays.
+// The same instance of an agent: what was said before stays.
 registration::PeerConnected ForeignProcess::hello(pipeline::Input& input, const ForeignMoment& moment,
-                                                  const char* engine, std::uint64_t session) {
+                                                  const char* engine, std::uint64_t instance) {
   registration::PeerConnected hello;
   hello.connection = registration::kSpeakers + ++connections_;
   hello.process = process_;
   hello.received_tsc = moment.tsc;
   hello.hello.set_engine_name(engine);
-  hello.hello.set_session(fmt::format("{} {}", engine, session));
+  hello.hello.set_session(fmt::format("{} {}", engine, instance));
   input.on_connected(hello);
   return hello;
 }

@@ -54,7 +54,7 @@ class ForeignProcess {
   std::string read_map();
   void forget_map();
   registration::PeerConnected hello(pipeline::Input& input, const ForeignMoment& moment, const char* engine,
-                                    std::uint64_t session);
+                                    std::uint64_t instance);
   void goodbye(pipeline::Input& input, const registration::PeerConnected& hello);
   void reject(pipeline::Input& input, const registration::PeerConnected& hello, std::string what);
   void say_plan(pipeline::Input& input, const registration::PeerConnected& hello,
@@ -74,7 +74,7 @@ class ForeignProcess {
   std::uint64_t malformed_told_ = 0;
   std::uint64_t map_read_ = 0;  // bytes, whole lines
   std::optional<foreign::ForeignPlan> map_plan_;
-  std::uint64_t map_sessions_ = 0;
+  std::uint64_t map_instances_ = 0;
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;
   std::uint64_t connections_ = 0, plans_ = 0, codes_ = 0;
   std::size_t functions_ = 0;

@@ -1,4 +1,4 @@
-// Whether a live session relies on the times of PEBS records: settled before a recording begins, and asked
+// Whether a recorder relies on the times of PEBS records: settled before a recording begins, and asked
 // again while it runs.
 #pragma once
 

@@ -125,10 +125,10 @@ Result<UniqueFd> open_pidfd(os::Os& os, pid_t pid) {
   return pidfd;
 }
 
-RecordOutcome outcome_of(int exit_code, Recorder& session, const store::FileWriter& file) {
+RecordOutcome outcome_of(int exit_code, Recorder& recorder, const store::FileWriter& file) {
   RecordOutcome outcome;
   outcome.exit_code = exit_code;
-  RecorderStatus status = session.status();
+  RecorderStatus status = recorder.status();
   outcome.total = status.total;
   outcome.pipeline = status.pipeline;
   outcome.stacks = status.stacks;
@@ -166,11 +166,11 @@ void give_socket_to(const std::string& socket, std::int32_t pid) {
 }
 
 // An agent looks for a daemon every five seconds at least.
-void wait_for_agent(Recorder& session, const pipeline::KnownProcess& process) {
+void wait_for_agent(Recorder& recorder, const pipeline::KnownProcess& process) {
   if (process.agent_thread == 0) return;
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(6);
   while (std::chrono::steady_clock::now() < end) {
-    for (const RecordedProcess& each : session.status().processes) {
+    for (const RecordedProcess& each : recorder.status().processes) {
       if (each.record.process == process.process && each.record.registered != kTimeMin) return;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -222,11 +222,11 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
   if (!file.ok()) return file.error();
   std::vector<pipeline::Problem> problems;
-  auto session = Recorder::start(os, live, **file, [&](const pipeline::Problem& problem) {
+  auto recorder = Recorder::start(os, live, **file, [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);
   });
-  if (!session.ok()) return session.error();
-  Status attached = (*session)->attach({*process, comm_of(os, command->pid())}, live.capture);
+  if (!recorder.ok()) return recorder.error();
+  Status attached = (*recorder)->attach({*process, comm_of(os, command->pid())}, live.capture);
   if (!attached.ok()) return attached.error();
   const TimeNs began = os.now();
   Status started = command->start();
@@ -234,11 +234,11 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
 
   const Ended ended = wait_for(command->pid(), *pidfd, signals);
   const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
-  (*session)->note_cpu_time(ended.used);
-  (*session)->stop();
+  (*recorder)->note_cpu_time(ended.used);
+  (*recorder)->stop();
   Status finished = (*file)->finish();
   if (!finished.ok()) return finished.error();
-  RecordOutcome outcome = outcome_of(ended.exit_code, **session, **file);
+  RecordOutcome outcome = outcome_of(ended.exit_code, **recorder, **file);
   outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
   if (*journal != nullptr) {
@@ -276,22 +276,22 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   // Other engines may look for a daemon at the same place.
   store::SelectingSink selected(**file, *process, kTimeMin, kTimeMax);
   std::vector<pipeline::Problem> problems;
-  auto session = Recorder::start(os, live, selected, [&](const pipeline::Problem& problem) {
+  auto recorder = Recorder::start(os, live, selected, [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);
   });
-  if (!session.ok()) return session.error();
+  if (!recorder.ok()) return recorder.error();
   give_socket_to(live.agent_socket, running.pid);
-  wait_for_agent(**session, known_process(os, *process));
-  auto sampled = (*session)->sample_process(known_process(os, *process), live.capture);
+  wait_for_agent(**recorder, known_process(os, *process));
+  auto sampled = (*recorder)->sample_process(known_process(os, *process), live.capture);
   if (!sampled.ok()) return sampled.error();
   const TimeNs began = os.now();
   if (running.on_begin) running.on_begin(sampled->note);
   wait_for_end(*pidfd, running.seconds, signals);
   const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
-  (*session)->stop();
+  (*recorder)->stop();
   Status finished = (*file)->finish();
   if (!finished.ok()) return finished.error();
-  RecordOutcome outcome = outcome_of(0, **session, **file);
+  RecordOutcome outcome = outcome_of(0, **recorder, **file);
   outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
   if (*journal != nullptr) {

@@ -65,7 +65,7 @@ void ProfileEncoder::on_region_kind(ProcessId process, const v1::RegionKind& kin
 void ProfileEncoder::strip_known(ProcessId process,
                                  google::protobuf::RepeatedPtrField<v1::Attachment>& attachments) {
   for (v1::Attachment& attachment : attachments) {
-    // The hash is the engine's own word: it is trusted within its process only.
+    // The engine says the hash: it is trusted within its process only.
     if (attachment.sha256().size() != kSha256Size || attachment.content().empty()) continue;
     if (!attachments_.emplace(process, attachment.sha256()).second) attachment.clear_content();
   }

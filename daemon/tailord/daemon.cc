@@ -189,11 +189,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
         "SocketMode=), not by --socket-group");
   session::RecorderOptions live = live_options(options, daemon->capture_, daemon->journal_.get());
   live.agent_listener = inherited->release();
-  auto session = session::Recorder::start(
+  auto recorder = session::Recorder::start(
       os, std::move(live), *daemon->sinks_,
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
-  if (!session.ok()) return session.error();
-  daemon->session_ = std::move(*session);
+  if (!recorder.ok()) return recorder.error();
+  daemon->recorder_ = std::move(*recorder);
   auto control = control::ControlServer::listen(
       options.control_socket,
       [raw = daemon.get()](const v1::ControlRequest& request, const control::Peer& peer) {
@@ -218,7 +218,7 @@ void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) 
       if (::read(reload_fd, &asked, sizeof asked) == sizeof asked) reload(read_options());
     }
     if (!watchdog.due()) continue;
-    session_->run([] {});
+    recorder_->run([] {});
     watchdog.ping();
   }
 }
@@ -234,9 +234,9 @@ void Daemon::reload(const Result<Options>& read) {
     take_changes(options_, *read);
     spdlog::set_level(spdlog::level::from_str(options_.log_level));
     const store::StoreOptions store = store_options(options_);
-    session_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns); });
-    session_->set_keep_literals(options_.keep_literals);
-    session_->set_rules(options_.processes);
+    recorder_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns); });
+    recorder_->set_keep_literals(options_.keep_literals);
+    recorder_->set_rules(options_.processes);
     spdlog::info(
         "the configuration was read again; changed: {}",
         changes.at_run_time.empty() ? "nothing" : fmt::format("{}", fmt::join(changes.at_run_time, ", ")));
@@ -264,7 +264,7 @@ Web::Daemon Daemon::web_side() {
 Status Daemon::stop() {
   web_.reset();
   control_.reset();
-  session_->stop();
+  recorder_->stop();
   Status finished = store_->finish();
   if (journal_ != nullptr) {
     Status kept = journal_->finish();
@@ -296,7 +296,7 @@ Status Daemon::answer(const v1::ControlRequest& request, v1::ControlReply& reply
     case v1::ControlRequest::kSample:
       return sample(request.sample().pid(), *reply.mutable_sample());
     case v1::ControlRequest::kUnsample:
-      session_->detach(store::get_process(request.unsample().process()));
+      recorder_->detach(store::get_process(request.unsample().process()));
       reply.mutable_unsample();
       return Ok{};
     case v1::ControlRequest::kReport:
@@ -311,7 +311,7 @@ Status Daemon::answer(const v1::ControlRequest& request, v1::ControlReply& reply
 }
 
 void Daemon::status(v1::DaemonStatus& out) {
-  const session::RecorderStatus now = session_->status();
+  const session::RecorderStatus now = recorder_->status();
   out.set_daemon_version(session::kVersion);
   out.set_pid(::getpid());
   out.set_uptime_ns(static_cast<std::uint64_t>(os_.now() - started_));
@@ -349,7 +349,7 @@ void Daemon::status(v1::DaemonStatus& out) {
     to.set_paused_ns(process.paused_ns);
   }
   out.set_all_paused(now.all_paused);
-  session_->run([&] {
+  recorder_->run([&] {
     const store::WriteStats written = store_->stats();
     out.mutable_store_loss()->set_samples(written.lost_samples);
     out.mutable_store_loss()->set_activity(written.lost_activity);
@@ -361,9 +361,9 @@ void Daemon::status(v1::DaemonStatus& out) {
 
 Status Daemon::flush(v1::FlushReply& out) {
   out.set_time(os_.now());
-  session_->flush();
+  recorder_->flush();
   Status flushed = Ok{};
-  session_->run([&] { flushed = store_->flush(); });
+  recorder_->run([&] { flushed = store_->flush(); });
   return flushed;
 }
 
@@ -372,7 +372,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
   if (!process.ok()) return process.error();
   out.set_time(os_.now());
   out.set_store(options_.store);
-  auto known = session_->sample_process({*process, session::comm_of(os_, pid)}, capture_);
+  auto known = recorder_->sample_process({*process, session::comm_of(os_, pid)}, capture_);
   if (!known.ok()) return known.error();
   store::set_process(*out.mutable_process(), *process);
   out.set_registered(known->registered);
@@ -383,7 +383,7 @@ Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {
 Status Daemon::pause(const v1::PauseRequest& request, v1::PauseReply& out) {
   auto which = asked_for(request);
   if (!which.ok()) return which.error();
-  auto paused = session_->pause(*which);
+  auto paused = recorder_->pause(*which);
   if (!paused.ok()) return paused.error();
   for (ProcessId process : *paused) store::set_process(*out.add_processes(), process);
   spdlog::info("sampling of {} is paused", *which ? fmt::format("process {}", **which) : "all processes");
@@ -393,7 +393,7 @@ Status Daemon::pause(const v1::PauseRequest& request, v1::PauseReply& out) {
 Status Daemon::resume(const v1::ResumeRequest& request, v1::ResumeReply& out) {
   auto which = asked_for(request);
   if (!which.ok()) return which.error();
-  auto resumed = session_->resume(*which);
+  auto resumed = recorder_->resume(*which);
   if (!resumed.ok()) return resumed.error();
   for (ProcessId process : resumed->processes) store::set_process(*out.add_processes(), process);
   for (const std::string& problem : resumed->problems) out.add_problems(store::to_utf8(problem));

@@ -1,4 +1,4 @@
-// The daemon: a live session that samples every process that registers, into the store; and the control
+// The daemon: a recorder that samples every process that registers, into the store; and the control
 // socket.
 #pragma once
 
@@ -43,7 +43,7 @@ class Daemon {
  private:
   Daemon(os::Os& os, const Options& options) : os_(os), options_(options) {}
 
-  void log_problem(const pipeline::Problem& problem);  // control thread of the session
+  void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void reload(const Result<Options>& read);
   void cut_off(const std::string& why);
   Web::Daemon web_side();
@@ -63,11 +63,11 @@ class Daemon {
   std::map<std::string, std::uint64_t> cut_off_;  // askers, by reason
   capture::CaptureOptions capture_;               // of every process
   TimeNs started_ = 0;
-  std::unique_ptr<store::StoreWriter> store_;  // written on the session's control thread
+  std::unique_ptr<store::StoreWriter> store_;  // written on the recorder's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
   metrics::OperatorMeter meter_;
   std::unique_ptr<profile::TeeSink> sinks_;  // the store and the meter
-  std::unique_ptr<session::Recorder> session_;
+  std::unique_ptr<session::Recorder> recorder_;
   std::unique_ptr<control::ControlServer> control_;
   std::unique_ptr<Web> web_;
 };

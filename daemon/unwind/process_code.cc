@@ -12,11 +12,11 @@ namespace {
 
 constexpr TimeNs kLookInterval = 100'000'000;
 
-std::string_view next_word(std::string_view& line) {
+std::string_view next_field(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-  const std::string_view word = line.substr(0, line.find(' '));
-  line.remove_prefix(word.size());
-  return word;
+  const std::string_view field = line.substr(0, line.find(' '));
+  line.remove_prefix(field.size());
+  return field;
 }
 
 bool read_hex(std::string_view text, std::uint64_t& out) {
@@ -31,8 +31,8 @@ std::vector<Mapping> parse_maps(std::string_view text) {
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::string_view range = next_word(line), rights = next_word(line), offset = next_word(line);
-    const std::string_view device = next_word(line), inode = next_word(line);
+    const std::string_view range = next_field(line), rights = next_field(line), offset = next_field(line);
+    const std::string_view device = next_field(line), inode = next_field(line);
     const std::size_t dash = range.find('-');
     Mapping mapping;
     if (dash == range.npos || rights.size() < 3 || rights[2] != 'x' || inode.empty() || inode == "0")

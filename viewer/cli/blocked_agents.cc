@@ -41,14 +41,14 @@ bool read_credentials(const fs::path& process, Credentials& out) {
   std::ifstream file(process / "status");
   bool found = false;
   for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
+    std::istringstream fields(line);
     std::string key;
     std::uint32_t value = 0, effective = 0;
-    words >> key;
-    if (key == "Uid:") found = static_cast<bool>(words >> value >> out.uid);
-    if (key == "Gid:" && words >> value >> effective) out.groups.push_back(effective);
+    fields >> key;
+    if (key == "Uid:") found = static_cast<bool>(fields >> value >> out.uid);
+    if (key == "Gid:" && fields >> value >> effective) out.groups.push_back(effective);
     if (key == "Groups:") {
-      while (words >> value) out.groups.push_back(value);
+      while (fields >> value) out.groups.push_back(value);
     }
   }
   return found;

@@ -132,7 +132,7 @@ std::vector<Finding> look_at_profile(const query::Profile& profile, const query:
   return out;
 }
 
-std::string_view state_word(Finding::State state) {
+std::string_view state_key(Finding::State state) {
   return state == State::kOk ? "ok" : state == State::kNote ? "note" : "problem";
 }
 
@@ -140,14 +140,14 @@ std::string render(const std::vector<Finding>& findings, const Terminal& termina
   constexpr std::size_t kStateWidth = 9, kCheckWidth = 14;
   std::string out;
   for (const Finding& each : findings) {
-    const std::string word = pad(state_word(each.state), kStateWidth);
+    const std::string state = pad(state_key(each.state), kStateWidth);
     const std::string check = pad(escape_line(each.check, terminal.ascii), kCheckWidth);
     const std::string text =
         escape_line(each.found, terminal.ascii) +
         (each.remedy.empty() ? "" : ". Remedy: " + escape_line(each.remedy, terminal.ascii));
     std::string lines = wrap(text, terminal.width, kStateWidth + kCheckWidth);
     lines.replace(0, kStateWidth + kCheckWidth, check);
-    out += (each.state == State::kProblem ? terminal.warn(word) : terminal.dim(word)) + lines + "\n";
+    out += (each.state == State::kProblem ? terminal.warn(state) : terminal.dim(state)) + lines + "\n";
   }
   return out;
 }
@@ -167,7 +167,7 @@ std::vector<Finding> ask_daemon() {
 std::string findings_json(const std::vector<Finding>& findings) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const Finding& each : findings)
-    rows.push_back({{"state", state_word(each.state)},
+    rows.push_back({{"state", state_key(each.state)},
                     {"check", each.check},
                     {"found", each.found},
                     {"remedy", each.remedy}});

@@ -19,7 +19,7 @@ struct Finding {
     kProblem,  // nothing, or something wrong, would be shown
   };
   State state = State::kOk;
-  std::string check;   // a word: "timer", "kernel names"
+  std::string check;   // "timer", "kernel names"
   std::string found;   // a sentence; may hold hostile names
   std::string remedy;  // what to do; "" where nothing is to be done
 };
@@ -37,7 +37,7 @@ std::vector<Finding> ask_daemon();
 std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report);
 
 // "ok", "note", "problem".
-std::string_view state_word(Finding::State state);
+std::string_view state_key(Finding::State state);
 std::string render(const std::vector<Finding>& findings, const Terminal& terminal);
 // An array of state, check, found, remedy; ends without a new line.
 std::string findings_json(const std::vector<Finding>& findings);

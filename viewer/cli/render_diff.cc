@@ -12,7 +12,7 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kCostWidth = 11, kChangeWidth = 10, kIntervalWidth = 19, kWordWidth = 8;
+constexpr std::size_t kCostWidth = 11, kChangeWidth = 10, kIntervalWidth = 19, kWhereWidth = 8;
 
 // Narrower than weight_text(): the unit is the same in the whole column.
 std::string cost_text(double weight, const profile::Source& source) {
@@ -31,12 +31,12 @@ class DiffTable {
   std::string heading() const {
     return terminal_.bold(pad_left("A", kCostWidth) + pad_left("B", kCostWidth) +
                           pad_left("change", kChangeWidth) + pad_left("95 %", kIntervalWidth) + "  " +
-                          pad("", kWordWidth) + "operator") +
+                          pad("", kWhereWidth) + "operator") +
            "\n";
   }
 
   // A side without the row has no cost there. `name` is escaped.
-  std::string line(const query::Amount* a, const query::Amount* b, std::string_view word,
+  std::string line(const query::Amount* a, const query::Amount* b, std::string_view where,
                    const std::string& name) const {
     const query::SampledCost left =
         query::sampled_cost(both_.a, a == nullptr ? query::Amount{} : *a, a_parts_);
@@ -53,13 +53,13 @@ class DiffTable {
     change = pad_left(change, kChangeWidth);
     if (grown && grown->grew()) change = terminal_.warn(change);
     if (grown && grown->shrank()) change = terminal_.bar_colour(change);
-    out += change + terminal_.dim(pad_left(interval, kIntervalWidth)) + "  " + pad(word, kWordWidth) + name;
+    out += change + terminal_.dim(pad_left(interval, kIntervalWidth)) + "  " + pad(where, kWhereWidth) + name;
     while (out.ends_with(' ')) out.pop_back();
     return out + "\n";
   }
 
   std::size_t room() const {
-    constexpr std::size_t kUsed = 2 * kCostWidth + kChangeWidth + kIntervalWidth + 2 + kWordWidth;
+    constexpr std::size_t kUsed = 2 * kCostWidth + kChangeWidth + kIntervalWidth + 2 + kWhereWidth;
     return terminal_.width > kUsed + 20 ? terminal_.width - kUsed : 20;
   }
 

@@ -77,7 +77,7 @@ void fold(const query::FlameNode& node, const std::string& above, std::string& o
 std::string render(const query::FlameReport& report, const Terminal& terminal, double least) {
   std::string order;
   for (query::FlameLevel level : report.order)
-    order += (order.empty() ? "" : " > ") + std::string(query::flame_word(level));
+    order += (order.empty() ? "" : " > ") + std::string(query::flame_key(level));
   TreeText tree(report, terminal, least);
   tree.add(report.root, 0, true);
   return fmt::format("{} in {}, {}\n\n", weight_text(report.root.weight, report.source),

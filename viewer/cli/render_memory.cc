@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "daemon/query/memory_report.h"
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_parts.h"
@@ -49,7 +49,7 @@ std::string served_by_text(const std::array<double, query::kMemoryLevels>& serve
   for (std::size_t level = 1; level < served_by.size(); ++level) {
     if (served_by[level] <= 0) continue;
     out += fmt::format("{}{} {}", out.empty() ? "" : ", ",
-                       query::word(static_cast<query::MemoryLevel>(level)).text,
+                       query::term(static_cast<query::MemoryLevel>(level)).text,
                        part_of(served_by[level], known));
   }
   return out;

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/text.h"
 
@@ -56,7 +56,7 @@ std::string links_text(const query::Evidence& evidence) {
   std::string parts;
   for (const auto& [quality, samples] : evidence.by_link) {
     parts +=
-        fmt::format("{}{} {}", parts.empty() ? "" : ", ", query::word(quality).text, percent(samples / all));
+        fmt::format("{}{} {}", parts.empty() ? "" : ", ", query::term(quality).text, percent(samples / all));
   }
   return fmt::format(" Links of {} in generated code: {}.", samples_text(all), parts);
 }
@@ -77,7 +77,7 @@ std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
 
 std::string weight_text(double weight, const profile::Source& source) {
   if (source.unit == profile::Unit::kEvents) return grouped(static_cast<std::uint64_t>(weight)) + " events";
-  return fmt::format("{} {}", duration(weight), query::word(source.unit).text);
+  return fmt::format("{} {}", duration(weight), query::term(source.unit).text);
 }
 
 std::string samples_text(double samples) {
@@ -131,9 +131,9 @@ std::string off_cpu_section(const query::PlanReport& report, const Terminal& ter
     std::vector<std::pair<double, std::string>> parts;
     for (std::size_t i = 1; i < row.ns_without_event.size(); ++i) {
       if (row.ns_without_event[i] <= 0) continue;
-      std::string word(query::wait_word(static_cast<profile::Wait>(i)));
-      std::ranges::replace(word, '_', ' ');
-      parts.emplace_back(row.ns_without_event[i], std::move(word));
+      std::string name(query::wait_key(static_cast<profile::Wait>(i)));
+      std::ranges::replace(name, '_', ' ');
+      parts.emplace_back(row.ns_without_event[i], std::move(name));
     }
     for (const auto& [event, ns] : row.ns_of_event)
       parts.emplace_back(ns, escape_line(event, terminal.ascii));

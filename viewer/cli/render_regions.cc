@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kPictureRows = 8;
 
 std::string pattern_text(const query::Walk& walk) {
-  std::string text(query::pattern_word(walk.pattern));
+  std::string text(query::pattern_key(walk.pattern));
   if (walk.pattern == query::Pattern::kStrided) text += fmt::format(" {} B", walk.stride);
   return text;
 }

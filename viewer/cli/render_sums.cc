@@ -1,7 +1,7 @@
 // Operators + engine components + unattributed = everything in a report.
 #include <fmt/format.h>
 
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 #include "viewer/cli/cost_table.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
@@ -34,7 +34,7 @@ std::string places_lines(const query::PlanReport& report, const Terminal& termin
     const std::string line =
         fmt::format("{}  in {}{}: {}", pad_left(percent(cost.share), kShareWidth),
                     place.kernel ? "the kernel, from " : "", escape_line(place.where, terminal.ascii),
-                    query::word(place.reason).text);
+                    query::term(place.reason).text);
     out += terminal.dim(cut("    " + line, terminal.width, terminal.ascii)) + "\n";
   }
   return out;

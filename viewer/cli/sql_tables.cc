@@ -9,7 +9,7 @@
 #include "daemon/query/keys.h"
 #include "daemon/query/memory_report.h"
 #include "daemon/query/sample_columns.h"
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 #include "proto/base/errors.h"
 
 namespace tailor::cli {
@@ -155,14 +155,14 @@ Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColum
     const bool unattributed = cell.what == query::Cost::Class::kUnattributed;
     using Text = std::optional<std::string>;
     cells.row(i, key.process.pid, key.execution, key.plan, key.pipeline, source.name,
-              query::word(source.unit).key,
+              query::term(source.unit).key,
               component      ? "component"
               : unattributed ? "unattributed"
                              : "plan",
               component ? Text(view.whole->engine_component_name(key.process, key.engine_component)) : Text(),
-              unattributed ? Text(query::word(key.reason).text) : Text(), query::word(key.how).key,
-              query::word(key.quality).key, key.kernel ? 1 : 0,
-              key.wait == profile::Wait::kNone ? Text() : Text(query::wait_word(key.wait)),
+              unattributed ? Text(query::term(key.reason).text) : Text(), query::term(key.how).key,
+              query::term(key.quality).key, key.kernel ? 1 : 0,
+              key.wait == profile::Wait::kNone ? Text() : Text(query::wait_key(key.wait)),
               key.engine_wait == 0 ? Text() : Text(view.whole->wait_event(key.engine_wait)), key.region);
     for (std::size_t level = 0; level < cell.levels.size(); ++level) {
       for (const query::Share& share : cell.levels[level].second) owners.row(i, level, share.id, share.part);

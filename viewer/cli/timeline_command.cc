@@ -15,9 +15,9 @@ struct Options {
   std::size_t rows = 12;
 };
 
-query::Lanes lanes_of(const std::string& word) {
-  if (word == "all") return query::Lanes::kAll;
-  return word == "thread" ? query::Lanes::kThread : query::Lanes::kPipeline;
+query::Lanes lanes_of(const std::string& name) {
+  if (name == "all") return query::Lanes::kAll;
+  return name == "thread" ? query::Lanes::kThread : query::Lanes::kPipeline;
 }
 
 int run(const Options& options) {

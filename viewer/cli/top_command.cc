@@ -39,7 +39,7 @@ serve::FingerprintsRequest::Order order_of(TopOrder order) {
                                           : Order::kElapsed;
 }
 
-std::string_view order_word(TopOrder order) {
+std::string_view order_key(TopOrder order) {
   return order == TopOrder::kCpu ? "CPU time" : order == TopOrder::kExecutions ? "runs" : "mean elapsed time";
 }
 
@@ -88,7 +88,7 @@ class Top {
 
   std::string title() const {
     std::string text = fmt::format("tailor top: queries that began in the last {:.0f} s, by {}",
-                                   options_.window_s, order_word(order));
+                                   options_.window_s, order_key(order));
     if (!filter_.empty()) text += ", with \"" + escape_line(filter_, false) + "\"";
     return text;
   }

@@ -83,9 +83,9 @@ const v1::Component* described(const v1::Plan& plan, LevelIndex level, Component
   return nullptr;
 }
 
-const char* word(tagging::RowFlag flag) {
-  static constexpr const char* kWords[] = {"exact", "inferred", "shared", "prologue", "unmapped"};
-  return kWords[static_cast<int>(flag)];
+const char* name_of(tagging::RowFlag flag) {
+  static constexpr const char* kNames[] = {"exact", "inferred", "shared", "prologue", "unmapped"};
+  return kNames[static_cast<int>(flag)];
 }
 
 }  // namespace tailor::weft

@@ -33,6 +33,6 @@ struct LevelModel {
 // The description of a component, or nothing.
 const v1::Component* described(const v1::Plan& plan, LevelIndex level, ComponentId id);
 
-const char* word(tagging::RowFlag flag);
+const char* name_of(tagging::RowFlag flag);
 
 }  // namespace tailor::weft

@@ -263,7 +263,7 @@ Result<std::string> levels_json(const v1::Plan& plan, const v1::CodeObject& code
         {{"offset", each.native.offset},
          {"bytes", hex(std::string_view(code.code()).substr(each.native.offset, each.native.size))},
          {"text", each.native.text},
-         {"link", word(each.flag)},
+         {"link", name_of(each.flag)},
          {"ir", each.ir}});
   }
   out["code"] = {{"tier", code.tier()},

@@ -66,7 +66,7 @@ bool PidFilter::keeps(const EventFormat& format, std::span<const std::byte> reco
 
 void PidFilter::apply(const RingLayout& layout, std::vector<std::byte>& bytes) {
   // Where formats differ in what precedes the thread, they are told apart by the decoder only; the events of
-  // one session agree in it.
+  // one perf recording agree in it.
   const EventFormat& format = layout.formats.front();
   std::span<const std::byte> rest(bytes);
   std::size_t kept = 0;

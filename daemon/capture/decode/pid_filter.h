@@ -13,7 +13,7 @@
 
 namespace tailor::capture {
 
-// One for all rings of a session: what a FORK record of one CPU says holds for the others.
+// One for all rings of a perf recording: what a FORK record of one CPU says holds for the others.
 class PidFilter {
  public:
   PidFilter(const std::vector<pid_t>& pids, bool follow_children)

@@ -193,7 +193,7 @@ void CaptureReader::tell_births() {
 }
 
 // What this round found may still be overtaken by a record stamped before it began; the round before is past
-// that. Sessions that are being attached record already and were not read yet.
+// that. Recordings that are being attached record already and were not read yet.
 void CaptureReader::tell_horizon() {
   if (last_round_ == kTimeMin) return;
   TimeNs horizon = last_round_ - kPublishDelay;

@@ -40,7 +40,7 @@ bool has_capability(const os::Os& os, unsigned capability) {
   return bits >> capability & 1;
 }
 
-std::string first_word(const std::optional<std::string>& field) {
+std::string first_of(const std::optional<std::string>& field) {
   return field ? field->substr(0, field->find_first_of(" \t")) : std::string();
 }
 
@@ -70,12 +70,12 @@ std::string explain_permission(const os::Os& os, const perf_event_attr& attr, pi
         *paranoid, need.what, need.level, need.level,
         *paranoid > 2 ? "CAP_SYS_ADMIN (levels above 2 ignore CAP_PERFMON on some kernels)" : "CAP_PERFMON");
   }
-  if (first_word(status_field(os, "self", "Seccomp")) == "2") {
+  if (first_of(status_field(os, "self", "Seccomp")) == "2") {
     return "a seccomp filter blocks perf_event_open (container runtimes do by default): allow the call in "
            "the "
            "container's seccomp profile, or start the container with CAP_PERFMON";
   }
-  std::string owner = pid > 0 ? first_word(status_field(os, std::to_string(pid), "Uid")) : "";
+  std::string owner = pid > 0 ? first_of(status_field(os, std::to_string(pid), "Uid")) : "";
   if (!owner.empty() && owner != std::to_string(::geteuid())) {
     return fmt::format(
         "process {} belongs to uid {}: run as that user, or give tailord CAP_PERFMON and "

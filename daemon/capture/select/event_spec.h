@@ -88,7 +88,7 @@ struct CaptureOptions {
   std::uint16_t first_source = 0;          // index of the first event's profile::Source
   // The source of the event of Part::kRest, where another recording has it.
   std::optional<std::uint16_t> rest_source;
-  std::vector<std::string> reasons;  // why these events: they become the first notes of the session
+  std::vector<std::string> reasons;  // why these events: they become the first notes of the recording
   bool enable_on_exec = false;       // nothing is recorded before the process executes a program
   bool perf_part = false;            // only what perf takes: for Recording::renew()
   bool start_disabled = false;       // nothing is recorded before set_enabled()

@@ -117,9 +117,9 @@ TEST_P(Churn, ThousandsOfThreadsASecond) {
 TEST(ManyThreads, AThousandAtAttach) {
   ChildProcess child({target("idle_threads"), "1000"});
   ASSERT_EQ(child.read_line(), "ready");
-  auto session = PerfRecording::open(os::real(), child.pid(), clock_options(100));
-  if (!session) GTEST_SKIP() << session.error().message;
-  EXPECT_EQ((*session)->event_count(), 1001 * os::online_cpus(os::real())->size());
+  auto recording = PerfRecording::open(os::real(), child.pid(), clock_options(100));
+  if (!recording) GTEST_SKIP() << recording.error().message;
+  EXPECT_EQ((*recording)->event_count(), 1001 * os::online_cpus(os::real())->size());
 }
 
 std::size_t resident_bytes() {

@@ -168,18 +168,18 @@ TEST(LiveLoss, AReaderThatStoppedReportsWhatItMissed) {
   CaptureOptions options = options_at(10'000);
   options.ring_bytes = 16 << 10;
   options.jitter = false;  // so that a lost sample has a weight
-  auto session = PerfRecording::open(os::real(), child.pid(), options);
-  if (!session) GTEST_SKIP() << session.error().message;
+  auto recording = PerfRecording::open(os::real(), child.pid(), options);
+  if (!recording) GTEST_SKIP() << recording.error().message;
   ChunkCollector sink;
-  (*session)->number_rings(0);
+  (*recording)->number_rings(0);
   child.send("\n");
   auto cpu_times = parse_cpu_times(child.read_all());
   child.wait();
-  (*session)->finish(sink);
+  (*recording)->finish(sink);
   sink.settle();
   DecodeCounts counts = sink.counts();
   EXPECT_GT(counts.lost, 0u);
-  EXPECT_EQ(counts.lost, (*session)->counts().lost);
+  EXPECT_EQ(counts.lost, (*recording)->counts().lost);
   double ticks =
       static_cast<double>(cpu_times.begin()->second) / static_cast<double>(options.events[0].period);
   double told = static_cast<double>(counts.samples + counts.lost);

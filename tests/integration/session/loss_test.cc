@@ -92,11 +92,11 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
   test::CollectingSink sink;
   RecorderOptions live;
   live.agent_socket = (directory.path() / "agent.sock").string();
-  auto session = Recorder::start(os, live, sink, [](const pipeline::Problem&) {});
-  ASSERT_TRUE(session.ok()) << session.error().message;
+  auto recorder = Recorder::start(os, live, sink, [](const pipeline::Problem&) {});
+  ASSERT_TRUE(recorder.ok()) << recorder.error().message;
   auto process = os::identify(os, child.pid());
   ASSERT_TRUE(process.ok());
-  Status attached = (*session)->attach({*process, "page_faults"}, options);
+  Status attached = (*recorder)->attach({*process, "page_faults"}, options);
   if (!attached.ok()) GTEST_SKIP() << attached.error().message;
 
   child.send("\n");
@@ -104,10 +104,10 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
   os.stall = stalled;
   child.read_all();
   child.wait();
-  (*session)->stop();
+  (*recorder)->stop();
 
   ASSERT_TRUE(os.read(counter->get(), std::as_writable_bytes(std::span(&told.counted, 1))).ok());
-  told.total = (*session)->status().total;
+  told.total = (*recorder)->status().total;
   told.samples = sink.samples.size();
   for (const auto& [id, each] : sink.accounting) {
     told.in_sink.received += each.received;

@@ -12,15 +12,15 @@ namespace tailor::attribute {
 namespace {
 
 TEST_F(AttributeTest, Rule1TheRowTableNamesTheOwner) {
-  profile::Attribution word = run(user_sample(ip_of(3)));
-  EXPECT_EQ(word.how, profile::How::kCode);
-  EXPECT_EQ(word.reason, profile::Reason::kNone);
-  EXPECT_EQ(word.quality, profile::Quality::kExact);
-  EXPECT_FALSE(word.kernel);
-  EXPECT_EQ(word.plan, 1u);
-  EXPECT_EQ(word.code, 11u);
-  EXPECT_EQ(word.level, 2u);
-  EXPECT_EQ(word.link, 3u << 1);
+  profile::Attribution attribution = run(user_sample(ip_of(3)));
+  EXPECT_EQ(attribution.how, profile::How::kCode);
+  EXPECT_EQ(attribution.reason, profile::Reason::kNone);
+  EXPECT_EQ(attribution.quality, profile::Quality::kExact);
+  EXPECT_FALSE(attribution.kernel);
+  EXPECT_EQ(attribution.plan, 1u);
+  EXPECT_EQ(attribution.code, 11u);
+  EXPECT_EQ(attribution.level, 2u);
+  EXPECT_EQ(attribution.link, 3u << 1);
 }
 
 TEST_F(AttributeTest, Rule1QualityIsThatOfTheRow) {
@@ -54,20 +54,20 @@ TEST_F(AttributeTest, Rule1UnloadedCodeStillGetsItsSamplesUntilTheWatermark) {
 }
 
 TEST_F(AttributeTest, Rule2ATagNamesTheTask) {
-  profile::Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 3)));
-  EXPECT_EQ(word.how, profile::How::kTag);
-  EXPECT_EQ(word.plan, 1u);
-  EXPECT_EQ(word.level, 1u);
-  EXPECT_EQ(word.link, 3u << 1);
-  EXPECT_EQ(word.code, 0u);
+  profile::Attribution attribution = run(tagged(user_sample(kLibrary), tag_of(2, 3)));
+  EXPECT_EQ(attribution.how, profile::How::kTag);
+  EXPECT_EQ(attribution.plan, 1u);
+  EXPECT_EQ(attribution.level, 1u);
+  EXPECT_EQ(attribution.link, 3u << 1);
+  EXPECT_EQ(attribution.code, 0u);
 }
 
 TEST_F(AttributeTest, Rule2CodeOfTheEngineWithoutAPlanIsSharedCode) {
   ASSERT_TRUE(state.load_code(test::small_code(13, 0, 0x30000, 16, {}), 120).ok());
-  profile::Attribution word = run(tagged(user_sample(0x30004), tag_of(2, 2)));
-  EXPECT_EQ(word.how, profile::How::kTag);
-  EXPECT_EQ(word.code, 13u);
-  EXPECT_EQ(word.link, 2u << 1);
+  profile::Attribution attribution = run(tagged(user_sample(0x30004), tag_of(2, 2)));
+  EXPECT_EQ(attribution.how, profile::How::kTag);
+  EXPECT_EQ(attribution.code, 13u);
+  EXPECT_EQ(attribution.link, 2u << 1);
   EXPECT_EQ(run(user_sample(0x30004)).reason, profile::Reason::kUnknownUserCode);
 }
 
@@ -83,9 +83,9 @@ TEST_F(AttributeTest, Rule3KernelModeGoesToTheUserIpThenToTheTag) {
 }
 
 TEST_F(AttributeTest, Rule4TheInnermostRegisteredFrameDecides) {
-  profile::Attribution word = run(user_sample(kLibrary), {kLibrary + 100, ip_of(4), ip_of(1)});
-  EXPECT_EQ(word.how, profile::How::kCallchain);
-  EXPECT_EQ(word.link, 4u << 1);
+  profile::Attribution attribution = run(user_sample(kLibrary), {kLibrary + 100, ip_of(4), ip_of(1)});
+  EXPECT_EQ(attribution.how, profile::How::kCallchain);
+  EXPECT_EQ(attribution.link, 4u << 1);
   EXPECT_EQ(run(kernel_sample(kLibrary), {ip_of(4)}).how, profile::How::kCallchain);
   EXPECT_TRUE(run(kernel_sample(kLibrary), {ip_of(4)}).kernel);
 }
@@ -131,10 +131,10 @@ TEST_F(AttributeTest, Rule5AComponentByIntervalThenByCode) {
 
 TEST_F(AttributeTest, Rule5WhatIsDoneBeforeTheAgentSpeaksIsTheStart) {
   for (const capture::Event& sample : {user_sample(kLibrary, 99), kernel_sample(kLibrary, 99)}) {
-    profile::Attribution word = run(sample);
-    EXPECT_EQ(word.how, profile::How::kComponentInterval);
-    EXPECT_EQ(word.engine_component, process::kStartComponent);
-    EXPECT_EQ(word.kernel, sample.mode != profile::Mode::kUser);
+    profile::Attribution attribution = run(sample);
+    EXPECT_EQ(attribution.how, profile::How::kComponentInterval);
+    EXPECT_EQ(attribution.engine_component, process::kStartComponent);
+    EXPECT_EQ(attribution.kernel, sample.mode != profile::Mode::kUser);
   }
   EXPECT_EQ(run(user_sample(kLibrary, 100)).reason, profile::Reason::kUnknownUserCode);
   state.stop_agent(500);
@@ -159,9 +159,9 @@ TEST_F(AttributeTest, Rule6NamesItsReason) {
 }
 
 TEST_F(AttributeTest, ARefusedTagLeavesNoReasonOnWhatIsFoundOtherwise) {
-  profile::Attribution word = run(tagged(user_sample(kLibrary), 0xdead), {ip_of(4)});
-  EXPECT_EQ(word.how, profile::How::kCallchain);
-  EXPECT_EQ(word.reason, profile::Reason::kNone);
+  profile::Attribution attribution = run(tagged(user_sample(kLibrary), 0xdead), {ip_of(4)});
+  EXPECT_EQ(attribution.how, profile::How::kCallchain);
+  EXPECT_EQ(attribution.reason, profile::Reason::kNone);
 }
 
 TEST_F(AttributeTest, TwoExecutionsOfTheSameCodeDoNotMix) {
@@ -195,8 +195,8 @@ class KnownShares : public AttributeTest {
     std::vector<int> hits(4);
     for (std::uint32_t ir = 1; ir <= 6; ++ir) {
       for (std::uint32_t n = 0; n < ir * 10; ++n) {
-        profile::Attribution word = run(user_sample(ip_of(ir), 2000 + n));
-        ++hits[(word.link >> 1) == 0 ? 0 : ((word.link >> 1) + 1) / 2];
+        profile::Attribution attribution = run(user_sample(ip_of(ir), 2000 + n));
+        ++hits[(attribution.link >> 1) == 0 ? 0 : ((attribution.link >> 1) + 1) / 2];
       }
     }
     return hits;

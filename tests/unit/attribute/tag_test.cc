@@ -34,19 +34,19 @@ TEST_F(TagTest, WithComponentsThePlanDoesNotHaveIsRefused) {
 }
 
 TEST_F(TagTest, WithoutTheLowerComponentNamesTheUpper) {
-  profile::Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 0)));
-  EXPECT_EQ(word.how, profile::How::kTag);
-  EXPECT_EQ(word.level, 0u);
-  EXPECT_EQ(word.link, 2u << 1);
+  profile::Attribution attribution = run(tagged(user_sample(kLibrary), tag_of(2, 0)));
+  EXPECT_EQ(attribution.how, profile::How::kTag);
+  EXPECT_EQ(attribution.level, 0u);
+  EXPECT_EQ(attribution.link, 2u << 1);
 }
 
 TEST_F(TagTest, OfAPlanWithoutALowerTagLevelNamesTheUpper) {
   v1::Plan plan = test::small_plan(2, 2, 1);
   plan.set_has_tag_lower_level(false);
   ASSERT_TRUE(state.load_plan(plan, 200).ok());
-  profile::Attribution word = run(tagged(user_sample(kLibrary), tag_of(2, 3, 2)));
-  EXPECT_EQ(word.level, 0u);
-  EXPECT_EQ(word.link, 2u << 1);
+  profile::Attribution attribution = run(tagged(user_sample(kLibrary), tag_of(2, 3, 2)));
+  EXPECT_EQ(attribution.level, 0u);
+  EXPECT_EQ(attribution.link, 2u << 1);
 }
 
 TEST_F(TagTest, IsBelievedIfItWasFoundInAWayWeKnow) {

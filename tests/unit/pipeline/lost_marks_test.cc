@@ -78,11 +78,11 @@ TEST_F(LostMarksTest, SharesOfWhatIsKnownAreTrueAndTheRestIsUnattributed) {
   pipeline.flush(kEnd);
   double lost = 0, other = 0;
   for (const profile::SampleRecord& sample : sink.samples) {
-    const profile::Attribution& word = sample.attribution;
-    if (word.how == How::kComponentInterval) {
-      ++samples[word.engine_component];
+    const profile::Attribution& attribution = sample.attribution;
+    if (attribution.how == How::kComponentInterval) {
+      ++samples[attribution.engine_component];
     } else {
-      ++(word.reason == Reason::kMarksLost ? lost : other);
+      ++(attribution.reason == Reason::kMarksLost ? lost : other);
     }
   }
   const double known = samples[1] + samples[2];

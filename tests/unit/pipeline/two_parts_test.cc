@@ -150,11 +150,11 @@ class TwoParts {
   const std::vector<capture::EventSpec>& events() const { return events_; }
 
  private:
-  static Owner owner_of(const profile::Attribution& word) {
-    if (word.how == profile::How::kUnattributed) return kNobody;
-    const std::uint32_t component = word.link >> 1;
-    if (word.level == 1) return component == 1 ? kScanOwner : kJoinOwner;  // a task
-    return component <= 2 ? kScanOwner : kJoinOwner;                       // an instruction
+  static Owner owner_of(const profile::Attribution& attribution) {
+    if (attribution.how == profile::How::kUnattributed) return kNobody;
+    const std::uint32_t component = attribution.link >> 1;
+    if (attribution.level == 1) return component == 1 ? kScanOwner : kJoinOwner;  // a task
+    return component <= 2 ? kScanOwner : kJoinOwner;                              // an instruction
   }
 
   static std::uint64_t address(State state) {

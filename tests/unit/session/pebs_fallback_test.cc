@@ -1,4 +1,4 @@
-// A live session on a kernel that we play: its trial shows records with their own times, and what is recorded
+// A recorder on a kernel that we play: its trial shows records with their own times, and what is recorded
 // afterwards is stamped at the drain, or not.
 #include <asm/perf_regs.h>
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ TimeNs perf_now() {
   return static_cast<TimeNs>(static_cast<unsigned __int128>(clock::read_tsc()) * perf_mult() >> 32);
 }
 
-// Calls come from the session's threads and from the test.
+// Calls come from the recorder's threads and from the test.
 class Kernel : public test::FakeOs {
  public:
   Kernel() {
@@ -132,7 +132,7 @@ class PebsFallback : public testing::Test {
       problems_.push_back(problem.text);
     });
     ASSERT_TRUE(started.ok()) << started.error().message;
-    session_ = std::move(*started);
+    recorder_ = std::move(*started);
     capture::CaptureOptions options;
     capture::EventSpec cycles;
     cycles.name = "cycles:pp";
@@ -143,7 +143,7 @@ class PebsFallback : public testing::Test {
     cycles.period = kPeriod;
     options.events.push_back(cycles);
     options.placement = capture::Placement::kPerThread;
-    Status attached = session_->attach({{kTarget, 1}, "target"}, options);
+    Status attached = recorder_->attach({{kTarget, 1}, "target"}, options);
     ASSERT_TRUE(attached.ok()) << attached.error().message;
     ASSERT_TRUE(kernel_.target_event(false));
     ASSERT_FALSE(kernel_.target_event(true));
@@ -167,7 +167,7 @@ class PebsFallback : public testing::Test {
   Kernel kernel_;
   test::CollectingSink sink_;
   std::vector<std::string> problems_;
-  std::unique_ptr<Recorder> session_;
+  std::unique_ptr<Recorder> recorder_;
 };
 
 TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
@@ -176,12 +176,12 @@ TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
   ASSERT_TRUE(eventually([&] { return kernel_.target_event(true).has_value(); }));
   const auto event = *kernel_.target_event(true);
   EXPECT_EQ(event.attr.clockid, CLOCK_MONOTONIC_RAW);
-  // The session is admitted to the reader before its rings are read.
+  // The recording is admitted to the reader before its rings are read.
   for (int i = 0; i < 10; ++i) kernel_.sample(event, clock::read_raw_ns());
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  session_->run([] {});  // a status is published after it
-  const std::string row = session_->status().capture_row;
-  session_->stop();
+  recorder_->run([] {});  // a status is published after it
+  const std::string row = recorder_->status().capture_row;
+  recorder_->stop();
   EXPECT_NE(
       row.find("an interrupt per PEBS sample (this kernel gives the records the time of the buffer's drain)"),
       std::string::npos)
@@ -190,14 +190,14 @@ TEST_F(PebsFallback, RecordingGoesOnWithAnInterruptPerSample) {
   ASSERT_EQ(problems_.size(), 1u);
   EXPECT_NE(problems_[0].find("an interrupt per PEBS sample from now on"), std::string::npos);
   // What was recorded before is neither hidden nor lost, and the process has not ended in between.
-  const profile::Accounting total = session_->status().total;
+  const profile::Accounting total = recorder_->status().total;
   EXPECT_EQ(total.received, before + 10);
   EXPECT_EQ(sink_.samples.size() + total.late, total.received);
   EXPECT_EQ(sink_.samples_of({kTarget, 1}).size(), sink_.samples.size());
 }
 
-// A session that begins later does not try large PEBS again.
-TEST_F(PebsFallback, LaterSessionsBeginWithAnInterruptPerSample) {
+// A recording that begins later does not try large PEBS again.
+TEST_F(PebsFallback, LaterRecordingsBeginWithAnInterruptPerSample) {
   ASSERT_NO_FATAL_FAILURE(start());
   run(false);
   ASSERT_TRUE(eventually([&] { return kernel_.target_event(true).has_value(); }));
@@ -210,15 +210,15 @@ TEST_F(PebsFallback, LaterSessionsBeginWithAnInterruptPerSample) {
                             .type = PERF_TYPE_HARDWARE,
                             .precise_ip = 2});
   options.placement = capture::Placement::kPerThread;
-  ASSERT_TRUE(session_->attach({{4243, 1}, "later"}, options).ok());
+  ASSERT_TRUE(recorder_->attach({{4243, 1}, "later"}, options).ok());
   bool found = false;
-  session_->run([&] {
+  recorder_->run([&] {
     for (const auto& each : kernel_.opened()) {
       if (each.pid == 4243 && each.attr.precise_ip > 0) found = each.attr.use_clockid;
     }
   });
   EXPECT_TRUE(found);
-  session_->stop();
+  recorder_->stop();
 }
 
 // The control: the same machinery, records with their own times.
@@ -227,9 +227,9 @@ TEST_F(PebsFallback, RecordsWithTheirOwnTimesChangeNothing) {
   const std::size_t written = run(true);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   EXPECT_FALSE(kernel_.target_event(true));
-  session_->stop();
+  recorder_->stop();
   EXPECT_TRUE(problems_.empty()) << problems_[0];
-  EXPECT_EQ(session_->status().total.received, written);
+  EXPECT_EQ(recorder_->status().total.received, written);
 }
 
 // After a while other events take the place of the first ones, with another period and many records an
@@ -239,7 +239,7 @@ TEST_F(PebsFallback, PeriodsAreDrawnAnew) {
   const auto first = *kernel_.target_event(false);
   const auto drawn = [&] {
     std::set<std::uint64_t> periods;
-    session_->run([&] {
+    recorder_->run([&] {
       for (const auto& each : kernel_.opened()) {
         if (each.pid != kTarget || each.attr.precise_ip == 0) continue;
         periods.insert(each.attr.sample_period);
@@ -255,7 +255,7 @@ TEST_F(PebsFallback, PeriodsAreDrawnAnew) {
   kernel_.ahead = 22'000 * kMs;
   EXPECT_TRUE(eventually([&] { return drawn() == 3; }));
   EXPECT_GE(first.attr.sample_period, kPeriod * 3 / 4);
-  session_->stop();
+  recorder_->stop();
   EXPECT_TRUE(problems_.empty()) << problems_[0];
 }
 

@@ -80,7 +80,7 @@ TEST(ProfileFile, AttachmentContentIsWrittenOnce) {
   writer->on_plan({1, 1}, 0, plan);
   plan.set_id(2);
   writer->on_plan({1, 1}, 0, plan);
-  writer->on_plan({9, 9}, 0, plan);  // another process: its word about a hash is not taken for this one's
+  writer->on_plan({9, 9}, 0, plan);  // another process: what it says of a hash does not hold for this one
   ASSERT_TRUE(writer->finish());
   const Read r = read(bytes);
   ASSERT_EQ(r.sink.records.size(), 3u);

@@ -65,9 +65,9 @@ TEST(OlderKernels, On515LossesAreNotCountedAndThatIsSaid) {
   test::FakeOs os;
   os.add_threads(10, {10});
   os.fail_open = as_5_15;
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_THAT((*session)->notes(), ElementsAre(HasSubstr("older than 6.0")));
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_THAT((*recording)->notes(), ElementsAre(HasSubstr("older than 6.0")));
   for (const auto& event : os.opened()) EXPECT_TRUE(event.attr.inherit_thread);
 }
 
@@ -77,9 +77,9 @@ TEST(OlderKernels, On510ForkedProcessesAreKeptOut) {
   os.add_threads(10, {10});
   os.fail_open = as_5_10;
   const CaptureOptions options = clock_options();
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_THAT((*session)->notes(), ElementsAre(HasSubstr("older than 6.0"), HasSubstr("older than 5.13")));
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_THAT((*recording)->notes(), ElementsAre(HasSubstr("older than 6.0"), HasSubstr("older than 5.13")));
   const EventFormat format = format_of(os.opened()[0].attr, options.events[0], 0, kNoTagRegister);
   for (const std::int32_t pid : {10, 12}) {
     test::SampleFields fields;
@@ -88,12 +88,12 @@ TEST(OlderKernels, On510ForkedProcessesAreKeptOut) {
     os.write_record(os.opened()[0].fd, test::encode_sample(format, fields));
   }
   test::ChunkCollector sink;
-  (*session)->number_rings(0);
-  (*session)->drain(sink);
+  (*recording)->number_rings(0);
+  (*recording)->drain(sink);
   sink.settle();
   ASSERT_EQ(sink.count_of(Kind::kSample), 1u);
   EXPECT_EQ(sink.events.events[0].pid, 10);
-  EXPECT_EQ((*session)->counts().filtered_samples, 1u);
+  EXPECT_EQ((*recording)->counts().filtered_samples, 1u);
 }
 
 TEST(OlderKernels, WithChildrenNothingIsKeptOut) {
@@ -102,9 +102,9 @@ TEST(OlderKernels, WithChildrenNothingIsKeptOut) {
   os.fail_open = as_5_10;
   CaptureOptions options = clock_options();
   options.follow_children = true;
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_THAT((*session)->notes(), ElementsAre(HasSubstr("older than 6.0")));
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_THAT((*recording)->notes(), ElementsAre(HasSubstr("older than 6.0")));
 }
 
 TEST(OlderKernels, On61IbsIsOpenedForCpus) {
@@ -122,9 +122,9 @@ TEST(OlderKernels, On61IbsIsOpenedForCpus) {
   CaptureOptions options = clock_options();
   options.events = selection->events;
   os.opened().clear();
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_THAT((*session)->notes(), ElementsAre(HasSubstr("IBS for CPUs only")));
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_THAT((*recording)->notes(), ElementsAre(HasSubstr("IBS for CPUs only")));
   for (const auto& event : os.opened()) {
     EXPECT_EQ(event.pid, -1);
     EXPECT_FALSE(event.attr.inherit);
@@ -146,8 +146,8 @@ TEST(OlderKernels, LoadLatencyIsLedByTheAuxiliaryEvent) {
   loads.precise_ip = 2;
   loads.auxiliary = 0x8203;
   options.events = {loads};
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok()) << session.error().message;
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
   ASSERT_GE(os.opened().size(), 2u);
   const auto& leader = os.opened()[0];
   const auto& member = os.opened()[1];
@@ -167,8 +167,8 @@ TEST(PerfRecording, PeriodsAreDrawnForEachCpuAndToldWithItsRing) {
   test::FakeOs os;
   os.set_online_cpus("0-3");
   os.add_threads(10, {10, 11});
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok()) << session.error().message;
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
   std::map<int, std::uint64_t> periods;
   for (const auto& event : os.opened()) {
     const auto [known, fresh] = periods.emplace(event.cpu, event.attr.sample_period);
@@ -187,8 +187,8 @@ TEST(PerfRecording, PeriodsAreDrawnForEachCpuAndToldWithItsRing) {
         test::encode_sample(format_of(event.attr, clock_options().events[0], 0, kNoTagRegister), fields));
   }
   test::ChunkCollector sink;
-  (*session)->number_rings(0);
-  (*session)->drain(sink);
+  (*recording)->number_rings(0);
+  (*recording)->drain(sink);
   sink.settle();
   ASSERT_EQ(sink.count_of(Kind::kSample), 4u);
   for (const Event& event : sink.events.events)

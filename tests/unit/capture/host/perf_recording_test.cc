@@ -32,10 +32,10 @@ TEST(PerfRecording, OneEventPerThreadAndCpuOneRingPerCpu) {
   FakeOs os;
   os.set_online_cpus("0,2-3");
   os.add_threads(10, {10, 11});
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_EQ((*session)->event_count(), 6u);
-  EXPECT_EQ((*session)->ring_count(), 3u);
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_EQ((*recording)->event_count(), 6u);
+  EXPECT_EQ((*recording)->ring_count(), 3u);
   std::size_t rings = 0;
   for (const auto& event : os.opened()) {
     EXPECT_TRUE(event.attr.inherit);
@@ -58,20 +58,20 @@ TEST(PerfRecording, WaitFunctionsAreToldFirst) {
     CaptureOptions options = clock_options();
     options.events.push_back(off_cpu());
     options.context_switches = true;
-    auto session = PerfRecording::open(os, 10, options);
-    ASSERT_TRUE(session.ok()) << session.error().message;
+    auto recording = PerfRecording::open(os, 10, options);
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
     for (const auto& event : os.opened()) {
       const bool switches = event.attr.config == PERF_COUNT_SW_CONTEXT_SWITCHES;
       EXPECT_EQ(switches && !event.attr.exclude_callchain_kernel, switches);
     }
     test::ChunkCollector sink;
-    (*session)->number_rings(0);
-    (*session)->drain(sink);
+    (*recording)->number_rings(0);
+    (*recording)->drain(sink);
     sink.settle();
     ASSERT_EQ(sink.events.events.size(), told ? 1u : 0u);
-    EXPECT_EQ((*session)->notes().empty(), told);
+    EXPECT_EQ((*recording)->notes().empty(), told);
     if (!told) {
-      EXPECT_NE((*session)->notes().back().find("waits are not named"), std::string::npos);
+      EXPECT_NE((*recording)->notes().back().find("waits are not named"), std::string::npos);
       continue;
     }
     const Event& symbol = sink.events.events[0];
@@ -111,14 +111,14 @@ TEST(PerfRecording, TwoPartsAreOneSource) {
     };
     CaptureOptions options = clock_options();
     options.events = select_events(names, 1000, pmu)->events;
-    auto session = PerfRecording::open(os, 10, options);
-    ASSERT_TRUE(session.ok()) << session.error().message;
-    ASSERT_EQ((*session)->sources().size(), 1u);
-    EXPECT_EQ((*session)->sources()[0].name, "cycles");
-    EXPECT_EQ((*session)->user_mode_only(), denied);
+    auto recording = PerfRecording::open(os, 10, options);
+    ASSERT_TRUE(recording.ok()) << recording.error().message;
+    ASSERT_EQ((*recording)->sources().size(), 1u);
+    EXPECT_EQ((*recording)->sources()[0].name, "cycles");
+    EXPECT_EQ((*recording)->user_mode_only(), denied);
     FormatCollector sink;
-    (*session)->number_rings(0);
-    (*session)->drain(sink);
+    (*recording)->number_rings(0);
+    (*recording)->drain(sink);
     std::set<std::pair<Part, std::uint16_t>> parts;
     for (const EventFormat& format : sink.formats) parts.insert({format.part, format.source});
     EXPECT_EQ(parts, (std::set<std::pair<Part, std::uint16_t>>{{Part::kRecords, 0}, {Part::kRest, 0}}));
@@ -129,18 +129,18 @@ TEST(PerfRecording, AnOfflineCpuIsPassedOver) {
   FakeOs os;
   os.add_threads(10, {10});
   os.fail_open = [](const perf_event_attr&, pid_t, int cpu) { return cpu == 1 ? ENODEV : 0; };
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
-  EXPECT_EQ((*session)->ring_count(), 1u);
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
+  EXPECT_EQ((*recording)->ring_count(), 1u);
 }
 
 TEST(PerfRecording, AThreadThatEndsMeanwhileIsPassedOver) {
   FakeOs os;
   os.add_threads(10, {10, 11, 12});
   os.fail_open = [](const perf_event_attr&, pid_t tid, int) { return tid == 11 ? ESRCH : 0; };
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
-  EXPECT_EQ((*session)->event_count(), 4u);
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
+  EXPECT_EQ((*recording)->event_count(), 4u);
 }
 
 // Thread 11 is made by 10 while it is attached (a FORK record says so) and has inherited; 12 appears without
@@ -159,15 +159,15 @@ TEST(PerfRecording, ThreadsThatAppearAreNeitherMissedNorCountedTwice) {
     }
     return 0;
   };
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
   std::vector<pid_t> tids;
   for (const auto& event : os.opened()) tids.push_back(event.pid);
   EXPECT_EQ(std::ranges::count(tids, 11), 0);
   EXPECT_EQ(std::ranges::count(tids, 12), 2);
   // What was read while attaching is not lost.
   test::ChunkCollector sink;
-  (*session)->drain(sink);
+  (*recording)->drain(sink);
   sink.settle();
   EXPECT_EQ(sink.count_of(Kind::kFork), 1u);
 }
@@ -177,10 +177,10 @@ TEST(PerfRecording, WithoutPermissionForKernelModeItRecordsUserModeAndSaysSo) {
   os.add_threads(10, {10});
   os.proc_files().write("sys/kernel/perf_event_paranoid", "2\n");
   os.fail_open = [](const perf_event_attr& attr, pid_t, int) { return attr.exclude_kernel ? 0 : EACCES; };
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
-  ASSERT_EQ((*session)->notes().size(), 1u);
-  EXPECT_NE((*session)->notes()[0].find("sysctl kernel.perf_event_paranoid=1"), std::string::npos);
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
+  ASSERT_EQ((*recording)->notes().size(), 1u);
+  EXPECT_NE((*recording)->notes()[0].find("sysctl kernel.perf_event_paranoid=1"), std::string::npos);
 }
 
 TEST(PerfRecording, OldKernelsWithoutLostCountsStillRecord) {
@@ -189,19 +189,19 @@ TEST(PerfRecording, OldKernelsWithoutLostCountsStillRecord) {
   os.fail_open = [](const perf_event_attr& attr, pid_t, int) {
     return attr.read_format & PERF_FORMAT_LOST ? EINVAL : 0;
   };
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
-  EXPECT_EQ((*session)->notes().size(), 1u);
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
+  EXPECT_EQ((*recording)->notes().size(), 1u);
 }
 
 TEST(PerfRecording, RingsShrinkUnderTheQuotaThenTheQuotaIsNamed) {
   FakeOs os;
   os.add_threads(10, {10});
   os.fail_map = [](std::size_t bytes) { return bytes > 9 * 4096 ? EPERM : 0; };
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
-  EXPECT_EQ((*session)->ring_bytes(), 8 * 4096u);
-  EXPECT_FALSE((*session)->notes().empty());
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
+  EXPECT_EQ((*recording)->ring_bytes(), 8 * 4096u);
+  EXPECT_FALSE((*recording)->notes().empty());
 
   os.fail_map = [](std::size_t) { return EPERM; };
   auto refused = PerfRecording::open(os, 10, clock_options());
@@ -221,13 +221,13 @@ TEST(PerfRecording, EventsOfSeveralSourcesAreNamedInTheLayout) {
   faults.period = 1;
   faults.address = true;
   options.events.push_back(faults);
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok());
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok());
   struct : test::ChunkCollector {
     void on_ring(const RingLayout& layout) override { layouts.push_back(layout); }
     std::vector<RingLayout> layouts;
   } sink;
-  (*session)->drain(sink);
+  (*recording)->drain(sink);
   ASSERT_EQ(sink.layouts.size(), 2u);
   EXPECT_EQ(sink.layouts[0].formats.size(), 2u);
   EXPECT_EQ(sink.layouts[0].ids.size(), 2u);
@@ -241,11 +241,11 @@ TEST(PerfRecording, LossesAddUpToTheRecord) {
   FakeOs os;
   os.set_online_cpus("0");
   os.add_threads(10, {10});
-  auto session = PerfRecording::open(os, 10, clock_options());
-  ASSERT_TRUE(session.ok());
+  auto recording = PerfRecording::open(os, 10, clock_options());
+  ASSERT_TRUE(recording.ok());
   test::ChunkCollector sink;
-  (*session)->number_rings(0);
-  (*session)->drain(sink);
+  (*recording)->number_rings(0);
+  (*recording)->drain(sink);
   auto& event = os.opened()[0];
   EventSpec spec = cpu_clock(1000);
   EventFormat format = format_of(event.attr, spec, 0, kNoTagRegister);
@@ -255,13 +255,13 @@ TEST(PerfRecording, LossesAddUpToTheRecord) {
   std::uint64_t written = 0;
   for (int pause : {5000, 100, 3000}) {
     for (int i = 0; i < pause; ++i, ++written) os.write_record(event.fd, sample);
-    (*session)->drain(sink);
+    (*recording)->drain(sink);
   }
   for (int i = 0; i < 4000; ++i, ++written) os.write_record(event.fd, sample);
-  (*session)->finish(sink);
+  (*recording)->finish(sink);
   EXPECT_GT(sink.counts().lost, 0u);
   EXPECT_EQ(sink.counts().samples + sink.counts().lost, written);
-  EXPECT_EQ((*session)->counts().lost, sink.counts().lost);
+  EXPECT_EQ((*recording)->counts().lost, sink.counts().lost);
 }
 
 // Process 10, its child 12 and 13, which was there before, stay; 99 is removed, in whichever ring its records
@@ -274,8 +274,8 @@ TEST(PerfRecording, OneEventPerCpuKeepsTheRecordsOfTheProcess) {
   options.follow_children = true;
   os.add_threads(13, {13});
   options.followed = {13};
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok());
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok());
   ASSERT_EQ(os.opened().size(), 2u);
   EXPECT_EQ(os.opened()[0].pid, -1);
   EXPECT_FALSE(os.opened()[0].attr.inherit);
@@ -299,16 +299,16 @@ TEST(PerfRecording, OneEventPerCpuKeepsTheRecordsOfTheProcess) {
   write(1, 99);
   write(1, 10);
   test::ChunkCollector sink;
-  (*session)->number_rings(0);
-  (*session)->drain(sink);
+  (*recording)->number_rings(0);
+  (*recording)->drain(sink);
   sink.settle();
   auto samples = sink.samples_by_thread();
   EXPECT_EQ(samples[10], 2u);
   EXPECT_EQ(samples[12], 1u);
   EXPECT_EQ(samples[13], 1u);
   EXPECT_EQ(samples.count(99), 0u);
-  EXPECT_EQ((*session)->births(), 0u) << "none of them got an event of its own";
-  EXPECT_EQ((*session)->counts().filtered, 2u);
+  EXPECT_EQ((*recording)->births(), 0u) << "none of them got an event of its own";
+  EXPECT_EQ((*recording)->counts().filtered, 2u);
   EXPECT_EQ(sink.counts().malformed, 0u);
 }
 
@@ -321,8 +321,8 @@ TEST(PerfRecording, OneEventPerCpuOfACommandRunsFromTheStart) {
   for (auto placement : {Placement::kPerThread, Placement::kPerCpu}) {
     options.placement = placement;
     os.opened().clear();
-    auto session = PerfRecording::open(os, 10, options);
-    ASSERT_TRUE(session.ok());
+    auto recording = PerfRecording::open(os, 10, options);
+    ASSERT_TRUE(recording.ok());
     const perf_event_attr& attr = os.opened()[0].attr;
     EXPECT_EQ(attr.enable_on_exec, placement == Placement::kPerThread);
     EXPECT_EQ(attr.disabled, placement == Placement::kPerThread);
@@ -333,8 +333,8 @@ TEST(PerfRecording, CountsTheBirthsThatGotEventsOfTheirOwn) {
   FakeOs os;
   os.add_threads(10, {10});
   const CaptureOptions options = clock_options();
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok());
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok());
   const EventFormat format = format_of(os.opened()[0].attr, options.events[0], 0, kNoTagRegister);
   test::SampleFields parent;
   parent.pid = parent.tid = 10;
@@ -344,11 +344,11 @@ TEST(PerfRecording, CountsTheBirthsThatGotEventsOfTheirOwn) {
         test::with_sample_id(RecordBytes(PERF_RECORD_FORK, 0).u32(10).u32(10).u32(tid).u32(10).u64(1), format,
                              parent));
   }
-  EXPECT_EQ((*session)->births(), 0u);
+  EXPECT_EQ((*recording)->births(), 0u);
   test::ChunkCollector sink;
-  (*session)->number_rings(0);
-  (*session)->drain(sink);
-  EXPECT_EQ((*session)->births(), 2u);
+  (*recording)->number_rings(0);
+  (*recording)->drain(sink);
+  EXPECT_EQ((*recording)->births(), 2u);
 }
 
 TEST(PerfRecording, APlacementThatIsDeniedIsSaidSo) {
@@ -375,12 +375,12 @@ TEST(PerfRecording, TheUsualPlacementIsTakenWhereACpuIsDenied) {
   ::getrlimit(RLIMIT_NOFILE, &before);
   rlimit tight{100, before.rlim_max};  // 60 events are more than half of it
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &tight), 0);
-  auto session = PerfRecording::open(os, 10, options);
+  auto recording = PerfRecording::open(os, 10, options);
   ::setrlimit(RLIMIT_NOFILE, &before);
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  EXPECT_EQ((*session)->event_count(), 60u);
-  ASSERT_EQ((*session)->notes().size(), 1u);
-  EXPECT_NE((*session)->notes()[0].find("perf_event_paranoid"), std::string::npos);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  EXPECT_EQ((*recording)->event_count(), 60u);
+  ASSERT_EQ((*recording)->notes().size(), 1u);
+  EXPECT_NE((*recording)->notes()[0].find("perf_event_paranoid"), std::string::npos);
 }
 
 constexpr TimeNs kMs = 1'000'000;
@@ -435,10 +435,10 @@ TEST(PerfRecording, RepeatedCyclesLeaveNothingOpen) {
   auto before = descriptors();
   for (int i = 0; i < 1000; ++i) {
     os.opened().clear();
-    auto session = PerfRecording::open(os, 10, clock_options());
-    ASSERT_TRUE(session.ok());
+    auto recording = PerfRecording::open(os, 10, clock_options());
+    ASSERT_TRUE(recording.ok());
     test::ChunkCollector sink;
-    (*session)->finish(sink);
+    (*recording)->finish(sink);
   }
   EXPECT_EQ(descriptors(), before);
 }
@@ -448,10 +448,10 @@ TEST(PerfRecording, OneThatStartsDisabledStillTellsForks) {
   os.add_threads(10, {10});
   CaptureOptions options = clock_options();
   options.start_disabled = true;
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok()) << session.error().message;
-  ASSERT_EQ((*session)->sources().size(), 2u);
-  EXPECT_EQ((*session)->sources()[0].name, "cpu-clock");
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
+  ASSERT_EQ((*recording)->sources().size(), 2u);
+  EXPECT_EQ((*recording)->sources()[0].name, "cpu-clock");
   int running = 0;
   for (const auto& event : os.opened()) {
     EXPECT_NE(event.attr.disabled, event.attr.task);
@@ -473,8 +473,8 @@ TEST(PerfRecording, FollowsTheFamilyThatIsThereAlready) {
   CaptureOptions options = clock_options();
   options.follow_children = true;
   options.followed = {40, 20};
-  auto session = PerfRecording::open(os, 10, options);
-  ASSERT_TRUE(session.ok()) << session.error().message;
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok()) << recording.error().message;
   std::set<pid_t> threads;
   for (const auto& event : os.opened()) EXPECT_TRUE(threads.insert(event.pid).second || event.cpu == 1);
   EXPECT_EQ(threads, (std::set<pid_t>{10, 11, 20, 21, 30, 40}));

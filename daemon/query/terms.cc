@@ -1,8 +1,8 @@
-#include "daemon/query/words.h"
+#include "daemon/query/terms.h"
 
 namespace tailor::query {
 
-Word word(profile::Reason reason) {
+Term term(profile::Reason reason) {
   switch (reason) {
     case profile::Reason::kNone:
       return {"no_reason", "no reason given"};
@@ -25,7 +25,7 @@ Word word(profile::Reason reason) {
   return {"unknown", "unknown"};
 }
 
-Word word(profile::How how) {
+Term term(profile::How how) {
   switch (how) {
     case profile::How::kUnattributed:
       return {"unattributed", "unattributed"};
@@ -49,7 +49,7 @@ Word word(profile::How how) {
   return {"unknown", "unknown"};
 }
 
-Word word(profile::Quality quality) {
+Term term(profile::Quality quality) {
   switch (quality) {
     case profile::Quality::kExact:
       return {"exact", "exact"};
@@ -67,7 +67,7 @@ Word word(profile::Quality quality) {
   return {"unknown", "unknown"};
 }
 
-Word word(MemoryLevel level) {
+Term term(MemoryLevel level) {
   switch (level) {
     case MemoryLevel::kUnknown:
       return {"unknown", "unknown"};
@@ -89,7 +89,7 @@ Word word(MemoryLevel level) {
   return {"unknown", "unknown"};
 }
 
-Word word(profile::Unit unit) {
+Term term(profile::Unit unit) {
   switch (unit) {
     case profile::Unit::kNsOnCpu:
       return {"ns_on_cpu", "CPU time"};

@@ -1,4 +1,4 @@
-// The words in which reports speak of what the formats number. Stable: also keys of --json.
+// The terms in which reports speak of what the formats number. Stable: also keys of --json.
 #pragma once
 
 #include <string_view>
@@ -9,15 +9,15 @@
 
 namespace tailor::query {
 
-struct Word {
+struct Term {
   std::string_view key;   // for machines: "unknown_kernel"
   std::string_view text;  // for people
 };
 
-Word word(profile::Reason reason);
-Word word(profile::How how);
-Word word(profile::Quality quality);
-Word word(profile::Unit unit);
-Word word(MemoryLevel level);
+Term term(profile::Reason reason);
+Term term(profile::How how);
+Term term(profile::Quality quality);
+Term term(profile::Unit unit);
+Term term(MemoryLevel level);
 
 }  // namespace tailor::query
