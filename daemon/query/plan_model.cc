@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace tailor::query {
 namespace {
@@ -92,18 +93,23 @@ std::uint32_t PlanModel::pipeline_of(LevelIndex level, ComponentId id) const {
   return it == levels_[level].pipeline.end() || it->second == kManyPipelines ? 0 : it->second;
 }
 
+// Of what the plan describes or names as an input, so that the work follows the size of the message, not the
+// count it claims.
 void PlanModel::build_tree() {
   if (levels_.empty()) return;
   const std::uint32_t count = std::min(levels_[0].count, kMaxDrawn);
-  std::vector<bool> consumed(count + 1), placed(count + 1);
-  for (ComponentId id = 1; id <= count; ++id) {
-    const v1::Component* op = component(0, id);
-    if (op == nullptr) continue;
+  struct Node {
+    bool consumed = false, placed = false;
+  };
+  std::map<ComponentId, Node> nodes;
+  for (const auto& [id, op] : levels_[0].described) {
+    if (id > count) continue;
+    nodes.try_emplace(id);
     for (std::uint32_t input : op->inputs()) {
       if (input == 0 || input > count) {
         ++broken_links_;
       } else if (input != id) {
-        consumed[input] = true;
+        nodes[input].consumed = true;
       }
     }
   }
@@ -114,21 +120,21 @@ void PlanModel::build_tree() {
     while (!stack.empty()) {
       const TreeNode node = stack.back();
       stack.pop_back();
-      if (placed[node.id]) continue;
-      placed[node.id] = true;
+      if (std::exchange(nodes[node.id].placed, true)) continue;
       tree_.push_back(node);
       const v1::Component* op = component(0, node.id);
       if (op == nullptr) continue;
       for (int i = op->inputs_size() - 1; i >= 0; --i) {
         const std::uint32_t input = op->inputs(i);
-        if (input != 0 && input <= count && !placed[input]) stack.push_back({input, node.depth + 1, true});
+        if (input != 0 && input <= count && !nodes[input].placed)
+          stack.push_back({input, node.depth + 1, true});
       }
     }
   };
-  for (ComponentId id = 1; id <= count; ++id) {
-    if (!consumed[id]) place_below(id);
+  for (const auto& [id, node] : nodes) {
+    if (!node.consumed) place_below(id);
   }
-  for (ComponentId id = 1; id <= count; ++id) place_below(id);  // what only a cycle reaches
+  for (const auto& [id, node] : nodes) place_below(id);  // what only a cycle reaches
   // A node is the last of its siblings if, going on, a lesser depth comes before its own.
   std::map<std::uint32_t, bool> seen;
   for (auto node = tree_.rbegin(); node != tree_.rend(); ++node) {

@@ -1,178 +1,28 @@
-"""Processes that attack the daemon while an engine is sampled: the engine's profile is the one it has without them, the
-daemon's memory stays bounded, and it ends when it is asked to."""
+"""Processes attack the daemon while an engine beside them, the victim, is sampled. The victim's profile is the one that it has
+without them: nothing of it is lost, and its operators have the same shares. The daemon's memory stays bounded, and it ends when
+it is asked to.
+
+attacks.py KIND: a kind of tests/support/hostile_agents.py.
+"""
 import json
 import math
-import multiprocessing
 import os
 import signal
-import socket
+import subprocess
+import sys
 import threading
 import time
 
-from raw_agent import RawAgent, ask_control, field, fields, put_record, set_head
-from tailor_env import Daemon, check, operators, sampling_denied, skip
-
-if reason := sampling_denied():
-    skip(reason)
+from hostile_agents import Attackers
+from raw_agent import ask_control, field
+from tailor_env import BIN, ROOT, Daemon, check, operators, sampling_denied, skip
 
 MEMORY_MB = 64  # that processes may fill
-REFUSALS, LIMITS = 20, 21  # fields of DaemonStatus
-FUTURE = 1 << 62
-
-
-def labels(path):
-    """Executions that never end, with all the labels they may have."""
-    agent = RawAgent(path)
-    for handle in range(1, 4000):
-        agent.begin(handle, os.urandom(16), [("query", "q" * 50_000)])
-
-
-def refused_code(path):
-    """Unwind tables of code that cannot be taken."""
-    agent = RawAgent(path)
-    for code in range(1, 100):
-        agent.code(code, plan=99, base=0x10000 * code, eh_frame=b"\x17" * 20_000_000)
-
-
-def huge_claims(path):
-    """Plans of a few bytes that claim millions of components."""
-    agent = RawAgent(path)
-    for plan in range(1, 3000):
-        agent.plan(plan, levels=[1 << 22], slot=plan)
-        agent.plan(plan, levels=[65536], slot=plan)
-
-
-def code_churn(path):
-    """Many small code objects, then one over all of them; and unloads of the last ones."""
-    agent = RawAgent(path)
-    while True:
-        for code in range(1, 8000):
-            agent.code(code, plan=0, base=0x100000 + 16 * code)
-        agent.code(9000, plan=0, base=0x100000, size=200_000)
-        for code in range(8000, 1, -1):
-            agent.unload_code(code)
-
-
-def large_nonsense(path):
-    """Memory files full of what is no message."""
-    for _ in range(1000):
-        agent = RawAgent(path)
-        try:
-            for _ in range(50):
-                agent.say(99, b"\xff" * 30_000_000)
-        except OSError:
-            pass
-        agent.close()
-
-
-def lying_logs(path):
-    """Heads that nobody can have reached, and marks from the future."""
-    agent = RawAgent(path)
-    records = 1024
-    memory = agent.arena(0, 64, records)
-    number = 0
-    while True:
-        number += records
-        for area in range(64):
-            for i in range(0, records, 64):
-                put_record(memory, area, records, i, FUTURE + number + i, 7 + (i >> 6) % 2, identity=1 + i % 7)
-            put_record(memory, area, records, number, FUTURE, 12, identity=1_000_000 + number % 50_000, a=number)
-            set_head(memory, area, records, number if number % 5 else 1 << 63)
-
-
-def many_areas(path):
-    """A million logs."""
-    for _ in range(200):
-        agent = RawAgent(path)
-        try:
-            for index in range(256):
-                agent.arena(index, 4096, 16)
-        except OSError:
-            pass
-        agent.close()
-
-
-def reconnects(path):
-    """A new agent, over and over again."""
-    while True:
-        RawAgent(path).close()
-
-
-def many_connections(path):
-    """As many connections as there are descriptors."""
-    while True:
-        agents = []
-        try:
-            for _ in range(900):
-                agents.append(RawAgent(path, hello=False))
-        except OSError:
-            pass
-        time.sleep(0.2)
-        for agent in agents:
-            agent.close()
-
-
-def garbage(path):
-    """Bytes that are no messages, before hello and after it."""
-    while True:
-        for hello in (False, True):
-            agent = RawAgent(path, hello=hello)
-            try:
-                for size in (1, 100, 50_000):
-                    agent.send(os.urandom(size))
-            except OSError:
-                pass
-            agent.close()
-
-
-def control_socket(path):
-    """Who asks and never reads, and who asks nonsense."""
-    control = os.path.join(os.path.dirname(path), "control.sock")
-    while True:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asker:
-            asker.connect(control)
-            try:
-                for _ in range(200):
-                    asker.send(field(1, b""))
-                asker.send(b"\xff\xff\xff")
-            except OSError:
-                pass
-
-
-ATTACKS = [labels, refused_code, huge_claims, code_churn, large_nonsense, lying_logs, many_areas, reconnects,
-           many_connections, garbage, control_socket]
-
-
-def forever(attack, path):
-    """Again whenever the daemon has thrown it out."""
-    while True:
-        try:
-            attack(path)
-        except OSError:
-            time.sleep(0.05)
-
-
-class Attackers:
-    """All attacks at once, one process each; they only get the time that nobody else wants."""
-
-    def __init__(self, path):
-        self.processes = [multiprocessing.Process(target=self.attack, args=(attack, str(path)), daemon=True)
-                          for attack in ATTACKS]
-
-    @staticmethod
-    def attack(attack, path):
-        os.nice(19)
-        forever(attack, path)
-
-    def __enter__(self):
-        for process in self.processes:
-            process.start()
-        return self
-
-    def __exit__(self, *_):
-        for process in self.processes:
-            process.kill()
-            process.join()
+REPEAT = 40     # executions of the victim's query in a round
+ENOUGH = 1000   # samples
+PATIENCE = 120  # seconds; on a busy machine the attackers need a while
+LOSSES = ("late", "lost_ring", "lost_hardware", "throttled", "gap_ns", "log_lost", "messages_rejected", "agent_dropped",
+          "broken_rings", "executions_unknown")
 
 
 class Memory(threading.Thread):
@@ -192,68 +42,137 @@ class Memory(threading.Thread):
             self.most = max(self.most, kb / 1024)
 
 
-REPEAT = 30
+class Victim:
+    """A shell of weft, which executes a query as often as it is told to."""
+
+    def __init__(self, daemon):
+        self.daemon = daemon
+        self.executions = 0
+        self.process = subprocess.Popen(
+            [str(BIN / "weft"), "--sf", "0.1", "--threads", "2", "--opt", "2", "--repeat", str(REPEAT), "--quiet", "--timing"],
+            env={**os.environ, **daemon.env}, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.communicate()
+
+    def execute(self, query):
+        """REPEAT times."""
+        self.process.stdin.write(query + ";\n")
+        self.process.stdin.flush()
+        done = 0
+        while done < REPEAT:
+            line = self.process.stderr.readline()
+            if not line:
+                check(False, "the victim lives")
+            done += line.startswith("  run ")
+        self.executions += done
+
+    def profile(self):
+        """What the daemon knows of it: its accounting, its executions, samples by operator, and of how much of its CPU time."""
+        pid = self.process.pid
+        report = json.loads(self.daemon.tailor("report", "-p", pid, "--json"))
+        rows = json.loads(self.daemon.tailor("list", "--process", pid, "--limit", "20000", "--json"))["executions"]
+        ask_control(self.daemon.control, field(2, b""))  # flush
+        used = cpu_ns(pid)
+        status = json.loads(self.daemon.tailor("status", "--json"))
+        account = next(each["accounting"] for each in status["processes"] if each["info"]["process"]["pid"] == pid)
+        samples = {}
+        for op in operators(report):
+            samples[op["name"]] = samples.get(op["name"], 0) + op["samples"]
+        return {"losses": {key: int(account[key]) for key in LOSSES}, "executions": len(rows), "samples": samples,
+                "received": int(account["received"]), "sampled": int(account["on_cpu_ns"]) / used}
 
 
-def engine(daemon):
-    """The same query, many times over: how many executions the daemon knows, their samples, and the operators' shares."""
-    before = {row["id"] for row in executions(daemon)}
-    daemon.weft("--sf", "0.1", "--threads", "2", "--repeat", str(REPEAT), "--quiet", "--tpch", "3", timeout=600)
-    new = [row["id"] for row in executions(daemon) if row["id"] not in before]
-    request = field(5, b"".join(field(1, bytes.fromhex(each)) for each in new))
-    reply = ask_control(daemon.control, request)
-    if 6 not in reply:
-        check(False, f"a report of {len(new)} executions: {reply.get(1)}")
-    report = json.loads(dict(fields(reply[6]))[3])
-    found = operators(report)
-    total = sum(op["samples"] for op in found)
-    shares = {}
-    for op in found:
-        shares[op["name"]] = shares.get(op["name"], 0) + op["samples"] / max(total, 1)
-    return len(new), total, shares
+def cpu_ns(pid):
+    with open(f"/proc/{pid}/stat") as stat:
+        fields = stat.read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) * 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 
 
-def executions(daemon):
-    """Those of the engine, not those that attackers declare."""
-    rows = json.loads(daemon.tailor("list", "--json", "--limit", "20000"))["executions"]
-    return [row for row in rows if row["plan_name"].startswith("tpch")]
+def differences(a, b):
+    """Where the shares of operators differ by more than chance: two binomials, five standard deviations."""
+    found = []
+    totals = sum(a.values()), sum(b.values())
+    for name in a.keys() | b.keys():
+        shares = [samples.get(name, 0) / total for samples, total in zip((a, b), totals)]
+        mean = (a.get(name, 0) + b.get(name, 0)) / sum(totals)
+        if abs(shares[0] - shares[1]) > 5 * math.sqrt(mean * (1 - mean) * sum(1 / total for total in totals)):
+            found.append(f"{name}: {shares[0]:.3f} and {shares[1]:.3f}")
+    return found
 
 
-def felt(daemon):
-    """What was refused by reason, and what went beyond limits."""
-    status = list(fields(ask_control(daemon.control, field(1, b""))[2]))
-    counts = [dict(fields(value)) for number, value in status if number == REFUSALS], \
-             [dict(fields(value)) for number, value in status if number == LIMITS]
-    return tuple({each[1].decode(): each.get(2, 0) for each in found} for found in counts)
+def exchanged(samples):
+    """A profile whose operators have the samples of each other."""
+    names = sorted(samples, key=samples.get)
+    return dict(zip(names, reversed([samples[name] for name in names])))
 
 
-def wait_until_felt(daemon):
-    """On a busy machine the attackers need a while."""
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline:
-        reasons, limits = felt(daemon)
-        if reasons.get("protocol") and limits.get("max-memory"):
+def execute_under(attackers, victim, query):
+    """Until each attack was seen to go on beside the victim."""
+    deadline = time.monotonic() + PATIENCE
+    while not all(attackers.taken().values()):
+        if time.monotonic() > deadline:
+            check(False, f"the attacks have begun: {attackers.taken()}")
+        time.sleep(0.1)
+    before = attackers.taken()
+    while True:
+        victim.execute(query)
+        after = attackers.taken()
+        if all(after[name] > before[name] for name in before):
+            print(f"steps of the attacks while the victim ran: { {name: after[name] - before[name] for name in before} }")
             return
-        time.sleep(0.2)
-    check(False, f"the attacks are felt: {reasons}, {limits}")
+        if time.monotonic() > deadline:
+            check(False, f"the attacks go on: {before}, {after}")
 
 
-with Daemon(frequency=997, options=["--max-memory", MEMORY_MB, "--user-processes", 2000]) as daemon:
-    _, alone_samples, alone_shares = engine(daemon)
-    memory = Memory(daemon.process.pid)
-    memory.start()
-    with Attackers(daemon.socket):
-        wait_until_felt(daemon)
-        known, beside_samples, beside_shares = engine(daemon)
-        reasons, limits = felt(daemon)
-        memory.over.set()
-        check(known == REPEAT, f"the daemon knows all {known} executions of the engine")
-        for name, share in alone_shares.items():
-            # Two binomials: five standard deviations, and the host's own noise.
-            noise = math.sqrt(share * (1 - share) * (1 / alone_samples + 1 / max(beside_samples, 1)))
-            other = beside_shares.get(name, 0)
-            check(abs(other - share) <= 5 * noise + 0.03, f"{name}: {share:.3f} alone, {other:.3f} beside the attacks")
-        check(memory.most <= 8 * MEMORY_MB,
-              f"the daemon took {memory.most:.0f} MB at most, of which processes may fill {MEMORY_MB}")
-        print(f"refused: {reasons}; beyond limits: {limits}")
-        check(daemon.stop(signal.SIGTERM) is not None, "SIGTERM ends it while the attacks go on")
+def profile_of_enough(victim, query):
+    """Of so many samples that shares can be compared."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        victim.execute(query)
+        profile = victim.profile()
+        if sum(profile["samples"].values()) >= ENOUGH:
+            return profile
+        if time.monotonic() > deadline:
+            check(False, f"{profile['received']} samples are enough to compare")
+
+
+def compare(alone, beside):
+    check(not any(alone["losses"].values()), f"the victim alone lost nothing: {alone['losses']}")
+    check(alone["losses"] == beside["losses"], f"beside the attacks neither: {beside['losses']}")
+    few = min(alone["received"], beside["received"])
+    check(abs(alone["sampled"] - beside["sampled"]) < 5 * math.sqrt(2 / few) * alone["sampled"],
+          f"samples stand for {alone['sampled']:.3f} of its CPU time alone, {beside['sampled']:.3f} beside the attacks")
+    found = differences(alone["samples"], beside["samples"])
+    check(not found, f"its operators have the same shares of {sum(alone['samples'].values()):.0f} and "
+                     f"{sum(beside['samples'].values()):.0f} samples {found or ''}".rstrip())
+    check(differences(alone["samples"], exchanged(beside["samples"])), "exchanged operators would be noticed")
+
+
+def main(kind):
+    query = (ROOT / "compiler/weft/queries/q3.sql").read_text().strip().rstrip(";")
+    with Daemon(frequency=997, options=["--max-memory", MEMORY_MB, "--user-processes", 2000]) as daemon:
+        with Victim(daemon) as victim:
+            alone = profile_of_enough(victim, query)
+            check(alone["executions"] == victim.executions, f"the daemon knows {alone['executions']} of {victim.executions} executions")
+        memory = Memory(daemon.process.pid)
+        memory.start()
+        with Attackers(kind, daemon.socket) as attackers, Victim(daemon) as victim:
+            execute_under(attackers, victim, query)
+            beside = profile_of_enough(victim, query)
+            check(beside["executions"] == victim.executions, f"the daemon knows {beside['executions']} of {victim.executions} beside the attacks")
+            compare(alone, beside)
+            memory.over.set()
+            check(memory.most <= 8 * MEMORY_MB,
+                  f"the daemon took {memory.most:.0f} MB at most, of which processes may fill {MEMORY_MB}")
+            check(daemon.stop(signal.SIGTERM) is not None, "SIGTERM ends it while the attacks go on")
+
+
+if __name__ == "__main__":
+    if reason := sampling_denied():
+        skip(reason)
+    main(sys.argv[1])

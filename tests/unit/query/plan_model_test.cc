@@ -139,6 +139,10 @@ TEST(HostilePlan, ClaimsCostNoMemory) {
   const PlanModel model(plan);
   EXPECT_GT(model.broken_links(), 0u);
   EXPECT_LE(model.level_count(), 64u);
+  EXPECT_TRUE(model.tree().empty());
+  v1::Plan two = with_inputs({{5}});
+  two.mutable_levels(0)->set_component_count(1 << 22);
+  EXPECT_THAT(drawn(PlanModel(two)), testing::ElementsAre(1, 5));
 }
 
 // Whatever links say, the parts of a cost add up to the cost on every level.

@@ -1,0 +1,186 @@
+"""Processes that attack the daemon: with data, with logs, with messages, with connections.
+
+An attack is a generator that yields after each step, so that a test can see that it goes on.
+"""
+import multiprocessing
+import os
+import socket
+import time
+
+from raw_agent import RawAgent, field, put_record, set_head
+
+FUTURE = 1 << 62
+
+
+def labels(path):
+    """Executions that never end, with all the labels they may have."""
+    agent = RawAgent(path)
+    for handle in range(1, 4000):
+        agent.begin(handle, os.urandom(16), [("query", "q" * 50_000)])
+        yield
+
+
+def refused_code(path):
+    """Unwind tables of code that cannot be taken."""
+    agent = RawAgent(path)
+    for code in range(1, 100):
+        agent.code(code, plan=99, base=0x10000 * code, eh_frame=b"\x17" * 20_000_000)
+        yield
+
+
+def huge_claims(path):
+    """Plans of a few bytes that claim millions of components."""
+    agent = RawAgent(path)
+    for plan in range(1, 3000):
+        agent.plan(plan, levels=[1 << 22], slot=plan)
+        agent.plan(plan, levels=[65536], slot=plan)
+        yield
+
+
+def code_churn(path):
+    """Many small code objects, then one over all of them; and unloads of the last ones."""
+    agent = RawAgent(path)
+    while True:
+        for code in range(1, 8000):
+            agent.code(code, plan=0, base=0x100000 + 16 * code)
+            yield
+        agent.code(9000, plan=0, base=0x100000, size=200_000)
+        for code in range(8000, 1, -1):
+            agent.unload_code(code)
+            yield
+
+
+def lying_logs(path):
+    """Heads that nobody can have reached, and marks from the future."""
+    agent = RawAgent(path)
+    records = 1024
+    memory = agent.arena(0, 64, records)
+    number = 0
+    while True:
+        number += records
+        for area in range(64):
+            for i in range(0, records, 64):
+                put_record(memory, area, records, i, FUTURE + number + i, 7 + (i >> 6) % 2, identity=1 + i % 7)
+            put_record(memory, area, records, number, FUTURE, 12, identity=1_000_000 + number % 50_000, a=number)
+            set_head(memory, area, records, number if number % 5 else 1 << 63)
+        yield
+
+
+def many_areas(path):
+    """A million logs."""
+    for _ in range(200):
+        agent = RawAgent(path)
+        try:
+            for index in range(256):
+                agent.arena(index, 4096, 16)
+                yield
+        except OSError:
+            pass
+        agent.close()
+
+
+def large_nonsense(path):
+    """Memory files full of what is no message."""
+    for _ in range(1000):
+        agent = RawAgent(path)
+        try:
+            for _ in range(50):
+                agent.say(99, b"\xff" * 30_000_000)
+                yield
+        except OSError:
+            pass
+        agent.close()
+
+
+def garbage(path):
+    """Bytes that are no messages, before hello and after it."""
+    while True:
+        for hello in (False, True):
+            agent = RawAgent(path, hello=hello)
+            try:
+                for size in (1, 100, 50_000):
+                    agent.send(os.urandom(size))
+            except OSError:
+                pass
+            agent.close()
+            yield
+
+
+def control_socket(path):
+    """Who asks and never reads, and who asks nonsense."""
+    control = os.path.join(os.path.dirname(path), "control.sock")
+    while True:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as asker:
+            asker.connect(control)
+            try:
+                for _ in range(200):
+                    asker.send(field(1, b""))
+                asker.send(b"\xff\xff\xff")
+            except OSError:
+                pass
+        yield
+
+
+def reconnects(path):
+    """A new agent, over and over again."""
+    while True:
+        RawAgent(path).close()
+        yield
+
+
+def many_connections(path):
+    """As many connections as there are descriptors."""
+    while True:
+        agents = []
+        try:
+            for _ in range(900):
+                agents.append(RawAgent(path, hello=False))
+                yield
+        except OSError:
+            pass
+        time.sleep(0.2)
+        for agent in agents:
+            agent.close()
+
+
+ATTACKS = {
+    "data": [labels, refused_code, huge_claims, code_churn],
+    "logs": [lying_logs, many_areas],
+    "messages": [large_nonsense, garbage, control_socket],
+    "connections": [reconnects, many_connections],
+}
+
+
+class Attackers:
+    """All attacks of a kind at once, one process each; they only get the time that nobody else wants."""
+
+    def __init__(self, kind, path):
+        self.attacks = ATTACKS[kind]
+        self.steps = [multiprocessing.Value("Q", 0) for _ in self.attacks]
+        self.processes = [multiprocessing.Process(target=self.attack, args=(attack, str(path), steps), daemon=True)
+                          for attack, steps in zip(self.attacks, self.steps)]
+
+    @staticmethod
+    def attack(attack, path, steps):
+        """Again whenever the daemon has thrown it out."""
+        os.nice(19)
+        while True:
+            try:
+                for _ in attack(path):
+                    steps.value += 1
+            except OSError:
+                time.sleep(0.05)
+
+    def taken(self):
+        """How many steps each attack has taken."""
+        return {attack.__name__: steps.value for attack, steps in zip(self.attacks, self.steps)}
+
+    def __enter__(self):
+        for process in self.processes:
+            process.start()
+        return self
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+            process.join()
