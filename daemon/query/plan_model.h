@@ -48,7 +48,8 @@ class PlanModel {
   std::string component_detail(LevelIndex level, ComponentId id) const;
 
   // Operators of the top level that the plan describes or names as inputs, in the order of a drawn tree: what
-  // nobody consumes first, then its inputs; every one exactly once, whatever the inputs say (a second consumer or a cycle does not repeat it).
+  // nobody consumes first, then its inputs; every one exactly once, whatever the inputs say (a second
+  // consumer or a cycle does not repeat it).
   struct TreeNode {
     ComponentId id = kNoComponent;
     std::uint32_t depth = 0;
