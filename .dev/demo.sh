@@ -9,7 +9,7 @@ dev_demo() {
     esac
     shift
   done
-  need build data demo test  # the build files look for the test libraries too
+  need build data test  # the build files look for the test libraries too
   need_venv
   start=$SECONDS
   say "Building"
