@@ -39,7 +39,7 @@ void Shares::change(std::uint32_t uid, const Use& from, const Use& to) {
 bool Shares::has_memory(const User& user, std::size_t has, std::size_t more) const {
   const std::size_t total = limits_.total_bytes;
   if (bytes_ + more > total || user.bytes + more > total / 8 * 7) return false;
-  const std::size_t own = std::min(kOwnBytes, total / 4 / processes_);
+  const std::size_t own = std::min(total / 8 / user.processes, total / 4 / processes_);
   if (has + more <= own) return true;
   if (has + more > limits_.bytes) return false;
   const std::size_t pool = total / 4 * 3;

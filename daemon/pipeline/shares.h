@@ -1,10 +1,10 @@
 // What the processes may keep in the daemon, all together, those of one user, and each.
 //
-// Memory: never more than the total, nor more than seven eighths of it of one user. A quarter is for small
-// shares that are everybody's own. Of the rest a process that asks for more may have at most as much as would
-// be left free then, of everything and of its user's part; so one alone gets a third of it, and there is
-// always room for another. The quotas of a user (plans, code, regions) are divided evenly among his
-// processes.
+// Memory: never more than the total, nor more than seven eighths of it of one user. A quarter is for shares
+// that are everybody's own: an even part of it, of which the processes of one user have half. Of the rest a
+// process that asks for more may have at most as much as would be left free then, of everything and of its
+// user's part; so one alone gets a third of it, and there is always room for another. The quotas of a user
+// (plans, code, regions) are divided evenly among his processes.
 //
 // Deterministic: what is given depends on the calls alone. One thread.
 #pragma once
@@ -81,8 +81,6 @@ class Shares {
   void change(std::uint32_t uid, const Use& from, const Use& to);
   bool may_take(std::uint32_t uid, const Use& has, const Use& more, LimitReached& why) const;
   bool has_memory(const User& user, std::size_t has, std::size_t more) const;
-
-  static constexpr std::size_t kOwnBytes = std::size_t{1} << 20;  // of every process, while there are few
 
   process::Limits limits_;
   std::map<std::uint32_t, User> users_;

@@ -54,6 +54,23 @@ TEST(Shares, ThereIsRoomForAnother) {
   }
 }
 
+// Neighbours of the same user that take all they can leave a process its even part of the user's half of a
+// quarter.
+TEST(Shares, AnEvenPartIsEverybodysOwn) {
+  process::Limits limits;
+  limits.total_bytes = 64 * kMega;
+  Shares shares(limits);
+  Shares::Share victim(shares, 1000);
+  std::vector<Shares::Share> greedy;
+  std::vector<Use> uses(4);
+  for (Use& use : uses) {
+    greedy.emplace_back(shares, 1000);
+    fill(greedy.back(), use);
+  }
+  Use use;
+  EXPECT_GE(fill(victim, use, kMega / 16), limits.total_bytes / 8 / 5 - kMega / 16);
+}
+
 TEST(Shares, AUsersQuotasAreDividedAmongHisProcesses) {
   process::Limits limits;
   limits.user_plans = 100;
