@@ -242,7 +242,12 @@ void Shipper::ship(std::vector<CompiledCode> batch) {
 void Shipper::load(CompiledCode& code, CodeBuilder builder) {
   const int error = builder ? tailor_code_builder_load_since(builder.get(), code.id, code.since) : -1;
   const std::lock_guard lock(mutex_);
-  if (error != 0) ++counts_.dropped;
+  if (error != 0) {
+    // What was never told of must not be unloaded: the daemon would refuse that.
+    ++counts_.dropped;
+    ended_.push_back(code.id);
+    return;
+  }
   if (cache_.mark_sent(code.base, code.id)) return;
   tailor_code_unload(code.id);
   ended_.push_back(code.id);

@@ -14,10 +14,10 @@ def measure(version):
     def once(work):
         with tempfile.TemporaryDirectory(prefix="tailor-spark-") as name:
             folder = pathlib.Path(name)
-            record(folder / "profile.tailor", command(version, folder / "data", f"subquery*{1 + work}", f"aggregate*{2 + 2 * work}"),
-                   environment(f"-javaagent:{JAR}", TAILOR_SPARK_SCALE=SCALE))
+            _, said = record(folder / "profile.tailor", command(version, folder / "data", f"subquery*{1 + work}", f"aggregate*{2 + 2 * work}"),
+                             environment(f"-javaagent:{JAR}", TAILOR_SPARK_SCALE=SCALE))
             # Without the first two: where HotSpot still interprets the code, nobody knows of which operator it is.
-            return report(folder / "profile.tailor"), report(folder / "profile.tailor", "--last", str(2 * work))
+            return report(folder / "profile.tailor"), report(folder / "profile.tailor", "--last", str(2 * work)), said
     return once
 
 
@@ -26,7 +26,7 @@ def samples_to_judge(found):
 
     A first execution of some tenths of a second can be over before HotSpot tells of the code that it ran.
     """
-    everything, last = found
+    everything, last, _ = found
     return last["windows"]["samples"] if any(plan["name"].endswith(": subquery") for plan in everything["plans"]) else 0
 
 
@@ -45,7 +45,7 @@ def one_tree(plan):
 def main():
     if reason := sampling_denied():
         skip(reason)
-    everything, last = until_enough(1000, samples_to_judge, measure(sys.argv[1]))
+    everything, last, said = until_enough(1000, samples_to_judge, measure(sys.argv[1]))
 
     operators = one_tree(plan_of(last, "aggregate"))
     by_name = {operator["name"]: operator for operator in operators}
@@ -62,7 +62,9 @@ def main():
 
     names = [operator["name"] for operator in one_tree(plan_of(everything, "subquery"))]
     check(names.count("Range") == 2, "the subquery is a part of it, and no operator is there twice")
-    check(everything["accounting"]["messages_rejected"] == 0, "the daemon refuses nothing that the agent says")
+    refused = everything["accounting"]["messages_rejected"]
+    problems = [line for line in said.splitlines() if line.startswith("tailor: ")]
+    check(refused == 0, "the daemon refuses nothing that the agent says" + (f", not {refused} of its messages: {problems}" if refused else ""))
 
 
 if __name__ == "__main__":
