@@ -10,13 +10,14 @@
 
 namespace tailor::process {
 
-// Ranges never overlap: the first message counts. They hold for as long as the process. One thread.
+// Ranges of two components never overlap: the first message counts. They hold for as long as the process. One
+// thread.
 class ComponentRanges {
  public:
   explicit ComponentRanges(const Limits& limits) : limits_(limits) {}
 
-  // Fails for an empty range, one that overlaps another, and beyond the limits. The same one again is no
-  // error.
+  // Fails for an empty range, one that overlaps that of another component, and beyond the limits. Ranges of
+  // one component that overlap become one: a runtime puts new stubs where others were.
   Status add(std::uint32_t component, std::uint64_t begin, std::uint64_t end);
   // 0 if no component claims the address. No allocation.
   std::uint32_t find(std::uint64_t address) const;
@@ -26,7 +27,6 @@ class ComponentRanges {
   struct Range {
     std::uint64_t begin, end;
     std::uint32_t component;
-    bool operator==(const Range&) const = default;
   };
 
   Limits limits_;
