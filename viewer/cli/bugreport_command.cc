@@ -18,10 +18,9 @@
 #include <vector>
 
 #include "proto/base/errors.h"
-#include "proto/control/control_client.h"
-#include "proto/control/paths.h"
 #include "viewer/cli/bug_report.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/daemon.h"
 #include "viewer/cli/doctor.h"
 #include "viewer/cli/program_output.h"
 #include "viewer/cli/status_json.h"
@@ -94,7 +93,7 @@ class Bundle {
     }
     const Cleaned cleaned = clean_for_others(*text, host_);
     write(name, cleaned.text);
-    contents_ += fmt::format("{}: {} bytes, {} places removed\n", name, cleaned.text.size(), cleaned.removed);
+    contents_ += fmt::format("{}: {} bytes, removed: {}\n", name, cleaned.text.size(), cleaned.removed);
   }
 
   // As it is.
@@ -125,16 +124,6 @@ class Bundle {
   std::string folder_, host_, contents_;
   Status written_ = Ok{};
 };
-
-Result<v1::DaemonStatus> ask_status() {
-  auto client = control::ControlClient::connect(control::control_socket_path());
-  if (!client) return client.error();
-  v1::ControlRequest request;
-  request.mutable_status();
-  auto reply = client->ask(request);
-  if (!reply) return reply.error();
-  return reply->status();
-}
 
 // The file that the running daemon was given, else the default one.
 std::string config_of(const Result<v1::DaemonStatus>& status) {
@@ -198,7 +187,8 @@ int run(const Options& options) {
       0);
   if (!packed) return complain(in_context("cannot write " + options.output + ": ", packed.error()));
   fmt::print(
-      "{}\n{}Tokens, names of users in paths, and this host's name are removed from all but a journal.\n"
+      "{}\n{}What looks like a token, names of users in paths, and this host's name are removed from all but "
+      "a journal.\n"
       "Look at it before you send it: tar -xzf {}\n",
       options.output, *contents, options.output);
   return kOk;

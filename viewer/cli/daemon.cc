@@ -9,6 +9,16 @@ std::string store_directory(const std::string& given) {
   return given.empty() ? control::store_path() : given;
 }
 
+Result<v1::DaemonStatus> ask_status() {
+  auto client = control::ControlClient::connect(control::control_socket_path());
+  if (!client) return client.error();
+  v1::ControlRequest request;
+  request.mutable_status();
+  auto reply = client->ask(request);
+  if (!reply) return reply.error();
+  return reply->status();
+}
+
 void flush_daemon() {
   auto client = control::ControlClient::connect(control::control_socket_path());
   if (!client) return;

@@ -11,6 +11,9 @@ namespace tailor::cli {
 // `given`, else TAILOR_STORE, else the default.
 std::string store_directory(const std::string& given);
 
+// What the running daemon says of itself; fails, saying what to do, where none answers.
+Result<v1::DaemonStatus> ask_status();
+
 // Asks the daemon, if one runs, to write down everything so far. Where none runs the store is read as it is.
 void flush_daemon();
 

@@ -2,11 +2,10 @@
 
 #include "daemon/query/wall_time.h"
 #include "daemon/store/meta_codec.h"
-#include "proto/control/control_client.h"
-#include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/blocked_agents.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/daemon.h"
 #include "viewer/cli/status_json.h"
 #include "viewer/cli/text.h"
 
@@ -82,21 +81,17 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
 }
 
 int run(bool json, bool ascii) {
-  auto client = control::ControlClient::connect(control::control_socket_path());
-  if (!client) return complain(client.error());
-  v1::ControlRequest request;
-  request.mutable_status();
-  auto reply = client->ask(request);
-  if (!reply) return complain(reply.error());
+  const auto status = ask_status();
+  if (!status) return complain(status.error());
   if (json) {
-    const auto out = status_json(reply->status());
+    const auto out = status_json(*status);
     if (!out) return complain(out.error());
     fmt::print("{}\n", *out);
     return kOk;
   }
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || ascii;
-  fmt::print("{}", render_status(reply->status(), terminal));
+  fmt::print("{}", render_status(*status, terminal));
   return kOk;
 }
 
