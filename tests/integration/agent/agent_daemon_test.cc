@@ -32,6 +32,13 @@ class AgentDaemonTest : public ::testing::Test {
     server_.sink.arenas.clear();
     return static_cast<int>(std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {}));
   }
+  tailor_agent_options with_small_queue() {
+    tailor_agent_options options{};
+    options.size = sizeof(options);
+    options.socket_path = server_.path().c_str();
+    options.queue_bytes = 256 * 1024;
+    return options;
+  }
   TestServer server_;
 };
 
@@ -149,10 +156,7 @@ TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {
 
 TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  tailor_agent_options options{};
-  options.size = sizeof(options);
-  options.socket_path = server_.path().c_str();
-  options.queue_bytes = 256 * 1024;
+  const tailor_agent_options options = with_small_queue();
   // The agent of this process may have been started by an earlier test, with its larger queue; this test has
   // a process of its own.
   pid_t child = ::fork();
@@ -182,10 +186,7 @@ TEST_F(AgentDaemonTest, OverflowIsCountedAndWhatEndsGetsThrough) {
 
 TEST_F(AgentDaemonTest, ABarrierWaitsForRoomInTheQueue) {
   TAILOR_SKIP_FORK_UNDER_TSAN();
-  tailor_agent_options options{};
-  options.size = sizeof(options);
-  options.socket_path = server_.path().c_str();
-  options.queue_bytes = 256 * 1024;
+  const tailor_agent_options options = with_small_queue();
   pid_t child = ::fork();
   if (child == 0) {
     if (tailor_agent_start(&options) != 0) ::_exit(1);

@@ -73,8 +73,8 @@ public final class SparkTransformer implements ClassFileTransformer {
       if (type.endsWith("/CodegenContext") && name.equals("addInnerClass") && shape.equals("(Ljava/lang/String;)V"))
         return new Function(next, 1);
       if (type.equals(TASK) && name.equals("setTaskContext") && shape.equals("(Lorg/apache/spark/TaskContext;)V"))
-        return new Task(next, true);
-      if (type.equals(TASK) && name.equals("unset") && shape.equals("()V")) return new Task(next, false);
+        return new Begin(next, "taskBegins", 1);
+      if (type.equals(TASK) && name.equals("unset") && shape.equals("()V")) return new TaskEnd(next);
       if (type.equals(PLAN) && name.equals("execute") && shape.equals("()L" + RDD + ";")) return new Result(next, "executed");
       if (type.equals(EXCHANGE) && name.equals("shuffleDependency") && shape.equals("()Lorg/apache/spark/ShuffleDependency;"))
         return new Result(next, "shuffles");
@@ -203,19 +203,15 @@ public final class SparkTransformer implements ClassFileTransformer {
     }
   }
 
-  private static final class Task extends Wrapped {
-    private final boolean begins;
-
-    Task(MethodVisitor next, boolean begins) {
+  private static final class TaskEnd extends Wrapped {
+    TaskEnd(MethodVisitor next) {
       super(next);
-      this.begins = begins;
     }
 
     @Override
     public void visitCode() {
       super.visitCode();
-      if (begins) visitVarInsn(Opcodes.ALOAD, 1);
-      call(QUERIES, begins ? "taskBegins" : "taskEnds", begins ? "(Ljava/lang/Object;)V" : "()V");
+      call(QUERIES, "taskEnds", "()V");
     }
   }
 
