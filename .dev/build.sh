@@ -9,9 +9,9 @@ dev_build() {
     esac
     shift
   done
-  need build test
+  need build test jvm
   web_build
   build "$preset" ${targets[@]+"${targets[@]}"}
-  [ "$preset" = release ] && say "built: build/bin/{tailord,tailor,weft}"
+  [ "$preset" = release ] && say "built: build/bin/{tailord,tailor,weft}, build/lib/tailor-jvm.jar"
   return 0
 }

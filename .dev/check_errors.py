@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-ERROR = re.compile(r"(?<![\w:])Error\{")
+ERROR = re.compile(r"(?<![\w:])(?:tailor::)?Error\{")
 
 
 def arguments(text: str, at: int) -> int:

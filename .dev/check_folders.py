@@ -4,11 +4,14 @@
 - Every folder with sources is in USES below and includes headers of the folders it names there, of itself, and of
   nothing else of ours. A folder that is not in the table fails.
 - USES has no circle: an arrow that would close one fails.
-- The DEPS of a library in CMake name the library of each folder that its sources include, and no library of ours
-  that they do not include, directly or through a header.
+- The folders of the tables in docs/ARCHITECTURE.md are those of USES, and those below tests. Inside daemon, a folder uses
+  only folders above its own line.
+- What a library or a program links in CMake is the library of each folder that its sources include, and no library of ours
+  that they do not include, directly or through a header. Inside daemon each is named; elsewhere one may bring others.
 - Nothing is at the top level that does not belong there.
 - "session" names nothing in our code but what docs/glossary.md says: a visitor of the web page, and daemon/session.
 """
+import dataclasses
 import pathlib
 import re
 import subprocess
@@ -72,7 +75,7 @@ USES = {
     "daemon/session": DECODE | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/bpf", "daemon/clock",
                                 "daemon/registration", "daemon/formats", "daemon/foreign", "daemon/process", "daemon/unwind",
                                 "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/journal"},
-    "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/clock"},
+    "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/journal", "daemon/clock"},
     "daemon/export": VOCABULARY | {"daemon/formats", "daemon/query"},
     "daemon/control": BASE | {"proto/control"},
     "daemon/tailord": VOCABULARY | {"daemon/os", "daemon/config", "daemon/session", "daemon/control", "daemon/serve", "daemon/serve/http", "daemon/metrics", "daemon/query", "daemon/store",
@@ -86,12 +89,17 @@ AGENT_HEADERS = pathlib.Path("agent/include/tailor")
 TOP_LEVEL = {"CMakeLists.txt", "CMakePresets.json", "daemon", "kmod", "agent", "compiler", "proto", "viewer",
              "tests", "deploy", "docs", "README.md", "LICENSE", "CHANGELOG.md", "CONTRIBUTING.md", "dev"}
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
-LIBRARY = re.compile(r"tailor_library\((\w+)\s+SOURCES(.*?)(?:DEPS(.*?))?\)", re.S)
-
+LIBRARY = re.compile(r"tailor_library\(\s*([\w${}]+)\s+SOURCES(.*?)(?:DEPS(.*?))?\)", re.S)
+PROGRAM = re.compile(r"add_executable\(\s*(\w+)(.*?)\)", re.S)
+GROUP = re.compile(r"add_library\(\s*(\w+)\s+INTERFACE\s*\)")
+LINKS = re.compile(r"target_link_libraries\(\s*(\w+)\s(.*?)\)", re.S)
+# The adapter for LLVM is one library for each version, made in a loop.
+MADE_IN_A_LOOP = {"${adapter}": "tailor_llvm"}
+ARCHITECTURE = pathlib.Path("docs/ARCHITECTURE.md")
 
 TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"')
-# Not the folder or its namespace, not Hello.session, and not in a path.
-SESSION = re.compile(r"(?<![\w./:])sessions?_?\b(?!::)")
+# Not the folder or its namespace, and not in a path.
+SESSION = re.compile(r"(?<![\w/:])sessions?_?\b(?!::)")
 # Visitors of the web page, and sessions that PostgreSQL calls so.
 SESSION_FOLDERS = {"daemon/serve/http", "agent/postgres"}
 
@@ -144,26 +152,106 @@ def circles() -> list[str]:
     return found
 
 
+@dataclasses.dataclass
+class Target:
+    """A library or program of CMake."""
+    file: str
+    folder: str  # of USES
+    sources: list[str]
+    links: set[str]
+
+
+def targets() -> dict[str, Target]:
+    found = {}
+    for top in ("compiler", "daemon", "proto", "viewer"):
+        for path in sorted(pathlib.Path(top).rglob("CMakeLists.txt")):
+            text, here = path.read_text(), path.parent.as_posix()
+            links: dict[str, set[str]] = {}
+            for name, linked in LINKS.findall(text):
+                links.setdefault(name, set()).update(linked.split())
+            made = [(name, sources, set(deps.split())) for name, sources, deps in LIBRARY.findall(text)]
+            made += [(name, sources, set()) for name, sources in PROGRAM.findall(text)]
+            made += [(name, "", set()) for name in GROUP.findall(text)]
+            folder = folder_of(path.as_posix()) or here
+            for name, sources, deps in made:
+                names = [f"{here}/{source}" for source in sources.split() if source.endswith((".cc", ".c"))]
+                if not names and "_sources}" in sources:  # a list of its own: all of the folder
+                    names = [source.as_posix() for source in pathlib.Path(folder).glob("*.cc")]
+                name = MADE_IN_A_LOOP.get(name, name)
+                found[name] = Target(path.as_posix(), folder, names, deps | links.get(name, set()))
+    return found
+
+
+def reached(target: Target, all_targets: dict[str, Target]) -> set[str]:
+    """What a target links, and what that brings."""
+    seen, todo = set(), list(target.links)
+    while todo:
+        name = todo.pop()
+        if name in all_targets and name not in seen:
+            seen.add(name)
+            todo.extend(all_targets[name].links)
+    return seen
+
+
 def check_libraries(includes: dict[str, set[str]], headers: dict[str, set[str]]) -> list[str]:
-    """CMake's DEPS against what the sources of each library include."""
-    libraries = {}  # name -> (file, folder, sources, deps)
-    for path in pathlib.Path("daemon").rglob("CMakeLists.txt"):
-        for name, sources, deps in LIBRARY.findall(path.read_text()):
-            here = path.parent.as_posix()
-            names = [f"{here}/{s}" for s in sources.split() if s.endswith((".cc", ".c"))]
-            libraries[name] = (path.as_posix(), here, names, set((deps or "").split()))
+    """What CMake links against what the sources of each target include."""
+    made = targets()
+    known = {name: target for name, target in made.items() if target.sources or target.links & set(made)}
     of_folder: dict[str, set[str]] = {}
-    for name, (_, folder, _, _) in libraries.items():
-        of_folder.setdefault(folder, set()).add(name)
+    for name, target in known.items():
+        if target.sources:
+            of_folder.setdefault(target.folder, set()).add(name)
     bad = []
-    for name, (path, folder, sources, deps) in libraries.items():
-        wanted = set().union(*(includes.get(s, set()) for s in sources), headers.get(folder, set())) - {folder}
-        for used in sorted(wanted):
-            if used in of_folder and not of_folder[used] & deps and not of_folder.get(folder, set()) & deps:
-                bad.append(f"{path}: {name} includes {used} and its DEPS lack {' or '.join(sorted(of_folder[used]))}")
-        for dep in sorted(deps & set(libraries)):
-            if libraries[dep][1] not in wanted | {folder}:
-                bad.append(f"{path}: {name} has {dep} in its DEPS and includes nothing of {libraries[dep][1]}")
+    for name, target in known.items():
+        if not target.sources:
+            continue
+        folder, linked = target.folder, target.links & set(known)
+        needed = set().union(*(includes.get(source, set()) for source in target.sources)) - {folder}
+        wanted = needed | headers.get(folder, set())
+        if len(of_folder[folder]) == 1:  # else a header may be of the others alone
+            needed = wanted
+        # A program brings what the library beside it does.
+        of_sibling = set().union(*(known[name].links for name in of_folder[folder] & linked))
+        has = linked | of_sibling if folder.startswith("daemon/") else reached(target, known)
+        for used in sorted(needed):
+            if used in of_folder and not of_folder[used] & has:
+                bad.append(f"{target.file}: {name} includes {used} and does not link {' or '.join(sorted(of_folder[used]))}")
+        for dep in sorted(linked):
+            group = set() if known[dep].sources else reached(known[dep], known)
+            if not {known[each].folder for each in {dep} | group} & (wanted | {folder}):
+                bad.append(f"{target.file}: {name} links {dep} and includes nothing of {known[dep].folder}")
+    return bad
+
+
+def table_rows(heading: str) -> list[tuple[str, str]]:
+    """(first cell without quotes and slash, the rest) of the first table below a line of ARCHITECTURE."""
+    text = ARCHITECTURE.read_text()
+    table = text[text.index(heading):].split("\n|", 2)[2].split("\n\n")[0]
+    rows = [line.strip("| ").split(" | ", 1) for line in table.splitlines()[1:]]
+    return [(cells[0].strip("`/"), cells[1]) for cells in rows]
+
+
+def check_architecture(files: list[str]) -> list[str]:
+    """The tables of folders in ARCHITECTURE against USES and the tree."""
+    bad = []
+    inner = [f"daemon/{name}" for name, _ in table_rows("Inside `daemon/`")]
+    wanted = {folder for folder in USES if folder.startswith("daemon/")}
+    bad += [f"{ARCHITECTURE}: {folder} is not in the table" for folder in sorted(wanted - set(inner))]
+    bad += [f"{ARCHITECTURE}: there is no {folder}" for folder in sorted(set(inner) - wanted)]
+    for at, folder in enumerate(inner):
+        below = sorted((USES.get(folder, set()) & set(inner)) - set(inner[:at]))
+        bad += [f"{ARCHITECTURE}: {folder} uses {used}, which is not above it" for used in below]
+    # Others have a row, or are named in the row of the folder that they lie in: `include/`.
+    outer = dict(table_rows("## Folders"))
+    tests = {"/".join(name.split("/")[:2]) for name in files if name.startswith("tests/") and name.count("/") > 1}
+    for folder in sorted((set(USES) - wanted) | tests):
+        top, *below = folder.split("/")
+        if folder not in outer and not (top in outer and (not below or f"`{below[0]}/`" in outer[top])):
+            bad.append(f"{ARCHITECTURE}: {folder} is not in the table")
+    there = {"/".join(name.split("/")[:depth]) for name in files for depth in (1, 2)}
+    for top, text in outer.items():
+        named = [top] + [f"{top}/{name}" for name in re.findall(r"`([\w-]+)/`", text)]
+        bad += [f"{ARCHITECTURE}: there is no {folder}" for folder in named if folder not in there]
     return bad
 
 
@@ -196,6 +284,7 @@ def main() -> int:
             if used not in USES[folder]:
                 bad.append(f"{name}: {folder} may not include {target}")
     bad += check_libraries(includes, headers)
+    bad += check_architecture(files)
     for line in sorted(set(bad)):
         print(line)
     print(f"{checked} files checked, {len(set(bad))} violations")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the links of the Markdown files: each names a file of the tree, and an anchor a heading of that file.
+"""Checks the links of the Markdown files: each names a file of the tree, and an anchor a heading of that file or an <a id="..."> in it.
 
     check_links.py [FOLDER]    the tree to check; without it, this one
 """
@@ -24,9 +24,10 @@ def prose(text):
 
 
 def anchors(path):
-    """The anchors of a page's headings, as GitHub and most other viewers make them."""
+    """The anchors of a page: those of its headings, as GitHub and most other viewers make them, and those it names."""
     found = {}
     for _, line in prose(path.read_text()):
+        found.update(dict.fromkeys(re.findall(r'<a id="([^"]+)">', line), 1))
         if not (heading := re.match(r"#+\s+(.*?)\s*#*$", line)):
             continue
         text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading[1]).lower()
@@ -45,7 +46,7 @@ def problems(root, page):
             if not path.exists():
                 yield f"{page}:{number}: {target}: there is no such file"
             elif anchor and path.suffix == ".md" and anchor not in anchors(path):
-                yield f"{page}:{number}: {target}: the page has no such heading"
+                yield f"{page}:{number}: {target}: the page has no such anchor"
 
 
 def main():

@@ -71,7 +71,8 @@ apt_install() {
     -o DPkg::Lock::Timeout=300 "$@" >"$CACHE/apt.log" 2>&1
 }
 
-# need SET...: installs what is missing of these package sets, after asking.
+# need SET...: installs what is missing of these package sets, after asking. A build that was configured before looks again.
+INSTALLED=
 need() {
   local set wanted=() missing sudo=
   command -v dpkg-query >/dev/null || die 1 "this is not a Debian system: install the packages of .dev/packages by hand"
@@ -92,6 +93,7 @@ need() {
   $sudo apt-get update -qq || die 1 "apt-get update failed"
   install_packages "$sudo" "${missing[@]}" || install_packages "$sudo" "${missing[@]}" ||
     { tail -n 5 "$CACHE/apt.log" >&2; die 1 "apt-get install failed: see $CACHE/apt.log"; }
+  INSTALLED=yes
   case " ${missing[*]} " in
     *' postgresql'* | *' prometheus '*)
       say "The services postgresql and prometheus were not started. Debian starts them at the next boot;" \
@@ -101,25 +103,28 @@ need() {
 
 # need_venv: the Python tools for data and cross-checks (generator, DuckDB), in a virtual environment of ours.
 need_venv() {
-  local wanted=$TAILOR_ROOT/.dev/requirements.txt
-  if [ -f "$VENV/requirements.txt" ] && cmp -s "$wanted" "$VENV/requirements.txt"; then return; fi
+  local wanted=$TAILOR_ROOT/.dev/requirements.txt bare=$TAILOR_ROOT/.dev/descriptors.txt
+  if [ -f "$VENV/requirements.txt" ] && cat "$wanted" "$bare" | cmp -s - "$VENV/requirements.txt"; then return; fi
   [ -n "$TAILOR_OFFLINE" ] && die 1 "the Python tools are missing, and --offline forbids to download them: run ./dev fetch"
-  say "Python tools for test data ($(grep -cE '^[a-z]' "$wanted") packages, into .dev/cache/venv)"
+  say "Python tools for test data ($(cat "$wanted" "$bare" | grep -cE '^[a-z]') packages, into .dev/cache/venv)"
   python3 -m venv "$VENV" || die 1 "python3 -m venv failed: is python3-venv installed?"
   "$VENV/bin/pip" install -q --disable-pip-version-check -r "$wanted" || die 1 "pip install failed"
-  cp "$wanted" "$VENV/requirements.txt"
+  "$VENV/bin/pip" install -q --disable-pip-version-check --no-deps -r "$bare" || die 1 "pip install failed"
+  cat "$wanted" "$bare" >"$VENV/requirements.txt"
 }
 
 # shellcheck source=/dev/null
 . .dev/web.sh
 
-# build PRESET [TARGET...]: configures once and builds; build/ is the release preset.
+# build PRESET [TARGET...]: configures, if that was not done with what is installed now, and builds; build/ is the release preset.
 build() {
   local preset=$1 dir
   shift
   case $preset in release) dir=build ;; *) dir=build-$preset ;; esac
-  [ -f "$dir/build.ninja" ] || cmake --preset "$preset" >"$CACHE/configure-$preset.log" 2>&1 ||
-    { tail -n 20 "$CACHE/configure-$preset.log" >&2; die 1 "cmake failed: see $CACHE/configure-$preset.log"; }
+  if [ ! -f "$dir/build.ninja" ] || [ -n "$INSTALLED" ]; then
+    cmake --preset "$preset" >"$CACHE/configure-$preset.log" 2>&1 ||
+      { tail -n 20 "$CACHE/configure-$preset.log" >&2; die 1 "cmake failed: see $CACHE/configure-$preset.log"; }
+  fi
   if [ -t 1 ]; then
     ninja -C "$dir" "$@" || die 1 "the build failed"
   else

@@ -25,6 +25,8 @@ dev_lint() {
   python3 .dev/check_links.py || failed=1
   say "kinds of errors"
   python3 .dev/check_errors.py || failed=1
+  say "figures of the benchmarks"
+  python3 tests/bench/figures.py --check || failed=1
   say "the version"
   python3 .dev/check_version.py || failed=1
   say "ABI of the agent"
@@ -54,10 +56,6 @@ shell_scripts() {
 
 # Only what is not known to be clean is analysed (.dev/tidy.py), and only then the headers that the build makes are needed.
 dev_lint_tidy() {
-  if [ ! -e .dev/tidy_clean ] && [ $# = 0 ]; then
-    say "clang-tidy: nothing is known to be clean; ./dev lint --tidy-all analyses everything and stores what is"
-    return 0
-  fi
   if [ -n "$(python3 .dev/tidy.py --stale)" ]; then
     cmake --preset release >"$CACHE/configure-release.log" 2>&1 ||
       { tail -n 20 "$CACHE/configure-release.log" >&2; return 1; }

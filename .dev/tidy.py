@@ -2,9 +2,10 @@
 """clang-tidy over all C++ sources of which it is not known that they are clean.
 
 What is known to be clean is kept as keys in .dev/tidy_clean, which is part of the repository, and in .dev/cache/tidy_clean,
-which is this machine's. The key of a source is a hash of its text, of the texts of all headers of ours that it includes, of
-.clang-tidy and of the version of clang-tidy. Headers of the system are not part of it. So a clean clone analyses only what
-differs from the list, and a change of a header brings back the sources that include it.
+which is this machine's. The key of a source is a hash of its text, of the texts of the headers of ours that it includes
+itself, of .clang-tidy and of the version of clang-tidy. A header that no source includes itself counts for one source that
+reaches it. Headers of the system do not count. So a clean clone analyses only what differs from the list. A change of a
+header brings back the sources that include it, and not those that only reach it through another header.
 
     tidy.py            analyses what is in neither list; findings fail
     tidy.py --update   the same, then writes .dev/tidy_clean for the sources as they are now
@@ -39,6 +40,7 @@ BORROWED = {"tests/integration/dataflow_client/": "compiler/weft/codegen/compila
 # Of a line comment nothing is kept, unless it speaks to clang-tidy. What may look like one is skipped: raw strings, numbers
 # with separators, strings, characters. Block comments stay, since they may name arguments.
 TOKENS = re.compile(r'R"([^(\s]*)\(.*?\)\1"|\b\d[\w\'.]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|/\*.*?\*/|//[^\n]*', re.DOTALL)
+ENTRY = re.compile(r'^(?:extern "C" )?int (?:main|LLVMFuzzerTestOneInput)\(', re.MULTILINE)  # a program has one
 INCLUDE = re.compile(r'^\s*#\s*include\s+["<]([^">]+)[">]', re.MULTILINE)
 
 
@@ -92,9 +94,22 @@ def configuration():
     return re.search(r"version (\S+)", version)[1] + "\n" + (ROOT / ".clang-tidy").read_text()
 
 
-def key_of(source):
+def keys_of(names):
+    """Source -> its key."""
+    owned, seen = collections.defaultdict(set), set()
+    for source in names:
+        owned[source].update([source, *includes(source)])
+        seen |= owned[source]
+    for source in sorted(names):
+        only_reached = set(closure(source)) - seen
+        owned[source] |= only_reached
+        seen |= only_reached
+    return {source: key_of(sorted(paths)) for source, paths in owned.items()}
+
+
+def key_of(paths):
     digest = hashlib.sha256(configuration().encode())
-    for path in closure(source):
+    for path in paths:
         digest.update(f"\0{path}\0{text_of(path)}".encode())
     return digest.hexdigest()[:16]
 
@@ -106,7 +121,7 @@ def known():
 
 def sources():
     listed = subprocess.run(["git", "ls-files", "*.cc"], cwd=ROOT, capture_output=True, text=True, check=True)
-    return listed.stdout.split()
+    return [name for name in listed.stdout.split() if (ROOT / name).is_file()]  # not what was deleted since
 
 
 def commands():
@@ -153,6 +168,10 @@ def batches(stale, options):
     result = []
     for (_, where), group in alike.items():
         if where == "tests":
+            result += [[source] for source in group if ENTRY.search(text_of(source))]
+            group = [source for source in group if not ENTRY.search(text_of(source))]
+            if not group:
+                continue
             group = [source for row in zip_longest_by_folder(group) for source in row]
         result += [group[i:i + TOGETHER] for i in range(0, len(group), TOGETHER)]
     return result
@@ -173,7 +192,7 @@ def analyse(batch, options):
     file = ROOT / batch[0]
     if len(batch) > 1:
         file = WORK / f"{hashlib.sha256(' '.join(batch).encode()).hexdigest()[:16]}.cc"
-        file.write_text("".join(f'#include "{ROOT / source}"\n' for source in batch))
+        file.write_text("".join(f'#include "{ROOT / source}"  // NOLINT\n' for source in batch))
     done = subprocess.run([PROGRAM, "--quiet", f"--config-file={ROOT / '.clang-tidy'}", "--warnings-as-errors=*",
                            f"--header-filter=^{re.escape(str(ROOT))}/(proto|agent|compiler|daemon|viewer|tests)/.*\\.(h|cc)$",
                            # In C, also for the kernel.
@@ -188,15 +207,14 @@ def findings(batch, options):
     clean, said = analyse(batch, options)
     if clean or len(batch) == 1:
         return (batch if clean else []), "" if clean else said
-    # Which of them it was, or whether they only do not fit together.
-    good, text = [], []
-    for source in batch:
-        clean, said = analyse([source], options)
-        if clean:
-            good.append(source)
-        else:
-            text.append(said)
-    return good, "\n".join(text)
+    if "[clang-diagnostic-error" in said:
+        # They only do not fit together, or one does not compile.
+        parts = [findings(half, options) for half in (batch[: len(batch) // 2], batch[len(batch) // 2:])]
+        return [source for good, _ in parts for source in good], "\n".join(text for _, text in parts if text)
+    named = {os.path.relpath(path, ROOT) for path in re.findall(r"^(/[^:\n]+):\d+:\d+: error: ", said, re.MULTILINE)}
+    # What is found in a header, or in no file, may come from each source that includes it.
+    good = [source for source in batch if named and not named.intersection(closure(source))]
+    return good, said
 
 
 def main():
@@ -204,7 +222,7 @@ def main():
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--stale", action="store_true")
     given = parser.parse_args()
-    keys = {source: key_of(source) for source in sources()}
+    keys = keys_of(sources())
     clean = known()
     stale = [source for source, key in keys.items() if (key, source) not in clean]
     if given.stale:

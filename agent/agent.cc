@@ -46,6 +46,16 @@ std::uint64_t Agent::next_execution() noexcept {
   return mixed % 1000 < untagged ? number | kUntagged : number;
 }
 
+// A bijection, so that the first digits tell the executions of an agent apart.
+std::uint64_t Agent::identity_number(std::uint64_t execution) const noexcept {
+  std::uint64_t mixed = 0;
+  std::memcpy(&mixed, instance_.data() + 8, 8);
+  mixed += execution;
+  mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+  mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
+  return mixed ^ (mixed >> 31);
+}
+
 bool Agent::start_sending(const Identity& identity, bool threadless) noexcept {
   if (threadless && !background_.ended()) return false;  // one of an earlier start, about to end
   threadless_ = threadless;

@@ -58,6 +58,15 @@ class Agent {
   // A new handle; it says whether the execution has tags.
   std::uint64_t next_execution() noexcept;
   static bool has_tags(std::uint64_t execution) { return (execution & kUntagged) == 0; }
+  // The handle of an execution that works for another one, its leader.
+  static std::uint64_t with_leader(std::uint64_t execution) { return execution | kLed; }
+  // The first 8 bytes of the identity.
+  std::uint64_t identity_number(std::uint64_t execution) const noexcept;
+  // What the slot of a thread says that works for it: a leader is drawn, or not, with all that work for it,
+  // and the daemon alone knows it.
+  std::uint64_t draw_number(std::uint64_t execution) const noexcept {
+    return execution == 0 || (execution & kLed) != 0 ? 0 : identity_number(execution);
+  }
   // enum tailor_tag_strategy, as given to tailor_agent_start.
   std::uint32_t tag_strategy() const { return tag_strategy_; }
 
@@ -77,6 +86,7 @@ class Agent {
 
  private:
   static constexpr std::uint64_t kUntagged = std::uint64_t{1} << 62;
+  static constexpr std::uint64_t kLed = std::uint64_t{1} << 61;
 
   // Reserves room for `bound` bytes, has write(FixedWire&, tsc) fill them, and publishes the message.
   template <typename F>

@@ -6,10 +6,12 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "agent/agent.h"
 #include "agent/current_thread.h"
 #include "agent/lifecycle.h"
+#include "agent/marks.h"
 
 using namespace tailor::agent;
 
@@ -24,18 +26,18 @@ void post_end(MessageKind kind, std::uint64_t key) {
   agent->post({kind, 0, key, 0}, kFixedBound, [&](FixedWire& body) { body.number(1, key); });
 }
 
-// The 128-bit identity of an execution: the agent's random number plus the handle, mixed by a bijection so
-// that the first digits tell the executions of an agent apart, then the rest of the agent's random number.
+// The 128-bit identity of an execution: the handle, mixed with a random number of the agent, then the rest of
+// the agent's random number.
 void execution_identity(const Agent& agent, std::uint64_t execution, std::uint8_t out[16]) {
-  const std::uint8_t* instance = agent.instance().data();
-  std::uint64_t mixed = 0;
-  std::memcpy(&mixed, instance + 8, 8);
-  mixed += execution;
-  mixed = (mixed ^ (mixed >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-  mixed = (mixed ^ (mixed >> 27)) * UINT64_C(0x94D049BB133111EB);
-  mixed ^= mixed >> 31;
-  std::memcpy(out, &mixed, 8);
-  std::memcpy(out + 8, instance, 8);
+  const std::uint64_t number = agent.identity_number(execution);
+  std::memcpy(out, &number, 8);
+  std::memcpy(out + 8, agent.instance().data(), 8);
+}
+
+bool has_leader(std::span<const tailor_label> labels) {
+  return std::ranges::any_of(labels, [](const tailor_label& label) {
+    return label.key && std::string_view(label.key) == "leader_execution";
+  });
 }
 
 int load_result(const Agent& agent, bool posted, std::size_t size) {
@@ -112,7 +114,7 @@ struct tailor_other_thread* tailor_other_thread_add(uint32_t tid, const char* na
   Agent* agent = current();
   if (!agent || tid == 0) return nullptr;
   ThreadArea* area = register_other_thread(*agent, tid, name);
-  if (area && execution != 0) append_record(*area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
+  if (area && execution != 0) mark_execution_begin(*area, execution, plan_id);
   if (area && component != 0) append_record(*area, TAILOR_LOG_COMPONENT_BEGIN, component, 0, 0);
   return reinterpret_cast<tailor_other_thread*>(area);
 }
@@ -131,6 +133,22 @@ void tailor_thread_waits(const uint32_t* word) {
   if (!t_current.area) return;
   std::atomic_ref(t_current.area->slot->waits_at)
       .store(reinterpret_cast<std::uintptr_t>(word), std::memory_order_relaxed);
+}
+
+void tailor_thread_anchor(const struct tailor_frame_anchor* anchor) {
+  if (!t_current.area && anchor) tailor_thread_register(nullptr);
+  if (!t_current.area) return;
+  std::atomic_ref(t_current.area->slot->anchor_at)
+      .store(reinterpret_cast<std::uintptr_t>(anchor), std::memory_order_relaxed);
+}
+
+const struct tailor_objects* tailor_thread_objects(const struct tailor_objects* objects) {
+  if (!t_current.area) tailor_thread_register(nullptr);
+  if (!t_current.area) return nullptr;
+  const std::atomic_ref place(t_current.area->slot->objects_at);
+  const std::uint64_t before = place.load(std::memory_order_relaxed);
+  place.store(reinterpret_cast<std::uintptr_t>(objects), std::memory_order_relaxed);
+  return reinterpret_cast<const tailor_objects*>(before);
 }
 
 void tailor_wait_names(const struct tailor_wait_name* names, size_t count) {
@@ -205,6 +223,7 @@ uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* lab
   if (!agent) return 0;
   std::span<const tailor_label> span(labels, labels ? std::min(count, kMaxLabels) : 0);
   std::uint64_t handle = agent->next_execution();
+  if (has_leader(span)) handle = Agent::with_leader(handle);
   std::uint8_t id[16];
   execution_identity(*agent, handle, id);
   agent->post(

@@ -91,7 +91,7 @@ Identity make_identity(const tailor_agent_options& options, const Agent& agent) 
   identity.engine_version = view(options.engine_version, kMaxNameBytes);
   identity.tag_strategy = options.tag_strategy;
   identity.tag_key = agent.tag_key();
-  if (options.tag_strategy == TAILOR_TAGS_MEMORY_SLOT) identity.tag_slot_offset = tag_slot_offset();
+  identity.tag_slot_offset = tag_slot_offset();
   identity.instance = agent.instance();
   return identity;
 }

@@ -1,4 +1,6 @@
 // Activity of the calling thread: one record each in its log.
+#include "agent/marks.h"
+
 #include <tailor/agent.h>
 #include <tailor/thread_area.h>
 
@@ -30,13 +32,47 @@ std::uint64_t address(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
+// Of the calling thread, nullptr: there is no agent, or no memory.
+ThreadArea* own_area() {
+  if (!t_current.area) [[unlikely]] {
+    if (Agent* agent = current()) register_current_thread(*agent, nullptr);
+  }
+  return t_current.area;
+}
+
+void say_execution(ThreadArea& area, std::uint64_t number) {
+  std::atomic_ref(area.slot->execution).store(number, std::memory_order_relaxed);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+void say_innermost(ThreadArea& area) {
+  const Agent* agent = current();
+  say_execution(area, agent ? agent->draw_number(area.executions.innermost()) : 0);
+}
+
 }  // namespace
 
+// A sampler may come between any two of these stores. The slot says less than the log, never more: then what
+// is dropped by the slot is what the log would have dropped.
+void tailor::agent::mark_execution_begin(ThreadArea& area, std::uint64_t execution,
+                                         std::uint64_t plan_id) noexcept {
+  say_execution(area, 0);
+  append_record(area, TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
+  area.executions.begin(execution);
+  say_innermost(area);
+}
+
 void tailor_mark_execution_begin(uint64_t execution, uint64_t plan_id) {
-  if (execution) mark(TAILOR_LOG_EXECUTION_BEGIN, 0, execution, plan_id);
+  if (execution == 0) return;
+  if (ThreadArea* area = own_area()) mark_execution_begin(*area, execution, plan_id);
 }
 void tailor_mark_execution_end(uint64_t execution) {
-  if (execution) mark(TAILOR_LOG_EXECUTION_END, 0, execution, 0);
+  ThreadArea* area = execution == 0 ? nullptr : own_area();
+  if (!area) return;
+  say_execution(*area, 0);
+  append_record(*area, TAILOR_LOG_EXECUTION_END, 0, execution, 0);
+  area->executions.end(execution);
+  say_innermost(*area);
 }
 void tailor_mark_pipeline_begin(uint32_t pipeline) {
   mark(TAILOR_LOG_PIPELINE_BEGIN, pipeline, 0, 0);

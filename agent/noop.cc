@@ -37,7 +37,11 @@ void tailor_other_thread_remove(struct tailor_other_thread*) {}
 uint64_t* tailor_thread_slot(void) {
   return nullptr;
 }
+const struct tailor_objects* tailor_thread_objects(const struct tailor_objects*) {
+  return nullptr;
+}
 void tailor_thread_waits(const uint32_t*) {}
+void tailor_thread_anchor(const struct tailor_frame_anchor*) {}
 void tailor_wait_names(const struct tailor_wait_name*, size_t) {}
 struct tailor_plan_ids tailor_plan_new(void) {
   return {};

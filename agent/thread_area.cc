@@ -119,8 +119,12 @@ void Arena::begin_use(ThreadArea& area, std::uint32_t tid) noexcept {
   area.use += 1;
   // The log first, and `use` last: a reader that finds the new `use` finds the record and the tid too.
   append_record(area, TAILOR_LOG_THREAD_BEGIN, tid, area.use, 0);
+  area.executions.clear();
+  store(area.slot->execution, 0);
   store(area.slot->tag, 0);
   store(area.slot->waits_at, 0);
+  store(area.slot->objects_at, 0);
+  store(area.slot->anchor_at, 0);
   std::atomic_ref(area.slot->use).store(0, std::memory_order_release);
   std::atomic_ref(area.slot->tid).store(tid, std::memory_order_release);
   std::atomic_ref(area.slot->use).store(area.use, std::memory_order_release);
@@ -128,8 +132,11 @@ void Arena::begin_use(ThreadArea& area, std::uint32_t tid) noexcept {
 }
 
 void Arena::give_back(ThreadArea& area) noexcept {
+  store(area.slot->execution, 0);
   store(area.slot->tag, 0);
   store(area.slot->waits_at, 0);
+  store(area.slot->objects_at, 0);
+  store(area.slot->anchor_at, 0);
   std::atomic_ref(area.slot->state).store(TAILOR_AREA_CLOSED, std::memory_order_release);
   area.busy.store(false, std::memory_order_release);
 }

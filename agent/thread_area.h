@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "agent/descriptor.h"
+#include "agent/nested_executions.h"
 
 namespace tailor::agent {
 
@@ -23,6 +24,7 @@ struct alignas(64) ThreadArea {
   std::uint32_t arena = 0;
   std::uint32_t index = 0;
   std::uint32_t use = 0;
+  NestedExecutions executions;  // that the thread works for
   std::atomic<bool> busy{false};
 };
 

@@ -37,6 +37,12 @@ struct NmethodFacts {
   std::uint32_t frame_complete = 0;  // offset of the first instruction with a complete frame
 };
 
+// Offsets in code that takes down its frame: behind the addition to the stack pointer, behind the `pop %rbp`,
+// and behind the `ret`.
+struct FramePop {
+  std::uint32_t after_add = 0, after_pop = 0, end = 0;
+};
+
 struct CompiledCode {
   std::uint64_t id = 0;     // the agent's, of the code object
   std::uint64_t since = 0;  // rdtsc: it can have been there since then
@@ -45,6 +51,8 @@ struct CompiledCode {
   // The JVM was asked for all it knows before it compiled this; else it knows its lines at safepoints only.
   bool detailed = true;
   NmethodFacts facts;
+  std::uint32_t frame_push = 0;     // offset of the `sub` behind the first `push %rbp`, 0: none
+  std::vector<FramePop> pops;       // by offset
   std::uint64_t unit = 0;           // of its first method that has one: 0 for code without any
   std::vector<MethodText> methods;  // each once; the first is the one that was compiled
   std::vector<InlineFrame> frames;
@@ -52,7 +60,8 @@ struct CompiledCode {
 
   // About what it takes in memory.
   std::size_t bytes() const {
-    std::size_t sum = sizeof(*this) + frames.size() * sizeof(InlineFrame) + states.size() * sizeof(PcState);
+    std::size_t sum = sizeof(*this) + frames.size() * sizeof(InlineFrame) + states.size() * sizeof(PcState) +
+                      pops.size() * sizeof(FramePop);
     for (const MethodText& each : methods)
       sum += sizeof(each) + each.name.size() + each.class_name.size() + each.file.size();
     return sum;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <span>
 #include <utility>
 
+#include "agent/jvm/frame_pops.h"
 #include "agent/jvm/java_text.h"
 
 namespace tailor::jvm {
@@ -71,6 +73,7 @@ void take_map(const jvmtiAddrLocationMap* map, jint count, const JavaText& text,
 }  // namespace
 
 thread_local bool Events::t_catching_up = false;
+thread_local bool Events::t_anchor_told = false;
 
 void Events::compiled(jmethodID method, jint size, const void* base, jint map_count,
                       const jvmtiAddrLocationMap* map, const void* records) {
@@ -80,6 +83,9 @@ void Events::compiled(jmethodID method, jint size, const void* base, jint map_co
   code.size = static_cast<std::uint32_t>(size);
   code.detailed = !t_catching_up;
   if (auto facts = nmethods_.facts(code.base, code.size)) code.facts = *facts;
+  const std::span bytes(static_cast<const std::uint8_t*>(base), code.size);
+  code.frame_push = frame_push_of(bytes, code.facts);
+  code.pops = frame_pops_of(bytes, code.facts);
   JavaText text(jvmti_);
   text.number(method);
   if (const auto* record = inline_record(records)) {
@@ -104,8 +110,21 @@ void Events::generated(const char* name, const void* base, jint size) const {
                         static_cast<const char*>(base) + size);
 }
 
-void Events::java_thread_began() {
+// HotSpot keeps the address of a thread's JavaThread in a field of its java.lang.Thread.
+void Events::tell_anchor(JNIEnv* env) const {
+  if (t_anchor_told) return;
+  t_anchor_told = true;
+  jclass type = env->FindClass("java/lang/Thread");
+  jfieldID field = type ? env->GetFieldID(type, "eetop", "J") : nullptr;
+  if (env->ExceptionCheck()) env->ExceptionClear();
+  jthread thread = nullptr;
+  if (field == nullptr || jvmti_->GetCurrentThread(&thread) != JVMTI_ERROR_NONE || thread == nullptr) return;
+  tailor_thread_anchor(anchors_.of_thread(static_cast<std::uint64_t>(env->GetLongField(thread, field))));
+}
+
+void Events::java_thread_began(JNIEnv* env) {
   tailor_mark_execution_begin(run_.execution, run_.plan);
+  tell_anchor(env);
   // Which method it is in is not said for code that only works for others.
   if (shipper_.shares_code()) tailor_mark_component_begin(tailor_component_declare("Java, outside of tasks"));
   const std::lock_guard lock(mutex_);
@@ -113,6 +132,8 @@ void Events::java_thread_began() {
 }
 
 void Events::java_thread_ended() {
+  tailor_thread_anchor(nullptr);
+  t_anchor_told = false;
   const std::lock_guard lock(mutex_);
   java_threads_.erase(current_tid());
 }
@@ -141,7 +162,9 @@ std::string Events::begin() {
   calls.DynamicCodeGenerated = [](jvmtiEnv*, const char* name, const void* base, jint size) {
     guarded([&] { g_events->generated(name, base, size); });
   };
-  calls.ThreadStart = [](jvmtiEnv*, JNIEnv*, jthread) { guarded([] { g_events->java_thread_began(); }); };
+  calls.ThreadStart = [](jvmtiEnv*, JNIEnv* env, jthread) {
+    guarded([&] { g_events->java_thread_began(env); });
+  };
   calls.ThreadEnd = [](jvmtiEnv*, JNIEnv*, jthread) { guarded([] { g_events->java_thread_ended(); }); };
   if (jvmti_->SetEventCallbacks(&calls, sizeof calls) != JVMTI_ERROR_NONE) return "the JVM refuses callbacks";
   for (jvmtiEvent event :

@@ -1,5 +1,7 @@
 #include "agent/jvm/java_plan.h"
 
+#include "agent/jvm/call_frames.h"
+
 namespace tailor::jvm {
 namespace {
 
@@ -86,6 +88,8 @@ CodeBuilder JavaPlan::add(const CompiledCode& code) {
   tailor_code_builder_leave_code_out(builder.get());
   tailor_code_builder_set_name(builder.get(), code.methods[0].name.c_str());
   tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
+  const std::string frames = frames_of_compiled(code);
+  if (!frames.empty()) tailor_code_builder_set_eh_frame(builder.get(), frames.data(), frames.size(), nullptr);
   if (code.states.empty()) {
     // Nothing but the method is known.
     const std::uint32_t component = component_of(code, {0, 0});

@@ -56,7 +56,7 @@ struct Program {
   bool late = false, spark = false;
 };
 
-std::string start(jvmtiEnv* jvmti, const Program& program) {
+std::string start(JNIEnv* env, jvmtiEnv* jvmti, const Program& program) {
   if (g_running.load() != nullptr) return "";
   if (std::string problem = start_agent(program.version); !problem.empty()) return problem;
   auto* running = new Running;
@@ -75,7 +75,7 @@ std::string start(jvmtiEnv* jvmti, const Program& program) {
   running->threads =
       new VmThreads([running](std::uint32_t tid) { return running->events->is_java_thread(tid); },
                     running->run, program.late);
-  running->events->java_thread_began();
+  running->events->java_thread_began(env);
   dl_iterate_phdr(declare_libjvm, nullptr);
   g_running = running;
   return running->events->begin();
@@ -98,8 +98,9 @@ JNIEXPORT jstring JNICALL Java_tailor_jvm_Native_start(JNIEnv* env, jclass, jstr
     problem = "this JVM has no tool interface (JVMTI)";
   } else {
     try {
-      problem = tailor::jvm::start(jvmti, {text_of(env, name), text_of(env, version), text_of(env, command),
-                                           late == JNI_TRUE, spark == JNI_TRUE});
+      problem = tailor::jvm::start(env, jvmti,
+                                   {text_of(env, name), text_of(env, version), text_of(env, command),
+                                    late == JNI_TRUE, spark == JNI_TRUE});
     } catch (const std::exception& error) {
       problem = error.what();
     }

@@ -1,5 +1,6 @@
 #include "agent/jvm/row_table.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <utility>
@@ -43,6 +44,18 @@ std::vector<bool> bulk_states(const CompiledCode& code) {
   return bulk;
 }
 
+namespace {
+
+// A state is that of a method's return if it ends between the `pop` and the `ret`, at the poll: the `ret` is
+// its own, too. Returns the end of its range.
+std::uint32_t with_return(const CompiledCode& code, std::uint32_t end) {
+  const auto pop = std::lower_bound(code.pops.begin(), code.pops.end(), end,
+                                    [](const FramePop& each, std::uint32_t at) { return each.end <= at; });
+  return pop != code.pops.end() && pop->after_pop <= end ? pop->end - 1 : end;
+}
+
+}  // namespace
+
 std::vector<CodeRun> runs_of(const CompiledCode& code) {
   std::vector<CodeRun> runs;
   std::vector<bool> bulk(code.states.size(), false);
@@ -52,7 +65,13 @@ std::vector<CodeRun> runs_of(const CompiledCode& code) {
     const PcState& state = code.states[i];
     if (state.end < begin || state.end >= code.size || state.frames == 0) continue;
     runs.push_back({begin, static_cast<std::uint32_t>(i), true, bulk[i] || !code.detailed});
-    begin = state.end + 1;
+    begin = with_return(code, state.end) + 1;
+  }
+  // C2 says nothing of the instructions that take down the frame and return.
+  const std::uint32_t returned = code.pops.empty() ? 0 : code.pops.back().end;
+  if (begin < returned && !runs.empty()) {
+    runs.push_back({begin, runs.back().state, true, true});
+    begin = returned;
   }
   if (begin < code.size) runs.push_back({begin, 0, false, false});
   return runs;

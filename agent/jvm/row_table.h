@@ -15,12 +15,14 @@ struct CodeRun {
   bool inferred = false;     // the state is doubtful
 };
 
-// State i describes the instructions that begin behind the end of state i - 1, up to its own end. What lies
-// behind the last state (handlers of exceptions and of deoptimisation) is not known. States that make no
+// State i describes the instructions that begin behind the end of state i - 1, up to its own end. That of a
+// return also has the `ret` behind its poll. Up to the last `ret` of the code the last state counts; what
+// lies behind it (slow ways, handlers of exceptions and of deoptimisation) is not known. States that make no
 // sense are left out: ends that do not grow, or lie outside of the code.
 //
-// Inferred are the states of code that was compiled before the JVM was asked for details, and those that C2
-// gives to many instructions that have nothing to do with each other (see bulk_states).
+// Inferred are the states of code that was compiled before the JVM was asked for details, those that C2 gives
+// to many instructions that have nothing to do with each other (see bulk_states), and the last one behind its
+// end.
 std::vector<CodeRun> runs_of(const CompiledCode& code);
 
 // For each state whether its frames are those of suspiciously many places: C2 gives nodes that it makes after

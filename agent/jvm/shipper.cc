@@ -163,17 +163,17 @@ CodeBuilder shared_code(std::uint64_t base, std::uint32_t size, const std::strin
 }  // namespace
 
 CodeBuilder nobodys_code(const CompiledCode& code) {
-  CodeBuilder builder = shared_code(code.base, code.size, code.methods[0].name,
-                                    frames_of_fixed_size(code.base, code.size, code.facts));
+  CodeBuilder builder = shared_code(code.base, code.size, code.methods[0].name, frames_of_compiled(code));
   tailor_code_builder_set_tier(builder.get(), tier_of(code.facts).c_str());
   return builder;
 }
 
 void Shipper::generated(const GeneratedCode& code, const NmethodReader& reader) const {
-  if (!spark_) return;
   std::string frames;
   if (code.interpreter) {
     frames = frames_of_interpreter(code.base, code.size);
+  } else if (code.name == "vtable stub" || code.name == "itable stub") {
+    frames = frames_without_frame(code.base, code.size);
   } else if (auto facts = reader.facts(code.base, code.size)) {
     frames = frames_of_fixed_size(code.base, code.size, *facts);
   }

@@ -12,7 +12,9 @@ namespace tailor::jvm {
 
 // At the begin of each process, so that it has the same number in a driver and its executors: reports add up
 // only what has (Profile::for_leader).
-Spark::Spark() : outside_(tailor_component_declare("Spark task, outside of generated code")) {}
+Spark::Spark()
+    : outside_(tailor_component_declare("Spark task, outside of generated code")),
+      starting_(tailor_component_declare("Spark task, its start")) {}
 
 std::shared_ptr<Spark::Query> Spark::find(std::uint64_t query) {
   const auto found = queries_.find(query);
@@ -160,6 +162,7 @@ const std::shared_ptr<Spark::Query>& Spark::nobodys(Unit& unit) {
 void Spark::move_home(Unit& unit, std::shared_ptr<Query> home) {
   const std::uint64_t now = read_tsc();
   const std::shared_ptr<Query> before = std::exchange(unit.home, std::move(home));
+  unit.home_since = now;
   std::map<std::uint64_t, CompiledCode> moved;
   for (auto& [id, code] : unit.code) {
     const std::uint64_t next = tailor_code_new();
@@ -213,7 +216,12 @@ std::uint64_t Spark::enter(std::uint64_t query, std::int32_t stage) {
   tailor_mark_execution_begin(found->execution, found->plan.id());
   tailor_mark_pipeline_begin(pipeline);
   tailor_mark_component_begin(outside_);
+  tailor_mark_component_begin(starting_);
   return found->execution;
+}
+
+void Spark::started() {
+  tailor_mark_component_end(starting_);
 }
 
 // The execution's end ends what was begun in it.
@@ -271,7 +279,7 @@ void Spark::assign() {
   for (const auto& [id, code] : mixed_code_) {
     if (!assigned_.same_for(code, before)) changed.push_back(id);
   }
-  const std::uint64_t now = read_tsc();
+  const std::uint64_t now = assigned_since_ = read_tsc();
   for (std::uint64_t id : changed) reload_mixed(id, std::move(mixed_code_.extract(id).mapped()), now);
 }
 
@@ -291,19 +299,21 @@ void Spark::reload_mixed(std::uint64_t id, CompiledCode code, std::uint64_t now)
   mixed_code_.emplace(next, std::move(code));
 }
 
-void Spark::ship_mixed(const CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
+void Spark::ship_mixed(CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
   const std::lock_guard lock(mutex_);
+  code.since = std::max(code.since, assigned_since_);
   CodeBuilder builder = mixed_builder(code);
   if (builder) mixed_code_.emplace(code.id, code);
   load(std::move(builder));
 }
 
-void Spark::ship(const CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
+void Spark::ship(CompiledCode& code, const std::function<void(CodeBuilder)>& load) {
   const std::lock_guard lock(mutex_);
   const auto found = units_.find(code.unit);
   if (found == units_.end()) return load(nullptr);
   Unit& unit = found->second;
   if (!unit.home) unit.home = nobodys(unit);
+  code.since = std::max(code.since, unit.home_since);
   CodeBuilder builder = unit.home->plan.code(code, unit.generated);
   if (builder) unit.code.emplace(code.id, code);
   load(std::move(builder));

@@ -67,11 +67,14 @@ class Spark {
   // the execution, 0: the query is over.
   std::uint64_t enter(std::uint64_t query, std::int32_t stage);
   void leave(std::uint64_t query, std::int32_t stage, std::uint64_t execution);
+  // The calling thread's task has what it runs, and begins with it. Once in a task of a query.
+  void started();
 
-  // The shipper's thread: makes a code object for code of a unit (NULL: none) and has load() load it.
-  void ship(const CompiledCode& code, const std::function<void(CodeBuilder)>& load);
+  // The shipper's thread: makes a code object for code of a unit (NULL: none) and has load() load it. The
+  // code counts at the earliest since it belongs to whom it belongs now: `code.since` grows.
+  void ship(CompiledCode& code, const std::function<void(CodeBuilder)>& load);
   // The same for a method that is of no unit, but has a role, or parts of units in it.
-  void ship_mixed(const CompiledCode& code, const std::function<void(CodeBuilder)>& load);
+  void ship_mixed(CompiledCode& code, const std::function<void(CodeBuilder)>& load);
   void code_ended(std::uint64_t id, std::uint64_t unit);
 
   // Dictionaries that the agent keeps.
@@ -93,6 +96,7 @@ class Spark {
   struct Unit {
     GeneratedUnit generated;
     std::shared_ptr<Query> home, nobody;
+    std::uint64_t home_since = 0;                // when it became that one's
     std::map<std::uint64_t, CompiledCode> code;  // that is loaded, by id
     bool gone = false;                           // its classes
   };
@@ -117,7 +121,9 @@ class Spark {
   void reload_mixed(std::uint64_t id, CompiledCode code, std::uint64_t now);
   CodeBuilder mixed_builder(const CompiledCode& code) const;
 
-  const std::uint32_t outside_;  // the component of a task's time outside of generated code
+  // Components of a task's time outside of generated code, and before that, while it makes objects of what it
+  // is to run.
+  const std::uint32_t outside_, starting_;
   Shipper* shipper_ = nullptr;
   mutable std::mutex mutex_;                                 // guards what follows
   std::map<std::uint64_t, std::shared_ptr<Query>> queries_;  // that run
@@ -126,6 +132,7 @@ class Spark {
   std::uint64_t last_query_ = 0, last_unit_ = 0;
   RunningRoles running_;
   Assignment assigned_;
+  std::uint64_t assigned_since_ = 0;
   std::map<std::uint64_t, CompiledCode> mixed_code_;  // that is loaded, by id
 };
 

@@ -125,8 +125,15 @@ JNIEXPORT void JNICALL Java_tailor_jvm_Native_setRole(JNIEnv* env, jclass, jlong
   });
 }
 
-JNIEXPORT jlong JNICALL Java_tailor_jvm_Native_enter(JNIEnv*, jclass, jlong query, jint stage) {
-  return static_cast<jlong>(with_spark([&](Spark& spark) { return spark.enter(number(query), stage); }));
+JNIEXPORT jlong JNICALL Java_tailor_jvm_Native_enter(JNIEnv* env, jclass, jlong query, jint stage) {
+  return static_cast<jlong>(with_spark([&](Spark& spark) {
+    g_running.load()->events->tell_anchor(env);  // of a thread that began before the agent
+    return spark.enter(number(query), stage);
+  }));
+}
+
+JNIEXPORT void JNICALL Java_tailor_jvm_Native_started(JNIEnv*, jclass) {
+  with_spark([](Spark& spark) { spark.started(); });
 }
 
 JNIEXPORT void JNICALL Java_tailor_jvm_Native_leave(JNIEnv*, jclass, jlong query, jint stage,

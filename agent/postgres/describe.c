@@ -21,11 +21,6 @@ static void collect(PlanState* node, PlanState* parent, void* context) {
   plan->by_id[node->plan->plan_node_id] = node;
 }
 
-/* Nodes that the server never calls as it calls all others. */
-static bool is_measured_above(PlanState* node) {
-  return IsA(node, BitmapIndexScanState) || IsA(node, BitmapAndState) || IsA(node, BitmapOrState);
-}
-
 static void add_actual_rows(Description* plan, uint32_t component, PlanState* node) {
   Instrumentation* count = node->instrument;
   if (!plan->with_rows || !count) return;
@@ -55,22 +50,15 @@ static void add_node(Description* plan, PlanState* node) {
   StringInfoData name;
   initStringInfo(&name);
   tailor_node_name(node, &name);
-  /* The kind is the name of the struct's tag in words that do not change: the name up to " on " or " using ".
-   */
-  char* kind = pstrdup(name.data);
-  for (const char* const* end = (const char* const[]){" on ", " using ", " (", NULL}; *end; end++) {
-    char* cut = strstr(kind, *end);
-    if (cut) *cut = '\0';
-  }
-  uint32_t component = tailor_plan_builder_add_component(plan->builder, plan->level, name.data, kind);
+  uint32_t component =
+      tailor_plan_builder_add_component(plan->builder, plan->level, name.data, tailor_node_kind(node));
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "estimated_rows",
                                  node->plan->plan_rows);
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
                                  rint(node->plan->total_cost * 100) / 100);
-  if (is_measured_above(node))
+  if (tailor_is_hidden(node))
     tailor_plan_builder_set_text(plan->builder, plan->level, component, "time", "in the Bitmap Heap Scan");
   add_actual_rows(plan, component, node);
-  pfree(kind);
   pfree(name.data);
 }
 

@@ -7,7 +7,9 @@
 #include "access/xact.h"
 #include "common/pg_prng.h"
 #include "executor/instrument.h"
+#include "miscadmin.h"
 #include "optimizer/planner.h"
+#include "tailor/tag.h"
 #include "tcop/utility.h"
 #include "utils/memutils.h"
 
@@ -22,7 +24,9 @@ static ProcessUtility_hook_type next_utility = NULL;
 static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
 /* How many of them run, one below the other. */
 static int depth = 0;
+/* A transaction commits, and what the slot said before. */
 static bool committing = false;
+static uint64_t before_commit = 0;
 
 TailorQuery* tailor_open_query(EState* estate) {
   dlist_iter at;
@@ -41,30 +45,46 @@ TailorQuery* tailor_open_query(EState* estate) {
 static void close_query(TailorQuery* open, uint64 rows, const char* error) {
   dlist_delete(&open->open);
   open->estate = NULL;
+  tailor_drop_nodes(open);
   tailor_run_end(open, rows, error);
   tailor_plan_release(open->plan);
 }
+
+/* Most sessions have one query open at a time. Its place is free again when its memory context is gone, whose
+ * callback lies in it. */
+static TailorQuery only;
+static bool only_in_use = false;
 
 /* Its memory goes: an error, unless ExecutorEnd was there before. */
 static void query_is_gone(void* argument) {
   TailorQuery* open = argument;
   if (open->estate) close_query(open, 0, "ended by an error");
+  if (open == &only) only_in_use = false;
 }
 
-static void open_query(QueryDesc* query) {
+static TailorQuery* new_query(EState* estate) {
+  if (only_in_use) return MemoryContextAllocZero(estate->es_query_cxt, sizeof(TailorQuery));
+  only_in_use = true;
+  only = (TailorQuery){.estate = NULL};
+  return &only;
+}
+
+static void open_query(QueryDesc* query, uint64 now) {
   TailorPlan* plan = tailor_plan_of(query);
   if (!plan) return;
-  TailorQuery* open = MemoryContextAllocZero(query->estate->es_query_cxt, sizeof(TailorQuery));
+  TailorQuery* open = new_query(query->estate);
+  open->since = now;
   open->estate = query->estate;
   open->plan = plan;
   open->rows = (query->instrument_options & INSTRUMENT_ROWS) && !IsParallelWorker();
+  if (!open->rows) tailor_judge_next(plan, query);
   open->at_end.func = query_is_gone;
   open->at_end.arg = open;
   dlist_push_head(&open_queries, &open->open);
   MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &open->at_end);
-  tailor_run_begin(open, query);
-  open->wrapped = tailor_wraps(plan);
-  if (open->wrapped) tailor_wrap(open, query);
+  tailor_run_begin(open, query, now);
+  open->objects = tailor_objects_new(open, open == &only);
+  tailor_take_nodes(open, query, tailor_wraps(plan));
 }
 
 static void start(QueryDesc* query, int flags) {
@@ -74,30 +94,30 @@ static void start(QueryDesc* query, int flags) {
     standard_ExecutorStart(query, flags);
 }
 
-static void start_in_phase(QueryDesc* query, int flags) {
-  volatile bool begun = tailor_phase_begin(TAILOR_EXECUTOR_START);
-  PG_TRY();
-  {
-    start(query, flags);
-    MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
-    open_query(query);
-    MemoryContextSwitchTo(caller);
-  }
-  PG_FINALLY();
-  {
-    tailor_phase_end(TAILOR_EXECUTOR_START, begun);
-  }
-  PG_END_TRY();
+/* What a statement below a node does before and after its run is that node's. */
+static uint64_t begin_unless_below(TailorPhase phase) {
+  return depth == 0 ? tailor_phase_begin(phase) : *tailor_slot;
 }
 
-/* Telling the numbers takes at most 1 % of the time. */
-#define COUNTING_PART 100
+static void start_measured(QueryDesc* query, int flags, uint64 now) {
+  uint64_t before = begin_unless_below(TAILOR_EXECUTOR_START);
+  start(query, flags);
+  MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
+  open_query(query, now);
+  MemoryContextSwitchTo(caller);
+  tailor_phase_end(before);
+}
+
+/* Telling the numbers takes at most a thousandth of the time. */
+#define COUNTING_PART 1000
 static uint64 counts_again = 0; /* TSC: before that no rows are counted */
 
-static bool counts_rows(void) {
-  if (tailor_rows_every == 0 || IsParallelWorker()) return false;
+static bool counts_rows(const QueryDesc* query, uint64 now) {
+  if (IsParallelWorker()) return false;
   if (tailor_rows_every == 1) return true;
-  return __rdtsc() >= counts_again &&
+  if (now < counts_again) return false;
+  if (tailor_is_to_be_judged(query)) return true;
+  return tailor_rows_every > 0 &&
          pg_prng_uint64_range(&pg_global_prng_state, 1, (uint64)tailor_rows_every) == 1;
 }
 
@@ -105,19 +125,21 @@ static void tell_rows(const TailorQuery* open, QueryDesc* query) {
   uint64 begin = __rdtsc();
   tailor_judge(open, query);
   tailor_describe(query, open->plan, true);
+  tailor_session_pump();
   uint64 end = __rdtsc();
   counts_again = end + (end - begin) * COUNTING_PART;
 }
 
 static void on_start(QueryDesc* query, int flags) {
-  bool measured =
-      (depth == 0 || tailor_nested_statements) && !(flags & EXEC_FLAG_EXPLAIN_ONLY) && tailor_session_live();
+  uint64 now = __rdtsc();
+  bool measured = (depth == 0 || tailor_nested_statements) && !(flags & EXEC_FLAG_EXPLAIN_ONLY) &&
+                  tailor_session_live(now);
   if (!measured) {
     start(query, flags);
     return;
   }
-  if (counts_rows()) query->instrument_options |= INSTRUMENT_ROWS | INSTRUMENT_BUFFERS;
-  start_in_phase(query, flags);
+  if (counts_rows(query, now)) query->instrument_options |= INSTRUMENT_ROWS | INSTRUMENT_BUFFERS;
+  start_measured(query, flags, now);
 }
 
 /* ---- Run and finish
@@ -128,30 +150,43 @@ typedef struct {
   uint64_t slot, begin;
   int64 cpu_ns;
   const uint64_t *tags, *returns;
-  bool phase;
+  const struct tailor_objects* objects;
+  uint64_t marked; /* the run of the agent whose begin is in the log; 0: none */
 } Before;
 
-static Before enter(TailorQuery* open, TailorPhase phase) {
-  Before before = {.slot = *tailor_slot, .begin = __rdtsc(), .tags = tailor_tags, .returns = tailor_returns};
+/* The tag of a short run names its plan, of which one execution runs. Others have marks too: of their plan
+ * more executions may run, and reports show when each did. So have those below a node, as the log says
+ * already that the thread works for another. */
+static bool has_marks(const TailorQuery* open) {
+  return !open->shared || depth > 0;
+}
+
+static Before enter(TailorQuery* open, uint64_t tag) {
+  Before before = {.slot = *tailor_slot, .tags = tailor_tags, .returns = tailor_returns};
+  before.begin = open->since ? open->since : __rdtsc();
+  open->since = 0;
   if (open->rows) before.cpu_ns = tailor_cpu_ns();
-  tailor_mark_execution_begin(open->run, open->plan->ids.id);
-  before.phase = tailor_phase_begin(phase);
+  if (has_marks(open)) {
+    before.marked = open->run;
+    tailor_mark_execution_begin(open->run, open->plan->ids.id);
+  }
   tailor_tags = open->plan->tags;
   tailor_returns = open->plan->returns;
-  *tailor_slot = 0;
+  before.objects = tailor_thread_objects(open->objects);
+  *tailor_slot = tailor_phases ? tag : TAILOR_TAG_NONE;
   depth++;
   return before;
 }
 
-static void leave(TailorQuery* open, TailorPhase phase, uint64_t run, const Before* before) {
+static void leave(TailorQuery* open, const Before* before) {
   depth--;
   tailor_tags = before->tags;
   tailor_returns = before->returns;
 #ifndef TAILOR_TWIN_NO_RESTORE
   *tailor_slot = before->slot;
 #endif
-  tailor_phase_end(phase, before->phase);
-  tailor_mark_execution_end(run);
+  tailor_thread_objects(before->objects);
+  if (before->marked) tailor_mark_execution_end(before->marked);
   open->cycles += __rdtsc() - before->begin;
   if (open->rows) open->cpu_ns += tailor_cpu_ns() - before->cpu_ns;
 }
@@ -179,17 +214,16 @@ static void on_run(RUN_PARAMETERS) {
   }
 #ifndef TAILOR_TWIN_NO_REWRAP
   /* The server has set functions of a worker's nodes anew since its start. */
-  if (IsParallelWorker() && open->wrapped) tailor_wrap(open, query);
+  if (IsParallelWorker() && open->wrapped) tailor_take_nodes(open, query, true);
 #endif
-  uint64_t of_agent = open->run;
-  Before before = enter(open, TAILOR_EXECUTOR_RUN);
+  Before before = enter(open, open->plan->run_tag);
   PG_TRY();
   {
     run(RUN_ARGUMENTS);
   }
   PG_FINALLY();
   {
-    leave(open, TAILOR_EXECUTOR_RUN, of_agent, &before);
+    leave(open, &before);
   }
   PG_END_TRY();
 }
@@ -212,15 +246,14 @@ static void on_finish(QueryDesc* query) {
     finish(query);
     return;
   }
-  uint64_t of_agent = open->run;
-  Before before = enter(open, TAILOR_TRIGGERS);
+  Before before = enter(open, open->plan->triggers_tag);
   PG_TRY();
   {
     finish(query);
   }
   PG_FINALLY();
   {
-    leave(open, TAILOR_TRIGGERS, of_agent, &before);
+    leave(open, &before);
   }
   PG_END_TRY();
 }
@@ -241,76 +274,93 @@ static void on_end(QueryDesc* query) {
     end(query);
     return;
   }
-  volatile bool begun = tailor_phase_begin(TAILOR_EXECUTOR_END);
-  PG_TRY();
-  {
-    MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
-    if (open->rows) tell_rows(open, query);
-    close_query(open, query->estate->es_processed, NULL);
-    MemoryContextSwitchTo(caller);
-    end(query);
-  }
-  PG_FINALLY();
-  {
-    tailor_phase_end(TAILOR_EXECUTOR_END, begun);
-  }
-  PG_END_TRY();
+  uint64_t before = begin_unless_below(TAILOR_EXECUTOR_END);
+  MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
+  if (open->rows) tell_rows(open, query);
+  close_query(open, query->estate->es_processed, NULL);
+  MemoryContextSwitchTo(caller);
+  end(query);
+  tailor_phase_end(before);
 }
 
 /* ---- Phases
  * ------------------------------------------------------------------------------------------------- */
 
+static PlannedStmt* plan(Query* parse, const char* text, int options, ParamListInfo parameters) {
+  return next_planner ? next_planner(parse, text, options, parameters)
+                      : standard_planner(parse, text, options, parameters);
+}
+
+/* No clock is read: what follows as a rule, the start of a query, looks whether it is time to pump. */
 static PlannedStmt* on_plan(Query* parse, const char* text, int options, ParamListInfo parameters) {
-  PlannedStmt* volatile result = NULL;
-  volatile bool begun = depth == 0 && tailor_session_live() && tailor_phase_begin(TAILOR_PLANNER);
-  PG_TRY();
-  {
-    result = next_planner ? next_planner(parse, text, options, parameters)
-                          : standard_planner(parse, text, options, parameters);
-  }
-  PG_FINALLY();
-  {
-    tailor_phase_end(TAILOR_PLANNER, begun);
-  }
-  PG_END_TRY();
+  if (depth > 0 || !tailor_enabled || !tailor_listened) return plan(parse, text, options, parameters);
+  uint64_t before = tailor_phase_begin(TAILOR_PLANNER);
+  PlannedStmt* result = plan(parse, text, options, parameters);
+  tailor_phase_end(before);
   return result;
+}
+
+static void utility(PlannedStmt* statement, const char* text, bool read_only, ProcessUtilityContext context,
+                    ParamListInfo parameters, QueryEnvironment* environment, DestReceiver* receiver,
+                    QueryCompletion* completion) {
+  if (next_utility)
+    next_utility(statement, text, read_only, context, parameters, environment, receiver, completion);
+  else
+    standard_ProcessUtility(statement, text, read_only, context, parameters, environment, receiver,
+                            completion);
 }
 
 static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
                        ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
                        DestReceiver* receiver, QueryCompletion* completion) {
-  volatile bool begun = depth == 0 && tailor_session_live() && tailor_phase_begin(TAILOR_UTILITY);
+  if (depth > 0 || !tailor_session_live(__rdtsc())) {
+    utility(statement, text, read_only, context, parameters, environment, receiver, completion);
+    return;
+  }
+  uint64_t before = tailor_utility_begin();
   PG_TRY();
   {
-    if (next_utility)
-      next_utility(statement, text, read_only, context, parameters, environment, receiver, completion);
-    else
-      standard_ProcessUtility(statement, text, read_only, context, parameters, environment, receiver,
-                              completion);
+    utility(statement, text, read_only, context, parameters, environment, receiver, completion);
   }
   PG_FINALLY();
   {
-    tailor_phase_end(TAILOR_UTILITY, begun);
+    tailor_utility_end(before);
   }
   PG_END_TRY();
+}
+
+/* Of processes that run no statement, such as autovacuum's, commits are all that is seen. */
+static bool commit_is_measured(void) {
+  if (depth > 0) return false;
+  if (MyBackendType == B_BACKEND) return tailor_enabled && tailor_listened;
+  return tailor_session_live(__rdtsc());
 }
 
 static void on_transaction(XactEvent event, void* argument) {
   switch (event) {
     case XACT_EVENT_PRE_COMMIT:
     case XACT_EVENT_PRE_PREPARE:
-      /* Of processes that run no statement, such as autovacuum's, this is all that is seen. */
-      if (!committing) committing = tailor_session_live() && tailor_phase_begin(TAILOR_COMMIT);
+      if (committing || !commit_is_measured()) break;
+      committing = true;
+      before_commit = tailor_phase_begin(TAILOR_COMMIT);
       break;
     case XACT_EVENT_COMMIT:
     case XACT_EVENT_PREPARE:
+      if (committing) tailor_phase_end(before_commit);
+      committing = false;
+      break;
     case XACT_EVENT_ABORT:
-      tailor_phase_end(TAILOR_COMMIT, committing);
+      if (depth == 0) tailor_phases_aborted();
       committing = false;
       break;
     default:
       break;
   }
+}
+
+static void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent,
+                              void* argument) {
+  if (event == SUBXACT_EVENT_ABORT_SUB && depth == 0) tailor_phases_aborted();
 }
 
 void tailor_install_hooks(void) {
@@ -327,4 +377,5 @@ void tailor_install_hooks(void) {
   next_utility = ProcessUtility_hook;
   ProcessUtility_hook = on_utility;
   RegisterXactCallback(on_transaction, NULL);
+  RegisterSubXactCallback(on_subtransaction, NULL);
 }

@@ -144,6 +144,23 @@ static const char* own_name(PlanState* node) {
   }
 }
 
+const char* tailor_node_kind(PlanState* node) {
+  return IsA(node->plan, CustomScan) ? "Custom Scan" : own_name(node);
+}
+
+Oid tailor_index_of(PlanState* node) {
+  switch (nodeTag(node->plan)) {
+    case T_IndexScan:
+      return ((IndexScan*)node->plan)->indexid;
+    case T_IndexOnlyScan:
+      return ((IndexOnlyScan*)node->plan)->indexid;
+    case T_BitmapIndexScan:
+      return ((BitmapIndexScan*)node->plan)->indexid;
+    default:
+      return InvalidOid;
+  }
+}
+
 static void add_index(Oid index, const char* word, ScanDirection direction, StringInfo out) {
   const char* name = get_rel_name(index);
   if (ScanDirectionIsBackward(direction)) appendStringInfoString(out, " Backward");
@@ -209,15 +226,26 @@ static const char* name_of_target(RangeTblEntry* entry) {
   }
 }
 
+static RangeTblEntry* entry_of(Index index, PlanState* node) {
+  if (index == 0 || index > list_length(node->state->es_range_table)) return NULL;
+  return exec_rt_fetch(index, node->state);
+}
+
+Oid tailor_relation_of(PlanState* node) {
+  /* EXPLAIN calls it by its index, but it reads for a table. */
+  Index index = IsA(node->plan, BitmapIndexScan) ? ((Scan*)node->plan)->scanrelid : target_of(node->plan);
+  RangeTblEntry* entry = entry_of(index, node);
+  return entry && entry->rtekind == RTE_RELATION ? entry->relid : InvalidOid;
+}
+
 void tailor_node_name(PlanState* node, StringInfo out) {
   Plan* plan = node->plan;
   if (plan->parallel_aware) appendStringInfoString(out, "Parallel ");
   if (plan->async_capable) appendStringInfoString(out, "Async ");
   appendStringInfoString(out, own_name(node));
   add_indexes(plan, out);
-  Index index = target_of(plan);
-  if (index == 0 || index > list_length(node->state->es_range_table)) return;
-  RangeTblEntry* entry = exec_rt_fetch(index, node->state);
+  RangeTblEntry* entry = entry_of(target_of(plan), node);
+  if (!entry) return;
   const char* name = name_of_target(entry);
   const char* alias = entry->eref ? entry->eref->aliasname : NULL;
   if (!name && !alias) return;

@@ -9,6 +9,7 @@
 
 #include <time.h>
 
+#include "access/parallel.h"
 #include "common/pg_prng.h"
 #include "executor/instrument.h"
 
@@ -83,6 +84,37 @@ void tailor_judge(const TailorQuery* open, QueryDesc* query) {
   /* What a call costs by itself can be more than it costs among others, but never most of the time. */
   double plain_run = Max(counted_run - counting, counted_run / 4);
   open->plan->wrapper_part = calls * costs->wrapper / plain_run;
+}
+
+/* The query ids of statements whose plans no execution has judged yet; 0: none. Newer ones take the places of
+ * older ones. */
+#define MOST_TO_JUDGE 16
+static uint64 to_judge[MOST_TO_JUDGE];
+static int to_judge_count = 0, to_judge_last = 0;
+
+static int place_to_judge(uint64 query_id) {
+  for (int i = 0; to_judge_count > 0 && i < MOST_TO_JUDGE; i++) {
+    if (to_judge[i] == query_id) return i;
+  }
+  return -1;
+}
+
+void tailor_judge_next(const TailorPlan* plan, const QueryDesc* query) {
+  bool limited = tailor_most_overhead > 0 && tailor_most_overhead < 100;
+  bool can_be = plan->query_id != 0 && !query->plannedstmt->parallelModeNeeded && !IsParallelWorker();
+  if (!limited || !can_be || plan->wrapper_part >= 0 || place_to_judge(plan->query_id) >= 0) return;
+  to_judge_last = (to_judge_last + 1) % MOST_TO_JUDGE;
+  to_judge_count += to_judge[to_judge_last] == 0;
+  to_judge[to_judge_last] = plan->query_id;
+}
+
+bool tailor_is_to_be_judged(const QueryDesc* query) {
+  uint64 query_id = (uint64)query->plannedstmt->queryId;
+  int place = query_id == 0 ? -1 : place_to_judge(query_id);
+  if (place < 0) return false;
+  to_judge[place] = 0;
+  to_judge_count--;
+  return true;
 }
 
 /* One execution in so many is wrapped. */

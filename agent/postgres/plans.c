@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tailor_pg.h"
 
-#include "common/hashfn.h"
 #include "nodes/nodeFuncs.h"
 #include "tailor/tag.h"
 #include "utils/hsearch.h"
@@ -32,11 +31,18 @@ typedef struct {
   PlanState* parent;
 } Walk;
 
+/* The scans that most short statements are. */
+static bool has_nothing_below(const PlanState* node) {
+  bool plain = IsA(node, IndexScanState) || IsA(node, IndexOnlyScanState) || IsA(node, SeqScanState);
+  return plain && !node->lefttree && !node->righttree && !node->initPlan && !node->subPlan;
+}
+
 static bool walk_node(PlanState* node, void* argument) {
   Walk* walk = argument;
   Walk below = {walk->visit, walk->context, node};
   if (!node) return false;
   walk->visit(node, walk->parent, walk->context);
+  if (has_nothing_below(node)) return false;
   return planstate_tree_walker(node, walk_node, &below);
 }
 
@@ -53,33 +59,8 @@ typedef struct {
   int node_ids;
 } Shape;
 
-static Oid relation_of(PlanState* node) {
-  Index index;
-  switch (nodeTag(node->plan)) {
-    case T_SeqScan:
-    case T_SampleScan:
-    case T_IndexScan:
-    case T_IndexOnlyScan:
-    case T_BitmapHeapScan:
-    case T_TidScan:
-    case T_TidRangeScan:
-    case T_ForeignScan:
-    case T_CustomScan:
-      index = ((Scan*)node->plan)->scanrelid;
-      return index > 0 ? exec_rt_fetch(index, node->state)->relid : InvalidOid;
-    default:
-      return InvalidOid;
-  }
-}
-
 static uint32 detail_of(PlanState* node) {
   switch (nodeTag(node->plan)) {
-    case T_IndexScan:
-      return ((IndexScan*)node->plan)->indexid;
-    case T_IndexOnlyScan:
-      return ((IndexOnlyScan*)node->plan)->indexid;
-    case T_BitmapIndexScan:
-      return ((BitmapIndexScan*)node->plan)->indexid;
     case T_Agg:
       return (uint32)((Agg*)node->plan)->aggstrategy << 8 | (uint32)((Agg*)node->plan)->aggsplit;
     case T_NestLoop:
@@ -87,16 +68,24 @@ static uint32 detail_of(PlanState* node) {
     case T_HashJoin:
       return (uint32)((Join*)node->plan)->jointype;
     default:
-      return 0;
+      return tailor_index_of(node);
   }
+}
+
+/* Both factors are odd and have bits all over; each word of a plan passes both. */
+static uint64 mixed(uint64 hash, uint64 word) {
+  hash = (hash ^ word) * UINT64CONST(0x9E3779B97F4A7C15);
+  hash = (hash ^ hash >> 29) * UINT64CONST(0xBF58476D1CE4E5B9);
+  return hash ^ hash >> 32;
 }
 
 static void add_to_shape(PlanState* node, PlanState* parent, void* context) {
   Shape* shape = context;
-  uint32 words[6] = {(uint32)nodeTag(node->plan), (uint32)node->plan->plan_node_id,
-                     relation_of(node),           detail_of(node),
-                     node->plan->parallel_aware,  parent ? (uint32)parent->plan->plan_node_id + 1 : 0};
-  shape->hash = hash_bytes_extended((unsigned char*)words, sizeof(words), shape->hash);
+  uint64 kind = (uint64)nodeTag(node->plan) << 1 | node->plan->parallel_aware;
+  uint64 place = parent ? (uint64)parent->plan->plan_node_id + 1 : 0;
+  uint64 words[3] = {kind << 32 | (uint32)node->plan->plan_node_id,
+                     (uint64)tailor_relation_of(node) << 32 | detail_of(node), place};
+  for (int i = 0; i < lengthof(words); i++) shape->hash = mixed(shape->hash, words[i]);
   shape->node_ids = Max(shape->node_ids, node->plan->plan_node_id + 1);
 }
 
@@ -163,6 +152,8 @@ static TailorPlan* tell(QueryDesc* query, PlanKey key, int node_ids) {
   plan->ids = ids;
   plan->node_ids = node_ids;
   plan->wrapper_part = -1;
+  plan->run_tag = tailor_phase_of_plan(&ids, TAILOR_EXECUTOR_RUN);
+  plan->triggers_tag = tailor_phase_of_plan(&ids, TAILOR_TRIGGERS);
   tailor_walk(query, add_tag, plan);
   if (tailor_describe(query, plan, false)) return plan;
   tailor_plan_unload(ids.id);
@@ -179,13 +170,24 @@ static TailorPlan* tell_new(QueryDesc* query, PlanKey key, int node_ids) {
   return plan;
 }
 
+/* NULL: it was not told. */
+static TailorPlan* find(PlanKey key) {
+  /* As a rule a session repeats few statements, often the last. */
+  if (!dlist_is_empty(&by_use)) {
+    TailorPlan* newest = dlist_head_element(TailorPlan, by_use, &by_use);
+    if (newest->query_id == key.query_id && newest->hash == key.hash) return newest;
+  }
+  PlanEntry* entry = hash_search(known, &key, HASH_FIND, NULL);
+  return entry ? entry->plan : NULL;
+}
+
 TailorPlan* tailor_plan_of(QueryDesc* query) {
   Shape shape = {0, 0};
   tailor_walk(query, add_to_shape, &shape);
   PlanKey key = {(uint64)query->plannedstmt->queryId, shape.hash};
   if (!known) prepare();
-  PlanEntry* entry = hash_search(known, &key, HASH_FIND, NULL);
-  TailorPlan* plan = entry ? entry->plan : tell_new(query, key, shape.node_ids);
+  TailorPlan* plan = find(key);
+  if (!plan) plan = tell_new(query, key, shape.node_ids);
   if (!plan) return NULL;
   dlist_move_head(&by_use, &plan->by_use);
   plan->users++;

@@ -12,7 +12,6 @@
 #include "access/parallel.h"
 #include "access/xact.h"
 #include "commands/dbcommands.h"
-#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/backend_status.h"
@@ -81,12 +80,16 @@ static Labels labels_of(QueryDesc* query, const char* trace, bool shared) {
   return labels;
 }
 
-/* What is said of a shared execution, besides its plan. */
-static uint32 shared_hash(void) {
-  uint32 hash = hash_bytes_uint32((uint32)GetUserId());
-  return application_name ? hash_combine(hash, hash_bytes((const unsigned char*)application_name,
-                                                          (int)strlen(application_name)))
-                          : hash;
+/* What is said of a shared execution, besides its plan: the number of what was said last. */
+static uint32 shared_labels(void) {
+  static uint32 number = 0;
+  static Oid user = InvalidOid;
+  static char application[NAMEDATALEN] = "";
+  const char* name = application_name ? application_name : "";
+  if (user == GetUserId() && strncmp(application, name, sizeof(application) - 1) == 0) return number;
+  user = GetUserId();
+  strlcpy(application, name, sizeof(application));
+  return ++number;
 }
 
 static bool is_short(const TailorPlan* plan) {
@@ -99,9 +102,8 @@ void tailor_shared_run_end(TailorPlan* plan) {
   plan->shared_run = 0;
 }
 
-static void begin_shared(TailorPlan* plan, QueryDesc* query) {
-  uint32 said = shared_hash();
-  uint64 now = __rdtsc();
+static void begin_shared(TailorPlan* plan, QueryDesc* query, uint64 now) {
+  uint32 said = shared_labels();
   if (plan->shared_run && (plan->shared_labels != said || now - plan->shared_since > SHARED_CYCLES))
     tailor_shared_run_end(plan);
   if (plan->shared_run) return;
@@ -122,18 +124,20 @@ static void tell_workers(uint64_t run) {
   (void)set_config_option("tailor.leader", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, 0, false);
 }
 
-void tailor_run_begin(TailorQuery* open, QueryDesc* query) {
-  char trace[33];
-  bool traced = tailor_trace_id(query->sourceText, trace);
+void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
+  TailorTrace trace;
+  bool traced = tailor_trace_of(query->sourceText, &trace);
+  /* Whoever keeps no trace has no use for an execution of each short statement in it. */
+  bool own = traced && trace.sampled;
   bool parallel = query->plannedstmt->parallelModeNeeded;
   open->cycles = 0;
-  open->shared = is_short(open->plan) && !traced && !parallel && !IsParallelWorker();
+  open->shared = is_short(open->plan) && !own && !parallel && !IsParallelWorker();
   if (open->shared) {
-    begin_shared(open->plan, query);
+    begin_shared(open->plan, query, now);
     open->run = open->plan->shared_run;
     return;
   }
-  Labels labels = labels_of(query, traced ? trace : NULL, false);
+  Labels labels = labels_of(query, traced ? trace.id : NULL, false);
   open->run = tailor_execution_begin(open->plan->ids.id, labels.label, labels.count);
   if (parallel && !IsInParallelMode()) tell_workers(open->run);
   tailor_session_pump();

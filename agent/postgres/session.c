@@ -21,17 +21,9 @@ static uint64_t nobody = 0;
 uint64_t* tailor_slot = &nobody;
 
 static enum { NOT_STARTED, RUNNING, OUT_OF_USE } state = NOT_STARTED;
-static bool listened = false; /* a daemon, when we last looked */
-static uint64_t pumped = 0;   /* TSC */
-static uint32_t phases[TAILOR_PHASES];
+bool tailor_listened = false;
+static uint64_t pumped = 0; /* TSC */
 
-static const char* const kPhaseNames[TAILOR_PHASES] = {"planner",
-                                                       "executor start",
-                                                       "executor run: result rows and all outside of nodes",
-                                                       "triggers and what ends a statement",
-                                                       "executor end",
-                                                       "utility command",
-                                                       "commit"};
 #define SESSION_COMPONENT "session: protocol, parser, analysis, rewriter and all else"
 
 /* Where nothing better is known, code of the server and of the C library works for the session. */
@@ -59,7 +51,6 @@ static const char* rest_of_process(void) {
 
 static void declare_components(void) {
   uint32_t session = tailor_component_declare(rest_of_process());
-  for (int i = 0; i < TAILOR_PHASES; i++) phases[i] = tailor_component_declare(kPhaseNames[i]);
   dl_iterate_phdr(declare_code, &session);
 }
 
@@ -67,7 +58,7 @@ static void declare_components(void) {
 static void end_session(int code, Datum argument) {
   if (state != RUNNING) return;
   state = OUT_OF_USE;
-  listened = false;
+  tailor_listened = false;
   tailor_slot = &nobody;
   tailor_agent_stop(0);
 }
@@ -99,6 +90,7 @@ static void start_session(void) {
   state = RUNNING;
   tailor_slot = tailor_thread_slot();
   declare_components();
+  tailor_declare_phases();
   tailor_tell_waits();
   on_proc_exit(end_session, (Datum)0);
 }
@@ -108,26 +100,16 @@ void tailor_session_pump(void) {
   if (state != RUNNING) return;
   tailor_agent_pump();
   pumped = __rdtsc();
-  listened = tailor_agent_connected() != 0;
-  if (listened) return;
+  tailor_listened = tailor_agent_connected() != 0;
+  if (tailor_listened) return;
   /* Connected and not answered yet: what is said now will be heard. */
   tailor_agent_get_counters(&counters);
-  listened = counters.connects > counters.disconnects;
+  tailor_listened = counters.connects > counters.disconnects;
 }
 
-bool tailor_session_live(void) {
+bool tailor_session_live(uint64 now) {
   if (!tailor_enabled || state == OUT_OF_USE) return false;
   if (state == NOT_STARTED) start_session();
-  if (__rdtsc() - pumped >= PUMP_CYCLES) tailor_session_pump();
-  return listened;
-}
-
-bool tailor_phase_begin(TailorPhase phase) {
-  if (!tailor_phases || !tailor_enabled || state != RUNNING || !listened) return false;
-  tailor_mark_component_begin(phases[phase]);
-  return true;
-}
-
-void tailor_phase_end(TailorPhase phase, bool begun) {
-  if (begun) tailor_mark_component_end(phases[phase]);
+  if (now - pumped >= PUMP_CYCLES) tailor_session_pump();
+  return tailor_listened;
 }

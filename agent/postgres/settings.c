@@ -3,6 +3,11 @@
 #include "tailor_pg.h"
 
 #include "utils/guc.h"
+#if PG_VERSION_NUM >= 160000
+#include "nodes/queryjumble.h"
+#else
+#include "utils/queryjumble.h"
+#endif
 
 bool tailor_enabled = true;
 bool tailor_nested_statements = false;
@@ -19,10 +24,19 @@ static const struct config_enum_entry kTexts[] = {{"off", TAILOR_TEXT_OFF, false
                                                   {"full", TAILOR_TEXT_FULL, false},
                                                   {NULL, 0, false}};
 
+/* Until then a setting has its default, and what the configuration says comes after it. */
+static bool defined = false;
+
+/* Query ids cost time, so the server computes them in sessions only that were measured once. It has no way to
+ * end that: another extension may have asked for them too. */
+static void assign_enabled(bool enabled, void* extra) {
+  if (defined && enabled) EnableQueryId();
+}
+
 static void define_what_is_measured(void) {
   DefineCustomBoolVariable("tailor.enabled", "Tells Tailor which plan node this backend works for.",
                            "While it is off, queries run as if the extension were not loaded.",
-                           &tailor_enabled, true, PGC_SUSET, 0, NULL, NULL, NULL);
+                           &tailor_enabled, true, PGC_SUSET, 0, NULL, assign_enabled, NULL);
   DefineCustomBoolVariable("tailor.nested_statements",
                            "Measures statements that functions run while an operator calls them.",
                            "While it is off, their time belongs to the operator that called the function.",
@@ -30,14 +44,15 @@ static void define_what_is_measured(void) {
   DefineCustomBoolVariable("tailor.phases", "Tells planning, start, end and commit apart.",
                            "While it is off, this time is shown as the session's.", &tailor_phases, true,
                            PGC_SUSET, 0, NULL, NULL, NULL);
-  DefineCustomIntVariable("tailor.rows_every",
-                          "Counts the actual rows of one in so many executions, drawn at random.",
-                          "0 counts them never. Telling the numbers takes at most 1 % of a session's time, "
-                          "unless this is 1.",
-                          &tailor_rows_every, 100, 0, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
+  DefineCustomIntVariable(
+      "tailor.rows_every", "Counts the actual rows of one in so many executions, drawn at random.",
+      "0 draws none. Once for each plan they are counted to know what wrappers cost. Telling "
+      "the numbers takes at most 0.1 % of a session's time, unless this is 1.",
+      &tailor_rows_every, 100, 0, INT_MAX, PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomRealVariable(
       "tailor.most_overhead", "Telling the nodes of a plan apart takes at most so many percent of its time.",
-      "A plan that takes more has nodes in some of its executions only. 100: in all; 0: in none.",
+      "Of a plan that takes more, only some executions are wrapped, and call stacks tell the nodes of the "
+      "others. 100: all are wrapped; 0: none is.",
       &tailor_most_overhead, 2, 0, 100, PGC_SUSET, 0, NULL, NULL, NULL);
   DefineCustomIntVariable("tailor.short_run",
                           "Runs of a plan that take less time on average share one execution.",
@@ -61,4 +76,6 @@ void tailor_define_settings(void) {
       "The leader sets it. Others have no use for it.", &tailor_leader, "", PGC_USERSET,
       GUC_NO_SHOW_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE | GUC_NO_RESET_ALL, NULL, NULL, NULL);
   MarkGUCPrefixReserved("tailor");
+  defined = true;
+  assign_enabled(tailor_enabled, NULL);
 }

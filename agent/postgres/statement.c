@@ -8,6 +8,7 @@
 
 /* Where a trace's context is looked for: so much of the text at its begin and at its end. */
 #define CONTEXT_BYTES 512
+#define DATE_BYTES 10
 /* A longer text is cut. */
 #define TEXT_BYTES 65536
 
@@ -36,16 +37,26 @@ static bool starts_literal(const char* token) {
   }
 }
 
+/* "2024-01-01" without quotes is a number less two others, and meant as a date. */
+static bool is_date(const char* text) {
+  static const char kShape[] = "0000-00-00";
+  for (int i = 0; kShape[i]; i++) {
+    if (kShape[i] == '0' ? !isdigit((unsigned char)text[i]) : text[i] != kShape[i]) return false;
+  }
+  return !isalnum((unsigned char)text[strlen(kShape)]);
+}
+
 static void copy_tokens(char* text, StringInfo out) {
   core_yy_extra_type extra;
   core_YYSTYPE value;
   YYLTYPE at = 0, end = 0;
   core_yyscan_t scanner = scanner_init(text, &extra, &ScanKeywords, ScanKeywordTokens);
   while (core_yylex(&value, &at, scanner) != 0) {
+    if (at < end) continue; /* of a date */
     if (out->len > 0 && at > end) appendStringInfoChar(out, ' ');
     /* The scanner has ended its copy of the text behind the token. */
     const char* token = text + at;
-    int length = (int)strlen(extra.scanbuf + at);
+    int length = is_date(token) ? DATE_BYTES : (int)strlen(extra.scanbuf + at);
     if (starts_literal(token))
       appendStringInfoChar(out, '?');
     else
@@ -92,36 +103,38 @@ bool tailor_statement_text(QueryDesc* query, StringInfo out) {
 }
 
 /* traceparent='00-<32 digits>-<16>-<2>', as comments of sqlcommenter have it. The last bit of the last number
- * says whether the trace is kept; a statement of one that is not has no use for an execution of its own. */
-static bool read_trace_id(const char* at, const char* end, char out[33]) {
+ * says whether the trace is kept. */
+static bool read_trace(const char* at, const char* end, TailorTrace* out) {
   static const char kKey[] = "traceparent=";
   at += strlen(kKey);
   if (at < end && *at == '\'') at++;
   if (end - at < 55 || at[2] != '-' || at[35] != '-' || at[52] != '-') return false;
-  if (!isxdigit((unsigned char)at[54]) || !strchr("13579bdfBDF", at[54])) return false;
+  if (!isxdigit((unsigned char)at[54])) return false;
+  out->sampled = strchr("13579bdfBDF", at[54]) != NULL;
   at += 3;
   for (int i = 0; i < 32; i++) {
     if (!isxdigit((unsigned char)at[i])) return false;
-    out[i] = (char)tolower((unsigned char)at[i]);
+    out->id[i] = (char)tolower((unsigned char)at[i]);
   }
-  out[32] = '\0';
-  return strspn(out, "0") < 32;
+  out->id[32] = '\0';
+  return strspn(out->id, "0") < 32;
 }
 
-static bool find_trace_id(const char* text, size_t length, char out[33]) {
+static bool find_trace(const char* text, size_t length, TailorTrace* out) {
   const char* found = memmem(text, length, "traceparent=", strlen("traceparent="));
-  return found && read_trace_id(found, text + length, out);
+  return found && read_trace(found, text + length, out);
 }
 
-bool tailor_trace_id(const char* text, char out[33]) {
+bool tailor_trace_of(const char* text, TailorTrace* out) {
   if (!text) return false;
   size_t length = strlen(text), end = length;
   while (end > 0 && (isspace((unsigned char)text[end - 1]) || text[end - 1] == ';')) end--;
-  size_t begin = strspn(text, " \t\r\n");
+  size_t begin = 0;
+  while (isspace((unsigned char)text[begin])) begin++;
   if (strncmp(text + begin, "/*", 2) == 0 &&
-      find_trace_id(text + begin, Min(length - begin, CONTEXT_BYTES), out))
+      find_trace(text + begin, Min(length - begin, CONTEXT_BYTES), out))
     return true;
   if (end < 2 || text[end - 1] != '/' || text[end - 2] != '*') return false;
   size_t tail = Min(end, CONTEXT_BYTES);
-  return find_trace_id(text + end - tail, tail, out);
+  return find_trace(text + end - tail, tail, out);
 }

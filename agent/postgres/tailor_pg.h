@@ -2,10 +2,12 @@
 /*
  * tailor_pg: says to Tailor which plan node each backend of a PostgreSQL server works for.
  *
- *   session.c    the agent of this backend: start, pump, phases
+ *   session.c    the agent of this backend: start, pump
+ *   phases.c     what the backend does where no node runs
  *   settings.c   the settings tailor.*
  *   hooks.c      where the server calls us
  *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form
+ *   objects.c    the nodes of a query as objects that call stacks show
  *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
  *   describe.c   a plan as a dictionary; node_names.c its nodes as EXPLAIN calls them
  *   shown_plan.c a plan as text, for tailor_last_plan()
@@ -51,6 +53,18 @@ void tailor_define_settings(void);
 
 /* ---- The agent of this backend (session.c) ------------------------------------------------------------- */
 
+/* Where this backend keeps its tag. Never NULL: without an agent a word that nobody reads. */
+extern uint64_t* tailor_slot;
+/* True while a daemon listens, as far as the last look tells. */
+extern bool tailor_listened;
+
+/* True while a daemon listens. Starts the agent on the first call, and pumps it now and then. `now`: TSC. */
+bool tailor_session_live(uint64 now);
+/* Sends what waits, as far as the socket takes it. */
+void tailor_session_pump(void);
+
+/* ---- Phases (phases.c) -------------------------------------------------------------------------------- */
+
 typedef enum {
   TAILOR_PLANNER,
   TAILOR_EXECUTOR_START,
@@ -62,17 +76,30 @@ typedef enum {
   TAILOR_PHASES
 } TailorPhase;
 
-/* Where this backend keeps its tag. Never NULL: without an agent a word that nobody reads. */
-extern uint64_t* tailor_slot;
+/* Declares the phases to the agent, which has just started. */
+void tailor_declare_phases(void);
+/* The tag of a phase that works for the execution of a plan; 0 if phases are not told apart. */
+uint64_t tailor_phase_of_plan(const struct tailor_plan_ids* plan, TailorPhase phase);
+/* What the slot says in a phase that works for no execution. */
+extern uint64_t tailor_phase_tags[TAILOR_PHASES];
 
-/* True while a daemon listens. Starts the agent on the first call, and pumps it now and then. */
-bool tailor_session_live(void);
-/* Sends what waits, as far as the socket takes it. */
-void tailor_session_pump(void);
-/* A phase of this backend's work begins or ends. They nest. Nothing happens where no daemon listened when the
- * outermost began. */
-bool tailor_phase_begin(TailorPhase phase);
-void tailor_phase_end(TailorPhase phase, bool begun);
+/* Such a phase of this backend's work begins. Returns what is to be given to tailor_phase_end. Phases nest.
+ * After an error that jumps over the end, tailor_phases_aborted ends them. */
+static inline uint64_t tailor_phase_begin(TailorPhase phase) {
+  uint64_t before = *tailor_slot;
+  if (tailor_phases) *tailor_slot = tailor_phase_tags[phase];
+  return before;
+}
+
+static inline void tailor_phase_end(uint64_t before) {
+  *tailor_slot = before;
+}
+
+/* An error has ended what was below a utility command, or below nothing. */
+void tailor_phases_aborted(void);
+/* A utility command runs, or has ended: what it said before. It may catch errors. */
+uint64_t tailor_utility_begin(void);
+void tailor_utility_end(uint64_t before);
 
 /* ---- Waits (waits.c) ---------------------------------------------------------------------------------- */
 
@@ -88,17 +115,18 @@ void tailor_tell_waits(void);
 typedef struct TailorPlan {
   uint64 query_id, hash; /* the key */
   struct tailor_plan_ids ids;
-  int node_ids;      /* above all plan_node_id */
-  uint64_t* tags;    /* by plan_node_id */
-  uint64_t* returns; /* by plan_node_id: the tag that a static child leaves behind */
-  int users;         /* queries that hold it */
-  dlist_node by_use; /* least recently used last */
+  int node_ids;                   /* above all plan_node_id */
+  uint64_t* tags;                 /* by plan_node_id */
+  uint64_t* returns;              /* by plan_node_id: the tag that a static child leaves behind */
+  uint64_t run_tag, triggers_tag; /* in the slot where none of its nodes runs */
+  int users;                      /* queries that hold it */
+  dlist_node by_use;              /* least recently used last */
   /* How long its runs take, a moving average, in cycles of the TSC; 0: it has not run yet. */
   double cycles;
   /* The execution that short runs share; 0: none is open. */
   uint64_t shared_run;
   uint64_t shared_since; /* TSC */
-  uint32 shared_labels;  /* hash of what was said of it */
+  uint32 shared_labels;  /* what was said of it, as a number */
   /* The part of its time that wrappers cost, by the last execution that counted calls; below 0: none did. */
   double wrapper_part;
   char* text; /* tailor_last_plan() */
@@ -125,6 +153,11 @@ const char* tailor_subplan_name(PlanState* node, PlanState* parent);
 void tailor_show(QueryDesc* query, TailorPlan* plan, bool with_rows);
 /* What EXPLAIN calls a node: "Parallel Seq Scan on orders o". */
 void tailor_node_name(PlanState* node, StringInfo out);
+/* The same without what tells nodes of one kind apart: "Seq Scan". */
+const char* tailor_node_kind(PlanState* node);
+/* The table that a node reads or changes, and the index that it reads. InvalidOid: none. */
+Oid tailor_relation_of(PlanState* node);
+Oid tailor_index_of(PlanState* node);
 /* The component of a node on the level "operator". */
 #define TAILOR_COMPONENT_OF(plan_node_id) ((uint32_t)(plan_node_id) + 1)
 
@@ -132,8 +165,13 @@ void tailor_node_name(PlanState* node, StringInfo out);
 bool tailor_statement_text(QueryDesc* query, StringInfo out);
 /* Appends the `length` bytes of `text`, every literal replaced by '?', comments left out. */
 void tailor_without_literals(const char* text, int length, StringInfo out);
-/* The trace id of a traceparent in a comment that begins or ends the text. False: none. */
-bool tailor_trace_id(const char* text, char out[33]);
+typedef struct {
+  char id[33];
+  bool sampled; /* somebody keeps the trace */
+} TailorTrace;
+
+/* What a traceparent says in a comment that begins or ends the text. False: there is none. */
+bool tailor_trace_of(const char* text, TailorTrace* out);
 
 /* ---- Executions (runs.c) ---------------------------------------------------------------------------------
  */
@@ -145,6 +183,7 @@ typedef struct TailorJoin {
   PlanState* source;          /* what its Hash reads */
   ExprState* key;             /* evaluated for each tuple of the other input, before all else */
   ExprStateEvalFunc evaluate; /* of `key`, while `key` has ours; else NULL */
+  dlist_node awaited;         /* meanwhile */
 } TailorJoin;
 
 /* A query between ExecutorStart and ExecutorEnd, in its own memory context. */
@@ -152,21 +191,23 @@ typedef struct TailorQuery {
   dlist_node open; /* in the list of open queries */
   EState* estate;
   TailorPlan* plan;
-  uint64_t run; /* of the agent */
-  bool shared;  /* `run` belongs to the plan */
-  bool rows;    /* its actual rows are counted */
-  bool wrapped;
-  uint64_t cycles;
-  int64 cpu_ns; /* where rows are counted */
+  uint64_t run;    /* of the agent */
+  bool shared;     /* `run` belongs to the plan */
+  bool rows;       /* its actual rows are counted */
+  bool wrapped;    /* its nodes are */
+  uint64_t cycles; /* that it ran */
+  uint64_t since;  /* TSC of its start, 0 once it has run: the first run begins there */
+  int64 cpu_ns;    /* where rows are counted */
   MemoryContextCallback at_end;
-  List* joins; /* of TailorJoin */
+  List* joins;                    /* of TailorJoin */
+  struct tailor_objects* objects; /* its nodes */
 } TailorQuery;
 
 /* The open query of this state, NULL: it is not measured. */
 TailorQuery* tailor_open_query(EState* estate);
 
-/* Begins the execution of a query. */
-void tailor_run_begin(TailorQuery* open, QueryDesc* query);
+/* Begins the execution of a query. `now`: TSC. */
+void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now);
 /* It ended; `error` NULL: in success. */
 void tailor_run_end(TailorQuery* open, uint64 rows, const char* error);
 /* Ends what short runs of the plan share. */
@@ -187,8 +228,21 @@ extern const uint64_t* tailor_tags;
 /* And what static children leave in the slot. */
 extern const uint64_t* tailor_returns;
 
-/* Wraps all nodes of a query, and those again that the server has unwrapped since. */
-void tailor_wrap(TailorQuery* open, QueryDesc* query);
+/* Puts all nodes of a query into its table of objects. With `wrapped` it wraps them too, and those again that
+ * the server has unwrapped since. */
+void tailor_take_nodes(TailorQuery* open, QueryDesc* query, bool wrapped);
+/* The query ends: gives back what its nodes do not need any more. */
+void tailor_drop_nodes(TailorQuery* open);
+
+/* ---- Objects (objects.c) ---------------------------------------------------------------------------------
+ */
+
+/* A table for the nodes of a query whose memory context is the current one. `is_only`: no other query is open
+ * that said so. */
+struct tailor_objects* tailor_objects_new(TailorQuery* open, bool is_only);
+void tailor_object_set(struct tailor_objects* objects, PlanState* node);
+/* No wrapper names it, but that of a node above. */
+bool tailor_is_hidden(PlanState* node);
 
 #define TAILOR_STUBS 256
 /* The addresses of the stubs of node ids below TAILOR_STUBS. */
@@ -200,6 +254,10 @@ ExecProcNodeMtd tailor_static_stub(int plan_node_id);
 
 /* The query ran and counted its rows: notes what wrappers cost its plan. */
 void tailor_judge(const TailorQuery* open, QueryDesc* query);
+/* The plan runs and nobody judges it yet: the next execution of its statement is to. */
+void tailor_judge_next(const TailorPlan* plan, const QueryDesc* query);
+/* Whether this is such an execution. It is the only one that is told so. */
+bool tailor_is_to_be_judged(const QueryDesc* query);
 /* The CPU time of this backend. */
 int64 tailor_cpu_ns(void);
 /* Whether the next execution of the plan is wrapped: so many are that tailor.most_overhead holds. */

@@ -92,19 +92,27 @@ static ExprState* outer_key(HashJoinState* join) {
 #endif
 }
 
+/* Joins whose Hash is done, while their keys have our function. */
+static dlist_head awaited = DLIST_STATIC_INIT(awaited);
+
+static void give_key_back(TailorJoin* join) {
+  join->key->evalfunc = join->evaluate;
+  join->evaluate = NULL;
+  dlist_delete(&join->awaited);
+}
+
 /* The Hash is done, and the join goes on with a tuple that it has read before. */
 static Datum goes_on(ExprState* key, ExprContext* context, bool* isnull) {
-  TailorQuery* open = tailor_open_query(context->ecxt_estate);
-  ListCell* cell;
-  foreach (cell, open->joins) {
-    TailorJoin* join = lfirst(cell);
-    if (join->key != key || !join->evaluate) continue;
+  dlist_iter at;
+  dlist_foreach(at, &awaited) {
+    TailorJoin* join = dlist_container(TailorJoin, awaited, at.cur);
+    if (join->key != key) continue;
     put(tailor_tags[join->join->plan->plan_node_id]);
-    key->evalfunc = join->evaluate;
-    join->evaluate = NULL;
-    break;
+    give_key_back(join);
+    return key->evalfunc(key, context, isnull);
   }
-  return key->evalfunc(key, context, isnull);
+  /* A key has our function while its join is awaited, and at no other time. */
+  elog(ERROR, "tailor_pg does not know the join that goes on");
 }
 
 /* What a Hash reads has ended. */
@@ -113,10 +121,20 @@ static void await_join(PlanState* source) {
   ListCell* cell;
   foreach (cell, open ? open->joins : NIL) {
     TailorJoin* join = lfirst(cell);
-    if (join->source != source || !join->key || join->evaluate) continue;
+    if (join->source != source || !join->key || join->key->evalfunc == goes_on) continue;
     join->evaluate = join->key->evalfunc;
     join->key->evalfunc = goes_on;
+    dlist_push_head(&awaited, &join->awaited);
   }
+}
+
+void tailor_drop_nodes(TailorQuery* open) {
+  ListCell* cell;
+  foreach (cell, open->joins) {
+    TailorJoin* join = lfirst(cell);
+    if (join->evaluate) give_key_back(join);
+  }
+  open->joins = NIL;
 }
 
 static TupleTableSlot* wrapped_source(PlanState* node) {
@@ -185,6 +203,14 @@ static bool is_ours(PlanState* node) {
 /* ---- All nodes of a query ---------------------------------------------------------------------------------
  */
 
+static bool has_join(const TailorQuery* open, const PlanState* node) {
+  ListCell* cell;
+  foreach (cell, open->joins) {
+    if (((TailorJoin*)lfirst(cell))->join == node) return true;
+  }
+  return false;
+}
+
 static void add_join(TailorQuery* open, HashJoinState* node) {
   PlanState* hash = innerPlanState(&node->js.ps);
   TailorJoin* join = palloc0(sizeof(TailorJoin));
@@ -195,18 +221,25 @@ static void add_join(TailorQuery* open, HashJoinState* node) {
   open->joins = lappend(open->joins, join);
 }
 
-static void wrap_node(PlanState* node, PlanState* parent, void* context) {
-  bool below_join = parent && IsA(parent, HashJoinState) && node == outerPlanState(parent);
-  bool below_hash = parent && IsA(parent, HashState);
-  if (is_ours(node)) return;
-  node->ExecProcNode = below_hash ? first_source : below_join ? first_static : first;
-  if (IsA(node, HashJoinState)) add_join(context, (HashJoinState*)node);
+static void take_node(PlanState* node, PlanState* parent, void* context) {
+  tailor_object_set(((TailorQuery*)context)->objects, node);
 }
 
-void tailor_wrap(TailorQuery* open, QueryDesc* query) {
+static void wrap_node(PlanState* node, PlanState* parent, void* context) {
+  TailorQuery* open = context;
+  tailor_object_set(open->objects, node);
+  bool below_join = parent && IsA(parent, HashJoinState) && node == outerPlanState(parent);
+  bool below_hash = parent && IsA(parent, HashState);
+  if (open->wrapped && is_ours(node)) return;
+  node->ExecProcNode = below_hash ? first_source : below_join ? first_static : first;
+  if (IsA(node, HashJoinState) && !has_join(open, node)) add_join(open, (HashJoinState*)node);
+}
+
+void tailor_take_nodes(TailorQuery* open, QueryDesc* query, bool wrapped) {
   MemoryContext caller = MemoryContextSwitchTo(query->estate->es_query_cxt);
-  tailor_walk(query, wrap_node, open);
+  tailor_walk(query, wrapped ? wrap_node : take_node, open);
   MemoryContextSwitchTo(caller);
+  open->wrapped = wrapped;
 }
 
 int tailor_pg_slot_node(void) {

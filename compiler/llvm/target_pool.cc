@@ -43,7 +43,7 @@ Result<std::unique_ptr<TargetPool>> TargetPool::create(const std::string& cpu) {
   builder->setCodeModel(llvm::CodeModel::Small);
   auto layout = builder->getDefaultDataLayoutForTarget();
   if (!layout) return internal("no data layout: " + llvm::toString(layout.takeError()));
-  return std::unique_ptr<TargetPool>(new TargetPool(std::move(*builder), std::move(*layout)));
+  return std::unique_ptr<TargetPool>(new TargetPool(std::move(*builder), *layout));
 }
 
 Result<std::unique_ptr<llvm::TargetMachine>> TargetPool::take(OptLevel level) {

@@ -27,8 +27,8 @@ class TargetPool {
   const llvm::DataLayout& layout() const { return layout_; }
 
  private:
-  TargetPool(llvm::orc::JITTargetMachineBuilder builder, llvm::DataLayout layout)
-      : builder_(std::move(builder)), layout_(std::move(layout)) {}
+  TargetPool(llvm::orc::JITTargetMachineBuilder builder, const llvm::DataLayout& layout)
+      : builder_(std::move(builder)), layout_(layout) {}
 
   std::mutex mutex_;
   llvm::orc::JITTargetMachineBuilder builder_;

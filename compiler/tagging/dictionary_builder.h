@@ -84,7 +84,7 @@ class DictionaryBuilder {
   LevelIndex tag_lower_level() const { return tag_lower_; }
 
   tailor::v1::Plan build(const PlanKey& key) const;
-  // What Build() gives, as bytes, without a copy of the attachments in between.
+  // What build() gives, as bytes, without a copy of the attachments in between.
   std::string serialise(const PlanKey& key) const;
 
  private:

@@ -37,6 +37,17 @@ std::uint64_t user_address(const Evidence& sample) {
   return true;
 }
 
+// A tag that names no component of its plan, where tags of the plan name one level: the lower field has an
+// engine component that works for the plan's execution. attribute() takes the plan out once that is known.
+bool by_component_tag(Case& c, const PlanState& plan, std::uint32_t component) {
+  if (component == 0 || c.process.component_name(component) == nullptr) return false;
+  c.out.reason = profile::Reason::kNone;
+  c.out.plan = plan.id;
+  c.out.engine_component = component;
+  c.out.how = profile::How::kComponentInterval;
+  return true;
+}
+
 // Rules 2 and 3. A tag is believed only if it was found in a way we know, its check fits, the plan had its
 // slot in its generation at the time of the sample, and the plan has the components. Why not is kept as the
 // reason.
@@ -54,6 +65,7 @@ bool by_tag(Case& c, profile::How how) {
   if (plan == nullptr) return false;
   const std::uint32_t upper = tailor_tag_upper(tag);
   const std::uint32_t lower = tailor_tag_lower(tag);
+  if (upper == 0 && !plan->has_tag_lower_level) return by_component_tag(c, *plan, lower);
   if (upper > plan->component_counts[plan->tag_upper_level]) return false;
   const bool has_lower = plan->has_tag_lower_level && lower != 0;
   if (has_lower && lower > plan->component_counts[plan->tag_lower_level]) return false;
@@ -135,6 +147,8 @@ void attribute(const Evidence& sample, std::span<const std::uint64_t> chain, con
   if (!by_code(c, user_address(sample), c.in_kernel() ? profile::How::kKernelCode : profile::How::kCode))
     by_others(c, chain);
   join_execution(process, context, sample.time, attribution);
+  // The work of an engine component is none of the plan's.
+  if (attribution.engine_component != 0) attribution.plan = 0;
 }
 
 }  // namespace tailor::attribute

@@ -40,16 +40,25 @@ inline void take_code(const process::CodeState& code, std::uint64_t address, pro
   attribution.quality = quality_of(row.flag);
 }
 
+// Its plan is that of a tag.
+constexpr bool is_by_tag(const profile::Attribution& attribution) {
+  using profile::How;
+  return attribution.how == How::kTag || attribution.how == How::kKernelTag ||
+         attribution.how == How::kTagUnwound || attribution.how == How::kComponentInterval;
+}
+
 // The log names the execution, code and tags name the plan. Where they disagree (an edge of the log within
 // the error of the clock, a stale mark) the sample keeps its plan and belongs to no execution. Where the
-// marks were lost it belongs to the one execution of its plan that ran then, if there was but one.
+// marks were lost, or the thread made none and a tag names the plan, it belongs to the one execution of its
+// plan that ran then, if there was but one.
 inline void join_execution(const process::ProcessState& process, const process::ThreadContext& context,
                            TimeNs time, profile::Attribution& attribution) {
   if (attribution.plan != 0 && context.plan != 0 && context.plan != attribution.plan) return;
   attribution.execution = context.execution;
-  if (context.execution_lost && attribution.plan != 0) {
+  if (attribution.plan != 0 &&
+      (context.execution_lost || (context.execution == 0 && is_by_tag(attribution)))) {
     attribution.execution = process.sole_execution(attribution.plan, time);
-    attribution.execution_lost = attribution.execution == 0;
+    attribution.execution_lost = context.execution_lost && attribution.execution == 0;
   }
   attribution.pipeline = context.pipeline <= UINT16_MAX ? static_cast<std::uint16_t>(context.pipeline) : 0;
 }

@@ -1,10 +1,18 @@
 // The perf events that the program samples at: one of each source on each CPU, with a period of its own that
 // is drawn anew now and then (capture/select/jitter.h).
+//
+// A period cannot be changed: the kernel would tell the first one as the weight of all samples. So an event
+// replaces another one. A new event begins with a whole period, and the old one is stopped within one: half a
+// period is missing each time. Of many periods that is little. Where the old one had fewer, a new timer runs
+// beside it at first, without the program, until it has counted one to two periods. Then it is somewhere
+// within a period, as the old one is, and on average nothing is missing. Two counters at a time may be more
+// than the CPU has: a counter is replaced when it has counted enough.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "daemon/capture/select/event_spec.h"
@@ -22,7 +30,8 @@ class CpuEvents {
     int fd = -1;
     std::shared_ptr<void> owner;  // of the descriptor and the program's link to it; gone: so is the event
   };
-  // Attaches the program to an event of source `source` and starts it. Takes the descriptor.
+  // Attaches the program to an event of source `source` and starts it, if it does not run. Takes the
+  // descriptor.
   using Attach = std::function<Result<Attached>(UniqueFd fd, std::size_t source)>;
 
   // `attrs`: of each source; its sample_period is replaced unless `jitter` is false.
@@ -40,16 +49,33 @@ class CpuEvents {
   void redraw(TimeNs now);
 
  private:
+  // An event that runs without the program.
+  struct Next {
+    UniqueFd fd;
+    std::uint64_t ready = 0;  // when it has counted so much
+  };
   struct Event {
     Attached attached;
     TimeNs drawn = 0;
+    std::optional<Next> next;  // what replaces it
   };
   struct Cpu {
     bool runs = false;
     std::vector<Event> events;  // by source
   };
 
-  Result<Event> open_one(std::size_t source, int cpu, TimeNs now);
+  struct Drawn {
+    UniqueFd fd;
+    std::uint64_t period = 0;
+  };
+
+  Result<Drawn> open_one(std::size_t source, int cpu);
+  void begin_next(Event& event, std::size_t source, int cpu, TimeNs now);
+  void finish_next(Event& event, std::size_t source, TimeNs now);
+  // With the program; where that fails the old one stays.
+  void replace(Event& event, std::size_t source, UniqueFd fd);
+  // By an event, in its unit.
+  std::uint64_t counted(int fd);
 
   os::Os& os_;
   std::vector<capture::EventSpec> events_;

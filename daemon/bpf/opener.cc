@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
 #include "daemon/bpf/recording.h"
 #include "daemon/capture/host/perf_recording.h"
 #include "daemon/capture/select/tag_ways.h"
+#include "daemon/os/host_files.h"
+#include "proto/base/errors.h"
 
 namespace tailor::bpf {
 
@@ -27,9 +30,6 @@ bool can_afford_stacks(const EventSpec& event) {
   if (event.part == capture::Part::kRest) return event.period >= kMostCyclesPerNs * kLeastPeriodWithStacks;
   return event.mechanism == Mechanism::kTimer && !event.callchain && event.period >= kLeastPeriodWithStacks;
 }
-
-// Of the map of pages that hold generated code.
-constexpr std::uint64_t kPageBytes = 4096;
 
 using Opened = Result<std::unique_ptr<capture::Recording>>;
 
@@ -133,15 +133,33 @@ Result<std::unique_ptr<capture::Recording>> Opener::open_by_bpf(os::Os& os, pid_
   if (options.perf_part) return capture::open_by_perf(os, pid, rest);
   auto taken_by = sampler(os, wanted);
   if (!taken_by) return taken_by.error();
-  auto sideband = capture::PerfRecording::open(os, pid, rest);
-  if (!sideband) return sideband.error();
-  const auto others = only_sideband ? std::vector<profile::Source>() : (*sideband)->sources();
+  auto perfs = only_sideband ? sideband(os, pid, rest) : capture::open_by_perf(os, pid, rest);
+  if (!perfs) return perfs.error();
+  const auto others = only_sideband ? std::vector<profile::Source>() : (*perfs)->sources();
   Sampler& told = **taken_by;
-  auto recording = Recording::open(os, pid, options, std::move(*taken_by), std::move(*sideband));
+  auto recording = Recording::open(os, pid, options, std::move(*taken_by), std::move(*perfs));
   if (!recording) return recording.error();
   tell_known(told, pid);
   (*recording)->add_sources(others);
   return std::unique_ptr<capture::Recording>(std::move(*recording));
+}
+
+// What the kernel says of tasks and mappings of the process: by rings that all share, where they may be had.
+Opened Opener::sideband(os::Os& os, pid_t pid, const CaptureOptions& options) {
+  if (!can_share_sideband(options)) return capture::open_by_perf(os, pid, options);
+  // Nobody else would notice that it has ended.
+  if (auto threads = os::threads_of(os, pid); !threads || threads->empty())
+    return threads ? os_error(fmt::format("process {} has ended", pid), ESRCH) : threads.error();
+  std::lock_guard lock(mutex_);
+  std::erase_if(sidebands_, [](const auto& each) { return each.expired(); });
+  for (const auto& each : sidebands_) {
+    auto shared = each.lock();
+    if (shared && shared->suits(options)) return shared->add(pid, options);
+  }
+  auto started = SharedSideband::start(os, options);
+  if (!started) return capture::open_by_perf(os, pid, options);
+  sidebands_.push_back(*started);
+  return (*started)->add(pid, options);
 }
 
 void Opener::tell_known(Sampler& sampler, pid_t pid) {
@@ -149,7 +167,7 @@ void Opener::tell_known(Sampler& sampler, pid_t pid) {
   const auto known = known_.find(pid);
   if (known == known_.end()) return;
   sampler.tell_agent(pid, &known->second.tags);
-  for (const auto& [page, objects] : known->second.pages) sampler.tell_code_page(pid, page, true);
+  known->second.code.for_each([&](std::uint64_t page, bool) { sampler.tell_code_page(pid, page, true); });
 }
 
 template <typename Tell>
@@ -165,30 +183,21 @@ void Opener::tags(pid_t pid, const capture::AgentTag& tags) {
   tell_all([&](Sampler& sampler) { sampler.tell_agent(pid, &tags); });
 }
 
-void Opener::add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size) {
-  if (size == 0 || size > TAILOR_BPF_CODE_PAGES * kPageBytes || begin + size < begin) return;
+CodePages::Tell Opener::tell_pages(pid_t pid) {
+  return [this, pid](std::uint64_t page, bool is_one) {
+    tell_all([&](Sampler& sampler) { sampler.tell_code_page(pid, page, is_one); });
+  };
+}
+
+void Opener::add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size, bool of_plan) {
   std::lock_guard lock(mutex_);
-  Known& known = known_[pid];
-  const Pages pages{begin / kPageBytes, (begin + size - 1) / kPageBytes};
-  if (known.pages.size() + (pages.last - pages.first) >= TAILOR_BPF_CODE_PAGES) return;
-  if (!known.code.try_emplace(id, pages).second) return;
-  for (std::uint64_t page = pages.first; page <= pages.last; ++page) {
-    if (known.pages[page]++ > 0) continue;
-    tell_all([&](Sampler& sampler) { sampler.tell_code_page(pid, page, true); });
-  }
+  known_[pid].code.add(id, begin, size, of_plan, tell_pages(pid));
 }
 
 void Opener::remove_code(pid_t pid, CodeId id) {
   std::lock_guard lock(mutex_);
   const auto known = known_.find(pid);
-  if (known == known_.end()) return;
-  const auto code = known->second.code.extract(id);
-  if (code.empty()) return;
-  for (std::uint64_t page = code.mapped().first; page <= code.mapped().last; ++page) {
-    if (--known->second.pages[page] > 0) continue;
-    known->second.pages.erase(page);
-    tell_all([&](Sampler& sampler) { sampler.tell_code_page(pid, page, false); });
-  }
+  if (known != known_.end()) known->second.code.remove(id, tell_pages(pid));
 }
 
 void Opener::gone(pid_t pid) {
@@ -197,7 +206,7 @@ void Opener::gone(pid_t pid) {
   if (known.empty()) return;
   tell_all([&](Sampler& sampler) {
     sampler.tell_agent(pid, nullptr);
-    for (const auto& [page, objects] : known.mapped().pages) sampler.tell_code_page(pid, page, false);
+    known.mapped().code.for_each([&](std::uint64_t page, bool) { sampler.tell_code_page(pid, page, false); });
   });
 }
 

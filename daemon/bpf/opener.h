@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "daemon/bpf/code_pages.h"
 #include "daemon/bpf/sampler.h"
+#include "daemon/bpf/shared_sideband.h"
 #include "daemon/capture/host/recording.h"
 
 namespace tailor::bpf {
@@ -33,29 +35,29 @@ class Opener {
 
   // What the agents of processes say, whether they are recorded yet or not: for adaptive stacks.
   void tags(pid_t pid, const capture::AgentTag& tags);
-  void add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size);
+  void add_code(pid_t pid, CodeId id, std::uint64_t begin, std::uint64_t size, bool of_plan);
   void remove_code(pid_t pid, CodeId id);
   void gone(pid_t pid);
 
  private:
-  struct Pages {
-    std::uint64_t first, last;
-  };
   struct Known {
     capture::AgentTag tags;
-    std::map<CodeId, Pages> code;
-    std::map<std::uint64_t, std::uint32_t> pages;  // and how many code objects lie in each
+    CodePages code;
   };
   Result<std::unique_ptr<capture::Recording>> open_by_bpf(os::Os& os, pid_t pid,
                                                           const capture::CaptureOptions& options);
   Result<std::shared_ptr<Sampler>> sampler(os::Os& os, const SamplerOptions& options);
+  Result<std::unique_ptr<capture::Recording>> sideband(os::Os& os, pid_t pid,
+                                                       const capture::CaptureOptions& options);
 
   void tell_known(Sampler& sampler, pid_t pid);
   template <typename Tell>
   void tell_all(Tell tell);
+  CodePages::Tell tell_pages(pid_t pid);
 
   std::mutex mutex_;
   std::vector<std::weak_ptr<Sampler>> samplers_;
+  std::vector<std::weak_ptr<SharedSideband>> sidebands_;
   std::map<pid_t, Known> known_;
 };
 

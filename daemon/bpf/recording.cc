@@ -9,6 +9,7 @@
 #include "daemon/bpf/opener.h"
 #include "daemon/bpf/sample_encoder.h"
 #include "daemon/capture/decode/told_record.h"
+#include "daemon/capture/host/perf_recording.h"
 #include "daemon/capture/select/jitter.h"
 #include "daemon/profile/accounting.h"
 #include "proto/base/errors.h"
@@ -16,10 +17,14 @@
 namespace tailor::bpf {
 namespace {
 
+// What was lost or not drawn is asked for so rarely: it is a system call.
+constexpr std::uint64_t kReadsALook = 16;
+
 std::uint32_t flags_of(const capture::CaptureOptions& options) {
   std::uint32_t flags = 0;
   if (options.follow_children) flags |= TAILOR_BPF_FOLLOW;
   if (options.enable_on_exec) flags |= TAILOR_BPF_WAIT_EXEC;
+  if (options.start_disabled) flags |= TAILOR_BPF_HELD;
   if (options.stacks == capture::Stacks::kAdaptive) flags |= TAILOR_BPF_STACK_UNKNOWN;
   if (options.stacks == capture::Stacks::kAlways) flags |= TAILOR_BPF_STACK_ALWAYS;
   return flags;
@@ -28,13 +33,13 @@ std::uint32_t flags_of(const capture::CaptureOptions& options) {
 }  // namespace
 
 Recording::Recording(os::Os& os, std::shared_ptr<Sampler> sampler,
-                     std::unique_ptr<capture::PerfRecording> sideband)
+                     std::unique_ptr<capture::Recording> sideband)
     : os_(os), sampler_(std::move(sampler)), sideband_(std::move(sideband)), notes_(sideband_->notes()) {}
 
 Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
                                                    const capture::CaptureOptions& options,
                                                    std::shared_ptr<Sampler> sampler,
-                                                   std::unique_ptr<capture::PerfRecording> sideband) {
+                                                   std::unique_ptr<capture::Recording> sideband) {
   std::unique_ptr<Recording> recording(new Recording(os, std::move(sampler), std::move(sideband)));
   const auto& events = recording->sampler_->options().events;
   std::optional<std::uint16_t> switches;
@@ -54,7 +59,7 @@ Result<std::unique_ptr<Recording>> Recording::open(os::Os& os, pid_t pid,
   for (std::size_t i = 0; i < events.size(); ++i) {
     recording->sources_.push_back(capture::source_of(events[i], static_cast<std::uint16_t>(i)));
   }
-  auto number = recording->sampler_->add(pid, flags_of(options), recording->layout_);
+  auto number = recording->sampler_->add(pid, flags_of(options), recording->layout_, options.drawn_ppm);
   if (!number) return number.error();
   recording->number_ = *number;
   recording->added_ = true;
@@ -106,13 +111,25 @@ void Recording::read_samples(capture::ChunkSink& sink, bool all) {
   if (!std::exchange(told_, true)) sink.on_ring(layout_);
   capture::RingChunk chunk{layout_.ring, sampler_->fetch(number_, all)};
   bytes_ += chunk.bytes.size();
-  const std::uint64_t lost = sampler_->counts(number_).lost;
-  if (lost > lost_said_) {
-    auto record = capture::lost_record(layout_, os_.now(), lost - lost_said_);
-    chunk.bytes.insert(chunk.bytes.end(), record.begin(), record.end());
-    lost_said_ = lost;
-  }
+  if (all || ++reads_ % kReadsALook == 0) tell_counts(chunk);
   if (!chunk.bytes.empty()) sink.on_chunk(std::move(chunk));
+}
+
+void Recording::tell_counts(capture::RingChunk& chunk) {
+  const tailor_bpf_counts counts = sampler_->counts(number_);
+  const auto tell = [&](const std::vector<std::byte>& record) {
+    chunk.bytes.insert(chunk.bytes.end(), record.begin(), record.end());
+  };
+  if (counts.lost > lost_said_) {
+    tell(capture::lost_record(layout_, os_.now(), counts.lost - lost_said_));
+    lost_said_ = counts.lost;
+  }
+  if (counts.not_drawn > not_drawn_said_) {
+    tell(capture::not_drawn_record(layout_, os_.now(), counts.not_drawn - not_drawn_said_,
+                                   counts.not_drawn_ns - not_drawn_ns_said_));
+    not_drawn_said_ = counts.not_drawn;
+    not_drawn_ns_said_ = counts.not_drawn_ns;
+  }
 }
 
 void Recording::finish(capture::ChunkSink& sink) {
@@ -120,6 +137,12 @@ void Recording::finish(capture::ChunkSink& sink) {
   sideband_->finish(sink);
   read_samples(sink, true);
   sink.on_ring_closed(layout_.ring);
+}
+
+bool Recording::set_enabled(bool enabled) {
+  sideband_->set_enabled(enabled);
+  sampler_->hold(number_, !enabled);
+  return true;
 }
 
 int Recording::poll_fd(std::size_t index) const {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "daemon/bpf/sampler.h"
-#include "daemon/capture/host/perf_recording.h"
 #include "daemon/capture/host/recording.h"
 
 namespace tailor::bpf {
@@ -18,7 +17,7 @@ class Recording : public capture::Recording {
   static Result<std::unique_ptr<Recording>> open(os::Os& os, pid_t pid,
                                                  const capture::CaptureOptions& options,
                                                  std::shared_ptr<Sampler> sampler,
-                                                 std::unique_ptr<capture::PerfRecording> sideband);
+                                                 std::unique_ptr<capture::Recording> sideband);
   ~Recording() override;
 
   pid_t pid() const override { return sideband_->pid(); }
@@ -36,6 +35,7 @@ class Recording : public capture::Recording {
   void number_rings(capture::RingIndex first) override;
   void drain(capture::ChunkSink& sink) override;
   void finish(capture::ChunkSink& sink) override;
+  bool set_enabled(bool enabled) override;
   int poll_fd(std::size_t index) const override;
   int next_poll_fd(std::size_t index) override;
   capture::CaptureCounts counts() override;
@@ -44,12 +44,14 @@ class Recording : public capture::Recording {
   void add_sources(const std::vector<profile::Source>& sources);
 
  private:
-  Recording(os::Os& os, std::shared_ptr<Sampler> sampler, std::unique_ptr<capture::PerfRecording> sideband);
+  Recording(os::Os& os, std::shared_ptr<Sampler> sampler, std::unique_ptr<capture::Recording> sideband);
   void read_samples(capture::ChunkSink& sink, bool all);
+  // Adds what the program has dropped since the last call.
+  void tell_counts(capture::RingChunk& chunk);
 
   os::Os& os_;
   std::shared_ptr<Sampler> sampler_;
-  std::unique_ptr<capture::PerfRecording> sideband_;
+  std::unique_ptr<capture::Recording> sideband_;
   std::vector<profile::Source> sources_;
   std::vector<std::string> notes_;
   capture::RingLayout layout_;
@@ -58,7 +60,8 @@ class Recording : public capture::Recording {
   capture::RingIndex first_ring_ = 0;
   capture::CaptureCounts before_;  // of what perf took before it was renewed
   UniqueFd poll_fd_;               // of our own: other recordings wait on the same ring
-  std::uint64_t bytes_ = 0, lost_said_ = 0;
+  std::uint64_t bytes_ = 0, lost_said_ = 0, not_drawn_said_ = 0, not_drawn_ns_said_ = 0;
+  std::uint64_t reads_ = 0;  // of the ring
 };
 
 }  // namespace tailor::bpf

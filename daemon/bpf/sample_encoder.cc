@@ -22,23 +22,42 @@ std::size_t place_of(unsigned perf_register) {
   return std::popcount(capture::kGeneralRegisters & (capture::register_bit(perf_register) - 1));
 }
 
-std::uint64_t value_of(const tailor_bpf_sample& sample, unsigned perf_register) {
-  if (perf_register == capture::kSlotPlace) return sample.slot_tag;
-  if (perf_register == capture::kWaitPlace) return sample.waits_for;
-  return sample.registers[place_of(perf_register)];
+std::uint64_t value_of(const tailor_bpf_sample& sample, const Brought& brought, unsigned perf_register) {
+  switch (perf_register) {
+    case capture::kSlotPlace:
+      return sample.slot_tag;
+    case capture::kWaitPlace:
+      return sample.waits_for;
+    case capture::kAnchorSpPlace:
+      return brought.anchor.stack_pointer;
+    case capture::kAnchorIpPlace:
+      return brought.anchor.instruction_pointer;
+    case capture::kAnchorBpPlace:
+      return brought.anchor.frame_pointer;
+    case capture::kUpperStackPlace:
+      return brought.upper_at;
+    default:
+      return sample.registers[place_of(perf_register)];
+  }
 }
 
+// What a sample brings besides its registers.
+enum class Brings : std::uint8_t { kNothing, kStack, kStackAndObjects };
+
 capture::EventFormat format_of(const capture::EventSpec& event, std::size_t source, bool all_registers,
-                               bool stack) {
+                               Brings brings) {
+  const bool stack = brings != Brings::kNothing;
   capture::EventFormat format;
   format.source = static_cast<std::uint16_t>(source);
   format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                        PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD | PERF_SAMPLE_REGS_USER;
   if (event.address) format.sample_type |= PERF_SAMPLE_ADDR;
   if (stack) format.sample_type |= PERF_SAMPLE_STACK_USER;
+  if (brings == Brings::kStackAndObjects) format.sample_type |= PERF_SAMPLE_RAW;
   format.regs_user =
       kSlot | (all_registers || stack ? capture::kGeneralRegisters
                                       : capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP));
+  if (stack) format.regs_user |= capture::kAnchorPlaces;
   format.period = event.period;
   format.part = event.part;
   return format;
@@ -49,11 +68,11 @@ capture::EventFormat format_of(const capture::EventSpec& event, std::size_t sour
 capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, bool all_registers, bool stacks,
                               std::optional<std::uint16_t> switches) {
   capture::RingLayout layout;
-  for (const bool stack : {false, true}) {
-    if (stack && !stacks) continue;
+  for (const Brings brings : {Brings::kNothing, Brings::kStack, Brings::kStackAndObjects}) {
+    if (brings != Brings::kNothing && !stacks) continue;
     for (std::size_t i = 0; i < events.size(); ++i) {
       const auto number = static_cast<std::uint16_t>(layout.formats.size());
-      layout.formats.push_back(format_of(events[i], i, all_registers, stack));
+      layout.formats.push_back(format_of(events[i], i, all_registers, brings));
       layout.ids.push_back({number + std::uint64_t{1}, number});
     }
   }
@@ -70,10 +89,12 @@ capture::RingLayout layout_of(const std::vector<capture::EventSpec>& events, boo
   return layout;
 }
 
-bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample,
-                   std::span<const std::byte> stack, TimeNs time, std::vector<std::byte>& out) {
+bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& sample, const Brought& brought,
+                   TimeNs time, std::vector<std::byte>& out) {
+  const std::span<const std::byte> stack = brought.stack;
   const auto found = std::ranges::find_if(layout.formats, [&](const capture::EventFormat& each) {
-    return each.source == sample.source && !!(each.sample_type & PERF_SAMPLE_STACK_USER) == !stack.empty();
+    return each.source == sample.source && !!(each.sample_type & PERF_SAMPLE_STACK_USER) == !stack.empty() &&
+           !!(each.sample_type & PERF_SAMPLE_RAW) == (!stack.empty() && !brought.objects.empty());
   });
   if (found == layout.formats.end()) return false;
   const capture::EventFormat& format = *found;
@@ -90,17 +111,23 @@ bool encode_sample(const capture::RingLayout& layout, const tailor_bpf_sample& s
   if (format.sample_type & PERF_SAMPLE_ADDR) put(sample.address);
   put(sample.cpu);
   put(sample.period);
+  if (format.sample_type & PERF_SAMPLE_RAW) {
+    // A count of bytes in 32 bits stands before them, and whole words follow.
+    put(std::uint64_t{brought.method} << 32 | (sizeof brought.method + brought.objects.size_bytes()));
+    for (const __u64 object : brought.objects) put(object);
+  }
   if (sample.has_registers != 0) {
     put(sample.compat ? PERF_SAMPLE_REGS_ABI_32 : PERF_SAMPLE_REGS_ABI_64);
     for (std::uint64_t rest = format.regs_user; rest != 0; rest &= rest - 1) {
-      put(value_of(sample, static_cast<unsigned>(std::countr_zero(rest))));
+      put(value_of(sample, brought, static_cast<unsigned>(std::countr_zero(rest))));
     }
   } else {
     put(PERF_SAMPLE_REGS_ABI_NONE);
   }
   if (!stack.empty()) {
-    put(stack.size());
+    put(stack.size() + brought.upper.size());
     out.insert(out.end(), stack.begin(), stack.end());
+    out.insert(out.end(), brought.upper.begin(), brought.upper.end());
     put(stack.size());
   }
   const std::uint16_t misc = sample.kernel ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;

@@ -9,17 +9,21 @@
  * are those of the entry before.
  *
  * Where the process keeps its tags in memory, the program reads that of the thread it interrupts: the word at
- * fs base + offset is its address. Nothing is paged in, and what is read counts only if its check fits.
+ * fs base + offset is its address. Nothing is paged in, and what is read counts only if its check fits. Where
+ * the process keeps the frame in which a thread left generated code, a sample with its stack has that frame,
+ * too, and the stack from there up.
  */
 #include "daemon/bpf/kernel_types.h"
 #include "daemon/bpf/sampler_abi.h"
+#include "tailor/draw.h"
 #include "tailor/tag.h"
 #include "tailor/thread_area.h"
 
 char LICENSE[] SEC("license") = "GPL";
 
-/* Of a slot, what is read at a switch. */
+/* Of a slot, what is read at a switch, and of a sample. */
 #define WAITS_END (__builtin_offsetof(struct tailor_slot, waits_at) + sizeof(__u64))
+#define OBJECTS_END (__builtin_offsetof(struct tailor_slot, objects_at) + sizeof(__u64))
 
 /* Wake the reader at this many bytes in the ring. */
 const volatile __u64 wakeup_bytes = 1 << 17;
@@ -60,6 +64,9 @@ struct {
 
 /* Sources whose samples are added up, a bit each. */
 const volatile __u64 summed_sources = 0;
+
+/* Sources whose weights are ns on the CPU, a bit each. */
+const volatile __u64 timer_sources = 0;
 
 /* Two maps: the daemon reads the one that is not in `sums`. When it has changed them, the kernel waits until
  * no program uses the old one any more, so that no sample is lost or counted twice. */
@@ -129,7 +136,6 @@ static __always_inline void copy_registers(const struct pt_regs* from, struct ta
 
 /* The address of the thread's slot, 0: it has none. */
 static __always_inline const struct tailor_slot* find_slot(const struct tailor_bpf_process* process) {
-  if (!(process->flags & TAILOR_BPF_TAG_SLOT)) return 0;
   struct task_struct* task = bpf_get_current_task_btf();
   unsigned long base = BPF_CORE_READ(task, thread.fsbase);
   const struct tailor_slot* slot = 0;
@@ -137,10 +143,36 @@ static __always_inline const struct tailor_slot* find_slot(const struct tailor_b
   return slot;
 }
 
-static __always_inline __u64 read_slot(const struct tailor_bpf_process* process) {
+/* What a sample takes from the slot. */
+struct slot_words {
+  __u64 tag, objects_at;
+};
+
+static __always_inline struct slot_words read_slot(const struct tailor_bpf_process* process) {
+  struct tailor_slot copy;
+  struct slot_words none = {};
+  if (!(process->flags & TAILOR_BPF_TAG_SLOT)) return none;
   const struct tailor_slot* slot = find_slot(process);
-  __u64 tag = 0;
-  return slot && bpf_probe_read_user(&tag, sizeof tag, &slot->tag) == 0 ? tag : 0;
+  if (!slot || bpf_probe_read_user(&copy, OBJECTS_END, slot) != 0) return none;
+  struct slot_words words = {copy.tag, copy.objects_at};
+  return words;
+}
+
+/* Whether the thread works for an execution that is not drawn. Where that cannot be read, the daemon looks.
+ */
+static __always_inline int is_not_drawn(const struct tailor_bpf_process* process) {
+  if (!process->drawn_ppm || !(process->flags & TAILOR_BPF_HAS_SLOTS)) return 0;
+  const struct tailor_slot* slot = find_slot(process);
+  __u64 execution = 0;
+  if (!slot || bpf_probe_read_user(&execution, sizeof execution, &slot->execution) != 0) return 0;
+  return execution && !tailor_draws(execution, process->drawn_ppm);
+}
+
+static __always_inline void count_not_drawn(struct bpf_perf_event_data* ctx,
+                                            struct tailor_bpf_counts* count) {
+  if (timer_sources >> (bpf_get_attach_cookie(ctx) & 63) & 1)
+    __sync_fetch_and_add(&count->not_drawn_ns, ctx->sample_period);
+  __sync_fetch_and_add(&count->not_drawn, 1);
 }
 
 /* The whole slot, and what the engine says there that the thread waits for. */
@@ -174,9 +206,10 @@ static __always_inline void fill(struct tailor_bpf_sample* sample, struct bpf_pe
 
 /* Whether the sample says whose it is without its stack, or nothing could. */
 static __always_inline int is_known(const struct tailor_bpf_process* process, __u32 pid,
-                                    const struct pt_regs* user, __u64 slot_tag) {
+                                    const struct pt_regs* user, const struct slot_words* slot) {
   if (!(process->flags & TAILOR_BPF_REGISTERED)) return 1;
-  if ((process->flags & TAILOR_BPF_TAG_SLOT) && tailor_tag_fits(process->tag_key, slot_tag)) return 1;
+  if ((process->flags & TAILOR_BPF_TAG_SLOT) && tailor_tag_fits(process->tag_key, slot->tag))
+    return slot->objects_at == 0 || tailor_tag_upper(slot->tag) != 0;
   if ((process->flags & TAILOR_BPF_TAG_R15) && tailor_tag_fits(process->tag_key, user->r15)) return 1;
   if ((process->flags & TAILOR_BPF_TAG_R13) && tailor_tag_fits(process->tag_key, user->r13)) return 1;
   struct tailor_bpf_page page = {.pid = pid, .page = user->rip >> 12};
@@ -215,6 +248,47 @@ static __always_inline int add_up(struct bpf_perf_event_data* ctx, const struct 
   return 1;
 }
 
+/* All 0 where the thread has none, or is in generated code. */
+static __always_inline void read_anchor(const struct tailor_bpf_process* process,
+                                        struct tailor_bpf_anchor* anchor) {
+  if (!(process->flags & TAILOR_BPF_HAS_SLOTS)) return;
+  const struct tailor_slot* slot = find_slot(process);
+  __u64 at = 0;
+  if (!slot || bpf_probe_read_user(&at, sizeof at, &slot->anchor_at) != 0 || !at) return;
+  if (bpf_probe_read_user(anchor, sizeof *anchor, (const void*)at) != 0) anchor->stack_pointer = 0;
+}
+
+/* Returns the bytes that could be read. Near the bottom of the stack it is less; nothing is paged in here. */
+static __always_inline __u64 read_stack(__u8* to, __u64 from) {
+  const void* stack = (const void*)from;
+  if (bpf_probe_read_user(to, TAILOR_BPF_STACK_BYTES, stack) == 0) return TAILOR_BPF_STACK_BYTES;
+  if (bpf_probe_read_user(to, TAILOR_BPF_STACK_BYTES / 4, stack) == 0) return TAILOR_BPF_STACK_BYTES / 4;
+  if (bpf_probe_read_user(to, TAILOR_BPF_STACK_BYTES / 16, stack) == 0) return TAILOR_BPF_STACK_BYTES / 16;
+  return 0;
+}
+
+static __always_inline void copy_upper_stack(struct tailor_bpf_anchored_sample* sample, __u64 from,
+                                             const struct tailor_bpf_anchor* anchor) {
+  const __u64 end = from + sample->whole.stack_bytes, below = anchor->stack_pointer - sizeof(__u64);
+  sample->anchor = *anchor;
+  sample->upper_at = below > end ? below : end;
+  sample->upper_bytes = read_stack(sample->upper, sample->upper_at);
+}
+
+static __always_inline void copy_objects(struct tailor_bpf_object_sample* sample, __u64 from) {
+  struct tailor_objects head = {};
+  sample->objects = 0;
+  sample->method = 0;
+  if (bpf_probe_read_user(&head, sizeof head, (const void*)from) != 0) return;
+  __u32 count = head.count > TAILOR_BPF_OBJECTS ? TAILOR_BPF_OBJECTS : head.count;
+  count &= TAILOR_BPF_OBJECTS; /* the verifier understands this */
+  if (count == 0 ||
+      bpf_probe_read_user(sample->object, count * sizeof(__u64), (const void*)(from + sizeof head)) != 0)
+    return;
+  sample->objects = count;
+  sample->method = head.method;
+}
+
 static __always_inline __u64 wakeup_flags(void) {
   return bpf_ringbuf_query(&records, BPF_RB_AVAIL_DATA) >= wakeup_bytes ? BPF_RB_FORCE_WAKEUP
                                                                         : BPF_RB_NO_WAKEUP;
@@ -235,41 +309,58 @@ int take_sample(struct bpf_perf_event_data* ctx) {
   __u64 id = bpf_get_current_pid_tgid();
   __u32 pid = id >> 32;
   struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (!process || (process->flags & TAILOR_BPF_WAIT_EXEC)) return 0;
+  if (!process || (process->flags & TAILOR_BPF_SILENT)) return 0;
   __u32 recording = process->recording;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &recording);
   if (!count) return 0;
   __u32 here = bpf_get_smp_processor_id();
   struct tailor_bpf_cpu* cpu = bpf_map_lookup_elem(&cpus, &here);
   if (cpu) __sync_fetch_and_add(&cpu->hits, 1);
+  if (is_not_drawn(process)) {
+    count_not_drawn(ctx, count);
+    return 0;
+  }
 
   struct pt_regs user = {};
   read_user_registers(ctx, &user);
-  __u64 slot_tag = read_slot(process);
+  struct slot_words slot = read_slot(process);
   int with_stack = (process->flags & TAILOR_BPF_STACK_ALWAYS) ||
-                   ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user, slot_tag));
+                   ((process->flags & TAILOR_BPF_STACK_UNKNOWN) && !is_known(process, pid, &user, &slot));
   if (!with_stack && (summed_sources >> (bpf_get_attach_cookie(ctx) & 63) & 1) &&
-      add_up(ctx, process, id, &user, slot_tag)) {
+      add_up(ctx, process, id, &user, slot.tag)) {
     __sync_fetch_and_add(&count->summed, 1);
   } else if (!with_stack) {
     struct tailor_bpf_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
     if (!sample) goto lost;
-    fill(sample, ctx, id, recording, &user, slot_tag);
+    fill(sample, ctx, id, recording, &user, slot.tag);
     bpf_ringbuf_submit(sample, wakeup_flags());
-  } else {
-    struct tailor_bpf_stack_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
+  } else if (slot.objects_at != 0) {
+    struct tailor_bpf_object_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
     if (!sample) goto lost;
-    fill(&sample->sample, ctx, id, recording, &user, slot_tag);
-    /* Near the bottom of the stack less can be read; nothing is paged in here. */
-    sample->stack_bytes = 0;
-    if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES, (const void*)user.rsp) == 0) {
-      sample->stack_bytes = TAILOR_BPF_STACK_BYTES;
-    } else if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES / 4, (const void*)user.rsp) == 0) {
-      sample->stack_bytes = TAILOR_BPF_STACK_BYTES / 4;
-    } else if (bpf_probe_read_user(sample->stack, TAILOR_BPF_STACK_BYTES / 16, (const void*)user.rsp) == 0) {
-      sample->stack_bytes = TAILOR_BPF_STACK_BYTES / 16;
-    }
+    fill(&sample->sample, ctx, id, recording, &user, slot.tag);
+    sample->stack_bytes = TAILOR_BPF_OBJECT_STACK_BYTES;
+    if (bpf_probe_read_user(sample->stack, TAILOR_BPF_OBJECT_STACK_BYTES, (const void*)user.rsp) != 0)
+      sample->stack_bytes = read_stack(sample->stack, user.rsp);
+    copy_objects(sample, slot.objects_at);
     bpf_ringbuf_submit(sample, wakeup_flags());
+    __sync_fetch_and_add(&count->stacks, 1);
+  } else {
+    struct tailor_bpf_anchor anchor = {};
+    read_anchor(process, &anchor);
+    if (anchor.stack_pointer > user.rsp) {
+      struct tailor_bpf_anchored_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
+      if (!sample) goto lost;
+      fill(&sample->whole.sample, ctx, id, recording, &user, slot.tag);
+      sample->whole.stack_bytes = read_stack(sample->whole.stack, user.rsp);
+      copy_upper_stack(sample, user.rsp, &anchor);
+      bpf_ringbuf_submit(sample, wakeup_flags());
+    } else {
+      struct tailor_bpf_stack_sample* sample = bpf_ringbuf_reserve(&records, sizeof *sample, 0);
+      if (!sample) goto lost;
+      fill(&sample->sample, ctx, id, recording, &user, slot.tag);
+      sample->stack_bytes = read_stack(sample->stack, user.rsp);
+      bpf_ringbuf_submit(sample, wakeup_flags());
+    }
     __sync_fetch_and_add(&count->stacks, 1);
   }
   /* A sample may interrupt another one of this CPU. */
@@ -289,8 +380,7 @@ int take_slot_at_switch(struct bpf_raw_tracepoint_args* ctx) {
   __u64 id = bpf_get_current_pid_tgid();
   __u32 pid = id >> 32;
   struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (!process || (process->flags & TAILOR_BPF_WAIT_EXEC) || !(process->flags & TAILOR_BPF_TAG_SLOT))
-    return 0;
+  if (!process || (process->flags & TAILOR_BPF_SILENT) || !(process->flags & TAILOR_BPF_TAG_SLOT)) return 0;
   __u32 recording = process->recording;
   struct tailor_bpf_counts* count = bpf_map_lookup_elem(&counts, &recording);
   if (!count) return 0;
@@ -322,7 +412,7 @@ int watch_cpu(struct bpf_raw_tracepoint_args* ctx) {
   struct task_struct* next = (struct task_struct*)ctx->args[2];
   __u32 pid = BPF_CORE_READ(next, tgid);
   struct tailor_bpf_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (process && !(process->flags & TAILOR_BPF_WAIT_EXEC)) want_timer(cpu);
+  if (process && !(process->flags & TAILOR_BPF_SILENT)) want_timer(cpu);
   return 0;
 }
 

@@ -100,6 +100,8 @@ Status Sampler::load() {
     // A sum has no data address.
     const bool summed = options_.aggregate > 0 && !options_.events[source].address;
     program_->rodata->summed_sources |= std::uint64_t{summed} << source;
+    const bool timer = options_.events[source].unit == profile::Unit::kNsOnCpu;
+    program_->rodata->timer_sources |= std::uint64_t{timer} << source;
   }
   for (bpf_map* map : {program_->maps.first_sums, program_->maps.second_sums}) {
     bpf_map__set_max_entries(map, program_->rodata->summed_sources == 0 ? 1 : options_.sums);
@@ -197,21 +199,23 @@ std::size_t Sampler::running_cpus() {
   return placement_ ? placement_->running() : online_.size();
 }
 
-Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout) {
+Result<std::uint32_t> Sampler::add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout,
+                                   std::uint32_t drawn_ppm) {
   std::lock_guard lock(mutex_);
   std::uint32_t number = 0;
   while (members_.contains(number)) ++number;
   if (number >= TAILOR_BPF_RECORDINGS) {
     return exhausted(fmt::format("BPF samples {} processes already", TAILOR_BPF_RECORDINGS));
   }
-  members_[number] = {pid, layout, {}, raw_counts(number), sums_read_};
+  members_[number] = {pid, layout, {}, raw_counts(number), sums_read_, false};
   tailor_bpf_process value{};
   value.recording = number;
   value.flags = flags;
+  value.drawn_ppm = drawn_ppm;
   const auto key = static_cast<std::uint32_t>(pid);
   const int failed = bpf_map_update_elem(bpf_map__fd(program_->maps.processes), &key, &value, BPF_ANY);
   if (failed == 0) {
-    if (!(flags & TAILOR_BPF_WAIT_EXEC)) want_timers_of(pid);
+    if (!(flags & TAILOR_BPF_SILENT)) want_timers_of(pid);
     place(os_.now());
     return number;
   }
@@ -228,6 +232,7 @@ void Sampler::want_timers_of(pid_t pid) {
 }
 
 void Sampler::tell_agent(pid_t pid, const capture::AgentTag* tags) {
+  std::lock_guard lock(mutex_);  // hold() changes the same value
   const int map = bpf_map__fd(program_->maps.processes);
   const auto key = static_cast<std::uint32_t>(pid);
   tailor_bpf_process value{};
@@ -237,8 +242,9 @@ void Sampler::tell_agent(pid_t pid, const capture::AgentTag* tags) {
   value.flags &= ~TAILOR_BPF_AGENT;
   if (tags != nullptr) {
     value.tag_key = tags->key;
-    value.slot_offset = tags->slot_offset;
+    value.slot_offset = tags->slot_offset != 0 ? tags->slot_offset : tags->thread_slot_offset;
     value.flags |= TAILOR_BPF_REGISTERED;
+    if (value.slot_offset != 0) value.flags |= TAILOR_BPF_HAS_SLOTS;
     if (tags->slot_offset != 0) value.flags |= TAILOR_BPF_TAG_SLOT;
     if (tags->reg == capture::TagRegister::kR13) value.flags |= TAILOR_BPF_TAG_R13;
     if (tags->reg == capture::TagRegister::kR15) value.flags |= TAILOR_BPF_TAG_R15;
@@ -247,11 +253,11 @@ void Sampler::tell_agent(pid_t pid, const capture::AgentTag* tags) {
 }
 
 // A full map leaves code unknown: its samples bring a stack they do not need.
-void Sampler::tell_code_page(pid_t pid, std::uint64_t page, bool holds_code) {
+void Sampler::tell_code_page(pid_t pid, std::uint64_t page, bool is_known) {
   const int map = bpf_map__fd(program_->maps.code_pages);
   const tailor_bpf_page key{static_cast<std::uint32_t>(pid), 0, page};
   const std::uint32_t value = 1;
-  if (holds_code) {
+  if (is_known) {
     bpf_map_update_elem(map, &key, &value, BPF_ANY);
   } else {
     bpf_map_delete_elem(map, &key);
@@ -259,7 +265,7 @@ void Sampler::tell_code_page(pid_t pid, std::uint64_t page, bool holds_code) {
 }
 
 // Children are found by walking the map: they were added in the kernel.
-void Sampler::stop(std::uint32_t recording) {
+std::vector<std::uint32_t> Sampler::pids_of(std::uint32_t recording) const {
   const int map = bpf_map__fd(program_->maps.processes);
   std::vector<std::uint32_t> pids;
   std::uint32_t key = 0;
@@ -268,7 +274,27 @@ void Sampler::stop(std::uint32_t recording) {
     tailor_bpf_process value{};
     if (bpf_map_lookup_elem(map, &key, &value) == 0 && value.recording == recording) pids.push_back(key);
   }
-  for (std::uint32_t pid : pids) bpf_map_delete_elem(map, &pid);
+  return pids;
+}
+
+void Sampler::hold(std::uint32_t recording, bool held) {
+  const int map = bpf_map__fd(program_->maps.processes);
+  std::lock_guard lock(mutex_);
+  for (std::uint32_t pid : pids_of(recording)) {
+    tailor_bpf_process value{};
+    if (bpf_map_lookup_elem(map, &pid, &value) != 0) continue;
+    value.flags = held ? value.flags | TAILOR_BPF_HELD : value.flags & ~TAILOR_BPF_HELD;
+    bpf_map_update_elem(map, &pid, &value, BPF_EXIST);
+  }
+  const auto found = members_.find(recording);
+  if (held || found == members_.end()) return;
+  want_timers_of(found->second.pid);
+  place(os_.now());
+}
+
+void Sampler::stop(std::uint32_t recording) {
+  for (std::uint32_t pid : pids_of(recording))
+    bpf_map_delete_elem(bpf_map__fd(program_->maps.processes), &pid);
 }
 
 void Sampler::release(std::uint32_t recording) {
@@ -278,10 +304,11 @@ void Sampler::release(std::uint32_t recording) {
 
 std::vector<std::byte> Sampler::fetch(std::uint32_t recording, bool all) {
   std::lock_guard lock(mutex_);
-  read_ring();
-  if (sums_are_due(all)) read_sums();
   auto found = members_.find(recording);
+  if (all || found == members_.end() || !found->second.fresh) read_ring();
+  if (sums_are_due(all)) read_sums();
   if (found == members_.end()) return {};
+  found->second.fresh = false;
   found->second.fetched_until = sums_read_;
   return std::exchange(found->second.records, {});
 }
@@ -290,6 +317,7 @@ void Sampler::read_ring() {
   ClockPair now = read_clock_pair();
   earlier_ = std::exchange(now_, now);
   ring_buffer__consume(ring_);
+  for (auto& [number, member] : members_) member.fresh = true;
   place(now_.raw);
 }
 
@@ -341,6 +369,30 @@ void Sampler::take_sums(int map) {
   }
 }
 
+// The kinds of records differ in size.
+Brought Sampler::brought_by(const void* data, std::size_t size) {
+  Brought brought;
+  if (size < sizeof(tailor_bpf_stack_sample)) return brought;
+  const auto& whole = *static_cast<const tailor_bpf_stack_sample*>(data);
+  brought.stack = std::as_bytes(std::span(whole.stack))
+                      .first(std::min<std::size_t>(whole.stack_bytes, sizeof whole.stack));
+  if (size == sizeof(tailor_bpf_object_sample)) {
+    const auto& more = *static_cast<const tailor_bpf_object_sample*>(data);
+    brought.stack = std::as_bytes(std::span(more.stack))
+                        .first(std::min<std::size_t>(more.stack_bytes, sizeof more.stack));
+    brought.method = more.method;
+    brought.objects = std::span(more.object).first(std::min<std::size_t>(more.objects, TAILOR_BPF_OBJECTS));
+  }
+  if (size == sizeof(tailor_bpf_anchored_sample)) {
+    const auto& more = *static_cast<const tailor_bpf_anchored_sample*>(data);
+    brought.anchor = more.anchor;
+    brought.upper_at = more.upper_at;
+    brought.upper = std::as_bytes(std::span(more.upper))
+                        .first(std::min<std::size_t>(more.upper_bytes, sizeof more.upper));
+  }
+  return brought;
+}
+
 int Sampler::on_record(void* self, void* data, std::size_t size) {
   Sampler& sampler = *static_cast<Sampler*>(self);
   tailor_bpf_sample sample;
@@ -350,14 +402,9 @@ int Sampler::on_record(void* self, void* data, std::size_t size) {
   if (found == sampler.members_.end()) return 0;  // taken just before it was removed
   // Its format is the last one of a layout.
   if (sample.source == TAILOR_BPF_SWITCH) sample.source = found->second.layout.formats.back().source;
-  std::span<const std::byte> stack;
-  if (size >= sizeof(tailor_bpf_stack_sample)) {
-    const auto& whole = *static_cast<const tailor_bpf_stack_sample*>(data);
-    stack = std::as_bytes(std::span(whole.stack))
-                .first(std::min<std::size_t>(whole.stack_bytes, sizeof whole.stack));
-  }
+  const Brought brought = brought_by(data, size);
   const TimeNs time = to_raw(sampler.earlier_, sampler.now_, static_cast<TimeNs>(sample.time));
-  encode_sample(found->second.layout, sample, stack, time, found->second.records);
+  encode_sample(found->second.layout, sample, brought, time, found->second.records);
   return 0;
 }
 
@@ -371,6 +418,8 @@ tailor_bpf_counts Sampler::raw_counts(std::uint32_t recording) const {
     sum.stacks += each.stacks;
     sum.lost += each.lost;
     sum.unfollowed += each.unfollowed;
+    sum.not_drawn += each.not_drawn;
+    sum.not_drawn_ns += each.not_drawn_ns;
   }
   return sum;
 }
@@ -385,6 +434,8 @@ tailor_bpf_counts Sampler::counts(std::uint32_t recording) {
   sum.stacks -= found->second.before.stacks;
   sum.lost -= found->second.before.lost;
   sum.unfollowed -= found->second.before.unfollowed;
+  sum.not_drawn -= found->second.before.not_drawn;
+  sum.not_drawn_ns -= found->second.before.not_drawn_ns;
   return sum;
 }
 

@@ -14,6 +14,7 @@
 #include "daemon/bpf/clock_pair.h"
 #include "daemon/bpf/cpu_events.h"
 #include "daemon/bpf/cpu_placement.h"
+#include "daemon/bpf/sample_encoder.h"
 #include "daemon/bpf/sampler_abi.h"
 #include "daemon/capture/decode/agent_tag.h"
 #include "daemon/capture/decode/ring_chunk.h"
@@ -51,21 +52,25 @@ class Sampler {
   const SamplerOptions& options() const { return options_; }
 
   // From now on samples of `pid` are taken. `flags` are TAILOR_BPF_FOLLOW (its forked children too),
-  // _WAIT_EXEC (from its next execve on) and _STACK_*. Returns the number of the recording; its samples come
-  // as records of `layout`.
-  Result<std::uint32_t> add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout);
+  // _WAIT_EXEC (from its next execve on), _HELD (from hold(false) on) and _STACK_*. `drawn_ppm`: as in
+  // capture::CaptureOptions. Returns the number of the recording; its samples come as records of `layout`.
+  Result<std::uint32_t> add(pid_t pid, std::uint32_t flags, const capture::RingLayout& layout,
+                            std::uint32_t drawn_ppm = 0);
   // What its agent says of tags, NULL: it has none (any more). A process that is not recorded is left alone.
   void tell_agent(pid_t pid, const capture::AgentTag* tags);
-  // Whether that page (address / 4096) of the process holds generated code.
-  void tell_code_page(pid_t pid, std::uint64_t page, bool holds_code);
+  // Whether a sample in that page (address / 4096) of the process says by itself whose it is (CodePages).
+  void tell_code_page(pid_t pid, std::uint64_t page, bool is_known);
+  // Nothing of the recording is taken for now, or again.
+  void hold(std::uint32_t recording, bool held);
   // Nothing of the recording is taken any more. What was taken can still be fetched.
   void stop(std::uint32_t recording);
   // Its number may be another's.
   void release(std::uint32_t recording);
 
-  // Samples that were taken since the last call, as perf records of the recording's layout. Those that are
-  // added up come when their time is over, or at once with `all`: a record per sum, with its last sample's
-  // time and all their weight. One thread.
+  // Samples that were taken until the ring was read last: now, unless that was for another recording since
+  // the last call for this one. As perf records of the recording's layout. Those that are added up come when
+  // their time is over, or at once with `all`: a record per sum, with its last sample's time and all their
+  // weight. One thread.
   std::vector<std::byte> fetch(std::uint32_t recording, bool all = false);
   // All sums of its samples up to then were fetched, kTimeMax where none are made.
   TimeNs complete_until(std::uint32_t recording);
@@ -85,6 +90,7 @@ class Sampler {
     std::vector<std::byte> records;
     tailor_bpf_counts before = {};    // what the number's last user had counted
     TimeNs fetched_until = kTimeMin;  // of what is added up
+    bool fresh = false;               // the ring was read since its last fetch()
   };
 
   Sampler(os::Os& os, SamplerOptions options) : os_(os), options_(std::move(options)) {}
@@ -93,11 +99,13 @@ class Sampler {
   Status map_cpus();
   bool follows_threads() const;
   void want_timers_of(pid_t pid);
+  std::vector<std::uint32_t> pids_of(std::uint32_t recording) const;
   void place(TimeNs now);
   void read_ring();
   bool sums_are_due(bool all);
   void read_sums();
   void take_sums(int map);
+  static Brought brought_by(const void* data, std::size_t size);
   static int on_record(void* self, void* data, std::size_t size);
   tailor_bpf_counts raw_counts(std::uint32_t recording) const;
 

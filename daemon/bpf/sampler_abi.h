@@ -23,22 +23,32 @@
 #define TAILOR_BPF_TAG_R15 32u
 #define TAILOR_BPF_REGISTERED 64u /* it has an agent: without one no stack could tell anything */
 
-#define TAILOR_BPF_TAG_SLOT 128u /* in memory: `slot_offset` is set */
+#define TAILOR_BPF_TAG_SLOT 128u /* in memory, in the thread's slot */
+
+#define TAILOR_BPF_HELD 256u /* nothing is taken until the daemon says so */
+
+#define TAILOR_BPF_HAS_SLOTS 512u /* `slot_offset` is known, whether tags are there or not */
+
+/* Nothing is taken of such a process. */
+#define TAILOR_BPF_SILENT (TAILOR_BPF_WAIT_EXEC | TAILOR_BPF_HELD)
 
 /* All that an agent has said */
-#define TAILOR_BPF_AGENT \
-  (TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15 | TAILOR_BPF_TAG_SLOT)
+#define TAILOR_BPF_AGENT                                                                   \
+  (TAILOR_BPF_REGISTERED | TAILOR_BPF_TAG_R13 | TAILOR_BPF_TAG_R15 | TAILOR_BPF_TAG_SLOT | \
+   TAILOR_BPF_HAS_SLOTS)
 
 /* Value of the map of processes; the key is the process id (tgid) in the first pid namespace. */
 struct tailor_bpf_process {
   __u64 start; /* of a child found by the program: its start, ns of CLOCK_BOOTTIME; 0: added by the daemon */
   __u64 tag_key;
-  __s64 slot_offset; /* from fs base to the address of the thread's tag */
+  __s64 slot_offset; /* from fs base to the address of the thread's slot */
   __u32 recording;
   __u32 flags;
+  __u32 drawn_ppm; /* how many of a million executions are sampled, 0: all (tailor/draw.h) */
+  __u32 zero;
 };
 
-/* Key of the map of pages that hold generated code. */
+/* Key of the map of pages that hold code of plans, and no other that was registered. */
 struct tailor_bpf_page {
   __u32 pid;
   __u32 zero;
@@ -56,10 +66,12 @@ struct tailor_bpf_cpu {
 /* Value of the map of recordings, per CPU. */
 struct tailor_bpf_counts {
   __u64 taken;
-  __u64 summed;     /* of these added up */
-  __u64 stacks;     /* of these with their stack */
-  __u64 lost;       /* no room in the ring, or its lock was held by what the sample interrupted */
-  __u64 unfollowed; /* children there was no room for in the map of processes */
+  __u64 summed;       /* of these added up */
+  __u64 stacks;       /* of these with their stack */
+  __u64 lost;         /* no room in the ring, or its lock was held by what the sample interrupted */
+  __u64 unfollowed;   /* children there was no room for in the map of processes */
+  __u64 not_drawn;    /* samples of executions that are not drawn: dropped */
+  __u64 not_drawn_ns; /* CPU time that those of timers stand for */
 };
 
 /* Registers in the order of asm/perf_regs.h without segments and flags: AX BX CX DX SI DI BP SP IP R8 .. R15.
@@ -114,6 +126,32 @@ struct tailor_bpf_stack_sample {
   struct tailor_bpf_sample sample;
   __u64 stack_bytes; /* that could be read */
   __u8 stack[TAILOR_BPF_STACK_BYTES];
+};
+
+/* The same, of a thread that told of its objects (tailor/objects.h): what follows its header there. */
+#define TAILOR_BPF_OBJECTS 127
+#define TAILOR_BPF_OBJECT_STACK_BYTES 8192 /* the function that decides may have called deep ones */
+struct tailor_bpf_object_sample {
+  struct tailor_bpf_sample sample;
+  __u64 stack_bytes;
+  __u8 stack[TAILOR_BPF_OBJECT_STACK_BYTES];
+  __u32 objects; /* how many there are, 0 if they could not be read */
+  __u32 method;
+  __u64 object[TAILOR_BPF_OBJECTS];
+};
+
+/* The same, of a thread that left generated code in a frame above its stack pointer (tailor_frame_anchor) and
+ * tells of no objects. Its stack also from the word below that frame up; where that lies in the piece before,
+ * from the end of that piece. */
+struct tailor_bpf_anchor {
+  __u64 stack_pointer, instruction_pointer, frame_pointer;
+};
+struct tailor_bpf_anchored_sample {
+  struct tailor_bpf_stack_sample whole;
+  struct tailor_bpf_anchor anchor;
+  __u64 upper_at;
+  __u64 upper_bytes; /* that could be read */
+  __u8 upper[TAILOR_BPF_STACK_BYTES];
 };
 
 #endif

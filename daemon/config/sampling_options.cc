@@ -20,6 +20,7 @@ Result<capture::CaptureOptions> capture_options(os::Os& os, const SamplingOption
   capture.stacks = options.stacks;
   capture.placement = options.placement;
   capture.aggregate = options.aggregate;
+  capture.drawn_ppm = options.sampled_executions == 1'000'000 ? 0 : options.sampled_executions;
   return capture;
 }
 

@@ -24,6 +24,8 @@ struct SamplingOptions {
   bool all_marks = false;   // the profile keeps every record of the activity logs
   double max_overhead = 0;  // share of a target's CPU time, 0: no bound
   std::uint64_t seed = 0;   // of the periods that max_overhead makes
+  // Of a million executions, how many are sampled, and how many run without tags.
+  std::uint32_t sampled_executions = 1'000'000, untagged_executions = 0;
 };
 
 // Looks at the host's counters, and opens events on the calling thread to see what "auto" may take. The error

@@ -15,7 +15,7 @@ std::string percentage_problem(const std::string& text) {
 }
 
 // Gives a member, of options that may be changed or not.
-#define TAILOR_MEMBER(name) [](auto& options) -> auto& { return options.name; }
+#define TAILOR_MEMBER(name) ([](auto& options) -> auto& { return options.name; })
 
 Setting<SamplingOptions> aggregate() {
   return setting<SamplingOptions>(
@@ -48,6 +48,32 @@ Setting<SamplingOptions> max_overhead() {
       });
 }
 
+std::string share_problem(const std::string& text) {
+  auto share = parse_share(text);
+  return share.ok() ? std::string() : share.error().message;
+}
+std::string share_above_0_problem(const std::string& text) {
+  return text == "0" ? "no execution would be sampled: 1/8, 12.5% or all" : share_problem(text);
+}
+
+// A share of the executions.
+template <typename Get>
+Setting<SamplingOptions> share(std::string key, std::string flags, Get get, std::string help,
+                               std::string (*problem)(const std::string&),
+                               TakesEffect takes_effect = TakesEffect::kAtRestart) {
+  return setting<SamplingOptions>(
+      std::move(key), std::move(flags), get,
+      [get, help = std::move(help), problem](CLI::App& app, const std::string& names,
+                                             SamplingOptions& options) {
+        return app
+            .add_option_function<std::string>(
+                names, [get, &options](const std::string& text) { get(options) = *parse_share(text); }, help)
+            ->check(problem)
+            ->type_name("SHARE");
+      },
+      takes_effect);
+}
+
 Settings<SamplingOptions> table() {
   using Options = SamplingOptions;
   Settings<Options> all = {
@@ -67,6 +93,14 @@ Settings<SamplingOptions> table() {
           "none or always"),
       aggregate(),
       max_overhead(),
+      share("sample-executions", "--sample-executions", TAILOR_MEMBER(sampled_executions),
+            "Sample only this share of the executions, drawn by their identity: 1/8 or 12.5% (default: all). "
+            "What runs outside of executions stays sampled",
+            share_above_0_problem),
+      share("untagged-executions", "--untagged-executions", TAILOR_MEMBER(untagged_executions),
+            "Ask engines to run this share of the executions without tags, to measure what tags cost "
+            "(`tailor ab`): 1/100 or 1% (default: 0)",
+            share_problem, TakesEffect::kAtRunTime),
       flag<Options>(
           "callchain", "--callchain", TAILOR_MEMBER(callchain),
           "Record the call chain of every sample, for the call graph of code without an agent. It is "
@@ -78,7 +112,9 @@ Settings<SamplingOptions> table() {
                       "millisecond or longer), or all (every morsel and every change of a region)"),
   };
   for (Setting<Options>& each : all) {
-    if (each.key == "max-overhead" || each.key == "callchain" || each.key == "memory")
+    // A sum of samples has one time, and that does not tell of which executions they were.
+    if (each.key == "max-overhead" || each.key == "callchain" || each.key == "memory" ||
+        each.key == "sample-executions")
       each.excludes = {"aggregate"};
   }
   return all;

@@ -19,4 +19,8 @@ using OwnerOf = std::function<std::optional<std::uint32_t>(std::int32_t pid)>;
 Status check_access(const v1::ControlRequest& request, const Peer& peer, std::uint32_t daemon_uid,
                     const OwnerOf& owner_of);
 
+// The same of who may do this with the processes of some users only.
+using IsOwn = std::function<bool(std::uint32_t uid)>;
+Status check_own(const v1::ControlRequest& request, const IsOwn& is_own, const OwnerOf& owner_of);
+
 }  // namespace tailor::control

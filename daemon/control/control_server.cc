@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
-#include <iterator>
 
 #include "proto/base/errors.h"
 #include "proto/control/control_client.h"
@@ -61,62 +62,126 @@ Result<std::unique_ptr<ControlServer>> ControlServer::listen(const std::string& 
   }
   if (::chmod(path.c_str(), kSocketMode) != 0) return failed("cannot set the mode of", path);
   if (::listen(listener.get(), kBacklog) != 0) return failed("cannot listen at", path);
-  return std::unique_ptr<ControlServer>(
-      new ControlServer(std::move(listener), path, std::move(handler), std::move(on_cut_off), max_clients));
+  UniqueFd wake(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!wake) return failed("cannot wait for replies at", path);
+  return std::unique_ptr<ControlServer>(new ControlServer(
+      std::move(listener), std::move(wake), path, std::move(handler), std::move(on_cut_off), max_clients));
 }
 
 ControlServer::~ControlServer() {
+  for (const Client& client : clients_) {
+    if (client.waits_for != nullptr) client.waits_for->stop()->cancel();
+  }
   ::unlink(path_.c_str());
 }
 
 bool ControlServer::poll(int other_fd, int timeout_ms) {
-  std::vector<pollfd> waiting = {{listener_.get(), POLLIN, 0}, {other_fd, POLLIN, 0}};
-  for (const UniqueFd& client : clients_) waiting.push_back({client.get(), POLLIN, 0});
-  if (::poll(waiting.data(), waiting.size(), timeout_ms) <= 0) return false;
-  std::vector<UniqueFd> silent, spoke;
+  std::vector<pollfd> waiting = {
+      {listener_.get(), POLLIN, 0}, {other_fd, POLLIN, 0}, {wake_->get(), POLLIN, 0}};
+  const std::size_t first = waiting.size();
+  // Of who waits for a promised reply only the end counts.
+  for (const Client& client : clients_)
+    waiting.push_back({client.socket.get(), static_cast<short>(client.waits_for == nullptr ? POLLIN : 0), 0});
+  if (::poll(waiting.data(), waiting.size(), timeout_of(timeout_ms)) < 0) return false;
+  std::uint64_t replies = 0;
+  (void)!::read(wake_->get(), &replies, sizeof replies);
   bool stop = waiting[1].revents != 0;
   for (std::size_t i = 0; i < clients_.size(); ++i) {
-    if (waiting[i + 2].revents == 0 || stop) {
-      silent.push_back(std::move(clients_[i]));
-    } else if (serve(clients_[i].get())) {
-      spoke.push_back(std::move(clients_[i]));
+    Client& client = clients_[i];
+    const short events = waiting[first + i].revents;
+    client.turn = Turn::kSilent;
+    if (client.waits_for != nullptr) {
+      client.turn = settle(client, events);
+    } else if (events != 0 && !stop) {
+      client.turn = serve(client);
     }
     // Others may ask for long: who wants an end waits for one answer at most.
     stop = stop || is_readable(other_fd);
   }
-  clients_ = std::move(silent);
-  std::move(spoke.begin(), spoke.end(), std::back_inserter(clients_));
+  std::erase_if(clients_, [](const Client& client) { return client.turn == Turn::kOver; });
+  std::ranges::stable_partition(clients_, [](Turn turn) { return turn == Turn::kSilent; }, &Client::turn);
   for (int i = 0; waiting[0].revents != 0 && i < kAcceptsAtOnce && accept_one(); ++i) {
   }
   return stop;
 }
 
+int ControlServer::timeout_of(int timeout_ms) const {
+  auto first = Stop::Clock::time_point::max();
+  for (const Client& client : clients_) {
+    if (client.waits_for != nullptr) first = std::min(first, client.waits_for->stop()->deadline());
+  }
+  if (first == Stop::Clock::time_point::max()) return timeout_ms;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(first - Stop::Clock::now()).count();
+  const int due = static_cast<int>(std::clamp<std::int64_t>(left, 0, INT_MAX));
+  return timeout_ms < 0 ? due : std::min(due, timeout_ms);
+}
+
 bool ControlServer::accept_one() {
   UniqueFd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!client) return false;
-  if (clients_.size() >= max_clients_) {
-    clients_.erase(clients_.begin());
-    cut_off("too many clients: the one that was silent longest");
-  }
-  clients_.push_back(std::move(client));
+  if (clients_.size() >= max_clients_) make_room();
+  clients_.push_back({std::move(client)});
   return true;
 }
 
-bool ControlServer::serve(int client) {
+// Who waits for a reply is not silent, and goes only where all do.
+void ControlServer::make_room() {
+  auto goes = std::ranges::find(clients_, nullptr, &Client::waits_for);
+  if (goes == clients_.end()) goes = clients_.begin();
+  if (goes->waits_for != nullptr) goes->waits_for->stop()->cancel();
+  clients_.erase(goes);
+  cut_off("too many clients: the one that was silent longest");
+}
+
+Result<std::shared_ptr<LateReply>> ControlServer::promise(Client& client,
+                                                          std::chrono::milliseconds patience) const {
+  const auto promised =
+      std::ranges::count_if(clients_, [](const Client& each) { return each.waits_for != nullptr; });
+  if (static_cast<std::size_t>(promised) >= kMaxLate)
+    return exhausted(
+        fmt::format("{} requests wait for their answers already; ask again in a moment", kMaxLate));
+  client.waits_for = std::make_shared<LateReply>(wake_, Stop::Clock::now() + patience);
+  return client.waits_for;
+}
+
+ControlServer::Turn ControlServer::serve(Client& client) {
   v1::ControlRequest request;
-  auto got = receive_message(client, request, 0);
-  if (got.ok() && !*got) return false;
+  auto got = receive_message(client.socket.get(), request, 0);
+  if (got.ok() && !*got) return Turn::kOver;
   if (!got.ok()) {
     v1::ControlReply refusal;
     set_error(refusal, got.error());
-    (void)send_reply(client, refusal);
+    (void)send_reply(client.socket.get(), refusal);
     cut_off(got.error().message);
-    return false;
+    return Turn::kOver;
   }
-  Status sent = send_reply(client, handler_(request, peer_of(client)));
-  if (sent.ok()) return true;
+  const auto reply = handler_(request, peer_of(client.socket.get()),
+                              [&](std::chrono::milliseconds patience) { return promise(client, patience); });
+  if (!reply) return Turn::kSpoke;
+  client.waits_for = nullptr;
+  return send(client, *reply);
+}
+
+ControlServer::Turn ControlServer::settle(Client& client, short events) const {
+  const std::shared_ptr<Stop>& stop = client.waits_for->stop();
+  if ((events & (POLLHUP | POLLERR)) != 0) {
+    stop->cancel();
+    return Turn::kOver;
+  }
+  auto reply = client.waits_for->take();
+  if (!reply) {
+    if (!stop->stopped()) return Turn::kSilent;
+    set_error(reply.emplace(), stop->error());
+  }
+  client.waits_for = nullptr;
+  return send(client, *reply);
+}
+
+ControlServer::Turn ControlServer::send(const Client& client, const v1::ControlReply& reply) const {
+  Status sent = send_reply(client.socket.get(), reply);
+  if (sent.ok()) return Turn::kSpoke;
   if (sent.error().code == EAGAIN) cut_off("a client does not read its answers");
-  return false;
+  return Turn::kOver;
 }
 
 void ControlServer::cut_off(const std::string& why) const {

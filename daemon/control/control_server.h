@@ -1,12 +1,15 @@
 // The daemon's end of the control socket.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "daemon/control/late_reply.h"
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
 #include "tailor/v1/control.pb.h"
@@ -21,13 +24,19 @@ struct Peer {
 // Requests are answered one after the other, by the thread that calls poll(). Who may connect is decided by
 // the permissions of the socket (0660: the daemon's user and group), what they may do by the handler. Who
 // sends what is no request is told so and cut off, as is who does not read his answers; with too many clients
-// the one that was silent longest goes.
+// the one that was silent longest goes. What takes long is answered later: meanwhile its asker's further
+// requests wait, and nobody else's.
 class ControlServer {
  public:
-  using Handler = std::function<v1::ControlReply(const v1::ControlRequest&, const Peer&)>;
+  // Promises a reply, within that time. Exhausted where too many are promised.
+  using Promise = std::function<Result<std::shared_ptr<LateReply>>(std::chrono::milliseconds patience)>;
+  // Nothing where it has promised the reply.
+  using Handler =
+      std::function<std::optional<v1::ControlReply>(const v1::ControlRequest&, const Peer&, const Promise&)>;
   // Somebody was cut off, and why.
   using OnCutOff = std::function<void(const std::string& why)>;
   static constexpr std::size_t kMaxClients = 64;  // unless somebody says otherwise
+  static constexpr std::size_t kMaxLate = 16;     // replies that are promised at a time
 
   // Replaces a socket file that nobody listens on; fails if a daemon does. At most `max_clients` (above 0)
   // are connected at a time.
@@ -43,24 +52,39 @@ class ControlServer {
   bool poll(int other_fd, int timeout_ms);
 
  private:
-  ControlServer(UniqueFd listener, std::string path, Handler handler, OnCutOff on_cut_off,
+  enum class Turn { kSilent, kSpoke, kOver };
+  struct Client {
+    UniqueFd socket;
+    std::shared_ptr<LateReply> waits_for = nullptr;
+    Turn turn = Turn::kSilent;
+  };
+
+  ControlServer(UniqueFd listener, UniqueFd wake, std::string path, Handler handler, OnCutOff on_cut_off,
                 std::size_t max_clients)
       : listener_(std::move(listener)),
+        wake_(std::make_shared<const UniqueFd>(std::move(wake))),
         path_(std::move(path)),
         handler_(std::move(handler)),
         on_cut_off_(std::move(on_cut_off)),
         max_clients_(max_clients) {}
   bool accept_one();
+  void make_room();
   void cut_off(const std::string& why) const;
-  // False if the connection is over.
-  bool serve(int client);
+  // Until then, or until the first promise is due.
+  int timeout_of(int timeout_ms) const;
+  Result<std::shared_ptr<LateReply>> promise(Client& client, std::chrono::milliseconds patience) const;
+  Turn serve(Client& client);
+  // `events`: of poll().
+  Turn settle(Client& client, short events) const;
+  Turn send(const Client& client, const v1::ControlReply& reply) const;
 
   UniqueFd listener_;
+  std::shared_ptr<const UniqueFd> wake_;  // readable when a promised reply is there
   std::string path_;
   Handler handler_;
   OnCutOff on_cut_off_;
   std::size_t max_clients_;
-  std::vector<UniqueFd> clients_;  // who spoke last comes last
+  std::vector<Client> clients_;  // who spoke last comes last
 };
 
 }  // namespace tailor::control

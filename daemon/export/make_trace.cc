@@ -59,7 +59,8 @@ class Making {
     }
     std::vector<const query::TimedSample*> chosen;
     for (const query::TimedSample& sample : profile_.samples()) {
-      if (owners_.contains(sample.key)) chosen.push_back(&sample);
+      if (owners_.contains(sample.key) && (!options_.keep || options_.keep(sample)))
+        chosen.push_back(&sample);
     }
     if (chosen.empty()) return not_found("there are no samples to export");
     std::ranges::stable_sort(chosen, {}, [](const query::TimedSample* each) { return each->time; });
@@ -141,7 +142,13 @@ class Making {
     if (!owner.nobody.empty()) add_label(labels, "unattributed", owner.nobody);
     const auto [at, fresh] =
         labels_.try_emplace(std::move(labels), static_cast<std::uint32_t>(out_.labels.size()));
-    if (fresh) out_.labels.push_back(at->first);
+    if (fresh) {
+      out_.labels.push_back(at->first);
+      out_.owners.push_back(!owner.levels.empty()   ? owner.levels.front().second
+                            : !owner.engine.empty() ? owner.engine
+                            : !owner.nobody.empty() ? owner.nobody
+                                                    : "[no plan]");
+    }
     return at->second;
   }
   void add_label(TraceLabels& to, const std::string& key, const std::string& text) {
@@ -232,10 +239,13 @@ class Making {
     for (const profile::ExecutionRecord& execution : profile_.executions()) {
       if (!query::selected(selection, execution.process, execution.handle)) continue;
       const query::PlanModel* plan = profile_.plan(execution.process, execution.plan);
-      const TimeNs end = execution.end == kTimeMax ? out_.end : execution.end;
+      const TimeNs begin = std::max(execution.begin, options_.from);
+      const TimeNs end = std::min(execution.end == kTimeMax ? out_.end : execution.end, options_.to);
+      if (execution.begin >= options_.to || (execution.end != kTimeMax && execution.end < options_.from))
+        continue;
       out_.executions.push_back(
           {plan == nullptr || plan->name().empty() ? fmt::format("plan {}", execution.plan) : plan->name(),
-           query::hex(execution.id), execution.process.pid, execution.begin, std::max(end, execution.begin)});
+           query::hex(execution.id), execution.process.pid, begin, std::max(end, begin)});
     }
   }
 

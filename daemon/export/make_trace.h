@@ -1,6 +1,7 @@
 // From a profile to samples with stacks of names, for the writers of daemon/formats.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,9 @@ struct TraceOptions {
   // "process", "plan", "pipeline", "function" (the call chain, as far as it is known), "levels" (all levels
   // of a plan but the lowest, from the top down), or the name of a level ("operator").
   std::vector<std::string> levels = {"process", "plan", "levels", "function"};
-  std::string producer;  // for those formats that name who wrote them
+  std::string producer;                                      // for those formats that name who wrote them
+  std::function<bool(const query::TimedSample&)> keep = {};  // which samples of the selection; empty: all
+  TimeNs from = kTimeMin, to = kTimeMax;                     // executions are drawn within [from, to) only
 };
 
 // All samples of the selection, of every source or of the one that it names. `profile` must have been loaded

@@ -19,6 +19,7 @@ enum : std::uint32_t {
   kToolFeature = 80,
   kToolCompressed = 81,
   kToolCompressed2 = 83,
+  kSimpleperf = 32768,
 };
 constexpr std::uint64_t kUpdateName = 2;
 constexpr unsigned kEventDescriptions = 12;
@@ -29,6 +30,13 @@ std::uint64_t bytes_after(std::uint32_t type, PerfBytes payload) {
   if (type == kToolTracingData) return (std::uint64_t{cursor.fixed<std::uint32_t>()} + 7) & ~std::uint64_t{7};
   if (type == kToolAuxTrace) return cursor.fixed<std::uint64_t>();
   return 0;
+}
+
+// Records of simpleperf itself, from Android, may be large. The place of the flags has the upper half of
+// their size (system/extras/simpleperf/record.h).
+std::uint32_t size_of(const perf_event_header& header) {
+  const bool large = header.type >= kSimpleperf;
+  return header.size | (large ? std::uint32_t{header.misc} << 16 : 0);
 }
 
 }  // namespace
@@ -87,24 +95,37 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
     if (kernel_from == at) return Ok{};
     return taker_.kernel_records(bytes.subspan(kernel_from, at - kernel_from));
   };
+  const auto pass_over = [&](std::uint64_t size) {
+    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(size, bytes.size() - at));
+    at += here;
+    stream.skip = size - here;
+    kernel_from = at;
+  };
   while (bytes.size() - at >= sizeof(perf_event_header)) {
     perf_event_header header;
     std::memcpy(&header, bytes.data() + at, sizeof header);
-    if (header.size < sizeof header) {
+    const std::uint32_t size = size_of(header);
+    if (size < sizeof header) {
       Status given = hand_over();
       if (!given) return given.error();
       stream.broken = true;
       cut_bytes_ += bytes.size() - at;
       return bytes.size();
     }
-    if (header.size > bytes.size() - at) break;
+    if (header.type >= kSimpleperf) {
+      if (Status given = hand_over(); !given) return given.error();
+      ++tool_records_;
+      pass_over(size);
+      continue;
+    }
+    if (size > bytes.size() - at) break;
     if (header.type < kToolRecords) {
-      at += header.size;
+      at += size;
       continue;
     }
     Status given = hand_over();
     if (!given) return given.error();
-    const PerfBytes payload = bytes.subspan(at + sizeof header, header.size - sizeof header);
+    const PerfBytes payload = bytes.subspan(at + sizeof header, size - sizeof header);
     Status taken = header.type == kToolBuildId ? Ok{} : tool_record(stream, header.type, payload, inner);
     if (header.type == kToolBuildId) {
       ++tool_records_;
@@ -115,12 +136,8 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
       }
     }
     if (!taken) return taken.error();
-    at += header.size;
-    const std::uint64_t after = bytes_after(header.type, payload);
-    const auto here = static_cast<std::size_t>(std::min<std::uint64_t>(after, bytes.size() - at));
-    at += here;
-    stream.skip = after - here;
-    kernel_from = at;
+    at += size;
+    pass_over(bytes_after(header.type, payload));
   }
   Status given = hand_over();
   if (!given) return given.error();

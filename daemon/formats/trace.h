@@ -73,6 +73,8 @@ struct Trace {
   std::vector<TraceFrame> frames;
   std::vector<TraceNode> nodes = {{}};  // the first is the root, which has no frame
   std::vector<TraceLabels> labels;
+  // Of samples with these labels: the operators' names, an engine component, or "[reason]" of nobody's.
+  std::vector<std::string> owners;
   std::vector<TraceSample> samples;  // by time
   std::vector<TraceSpan> executions;
   std::vector<std::string> label_keys;  // all there are, in the order of columns

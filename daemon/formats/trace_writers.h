@@ -23,6 +23,11 @@ std::string write_firefox(const Trace& trace, std::uint16_t source);
 // Perfetto's trace packets: executions and the innermost operators as slices, samples with call stacks.
 std::string write_perfetto(const Trace& trace);
 
+// ProfilesData of OTLP (opentelemetry.proto.profiles.v1development), not compressed: a profile per process
+// and source. Samples have their times, unless the trace does not know the time of day: then each has the sum
+// of those that are alike.
+std::string write_otlp(const Trace& trace);
+
 // A row per sample, RFC 4180, with a heading.
 std::string write_csv(const Trace& trace);
 

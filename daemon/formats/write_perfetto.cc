@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <map>
 #include <protozero/pbf_writer.hpp>
+#include <utility>
 
+#include "daemon/formats/busy_counters.h"
 #include "daemon/formats/trace_writers.h"
 #include "proto/base/utf8.h"
 
@@ -26,7 +28,7 @@ enum : protozero::pbf_tag_type {
 
 constexpr std::uint32_t kSequenceId = 1;
 constexpr std::uint32_t kStateCleared = 1, kNeedsState = 2;
-enum : std::int32_t { kSliceBegin = 1, kSliceEnd = 2 };
+enum : std::int32_t { kSliceBegin = 1, kSliceEnd = 2, kCounter = 4 };
 
 class Writing {
  public:
@@ -37,22 +39,25 @@ class Writing {
     intern();
     for (const TraceSpan& span : trace_.executions) {
       const std::uint64_t track = kExecutions + static_cast<std::uint32_t>(span.pid);
-      slices_.push_back({span.begin, track, true, span.name + " " + span.id.substr(0, 8)});
-      slices_.push_back({span.end, track, false, {}});
+      events_.push_back({span.begin, track, kSliceBegin, span.name + " " + span.id.substr(0, 8)});
+      events_.push_back({span.end, track, kSliceEnd, {}});
     }
     add_operator_slices();
-    write_slices();
+    add_counters();
+    write_events();
     for (const TraceSample& sample : trace_.samples) add_sample(sample);
     return std::move(out_);
   }
 
  private:
-  static constexpr std::uint64_t kExecutions = std::uint64_t{1} << 40, kProcesses = std::uint64_t{2} << 40;
-  struct Slice {
+  static constexpr std::uint64_t kExecutions = std::uint64_t{1} << 40, kProcesses = std::uint64_t{2} << 40,
+                                 kCounters = std::uint64_t{3} << 40;
+  struct Event {
     TimeNs time;
     std::uint64_t track;
-    bool begins;
-    std::string name;
+    std::int32_t type;
+    std::string name;  // of a slice that begins
+    double value = 0;  // of a counter
   };
 
   std::uint64_t thread_track(std::uint32_t thread) const { return thread + 1; }
@@ -146,8 +151,8 @@ class Writing {
     };
     std::map<std::uint32_t, Open> open;
     const auto close = [&](std::uint32_t thread, const Open& each) {
-      slices_.push_back({each.begin, thread_track(thread), true, each.name});
-      slices_.push_back({each.end, thread_track(thread), false, {}});
+      events_.push_back({each.begin, thread_track(thread), kSliceBegin, each.name});
+      events_.push_back({each.end, thread_track(thread), kSliceEnd, {}});
     };
     for (const TraceSample& sample : trace_.samples) {
       const TraceSource& source = trace_.sources[sample.source];
@@ -180,18 +185,34 @@ class Writing {
     return "[no plan]";
   }
 
-  // In the order of time; at one time ends before begins.
-  void write_slices() {
-    std::ranges::stable_sort(slices_, [](const Slice& a, const Slice& b) {
-      return a.time != b.time ? a.time < b.time : !a.begins && b.begins;
-    });
-    for (const Slice& slice : slices_) {
+  // Tracks of their own below the process.
+  void add_counters() {
+    std::uint64_t track = kCounters;
+    for (const BusyCounter& counter : busy_counters(trace_)) {
       pbf_writer packet = start();
-      packet.add_uint64(packet::kTimestamp, static_cast<std::uint64_t>(std::max<TimeNs>(slice.time, 0)));
+      pbf_writer descriptor(packet, packet::kTrackDescriptor);
+      descriptor.add_uint64(1, ++track);
+      descriptor.add_uint64(5, kProcesses + static_cast<std::uint32_t>(counter.pid));
+      descriptor.add_string(2, replace_non_utf8(counter.name));
+      pbf_writer kind(descriptor, 8);
+      kind.add_string(6, "CPUs");
+      for (const BusyCounter::Value& value : counter.values)
+        events_.push_back({value.from, track, kCounter, {}, value.cpus});
+    }
+  }
+
+  // In the order of time; at one time ends before begins.
+  void write_events() {
+    std::ranges::stable_sort(events_, {},
+                             [](const Event& each) { return std::pair(each.time, each.type != kSliceEnd); });
+    for (const Event& each : events_) {
+      pbf_writer packet = start();
+      packet.add_uint64(packet::kTimestamp, static_cast<std::uint64_t>(std::max<TimeNs>(each.time, 0)));
       pbf_writer event(packet, packet::kTrackEvent);
-      event.add_int32(9, slice.begins ? kSliceBegin : kSliceEnd);
-      event.add_uint64(11, slice.track);
-      if (slice.begins) event.add_string(23, replace_non_utf8(slice.name));
+      event.add_int32(9, each.type);
+      event.add_uint64(11, each.track);
+      if (each.type == kSliceBegin) event.add_string(23, replace_non_utf8(each.name));
+      if (each.type == kCounter) event.add_double(44, each.value);
     }
   }
 
@@ -213,7 +234,7 @@ class Writing {
   const Trace& trace_;
   std::string out_;
   pbf_writer to_;
-  std::vector<Slice> slices_;
+  std::vector<Event> events_;
 };
 
 }  // namespace

@@ -67,8 +67,9 @@ class ObservingSink : public profile::ProfileSink {
   }
   void on_activity(std::span<const profile::ActivityRecord> records) override { out_.on_activity(records); }
   void on_accounting(const profile::Accounting& accounting) override { out_.on_accounting(accounting); }
-  // That of the whole file is not a time.
+  // That of the whole file is not a time, nor is one from before all times.
   void on_watermark(TimeNs watermark) override {
+    if (watermark < 0) return;
     out_.on_watermark(std::min(watermark, std::max(last_, TimeNs{0})));
   }
 

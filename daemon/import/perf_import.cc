@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "daemon/formats/perf_data.h"
 #include "daemon/formats/perf_event_name.h"
+#include "daemon/import/agent_words.h"
 #include "daemon/import/jit_names.h"
 #include "daemon/import/observing_sink.h"
 #include "daemon/pipeline/pipeline.h"
@@ -21,12 +23,19 @@ namespace {
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 constexpr capture::RingIndex kRing = 0;
 
+bool has_our_clock(const std::vector<formats::PerfAttr>& events) {
+  return std::ranges::all_of(events, [](const formats::PerfAttr& event) {
+    return event.attr.use_clockid && event.attr.clockid == CLOCK_MONOTONIC_RAW;
+  });
+}
+
 // The kernel's records to the pipeline, behind the watermark that perf's rounds give.
 class Feeding : public formats::PerfRecords::Taker {
  public:
+  // `words`: NULL, or what agents said meanwhile.
   Feeding(pipeline::Pipeline& pipeline, ObservingSink& sink, profile::RecordingInfo& info,
-          std::uint8_t tag_register)
-      : pipeline_(pipeline), sink_(sink), info_(info), tag_register_(tag_register) {}
+          std::uint8_t tag_register, AgentWords* words)
+      : pipeline_(pipeline), sink_(sink), info_(info), tag_register_(tag_register), words_(words) {}
 
   Status use_events(std::vector<formats::PerfAttr> events) {
     for (formats::PerfAttr& each : events) {
@@ -61,8 +70,19 @@ class Feeding : public formats::PerfRecords::Taker {
   void described(const formats::PerfDescription& so_far) override { describe(so_far); }
   // What comes from now on is not older than the newest record before the last round.
   Status round() override {
-    if (before_ != kTimeMin) pipeline_.flush(before_);
+    if (before_ != kTimeMin) {
+      if (Status done = flush(before_); !done) return done;
+    }
     before_ = pipeline_.newest();
+    return Ok{};
+  }
+  // Everything up to that time was given.
+  Status flush(TimeNs time) {
+    if (words_ != nullptr) {
+      if (Status told = words_->tell_until(pipeline_, time); !told)
+        return in_context("the dictionary: ", told.error());
+    }
+    pipeline_.flush(time);
     return Ok{};
   }
 
@@ -91,6 +111,10 @@ class Feeding : public formats::PerfRecords::Taker {
   Status tell_events() {
     if (told_) return Ok{};
     told_ = true;
+    if (words_ != nullptr && !has_our_clock(events_))
+      return invalid(
+          "perf.data: its times are not those of the dictionary; record with perf record -k "
+          "CLOCK_MONOTONIC_RAW");
     ++tellings_;
     const capture::RingLayout made = formats::perf_data_layout(events_, tag_register_, info_.sources);
     capture::RingLayout layout = made;
@@ -109,6 +133,7 @@ class Feeding : public formats::PerfRecords::Taker {
   ObservingSink& sink_;
   profile::RecordingInfo& info_;
   std::uint8_t tag_register_;
+  AgentWords* words_;
   std::vector<formats::PerfAttr> events_;
   std::unordered_map<std::uint64_t, std::size_t> event_of_;  // by id
   std::size_t ids_ = 0;
@@ -160,15 +185,62 @@ bool is_monotonic(const std::vector<formats::PerfAttr>& events) {
 
 // Without clock data the last record was made when the file was written, or before.
 void set_times(const formats::PerfDescription& text, const ObservingSink& sink, std::int64_t written_ns,
-               profile::RecordingInfo& info) {
+               const AgentWords* words, profile::RecordingInfo& info) {
   if (sink.first_time() == kTimeMax) return;
+  if (words != nullptr) info.wall_clock_ns = info.wall_of(sink.first_time());
   info.start = sink.first_time();
+  if (words != nullptr) return;
   const TimeNs length = sink.last_time() - sink.first_time();
   if (text.wall_ns != 0) {
     info.wall_clock_ns = text.wall_ns + static_cast<std::uint64_t>(info.start) - text.clock_ns;
   } else if (written_ns > length) {
     info.wall_clock_ns = static_cast<std::uint64_t>(written_ns - length);
   }
+}
+
+void describe(const formats::PerfDescription& text, profile::RecordingInfo& info) {
+  info.host = text.host;
+  info.kernel = text.kernel;
+  info.cpu = text.cpu;
+  info.command = text.command;
+  info.cpus = text.cpus;
+}
+
+Status same_host(const profile::RecordingInfo& ours, const std::string& host) {
+  if (host.empty() || ours.host.empty() || host == ours.host) return Ok{};
+  return invalid(
+      fmt::format("perf.data is of host {}, the dictionary of {}: pids and times are not the same there",
+                  host, ours.host));
+}
+
+// What the dictionary holds, and whether it can be of any use.
+void note_words(const AgentWords& words, const ObservingSink& sink, std::vector<std::string>& notes) {
+  notes.push_back(
+      fmt::format("the dictionary holds {} plans and {} pieces of code", words.plans(), words.codes()));
+  const bool apart = sink.first_time() > words.last_time() || sink.last_time() < words.first_time();
+  if (sink.samples() > 0 && apart)
+    notes.push_back("no sample was taken while the dictionary was recorded: it cannot own any");
+}
+
+Result<std::optional<AgentWords>> words_of(store::Input* dictionary) {
+  if (dictionary == nullptr) return std::optional<AgentWords>();
+  auto opened = AgentWords::open(*dictionary);
+  if (!opened) return opened.error();
+  return std::optional<AgentWords>(*std::move(opened));
+}
+
+// The pipeline's clock, and the words of agents where there are any.
+Status begin(pipeline::Pipeline& pipeline, AgentWords* words, profile::RecordingInfo& info) {
+  if (words == nullptr) {
+    clock::Conversion identity;
+    identity.mult = 1;
+    pipeline.on_clock(identity, false);
+    return Ok{};
+  }
+  if (Status begun = words->begin(pipeline); !begun) return in_context("the dictionary: ", begun.error());
+  info.start = words->recording().start;
+  info.wall_clock_ns = words->recording().wall_clock_ns;
+  return Ok{};
 }
 
 }  // namespace
@@ -181,38 +253,39 @@ Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& 
   auto header = formats::parse_perf_header(*first);
   if (!header) return header.error();
 
+  auto words = words_of(options.dictionary);
+  if (!words) return in_context("the dictionary: ", words.error());
+  AgentWords* const said = *words ? &**words : nullptr;
   ObservingSink observed(sink);
   pipeline::PipelineOptions how;
   how.delay = 0;
-  pipeline::Pipeline pipeline(observed, how);
-  clock::Conversion identity;
-  identity.mult = 1;
-  pipeline.on_clock(identity, false);
+  pipeline::Pipeline pipeline(observed, said != nullptr ? said->options() : how);
   profile::RecordingInfo info;
-  info.capture_row = "imported from perf.data";
+  info.sampling_notes = "imported from perf.data";
   info.clock_source = "perf";
-  Feeding feeding(pipeline, observed, info, options.tag_register);
+  if (Status begun = begin(pipeline, said, info); !begun) return begun.error();
+  Feeding feeding(pipeline, observed, info, options.tag_register, said);
   if (!header->pipe) {
     auto attrs = formats::read_perf_attrs(*header, read);
     if (!attrs) return attrs.error();
     feeding.describe(formats::read_perf_description(*header, read, *attrs));
+    if (said != nullptr) {
+      if (Status same = same_host(said->recording(), feeding.description.host); !same) return same.error();
+    }
     Status used = feeding.use_events(*std::move(attrs));
     if (!used) return used.error();
   }
   formats::PerfRecords records(feeding);
   Status done = read_records(*header, read, records, options);
   if (!done) return done.error();
-  pipeline.flush(kTimeMax - 1);
+  if (Status flushed = feeding.flush(kTimeMax - 1); !flushed) return flushed.error();
 
   PerfImported out;
   out.description = feeding.description;
-  info.host = out.description.host;
-  info.kernel = out.description.kernel;
-  info.cpu = out.description.cpu;
-  info.command = out.description.command;
-  info.cpus = out.description.cpus;
-  set_times(out.description, observed, options.written_ns, info);
+  describe(out.description, info);
+  set_times(out.description, observed, options.written_ns, said, info);
   sink.on_recording(info);
+  if (said != nullptr) note_words(*said, observed, out.notes);
   JitNames names(sink, is_monotonic(feeding.events()), out.notes);
   names.add(options, observed, info);
   out.jit_functions = names.functions();

@@ -24,6 +24,10 @@ struct PerfImportOptions {
   std::int64_t written_ns = 0;  // when the file was written last (CLOCK_REALTIME), 0 unknown
   std::uint8_t tag_register = capture::kNoTagRegister;  // perf register number
   std::function<void(std::uint64_t bytes)> progress;    // read so far; now and then
+  // The journal of a recording of ours that was made at the same time on the same machine: what engines said
+  // then owns the samples, as in that recording. The samples must have its clock
+  // (`perf record -k CLOCK_MONOTONIC_RAW`). NULL: none. Must outlive the call.
+  store::Input* dictionary = nullptr;
 };
 
 struct PerfImported {
@@ -37,9 +41,9 @@ struct PerfImported {
 };
 
 // Reads `file` from its beginning to its end, with memory for what perf has not yet put into order. Times are
-// those of the recording's clock, processes have no start time. Fails for what is no perf.data, for one of
-// the other byte order, and where its headers or its compression are damaged; records that make no sense are
-// counted.
+// those of the recording's clock, processes have no start time unless the dictionary knows them. Fails for
+// what is no perf.data, for one of the other byte order, where its headers or its compression are damaged,
+// and for a dictionary of another clock or host; records that make no sense are counted.
 Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& sink,
                                       const PerfImportOptions& options);
 

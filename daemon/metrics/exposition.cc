@@ -86,6 +86,12 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
   out.counter(samples, help, static_cast<double>(total.filtered()), {{"state", "filtered"}});
   out.counter(samples, help, static_cast<double>(total.late()), {{"state", "late"}});
   out.counter(samples, help, static_cast<double>(total.counted_by_other()), {{"state", "counted_by_other"}});
+  out.counter(samples, help, static_cast<double>(total.not_drawn()), {{"state", "not_drawn"}});
+  out.counter(
+      "tailor_not_drawn_seconds_total",
+      "CPU time of executions that are not drawn (--sample-executions). It is in no other metric; those of "
+      "operators are scaled for it.",
+      static_cast<double>(total.not_drawn_ns()) * 1e-9);
   const char* lost = "tailor_samples_lost_total";
   const char* why = "Samples that were lost before they arrived, or could not be written.";
   out.counter(lost, why, static_cast<double>(total.lost_ring()), {{"where", "ring"}});
@@ -113,6 +119,9 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
     out.gauge("tailor_engine_info", "Processes that registered, by engine and version.",
               static_cast<double>(count), {{"engine", engine.first}, {"version", engine.second}});
   }
+  out.counter("tailor_store_unsummed_samples_total",
+              "Samples that retention deleted without sums, because none could be written.",
+              static_cast<double>(status.unsummed().samples()));
   out.gauge("tailor_store_broken", "1: the store could not be written lately.",
             status.store_problem().empty() ? 0 : 1);
   out.counter("tailor_own_cpu_seconds_total", "CPU time of the daemon.",
@@ -138,12 +147,25 @@ std::string exposition(const MeterReading& meter, const v1::DaemonStatus& status
               "CPU time in samples: operators, components and unattributed together.", meter.on_cpu_seconds);
   out.table("tailor_off_cpu_seconds_total", "Time off the CPU, by what was waited for.", {"wait", "event"},
             meter.off_cpu);
+  out.table("tailor_plan_changes_total",
+            "Executions whose plan is another one than that of the execution of the query before.",
+            {"fingerprint", "query"}, meter.plan_changes);
   out.counter("tailor_executions_total", "Executions that ended.",
               static_cast<double>(meter.executions - meter.failed), {{"result", "ok"}});
   out.counter("tailor_executions_total", "Executions that ended.", static_cast<double>(meter.failed),
               {{"result", "error"}});
   out.counter("tailor_execution_seconds_total", "Elapsed time of executions that ended.",
               meter.execution_seconds);
+  out.counter("tailor_executions_drawn_total", "Executions that ended and were sampled.",
+              static_cast<double>(meter.drawn));
+  out.gauge("tailor_executions_drawn_ratio",
+            "The share of the executions that is sampled: CPU time within executions is divided by it.",
+            meter.drawn_share);
+  out.counter(
+      "tailor_cpu_seconds_variance_total",
+      "Variance of tailor_cpu_seconds_total, in square seconds, that comes from sampling a share of the "
+      "executions.",
+      meter.on_cpu_variance);
   add_health(status, out);
   return out.text();
 }

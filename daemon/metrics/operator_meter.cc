@@ -6,12 +6,14 @@
 #include <list>
 #include <optional>
 
+#include "daemon/profile/draw.h"
 #include "daemon/profile/leader.h"
 #include "daemon/query/costs.h"
 #include "daemon/query/terms.h"
 #include "daemon/query/waits.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/kind_costs.h"
 #include "daemon/serve/short_text.h"
 
 namespace tailor::metrics {
@@ -78,10 +80,34 @@ std::string query_of(const query::PlanModel* plan) {
                          : serve::short_text(redact::name_without_literals(plan->name()), kLongestLabel);
 }
 
+// Of the operators: what they are, and whose input is whose. Estimates and literals change nothing.
+std::uint64_t shape_of(const query::PlanModel& plan) {
+  constexpr std::uint64_t kPrime = 0x100000001b3;  // FNV-1a
+  std::uint64_t hash = 0xcbf29ce484222325;
+  const auto mix = [&](std::string_view text) {
+    for (const unsigned char byte : text) hash = (hash ^ byte) * kPrime;
+    hash = (hash ^ 0xFF) * kPrime;
+  };
+  for (const query::PlanModel::TreeNode& node : plan.tree()) {
+    const v1::Component* component = plan.component(0, node.id);
+    if (component == nullptr) continue;
+    mix(component->kind());
+    mix(redact::name_without_literals(component->name()));
+    mix(std::to_string(node.depth));
+  }
+  return hash;
+}
+
+struct KnownPlan {
+  std::unique_ptr<query::PlanModel> model;
+  std::uint64_t shape = 0;
+};
+
 struct Run {
   std::string fingerprint, database, user, query;
   bool ended = false;
   bool is_worker = false;  // of a parallel query: the texts are its leader's
+  double cpu_seconds = 0;  // so far, where a share of the executions is sampled
 
   std::size_t bytes() const {
     return sizeof *this + fingerprint.size() + database.size() + user.size() + query.size();
@@ -94,10 +120,15 @@ struct Run {
 class OperatorMeter::Books {
  public:
   explicit Books(const SeriesTable::Options& options)
-      : operators_(5, options), components_(1, options), unattributed_(1, {}), off_cpu_(2, options) {}
+      : operators_(5, options),
+        components_(1, options),
+        unattributed_(1, {}),
+        off_cpu_(2, options),
+        plan_changes_(2, {.most = options.most, .least_share = 0, .idle = options.idle}) {}
 
   void learn(News news) {
     for (profile::Source& source : news.sources) units_[source.index] = source.unit;
+    if (news.drawn) scale_ = profile::scale_of(*news.drawn);
     if (!news.wait_names.empty()) wait_names_ = std::move(news.wait_names);
     for (auto& [process, id, name] : news.components) {
       name = serve::short_text(name, kLongestLabel);
@@ -107,7 +138,9 @@ class OperatorMeter::Books {
     for (auto& [process, plan] : news.plans) {
       const PlanId id = plan.id();
       const std::size_t bytes = 2 * plan.SpaceUsedLong();  // its model is about as large
-      plans_.put(process, id, std::make_unique<query::PlanModel>(std::move(plan)), bytes);
+      KnownPlan known{std::make_unique<query::PlanModel>(std::move(plan))};
+      known.shape = shape_of(*known.model);
+      plans_.put(process, id, std::move(known), bytes);
     }
     for (auto& [process, id, sets] : news.codes) {
       std::size_t bytes = 0;
@@ -122,7 +155,7 @@ class OperatorMeter::Books {
     const query::Dictionaries known = {
         [this](ProcessId process, PlanId id) -> const query::PlanModel* {
           const auto* found = plans_.find(process, id);
-          return found == nullptr ? nullptr : found->get();
+          return found == nullptr ? nullptr : found->model.get();
         },
         [this](ProcessId process, CodeId id) -> const query::LinkSets* { return codes_.find(process, id); }};
     query::for_each_cost(known, cells, [&](const query::Cost& cost) { add(cost, now); });
@@ -133,6 +166,11 @@ class OperatorMeter::Books {
         operators_.read(), components_.read(), unattributed_.read(), off_cpu_.read(), 0, executions_,
         failed_,           execution_seconds_};
     out.on_cpu_seconds = operators_.sum() + components_.sum() + unattributed_.sum();
+    out.drawn = drawn_;
+    out.drawn_share = 1 / scale_;
+    out.on_cpu_variance = variance_;
+    out.plan_changes = plan_changes_.read();
+    out.by_kind = by_kind_;
     return out;
   }
 
@@ -140,53 +178,85 @@ class OperatorMeter::Books {
   void learn(const profile::ExecutionRecord& execution) {
     Run* known = runs_.find(execution.process, execution.handle);
     const bool ended_before = known != nullptr && known->ended;
-    const std::unique_ptr<query::PlanModel>* plan = plans_.find(execution.process, execution.plan);
+    const KnownPlan* plan = plans_.find(execution.process, execution.plan);
     store::ExecutionRow row;
     row.record = execution;
-    if (plan != nullptr) row.plan_name = (*plan)->name();
+    if (plan != nullptr) row.plan_name = plan->model->name();
     const bool ends = execution.end != kTimeMax;
+    const double cpu_seconds = known == nullptr ? 0 : known->cpu_seconds;
     Run run{.fingerprint = serve::fingerprint_of(row),
             .database = label(execution, "database"),
             .user = label(execution, "user"),
-            .query = query_of(plan == nullptr ? nullptr : plan->get()),
-            .ended = ends};
+            .query = query_of(plan == nullptr ? nullptr : plan->model.get()),
+            .ended = ends,
+            .cpu_seconds = cpu_seconds};
     if (const auto leader = profile::leader_of(execution)) {
       // Of another user's execution nobody is a part.
       if (const Run* of = leaders_.find({}, {execution.uid, *leader}); of != nullptr) {
         run = *of;
         run.ended = ends;
         run.is_worker = true;
+        run.cpu_seconds = cpu_seconds;
       }
     } else if (const Identity own{execution.uid, execution.id}; leaders_.find({}, own) == nullptr) {
       leaders_.put({}, own, run, run.bytes());
     }
     const bool worker = run.is_worker;
+    if (known == nullptr && plan != nullptr && !worker) note_shape(run, plan->shape);
     const std::size_t bytes = run.bytes();
     runs_.put(execution.process, execution.handle, std::move(run), bytes);
     if (!ends || ended_before || worker) return;
     ++executions_;
+    if (execution.drawn) ++drawn_;
     if (!execution.error.empty()) ++failed_;
     execution_seconds_ += static_cast<double>(std::max<TimeNs>(0, execution.end - execution.begin)) * kNs;
+  }
+
+  // A query that runs by another plan than the time before.
+  void note_shape(const Run& run, std::uint64_t shape) {
+    const std::uint64_t* before = shapes_.find({}, run.fingerprint);
+    if (before != nullptr && *before != shape)
+      plan_changes_.add({run.fingerprint, run.query}, 1, SeriesTable::Clock::now());
+    if (before == nullptr || *before != shape)
+      shapes_.put({}, run.fingerprint, shape, run.fingerprint.size());
   }
 
   void add(const query::Cost& cost, SeriesTable::Clock::time_point now) {
     const query::CellKey& key = cost.key;
     const auto unit = units_.find(key.source);
     if (unit == units_.end() || unit->second == profile::Unit::kEvents) return;
-    const double seconds = cost.cell.weight * kNs;
+    const double seconds = cost.cell.weight * kNs * (key.execution == 0 ? 1.0 : scale_);
     if (unit->second == profile::Unit::kNsOffCpu)
       return off_cpu_.add({std::string(query::wait_key(key.wait)), wait_event(key)}, seconds, now);
+    add_variance(key, cost.cell.weight * kNs);
+    const double measured = cost.cell.weight * kNs;
     switch (cost.what) {
       case query::Cost::Class::kPlan:
         return add_plan_cost(cost, seconds, now);
       case query::Cost::Class::kComponent: {
+        add_kind(serve::kComponentKey, measured);
         const std::string* name = names_.find(key.process, key.engine_component);
         return components_.add({name == nullptr ? fmt::format("component {}", key.engine_component) : *name},
                                seconds, now);
       }
       case query::Cost::Class::kUnattributed:
+        add_kind(serve::kUnattributedKey, measured);
         return unattributed_.add({std::string(cost.reason.key)}, seconds, now);
     }
+  }
+
+  void add_kind(std::string key, double seconds) {
+    by_kind_[serve::bounded_key(by_kind_, std::move(key))] += seconds;
+  }
+
+  // Horvitz and Thompson's estimator, where each execution is drawn by itself: what the square of its cost
+  // grew by.
+  void add_variance(const query::CellKey& key, double seconds) {
+    if (scale_ <= 1 || key.execution == 0) return;
+    Run* run = runs_.find(key.process, key.execution);
+    if (run == nullptr) return;
+    variance_ += scale_ * (scale_ - 1) * seconds * (2 * run->cpu_seconds + seconds);
+    run->cpu_seconds += seconds;
   }
 
   std::string wait_event(const query::CellKey& key) const {
@@ -197,6 +267,10 @@ class OperatorMeter::Books {
   void add_plan_cost(const query::Cost& cost, double seconds, SeriesTable::Clock::time_point now) {
     const Run* run = runs_.find(cost.key.process, cost.key.execution);
     for (const query::Share& owner : cost.lineage->front()) {
+      const v1::Component* op = owner.id == kNoComponent ? nullptr : cost.plan->component(0, owner.id);
+      add_kind(owner.id == kNoComponent ? serve::kUnattributedKey
+                                        : serve::kind_key(op == nullptr ? "" : op->kind()),
+               cost.cell.weight * kNs * owner.part);
       if (owner.id == kNoComponent) {
         unattributed_.add({std::string(cost.reason.key)}, seconds * owner.part, now);
       } else {
@@ -216,16 +290,20 @@ class OperatorMeter::Books {
   }
 
   std::map<std::uint16_t, profile::Unit> units_;
+  double scale_ = 1;  // how many executions each one that is drawn stands for
   std::vector<std::string> wait_names_;
   // Some 20 MB together.
   Shelf<std::uint32_t, std::string> names_{1u << 20};
-  Shelf<PlanId, std::unique_ptr<query::PlanModel>> plans_{12u << 20};
+  Shelf<PlanId, KnownPlan> plans_{12u << 20};
   Shelf<CodeId, query::LinkSets> codes_{4u << 20};
   Shelf<ExecutionHandle, Run> runs_{4u << 20};
   using Identity = std::pair<std::optional<std::uint32_t>, ExecutionId>;  // the user's
   Shelf<Identity, Run> leaders_{2u << 20};                                // of no process
-  SeriesTable operators_, components_, unattributed_, off_cpu_;
-  std::uint64_t executions_ = 0, failed_ = 0;
+  Shelf<std::string, std::uint64_t> shapes_{1u << 20};                    // of no process: by fingerprint
+  SeriesTable operators_, components_, unattributed_, off_cpu_, plan_changes_;
+  std::uint64_t executions_ = 0, failed_ = 0, drawn_ = 0;
+  double variance_ = 0;
+  std::map<std::string, double> by_kind_;
   double execution_seconds_ = 0;
 };
 
@@ -261,7 +339,7 @@ void OperatorMeter::loop() {
 
 void OperatorMeter::settle() {
   News news;
-  query::CellSums sums;
+  profile::CellSums sums;
   {
     std::lock_guard lock(news_mutex_);
     std::swap(news, news_);
@@ -274,6 +352,7 @@ void OperatorMeter::settle() {
 void OperatorMeter::on_recording(const profile::RecordingInfo& info) {
   std::lock_guard lock(news_mutex_);
   news_.sources = info.sources;
+  news_.drawn = info.drawn_ppm;
   news_.wait_names = info.wait_names;
 }
 

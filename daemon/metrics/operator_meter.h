@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
@@ -14,8 +15,9 @@
 #include <vector>
 
 #include "daemon/metrics/series_table.h"
+#include "daemon/profile/cell_sums.h"
+#include "daemon/profile/draw.h"
 #include "daemon/profile/sink.h"
-#include "daemon/query/cell_sums.h"
 #include "daemon/query/plan_model.h"
 
 namespace tailor::metrics {
@@ -31,6 +33,13 @@ struct MeterReading {
   double on_cpu_seconds = 0;                                 // of the first three together
   std::uint64_t executions = 0, failed = 0;                  // that ended
   double execution_seconds = 0;                              // elapsed, of these
+  std::uint64_t drawn = 0;  // of the executions that ended: those that were sampled
+  double drawn_share = 1;   // of the executions, that is to be sampled
+  // Executions whose plan is another one than that of the execution of the query before: fingerprint, query.
+  std::vector<std::pair<LabelValues, double>> plan_changes;
+  double on_cpu_variance = 0;  // of on_cpu_seconds, by which executions are drawn; seconds squared
+  // What was measured on CPU, nothing of it estimated, by the keys of serve/kind_costs.h.
+  std::map<std::string, double> by_kind;
 };
 
 // The calls of the sink come from the control thread and cost it an addition per sample and a copy of what is
@@ -62,6 +71,7 @@ class OperatorMeter : public profile::ProfileSink {
  private:
   struct News {
     std::vector<profile::Source> sources;
+    std::optional<profile::DrawnPpm> drawn;  // the share of the executions that is sampled
     std::vector<std::string> wait_names;
     std::vector<std::tuple<ProcessId, std::uint32_t, std::string>> components;
     std::vector<std::pair<ProcessId, v1::Plan>> plans;
@@ -76,7 +86,7 @@ class OperatorMeter : public profile::ProfileSink {
 
   std::mutex news_mutex_;  // held for moments only: the control thread takes it
   News news_;
-  query::CellSums sums_;
+  profile::CellSums sums_;
   std::mutex books_mutex_;
   std::unique_ptr<Books> books_;
   std::condition_variable ended_;

@@ -29,10 +29,17 @@ Result<std::string> read_text(const std::filesystem::path& path, std::size_t lim
     int code = errno;
     return os_error(fmt::format("{}: {}", path.string(), std::strerror(code)), code);
   }
-  std::string text(limit + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad()) return os_error(fmt::format("{}: cannot be read", path.string()), EIO);
-  text.resize(static_cast<std::size_t>(file.gcount()));
+  // Nearly all of these files are short, and some are read again and again.
+  constexpr std::size_t kFirst = 4096;
+  std::string text;
+  std::size_t got = 0;
+  while (file && got <= limit) {
+    text.resize(std::min(std::max(kFirst, 2 * text.size()), limit + 1));
+    file.read(text.data() + got, static_cast<std::streamsize>(text.size() - got));
+    if (file.bad()) return os_error(fmt::format("{}: cannot be read", path.string()), EIO);
+    got += static_cast<std::size_t>(file.gcount());
+  }
+  text.resize(got);
   if (text.size() > limit)
     return os_error(fmt::format("{} is larger than {} bytes", path.string(), limit), EFBIG);
   while (!text.empty() && text.back() == '\n') text.pop_back();

@@ -76,6 +76,8 @@ class Os {
 
   // CLOCK_MONOTONIC_RAW.
   virtual TimeNs now() = 0;
+  // CLOCK_REALTIME: since 1970; somebody may set it.
+  virtual TimeNs wall_clock() = 0;
 
   // "/proc" and "/sys", or the temporary directories that stand for them in a test.
   virtual const std::filesystem::path& proc() const = 0;

@@ -99,6 +99,12 @@ class RealOs : public Os {
     return static_cast<TimeNs>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
   }
 
+  TimeNs wall_clock() override {
+    timespec ts{};
+    ::clock_gettime(CLOCK_REALTIME, &ts);
+    return static_cast<TimeNs>(ts.tv_sec) * 1'000'000'000 + ts.tv_nsec;
+  }
+
   const std::filesystem::path& proc() const override { return proc_; }
   const std::filesystem::path& sys() const override { return sys_; }
 

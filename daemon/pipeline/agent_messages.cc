@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/clock/growing_times.h"
+#include "daemon/profile/told_by.h"
+
 namespace tailor::pipeline {
 namespace {
 
@@ -61,7 +64,7 @@ Use wanted(const v1::AgentMessage& message) {
 void AgentMessages::connected(const registration::PeerConnected& event) {
   const TimeNs time = timeline_.to_ns(event.received_tsc);
   ProcessEntry& entry = table_.get(event.process, time);
-  const bool same = entry.state.registered_at(time) && entry.agent_instance == event.hello.session();
+  const bool same = entry.state.registered_at(time) && entry.agent_instance == event.hello.instance();
   if (same) {
     entry.state.start_resync(event.connection);
     entry.resync = true;
@@ -78,7 +81,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   measure(entry);
   entry.connection = event.connection;
   entry.uid = event.uid;
-  entry.agent_instance = event.hello.session();
+  entry.agent_instance = event.hello.instance();
   entry.settled = kTimeMin;
   entry.record.engine_name = event.hello.engine_name();
   entry.record.engine_version = event.hello.engine_version();
@@ -166,8 +169,9 @@ std::vector<profile::ActivityRecord> AgentMessages::take_records(ProcessEntry& e
   if (line.ok() && !all_marks_)
     keep = &entry.kept.try_emplace(event.tid, entry.id(), event.tid).first->second;
   if (keep != nullptr && event.lost > 0) keep->change((*line)->now(), (*line)->last(), kept);
+  clock::GrowingTimes times(timeline_);
   for (const tailor_log_record& record : event.records) {
-    const TimeNs time = timeline_.to_ns(record.tsc);
+    const TimeNs time = times.to_ns(record.tsc);
     if (record.kind == TAILOR_LOG_REGION_ADD) {
       if (regions_left == 0) {
         ++regions_refused;
@@ -175,13 +179,15 @@ std::vector<profile::ActivityRecord> AgentMessages::take_records(ProcessEntry& e
       }
       --regions_left;
     }
-    Status added = entry.state.add_activity(event.tid, record, time);
-    if (!added.ok()) {
-      refuse(entry, added.error());
+    if (entry.state.add_region(event.tid, record, time)) {
+      if (line.ok()) (*line)->seen(time);
+    } else if (line.ok()) {
+      entry.state.add_mark(**line, record, time);
+    } else {
+      refuse(entry, line.error());
       break;
     }
     note_work(entry, record, time);
-    if (line.ok()) (*line)->seen(time);
     // What was before is another recording's to keep; what holds since then is this one's.
     if (keep != nullptr) keep->change((*line)->now(), std::max(time, recorded_from_), kept);
     if (time < recorded_from_) continue;
@@ -294,8 +300,19 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
 Status AgentMessages::take_plan(const Said& said, const v1::Plan& plan) {
   auto loaded = said.entry.state.load_plan(plan, said.time);
   if (!loaded.ok()) return loaded.error();
-  if (loaded->fresh) sink_.on_plan(said.entry.id(), said.time, plan);
+  if (loaded->fresh) tell_plan(said, plan);
   return Ok{};
+}
+
+// Tags of before its process registered are believed by nobody.
+void AgentMessages::tell_plan(const Said& said, const v1::Plan& plan) {
+  const bool of_agent = !registration::speaks_for_another(said.entry.connection);
+  const bool late = of_agent && std::max(said.time, said.entry.record.registered) < attributed_;
+  const TimeNs late_until = late ? attributed_ : 0;
+  if (late_until == plan.late_until()) return sink_.on_plan(said.entry.id(), said.time, plan);
+  v1::Plan told = plan;
+  told.set_late_until(late_until);
+  sink_.on_plan(said.entry.id(), said.time, told);
 }
 
 Status AgentMessages::take_code(const Said& said, const v1::CodeObject& code) {
@@ -303,8 +320,19 @@ Status AgentMessages::take_code(const Said& said, const v1::CodeObject& code) {
       code.load_tsc() == 0 ? said.time : std::min(said.time, timeline_.to_ns(code.load_tsc()));
   auto loaded = said.entry.state.load_code(code, time);
   if (!loaded.ok()) return loaded.error();
-  if (loaded->fresh) sink_.on_code(said.entry.id(), time, code);
+  if (loaded->fresh) tell_code(said, time, code);
   return Ok{};
+}
+
+// Whether it came too late for samples is for the daemon to say, except where it read a file itself.
+void AgentMessages::tell_code(const Said& said, TimeNs time, const v1::CodeObject& code) {
+  v1::ToldBy told_by = code.told_by();
+  if (!registration::speaks_for_another(said.entry.connection))
+    told_by = time < attributed_ ? profile::kToldByAgentLate : v1::TOLD_BY_AGENT;
+  if (told_by == code.told_by()) return sink_.on_code(said.entry.id(), time, code);
+  v1::CodeObject late = code;
+  late.set_told_by(told_by);
+  sink_.on_code(said.entry.id(), time, late);
 }
 
 Status AgentMessages::take_code_unload(const Said& said, CodeId id) {
@@ -336,6 +364,10 @@ Status AgentMessages::begin_execution(const Said& said, const v1::ExecutionBegin
   if (wall_clock_ns_ != 0)
     record.wall_begin_ns = wall_clock_ns_ + static_cast<std::uint64_t>(record.begin - recorded_from_);
   for (const v1::Label& label : begin.labels()) record.labels.emplace_back(label.key(), label.value());
+  record.tags_off = begin.tags_off();
+  record.drawn = profile::is_drawn(record, drawn_);
+  if (!record.drawn) said.entry.not_drawn.begin(record.handle);
+  if (record.tags_off) said.entry.untagged.begin(record.handle);
   sink_.on_execution(record);
   said.entry.running_bytes += bytes_of(record);
   said.entry.state.begin_execution(begin.handle(), begin.plan_id(), said.time);
@@ -350,6 +382,8 @@ Status AgentMessages::end_execution(const Said& said, const v1::ExecutionEnd& en
   said.entry.running_bytes -= bytes_of(record);
   record.end = std::max(said.time, record.begin);
   said.entry.state.end_execution(end.handle(), record.end);
+  said.entry.not_drawn.end(end.handle(), record.end);
+  said.entry.untagged.end(end.handle(), record.end);
   record.rows_known = end.rows() != UINT64_MAX;
   record.rows = record.rows_known ? end.rows() : 0;
   record.error = end.error();
@@ -434,6 +468,8 @@ void AgentMessages::end_running(ProcessEntry& entry, TimeNs time, const char* wh
     const bool over = it->second.seems_over();
     record.end = std::max(over ? std::min(time, it->second.last_mark_end) : time, record.begin);
     entry.state.end_execution(it->first, record.end);
+    entry.not_drawn.end(it->first, record.end);
+    entry.untagged.end(it->first, record.end);
     record.rows_known = false;
     if (!over) record.error = why;
     sink_.on_execution(record);

@@ -9,6 +9,7 @@
 #include "daemon/pipeline/problems.h"
 #include "daemon/pipeline/process_table.h"
 #include "daemon/pipeline/shares.h"
+#include "daemon/profile/draw.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
 
@@ -28,12 +29,17 @@ class AgentMessages {
         shares_(shares),
         all_marks_(all_marks) {}
 
+  // Samples up to then were given out.
+  void attributed(TimeNs watermark) { attributed_ = watermark; }
+
   // The recording began then: what logs say of before is believed, but it was another recording's to keep and
   // count.
   // `wall_clock_ns`: CLOCK_REALTIME of `start`, 0 unknown.
-  void recorded(TimeNs start, std::uint64_t wall_clock_ns) {
+  // `drawn`: of the executions that begin from now on.
+  void recorded(TimeNs start, std::uint64_t wall_clock_ns, profile::DrawnPpm drawn) {
     recorded_from_ = start;
     wall_clock_ns_ = wall_clock_ns;
+    drawn_ = drawn;
   }
 
   void connected(const registration::PeerConnected& event);
@@ -76,7 +82,9 @@ class AgentMessages {
   void keep_up_to(ProcessEntry& entry, TimeNs time, bool all);
   Status take(const Said& said, const v1::AgentMessage& message);
   Status take_plan(const Said& said, const v1::Plan& plan);
+  void tell_plan(const Said& said, const v1::Plan& plan);
   Status take_code(const Said& said, const v1::CodeObject& code);
+  void tell_code(const Said& said, TimeNs time, const v1::CodeObject& code);
   Status take_code_unload(const Said& said, CodeId id);
   Status begin_execution(const Said& said, const v1::ExecutionBegin& begin);
   Status end_execution(const Said& said, const v1::ExecutionEnd& end);
@@ -102,7 +110,9 @@ class AgentMessages {
   Shares& shares_;
   bool all_marks_;  // of the logs everything is kept, not only what KeptActivity does
   TimeNs recorded_from_ = kTimeMin;
+  TimeNs attributed_ = kTimeMin;
   std::uint64_t wall_clock_ns_ = 0;  // of recorded_from_
+  profile::DrawnPpm drawn_ = profile::kAllDrawn;
   std::map<std::string, std::uint64_t> refused_;
   std::vector<Limited> limited_;
   WaitNames waits_;

@@ -41,7 +41,7 @@ void Pipeline::on_recording(const profile::RecordingInfo& info) {
     if (source.index >= on_cpu_.size()) on_cpu_.resize(source.index + 1u);
     on_cpu_[source.index] = source.unit == profile::Unit::kNsOnCpu;
   }
-  messages_.recorded(info.start, info.wall_clock_ns);
+  messages_.recorded(info.start, info.wall_clock_ns, info.drawn_ppm);
   recording_ = info;
   recording_.wait_names = messages_.waits().names();
   sink_.on_recording(recording_);
@@ -266,9 +266,22 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
       end_spans();
       off_cpu_.ended(event);
       return thread_ended(event);
+    case capture::Kind::kNotDrawn:
+      if (ProcessEntry* entry = owner(event.pid, event.time)) {
+        entry->accounting.received += event.weight;
+        count_not_drawn(*entry, event.weight, event.size);
+      }
+      return;
     default:
       return;
   }
+}
+
+void Pipeline::count_not_drawn(ProcessEntry& entry, std::uint64_t samples, std::uint64_t on_cpu_ns) {
+  profile::Accounting& totals = accounting(&entry);
+  totals.not_drawn += samples;
+  totals.not_drawn_ns += on_cpu_ns;
+  totals.on_cpu_ns += on_cpu_ns;
 }
 
 void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& event) {

@@ -109,6 +109,8 @@ class Pipeline : public Input {
   void count_span(ThreadSpan& span);
   void end_spans();
   ProcessEntry* receive(std::int32_t pid, TimeNs time);
+  bool drops(ProcessEntry& entry, const profile::SampleRecord& record);
+  void count_not_drawn(ProcessEntry& entry, std::uint64_t samples, std::uint64_t on_cpu_ns);
   void finish(ProcessEntry& entry, const profile::SampleRecord& record);
   void look_for_tag(std::uint32_t strategy, std::uint32_t registers);
   bool find_tag(const ProcessEntry& entry, std::uint32_t registers);

@@ -40,6 +40,14 @@ bool counts_elsewhere(capture::Part part, const attribute::Evidence& sample, con
   return part == (of_record ? capture::Part::kRest : capture::Part::kRecords);
 }
 
+// Nobody's, because its execution was asked to run without tags.
+void tell_untagged(const ProcessEntry& entry, profile::Attribution& attribution) {
+  const bool nobodys =
+      attribution.how == profile::How::kUnattributed && attribution.reason != profile::Reason::kMarksLost;
+  if (nobodys && entry.untagged.contains(attribution.execution))
+    attribution.reason = profile::Reason::kTagsOff;
+}
+
 }  // namespace
 
 // Counts a sample. NULL where its process is none of ours.
@@ -55,6 +63,14 @@ inline ProcessEntry* Pipeline::receive(std::int32_t pid, TimeNs time) {
   }
   if (entry != nullptr) process_untold_ = process_untold_ || entry->record_changed;
   return entry;
+}
+
+// Whether the last of samples_, `record`, is of an execution that is not drawn, and is not kept.
+inline bool Pipeline::drops(ProcessEntry& entry, const profile::SampleRecord& record) {
+  if (!entry.not_drawn.contains(record.attribution.execution)) return false;
+  count_not_drawn(entry, 1, is_on_cpu(record.source) ? record.weight : 0);
+  samples_.pop_back();
+  return true;
 }
 
 // The last of samples_ is complete.
@@ -113,6 +129,8 @@ void Pipeline::sample(const capture::Batch& batch, capture::Event& event) {
     samples_.pop_back();
     return;
   }
+  if (drops(*entry, record)) return;
+  tell_untagged(*entry, record.attribution);
   if (event.chain_size + event.kernel_chain_size != 0) keep_stack(batch, event, record);
   memory_.resolve(batch, event, entry->state, record);
   if (record.region >= profile::kFirstMappedRegion) name_area(*entry, record.region);
@@ -191,6 +209,11 @@ void Pipeline::keep_stack(const capture::Batch& batch, const capture::Event& eve
       return;
     }
   }
+  if (drops(*span.entry, record)) [[unlikely]] {
+    ++span.entry->accounting.received;
+    return;
+  }
+  tell_untagged(*span.entry, record.attribution);
   record.alike = alike(span, record.attribution);
   ++span.received;
   span.attributed += record.attribution.how != profile::How::kUnattributed;
@@ -272,6 +295,7 @@ void Pipeline::move_watermark(TimeNs watermark) {
     return;
   }
   sorter_.advance(watermark, Leaving{*this});
+  messages_.attributed(watermark);
   end_spans();
   cut_waits(watermark);
   flush_samples();
@@ -280,6 +304,8 @@ void Pipeline::move_watermark(TimeNs watermark) {
   sink_.on_watermark(watermark);
   table_.for_each([&](ProcessEntry& entry) {
     entry.state.trim(watermark);
+    entry.not_drawn.trim(watermark);
+    entry.untagged.trim(watermark);
     messages_.measure(entry);
   });
   if (table_.trim(watermark) != 0) spans_.forget_numbers();

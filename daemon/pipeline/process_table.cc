@@ -5,6 +5,18 @@
 #include "daemon/profile/accounting.h"
 
 namespace tailor::pipeline {
+namespace {
+
+// When the last sample of it was taken. The kernel frees a process's memory after it has told of its end. Of
+// a process of which only the number is known, such a sample would begin another one of the same name, whose
+// accounting would take the place of the first one's.
+TimeNs gone_at(const ProcessEntry& entry) {
+  constexpr TimeNs kFreesMemoryFor = 1'000'000'000;
+  const bool freeing = entry.id().start == 0 && entry.ended > entry.since && entry.ended != kTimeMax;
+  return freeing ? entry.ended + kFreesMemoryFor : entry.ended;
+}
+
+}  // namespace
 
 ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits)
     : state(id, limits), since(from) {
@@ -62,7 +74,7 @@ std::size_t ProcessTable::trim(TimeNs watermark) {
   const std::size_t before = size_;
   for (auto it = by_pid_.begin(); it != by_pid_.end();) {
     size_ -= std::erase_if(it->second, [&](const auto& entry) {
-      const bool over = entry->ended <= watermark && entry->connection == 0 && !entry->accounting_changed;
+      const bool over = gone_at(*entry) <= watermark && entry->connection == 0 && !entry->accounting_changed;
       if (over) profile::add(forgotten_, entry->accounting);
       return over;
     });

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/pipeline/execution_set.h"
 #include "daemon/pipeline/kept_activity.h"
 #include "daemon/pipeline/shares.h"
 #include "daemon/pipeline/wait_names.h"
@@ -49,11 +50,12 @@ struct ProcessEntry {
 
   registration::ConnectionId connection = 0;  // 0: no agent is connected
   std::uint32_t uid = 0;                      // of the process when it registered
-  std::string agent_instance;                 // Hello.session
+  std::string agent_instance;                 // Hello.instance
   bool resync = false;                        // the agent is saying again what is live
   TimeNs resync_since = 0;
   TimeNs settled = kTimeMin;  // everything its agent said up to here has arrived
   std::map<ExecutionHandle, RunningExecution> running;
+  ExecutionSet not_drawn, untagged;
   std::set<ExecutionHandle> said_again;
   std::map<std::string, std::uint64_t> refused;  // by limits, see Shares
   std::size_t running_bytes = 0;                 // of their labels

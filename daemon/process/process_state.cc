@@ -57,7 +57,7 @@ std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
   areas_.clear();
   regions_.clear(time);
   component_bytes_ = 0;
-  for (auto& [tid, timeline] : threads_) reset(timeline, time);
+  for (auto& [tid, timeline] : threads_) timeline.reset(time);
   executions_.end_all(time);
   return end_resync(time);
 }
@@ -134,7 +134,7 @@ Status ProcessState::add_thread(const v1::ThreadAdd& thread, TimeNs time) {
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
   areas_[{thread.arena(), thread.area()}] = tid;
-  reset(**found, time);
+  (*found)->restart(time);
   return Ok{};
 }
 
@@ -142,7 +142,7 @@ void ProcessState::remove_thread(const v1::ThreadRemove& thread, TimeNs time) {
   const auto area = areas_.find({thread.arena(), thread.area()});
   if (area == areas_.end()) return;
   const auto found = threads_.find(area->second);
-  if (found != threads_.end()) reset(found->second, time);
+  if (found != threads_.end()) found->second.reset(time);
   areas_.erase(area);
 }
 
@@ -162,9 +162,7 @@ Status ProcessState::add_activity(std::int32_t tid, const tailor_log_record& rec
   if (add_region(tid, record, time)) return Ok{};
   Result<ThreadTimeline*> found = timeline(tid);
   if (!found.ok()) return found.error();
-  const std::size_t before = (*found)->changes();
-  (*found)->add(record, time);
-  thread_changes_ += (*found)->changes() - before;
+  add_mark(**found, record, time);
   return Ok{};
 }
 
@@ -229,12 +227,6 @@ std::size_t ProcessState::bytes() const {
          thread_changes_ * (sizeof(ThreadContext) + sizeof(TimeNs)) +
          region_count() * (sizeof(Region) + kNode) + components_.size() * kNode + component_bytes_ +
          areas_.size() * kNode;
-}
-
-void ProcessState::reset(ThreadTimeline& timeline, TimeNs time) {
-  const std::size_t before = timeline.changes();
-  timeline.reset(time);
-  thread_changes_ += timeline.changes() - before;
 }
 
 const ProcessState::Agent* ProcessState::agent_at(TimeNs time) const {

@@ -76,6 +76,12 @@ class ProcessState {
   Result<ThreadTimeline*> timeline(std::int32_t tid);
   // A record that speaks of memory, of whatever thread. False: it does not.
   bool add_region(std::int32_t tid, const tailor_log_record& record, TimeNs time);
+  // One record, which does not speak of memory, of that timeline.
+  void add_mark(ThreadTimeline& of, const tailor_log_record& record, TimeNs time) {
+    const std::size_t before = of.changes();
+    of.add(record, time);
+    thread_changes_ += of.changes() - before;
+  }
   // One record, whatever it speaks of.
   Status add_activity(std::int32_t tid, const tailor_log_record& record, TimeNs time);
   // Records of it that followed those given so far could not be read.
@@ -170,7 +176,6 @@ class ProcessState {
   static std::size_t found_at(std::int32_t tid) { return static_cast<std::uint32_t>(tid) % kFound; }
   ThreadContext find_context(std::int32_t tid, TimeNs time) const;
   const Agent* agent_at(TimeNs time) const;
-  void reset(ThreadTimeline& timeline, TimeNs time);
 
   ProcessId id_;
   Limits limits_;

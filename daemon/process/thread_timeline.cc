@@ -1,10 +1,12 @@
 #include "daemon/process/thread_timeline.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tailor::process {
 
 void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
+  if (time >= ends_) end_all();
   seen(time);
   ThreadContext next = now();
   switch (record.kind) {
@@ -47,10 +49,18 @@ void ThreadTimeline::add(const tailor_log_record& record, TimeNs time) {
 
 void ThreadTimeline::reset(TimeNs time) {
   if (!changes_.empty() && changes_.back().time > time) return;
-  seen(time);
+  ends_ = std::min(ends_, time);
+}
+
+void ThreadTimeline::restart(TimeNs time) {
+  if (now() != ThreadContext{}) reset(time);
+}
+
+void ThreadTimeline::end_all() {
+  last_ = std::max(last_, ends_);
   open_.clear();
   outside_ = {};
-  note(time);
+  note(std::exchange(ends_, kTimeMax));
 }
 
 void ThreadTimeline::seen(TimeNs time) {
@@ -64,6 +74,7 @@ void ThreadTimeline::lose() {
 }
 
 ThreadContext ThreadTimeline::at(TimeNs time) const {
+  if (time >= ends_) return {};
   // Most samples lie between the same two changes as the one before, or the next two.
   std::size_t guess = found_.load(std::memory_order_relaxed);
   for (int tries = 0; tries < 2; ++tries, ++guess) {
@@ -81,14 +92,16 @@ ThreadContext ThreadTimeline::at(TimeNs time) const {
 }
 
 TimeNs ThreadTimeline::change_after(TimeNs time) const {
-  if (changes() == 0) return kTimeMax;
-  if (changes_[first_].time > time) return changes_[first_].time;
+  if (time >= ends_) return kTimeMax;
+  if (changes() == 0) return ends_;
+  if (changes_[first_].time > time) return std::min(ends_, changes_[first_].time);
   (void)at(time);  // leaves found_ where the time is
   const std::size_t next = found_.load(std::memory_order_relaxed) + 1;
-  return next == changes_.size() ? kTimeMax : changes_[next].time;
+  return next == changes_.size() ? ends_ : std::min(ends_, changes_[next].time);
 }
 
 void ThreadTimeline::trim(TimeNs watermark) {
+  if (ends_ <= watermark) end_all();
   while (changes() > 1 && changes_[first_ + 1].time <= watermark) ++first_;
   // Moving what is left costs no more than what was forgotten.
   if (first_ > changes() && first_ >= 64) {

@@ -33,9 +33,13 @@ class ThreadTimeline {
 
   // Records in the order of the log. Kinds that are no marks of nesting are ignored.
   void add(const tailor_log_record& record, TimeNs time);
-  // From `time` on the thread does nothing: it ended, its log has a hole, or another thread took its id.
-  // Records that were added with a later time stay.
+  // From `time` on the thread does nothing: it ended, or its log has a hole.
+  // Records that were added with a later time stay. Earlier ones may follow: a message can be read before the
+  // marks that the thread wrote until then.
   void reset(TimeNs time);
+  // Another thread has its id. What was open ends; a thread of which nothing is open may have marked its work
+  // before it was told of.
+  void restart(TimeNs time);
   // A record of another kind was read: the log is whole up to `time`.
   void seen(TimeNs time);
   // Marks that came after the last record are lost. From that record on nothing is known of the thread but
@@ -55,7 +59,9 @@ class ThreadTimeline {
   void trim(TimeNs watermark);
 
   std::size_t changes() const { return changes_.size() - first_; }
-  bool idle() const { return changes() <= 1 && open_.empty() && outside_ == ThreadContext{}; }
+  bool idle() const {
+    return changes() <= 1 && open_.empty() && outside_ == ThreadContext{} && ends_ == kTimeMax;
+  }
   // Ends that fitted no open mark, and begins that nested too deep.
   std::uint64_t unmatched() const { return unmatched_; }
   // Changes that were forgotten before the watermark had passed them, for lack of room.
@@ -74,11 +80,13 @@ class ThreadTimeline {
 
   void begin(tailor_log_kind kind, std::uint64_t id, const ThreadContext& context);
   void end(tailor_log_kind kind, std::uint64_t id);
+  void end_all();
   void note(TimeNs time);
 
   Limits limits_;
   ThreadContext outside_;   // what holds where no mark is open
   TimeNs last_ = kTimeMin;  // of the last record
+  TimeNs ends_ = kTimeMax;  // of the reset that records may still come before
   std::vector<Open> open_;
   std::vector<Change> changes_;  // by time; those before first_ are forgotten
   std::size_t first_ = 0;

@@ -42,6 +42,8 @@ void add(Accounting& to, const Accounting& from) {
   to.waits_abandoned += from.waits_abandoned;
   to.counted_by_other += from.counted_by_other;
   to.executions_unknown += from.executions_unknown;
+  to.not_drawn += from.not_drawn;
+  to.not_drawn_ns += from.not_drawn_ns;
 }
 
 }  // namespace tailor::profile

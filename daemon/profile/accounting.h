@@ -18,8 +18,8 @@ struct CpuLosses {
 };
 
 // Totals of one process (or, process = {}, of what belongs to none) since the recording began; they add up:
-// received = attributed + unattributed + filtered + late + counted_by_other; what was lost is the sum of what
-// each CPU lost.
+// received = attributed + unattributed + filtered + late + counted_by_other + not_drawn; what was lost is the
+// sum of what each CPU lost.
 struct Accounting {
   ProcessId process;
   std::uint64_t received = 0, attributed = 0, unattributed = 0, filtered = 0, late = 0;
@@ -41,6 +41,9 @@ struct Accounting {
   // Of two events that share a source (capture/decode/part.h), samples of moments that the other one counts.
   std::uint64_t counted_by_other = 0;
   std::uint64_t executions_unknown = 0;  // attributed samples of no execution, because marks were lost
+  // Of executions that are not drawn (draw.h): nothing else is kept of them. The CPU time that those of
+  // timers stand for is in on_cpu_ns too.
+  std::uint64_t not_drawn = 0, not_drawn_ns = 0;
 
   // The place of a CPU's losses, made if new.
   CpuLosses& of_cpu(std::uint32_t cpu);

@@ -30,6 +30,7 @@ enum class Reason : std::uint8_t {
   kTagPlanNotLive = 5,
   kNoRegisters = 6,  // the sample carries neither user IP nor registers
   kMarksLost = 7,    // marks that might have said whose work it was were overwritten before they were read
+  kTagsOff = 8,      // its execution ran without tags, to measure what tags cost
 };
 
 // What the row table says of the instruction. Stored: never renumber.

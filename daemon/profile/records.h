@@ -95,6 +95,8 @@ struct ExecutionRecord {
   std::vector<std::pair<std::string, std::string>> labels;
   std::optional<std::uint32_t> uid = {};  // of the process when it registered; none: not known
   std::uint64_t wall_begin_ns = 0;        // CLOCK_REALTIME of `begin`, as it was set then; 0: not known
+  bool drawn = true;      // false: a share of the executions is sampled (draw.h), and this one is not
+  bool tags_off = false;  // it ran without tags, to measure what tags cost
 };
 
 // One thread's log record with its time converted.
@@ -125,6 +127,15 @@ struct Pause {
   TimeNs to = kTimeMax;  // kTimeMax: it goes on
 };
 
+// A process was sampled at another rate than the recording's own.
+struct RateSpan {
+  ProcessId process;
+  TimeNs from = 0;
+  TimeNs to = kTimeMax;         // kTimeMax: it goes on
+  std::uint64_t frequency = 0;  // samples per second of CPU time, on average
+  std::string why;              // for people
+};
+
 // How the recording was made.
 struct RecordingInfo {
   std::string host, kernel, cpu, daemon_version, command;
@@ -133,7 +144,7 @@ struct RecordingInfo {
   std::uint64_t wall_clock_ns = 0;
   TimeNs start = 0;
   std::vector<Source> sources;
-  std::string capture_row;  // which way of sampling was taken, and why
+  std::string sampling_notes;  // how processes are sampled, what could not be sampled, and why
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
   std::uint64_t steal_ns = 0;    // CPU time that the hypervisor gave to others since `start`, of all CPUs
@@ -151,6 +162,8 @@ struct RecordingInfo {
   std::vector<Pause> pauses = {};  // the newest, in the order of their begin
   // What engines call what their threads waited for, by SampleRecord::engine_wait - 1: of samples so far.
   std::vector<std::string> wait_names = {};
+  std::vector<RateSpan> rates = {};  // the newest, in the order of their begin
+  std::uint32_t drawn_ppm = 0;       // the share of the executions that is sampled, see draw.h; 0: all
 
   // CLOCK_REALTIME of a time of the recording; 0 if it is not known.
   std::uint64_t wall_of(TimeNs time) const {

@@ -35,6 +35,8 @@ inline nlohmann::ordered_json accounting_json(const Accounting& account) {
   out["waits_abandoned"] = total.waits_abandoned;
   out["executions_unknown"] = total.executions_unknown;
   out["counted_by_other"] = total.counted_by_other;
+  out["not_drawn"] = total.not_drawn;
+  out["not_drawn_ns"] = total.not_drawn_ns;
   out["log_records"] = total.log_records;
   out["log_records_lost"] = total.log_lost;
   out["messages"] = total.messages;

@@ -88,6 +88,14 @@ void name_owners(const PlanModel& model, ProcessId process, LevelIndex level, co
   if (named > kMostNamed && names != nullptr) names->push_back(fmt::format("{} more", named - kMostNamed));
 }
 
+// The least share of the plan's own time that a hot block has.
+constexpr double kHot = 0.05;
+
+struct Scales {
+  Scale shown;    // of the report
+  Scale of_plan;  // of the plan's own time, whatever is shown
+};
+
 // Sums the lines of a block or function below its heading.
 class Group {
  public:
@@ -100,14 +108,14 @@ class Group {
     all_.add(amount);
     for (const auto& [id, part] : operators) operators_[id].add(part);
   }
-  template <typename Scale>
-  void close(const PlanModel& model, const Scale& scale, std::vector<AnnotatedLine>& lines) {
+  void close(const PlanModel& model, const Scales& scales, std::vector<AnnotatedLine>& lines) {
     if (!heading_) return;
     AnnotatedLine& line = lines[*heading_];
-    line.cost = scale(all_);
+    line.cost = scales.shown(all_);
+    line.hot = line.kind == AnnotatedLine::Kind::kBlock && scales.of_plan(all_).interval.low >= kHot;
     for (const auto& [id, amount] : operators_) {
       line.by_operator.emplace_back(id == kNoComponent ? "no operator" : model.component_name(0, id),
-                                    scale(amount));
+                                    scales.shown(amount));
     }
     std::sort(line.by_operator.begin(), line.by_operator.end(), [](const auto& x, const auto& y) {
       const double left = x.second.amount.weight, right = y.second.amount.weight;
@@ -122,9 +130,8 @@ class Group {
   std::map<ComponentId, Amount> operators_;
 };
 
-template <typename Scale>
 std::vector<AnnotatedLine> annotate(const PlanModel& model, ProcessId process, std::string_view text,
-                                    const LineSums& sums, const Scale& scale) {
+                                    const LineSums& sums, const Scales& scales) {
   const auto lowest = static_cast<LevelIndex>(model.level_count() - 1);
   std::vector<AnnotatedLine> lines;
   std::size_t steps = 0;
@@ -136,14 +143,14 @@ std::vector<AnnotatedLine> annotate(const PlanModel& model, ProcessId process, s
     // What has a cost of its own is no heading, whatever it looks like: no cost may vanish.
     line.kind = sums.lines.contains(line.number) ? AnnotatedLine::Kind::kInstruction : line_kind(line_text);
     if (line.kind == AnnotatedLine::Kind::kFunction || line.kind == AnnotatedLine::Kind::kBlock) {
-      block.close(model, scale, lines);
-      if (line.kind == AnnotatedLine::Kind::kFunction) function.close(model, scale, lines);
+      block.close(model, scales, lines);
+      if (line.kind == AnnotatedLine::Kind::kFunction) function.close(model, scales, lines);
       (line.kind == AnnotatedLine::Kind::kFunction ? function : block).open(lines.size());
       lines.push_back(std::move(line));
       continue;
     }
     if (const auto cost = sums.lines.find(line.number); cost != sums.lines.end()) {
-      line.cost = scale(cost->second);
+      line.cost = scales.shown(cost->second);
       block.add(cost->second, sums.operators.at(line.number));
       function.add(cost->second, sums.operators.at(line.number));
     }
@@ -159,8 +166,8 @@ std::vector<AnnotatedLine> annotate(const PlanModel& model, ProcessId process, s
     }
     lines.push_back(std::move(line));
   }
-  block.close(model, scale, lines);
-  function.close(model, scale, lines);
+  block.close(model, scales, lines);
+  function.close(model, scales, lines);
   return lines;
 }
 
@@ -211,8 +218,11 @@ Result<AnnotateReport> annotate_report(const Profile& profile, const Selection& 
                         part.plan,
                         part.name,
                         model.level_name(model.level_count() - 1),
-                        annotate(model, part.process, *text, sums, scale),
+                        annotate(model, part.process, *text, sums, {scale, Scale(part.own)}),
+                        {},
                         {}};
+  report.machine_code =
+      machine_code(profile, selection, report.summary.source.index, part.process, part.plan, scale);
   for (const auto& [key, row] : sums.elsewhere) {
     report.elsewhere.push_back({part.process, key, row.first, scale(row.second)});
   }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/query/machine_code.h"
 #include "daemon/query/plan_report.h"
 
 namespace tailor::query {
@@ -22,6 +23,7 @@ struct AnnotatedLine {
   std::vector<std::string> operator_keys, task_keys;  // the same as keys (keys.h)
   // Of a block or function: who the sum belongs to, most expensive first, as Figure 6b has it.
   std::vector<std::pair<std::string, Share95>> by_operator;
+  bool hot = false;  // of a block: with 95 % confidence it has a twentieth of the plan's own time, or more
 };
 
 struct AnnotateReport {
@@ -33,6 +35,7 @@ struct AnnotateReport {
   std::vector<AnnotatedLine> lines;
   // Costs of the plan that no line shows: shared code known by its tag (per task), set-up code and the like.
   std::vector<NamedRow> elsewhere;
+  std::vector<NativeCode> machine_code;  // where the profile was loaded with LoadOptions::code
 };
 
 // Of the selection's most expensive plan, or of `plan` if not 0. Fails if there is none, or if it came

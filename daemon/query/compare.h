@@ -1,7 +1,9 @@
 // Two selections operator by operator: what is in both, what moved, what is new and what is gone.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +36,10 @@ struct ComparedRest {
 };
 
 struct Comparison {
-  PlanReport a, b;
+  PlanReport a, b;  // their first plan is what is compared
+  // Of the plans that are compared, with samples or without: what costs of one execution are parts of.
+  // compare() knows those with samples only; 0: none is known.
+  std::uint64_t executions_a = 0, executions_b = 0;
   bool same_plan = false;                   // the trees of operators are the same
   std::vector<ComparedOperator> operators;  // in the order of a's tree; what is new after it
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides
@@ -44,11 +49,20 @@ struct Comparison {
 // plan may be as deep as its sender likes.
 std::vector<Sha256Digest> operator_paths(const std::vector<OperatorRow>& operators);
 
+// By what the costs of a side are divided; 1 where no execution is known.
+inline double parts_of(std::uint64_t executions) {
+  return executions == 0 ? 1 : static_cast<double>(executions);
+}
+
 // Whether the 95 % intervals of two shares do not overlap.
 bool differs(const Share95& a, const Share95& b);
 
-// The most expensive plans of both reports are compared; operators match by kind and what they work on (their
-// attributes, estimates apart), best by the path to them.
+// Plans of a report that are one tree, wherever and however often it was registered: of all such trees the
+// most expensive one. Empty where the report has no plan.
+std::set<InProcess<PlanId>> main_plans(const PlanReport& report);
+
+// The main plans of both reports are compared, each side added up; operators match by kind and what they work
+// on (their attributes, estimates apart), best by the path to them.
 Comparison compare(PlanReport a, PlanReport b);
 
 }  // namespace tailor::query

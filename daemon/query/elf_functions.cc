@@ -109,7 +109,7 @@ void add_symbols(const ElfFile& file, const Sections& sections, std::uint32_t ty
       if (symbol.st_value + symbol.st_size < symbol.st_value) continue;
       if (out.full()) return;
       add(out, {{symbol.st_value, symbol.st_value + symbol.st_size, name_at(names, symbol.st_name)},
-                ELF64_ST_BIND(symbol.st_info),
+                static_cast<unsigned>(ELF64_ST_BIND(symbol.st_info)),
                 symbol.st_size != 0});
     }
     return;

@@ -28,18 +28,18 @@ std::size_t next_slot(std::size_t slot, std::size_t mask) {
   return slot <= mask ? slot : (slot + 1) & mask;
 }
 
-// One multiplication a word: half of its result depends on all bits that came before.
-std::uint64_t mix_in(std::uint64_t hash, std::uint64_t word) {
-  const auto product = static_cast<unsigned __int128>(hash ^ word) * 0x9E3779B97F4A7C15;
+// One multiplication for eight bytes: half of its result depends on all bits that came before.
+std::uint64_t mix_in(std::uint64_t hash, std::uint64_t bytes) {
+  const auto product = static_cast<unsigned __int128>(hash ^ bytes) * 0x9E3779B97F4A7C15;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 std::uint64_t mix_in(std::uint64_t hash, std::string_view text) {
   hash = mix_in(hash, text.size() + 1);
   for (; text.size() >= sizeof hash; text.remove_prefix(sizeof hash)) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, text.data(), sizeof word);
-    hash = mix_in(hash, word);
+    std::uint64_t bytes = 0;
+    std::memcpy(&bytes, text.data(), sizeof bytes);
+    hash = mix_in(hash, bytes);
   }
   std::uint64_t last = 0;
   std::memcpy(&last, text.data(), text.size());
@@ -50,7 +50,8 @@ std::uint64_t mix_in(std::uint64_t hash, std::string_view text) {
 
 template <typename Said>
 std::size_t ExecutionTable::RestHash::operator()(const Said& said) const {
-  std::uint64_t hash = mix_in(mix(seed + said.plan), said.uid.value_or(0) + said.rows_known);
+  const unsigned flags = said.rows_known + 2u * said.drawn + 4u * said.tags_off;
+  std::uint64_t hash = mix_in(mix(seed + said.plan), std::uint64_t{said.uid.value_or(0)} << 3 | flags);
   hash = mix_in(hash, std::string_view(said.error));
   for (const auto& [key, value] : said.labels)
     hash = mix_in(mix_in(hash, std::string_view(key)), std::string_view(value));
@@ -100,7 +101,8 @@ std::uint32_t ExecutionTable::rest_number(const profile::ExecutionRecord& execut
   const auto known = rest_numbers_.find(execution);
   if (known != rest_numbers_.end()) return rest_ = known->second;
   rest_ = static_cast<std::uint32_t>(rests_.size());
-  Rest rest{execution.plan, execution.uid, execution.rows_known, execution.error, execution.labels};
+  Rest rest{execution.plan,     execution.uid,   execution.rows_known, execution.drawn,
+            execution.tags_off, execution.error, execution.labels};
   rests_.push_back(&rest_numbers_.emplace(std::move(rest), rest_).first->first);
   rest_bytes_ += 192 + execution.error.size();
   for (const auto& [key, value] : execution.labels) rest_bytes_ += 96 + key.size() + value.size();
@@ -159,6 +161,10 @@ std::size_t ExecutionTable::bytes() const {
          rest_bytes_ + processes_.size() * 128;
 }
 
+bool ExecutionTable::has_not_drawn() const {
+  return std::ranges::any_of(rests_, [](const Rest* rest) { return !rest->drawn; });
+}
+
 std::optional<std::uint32_t> ExecutionTable::row_of(ProcessId process, ExecutionHandle handle) const {
   const auto number = process_numbers_.find(process);
   if (number == process_numbers_.end()) return std::nullopt;
@@ -179,6 +185,8 @@ profile::ExecutionRecord ExecutionTable::record(std::uint32_t number) const {
   out.heard = row.heard;
   out.rows = row.rows;
   out.rows_known = rest.rows_known;
+  out.drawn = rest.drawn;
+  out.tags_off = rest.tags_off;
   out.uid = rest.uid;
   out.error = rest.error;
   out.labels = rest.labels;

@@ -35,6 +35,8 @@ class ExecutionTable {
   // From here on after sort(); any number of threads.
   std::size_t size() const { return rows_.size(); }
   bool empty() const { return rows_.empty(); }
+  // Whether there may be one that is not drawn.
+  bool has_not_drawn() const;
   // By begin, then process and handle.
   profile::ExecutionRecord operator[](std::size_t position) const {
     return record(order_.empty() ? static_cast<std::uint32_t>(position) : order_[position]);
@@ -99,6 +101,7 @@ class ExecutionTable {
     PlanId plan;
     std::optional<std::uint32_t> uid;
     bool rows_known;
+    bool drawn, tags_off;
     std::string error;
     Labels labels;
   };
@@ -112,8 +115,8 @@ class ExecutionTable {
     using is_transparent = void;
     template <typename A, typename B>
     bool operator()(const A& a, const B& b) const {
-      return a.plan == b.plan && a.uid == b.uid && a.rows_known == b.rows_known && a.error == b.error &&
-             a.labels == b.labels;
+      return a.plan == b.plan && a.uid == b.uid && a.rows_known == b.rows_known && a.drawn == b.drawn &&
+             a.tags_off == b.tags_off && a.error == b.error && a.labels == b.labels;
     }
   };
   // In pieces that stay where they are, so that growing takes no second copy of all.

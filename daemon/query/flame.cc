@@ -6,19 +6,17 @@
 #include <array>
 #include <map>
 
+#include "daemon/query/flame_functions.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/owners.h"
 
 namespace tailor::query {
 namespace {
 
-// Lines below this part of the whole are added up in one node.
-constexpr double kLeastLine = 0.0001;
+// Lines and functions below this part of the whole are added up in one node.
+constexpr double kLeast = 0.0001;
 
-struct Step {
-  std::string key, kind, name;
-  std::uint32_t id = 0;
-};
+using Step = FlameStep;
 
 // A node while samples are added: children by key.
 struct Growing {
@@ -35,19 +33,28 @@ struct WorkPlace {
 
 class Tree {
  public:
-  Tree(const Profile& profile, const std::vector<FlameLevel>& order) : profile_(profile), order_(order) {
+  Tree(const Profile& profile, const std::vector<FlameLevel>& order)
+      : profile_(profile),
+        order_(order),
+        with_functions_(std::ranges::find(order, FlameLevel::kFunction) != order.end()) {
     root_.step = {"", "all", "all", 0};
+  }
+
+  // `functions`, of all samples of the cost, come where the order has their level.
+  void add(const Cost& cost, const std::vector<Step>& functions) {
+    functions_ = &functions;
+    add(cost);
   }
 
   void add(const Cost& cost) {
     if (cost.what == Cost::Class::kPlan) return add_plan_cost(cost);
     if (cost.what == Cost::Class::kComponent) {
       const std::uint32_t id = cost.key.engine_component;
-      return add({{component_key(cost.key.process, id), "component",
-                   profile_.engine_component_name(cost.key.process, id), id}},
-                 cost, 1);
+      return add_with_functions({component_key(cost.key.process, id), "component",
+                                 profile_.engine_component_name(cost.key.process, id), id},
+                                cost, 1);
     }
-    add({unattributed(cost)}, cost, 1);
+    add_with_functions(unattributed(cost), cost, 1);
   }
 
   FlameNode finish() const { return freeze(root_); }
@@ -57,6 +64,13 @@ class Tree {
     return {unattributed_key(reason.key), "unattributed", std::string(reason.text), 0};
   }
   static Step unattributed(const Cost& cost) { return unattributed_step(cost.reason); }
+
+  // Of what is outside of plans.
+  void add_with_functions(Step step, const Cost& cost, double part) {
+    std::vector<Step> path = {std::move(step)};
+    if (with_functions_) path.insert(path.end(), functions_->begin(), functions_->end());
+    add(path, cost, part);
+  }
 
   void add(const std::vector<Step>& path, const Cost& cost, double part) {
     Growing* node = &root_;
@@ -86,7 +100,7 @@ class Tree {
     const LevelIndex tasks = task_level(plan);
     for (const Share& link : cost.lineage->back()) {
       if (steps_ > kMostSteps) {
-        add({unattributed_step(kLineageTooLarge)}, cost, link.part);
+        add_with_functions(unattributed_step(kLineageTooLarge), cost, link.part);
         continue;
       }
       WorkPlace place;
@@ -98,7 +112,7 @@ class Tree {
       const Owners owners = lowest == tasks ? Owners{{link.id, 1.0}} : plan.owners_of(lowest, link.id, tasks);
       for (const Share& task : owners) {
         if (++steps_ > kMostSteps) {
-          add({unattributed_step(kLineageTooLarge)}, cost, link.part * task.part);
+          add_with_functions(unattributed_step(kLineageTooLarge), cost, link.part * task.part);
           continue;
         }
         place.task = task.id;
@@ -115,7 +129,7 @@ class Tree {
     steps_ += owners.size();
     for (const Share& owner : owners) {
       if (owner.id == kNoComponent) {
-        add({unattributed(cost)}, cost, part * owner.part);
+        add_with_functions(unattributed(cost), cost, part * owner.part);
         continue;
       }
       place.op = owner.id;
@@ -126,6 +140,10 @@ class Tree {
   std::vector<Step> path_of(const Cost& cost, const WorkPlace& place) const {
     std::vector<Step> path;
     for (FlameLevel level : order_) {
+      if (level == FlameLevel::kFunction) {
+        path.insert(path.end(), functions_->begin(), functions_->end());
+        continue;
+      }
       Step step = step_of(cost, place, level);
       if (!step.key.empty()) path.push_back(std::move(step));
     }
@@ -154,6 +172,8 @@ class Tree {
         if (place.line == kNoComponent) return {};
         return {fmt::format("line:{}:{}", plan_key(process, id), place.line), kind,
                 plan.component_name(plan.level_count() - 1, place.line), place.line};
+      case FlameLevel::kFunction:
+        break;
     }
     return {};
   }
@@ -169,9 +189,11 @@ class Tree {
   FlameNode freeze(const Growing& from) const {
     FlameNode node{
         from.step.key, from.step.kind, from.step.name, from.step.id, from.samples, from.weight, {}};
-    FlameNode rest{"", "rest", "lines below 0.01 %", 0, 0, 0, {}};
+    FlameNode rest{"", "rest", "", 0, 0, 0, {}};
     for (const auto& [key, child] : from.children) {
-      if (child.step.kind == "line" && child.children.empty() && child.weight < root_.weight * kLeastLine) {
+      const bool many = child.step.kind == "line" || child.step.kind == "function";
+      if (many && child.children.empty() && child.weight < root_.weight * kLeast) {
+        rest.name = child.step.kind + "s below 0.01 %";
         rest.samples += child.samples;
         rest.weight += child.weight;
         continue;
@@ -186,6 +208,8 @@ class Tree {
 
   const Profile& profile_;
   const std::vector<FlameLevel>& order_;
+  const bool with_functions_;
+  const std::vector<Step>* functions_ = nullptr;
   Growing root_;
   // What a hostile plan may cost: nodes in memory, and steps from lines to tasks to operators.
   static constexpr std::size_t kMostNodes = std::size_t{1} << 19, kMostSteps = std::size_t{1} << 20;
@@ -193,17 +217,25 @@ class Tree {
 };
 
 constexpr std::array kLevels = {FlameLevel::kPlan, FlameLevel::kPipeline, FlameLevel::kOperator,
-                                FlameLevel::kTask, FlameLevel::kLine};
+                                FlameLevel::kTask, FlameLevel::kLine,     FlameLevel::kFunction};
+
+Result<FlameReport> finish(FlameReport report, const Tree& tree) {
+  report.root = tree.finish();
+  if (report.root.samples == 0)
+    return not_found(fmt::format("there is no sample of {} in this selection", report.source.name));
+  return report;
+}
 
 }  // namespace
 
 std::string_view flame_key(FlameLevel level) {
-  constexpr std::array<std::string_view, 5> keys = {"plan", "pipeline", "operator", "task", "line"};
-  return keys[static_cast<std::size_t>(level)];
+  constexpr std::array<std::string_view, 6> kKeys = {"plan", "pipeline", "operator",
+                                                     "task", "line",     "function"};
+  return kKeys[static_cast<std::size_t>(level)];
 }
 
 std::vector<FlameLevel> default_flame_order() {
-  return {kLevels.begin(), kLevels.end()};
+  return {kLevels.begin(), kLevels.end() - 1};
 }
 
 Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text) {
@@ -214,8 +246,8 @@ Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text) {
     const auto level =
         std::find_if(kLevels.begin(), kLevels.end(), [&](FlameLevel each) { return flame_key(each) == key; });
     if (level == kLevels.end())
-      return invalid(
-          fmt::format("\"{}\" is no level; there are plan, pipeline, operator, task and line", key));
+      return invalid(fmt::format(
+          "\"{}\" is no level; there are plan, pipeline, operator, task, line and function", key));
     if (std::find(order.begin(), order.end(), *level) != order.end())
       return invalid(fmt::format("the level {} is named twice", key));
     order.push_back(*level);
@@ -233,10 +265,25 @@ Result<FlameReport> flame_report(const Profile& profile, const Selection& select
   report.order = std::move(order);
   Tree tree(profile, report.order);
   for_each_cost(profile, selection, *source, [&](const Cost& cost) { tree.add(cost); });
-  report.root = tree.finish();
-  if (report.root.samples == 0)
-    return not_found(fmt::format("there is no sample of {} in this selection", report.source.name));
-  return report;
+  return finish(std::move(report), tree);
+}
+
+Result<FlameReport> flame_report_with_functions(const Profile& profile, const Selection& selection,
+                                                std::vector<FlameLevel> order,
+                                                const std::function<bool(const TimedSample&)>& keep) {
+  const auto source = selection.source ? selection.source : default_source(profile, selection);
+  if (!source) return not_found("no sample in this selection");
+  FlameReport report;
+  report.source = profile.source(*source);
+  report.order = std::move(order);
+  FlameFunctions functions(profile, keep);
+  Tree tree(profile, report.order);
+  for_each_cost(profile, selection, *source, [&](const Cost& cost) {
+    functions.for_each(cost.own_key, [&](const Cell& cell, const std::vector<Step>& chain) {
+      tree.add(Cost{cost.key, cell, cost.own_key, cost.what, cost.plan, cost.lineage, cost.reason}, chain);
+    });
+  });
+  return finish(std::move(report), tree);
 }
 
 }  // namespace tailor::query

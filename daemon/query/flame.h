@@ -1,6 +1,8 @@
-// The cost of a selection as a tree: plan > pipeline > operator > task > line, in any order of these levels.
+// The cost of a selection as a tree: plan > pipeline > operator > task > line > functions, in any order of
+// these levels.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,20 +14,24 @@
 
 namespace tailor::query {
 
-enum class FlameLevel { kPlan, kPipeline, kOperator, kTask, kLine };
+// Functions are those of the call chain, from the last generated code on it inwards; the whole chain where
+// none is generated. Samples without a chain have the function that they were in.
+enum class FlameLevel { kPlan, kPipeline, kOperator, kTask, kLine, kFunction };
 
-// "plan", "pipeline", "operator", "task", "line".
+// "plan", "pipeline", "operator", "task", "line", "function".
 std::string_view flame_key(FlameLevel level);
 // "operator,line" as levels from the outside in. Fails for other keys, and for one that comes twice.
 Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text);
-// All of them: the keys above in their order.
+// All of them but functions: the keys above in their order.
 std::vector<FlameLevel> default_flame_order();
 
 struct FlameNode {
-  std::string key;       // as of keys.h; of a line "line:<plan_key>:<number>"; "" of the root and of "rest"
-  std::string kind;      // "all", a level's key, "rest", "component", "unattributed"
-  std::string name;      // may be hostile
-  std::uint32_t id = 0;  // within its plan and level
+  // As of keys.h; of a line "line:<plan_key>:<number>", of a function "function:<file>:<name>"; "" of the
+  // root and of "rest".
+  std::string key;
+  std::string kind;                 // "all", a level's key, "rest", "component", "unattributed"
+  std::string name;                 // may be hostile
+  std::uint32_t id = 0;             // within its plan and level
   double samples = 0, weight = 0;   // with that of its children; the difference is known up to here only
   std::vector<FlameNode> children;  // most expensive first
 };
@@ -36,8 +42,13 @@ struct FlameReport {
   FlameNode root;
 };
 
-// Fails if the selection has no samples of its source.
+// Fails if the selection has no samples of its source. `order` names no functions.
 Result<FlameReport> flame_report(const Profile& profile, const Selection& selection,
                                  std::vector<FlameLevel> order);
+// With functions in `order`. `profile` must have been loaded with LoadOptions::keep_samples and
+// LoadOptions::functions. Of its samples those count that `keep` lets through; empty: all.
+Result<FlameReport> flame_report_with_functions(const Profile& profile, const Selection& selection,
+                                                std::vector<FlameLevel> order,
+                                                const std::function<bool(const TimedSample&)>& keep);
 
 }  // namespace tailor::query

@@ -1,6 +1,7 @@
 #include "daemon/query/function_sums.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tailor::query {
@@ -118,10 +119,10 @@ std::uint32_t FunctionSummer::place_of(ProcessId id, Process& process, std::uint
   }
   if (const auto known = process.known.find(address); known != process.known.end()) return known->second;
   CodePlace place{CodePlace::Kind::kUnknown, 0, id, 0, address};
-  auto code = process.code.upper_bound(address);
+  const auto code = process.code.upper_bound(address);
   std::uint64_t begin = 0;
-  if (code != process.code.begin() && address < (--code)->second.end) {
-    place = {CodePlace::Kind::kGenerated, 0, id, code->second.id, 0};
+  if (code != process.code.begin() && address < std::prev(code)->second.end) {
+    place = {CodePlace::Kind::kGenerated, 0, id, std::prev(code)->second.id, 0};
   } else if (const Range* range = find_mapping(process, address, begin)) {
     place = {CodePlace::Kind::kFile, range->file, {}, 0, address - begin + range->file_offset};
   }
@@ -136,10 +137,12 @@ const FunctionSummer::Range* FunctionSummer::find_mapping(const Process& process
   const Process* of = &process;
   TimeNs by = kTimeMax;
   for (int generation = 0; generation < kMostAncestors; ++generation) {
-    auto at = of->mapped.upper_bound(address);
-    if (at != of->mapped.begin() && address < (--at)->second.end && at->second.time <= by) {
-      begin = at->first;
-      return &at->second;
+    if (const auto after = of->mapped.upper_bound(address); after != of->mapped.begin()) {
+      const auto& [from, range] = *std::prev(after);
+      if (address < range.end && range.time <= by) {
+        begin = from;
+        return &range;
+      }
     }
     const auto parent = processes_.find(of->parent);
     if (of->parent == ProcessId{} || parent == processes_.end()) return nullptr;

@@ -12,8 +12,11 @@ struct SampledCost {
   double weight = 0;             // in the unit of the source, of all parts together
   double effective_samples = 0;  // that the weight stands for
   double parts = 1;
+  double of_a_sample = 0;  // the weight of one effective sample; 0: not known
 
   double of_one() const { return parts > 0 ? weight / parts : 0; }
+  // Fewer tell too little to say how much a cost has changed.
+  bool few() const { return effective_samples < 5; }
 };
 
 // The cost of `amount`, which is a part of everything in `report`.
@@ -25,12 +28,17 @@ SampledCost sampled_cost(const PlanReport& report, const Amount& amount, double 
 struct Growth {
   double ratio = 1;
   double low = 0, high = 0;  // 95 %
-  double at_least = 0;       // the ratio is greater with a confidence of 95 %: one-sided
   bool grew() const { return low > 1; }
   bool shrank() const { return high < 1; }
 };
 
 // None where one side has fewer than five effective samples: then the interval would mean nothing.
 std::optional<Growth> growth(const SampledCost& a, const SampledCost& b);
+
+// The ratio that is surely exceeded, with this confidence (0.95: one-sided); 0 where nothing is sure. Exact:
+// of the samples of both sides together, those of `b` are binomial (Przyborowski and Wilenski, "Homogeneity
+// of results in testing samples from Poisson series", 1940). So it also holds for few samples, and where
+// `a` has none.
+double sure_ratio(const SampledCost& a, const SampledCost& b, double confidence);
 
 }  // namespace tailor::query

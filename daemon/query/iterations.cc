@@ -284,8 +284,8 @@ Result<Profile> only_iteration(const Profile& profile, const std::vector<Loop>& 
                   loops.front().marked ? "as the engine marked them" : "found in the times of the samples"));
 }
 
-std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection& selection,
-                                         const Loop& loop) {
+std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection& selection, const Loop& loop,
+                                         const std::function<bool(const TimedSample&)>& keep) {
   const auto source = selection.source ? selection.source : default_source(profile, selection);
   std::vector<IterationRow> rows;
   std::unordered_map<std::uint64_t, std::size_t> row_of;
@@ -296,6 +296,7 @@ std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection
   for (const TimedSample& sample : profile.samples()) {
     if (ExecutionKey{sample.key->process, sample.key->execution} != loop.execution) continue;
     if (!source || sample.key->source != *source) continue;
+    if (keep && !keep(sample)) continue;
     const Iteration* at = loop.at(sample.tid, sample.time);
     const auto row = at == nullptr ? row_of.end() : row_of.find(at->number);
     if (row == row_of.end()) continue;
@@ -306,6 +307,14 @@ std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection
     cell.weight_squares += weight * weight;
   }
   return rows;
+}
+
+Result<std::vector<Loop>> loops_between(std::vector<Loop> loops, TimeNs from, TimeNs to) {
+  for (Loop& loop : loops)
+    std::erase_if(loop.iterations, [&](const Iteration& each) { return each.to <= from || each.from >= to; });
+  std::erase_if(loops, [](const Loop& loop) { return loop.iterations.empty(); });
+  if (loops.empty()) return not_found("there is no iteration in this time");
+  return loops;
 }
 
 }  // namespace tailor::query

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -54,7 +55,11 @@ struct IterationRow {
   Iteration iteration;
   Cell cost;
 };
-std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection& selection,
-                                         const Loop& loop);
+// Of the samples that `keep` lets through; empty: all.
+std::vector<IterationRow> iteration_rows(const Profile& profile, const Selection& selection, const Loop& loop,
+                                         const std::function<bool(const TimedSample&)>& keep = {});
+
+// Only what overlaps the time [from, to). Fails if nothing does.
+Result<std::vector<Loop>> loops_between(std::vector<Loop> loops, TimeNs from, TimeNs to);
 
 }  // namespace tailor::query

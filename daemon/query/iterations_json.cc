@@ -5,14 +5,15 @@
 
 namespace tailor::query {
 
-Json json_of(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops) {
+Json json_of(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops,
+             const std::function<bool(const TimedSample&)>& keep) {
   Json out = Json::array();
   for (const Loop& loop : loops) {
     const auto& [process, handle] = loop.execution;
     const profile::ExecutionRecord* record = profile.execution(process, handle);
     const TimeNs begin = record == nullptr ? loop.iterations.front().from : record->begin;
     Json iterations = Json::array();
-    for (const IterationRow& row : iteration_rows(profile, selection, loop)) {
+    for (const IterationRow& row : iteration_rows(profile, selection, loop, keep)) {
       iterations.push_back({{"number", row.iteration.number},
                             {"begin_ns", row.iteration.from - begin},
                             {"elapsed_ns", row.iteration.to - row.iteration.from},

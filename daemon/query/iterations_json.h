@@ -1,6 +1,7 @@
 // The iterations of loops as JSON (docs/report-json.md, "tailor iterations --json").
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "daemon/query/iterations.h"
@@ -8,6 +9,8 @@
 
 namespace tailor::query {
 
-Json json_of(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops);
+// With the samples that `keep` lets through; empty: all.
+Json json_of(const Profile& profile, const Selection& selection, const std::vector<Loop>& loops,
+             const std::function<bool(const TimedSample&)>& keep = {});
 
 }  // namespace tailor::query

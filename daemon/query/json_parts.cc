@@ -1,5 +1,6 @@
 #include "daemon/query/json_parts.h"
 
+#include "daemon/profile/draw.h"
 #include "daemon/query/terms.h"
 #include "daemon/query/wall_time.h"
 
@@ -44,23 +45,39 @@ Json damage_json(const Profile& profile) {
           {"first_problem", read.first_problem}};
 }
 
+namespace {
+
+// What a profile::Pause and a RateSpan have in common.
+template <typename Span>
+Json span_json(const profile::RecordingInfo& info, const Span& span) {
+  const bool over = span.to != kTimeMax;
+  return {{"pid", span.process.pid},
+          {"process_start", span.process.start},
+          {"from_ns", span.from},
+          {"from", rfc3339(info.wall_of(span.from))},
+          {"to_ns", over ? Json(span.to) : Json()},
+          {"to", over ? Json(rfc3339(info.wall_of(span.to))) : Json()}};
+}
+
+}  // namespace
+
 Json recording_json(const Profile& profile) {
   const profile::RecordingInfo& info = profile.recording();
   Json pauses = Json::array();
-  for (const profile::Pause& pause : info.pauses) {
-    pauses.push_back({{"pid", pause.process.pid},
-                      {"process_start", pause.process.start},
-                      {"from_ns", pause.from},
-                      {"from", rfc3339(info.wall_of(pause.from))},
-                      {"to_ns", pause.to == kTimeMax ? Json() : Json(pause.to)},
-                      {"to", pause.to == kTimeMax ? Json() : Json(rfc3339(info.wall_of(pause.to)))}});
+  for (const profile::Pause& pause : info.pauses) pauses.push_back(span_json(info, pause));
+  Json rates = Json::array();
+  for (const profile::RateSpan& rate : info.rates) {
+    Json each = span_json(info, rate);
+    each["frequency"] = rate.frequency;
+    each["why"] = rate.why;
+    rates.push_back(std::move(each));
   }
   return {{"host", info.host},
           {"kernel", info.kernel},
           {"command", info.command},
           {"daemon_version", info.daemon_version},
           {"wall_clock_ns", info.wall_clock_ns},
-          {"capture", info.capture_row},
+          {"capture", info.sampling_notes},
           {"clock_source", info.clock_source},
           {"clock_error_ns", info.clock_error_ns},
           {"cpus", info.cpus},
@@ -71,7 +88,9 @@ Json recording_json(const Profile& profile) {
           {"kernel_sampled", !info.kernel_not_sampled},
           {"kernel_unsampled_ns", info.kernel_unsampled_ns},
           {"aggregated_ns", info.aggregated_ns},
-          {"pauses", pauses}};
+          {"executions_drawn_share", 1 / profile::scale_of(info.drawn_ppm)},
+          {"pauses", pauses},
+          {"rates", rates}};
 }
 
 std::string dump(const Json& json) {

@@ -1,6 +1,6 @@
 // Names of generated code that became known after samples in it had been taken: a perf map that is written
-// when its process ends, a jitdump that was found late. The samples wait as addresses; this gives them what
-// attribution would have said.
+// when its process ends, a jitdump that was found late, code that an agent heard of late itself, a plan that
+// it told of late. The samples wait as addresses and tags; this gives them what attribution would have said.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/profile/sink.h"
+#include "daemon/query/late_plans.h"
 #include "proto/base/ids.h"
 
 namespace tailor::query {
@@ -17,21 +18,32 @@ namespace tailor::query {
 // First everything that was said, then questions. One thread.
 class LateNames {
  public:
+  void on_process(const profile::ProcessRecord& process) { plans_.on_process(process); }
+  void on_component(ProcessId process, std::uint32_t id) { plans_.on_component(process, id); }
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan);
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code);
-  bool empty() const { return processes_.empty(); }
-  std::size_t bytes() const { return bytes_; }  // of memory, about
+  void on_code_unload(ProcessId process, TimeNs time, CodeId code);
+  // One that may have come late itself.
+  void on_early_execution(const profile::ExecutionRecord& execution) { plans_.on_execution(execution); }
+  // Beside the samples: an execution is told before those of its time.
+  void on_execution(const profile::ExecutionRecord& execution);
+  bool empty() const { return codes_ == 0 && plans_.empty(); }   // nothing came late
+  std::size_t bytes() const { return bytes_ + plans_.bytes(); }  // of memory, about
 
   // Gives `sample` the name of its address where that has come late, and takes back one of a perf map where
   // the address had two. True if it was unattributed and is no longer.
   //
   // Code of a jitdump counts from its load until other code is loaded over it. A perf map has no times: its
   // names count for the whole life of the process, as inferred; what had two is owned by nobody, for that
-  // reason.
+  // reason. Code of an agent counts from its load until its unloading. It takes a sample from an engine
+  // component or a caller too, but never from an execution of another plan.
   bool apply(profile::SampleRecord& sample);
 
   // The code object that held the address, for the frames of call chains; 0: it had two names. Nothing: none.
   std::optional<CodeId> code_at(ProcessId process, std::uint64_t address, TimeNs time);
   bool knows(ProcessId process) const { return processes_.contains(process); }
+  // Whether any code or plan of the process came late.
+  bool came_late(ProcessId process) const;
 
  private:
   struct Row {
@@ -41,7 +53,8 @@ class LateNames {
   struct Code {
     CodeId id = 0;
     PlanId plan = 0;
-    TimeNs loaded = kTimeMin;
+    TimeNs loaded = kTimeMin, unloaded = kTimeMax;
+    bool of_agent = false;
     std::uint64_t begin = 0, end = 0;
     std::uint32_t name = 0;  // numbers of names, for comparison
     LevelIndex level = 0;
@@ -55,6 +68,9 @@ class LateNames {
   };
   struct Process {
     std::vector<Code> codes;
+    std::unordered_map<CodeId, std::size_t> last_of;  // of an agent's ids: the last of `codes`
+    std::unordered_map<PlanId, LevelIndex> lowest;    // levels of its plans
+    std::unordered_map<ExecutionHandle, PlanId> plans;
     std::vector<Span> spans;  // by begin, disjoint; made of `codes` at the first question
     bool settled = false;
     bool untimed = false;
@@ -64,13 +80,22 @@ class LateNames {
     bool two_names;
   };
 
+  bool apply_code(profile::SampleRecord& sample);
   static void settle(Process& process);
   std::optional<Found> find(ProcessId process, std::uint64_t address, TimeNs time);
+  std::optional<Found> find_planned(ProcessId process, std::uint64_t address, TimeNs time);
+  bool take(const Found& found, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
+  bool take_agents(const Found& found, std::uint64_t address, profile::How how,
+                   profile::SampleRecord& sample);
   static void name(const Found& found, std::uint64_t address, profile::How how,
-                   profile::Attribution& attribution);
+                   profile::SampleRecord& sample);
+  void keep_rows(const v1::CodeObject& code, Code& kept);
+  static bool knows_code_of(const Process& process, const profile::Attribution& attribution);
 
+  LatePlans plans_;
   std::map<ProcessId, Process> processes_;
   std::unordered_map<std::string, std::uint32_t> names_;
+  std::size_t codes_ = 0;
   std::size_t bytes_ = 0;
 };
 

@@ -63,6 +63,7 @@ struct Point {
   const TimedSample* sample = nullptr;
   RegionLife* region = nullptr;
   std::int32_t owner = -1;
+  std::uint32_t pipeline = 0;
 };
 
 std::vector<Point> collect(const Profile& profile, const Selection& selection, std::uint16_t source,
@@ -75,10 +76,13 @@ std::vector<Point> collect(const Profile& profile, const Selection& selection, s
     if (sample.key->source != source || sample.key->address_from == profile::AddressFrom::kNone) continue;
     const std::vector<OwnerPart>* parts = owners.parts(sample.key);
     if (parts == nullptr || (keep && !keep(sample))) continue;
-    Point point{&sample, regions.find(sample.key->process, sample.address, sample.time), -1};
+    Point point{&sample, regions.find(sample.key->process, sample.address, sample.time)};
     const auto most = std::max_element(parts->begin(), parts->end(),
                                        [](const auto& a, const auto& b) { return a.part < b.part; });
-    if (most != parts->end()) point.owner = static_cast<std::int32_t>(most->owner);
+    if (most != parts->end()) {
+      point.owner = static_cast<std::int32_t>(most->owner);
+      point.pipeline = most->pipeline;
+    }
     if (point.region != nullptr) ++point.region->samples;
     points.push_back(point);
   }
@@ -135,6 +139,7 @@ MemoryPoints memory_points(const Profile& profile, const Selection& selection, s
     out.offset.push_back(point.region == nullptr ? point.sample->address
                                                  : point.sample->address - point.region->base);
     out.owner.push_back(point.owner);
+    out.pipeline.push_back(point.pipeline);
     out.tid.push_back(point.sample->tid);
     out.execution.push_back(point.sample->key->execution);
     out.weight.push_back(static_cast<double>(point.sample->weight));

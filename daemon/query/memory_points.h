@@ -29,9 +29,10 @@ struct MemoryPoints {
   std::vector<Owner> owners;
   std::uint64_t total = 0;  // samples with a data address in the selection
   std::vector<TimeNs> time;
-  std::vector<std::int32_t> region;   // index into regions, -1: in none
-  std::vector<std::uint64_t> offset;  // in the region; of no region the address
-  std::vector<std::int32_t> owner;    // index into owners: who has most of the sample
+  std::vector<std::int32_t> region;     // index into regions, -1: in none
+  std::vector<std::uint64_t> offset;    // in the region; of no region the address
+  std::vector<std::int32_t> owner;      // index into owners: who has most of the sample
+  std::vector<std::uint32_t> pipeline;  // of the owner's plan, in which it worked; 0: none known
   std::vector<std::int32_t> tid;
   std::vector<ExecutionHandle> execution;  // of the region's process; 0: of none
   std::vector<double> weight;              // with that of the points left out

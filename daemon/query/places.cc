@@ -31,12 +31,12 @@ std::vector<Place> unattributed_places(const Profile& profile, const Selection& 
                                        std::uint16_t source, std::size_t most) {
   Symbols symbols;
   std::map<std::tuple<profile::Reason, bool, std::string>, Amount> sums;
-  for (const auto& [key, cell] : profile.places()) {
+  for (const auto& [key, sum] : profile.places()) {
     const auto [process, execution] = profile.led_by(key.process, key.execution);
     if (key.source != source || !selected(selection, process, execution)) continue;
     CellKey as_cell;
     as_cell.kernel = key.kernel;
-    sums[{key.reason, key.kernel, where_of(profile, key, symbols)}].add(cell, as_cell, 1, false);
+    sums[{key.reason, key.kernel, where_of(profile, key, symbols)}].add(cell_of(sum), as_cell, 1, false);
   }
   std::vector<Place> places;
   for (auto& [key, amount] : sums)

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/query/drawn_total.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
 #include "daemon/query/owners.h"
 #include "daemon/query/pauses.h"
+#include "daemon/query/rates.h"
 
 namespace tailor::query {
 namespace {
@@ -271,6 +273,11 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   if (source) return *source;
   if (const auto pauses = pauses_of(profile, selection); !pauses.empty())
     return not_found("no sample in this selection: " + pauses_text(profile.recording(), pauses));
+  if (const DrawnSum drawn = drawn_sum(profile, selection, 0); drawn.executions > 0 && drawn.drawn == 0)
+    return not_found(
+        "no sample in this selection: a share of the executions is sampled (--sample-executions), and none "
+        "of these "
+        "was drawn");
   return not_found(
       "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
       "is, --last N takes several executions together");
@@ -316,6 +323,8 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   }
   report.evidence = gather_evidence(profile, selection, *source);
   report.pauses = pauses_of(profile, selection);
+  report.rates = rates_of(profile, selection);
+  report.drawn = drawn_sum(profile, selection, *source);
   report.off_cpu = wait_lane(profile, selection);
   report.accounting = account_of(profile);
   return report;

@@ -7,6 +7,7 @@
 
 #include "daemon/query/accounting.h"
 #include "daemon/query/costs.h"
+#include "daemon/query/drawn_total.h"
 #include "daemon/query/evidence.h"
 #include "daemon/query/interval.h"
 #include "daemon/query/places.h"
@@ -106,6 +107,8 @@ struct PlanReport {
   Cell marks_lost;  // of the unattributed, what lost marks might have told
   Evidence evidence;
   std::vector<profile::Pause> pauses;                           // that concern the selection
+  std::vector<profile::RateSpan> rates;                         // that concern the selection
+  DrawnSum drawn;                                               // empty where all executions are drawn
   std::optional<WaitLane> off_cpu;                              // where it was recorded
   std::vector<std::pair<profile::Source, Cell>> other_sources;  // with samples, not in this report
   Accounting accounting;

@@ -24,12 +24,6 @@ constexpr std::size_t kMaxPlaces = 1u << 18;
 // What a node of a map takes beside strings, about.
 constexpr std::size_t kNode = 160;
 
-PlaceKey place_of(const profile::SampleRecord& s) {
-  const profile::Attribution& a = s.attribution;
-  const bool user = s.mode == profile::Mode::kUser;
-  return {s.process, a.execution, s.source, a.reason, a.kernel, user ? s.ip : s.user_ip};
-}
-
 void count(Cell& cell, std::uint64_t sample_weight) {
   const auto weight = static_cast<double>(sample_weight);
   ++cell.samples;
@@ -53,6 +47,7 @@ void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
 void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   count_kept(sizeof process + process.comm.size() + process.engine_name.size() + process.cgroup.size());
   data_->processes[process.process] = process;
+  if (!names_are_whole_) names_.on_process(process);
   if (options_.functions) functions_.on_process(process);
 }
 
@@ -64,6 +59,7 @@ void ProfileLoader::on_thread(ProcessId process, std::int32_t tid, const std::st
 void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
   count_kept(kNode + name.size());
   data_->components[{process, id}] = name;
+  if (!names_are_whole_) names_.on_component(process, id);
 }
 
 void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
@@ -77,7 +73,8 @@ void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind
   data_->region_kinds[{process, kind.id()}] = kind;
 }
 
-void ProfileLoader::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
+void ProfileLoader::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
+  if (!names_are_whole_) names_.on_plan(process, loaded, plan);
   v1::Plan kept = plan;
   for (v1::Attachment& attachment : *kept.mutable_attachments()) {
     // Kept in the plan only where it cannot be found again by its hash.
@@ -101,12 +98,28 @@ void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObje
     data_->attachments[{process, attachment.sha256()}] = attachment.content();
   }
   count_kept(kNode + code.name().size() + code.rows().SpaceUsedLong());
+  if (options_.code) {
+    v1::CodeObject kept = code;
+    kept.clear_eh_frame();
+    kept.clear_attachments();
+    count_kept(kNode + kept.SpaceUsedLong());
+    data_->code_objects.insert_or_assign({process, code.id()}, std::move(kept));
+  }
   const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
   CodeInfo info{code.plan_id(), code.name(), code.tier(), code.base(), size, code.rows().link_sets()};
   data_->codes.insert_or_assign({process, code.id()}, std::move(info));
 }
 
+void ProfileLoader::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
+  if (!names_are_whole_) names_.on_code_unload(process, time, code);
+}
+
 void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
+  if (names_are_whole_) {
+    names_.on_execution(execution);
+  } else {
+    names_.on_early_execution(execution);
+  }
   data_->executions.add(execution);
   data_->last_time = std::max(data_->last_time, execution.begin);
 }
@@ -115,9 +128,7 @@ void ProfileLoader::on_samples(std::span<const profile::SampleRecord> samples) {
   if (!names_are_whole_) return select(samples);
   renamed_.assign(samples.begin(), samples.end());
   for (profile::SampleRecord& sample : renamed_) {
-    if (!names_.apply(sample)) continue;
-    sample.alike = 0;
-    ++named_late_[sample.process];
+    if (names_.apply(sample)) ++named_late_[sample.process];
   }
   select(renamed_);
 }
@@ -135,24 +146,108 @@ void ProfileLoader::select(std::span<const profile::SampleRecord> samples) {
   }
 }
 
+std::uint32_t ProfileLoader::spot_of(const profile::SampleRecord& sample) {
+  const CodeId id = sample.attribution.code;
+  if (id == 0) return 0;
+  const auto code = data_->codes.find({sample.process, id});
+  if (code == data_->codes.end()) return code_.spot_of(CodeSpot{sample.process, id, CodeSpot::kSomewhere});
+  return code_.spot_of(sample, code->second.base, code->second.size);
+}
+
+void ProfileLoader::add_to_hours(std::span<const profile::SampleRecord> samples) {
+  constexpr std::uint64_t kHour = 3'600'000'000'000;
+  const auto hour_of = [this](const profile::SampleRecord& sample) {
+    return static_cast<std::int64_t>(data_->recording.wall_of(sample.time) / kHour);
+  };
+  // Runs of the same hour.
+  for (auto next = samples.begin(); next != samples.end();) {
+    const auto first = next;
+    const std::int64_t hour = hour_of(*first);
+    next = std::find_if(first, samples.end(), [&](const auto& sample) { return hour_of(sample) != hour; });
+    hours_[hour].add({first, next});
+  }
+}
+
+void ProfileLoader::add_slices(std::span<const profile::SampleRecord> samples) {
+  numbers_.resize(samples.size());
+  cells_.add(samples, numbers_.data());
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    profile::Sum one;
+    one.add(samples[i]);
+    slicer_->add(samples[i].time, numbers_[i], one);
+  }
+}
+
+// Their cells get the numbers of the finished profile.
+void ProfileLoader::finish_slices() {
+  std::vector<CellKey> keys;
+  for (std::uint32_t i = 0; i < cells_.size(); ++i) keys.push_back(cells_.key(i));
+  data_->cells = cells_.take();
+  std::vector<std::uint32_t> places;
+  for (const CellKey& key : keys) {
+    const auto found = std::ranges::lower_bound(data_->cells, key, {}, &Cells::value_type::first);
+    places.push_back(static_cast<std::uint32_t>(found - data_->cells.begin()));
+  }
+  data_->slice_ns = slicer_->slice_ns();
+  data_->slices = slicer_->take();
+  for (SliceRow& row : data_->slices) row.cell = places[row.cell];
+}
+
 void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
-  cells_.add(samples);
+  if (slicer_) {
+    add_slices(samples);
+  } else {
+    cells_.add(samples);
+  }
+  if (options_.hours) add_to_hours(samples);
   TimeNs last = data_->last_time;
   for (const profile::SampleRecord& sample : samples) {
     last = std::max(last, sample.time);
     const std::uint32_t node = options_.functions ? functions_.add(sample) : 0;
-    if (options_.keep_samples) {
+    const std::uint32_t spot = options_.code ? spot_of(sample) : 0;
+    if (options_.keep_samples || spot != 0) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
-      data_->samples.push_back(
-          {sample.time, sample.tid, node, sample.weight, &key, sample.address, sample.latency});
+      code_.add(spot, &key, sample.weight);
+      if (options_.keep_samples)
+        data_->samples.push_back({sample.time, sample.tid, node, sample.weight, &key, sample.address,
+                                  sample.latency, sample.cpu, spot});
     }
     if (sample.attribution.how == profile::How::kUnattributed) {
-      PlaceKey place = place_of(sample);
-      if (data_->places.size() >= kMaxPlaces) place.address = 0;
-      count(data_->places[place], sample.weight);
+      profile::Sum one;
+      one.add(sample);
+      add_place(place_of(sample), one);
     }
   }
   data_->last_time = last;
+}
+
+void ProfileLoader::add_place(PlaceKey place, const profile::Sum& sum) {
+  if (data_->places.size() >= kMaxPlaces) place.address = 0;
+  data_->places[place].add(sum);
+}
+
+bool ProfileLoader::are_enough(const store::BlockSums& sums) const {
+  if (!options_.sums || options_.keep_samples || options_.functions || options_.code || options_.hours ||
+      slicer_)
+    return false;
+  if (sums.first() < options_.from || sums.last() > options_.to) return false;
+  // Late names change whom samples belong to.
+  const auto renamed = [this](const auto& cell) { return names_.came_late(cell.first.process); };
+  if (names_are_whole_ && std::ranges::any_of(sums.cells, renamed)) return false;
+  // With these the limit is either reached before all of them or behind all of them.
+  return data_->places.size() >= kMaxPlaces || data_->places.size() + sums.places.size() <= kMaxPlaces;
+}
+
+bool ProfileLoader::leaves_out(TimeNs first, TimeNs last) const {
+  return options_.sums && (last < options_.from || first > options_.to);
+}
+
+bool ProfileLoader::take(const store::BlockSums& sums) {
+  if (!are_enough(sums)) return false;
+  for (const auto& [key, sum] : sums.cells) cells_.add(sample_of(key), sum);
+  for (const auto& [place, sum] : sums.places) add_place(place, sum);
+  data_->last_time = std::max(data_->last_time, sums.last());
+  return true;
 }
 
 void ProfileLoader::on_activity(std::span<const profile::ActivityRecord> records) {
@@ -177,11 +272,14 @@ void ProfileLoader::on_watermark(TimeNs watermark) {
 Status ProfileLoader::may_go_on(std::uint64_t read) const {
   const std::uint64_t samples =
       data_->samples.capacity() * sizeof(TimedSample) + keys_.size() * 2 * sizeof(CellKey);
-  const std::uint64_t places = data_->places.size() * (sizeof(PlaceKey) + sizeof(Cell) + kNode);
+  const std::uint64_t places = data_->places.size() * (sizeof(PlaceKey) + sizeof(profile::Sum) + kNode);
   const std::uint64_t marks =
       (data_->marks.capacity() + data_->activity.capacity()) * sizeof(profile::ActivityRecord);
-  const std::uint64_t taken = kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples + places +
-                              marks + names_.bytes() + functions_.bytes();
+  std::uint64_t hours = 0;
+  for (const auto& [hour, cells] : hours_) hours += 2 * cells.bytes();
+  const std::uint64_t taken = hours + kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples +
+                              places + marks + names_.bytes() + (slicer_ ? slicer_->bytes() : 0) +
+                              functions_.bytes() + code_.bytes();
   if (taken <= store::memory_budget(read)) return Ok{};
   return exhausted(
       fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
@@ -190,7 +288,12 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
 }
 
 Profile ProfileLoader::finish() {
-  data_->cells = cells_.take();
+  if (slicer_) {
+    finish_slices();
+  } else {
+    data_->cells = cells_.take();
+  }
+  for (auto& [hour, cells] : hours_) data_->hours[hour] = cells.take();
   data_->functions = functions_.take();
   for (const auto& [process, samples] : named_late_) {
     // The recorder counted them when they had no name yet.
@@ -204,6 +307,7 @@ Profile ProfileLoader::finish() {
     kept[&key] = &std::ranges::lower_bound(data_->cells, key, {}, &Cells::value_type::first)->first;
   }
   for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
+  data_->code_sums = code_.take([&](const CellKey* key) { return kept.at(key); });
   data_->executions.sort();
   data_->leads = find_leads(data_->executions);
   return Profile(std::move(data_));
@@ -222,7 +326,7 @@ Result<Profile> Profile::load_from(const LoadOptions& options,
 Result<Profile> Profile::load(store::Input& input, const LoadOptions& options) {
   return load_from(options, [&](ProfileLoader& loader) {
     return store::read_profile(input, loader, loader.read_report(), loader.said_loss(),
-                               asked_after_blocks(loader, options.stop));
+                               asked_after_blocks(loader, options.stop), &loader);
   });
 }
 
@@ -240,13 +344,14 @@ Result<Profile> Profile::load_store(const std::string& directory, const store::C
   const store::StoreSelection selection{recording, options.from, options.to};
   return load_from(options, [&](ProfileLoader& loader) {
     return store::read_store(directory, catalogue, selection, loader, loader.read_report(),
-                             loader.said_loss(), asked_after_blocks(loader, options.stop));
+                             loader.said_loss(), asked_after_blocks(loader, options.stop), &loader);
   });
 }
 
 Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::string what) const {
   std::map<CellKey, Cell> cells;
   FunctionSums::Cells functions;
+  CodeSummer code;
   const bool with_functions = !data_->functions.cells.empty();
   for (const TimedSample& sample : data_->samples) {
     if (!keep(sample)) continue;
@@ -254,11 +359,28 @@ Profile Profile::only(const std::function<bool(const TimedSample&)>& keep, std::
     count(cells[key], sample.weight);
     if (with_functions)
       count(functions[{sample.node, key.source, key.process, key.execution}], sample.weight);
+    if (sample.spot != 0) code.add(code.spot_of(data_->code_sums.spots[sample.spot]), &key, sample.weight);
   }
   Profile some = *this;
   some.cells_ = std::make_shared<Cells>(cells.begin(), cells.end());
   some.function_cells_ = std::make_shared<FunctionSums::Cells>(std::move(functions));
+  some.code_sums_ = std::make_shared<CodeSums>(code.take([](const CellKey* key) { return key; }));
   some.narrowed_to_ = std::move(what);
+  return some;
+}
+
+std::vector<std::int64_t> Profile::hours() const {
+  std::vector<std::int64_t> hours;
+  for (const auto& [hour, cells] : data_->hours) hours.push_back(hour);
+  return hours;
+}
+
+Profile Profile::hour(std::int64_t hour) const {
+  static const Cells kNone;
+  const Cells* cells = find_or_null(data_->hours, hour);
+  Profile some = *this;
+  some.cells_ = std::shared_ptr<const Cells>(data_, cells == nullptr ? &kNone : cells);
+  some.narrowed_to_ = "one hour";
   return some;
 }
 
@@ -268,6 +390,10 @@ const PlanModel* Profile::plan(ProcessId process, PlanId id) const {
 
 const CodeInfo* Profile::code(ProcessId process, CodeId id) const {
   return find_or_null(data_->codes, InProcess<CodeId>{process, id});
+}
+
+const v1::CodeObject* Profile::code_object(ProcessId process, CodeId id) const {
+  return find_or_null(data_->code_objects, InProcess<CodeId>{process, id});
 }
 
 const profile::ExecutionRecord* Profile::execution(ProcessId process, ExecutionHandle handle) const {

@@ -6,19 +6,22 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "daemon/profile/cell_sums.h"
 #include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
-#include "daemon/query/cell_sums.h"
+#include "daemon/query/code_sums.h"
 #include "daemon/query/execution_table.h"
 #include "daemon/query/function_sums.h"
 #include "daemon/query/late_names.h"
 #include "daemon/query/leads.h"
 #include "daemon/query/plan_model.h"
+#include "daemon/query/time_slices.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/profile_reader.h"
@@ -36,19 +39,11 @@ struct TimedSample {
   const CellKey* key = nullptr;  // of its cell
   std::uint64_t address = 0;     // of data; meaningful where key->address_from says so
   std::uint32_t latency = 0;     // cycles of that access, 0 unknown
+  std::uint32_t cpu = 0;         // profile::kEveryCpu: not known
+  std::uint32_t spot = 0;        // of CodeSums::spots, with LoadOptions::code
 };
 
-// Where unattributed samples were: those of one reason at one address, of user code or of the user code that
-// had entered the kernel; 0 where it is not known.
-struct PlaceKey {
-  ProcessId process;
-  ExecutionHandle execution = 0;
-  std::uint16_t source = 0;
-  profile::Reason reason = profile::Reason::kNone;
-  bool kernel = false;
-  std::uint64_t address = 0;
-  auto operator<=>(const PlaceKey&) const = default;
-};
+using Places = std::map<PlaceKey, profile::Sum>;
 
 struct CodeInfo {
   PlanId plan = 0;
@@ -64,10 +59,14 @@ using InProcess = std::pair<ProcessId, Id>;
 struct LoadOptions {
   TimeNs from = kTimeMin;  // samples in [from, to] count
   TimeNs to = kTimeMax;
-  bool keep_samples = false;   // samples() and marks() too: some 48 bytes a sample
+  bool keep_samples = false;   // samples() and marks() too: some 56 bytes a sample
   bool keep_activity = false;  // activity() too: some 56 bytes a record
   const Stop* stop = nullptr;  // loading fails once it says so
   bool functions = false;      // functions() too
+  bool code = false;           // code_sums() and code_object() too
+  bool hours = false;          // hours() too
+  bool sums = true;            // sums are read where the profile has them, else each sample
+  std::size_t slices = 0;      // > 0: slices() too, of so many rows at most
 };
 
 // Immutable once loaded; any number of threads may read it.
@@ -90,8 +89,8 @@ class Profile {
   const ExecutionTable& executions() const { return data_->executions; }
   const Cells& cells() const { return *cells_; }
   // Of all samples only: none in a profile of some of them.
-  const std::map<PlaceKey, Cell>& places() const {
-    static const std::map<PlaceKey, Cell> none;
+  const Places& places() const {
+    static const Places none;
     return narrowed_to_.empty() ? data_->places : none;
   }
   // What the process had mapped at the address, or had last; NULL if nothing is known of it.
@@ -105,6 +104,8 @@ class Profile {
   // With LoadOptions::functions, else empty: the code of all samples, and the sums of those that are here.
   const FunctionSums& functions() const { return data_->functions; }
   const FunctionSums::Cells& function_cells() const { return *function_cells_; }
+  // With LoadOptions::code, else empty: samples in generated code by their instruction.
+  const CodeSums& code_sums() const { return *code_sums_; }
   // With LoadOptions::keep_samples, else empty: all samples, and the marks of executions and iterations.
   const std::vector<TimedSample>& samples() const { return data_->samples; }
   const std::vector<profile::ActivityRecord>& marks() const { return data_->marks; }
@@ -116,13 +117,24 @@ class Profile {
   const std::map<InProcess<std::uint32_t>, v1::RegionKind>& region_kinds() const {
     return data_->region_kinds;
   }
+  // With LoadOptions::slices, else empty: all samples over slices of time, by time. Cells are places in
+  // cells(). There are more rows than asked for where slices cannot be longer.
+  const std::vector<SliceRow>& slices() const { return data_->slices; }
+  TimeNs slice_ns() const { return data_->slice_ns; }
   // The same profile with some of its samples() only. `what` says which ones, for reports; it may hold names.
   Profile only(const std::function<bool(const TimedSample&)>& keep, std::string what) const;
+  // With LoadOptions::hours, else empty: the hours since 1970 UTC in which samples were taken, by the wall
+  // clock as it was set when their segment was written. Samples whose time of day is not known are in hour 0.
+  std::vector<std::int64_t> hours() const;
+  // The same profile with the samples of one of them only.
+  Profile hour(std::int64_t hour) const;
   const std::string& narrowed_to() const { return narrowed_to_; }  // "": it has all
 
   // Null where the profile does not hold it.
   const PlanModel* plan(ProcessId process, PlanId id) const;
   const CodeInfo* code(ProcessId process, CodeId id) const;
+  // With LoadOptions::code only; without its unwind table and attachments.
+  const v1::CodeObject* code_object(ProcessId process, CodeId id) const;
   const profile::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;
   // The execution that this one worked for; itself where it worked for none.
   InProcess<ExecutionHandle> led_by(ProcessId process, ExecutionHandle execution) const;
@@ -150,11 +162,16 @@ class Profile {
     std::map<InProcess<std::int32_t>, std::string> threads;
     std::map<InProcess<std::string>, std::string> attachments;  // by sha256
     Cells cells;
+    std::map<std::int64_t, Cells> hours;
     FunctionSums functions;
+    CodeSums code_sums;
+    std::map<InProcess<CodeId>, v1::CodeObject> code_objects;
     std::vector<TimedSample> samples;
+    std::vector<SliceRow> slices;
+    TimeNs slice_ns = 1;
     std::vector<profile::ActivityRecord> marks;
     std::vector<profile::ActivityRecord> activity;
-    std::map<PlaceKey, Cell> places;
+    Places places;
     std::map<ProcessId, std::vector<profile::MappingRecord>>
         mappings;  // in the order in which they were made
     std::map<ProcessId, profile::Accounting> accounting;
@@ -167,21 +184,25 @@ class Profile {
   explicit Profile(std::shared_ptr<const Data> data)
       : data_(std::move(data)),
         cells_(data_, &data_->cells),
-        function_cells_(data_, &data_->functions.cells) {}
+        function_cells_(data_, &data_->functions.cells),
+        code_sums_(data_, &data_->code_sums) {}
   std::shared_ptr<const Data> data_;
   std::shared_ptr<const Cells> cells_;
   std::shared_ptr<const FunctionSums::Cells> function_cells_;
+  std::shared_ptr<const CodeSums> code_sums_;
   std::string narrowed_to_;
   friend class ProfileLoader;
 };
 
 // Collects a profile from any source of sink calls.
-class ProfileLoader : public profile::ProfileSink {
+class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
  public:
-  explicit ProfileLoader(const LoadOptions& options) : options_(options) {}
+  explicit ProfileLoader(const LoadOptions& options) : options_(options) { begin(); }
   // One that knows from the start the names that another one, which saw the same calls, learned late.
   ProfileLoader(const LoadOptions& options, LateNames names)
-      : options_(options), names_(std::move(names)), names_are_whole_(true) {}
+      : options_(options), names_(std::move(names)), names_are_whole_(true) {
+    begin();
+  }
 
   void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
@@ -191,12 +212,15 @@ class ProfileLoader : public profile::ProfileSink {
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
-  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
+  void on_code_unload(ProcessId process, TimeNs time, CodeId code) override;
   void on_execution(const profile::ExecutionRecord& execution) override;
   void on_samples(std::span<const profile::SampleRecord> samples) override;
   void on_activity(std::span<const profile::ActivityRecord> records) override;
   void on_accounting(const profile::Accounting& accounting) override;
   void on_watermark(TimeNs watermark) override;
+  // Where all of the samples count and nothing but their sums is asked for.
+  bool take(const store::BlockSums& sums) override;
+  bool leaves_out(TimeNs first, TimeNs last) const override;
 
   store::ReadReport& read_report() { return data_->read; }
   store::SaidLoss& said_loss() { return data_->loss; }
@@ -212,9 +236,18 @@ class ProfileLoader : public profile::ProfileSink {
   Profile finish();
 
  private:
+  void begin() {
+    if (options_.slices > 0) slicer_.emplace(options_.slices);
+  }
   void count_kept(std::size_t bytes) { kept_ += bytes; }
   void select(std::span<const profile::SampleRecord> samples);
   void add(std::span<const profile::SampleRecord> samples);
+  std::uint32_t spot_of(const profile::SampleRecord& sample);
+  void add_to_hours(std::span<const profile::SampleRecord> samples);
+  void add_slices(std::span<const profile::SampleRecord> samples);
+  void finish_slices();
+  bool are_enough(const store::BlockSums& sums) const;
+  void add_place(PlaceKey place, const profile::Sum& sum);
 
   LoadOptions options_;
   std::size_t kept_ = 0;  // bytes of what is in maps and strings, about
@@ -223,8 +256,12 @@ class ProfileLoader : public profile::ProfileSink {
   std::vector<profile::SampleRecord> renamed_;  // the samples of one call
   std::map<ProcessId, std::uint64_t> named_late_;
   FunctionSummer functions_{names_are_whole_ ? &names_ : nullptr};
-  CellSums cells_;
-  std::set<CellKey> keys_;  // of the samples that are kept
+  profile::CellSums cells_;
+  std::map<std::int64_t, profile::CellSums> hours_;
+  std::vector<std::uint32_t> numbers_;  // of the cells of the samples of one call
+  std::optional<TimeSlicer> slicer_;
+  CodeSummer code_;
+  std::set<CellKey> keys_;  // of the samples that are kept, and of those in generated code
   std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/accounting_json.h"
@@ -14,6 +15,14 @@
 
 namespace tailor::query {
 namespace {
+
+Json drawn_json(const DrawnSum& drawn) {
+  Json out = {{"executions", drawn.executions}, {"drawn", drawn.drawn}, {"weight", drawn.weight}};
+  out["estimate"] = nullptr;
+  if (const auto total = drawn_total(std::array{drawn}))
+    out["estimate"] = {{"weight", total->weight}, {"low", total->low}, {"high", total->high}};
+  return out;
+}
 
 Json waits_json(const WaitRow& row) {
   Json out = Json::object();
@@ -189,6 +198,7 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
                     {"in_operators", windows.in_operators},
                     {"in_components", windows.in_components},
                     {"unattributed", windows.unattributed}};
+  if (report.drawn.executions > 0) out["drawn"] = drawn_json(report.drawn);
   out["accounting"] = accounting_json(report.accounting);
   out["file"] = damage_json(profile);
   return out;
@@ -220,6 +230,32 @@ Json line_json(const AnnotatedLine& line) {
     add_cost(part, cost);
     out["by_operator"].push_back(part);
   }
+  if (line.hot) out["hot"] = true;
+  return out;
+}
+
+Json instruction_json(const NativeInstruction& instruction) {
+  Json out = {{"offset", instruction.offset},
+              {"text", instruction.text},
+              {"line", instruction.lines.empty() ? 0 : instruction.lines.front()},
+              {"quality", term(instruction.quality).key}};
+  if (instruction.lines.size() > 1) out["lines"] = instruction.lines;
+  if (!instruction.function.empty()) out["function"] = instruction.function;
+  if (instruction.cost.amount.samples > 0) add_cost(out, instruction.cost);
+  return out;
+}
+
+Json code_json(const NativeCode& code) {
+  Json out = {{"code", code.code},
+              {"name", code.name},
+              {"tier", code.tier},
+              {"base", fmt::format("0x{:x}", code.base)},
+              {"complete", code.complete}};
+  add_cost(out, code.cost);
+  if (code.somewhere.amount.samples > 0) out["somewhere"] = cost_json(code.somewhere);
+  out["instructions"] = Json::array();
+  for (const NativeInstruction& each : code.instructions)
+    out["instructions"].push_back(instruction_json(each));
   return out;
 }
 
@@ -318,6 +354,7 @@ Json json_of(const Profile& profile, const AnnotateReport& report) {
   for (const AnnotatedLine& line : report.lines) out["lines"].push_back(line_json(line));
   out["elsewhere"] = Json::array();
   for (const NamedRow& row : report.elsewhere) out["elsewhere"].push_back(named_json(row));
+  for (const NativeCode& code : report.machine_code) out["assembly"].push_back(code_json(code));
   return out;
 }
 

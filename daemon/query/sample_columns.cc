@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "daemon/query/keys.h"
@@ -29,7 +30,54 @@ SampleCell cell_of(const Cost& cost) {
   return cell;
 }
 
+// What tells apart the cells of which a view shows the same things.
+using Shown = std::pair<ProcessId, CellKey>;
+
+Shown shown_of(const Cost& cost) {
+  CellKey key = cost.key;
+  key.execution = 0;
+  key.region = 0;
+  key.skid = 0;
+  key.address_from = profile::AddressFrom::kNone;
+  key.served_by = MemoryLevel::kUnknown;
+  return {cost.own_key.process, key};
+}
+
 }  // namespace
+
+Result<SliceColumns> slice_columns(const Profile& profile, const Selection& selection, std::size_t limit) {
+  constexpr std::uint32_t kNot = UINT32_MAX;
+  SliceColumns out;
+  std::vector<std::uint32_t> numbers(profile.cells().size(), kNot);
+  std::map<Shown, std::uint32_t> known;
+  for (const auto& [source, total] : totals_by_source(profile, selection)) {
+    if (selection.source && source != *selection.source) continue;
+    out.sources.push_back(source);
+    for_each_cost(profile, selection, source, [&](const Cost& cost) {
+      const auto [number, added] =
+          known.try_emplace(shown_of(cost), static_cast<std::uint32_t>(out.cells.size()));
+      if (added) out.cells.push_back(cell_of(cost));
+      const auto cell =
+          std::ranges::lower_bound(profile.cells(), cost.own_key, {}, &Cells::value_type::first);
+      numbers[static_cast<std::size_t>(cell - profile.cells().begin())] = number->second;
+    });
+  }
+  TimeSlicer slicer(limit, profile.slice_ns());
+  for (const SliceRow& row : profile.slices()) {
+    if (numbers[row.cell] != kNot) slicer.add(row.slice * profile.slice_ns(), numbers[row.cell], row.sum);
+  }
+  if (slicer.overflows())
+    return exhausted(fmt::format("even over the whole time there are more than {} different sums", limit));
+  out.slice_ns = slicer.slice_ns();
+  for (const SliceRow& row : slicer.take()) {
+    out.time.push_back(row.slice * out.slice_ns);
+    out.cell.push_back(row.cell);
+    out.samples.push_back(row.sum.samples);
+    out.weight.push_back(row.sum.weight);
+    out.squares.push_back(static_cast<double>(row.sum.weight_squares));
+  }
+  return out;
+}
 
 Result<SampleColumns> sample_columns(const Profile& profile, const Selection& selection, std::size_t limit,
                                      const std::function<bool(const TimedSample&)>& keep) {

@@ -32,6 +32,21 @@ struct SampleColumns {
   std::vector<std::uint32_t> cell;  // index into cells
 };
 
+// The same of samples that are added up over slices of time.
+struct SliceColumns {
+  std::vector<std::uint16_t> sources;
+  std::vector<SampleCell> cells;
+  TimeNs slice_ns = 1;
+  std::vector<TimeNs> time;  // begin of the slice
+  std::vector<std::uint32_t> cell;
+  std::vector<std::uint64_t> samples, weight;
+  std::vector<double> squares;  // of the weights of the samples
+};
+
+// The profile must have slices() and outlive the columns. Fails for more rows than `limit`, however long
+// slices are.
+Result<SliceColumns> slice_columns(const Profile& profile, const Selection& selection, std::size_t limit);
+
 // Samples of all sources, or of the one that is selected, by time. The profile must keep its samples and
 // outlive the columns. Fails for more than `limit` samples.
 Result<SampleColumns> sample_columns(const Profile& profile, const Selection& selection, std::size_t limit,

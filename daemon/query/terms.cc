@@ -21,8 +21,10 @@ Term term(profile::Reason reason) {
       return {"no_registers", "sample without registers"};
     case profile::Reason::kMarksLost:
       return {"marks_lost", "marks lost"};
+    case profile::Reason::kTagsOff:
+      return {"tags_off", "execution without tags, to measure what tags cost"};
   }
-  return {"unknown", "unknown"};
+  return {"unknown_reason", "for a reason that this version does not know"};
 }
 
 Term term(profile::How how) {

@@ -21,6 +21,15 @@ bool is_space(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+// A date without quotes, "1995-01-01", as conditions of Spark have it.
+bool begins_with_date(std::string_view text) {
+  constexpr std::string_view kShape = "0000-00-00";
+  if (text.size() < kShape.size() || (text.size() > kShape.size() && is_word(text[kShape.size()])))
+    return false;
+  return std::equal(kShape.begin(), kShape.end(), text.begin(),
+                    [](char wanted, char c) { return wanted == '0' ? is_digit(c) : c == wanted; });
+}
+
 class Lexer {
  public:
   Lexer(std::string_view text, DoubleQuotes quotes) : text_(text), quotes_(quotes) {}
@@ -120,6 +129,8 @@ class Lexer {
 
   // With exponent, fraction, digits of hexadecimal numbers and whatever letters stick to it.
   void number() {
+    constexpr std::size_t kDateBytes = 10;
+    if (begins_with_date(text_.substr(at_))) at_ += kDateBytes;
     for (; at_ < text_.size(); ++at_) {
       const char c = text_[at_];
       const char before = text_[at_ - (at_ > 0 ? 1 : 0)];
@@ -152,7 +163,7 @@ class Lexer {
 
 // Words of statements and conditions, and long numbers between words: what holds them may hold literals.
 bool looks_like_sql(std::string_view name) {
-  constexpr std::array<std::string_view, 25> words = {
+  constexpr std::array<std::string_view, 25> kWords = {
       "select", "insert",  "update", "delete", "with",   "merge", "call",    "values", "set",
       "copy",   "explain", "create", "alter",  "drop",   "do",    "execute", "where",  "between",
       "and",    "or",      "in",     "like",   "having", "limit", "is"};
@@ -164,7 +175,7 @@ bool looks_like_sql(std::string_view name) {
     at = end;
     while (word.ends_with(':')) word.pop_back();
     for (char& c : word) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    if (std::find(words.begin(), words.end(), word) != words.end()) return true;
+    if (std::find(kWords.begin(), kWords.end(), word) != kWords.end()) return true;
     const bool number = std::all_of(word.begin(), word.end(), [](char c) { return is_digit(c); });
     if (!first && number && word.size() >= kLongNumber) return true;
     first = false;

@@ -12,10 +12,10 @@ namespace tailor::redact {
 enum class DoubleQuotes { kLiteral, kName };
 
 // The text with every literal replaced by "?": strings ('..', E'..', X'..', $tag$..$tag$; to the end of the
-// text where they do not end) and numbers. Comments are taken out: they may hold anything. A quote behind a
-// backslash ends the string in one dialect and not in another, so everything from the begin of that string on
-// is taken out. Names ("t1", "l_tax"), parameters ($1, :p, ?) and keywords stay. Total; linear time; not
-// longer than the input.
+// text where they do not end) numbers, and dates without quotes. Comments are taken out: they may hold
+// anything. A quote behind a backslash ends the string in one dialect and not in another, so everything from
+// the begin of that string on is taken out. Names ("t1", "l_tax"), parameters ($1, :p, ?) and keywords stay.
+// Total; linear time; not longer than the input.
 std::string without_literals(std::string_view sql, DoubleQuotes quotes = DoubleQuotes::kLiteral);
 
 // For names that engines give: words and numbers ("tpch-3", "build 2") stay as they are, unless they begin as

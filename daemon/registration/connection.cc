@@ -46,7 +46,12 @@ void Connection::advance_mark() {
     std::uint64_t tsc = ordered_tsc();
     mark_ = Mark{tsc, first->messages_queued(), std::nullopt};
   }
-  if (mark_->read_until || first->messages_settled() < mark_->queued) return;
+  const std::uint64_t settled = first->messages_settled();
+  if (mark_->read_until || settled < mark_->queued) return;
+  if (settled == settled_when_empty_ && !waiting_) {
+    mark_->read_until = bytes_read_;  // all that it had put into the socket was read, without asking for it
+    return;
+  }
   int waiting = 0;
   if (::ioctl(socket_.get(), SIOCINQ, &waiting) == 0) {
     // What was received and waits to be handled counts as unread.
@@ -58,6 +63,8 @@ void Connection::advance_mark() {
 std::size_t Connection::read(const Share& share) {
   cost_ = messages_read_ = 0;
   has_more_ = false;
+  const ArenaView* first = logs_.first_arena();
+  const std::uint64_t settled = first == nullptr ? kNothingSettled : first->messages_settled();
   std::size_t packets = 0;
   while (!end_) {
     if (packets >= share.packets || cost_ >= share.bytes || (waiting_ && waiting_is_large_ && !share.large)) {
@@ -80,6 +87,7 @@ std::size_t Connection::read(const Share& share) {
       } else if (over) {
         finish(GoneReason::kHangup, "");
       }
+      settled_when_empty_ = settled;
       break;
     }
     if (!again) received_tsc_ = ordered_tsc();
@@ -154,9 +162,12 @@ void Connection::handle_message(v1::AgentMessage message, const Packet& packet) 
       add.set_tid(static_cast<std::uint32_t>(logs_.tid(add.arena(), add.area(), add.use(), add.tid())));
       break;
     }
-    case v1::AgentMessage::kCodeLoad:
-      message.mutable_code_load()->set_load_tsc(message.tsc());
+    case v1::AgentMessage::kCodeLoad: {
+      // It may have been there before it was told of, not after.
+      v1::CodeObject& code = *message.mutable_code_load();
+      if (code.load_tsc() == 0 || code.load_tsc() > message.tsc()) code.set_load_tsc(message.tsc());
       break;
+    }
     case v1::AgentMessage::kGoodbye:
       deliver(std::move(message));
       return finish(GoneReason::kGoodbye, "");
@@ -175,7 +186,7 @@ bool Connection::handle_hello(const v1::Hello& hello) {
     return true;
   }
   resume_ = std::move(admission.positions);
-  instance_ = hello.session();
+  instance_ = hello.instance();
   sink_.on_connected({id_, process_.id(), process_.uid(), process_.gid(), received_tsc_, hello});
   return true;
 }

@@ -55,6 +55,8 @@ class Connection {
   std::size_t read(const Share& share);
   // More may be waiting than the last share allowed.
   bool has_more() const { return has_more_ && !end_; }
+  // A message was received, and waits to be handled.
+  bool has_waiting() const { return waiting_.has_value() && !end_; }
   // Messages in the last Read.
   std::size_t messages_read() const { return messages_read_; }
   // Whether the peer has closed its end, though what it sent before may still be unread.
@@ -65,6 +67,7 @@ class Connection {
     return greeted() ? logs_.drain(sink_, max_records, max_areas) : 0;
   }
   bool logs_are_read() const { return logs_.pass_done(); }
+  double take_fullest_log() { return logs_.take_fullest(); }
 
   // What has been said by when, before anything of this round is read, and after it.
   void advance_mark();
@@ -83,10 +86,14 @@ class Connection {
   // The event that it is over; once. Returns where the logs stood.
   LogPositions close();
 
-  // What it cost of late, for the server's order of service.
-  double debt = 0;
+  // What it cost of late, for the server's order of service; and of that the messages.
+  double debt = 0, said = 0;
   // It is not read for a while: its user sent too many messages.
   bool paused = false;
+  // It has said something that was not read yet, as far as the server knows.
+  bool ready = false;
+  // What it says ends the server's waits. If not, it is asked at each call.
+  bool ends_waits = true;
 
  private:
   void handle(Packet packet);
@@ -112,7 +119,10 @@ class Connection {
   std::uint64_t accepted_tsc_ = 0;
   std::uint64_t received_tsc_ = 0;
   std::uint64_t arena_bytes_ = 0;
-  std::uint64_t bytes_read_ = 0;   // from the socket, ever
+  std::uint64_t bytes_read_ = 0;  // from the socket, ever
+  // ArenaView::messages_settled() before the last look that found the socket empty.
+  static constexpr std::uint64_t kNothingSettled = ~std::uint64_t{0};
+  std::uint64_t settled_when_empty_ = kNothingSettled;
   std::size_t cost_ = 0;           // of this Read
   std::size_t messages_read_ = 0;  // in it
   std::size_t rejections_ = 0;

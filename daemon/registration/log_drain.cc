@@ -66,6 +66,8 @@ std::size_t LogDrain::drain_area(const Area& at, Sink& sink) {
   malformed = reader.malformed() - malformed;
   counters_.log_records += records;
   counters_.log_malformed += malformed;
+  const double filled = static_cast<double>(records) / arena.view->log_capacity();
+  fullest_ = std::max(fullest_, std::min(filled, 1.0));
   return records + malformed;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "daemon/registration/counters.h"
@@ -38,6 +39,9 @@ class LogDrain {
   void begin_pass() { areas_left_ = areas_.size(); }
   bool pass_done() const { return areas_left_ == 0; }
 
+  // How full the fullest log was that drain() has read since the last call, from 0 to 1.
+  double take_fullest() { return std::exchange(fullest_, 0.0); }
+
   // The thread behind this use of an area, in the daemon's pid namespace; 0 unknown. Threads of other pid
   // namespaces can be found only while they live, so ask early.
   std::int32_t tid(std::uint32_t arena, std::uint32_t area, std::uint32_t use, std::uint32_t inner_tid);
@@ -65,9 +69,10 @@ class LogDrain {
   PeerProcess& process_;
   Counters& counters_;
   std::map<std::uint32_t, Arena> arenas_;
-  std::vector<Area> areas_;                                            // of all arenas
-  std::size_t next_area_ = 0;                                          // to be read first
-  std::size_t areas_left_ = 0;                                         // of the pass
+  std::vector<Area> areas_;     // of all arenas
+  std::size_t next_area_ = 0;   // to be read first
+  std::size_t areas_left_ = 0;  // of the pass
+  double fullest_ = 0;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Thread> threads_;  // last one of (arena, area)
 };
 

@@ -20,7 +20,7 @@ Status validate_hello(const v1::Hello& hello) {
   if (hello.protocol() != 1) {
     return invalid(fmt::format("agent speaks protocol {}, this daemon speaks 1", hello.protocol()));
   }
-  if (hello.session().size() != 16) return invalid("hello without a session of 16 bytes");
+  if (hello.instance().size() != 16) return invalid("hello without an instance of 16 bytes");
   if (!v1::TagStrategy_IsValid(hello.tag_strategy())) return invalid("hello with an unknown tag strategy");
   bool short_enough = hello.engine_name().size() <= kMaxNameBytes &&
                       hello.engine_version().size() <= kMaxNameBytes &&

@@ -9,7 +9,10 @@ void ReadingOrder::fade(const std::vector<Connection*>& connections, Clock::time
   const double passed = std::chrono::duration<double>(now - faded_).count();
   faded_ = now;
   const double stays = std::exp2(-std::min(passed, 1000.0));
-  for (Connection* connection : connections) connection->debt *= stays;
+  for (Connection* connection : connections) {
+    connection->debt *= stays;
+    connection->said *= stays;
+  }
 }
 
 void ReadingOrder::sort(std::vector<Connection*>& connections) {

@@ -14,7 +14,7 @@ class ReadingOrder {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Debts fade with the time that has passed since the last call.
+  // Debts, and what was said, fade with the time that has passed since the last call.
   void fade(const std::vector<Connection*>& connections, Clock::time_point now);
   // By debt, the smallest first.
   static void sort(std::vector<Connection*>& connections);

@@ -4,12 +4,13 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -24,7 +25,13 @@ namespace {
 // Tokens of the epoll set: the listener is 0, a connection its id, the end of its process its id with this
 // bit.
 constexpr std::uint64_t kProcessEnd = std::uint64_t{1} << 63;
+constexpr std::uint64_t kWakeUp = ~std::uint64_t{0};
 constexpr int kBacklog = 128;
+// An agent that has said no more than this of late (see ReadingOrder) can wait for the next call: its socket
+// has room for what it says until then.
+constexpr double kLittle = 2 << 20;
+// A Hello waits until somebody else's is handled, which takes some time.
+constexpr int kHelloWaitMs = 10;
 
 Error system_error(const std::string& what) {
   return {fmt::format("{}: {}", what, std::strerror(errno)), errno};
@@ -73,12 +80,13 @@ Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Sink& sink
 
 Status Server::bind() {
   epoll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  wakeup_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   spare_ = open_spare();
-  if (!epoll_) return system_error("agent socket");
+  if (!epoll_ || !wakeup_) return system_error("agent socket");
   Status listening =
       options_.inherited_listener >= 0 ? take_over(options_.inherited_listener) : make_listener();
   if (!listening.ok()) return listening;
-  if (!watch(listener_.get(), 0)) return system_error("epoll");
+  if (!watch(listener_.get(), 0) || !watch(wakeup_.get(), kWakeUp)) return system_error("epoll");
   return Ok{};
 }
 
@@ -132,23 +140,50 @@ bool Server::watch(int fd, std::uint64_t token) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
-void Server::poll(int timeout_ms) {
-  std::array<epoll_event, 64> ready;
-  int count = ::epoll_wait(epoll_.get(), ready.data(), static_cast<int>(ready.size()), timeout_ms);
-  hellos_left_ = kHellosAPoll;
+void Server::wake() {
+  const std::uint64_t one = 1;
+  // A full counter is a wake-up that is already under way.
+  [[maybe_unused]] const ssize_t written = ::write(wakeup_.get(), &one, sizeof one);
+}
+
+void Server::wait(int timeout_ms) {
+  // Room for all: who is not told of now would have to wait until the next call.
+  std::vector<epoll_event> events(2 * connections_.size() + 2);
+  if (hello_waits_) timeout_ms = std::min(timeout_ms, kHelloWaitMs);
+  if (unfinished_) timeout_ms = 0;
+  const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
+  bool newcomers = false;
   for (int i = 0; i < count; ++i) {
-    std::uint64_t token = ready[static_cast<std::size_t>(i)].data.u64;
-    if (token == 0) accept();
-    if ((token & kProcessEnd) == 0) continue;
+    const std::uint64_t token = events[static_cast<std::size_t>(i)].data.u64;
+    newcomers = newcomers || token == 0;
+    if (token == kWakeUp) {
+      std::uint64_t times = 0;
+      [[maybe_unused]] const ssize_t got = ::read(wakeup_.get(), &times, sizeof times);
+      continue;
+    }
     const auto found = connections_.find(token & ~kProcessEnd);
     if (found == connections_.end()) continue;
+    if ((token & kProcessEnd) == 0) {
+      found->second->ready = true;
+      continue;
+    }
     // Its end is told once; what it sent before is still read, in turn.
     ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, found->second->process().pidfd(), nullptr);
     found->second->process_ended();
+    found->second->ready = true;
   }
+  if (newcomers) accept();
+}
+
+void Server::poll(int timeout_ms) {
+  wait(timeout_ms);
+  hellos_left_ = kHellosAPoll;
   std::vector<Connection*> connections;
   for (auto& [id, connection] : connections_) connections.push_back(connection.get());
-  if (connections.empty()) return;
+  if (connections.empty()) {
+    unfinished_ = hello_waits_ = false;
+    return;
+  }
   std::ranges::rotate(connections,
                       connections.begin() + static_cast<std::ptrdiff_t>(++first_ % connections.size()));
   for (Connection* connection : connections) connection->advance_mark();
@@ -156,13 +191,20 @@ void Server::poll(int timeout_ms) {
   read_messages(connections);
   for (Connection* connection : connections) connection->try_settle();
   read_logs(connections);
-  for (Connection* connection : connections) connection->try_settle();
+  for (Connection* connection : connections) {
+    connection->try_settle();
+    fullest_log_ = std::max(fullest_log_, connection->take_fullest_log());
+  }
   reap();
 }
 
 void Server::read_messages(std::vector<Connection*>& connections) {
   std::vector<Connection*> more;
   for (Connection* connection : connections) {
+    const bool may_have_said = connection->ready || !connection->ends_waits || connection->paused ||
+                               connection->has_waiting() || connection->has_more();
+    if (!may_have_said) continue;
+    connection->ready = false;
     read_one(*connection, {kPacketsAShare, kBytesAShare, false});
     if (connection->has_more() && !connection->paused) more.push_back(connection);
   }
@@ -177,26 +219,38 @@ void Server::read_messages(std::vector<Connection*>& connections) {
     }
     std::erase_if(more, [](const Connection* each) { return !each->has_more() || each->paused; });
   }
+  unfinished_ = !more.empty();
+  hello_waits_ = std::ranges::any_of(
+      connections, [](const Connection* each) { return each->has_waiting() && !each->greeted(); });
 }
 
 void Server::read_one(Connection& connection, const Connection::Share& share) {
   const std::uint32_t uid = connection.process().uid();
-  const bool may = connection.end() || user_messages_.may(uid, UserMessages::Clock::now());
-  pause(connection, !may);
-  if (!may) return;
-  connection.debt += static_cast<double>(connection.read(share));
-  user_messages_.read(uid, connection.messages_read());
+  const bool may = connection.end() || user_messages_.may(uid, connection.id(), UserMessages::Clock::now());
+  if (!may) return pause(connection);
+  connection.paused = false;
+  const std::size_t cost = connection.read(share);
+  connection.debt += static_cast<double>(cost);
+  connection.said += static_cast<double>(cost);
+  user_messages_.read(uid, connection.id(), connection.messages_read());
+  const bool said_little =
+      connection.messages_read() > 0 && connection.said <= kLittle && !connection.has_more();
+  let_end_waits(connection, !said_little);
+}
+
+void Server::let_end_waits(Connection& connection, bool ends_waits) {
+  if (connection.ends_waits == ends_waits) return;
+  connection.ends_waits = ends_waits;
+  epoll_event event{};
+  event.events = ends_waits ? static_cast<std::uint32_t>(EPOLLIN) : 0;
+  event.data.u64 = connection.id();
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket(), &event);
 }
 
 // What is not read must not wake us either.
-void Server::pause(Connection& connection, bool paused) {
-  if (connection.paused == paused) return;
-  connection.paused = paused;
-  epoll_event event{};
-  event.events = paused ? 0 : static_cast<std::uint32_t>(EPOLLIN);
-  event.data.u64 = connection.id();
-  ::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, connection.socket(), &event);
-  if (!paused) return;
+void Server::pause(Connection& connection) {
+  let_end_waits(connection, false);
+  if (std::exchange(connection.paused, true)) return;
   ++counters_.paused;
   tell_limit(connection.id(), "user-messages-per-second",
              fmt::format("the processes of user {} send more than {} messages a second: they are read later",
@@ -252,8 +306,9 @@ void Server::accept_one(UniqueFd socket) {
   socklen_t size = sizeof(credentials);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
   if (connections_.size() >= options_.max_connections) {
-    return turn_away(socket.get(), credentials, "max-processes",
-                     fmt::format("{} processes are registered already", connections_.size()));
+    return turn_away(
+        socket.get(), credentials, "max-processes",
+        fmt::format("{} processes are registered, which is the limit (max-processes)", connections_.size()));
   }
   if (connections_of(credentials.uid) >= options_.user_processes) {
     return turn_away(socket.get(), credentials, "user-processes",
@@ -270,6 +325,7 @@ void Server::accept_one(UniqueFd socket) {
     return turn_away(connection->socket(), credentials, "epoll", "it cannot be watched");
   }
   ++counters_.connections;
+  connection->ready = true;
   connections_.emplace(id, std::move(connection));
 }
 
@@ -297,7 +353,7 @@ Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello&
   if (hellos_left_ == 0) return {What::kLater, {}, ""};
   --hellos_left_;
   const auto resume = resumes_.extract(process);
-  if (resume.empty() || resume.mapped().instance != hello.session()) return {What::kYes, {}, ""};
+  if (resume.empty() || resume.mapped().instance != hello.instance()) return {What::kYes, {}, ""};
   return {What::kYes, std::move(resume.mapped().positions), ""};
 }
 

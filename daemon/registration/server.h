@@ -8,6 +8,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "daemon/registration/connection.h"
 #include "daemon/registration/counters.h"
@@ -41,14 +43,19 @@ class Server {
   static Result<std::unique_ptr<Server>> listen(ServerOptions options, Sink& sink);
   ~Server();
 
-  // Becomes readable when an agent has something to say. Logs are drained by Poll alone: call it every few
-  // tens of milliseconds at least.
-  int fd() const { return epoll_.get(); }
-
   // Waits at most this long for something to arrive, takes it, drains logs, and settles what can be settled.
   // How much it does at a time is bounded: first everybody gets a share, then those who cost least of late
-  // get more.
+  // get more. Logs are drained here alone: call it every few tens of milliseconds at least.
+  //
+  // An agent that said a little in the last call ends no wait: what it says next is taken when the wait is
+  // over. So an engine that says something a thousand times a second costs no more wake-ups than one that is
+  // silent. The first word after a silence, and whoever says much, ends it at once.
   void poll(int timeout_ms);
+  // Any thread. Ends the wait of poll(), or the next one.
+  void wake();
+
+  // How full the fullest log was that poll() has read since the last call, from 0 to 1.
+  double take_fullest_log() { return std::exchange(fullest_log_, 0.0); }
 
   // An answer to an agent: HelloAck once it is known whether the process is sampled, BarrierAck when
   // everything before the barrier has been processed. Unknown connections are ignored.
@@ -77,8 +84,10 @@ class Server {
   void read_messages(std::vector<Connection*>& connections);
   void read_one(Connection& connection, const Connection::Share& share);
   void read_logs(std::vector<Connection*>& connections);
-  void pause(Connection& connection, bool paused);
+  void pause(Connection& connection);
   bool watch(int fd, std::uint64_t token);
+  void wait(int timeout_ms);
+  void let_end_waits(Connection& connection, bool ends_waits);
   void reap();
   void remember(const Connection& connection, LogPositions positions);
   std::size_t connections_of(std::uint32_t uid) const;
@@ -87,6 +96,7 @@ class Server {
   Sink& sink_;
   UniqueFd listener_;
   UniqueFd epoll_;
+  UniqueFd wakeup_;
   UniqueFd spare_;  // given up for a moment to turn peers away when no descriptors are left
   bool bound_ = false;
   Counters counters_;
@@ -95,8 +105,11 @@ class Server {
 
   ReadingOrder order_;
   UserMessages user_messages_;
-  std::size_t first_ = 0;  // whose turn is first, among equals
-  int hellos_left_ = 0;    // of this Poll
+  std::size_t first_ = 0;    // whose turn is first, among equals
+  int hellos_left_ = 0;      // of this Poll
+  bool unfinished_ = false;  // what was said by then is not all taken yet
+  bool hello_waits_ = false;
+  double fullest_log_ = 0;
 
   // Log positions of agents whose connection ended, for when they come back: of a process those of its last
   // one. The oldest are forgotten.

@@ -19,4 +19,13 @@ std::function<bool(const store::ExecutionRow&)> visible_to(const Access& access)
   return [&access](const store::ExecutionRow& row) { return access.sees(row.record); };
 }
 
+bool sees_sums_of(const Access& access, const std::optional<std::uint32_t>& uid) {
+  return access.see_all || (access.labels.empty() && uid && access.uids && access.uids->contains(*uid));
+}
+
+std::function<bool(const std::optional<std::uint32_t>&)> sums_visible_to(const Access& access) {
+  if (access.see_all) return {};
+  return [&access](const std::optional<std::uint32_t>& uid) { return sees_sums_of(access, uid); };
+}
+
 }  // namespace tailor::serve

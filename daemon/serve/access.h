@@ -30,7 +30,12 @@ struct Access {
   static Access everything() { return {std::nullopt, {}, false, true, true}; }
 };
 
+// Whether the sums of a user may be seen: they have no labels.
+bool sees_sums_of(const Access& access, const std::optional<std::uint32_t>& uid);
+
 // For filters; empty where everything is visible. `access` must outlive it.
 std::function<bool(const store::ExecutionRow&)> visible_to(const Access& access);
+// The same of sums.
+std::function<bool(const std::optional<std::uint32_t>&)> sums_visible_to(const Access& access);
 
 }  // namespace tailor::serve

@@ -1,6 +1,10 @@
 // One target's views in one object.
 #include <fmt/format.h>
 
+#include <functional>
+#include <utility>
+#include <vector>
+
 #include "daemon/query/keys.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/serve/service.h"
@@ -10,6 +14,10 @@ namespace {
 
 // Executions of a file that have views of their own in its bundle: the most recent.
 constexpr std::size_t kMostExecutions = 30;
+// Of these, so many are compared with each other.
+constexpr std::size_t kMostCompared = 10;
+// What further events and comparisons of single executions may add. The page offers what is in the file only.
+constexpr std::size_t kMostFurtherBytes = std::size_t{24} << 20;
 
 // A name in a URL's parameter.
 std::string escaped(std::string_view text) {
@@ -21,6 +29,29 @@ std::string escaped(std::string_view text) {
   }
   return out;
 }
+
+// Answers that are put into a bundle while there is room.
+class Further {
+ public:
+  explicit Further(Json& responses) : responses_(responses) {}
+
+  // All of them or none: a view without the others of its event would be half a page. False: there is no
+  // room, for these and for whatever follows.
+  bool put(const Json& answers) {
+    const std::size_t bytes = answers.dump().size();
+    full_ = full_ || bytes > kMostFurtherBytes - bytes_;
+    if (full_) return false;
+    bytes_ += bytes;
+    responses_.update(answers);
+    return true;
+  }
+  bool full() const { return full_; }
+
+ private:
+  Json& responses_;
+  std::size_t bytes_ = 0;
+  bool full_ = false;
+};
 
 class Bundler {
  public:
@@ -54,7 +85,9 @@ class Bundler {
     if (!profile.ok()) return;
     for (const Json& plan : (*profile)["plans"]) {
       const std::string key = plan["plan_key"];
-      put("/listing?plan=" + key + and_more, listing_json(view, key));
+      std::string path = "/listing?plan=";
+      path.append(key).append(and_more);
+      put(path, listing_json(view, key));
     }
   }
 
@@ -63,10 +96,56 @@ class Bundler {
   Status code_;
 };
 
+// All of a view, of the event that is shown by default.
+void put_first(const View& view, const std::string& root, Status code, Json& responses) {
+  Bundler out(responses, root, std::move(code));
+  out.put_views(view, "");
+  out.put("/sources", sources_json(view));
+  out.put("/iterations", iterations_json(view, query::IterationsFrom::kBest));
+  constexpr std::size_t kMostSamples = 200'000;
+  out.put("/samples", samples_in(view) > kMostSamples ? slices_json(view, kMostSamples)
+                                                      : samples_json(view, kMostSamples));
+}
+
+// The views of its other events. `put` says whether it took those of one.
+Status put_other_sources(const View& view, const std::string& root, const Status& code, const Stop& stop,
+                         const std::function<bool(const Json&)>& put) {
+  const auto shown = query::default_source(view.profile, view.selection);
+  for (const auto& [index, total] : query::totals_by_source(view.profile, view.selection)) {
+    if (stop.stopped()) return stop.error();
+    if (shown && index == *shown) continue;
+    Filters filters;
+    filters.source = view.whole->source(index).name;
+    auto other = make_view({view.whole, view.selection}, filters);
+    if (!other) continue;
+    Json answers = Json::object();
+    Bundler(answers, root, code).put_views(*other, filters.source);
+    if (!put(answers)) break;
+  }
+  return Ok{};
+}
+
+// Of the last view with each before it, both ways round.
+Status put_comparisons(const std::vector<View>& views, const Stop& stop, Further& further) {
+  const View& last = views.back();
+  for (std::size_t i = 0; i + 1 < views.size() && !further.full(); ++i) {
+    if (stop.stopped()) return stop.error();
+    Json answers = Json::object();
+    for (const auto& [a, b] : {std::pair{&views[i], &last}, std::pair{&last, &views[i]}}) {
+      // Of events with different units there is none.
+      auto compared = compare_json(*a, *b);
+      if (compared.ok()) answers["compare?a=" + a->id + "&b=" + b->id] = std::move(*compared);
+    }
+    further.put(answers);
+  }
+  return Ok{};
+}
+
 }  // namespace
 
 Result<Json> Service::bundle(const Target& target, const Access& access, const Stop& stop) {
-  auto whole = open(target, {}, Detail::kSamples, access, stop);
+  const Detail everything = Detail::kSamples.with(Detail::kCode).with(Detail::kSlices);
+  auto whole = open(target, {}, everything, access, stop);
   if (!whole) return whole.error();
   const std::string id = whole->id.empty() ? "all" : whole->id;
   Json responses = Json::object();
@@ -77,36 +156,32 @@ Result<Json> Service::bundle(const Target& target, const Access& access, const S
       rows.push_back(std::move(row));
   }
   responses["executions"] = executions_json(rows);
-  auto put_all = [&](const Target& one, const std::string& name, bool listings) -> Status {
-    auto view = open(one, {}, Detail::kSamples, access, stop);
+  Further further(responses);
+  auto put_all = [&](const Target& one, const std::string& name, bool always) -> Status {
+    auto view = open(one, {}, everything, access, stop);
     if (!view) return view.error();
-    Bundler out(responses, "executions/" + name, may_read_code(*view, access));
-    out.put_views(*view, "");
-    out.put("/sources", sources_json(*view));
-    out.put("/iterations", iterations_json(*view, query::IterationsFrom::kBest));
-    out.put("/samples", samples_json(*view, 200'000));
-    if (!listings) return Ok{};
-    const auto totals = query::totals_by_source(view->profile, view->selection);
-    const auto shown = query::default_source(view->profile, view->selection);
-    for (const auto& [index, total] : totals) {
-      if (stop.stopped()) return stop.error();
-      if (shown && index == *shown) continue;
-      Filters filters;
-      filters.source = view->whole->source(index).name;
-      if (auto other = make_view({view->whole, view->selection}, filters); other.ok())
-        out.put_views(*other, filters.source);
-    }
-    return Ok{};
+    const std::string root = "executions/" + name;
+    put_first(*view, root, may_read_code(*view, access), responses);
+    return put_other_sources(*view, root, may_read_code(*view, access), stop, [&](const Json& answers) {
+      if (always) responses.update(answers);
+      return always || further.put(answers);
+    });
   };
   if (Status done = put_all(target, id, true); !done.ok()) return done.error();
   // The executions of a file, each for itself.
   if (id == "all") {
+    std::vector<View> sampled;
     for (std::size_t i = 0; i < rows.size() && i < kMostExecutions; ++i) {
       if (stop.stopped()) return stop.error();
       const std::string own = query::hex(rows[i].record.id);
       responses["executions/" + own] = execution_json(rows[i], nullptr);
       if (rows[i].cost.samples == 0) continue;
       if (Status done = put_all(prefix_target(own), own, false); !done.ok()) return done.error();
+      if (sampled.size() >= kMostCompared) continue;
+      auto view = open(prefix_target(own), {}, Detail::kSums, access, stop);
+      if (!view) return view.error();
+      sampled.push_back(std::move(*view));
+      if (Status done = put_comparisons(sampled, stop, further); !done.ok()) return done.error();
     }
   } else if (!rows.empty()) {
     responses["executions/" + id] = execution_json(rows.front(), nullptr);

@@ -29,12 +29,26 @@ class FileLibrary : public Library {
       auto found = find(**profile, target.prefix, visible);
       if (!found) return found.error();
       loaded.selection.executions.insert((*profile)->led_by(found->process, found->handle));
+    } else if (target.what == Target::What::kIds) {
+      for (const ExecutionId& id : target.ids) {
+        auto found = find(**profile, query::hex(id), visible);
+        if (!found) return found.error();
+        loaded.selection.executions.insert((*profile)->led_by(found->process, found->handle));
+      }
     } else if (target.what == Target::What::kFiltered) {
       if (Status done = select_filtered(target, stop, visible, loaded); !done) return done.error();
     } else if (target.what == Target::What::kLast || target.what == Target::What::kNewest) {
       if (Status done = select_newest(target, visible, loaded); !done) return done.error();
     }
     return loaded;
+  }
+
+  Status visit_slices(const store::WallRange& /*range*/, const Stop& stop,
+                      const std::function<void(const query::Profile&)>& take) override {
+    auto profile = get(Detail::kSlices, stop);
+    if (!profile) return profile.error();
+    take(**profile);
+    return Ok{};
   }
 
   const std::string& file() const override { return path_; }
@@ -79,21 +93,27 @@ class FileLibrary : public Library {
     return Ok{};
   }
 
-  // Kept with what anybody has asked for.
+  // Kept with what anybody has asked for. Who needs no more than that does not wait while more is loaded.
   Result<std::shared_ptr<const query::Profile>> get(Detail detail, const Stop& stop) {
-    std::lock_guard lock(mutex_);
-    if (profile_ != nullptr && has_.covers(detail)) return profile_;
+    if (auto kept = kept_for(detail)) return kept;
+    std::lock_guard one_at_a_time(loading_);
+    if (auto kept = kept_for(detail)) return kept;
     detail = detail.with(has_);
     query::LoadOptions options;
-    options.keep_samples = detail.samples;
-    options.keep_activity = detail.activity;
-    options.functions = detail.functions;
+    detail.tell(options);
     options.stop = &stop;
     auto loaded = load_(path_, options);
     if (!loaded) return loaded.error();
+    std::lock_guard lock(mutex_);
     profile_ = std::make_shared<const query::Profile>(std::move(*loaded));
     has_ = detail;
     return profile_;
+  }
+
+  // NULL: nothing with that detail is there yet.
+  std::shared_ptr<const query::Profile> kept_for(Detail detail) {
+    std::lock_guard lock(mutex_);
+    return profile_ != nullptr && has_.covers(detail) ? profile_ : nullptr;
   }
 
   static Result<profile::ExecutionRecord> find(const query::Profile& profile, const std::string& prefix,
@@ -112,7 +132,8 @@ class FileLibrary : public Library {
 
   const std::string path_;
   const FileLoader load_;
-  std::mutex mutex_;
+  std::mutex loading_;  // taken before mutex_
+  std::mutex mutex_;    // of what follows; who loads alone changes it
   std::shared_ptr<const query::Profile> profile_;
   Detail has_;
 };

@@ -8,9 +8,10 @@
 
 namespace tailor::serve {
 
-// 16 hexadecimal digits. The engine's own id where it gives one (label "fingerprint"); else of the query's
-// text (label "query") without its literals, else of the plan's name. Texts that differ only in literals,
-// comments, case of keywords and white space have one fingerprint.
+// The engine's own id where it gives one: the label "fingerprint" as it is, else the label "query_id", a
+// 64-bit number in decimal as PostgreSQL has it, as 16 hexadecimal digits. Else 16 hexadecimal digits of the
+// query's text (label "query") without its literals, else of the plan's name. Texts that differ only in
+// literals, comments, case of keywords and white space have one fingerprint.
 std::string fingerprint_of(const store::ExecutionRow& row);
 
 // A label of the execution, "" if it has none of that name.

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "daemon/query/keys.h"
 #include "daemon/redact/sql_text.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/serve/kind_costs.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/short_text.h"
 
@@ -29,14 +31,9 @@ double rank(const QuerySum& sum, FingerprintsRequest::Order order) {
   return 0;
 }
 
-// Spreads a cost evenly over the time in which it arose.
-void spread(std::vector<double>& buckets, double cost, double begin, double end, double from, double width) {
-  const double length = std::max(end - begin, 1.0);
-  for (std::size_t i = 0; i < buckets.size(); ++i) {
-    const double left = from + static_cast<double>(i) * width, right = left + width;
-    const double inside = std::min(end, right) - std::max(begin, left);
-    if (inside > 0) buckets[i] += cost * std::min(1.0, inside / length);
-  }
+std::string lower_case(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
+  return text;
 }
 
 }  // namespace
@@ -45,6 +42,7 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text) {
   ++executions;
   samples += row.cost.samples;
   cpu_ns += row.cost.cpu_ns;
+  drawn[row.recording].add(row.record.drawn, row.cost.cpu_ns, static_cast<double>(row.cost.samples));
   if (row.wall_begin_ns >= last_ns) {
     last_ns = row.wall_begin_ns;
     last_execution = query::hex(row.record.id);
@@ -62,12 +60,23 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text) {
 }
 
 Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
+  std::vector<query::DrawnSum> parts;
+  std::uint64_t drawn = 0;
+  for (const auto& [recording, part] : sum.drawn) {
+    parts.push_back(part);
+    drawn += part.drawn;
+  }
+  Json estimate;
+  if (const auto total = query::drawn_total(parts))
+    estimate = {{"value", total->weight}, {"low", total->low}, {"high", total->high}};
   return {{"fingerprint", fingerprint},
           {"name", sum.name},
           {"text", sum.text},
           {"executions", sum.executions},
           {"cpu_ns", sum.cpu_ns},
           {"samples", sum.samples},
+          {"drawn", drawn},
+          {"cpu_ns_of_all", std::move(estimate)},
           {"elapsed_ns", {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}}},
           {"first_ms", to_ms(sum.first_ns == UINT64_MAX ? 0 : sum.first_ns)},
           {"last_ms", to_ms(sum.last_ns)},
@@ -84,9 +93,14 @@ void QuerySums::add(const store::ExecutionRow& row) {
   sums_[fingerprint].add(row, kMostText);
 }
 
-Json QuerySums::json(std::size_t limit, FingerprintsRequest::Order order) const {
+Json QuerySums::json(std::size_t limit, FingerprintsRequest::Order order,
+                     const std::string& containing) const {
   std::vector<std::pair<double, const std::pair<const std::string, QuerySum>*>> sorted;
-  for (const auto& each : sums_) sorted.emplace_back(rank(each.second, order), &each);
+  const std::string wanted = lower_case(containing);
+  for (const auto& each : sums_) {
+    if (lower_case(each.second.name + "\n" + each.second.text).find(wanted) != std::string::npos)
+      sorted.emplace_back(rank(each.second, order), &each);
+  }
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   Json out = {{"fingerprints", Json::array()}};
@@ -137,7 +151,7 @@ Json HostSums::json(std::uint32_t buckets) const {
   for (const Run& run : runs_) {
     others = others || run.query == kOther;
     const std::size_t to = run.query == kOther ? shown : series_of[run.query];
-    spread(series[to], run.cpu_ns, run.begin, run.end, 0, width);
+    spread(series[to], run.cpu_ns, run.begin, run.end, width);
   }
   Json by_fingerprint = Json::array();
   for (std::size_t i = 0; i < shown; ++i) {
@@ -151,9 +165,11 @@ Json HostSums::json(std::uint32_t buckets) const {
          {"name", fmt::format("{}{} others", all ? "" : "more than ", order.size() - shown)},
          {"cpu_ns", series[shown]}});
   }
-  return {{"from_ms", to_ms(from_ns_)}, {"to_ms", to_ms(to_ns_)},
-          {"bucket_ms", width / 1e6},   {"by_fingerprint", std::move(by_fingerprint)},
-          {"by_kind", Json::array()},   {"running", running_}};
+  return {{"from_ms", to_ms(from_ns_)},
+          {"to_ms", to_ms(to_ns_)},
+          {"bucket_ms", width / 1e6},
+          {"by_fingerprint", std::move(by_fingerprint)},
+          {"running", running_}};
 }
 
 Result<Json> Service::fingerprint(const FingerprintRequest& request, const Access& access, const Stop& stop) {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/query/drawn_total.h"
 #include "daemon/serve/request.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"
@@ -18,6 +19,7 @@ struct QuerySum {
   std::uint64_t executions = 0, samples = 0, ended = 0;
   double cpu_ns = 0, elapsed_sum = 0, elapsed_min = 0, elapsed_max = 0;
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
+  std::map<store::RecordingNumber, query::DrawnSum> drawn;  // each recording may draw another share
 
   // Of the texts at most so many bytes are kept.
   void add(const store::ExecutionRow& row, std::size_t most_text);
@@ -30,7 +32,8 @@ Json sum_json(const std::string& fingerprint, const QuerySum& sum);
 class QuerySums {
  public:
   void add(const store::ExecutionRow& row);
-  Json json(std::size_t limit, FingerprintsRequest::Order order) const;
+  // The first `limit` of those with `containing` in their name or text, in any case of letters.
+  Json json(std::size_t limit, FingerprintsRequest::Order order, const std::string& containing = "") const;
 
   // Queries that are told apart. Older ones beyond count in the total alone, and the answer says so.
   static constexpr std::size_t kMostQueries = 50'000;
@@ -42,7 +45,7 @@ class QuerySums {
   bool truncated_ = false;
 };
 
-// The live overview: cost by time and fingerprint. Rows come newest first.
+// The live overview: cost by time and fingerprint; by kind it is in kind_costs.h. Rows come newest first.
 class HostSums {
  public:
   HostSums(std::uint64_t from_ns, std::uint64_t to_ns) : from_ns_(from_ns), to_ns_(to_ns) {}

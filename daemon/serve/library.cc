@@ -20,6 +20,15 @@ bool same_name(const std::string& one, const std::string& other) {
 
 }  // namespace
 
+void Detail::tell(query::LoadOptions& options) const {
+  constexpr std::size_t kMostSliceRows = std::size_t{1} << 20;
+  options.keep_samples = samples;
+  options.keep_activity = activity;
+  options.functions = functions;
+  options.code = code;
+  options.slices = slices ? kMostSliceRows : 0;
+}
+
 Target prefix_target(std::string prefix) {
   std::transform(prefix.begin(), prefix.end(), prefix.begin(),
                  [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
@@ -48,6 +57,15 @@ bool Sieve::passes(const store::ExecutionRow& row) {
   const bool counts = after_ && serve::passes(filter_, row);
   after_ = after_ || query::hex(row.record.id) == filter_.after;
   return counts;
+}
+
+Result<store::Summary> Library::sums(const store::WallRange& /*range*/, const Stop& /*stop*/) {
+  return invalid("hours and days are shown of a store: a file is one recording");
+}
+
+Result<GoneList> Library::gone(const ExecutionFilter& /*filter*/, const SeesUser& /*sees*/,
+                               const Stop& /*stop*/) {
+  return GoneList{};
 }
 
 Result<ExecutionList> Library::executions(const ExecutionFilter& filter, const Stop& stop) {

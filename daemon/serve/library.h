@@ -12,7 +12,9 @@
 
 #include "daemon/query/costs.h"
 #include "daemon/query/profile.h"
+#include "daemon/serve/gone.h"
 #include "daemon/store/catalogue.h"
+#include "daemon/store/summary.h"
 #include "proto/base/result.h"
 #include "proto/base/stop.h"
 
@@ -50,12 +52,14 @@ struct Target {
     kNewest,    // the newest `count`, with samples or without
     kFiltered,  // the newest `count` that pass `filter` (its limit does not count); 0: all of them
     kPrefix,    // the one whose id begins with `prefix`
+    kIds,       // those of `ids`
     kProcess,  // of a store: the newest recording as a whole, for whoever looks at a process. Of a file: kAll
   };
   What what = What::kDefault;
   std::size_t count = 1;
   std::string prefix = {};  // hexadecimal digits, lower case
   ExecutionFilter filter = {};
+  std::vector<ExecutionId> ids = {};  // not empty for kIds
 };
 
 // What of a profile is loaded beside its sums.
@@ -63,19 +67,32 @@ struct Detail {
   bool samples = false;    // one by one: views over time too
   bool activity = false;   // the records of the threads' logs
   bool functions = false;  // the code of all samples
+  bool code = false;       // machine code, and samples by its instructions
+  bool slices = false;     // samples over slices of time
 
   bool operator==(const Detail&) const = default;
   bool covers(const Detail& other) const {
-    return samples >= other.samples && activity >= other.activity && functions >= other.functions;
+    return samples >= other.samples && activity >= other.activity && functions >= other.functions &&
+           code >= other.code && slices >= other.slices;
   }
   Detail with(const Detail& other) const {
-    return {samples || other.samples, activity || other.activity, functions || other.functions};
+    return {samples || other.samples, activity || other.activity, functions || other.functions,
+            code || other.code, slices || other.slices};
   }
-  static const Detail kSums;     // nothing else: reports
-  static const Detail kSamples;  // samples and activity
+  static const Detail kSums;       // nothing else: reports
+  static const Detail kSamples;    // samples and activity
+  static const Detail kCode;       // machine code: listings
+  static const Detail kFunctions;  // samples and their code
+  static const Detail kSlices;     // slices of time
+
+  // Asks for it when a profile is loaded.
+  void tell(query::LoadOptions& options) const;
 };
 inline constexpr Detail Detail::kSums{};
-inline constexpr Detail Detail::kSamples{true, true, false};
+inline constexpr Detail Detail::kSamples{true, true};
+inline constexpr Detail Detail::kCode{.code = true};
+inline constexpr Detail Detail::kFunctions{.samples = true, .functions = true};
+inline constexpr Detail Detail::kSlices{.slices = true};
 
 struct Loaded {
   std::shared_ptr<const query::Profile> profile;
@@ -95,6 +112,15 @@ class Library {
   // Errors say what was looked for, where, and what to do. Of a parallel worker it is its leader.
   virtual Result<Loaded> load(const Target& target, Detail detail, const Stop& stop,
                               const Visible& visible) = 0;
+  // All sums of the hours that the range touches. A file has none.
+  virtual Result<store::Summary> sums(const store::WallRange& range, const Stop& stop);
+  // Sums of executions whose samples are gone; none of a file, and where sums do not know what the filter
+  // asks.
+  virtual Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop);
+  // Calls `take` with the samples of the range over slices of time, part by part; there may be some from
+  // around it too. Exhausted where they are too many to be read for an overview.
+  virtual Status visit_slices(const store::WallRange& range, const Stop& stop,
+                              const std::function<void(const query::Profile&)>& take) = 0;
   // "" for a store.
   virtual const std::string& file() const = 0;
 };

@@ -10,6 +10,7 @@
 #include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
 #include "daemon/serve/views.h"
+#include "tailor/v1/control.pb.h"
 
 namespace tailor::serve {
 
@@ -44,6 +45,7 @@ struct IterationsView {
 struct SourcesView {};
 struct SamplesView {
   std::size_t limit = 200'000;
+  bool slices = false;  // of more samples than that: sums over slices of time
 };
 using ViewKind = std::variant<ProfileView, TimelineView, FlameView, ListingView, MemoryView, ThreadsView,
                               IterationsView, SourcesView, SamplesView>;
@@ -51,6 +53,11 @@ struct ViewRequest {
   Target target;
   Filters filters;
   ViewKind kind;
+};
+
+// One report of several executions, as the command line writes it: for engines that show it to their users.
+struct ReportRequest {
+  std::vector<ExecutionId> executions;
 };
 
 struct BundleRequest {
@@ -63,6 +70,7 @@ struct CompareRequest {
 struct FingerprintsRequest {
   enum class Order { kCpu, kExecutions, kElapsed };
   ExecutionFilter filter;
+  std::string containing;  // only queries with this in their name or text, in any case; "": all
   std::size_t limit = 100;
   Order order = Order::kCpu;
 };
@@ -70,13 +78,31 @@ struct FingerprintRequest {
   std::string fingerprint;
   ExecutionFilter filter;
 };
+// One query over hours or days, or all of them: samples, and the sums of those that are gone.
+struct HistoryRequest {
+  enum class Period { kHour, kDay };                // UTC
+  std::string fingerprint;                          // empty: all queries
+  std::optional<std::uint64_t> since_ns, until_ns;  // whole hours; nothing: all
+  Period by = Period::kDay;
+  std::size_t limit = 100;  // rows of a period, and queries
+};
+// What tags cost: executions with them against those without.
+struct TagCostRequest {
+  ExecutionFilter filter;   // its limit does not count
+  std::size_t limit = 100;  // queries
+};
 struct HostRequest {
   std::optional<std::uint64_t> since_ns, until_ns;
   std::uint32_t buckets = 90;
 };
 
-using Request =
-    std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
-                 BundleRequest, CompareRequest, FingerprintsRequest, FingerprintRequest, HostRequest>;
+// Changes what the daemon samples: a PauseRequest, ResumeRequest or RateRequest.
+struct ControlCall {
+  v1::ControlRequest asked;
+};
+
+using Request = std::variant<HealthRequest, StatusRequest, ExecutionsRequest, ExecutionRequest, ViewRequest,
+                             ReportRequest, BundleRequest, CompareRequest, FingerprintsRequest,
+                             FingerprintRequest, HistoryRequest, TagCostRequest, HostRequest, ControlCall>;
 
 }  // namespace tailor::serve

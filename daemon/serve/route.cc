@@ -175,6 +175,8 @@ std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
       auto parsed = query::parse_flame_order(*order);
       if (!parsed) take.fail(parsed.error().message);
       if (parsed) view.order = std::move(*parsed);
+      if (std::ranges::find(view.order, query::FlameLevel::kFunction) != view.order.end())
+        take.fail("functions are not shown here: `tailor flame --functions` has them");
     }
     return view;
   }
@@ -185,7 +187,8 @@ std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
   }
   if (name == "memory") return MemoryView{take.number<std::size_t>("points", 0, 1'000'000).value_or(20'000)};
   if (name == "samples")
-    return SamplesView{take.number<std::size_t>("limit", 1, 2'000'000).value_or(200'000)};
+    return SamplesView{take.number<std::size_t>("limit", 1, 2'000'000).value_or(200'000),
+                       take.choice("many", {"refuse", "slices"}, 0) == 1};
   if (name == "iterations") {
     const std::size_t from = take.choice("from", {"marks", "samples", ""}, 2);
     return IterationsView{from == 0   ? query::IterationsFrom::kMarks
@@ -227,6 +230,47 @@ Result<Request> route_compare(Taker& take) {
   return Request(std::move(request));
 }
 
+HistoryRequest take_history(Taker& take) {
+  HistoryRequest request;
+  if (const std::string* text = take.text("fingerprint")) request.fingerprint = *text;
+  take_range(take, request.since_ns, request.until_ns);
+  request.by = static_cast<HistoryRequest::Period>(take.choice("by", {"hour", "day"}, 1));
+  request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
+  return request;
+}
+
+// `which`: a PauseRequest, ResumeRequest or RateRequest.
+template <typename Which>
+void take_which(Taker& take, Which& which) {
+  const auto pid = take.number<std::int32_t>("process", 1, std::numeric_limits<std::int32_t>::max());
+  if (pid) {
+    which.set_pid(*pid);
+  } else {
+    which.set_all(true);
+  }
+}
+
+Result<Request> route_control(std::string_view name, std::string_view path, Taker& take) {
+  constexpr std::uint32_t kMostHz = 50'000;
+  constexpr std::uint64_t kMostMs = std::uint64_t{7} * 86'400'000;
+  ControlCall call;
+  if (name == "pause") {
+    take_which(take, *call.asked.mutable_pause());
+  } else if (name == "resume") {
+    take_which(take, *call.asked.mutable_resume());
+  } else if (name == "rate") {
+    v1::RateRequest& rate = *call.asked.mutable_rate();
+    take_which(take, rate);
+    const auto hz = take.number<std::uint32_t>("hz", 0, kMostHz);
+    if (hz) rate.set_frequency(*hz);
+    if (const auto ms = take.number<std::uint64_t>("for_ms", 0, kMostMs)) rate.set_for_ns(*ms * 1'000'000);
+    if (!hz) take.fail("a rate takes hz: samples per second of CPU time, 0 for the rate of before");
+  } else {
+    return no_such_path(path);
+  }
+  return Request(std::move(call));
+}
+
 Result<Request> route_request(std::string_view path, Taker& take) {
   const std::string_view name = path.substr(std::min(path.size(), kRoot.size()));
   if (name == "health") return Request(HealthRequest{});
@@ -234,6 +278,7 @@ Result<Request> route_request(std::string_view path, Taker& take) {
   if (name == "executions") return Request(ExecutionsRequest{take_execution_filter(take)});
   if (name.starts_with("executions/")) return route_execution(name.substr(11), path, take);
   if (name == "compare") return route_compare(take);
+  if (name.starts_with("control/")) return route_control(name.substr(8), path, take);
   if (name == "fingerprints") {
     FingerprintsRequest request;
     request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
@@ -248,6 +293,14 @@ Result<Request> route_request(std::string_view path, Taker& take) {
         request.fingerprint.find('/') != std::string::npos)
       return no_such_path(path);
     take_range(take, request.filter.since_ns, request.filter.until_ns);
+    return Request(std::move(request));
+  }
+  if (name == "history") return Request(take_history(take));
+  if (name == "tag-cost") {
+    TagCostRequest request;
+    request.limit = take.number<std::size_t>("limit", 1, 1000).value_or(100);
+    take_range(take, request.filter.since_ns, request.filter.until_ns);
+    if (const std::string* text = take.text("fingerprint")) request.filter.fingerprint = *text;
     return Request(std::move(request));
   }
   if (name == "host") {
@@ -281,7 +334,8 @@ std::string_view methods_of(std::string_view path) {
     return "GET";
   const auto routed = route(path, {});
   const bool known = routed.ok() || routed.error().kind == ErrorKind::kInvalid;
-  return known ? "GET" : "";
+  if (!known) return "";
+  return path.starts_with("/api/v1/control/") ? "POST" : "GET";
 }
 
 Result<std::uint64_t> parse_time(const std::string& text) {

@@ -7,8 +7,13 @@
 
 #include "daemon/query/accounting_json.h"
 #include "daemon/query/keys.h"
+#include "daemon/query/plan_report.h"
+#include "daemon/query/report_json.h"
 #include "daemon/query/wall_time.h"
 #include "daemon/serve/history.h"
+#include "daemon/serve/kind_costs.h"
+#include "daemon/serve/sums_json.h"
+#include "daemon/serve/tag_cost.h"
 #include "daemon/store/meta_codec.h"
 
 namespace tailor::serve {
@@ -64,6 +69,12 @@ Json health_of(const v1::DaemonStatus& status) {
           {"own_memory_bytes", own_memory_bytes()}};
 }
 
+Json rate_json(const v1::RateStatus& rate) {
+  return {{"hz", rate.frequency()},
+          {"until_ms", rate.until_ns() == 0 ? Json() : Json(to_ms(rate.until_ns()))},
+          {"why", rate.why()}};
+}
+
 Json process_status_json(const v1::ProcessStatus& process) {
   const v1::ProcessInfo& info = process.info();
   Json out = {
@@ -73,6 +84,7 @@ Json process_status_json(const v1::ProcessStatus& process) {
       {"engine", info.engine_name() + (info.engine_version().empty() ? "" : " " + info.engine_version())},
       {"sampled", process.sampled()},
       {"note", process.not_sampled_because()}};
+  out["rate"] = process.has_rate() ? rate_json(process.rate()) : Json();
   if (const auto account = store::decode(process.accounting()); account.ok())
     out["accounting"] = query::accounting_json({*account, 0});
   return out;
@@ -95,11 +107,15 @@ Result<Json> Service::answer(const Request& request, const Access& access, const
                         [&](const ExecutionsRequest& r) { return executions(r, access, stop); },
                         [&](const ExecutionRequest& r) { return execution(r.target, access, stop); },
                         [&](const ViewRequest& r) { return view(r, access, stop); },
+                        [&](const ReportRequest& r) { return report(r, access, stop); },
                         [&](const BundleRequest& r) { return bundle(r.target, access, stop); },
                         [&](const CompareRequest& r) { return compare(r, access, stop); },
                         [&](const FingerprintsRequest& r) { return fingerprints(r, access, stop); },
                         [&](const FingerprintRequest& r) { return fingerprint(r, access, stop); },
+                        [&](const HistoryRequest& r) { return history(r, access, stop); },
+                        [&](const TagCostRequest& r) { return tag_cost(r, access, stop); },
                         [&](const HostRequest& r) { return host(r, access, stop); },
+                        [&](const ControlCall& r) { return control(r, access); },
                     },
                     request);
 }
@@ -120,7 +136,7 @@ Json Service::status(const Access& access) const {
     health = health_of(now);
     out["clock_source"] = now.clock_source();
     out["clock_error_ns"] = now.clock_error_ns();
-    out["capture"] = now.capture_row();
+    out["capture"] = now.sampling_notes();
     if (access.see_all) {
       for (const v1::ProcessStatus& process : now.processes())
         processes.push_back(process_status_json(process));
@@ -143,7 +159,14 @@ Result<Json> Service::executions(const ExecutionsRequest& request, const Access&
   auto list = library_.executions(filter, stop);
   if (!list) return list.error();
   Json out = executions_json(list->rows);
-  if (list->more && !list->rows.empty()) out["next"] = query::hex(list->rows.back().record.id);
+  if (list->more && !list->rows.empty()) {
+    out["next"] = query::hex(list->rows.back().record.id);
+    return out;
+  }
+  auto gone = library_.gone(filter, sums_visible_to(access), stop);
+  if (!gone) return gone.error();
+  out["gone"] = gone_json(*gone);
+  out["gone_more"] = gone->more;
   return out;
 }
 
@@ -173,12 +196,39 @@ Result<Json> Service::execution(const Target& target, const Access& access, cons
 }
 
 Result<Json> Service::view(const ViewRequest& request, const Access& access, const Stop& stop) {
+  const auto* samples = std::get_if<SamplesView>(&request.kind);
+  if (samples != nullptr && samples->slices && !request.filters.need_samples()) {
+    auto sums = open(request.target, request.filters, Detail::kSums, access, stop);
+    if (!sums) return sums.error();
+    if (samples_in(*sums) > samples->limit) {
+      auto slices = open(request.target, request.filters, Detail::kSlices, access, stop);
+      return slices ? slices_json(*slices, samples->limit) : slices.error();
+    }
+  }
   auto view = open(request.target, request.filters, detail_of(request.kind), access, stop);
   if (!view) return view.error();
   if (std::holds_alternative<ListingView>(request.kind)) {
     if (Status may = may_read_code(*view, access); !may.ok()) return may.error();
   }
   return view_answer(*view, request.kind);
+}
+
+Result<Json> Service::report(const ReportRequest& request, const Access& access, const Stop& stop) {
+  constexpr std::size_t kMost = 1000;
+  if (request.executions.empty() || request.executions.size() > kMost)
+    return invalid(
+        fmt::format("a report is of 1 to {} executions, not of {}", kMost, request.executions.size()));
+  Target target{Target::What::kIds};
+  target.ids = request.executions;
+  auto view = open(target, {}, Detail::kSums, access, stop);
+  if (!view) return view.error();
+  if (!query::default_source(view->profile, view->selection))
+    return Json{{"samples", 0}, {"report", nullptr}};
+  // Who asks shows operators and the engine's work in one table.
+  view->selection.base = query::Base::kEverything;
+  auto made = query::plan_report(view->profile, view->selection);
+  if (!made) return made.error();
+  return Json{{"samples", made->total.samples}, {"report", query::json_of(view->profile, *made)}};
 }
 
 Status Service::may_read_code(const View& view, const Access& access) {
@@ -211,7 +261,29 @@ Result<Json> Service::fingerprints(const FingerprintsRequest& request, const Acc
     return true;
   });
   if (!read) return read.error();
-  return sums.json(request.limit, request.order);
+  return sums.json(request.limit, request.order, request.containing);
+}
+
+Result<Json> Service::history(const HistoryRequest& request, const Access& access, const Stop& stop) {
+  const store::WallRange range{request.since_ns.value_or(0), request.until_ns.value_or(INT64_MAX)};
+  if (range.since_ns >= range.until_ns) return invalid("the time ends before it begins");
+  if (!access.see_all && (!access.uids || !access.labels.empty()))
+    return denied("sums over days tell no labels apart, and you may see executions of some labels only");
+  auto sums = library_.sums(range, stop);
+  if (!sums) return sums.error();
+  return history_json(*sums, request, access);
+}
+
+Result<Json> Service::tag_cost(const TagCostRequest& request, const Access& access, const Stop& stop) {
+  ExecutionFilter filter = request.filter;
+  filter.visible = visible_to(access);
+  TagCosts costs;
+  Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
+    costs.add(row);
+    return true;
+  });
+  if (!read) return read.error();
+  return costs.json(request.limit);
 }
 
 Result<Json> Service::host(const HostRequest& request, const Access& access, const Stop& stop) {
@@ -229,14 +301,48 @@ Result<Json> Service::host(const HostRequest& request, const Access& access, con
   });
   if (!read) return read.error();
   Json out = sums.json(request.buckets);
+  KindCosts kinds(since, until, request.buckets, access);
+  Status sliced =
+      library_.visit_slices({since, until}, stop, [&](const query::Profile& profile) { kinds.add(profile); });
+  // Of very much the rest is shown without it.
+  if (!sliced && (sliced.error().kind != ErrorKind::kExhausted || stop.stopped())) return sliced.error();
+  out["by_kind"] = sliced ? kinds.json() : Json::array();
+  if (!sliced) out["by_kind_left_out"] = sliced.error().message;
   Json all = health();
   out["health"] = {{"status", all["status"]}, {"reasons", access.see_all ? all["reasons"] : Json::array()}};
   return out;
 }
 
+std::map<std::string, double> Service::kinds(const Access& access) const {
+  return access.see_all && options_.kinds ? options_.kinds() : std::map<std::string, double>();
+}
+
+Result<Json> Service::control(const ControlCall& call, const Access& access) const {
+  if (!access.control)
+    return denied("you may not change what the daemon samples (docs/security.md, \"Tokens\")");
+  if (!options_.control) return not_found("a file has no processes that are sampled");
+  const auto reply = options_.control(call.asked, access);
+  if (!reply) return reply.error();
+  Json processes = Json::array(), problems = Json::array();
+  const auto add = [&](const auto& part) {
+    for (const v1::ProcessRef& process : part.processes())
+      processes.push_back({{"pid", process.pid()}, {"start", process.start()}});
+  };
+  const auto add_problems = [&](const auto& part) {
+    for (const std::string& problem : part.problems()) problems.push_back(problem);
+  };
+  add(reply->pause());
+  add(reply->resume());
+  add(reply->rate());
+  add_problems(reply->resume());
+  add_problems(reply->rate());
+  return Json{{"processes", processes}, {"problems", problems}};
+}
+
 Detail detail_of(const ViewKind& kind) {
+  if (std::holds_alternative<ListingView>(kind)) return Detail::kCode;
   const bool sums = std::holds_alternative<ProfileView>(kind) || std::holds_alternative<FlameView>(kind) ||
-                    std::holds_alternative<ListingView>(kind) || std::holds_alternative<SourcesView>(kind);
+                    std::holds_alternative<SourcesView>(kind);
   return sums ? Detail::kSums : Detail::kSamples;
 }
 

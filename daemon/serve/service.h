@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -19,9 +20,13 @@ struct ServiceOptions {
   std::string version;
   // The daemon's status as it was published last; empty: no daemon, a file is shown.
   std::function<v1::DaemonStatus()> status;
+  // Does what is asked, for who may ask it; empty: no daemon. Any thread.
+  std::function<Result<v1::ControlReply>(const v1::ControlRequest&, const Access&)> control = {};
+  // CPU time in ns that was measured so far, by keys as kind_costs.h has them; empty: no daemon. Any thread.
+  std::function<std::map<std::string, double>()> kinds = {};
 };
 
-// Any number of threads. An answer reads what is stored and published, and changes nothing.
+// Any number of threads. An answer reads what is stored and published; a ControlCall alone changes something.
 class Service {
  public:
   // `library` must outlive it.
@@ -36,15 +41,22 @@ class Service {
 
   bool live() const { return static_cast<bool>(options_.status); }
   Json health() const;
+  // Of whoever sees everything: the sums are of the whole host. Else, and without a daemon, nothing.
+  std::map<std::string, double> kinds(const Access& access) const;
 
  private:
   Json status(const Access& access) const;
   Result<Json> executions(const ExecutionsRequest& request, const Access& access, const Stop& stop);
   Result<Json> execution(const Target& target, const Access& access, const Stop& stop);
   Result<Json> view(const ViewRequest& request, const Access& access, const Stop& stop);
+  // "report" is null where there is no sample.
+  Result<Json> report(const ReportRequest& request, const Access& access, const Stop& stop);
   Result<Json> compare(const CompareRequest& request, const Access& access, const Stop& stop);
   Result<Json> fingerprints(const FingerprintsRequest& request, const Access& access, const Stop& stop);
   Result<Json> fingerprint(const FingerprintRequest& request, const Access& access, const Stop& stop);
+  Result<Json> control(const ControlCall& call, const Access& access) const;
+  Result<Json> history(const HistoryRequest& request, const Access& access, const Stop& stop);
+  Result<Json> tag_cost(const TagCostRequest& request, const Access& access, const Stop& stop);
   Result<Json> host(const HostRequest& request, const Access& access, const Stop& stop);
   // Loads and checks that `access` may see it.
   Result<View> open(const Target& target, const Filters& filters, Detail detail, const Access& access,

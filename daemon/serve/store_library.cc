@@ -7,10 +7,14 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <span>
 
 #include "daemon/query/executions.h"
 #include "daemon/query/keys.h"
 #include "daemon/serve/library.h"
+#include "daemon/serve/load_segments.h"
+#include "daemon/serve/stored_sums.h"
+#include "daemon/serve/summarise.h"
 #include "daemon/store/store_directory.h"
 #include "proto/base/errors.h"
 
@@ -18,6 +22,20 @@ namespace tailor::serve {
 namespace {
 
 constexpr std::size_t kRecent = 100;
+constexpr std::uint64_t kMostSliced = 2'000'000;
+
+// A segment has the time of its beginning, and ends where the next one begins.
+std::vector<store::SegmentRow> data_within(const std::vector<store::SegmentRow>& all,
+                                           const store::WallRange& range) {
+  std::vector<store::SegmentRow> rows;
+  for (const store::SegmentRow& row : all) {
+    if (row.kind != store::FileKind::kDataSegment || row.given_up() || row.wall_ns >= range.until_ns)
+      continue;
+    if (!rows.empty() && row.wall_ns <= range.since_ns) rows.clear();
+    rows.push_back(row);
+  }
+  return rows;
+}
 
 // The newest of those that are visible.
 Result<std::vector<store::ExecutionRow>> newest_rows(const store::Catalogue& catalogue, std::size_t limit,
@@ -32,8 +50,20 @@ Result<std::vector<store::ExecutionRow>> newest_rows(const store::Catalogue& cat
   return rows;
 }
 
+// What one may not see is as unknown as what is not there.
+Result<std::vector<store::ExecutionRow>> rows_of_ids(const store::Catalogue& catalogue,
+                                                     const std::vector<ExecutionId>& ids,
+                                                     const Visible& visible) {
+  auto rows = query::find_executions(catalogue, ids);
+  if (!rows || !visible) return rows;
+  const auto hidden = std::ranges::find_if_not(*rows, visible);
+  if (hidden != rows->end()) return unknown_execution(query::hex(hidden->record.id));
+  return rows;
+}
+
 Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catalogue, const Target& target,
                                                    const Stop& stop, const Visible& visible) {
+  if (target.what == Target::What::kIds) return rows_of_ids(catalogue, target.ids, visible);
   const bool by_prefix = target.what == Target::What::kPrefix;
   const bool exact = target.what == Target::What::kNewest;
   const bool newest = !by_prefix && !exact && (target.what != Target::What::kLast || target.count == 1);
@@ -158,7 +188,8 @@ class StoreLibrary : public Library {
     if (!rows) return rows.error();
     // One that still runs has more to come.
     const bool ended = rows->size() == 1 && rows->front().record.end != kTimeMax;
-    const std::string key = ended && detail == Detail::kSamples ? key_of(rows->front()) : "";
+    const bool keeps = detail == Detail::kSamples || detail == Detail::kSamples.with(Detail::kCode);
+    const std::string key = ended && keeps ? key_of(rows->front()) + (detail.code ? " code" : "") : "";
     if (!key.empty()) {
       if (auto kept = kept_.find(key)) return *kept;
     }
@@ -170,14 +201,45 @@ class StoreLibrary : public Library {
     return out;
   }
 
+  Result<store::Summary> sums(const store::WallRange& range, const Stop& stop) override {
+    // For its errors, and so that what happened so far is written down.
+    if (auto catalogue = open(); !catalogue) return catalogue.error();
+    return sums_of_store(directory_, range, stop);
+  }
+
+  Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop) override {
+    if (!sums_know(filter)) return GoneList{};
+    return gone_executions(directory_, filter, sees, stop);
+  }
+
+  Status visit_slices(const store::WallRange& range, const Stop& stop,
+                      const std::function<void(const query::Profile&)>& take) override {
+    auto catalogue = open();
+    if (!catalogue) return catalogue.error();
+    auto all = catalogue->segments();
+    if (!all) return all.error();
+    const std::vector<store::SegmentRow> rows = data_within(*all, range);
+    std::uint64_t samples = 0;
+    for (const store::SegmentRow& row : rows) samples += row.samples;
+    if (samples > kMostSliced)
+      return exhausted(fmt::format("the time has {} samples, and at most {} are added up: ask for less of it",
+                                   samples, kMostSliced));
+    for (std::span<const store::SegmentRow> rest = rows; !rest.empty();) {
+      const auto batch = rest.first(one_batch(rest));
+      rest = rest.subspan(batch.size());
+      auto profile = load_segments(directory_, *catalogue, batch, load_options(Detail::kSlices, stop));
+      if (!profile) return profile.error();
+      take(*profile);
+    }
+    return Ok{};
+  }
+
   const std::string& file() const override { return none_; }
 
  private:
   static query::LoadOptions load_options(Detail detail, const Stop& stop) {
     query::LoadOptions options;
-    options.keep_samples = detail.samples;
-    options.keep_activity = detail.activity;
-    options.functions = detail.functions;
+    detail.tell(options);
     options.stop = &stop;
     return options;
   }

@@ -124,7 +124,8 @@ Json points_json(const query::MemoryPoints& points, TimeNs origin) {
   for (TimeNs time : points.time) times.push_back(time - origin);
   return {{"count", points.time.size()}, {"total", points.total},   {"time_ns", std::move(times)},
           {"region", points.region},     {"offset", points.offset}, {"operator", points.owner},
-          {"tid", points.tid},           {"weight", points.weight}, {"latency", points.latency}};
+          {"pipeline", points.pipeline}, {"tid", points.tid},       {"weight", points.weight},
+          {"latency", points.latency}};
 }
 
 Json cell_json(const View& view, const query::SampleCell& cell, const std::vector<std::uint16_t>& sources) {
@@ -150,6 +151,21 @@ Json cell_json(const View& view, const query::SampleCell& cell, const std::vecto
     for (const query::Share& share : owners) parts.push_back(Json::array({share.id, share.part}));
     out["levels"][name] = std::move(parts);
   }
+  return out;
+}
+
+void add_cells(const View& view, const std::vector<std::uint16_t>& sources,
+               const std::vector<query::SampleCell>& cells, Json& out) {
+  out["sources"] = Json::array();
+  for (std::uint16_t source : sources)
+    out["sources"].push_back(query::source_json(view.whole->source(source)));
+  out["cells"] = Json::array();
+  for (const query::SampleCell& cell : cells) out["cells"].push_back(cell_json(view, cell, sources));
+}
+
+Json since_origin(const std::vector<TimeNs>& times, TimeNs origin) {
+  Json out = Json::array();
+  for (TimeNs time : times) out.push_back(time - origin);
   return out;
 }
 
@@ -211,6 +227,43 @@ Result<Json> threads_json(const View& view) {
   return out;
 }
 
+std::uint64_t samples_in(const View& view) {
+  std::uint64_t samples = 0;
+  for (const auto& [source, total] : query::totals_by_source(view.profile, view.selection)) {
+    if (!view.selection.source || source == *view.selection.source) samples += total.samples;
+  }
+  return samples;
+}
+
+Result<Json> slices_json(const View& view, std::size_t limit) {
+  auto columns = query::slice_columns(*view.whole, view.selection, limit);
+  if (!columns) return columns.error();
+  if (columns->sources.empty()) return not_found("no sample in this selection");
+  const std::uint16_t shown =
+      view.selection.source.value_or(*query::default_source(*view.whole, view.selection));
+  double samples = 0, weight = 0;
+  std::uint64_t total = 0;
+  for (std::size_t i = 0; i < columns->cell.size(); ++i) {
+    total += columns->samples[i];
+    if (columns->cells[columns->cell[i]].key->source != shown) continue;
+    samples += static_cast<double>(columns->samples[i]);
+    weight += static_cast<double>(columns->weight[i]);
+  }
+  Json out = {{"view", view_json(view, view.whole->source(shown), samples, weight)}};
+  add_cells(view, columns->sources, columns->cells, out);
+  out["total"] = total;
+  out["count"] = columns->time.size();
+  out["slice_ns"] = columns->slice_ns;
+  out["time_ns"] = since_origin(columns->time, view.origin);
+  out["tid"] = Json::array();
+  out["samples"] = columns->samples;
+  out["weight"] = columns->weight;
+  out["squares"] = columns->squares;
+  out["cell"] = columns->cell;
+  add_accounts(view, out);
+  return out;
+}
+
 Result<Json> samples_json(const View& view, std::size_t limit) {
   auto columns = query::sample_columns(*view.whole, view.selection, limit, view.keep);
   if (!columns) return columns.error();
@@ -224,18 +277,11 @@ Result<Json> samples_json(const View& view, std::size_t limit) {
     samples += 1;
     weight += static_cast<double>(columns->weight[i]);
   }
-  Json out = {{"view", view_json(view, view.whole->source(shown), samples, weight)},
-              {"sources", Json::array()}};
-  for (std::uint16_t source : columns->sources)
-    out["sources"].push_back(query::source_json(view.whole->source(source)));
+  Json out = {{"view", view_json(view, view.whole->source(shown), samples, weight)}};
+  add_cells(view, columns->sources, columns->cells, out);
   out["total"] = columns->time.size();
   out["count"] = columns->time.size();
-  out["cells"] = Json::array();
-  for (const query::SampleCell& cell : columns->cells)
-    out["cells"].push_back(cell_json(view, cell, columns->sources));
-  Json times = Json::array();
-  for (TimeNs time : columns->time) times.push_back(time - view.origin);
-  out["time_ns"] = std::move(times);
+  out["time_ns"] = since_origin(columns->time, view.origin);
   out["tid"] = columns->tid;
   out["weight"] = columns->weight;
   out["cell"] = columns->cell;

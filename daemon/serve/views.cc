@@ -2,19 +2,24 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "daemon/query/accounting_json.h"
 #include "daemon/query/annotate_report.h"
 #include "daemon/query/iterations_json.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/report_json.h"
 #include "daemon/query/terms.h"
+#include "daemon/query/wall_time.h"
 #include "daemon/serve/fingerprint.h"
 #include "daemon/serve/view_json.h"
 
 namespace tailor::serve {
 
 double to_ms(std::uint64_t ns) {
-  return static_cast<double>(ns / 1000) / 1000.0;
+  const std::uint64_t us = ns / 1000;
+  return static_cast<double>(us) / 1000.0;
 }
 
 Json view_json(const View& view, const profile::Source& source, double samples, double weight) {
@@ -41,8 +46,14 @@ Result<Json> profile_json(const View& view) {
   return out;
 }
 
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order) {
+  if (std::ranges::find(order, query::FlameLevel::kFunction) == order.end())
+    return query::flame_report(view.profile, view.selection, order);
+  return query::flame_report_with_functions(*view.whole, view.selection, order, view.keep);
+}
+
 Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order) {
-  auto report = query::flame_report(view.profile, view.selection, order);
+  auto report = flame_of(view, order);
   if (!report) return report.error();
   // By hand: a tree as deep as its levels.
   const auto node_json = [](const auto& self, const query::FlameNode& node) -> Json {
@@ -132,6 +143,17 @@ Json first_execution(const View& view) {
   return Json::object();
 }
 
+// Executions of these plans in the view.
+std::uint64_t executions_of(const View& view, const std::set<query::InProcess<PlanId>>& plans) {
+  std::uint64_t out = 0;
+  for (const profile::ExecutionRecord& execution : view.whole->executions()) {
+    if (plans.contains({execution.process, execution.plan}) &&
+        query::selected(view.selection, execution.process, execution.handle))
+      ++out;
+  }
+  return out;
+}
+
 }  // namespace
 
 Result<query::Comparison> comparison(const View& a, const View& b) {
@@ -145,7 +167,12 @@ Result<query::Comparison> comparison(const View& a, const View& b) {
   if (left->source.unit != right->source.unit)
     return invalid(fmt::format("{} and {} have different units and cannot be compared", left->source.name,
                                right->source.name));
-  return query::compare(std::move(*left), std::move(*right));
+  const auto of_a = query::main_plans(*left), of_b = query::main_plans(*right);
+  query::Comparison both = query::compare(std::move(*left), std::move(*right));
+  // Those without samples count too.
+  both.executions_a = std::max(both.executions_a, executions_of(a, of_a));
+  both.executions_b = std::max(both.executions_b, executions_of(b, of_b));
+  return both;
 }
 
 Result<Json> compare_json(const View& a, const View& b) {
@@ -155,6 +182,7 @@ Result<Json> compare_json(const View& a, const View& b) {
   Json out = {{"a", first_execution(a)},
               {"b", first_execution(b)},
               {"source", query::source_json(both.a.source)},
+              {"executions", {{"a", both.executions_a}, {"b", both.executions_b}}},
               {"same_plan", both.same_plan}};
   out["operators"] = Json::array();
   for (const query::ComparedOperator& row : both.operators) {
@@ -200,6 +228,8 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
   if (e.end != kTimeMax) out["elapsed_ns"] = std::max<TimeNs>(0, e.end - e.begin);
   out["cpu_ns"] = row.cost.cpu_ns;
   out["samples"] = row.cost.samples;
+  out["drawn"] = e.drawn;
+  out["tags"] = !e.tags_off;
   out["rows"] = e.rows_known ? Json(e.rows) : Json();
   out["error"] = e.error;
   out["labels"] = Json::object();
@@ -210,6 +240,49 @@ Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord
 Json executions_json(const std::vector<store::ExecutionRow>& rows) {
   Json out = {{"executions", Json::array()}};
   for (const store::ExecutionRow& row : rows) out["executions"].push_back(execution_json(row, nullptr));
+  return out;
+}
+
+namespace {
+
+Json rfc3339_json(std::uint64_t wall_ns) {
+  return wall_ns == 0 ? Json() : Json(query::rfc3339(wall_ns));
+}
+
+// What stays of executions whose samples are gone, by hour and query.
+Json gone_json(const GoneRow& row) {
+  const std::uint64_t begin = static_cast<std::uint64_t>(row.hour) * store::kHourNs;
+  const auto runs = static_cast<double>(row.runs.executions);
+  const bool some = row.runs.executions > 0;
+  return {{"fingerprint", row.fingerprint},
+          {"plan_name", row.names.name},
+          {"text", row.names.text},
+          {"hour_wall_ns", begin},
+          {"hour", query::rfc3339(begin)},
+          {"executions", row.runs.executions},
+          {"failed", row.runs.failed},
+          {"elapsed_ns",
+           {{"min", some ? row.runs.elapsed_min : 0},
+            {"mean", some ? row.runs.elapsed_sum / runs : 0},
+            {"max", row.runs.elapsed_max}}},
+          {"cpu_ns", row.cpu.weight},
+          {"samples", row.cpu.samples}};
+}
+
+}  // namespace
+
+Json list_json(const ExecutionList& list, const GoneList& gone) {
+  Json out = executions_json(list.rows);
+  for (std::size_t i = 0; i < list.rows.size(); ++i) {
+    Json& json = out["executions"][i];
+    json["comm"] = list.rows[i].comm;  // here also where they are not known
+    json["engine"] = list.rows[i].engine;
+    json["began"] = rfc3339_json(list.rows[i].wall_begin_ns);
+  }
+  out["more"] = list.more;
+  out["gone"] = Json::array();
+  for (const GoneRow& row : gone.rows) out["gone"].push_back(gone_json(row));
+  out["gone_more"] = gone.more;
   return out;
 }
 

@@ -9,6 +9,8 @@
 #include "daemon/query/flame.h"
 #include "daemon/query/json_parts.h"
 #include "daemon/query/timeline.h"
+#include "daemon/serve/gone.h"
+#include "daemon/serve/library.h"
 #include "daemon/serve/view.h"
 
 namespace tailor::serve {
@@ -25,7 +27,9 @@ struct TimelineRequest {
 Result<Json> profile_json(const View& view);
 Result<Json> timeline_json(const View& view, const TimelineRequest& request);
 Result<query::Timeline> timeline_of(const View& view, const TimelineRequest& request);
+// With functions in `order`, the view must have been loaded with Detail::kFunctions.
 Result<Json> flame_json(const View& view, const std::vector<query::FlameLevel>& order);
+Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order);
 // `plan_key` empty: the most expensive.
 Result<Json> listing_json(const View& view, const std::string& plan_key);
 Result<Json> memory_json(const View& view, std::size_t points);
@@ -33,14 +37,19 @@ Result<Json> threads_json(const View& view);
 Result<Json> iterations_json(const View& view, query::IterationsFrom from);
 Result<Json> sources_json(const View& view);
 Result<Json> samples_json(const View& view, std::size_t limit);
+// How many samples the view has, of all sources or of the one that is selected.
+std::uint64_t samples_in(const View& view);
+// Of a profile with slices, without filters for single samples.
+Result<Json> slices_json(const View& view, std::size_t limit);
 // Fails where the units of both sides differ.
 Result<query::Comparison> comparison(const View& a, const View& b);
 Result<Json> compare_json(const View& a, const View& b);
 
 // A row of a list of executions. `process` may be null: then the process is not described.
 Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord* process);
-// What `a` and `b` of a comparison are called.
 Json executions_json(const std::vector<store::ExecutionRow>& rows);
+// docs/report-json.md, "tailor list --json".
+Json list_json(const ExecutionList& list, const GoneList& gone);
 
 // "1764860000123.4": Unix time in ms.
 double to_ms(std::uint64_t ns);

@@ -34,14 +34,7 @@ Result<std::string> Workers::run(const std::shared_ptr<Stop>& stop, Work work,
   auto job = std::make_shared<Job>();
   job->work = std::move(work);
   job->stop = stop;
-  {
-    std::lock_guard lock(mutex_);
-    if (ending_) return unavailable("the daemon is stopping");
-    if (waiting_.size() >= most_waiting_)
-      return exhausted("too many requests wait for an answer; ask again in a moment");
-    waiting_.push_back(job);
-  }
-  arrived_.notify_one();
+  if (Status taken = enqueue(job); !taken) return taken.error();
   std::unique_lock lock(job->mutex);
   while (!job->answer) {
     job->done.wait_for(lock, kAsk);
@@ -50,6 +43,26 @@ Result<std::string> Workers::run(const std::shared_ptr<Stop>& stop, Work work,
     if (stop->stopped()) return stop->error();
   }
   return std::move(*job->answer);
+}
+
+Status Workers::start(std::shared_ptr<Stop> stop, Work work, Done done) {
+  auto job = std::make_shared<Job>();
+  job->work = std::move(work);
+  job->stop = std::move(stop);
+  job->give = std::move(done);
+  return enqueue(std::move(job));
+}
+
+Status Workers::enqueue(std::shared_ptr<Job> job) {
+  {
+    std::lock_guard lock(mutex_);
+    if (ending_) return unavailable("the daemon is stopping");
+    if (waiting_.size() >= most_waiting_)
+      return exhausted("too many requests wait for an answer; ask again in a moment");
+    waiting_.push_back(std::move(job));
+  }
+  arrived_.notify_one();
+  return Ok{};
 }
 
 // Work that throws, as for an answer that there is no memory for, ends that request and nothing else.
@@ -78,6 +91,10 @@ void Workers::loop() {
     {
       std::lock_guard lock(mutex_);
       std::erase(running_, job);
+    }
+    if (job->give) {
+      job->give(std::move(answer));
+      continue;
     }
     {
       std::lock_guard lock(job->mutex);

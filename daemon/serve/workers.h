@@ -35,16 +35,23 @@ class Workers {
   // Exhausted where too many wait.
   Result<std::string> run(const std::shared_ptr<Stop>& stop, Work work, const std::function<bool()>& gone);
 
+  // Does the work without waiting for it, and gives the answer to `done` on another thread; also that it was
+  // cancelled. Where it fails, exhausted as above, `done` is not called.
+  using Done = std::function<void(Result<std::string>)>;
+  Status start(std::shared_ptr<Stop> stop, Work work, Done done);
+
  private:
   struct Job {
     Work work;
     std::shared_ptr<Stop> stop;
+    Done give;  // empty: somebody waits for `answer`
     std::mutex mutex;
     std::condition_variable done;
     std::optional<Result<std::string>> answer;
   };
 
   static Result<std::string> answer_of(const Job& job);
+  Status enqueue(std::shared_ptr<Job> job);
   void loop();
 
   std::mutex mutex_;

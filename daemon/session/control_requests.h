@@ -11,6 +11,9 @@ namespace tailor::session {
 
 class ControlRequests {
  public:
+  // `wake` ends the control thread's sleep. Any thread calls it.
+  explicit ControlRequests(std::function<void()> wake) : wake_(std::move(wake)) {}
+
   // Any thread but the control thread. Waits until `work` was done there.
   void run(std::function<void()> work) {
     std::promise<void> done;
@@ -38,8 +41,11 @@ class ControlRequests {
 
   // Any thread: the control thread is to end.
   void end() {
-    std::lock_guard lock(mutex_);
-    ending_ = true;
+    {
+      std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    wake_();
   }
   bool ending() const {
     std::lock_guard lock(mutex_);
@@ -51,10 +57,14 @@ class ControlRequests {
     std::function<void()> work, done;
   };
   void add(Request request) {
-    std::lock_guard lock(mutex_);
-    requests_.push_back(std::move(request));
+    {
+      std::lock_guard lock(mutex_);
+      requests_.push_back(std::move(request));
+    }
+    wake_();
   }
 
+  const std::function<void()> wake_;
   mutable std::mutex mutex_;
   std::vector<Request> requests_;
   bool ending_ = false;

@@ -44,12 +44,26 @@ void CpuAccounts::settle() {
   });
 }
 
+// PySpark leaves its JVM behind.
+void CpuAccounts::note_command(const os::CpuTime& used) {
+  command_used_ = used;
+  pipeline_.processes().for_each([this](const pipeline::ProcessEntry& entry) {
+    if (entry.id().start == 0 || entry.accounting.on_cpu_ns == 0) return;
+    const auto of_child = os::cpu_time_of(os_, entry.id().pid);
+    const auto same = os::start_time_of(os_, entry.id().pid);
+    if (!of_child.ok() || !same.ok() || *same != entry.id().start) return;
+    command_used_->user_ns += of_child->user_ns;
+    command_used_->system_ns += of_child->system_ns;
+  });
+}
+
 void CpuAccounts::tell(profile::RecordingInfo& recording) {
   settle();
   CpuCoverage coverage = coverage_.sum();
   if (command_used_) {
     coverage = used_of(*command_used_, user_mode_only_);
     coverage.sampled = pipeline_.total().on_cpu_ns;
+    if (lacks_a_process(coverage)) coverage = {};
   }
   recording.kernel_not_sampled = user_mode_only_;
   recording.kernel_unsampled_ns = coverage.unsampled;

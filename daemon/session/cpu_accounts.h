@@ -31,8 +31,9 @@ class CpuAccounts {
   // Compares what may be compared now.
   void settle();
 
-  // All that the recorded command and its children have used in the end.
-  void note_command(const os::CpuTime& used) { command_used_ = used; }
+  // All that the recorded command and the children that it waited for have used in the end. Children with an
+  // agent that still run are added. Where others have samples, it is not known what was used.
+  void note_command(const os::CpuTime& used);
 
   // Writes what is known so far into `recording`.
   void tell(profile::RecordingInfo& recording);

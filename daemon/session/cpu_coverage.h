@@ -24,6 +24,13 @@ inline CpuCoverage used_of(const os::CpuTime& time, bool user_mode_only) {
   return {.used = time.all()};
 }
 
+// Samples stand for far more than was used, as chance does not do it: whoever counted what was used lacks a
+// process. (A command's account has the children that were waited for.)
+inline bool lacks_a_process(const CpuCoverage& coverage) {
+  constexpr std::uint64_t kSlack = 100'000'000;
+  return coverage.sampled > coverage.used + coverage.used / 4 + kSlack;
+}
+
 // For processes that go on: each is looked at now and then, and what its samples stand for is taken when all
 // of them up to that look have been attributed. What a process uses after its last look is on neither side.
 // One thread.

@@ -17,6 +17,8 @@ class Flushes {
   // `done` is called when everything up to `now` was attributed, or after kPatience without it.
   void add(TimeNs now, std::function<void()> done) { waiting_.push_back({now, std::move(done)}); }
 
+  bool empty() const { return waiting_.empty(); }
+
   // Calls `flush` for each that need not wait any longer. `arrived`: whether everything up to a time is here.
   // Returns what is to be called then.
   std::vector<std::function<void()>> take_due(TimeNs now, const std::function<bool(TimeNs)>& arrived,

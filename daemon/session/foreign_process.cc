@@ -196,7 +196,7 @@ registration::PeerConnected ForeignProcess::hello(pipeline::Input& input, const 
   hello.process = process_;
   hello.received_tsc = moment.tsc;
   hello.hello.set_engine_name(engine);
-  hello.hello.set_session(fmt::format("{} {}", engine, instance));
+  hello.hello.set_instance(fmt::format("{} {}", engine, instance));
   input.on_connected(hello);
   return hello;
 }

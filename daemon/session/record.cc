@@ -132,7 +132,7 @@ RecordOutcome outcome_of(int exit_code, Recorder& recorder, const store::FileWri
   outcome.total = status.total;
   outcome.pipeline = status.pipeline;
   outcome.stacks = status.stacks;
-  outcome.capture_row = status.capture_row;
+  outcome.sampling_notes = status.sampling_notes;
   outcome.own_cpu_ns = status.own_cpu_ns;
   outcome.recording = status.recording;
   outcome.samples_written = file.stats().samples;
@@ -208,6 +208,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   live.command = joined(options.command);
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
+  live.untagged_ppm = options.sampling.untagged_executions;
 
   auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});
   if (!command.ok()) return command.error();
@@ -265,6 +266,7 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   live.command = fmt::format("process {}", running.pid);
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
+  live.untagged_ppm = options.sampling.untagged_executions;
   std::error_code unwritable;  // told by who listens there
   std::filesystem::create_directories(std::filesystem::path(live.agent_socket).parent_path(), unwritable);
 

@@ -28,8 +28,8 @@ struct RecordOutcome {
   pipeline::PipelineStats pipeline;
   std::uint64_t own_cpu_ns = 0, wall_ns = 0;  // of the recorder, while it recorded
   profile::RecordingInfo recording;
-  std::uint64_t stacks = 0;  // samples that brought a piece of their stack
-  std::string capture_row;   // what could not be sampled, and why; empty: everything asked for
+  std::uint64_t stacks = 0;    // samples that brought a piece of their stack
+  std::string sampling_notes;  // as in RecordingInfo
   std::uint64_t samples_written = 0;
   std::uint64_t bytes_written = 0;
   std::vector<pipeline::Problem> problems;  // the first ones

@@ -11,19 +11,26 @@
 #include "daemon/capture/host/sample_cost.h"
 #include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
+#include "daemon/session/pace.h"
 #include "daemon/session/pebs_probe.h"
 #include "daemon/session/registered.h"
 
 namespace tailor::session {
 namespace {
 
-constexpr int kPollMs = 20;
 constexpr TimeNs kSweepInterval = 5'000'000'000;
 constexpr const char* kRequestIsOver = "it was sampled on request, which is over";
 constexpr TimeNs kPublishInterval = 100'000'000;  // a status has strings of all processes
+// What runtimes write of their code: well below PipelineOptions::delay.
+constexpr TimeNs kForeignInterval = 100'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
+
+// At least one of a thousand, where any are asked for.
+void set_untagged(std::uint32_t ppm, v1::Settings& to) {
+  to.set_untagged_permille((ppm + 999) / 1000);
+}
 
 std::string how_to_register(const pipeline::KnownProcess& process, const std::string& socket) {
   return fmt::format(
@@ -56,6 +63,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
     : os_(os),
       options_(std::move(options)),
       on_problem_(std::move(on_problem)),
+      requests_([this] { server_->wake(); }),
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
       clock_(os),
@@ -83,6 +91,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
       sampled_(parts_, pebs_trust_, overhead_, foreign_),
       changes_(parts_, sampled_, pebs_trust_, overhead_),
+      rates_(parts_, sampled_, changes_, options_.capture),
       paused_(parts_, sampled_, options_.capture),
       rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {}
 
@@ -96,6 +105,7 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
   info.start = os.now();
   info.clock_source = recorder->clock_.worst_source();
   info.clock_error_ns = recorder->clock_.worst_error_ns();
+  info.drawn_ppm = recorder->options_.capture.drawn_ppm;
   recorder->facts_.begin(std::move(info));
 
   Status reading = recorder->reader_.start();
@@ -160,6 +170,17 @@ void Recorder::set_keep_literals(bool keep) {
   run([&] { literals_.set_keep(keep); });
 }
 
+void Recorder::set_untagged(std::uint32_t ppm) {
+  run([&] {
+    if (std::exchange(options_.untagged_ppm, ppm) == ppm) return;
+    v1::DaemonMessage message;
+    session::set_untagged(ppm, *message.mutable_settings());
+    pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
+      if (entry.connection != 0) server_->reply(entry.connection, message);
+    });
+  });
+}
+
 Result<std::vector<ProcessId>> Recorder::pause(std::optional<std::int32_t> pid) {
   std::optional<Result<std::vector<ProcessId>>> asked;
   run([&] { asked.emplace(paused_.pause(pid)); });
@@ -183,6 +204,21 @@ Result<Resumed> Recorder::resume(std::optional<std::int32_t> pid) {
     resumed.emplace(paused_.resume(pid, [this](ProcessId process) { return rules_.why_ignored(process); }));
   });
   return std::move(*resumed);
+}
+
+Result<RatesChanged> Recorder::set_rate(std::optional<std::int32_t> pid, Rate rate, TimeNs lasts) {
+  std::optional<Result<RatesChanged>> changed;
+  run([&] {
+    if (lasts > 0) rate.until = os_.now() + lasts;
+    changed.emplace(rates_.set(pid, std::move(rate)));
+  });
+  return std::move(*changed);
+}
+
+Result<RatesChanged> Recorder::reset_rate(std::optional<std::int32_t> pid) {
+  std::optional<Result<RatesChanged>> changed;
+  run([&] { changed.emplace(rates_.reset(pid)); });
+  return std::move(*changed);
 }
 
 void Recorder::flush() {
@@ -219,6 +255,7 @@ void Recorder::stop() {
     flushed_ = true;
     speak_for_foreign();
     facts_.cpu_times(cpu_);
+    publish();
   });
   requests_.end();
   thread_.join();
@@ -234,6 +271,8 @@ void Recorder::on_connected(const registration::PeerConnected& event) {
   answer.mutable_hello_ack()->set_daemon_version(kVersion);
   answer.mutable_hello_ack()->set_sampling(denied.empty());
   answer.mutable_hello_ack()->set_reason(denied);
+  if (options_.untagged_ppm > 0)
+    session::set_untagged(options_.untagged_ppm, *answer.mutable_hello_ack()->mutable_settings());
   server_->reply(event.connection, answer);
 }
 
@@ -253,7 +292,9 @@ void Recorder::on_gone(const registration::PeerGone& event) {
   input_.on_gone(event);
   code_.gone(event);
   literals_.gone(event.process);
-  sampled_.forget_why_not(event.process);
+  // It stays in the status until the next sweep has looked for it.
+  if (event.reason == registration::GoneReason::kProcessExit)
+    sampled_.set_why_not(event.process, "it has ended");
 }
 
 void Recorder::on_refused(const registration::PeerRefused& event) {
@@ -261,14 +302,17 @@ void Recorder::on_refused(const registration::PeerRefused& event) {
 }
 
 void Recorder::control() {
+  listened_ = os_.now();
   while (true) {
     const bool last = requests_.ending();
-    server_->poll(last ? 0 : kPollMs);
+    wait_and_listen(last);
     look_at_clocks();
-    speak_for_foreign();
+    if (os_.now() >= next_foreign_) speak_for_foreign();
     take_captured();
     changes_.watch_pebs();
     if (!last && !ending_) {
+      rates_.take(options_.ask_rates);
+      rates_.look();
       changes_.watch_births();
       changes_.redraw_periods();
     }
@@ -280,9 +324,20 @@ void Recorder::control() {
     cpu_.settle();
     if (os_.now() >= next_sweep_) sweep();
     if (!last) changes_.govern();
-    if (last || os_.now() >= next_publish_) publish();
+    const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
+    if (last || os_.now() >= next_publish_ || idle_ != was_idle) publish();
     if (last) return;
   }
+}
+
+// Until there is something to do; hears what agents have said by then.
+void Recorder::wait_and_listen(bool last) {
+  const TimeNs before = std::exchange(listened_, os_.now());
+  const PaceFacts facts{.idle = idle_,
+                        .awaited = !flushes_.empty(),
+                        .fullest_log = server_->take_fullest_log(),
+                        .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
+  server_->poll(last ? 0 : round_ms(facts));
 }
 
 void Recorder::take_captured() {
@@ -313,6 +368,7 @@ void Recorder::recording_ended(const RecordingEnded& ended) {
       if (!ending_) paused_.closed(*before, ended.time);
       return;
     case SamplingState::kLeaving:
+      rates_.forget(before->process);
       return;
     case SamplingState::kReopening:
       if (!ending_ && changes_.reopen(*before)) return;
@@ -320,11 +376,14 @@ void Recorder::recording_ended(const RecordingEnded& ended) {
     case SamplingState::kSampling:
       break;
   }
+  rates_.forget(before->process);
+  sampled_.forget_why_not(before->process);
   input_.advance(os_.now());
   input_.on_process_ended(before->process);
 }
 
 void Recorder::speak_for_foreign() {
+  next_foreign_ = os_.now() + kForeignInterval;
   foreign_.tell({.follows_children = sampled_.first_with_children() != nullptr,
                  .ending = ending_,
                  .all_read = flushed_,
@@ -378,6 +437,7 @@ void Recorder::end_those_that_are_gone() {
     sampled_.forget_why_not(process);
     paused_.forget(process);
     rules_.forget(process);
+    rates_.forget(process);
   }
 }
 
@@ -387,7 +447,8 @@ void Recorder::publish() {
   status.pipeline = pipeline_.stats();
   status.total = pipeline_.total();
   status.stacks = stacks_.counts().stacks;
-  status.capture_row = facts_.info().capture_row;
+  status.objects = stacks_.counts().objects;
+  status.sampling_notes = facts_.info().sampling_notes;
   status.own_cpu_ns = cpu_.own_ns();
   status.recording = facts_.info();
   status.registration = server_->counters();
@@ -398,10 +459,18 @@ void Recorder::publish() {
   status.clock_error_ns = clock_.model().error_bound_ns();
   const TimeNs now = os_.now();
   const Pauses& pauses = paused_.pauses();
+  const auto tell_rate = [this](const Rate* rate, auto& to) {
+    if (rate == nullptr) return;
+    to.frequency = rate->frequency;
+    to.rate_until_ns = rate->until == kTimeMax ? 0 : facts_.info().wall_of(rate->until);
+    to.rate_why = rate->why;
+  };
+  tell_rate(rates_.rates().of_all(), status);
   pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
     if (entry.ended != kTimeMax) return;
     RecordedProcess process{entry.record, entry.accounting, false, {}};
     process.sampled = sampled_.contains(entry.id());
+    tell_rate(rates_.rates().of(entry.id()), process);
     process.paused_ns = pauses.ns_of(entry.id(), now);
     if (pauses.is_paused(entry.id()))
       process.paused_since_ns = facts_.info().wall_of(pauses.since(entry.id()));

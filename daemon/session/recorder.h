@@ -33,6 +33,7 @@
 #include "daemon/session/paused_processes.h"
 #include "daemon/session/pebs_trust.h"
 #include "daemon/session/process_rules.h"
+#include "daemon/session/rate_changes.h"
 #include "daemon/session/recorder_status.h"
 #include "daemon/session/recording_facts.h"
 #include "daemon/session/recording_parts.h"
@@ -54,13 +55,15 @@ struct RecorderOptions {
   std::uint64_t user_messages_a_second = 50'000;  // of all of a user's agents, 0: no limit
   std::string agent_socket_group = {};            // as registration::ServerOptions
   pipeline::PipelineOptions pipeline;
-  capture::CaptureOptions capture;     // of every process that is sampled
-  double max_overhead = 0;             // share of a target's CPU time, 0: no bound
-  std::uint64_t seed = 0;              // of the periods that max_overhead makes
-  bool sample_registered = false;      // attach to each process that registers and is not sampled yet
-  std::string command;                 // for the profile: what was asked for
-  bool keep_literals = true;           // of query texts; false: nobody is given them, the journal neither
-  ProcessRules rules = {};             // of processes that are sampled, or not, whatever they do
+  capture::CaptureOptions capture;  // of every process that is sampled
+  double max_overhead = 0;          // share of a target's CPU time, 0: no bound
+  std::uint64_t seed = 0;           // of the periods that max_overhead makes
+  bool sample_registered = false;   // attach to each process that registers and is not sampled yet
+  std::string command;              // for the profile: what was asked for
+  std::uint32_t untagged_ppm = 0;   // of a million executions, how many engines are asked to run without tags
+  bool keep_literals = true;        // of query texts; false: nobody is given them, the journal neither
+  ProcessRules rules = {};          // of processes that are sampled, or not, whatever they do
+  AskRates ask_rates = {};          // of processes, besides set_rate(); may be empty
   pipeline::Input* journal = nullptr;  // hears every input first; must outlive the recorder
 };
 
@@ -89,6 +92,8 @@ class Recorder : private registration::Sink {
   void set_rules(ProcessRules rules);
   // The same threads. Of messages that arrive from now on.
   void set_keep_literals(bool keep);
+  // The same threads. Of executions that begin after the agents have heard of it.
+  void set_untagged(std::uint32_t ppm);
 
   // Any thread but the control thread. Stops sampling the process of that number, or all (nothing): also
   // those that register later. Gives those that were sampled until now; no sample is taken of them when it
@@ -97,13 +102,21 @@ class Recorder : private registration::Sink {
   // The same threads. Goes on with the one, or with all. Fails if the process is not paused.
   Result<Resumed> resume(std::optional<std::int32_t> pid);
 
+  // The same threads. Samples the process of that number, or all (nothing) that have no rate of their own, as
+  // often as asked for, for so long; 0: until it is changed. `capture`: the events of
+  // RecorderOptions::capture with periods for that. Fails if the process is not sampled, and beyond the
+  // limits of Rates.
+  Result<RatesChanged> set_rate(std::optional<std::int32_t> pid, Rate rate, TimeNs lasts);
+  // The same threads. Goes back. Fails if there is nothing to go back from.
+  Result<RatesChanged> reset_rate(std::optional<std::int32_t> pid);
+
   // Any thread. Waits until everything that happened before the call is attributed and was given to the sink,
   // two seconds at most.
   void flush();
   // Any thread but the control thread. Runs `work` there, between two inputs, and waits; after stop(), here.
   void run(std::function<void()> work);
-  // Any thread, without waiting. As the control thread published it last: at most a moment ago, and after the
-  // other calls here that the same thread has made.
+  // Any thread, without waiting. As the control thread published it last: at most a moment ago (a second,
+  // where nobody is registered), and after the other calls here that the same thread has made.
   RecorderStatus status() const;
 
   // Any thread. All that the recorded command and its children have used in the end, which nobody else knows
@@ -129,6 +142,7 @@ class Recorder : private registration::Sink {
 
   // Control thread.
   void control();
+  void wait_and_listen(bool last);
   void look_at_clocks();
   void take_captured();
   void take(CaptureMessage& message);
@@ -176,11 +190,14 @@ class Recorder : private registration::Sink {
   RecordingParts parts_;
   SampledProcesses sampled_;
   SamplingChanges changes_;
+  RateChanges rates_;
   PausedProcesses paused_;
   RuleFollower rules_;
 
   Flushes flushes_;
-  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin;
+  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin;
+  TimeNs listened_ = 0;   // to agents, before this round
+  bool idle_ = false;     // nobody is registered or sampled
   bool ending_ = false;   // stop() was called
   bool flushed_ = false;  // by it
 

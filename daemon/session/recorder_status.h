@@ -13,6 +13,7 @@
 #include "daemon/profile/accounting.h"
 #include "daemon/profile/records.h"
 #include "daemon/registration/server.h"
+#include "daemon/unwind/object_counts.h"
 
 namespace tailor::session {
 
@@ -24,13 +25,17 @@ struct RecordedProcess {
   std::string not_sampled_because;
   std::uint64_t paused_ns = 0;        // all pauses together
   std::uint64_t paused_since_ns = 0;  // CLOCK_REALTIME; 0: it is not paused
+  std::uint64_t frequency = 0;        // that was asked for, samples per second of CPU time; 0: no other one
+  std::uint64_t rate_until_ns = 0;    // CLOCK_REALTIME; 0: until another one is asked for
+  std::string rate_why;
 };
 
 struct RecorderStatus {
   pipeline::PipelineStats pipeline;
   profile::Accounting total;     // of all processes
   std::uint64_t stacks = 0;      // samples that brought a piece of their stack
-  std::string capture_row;       // what could not be sampled, and why
+  unwind::ObjectCounts objects;  // of these, those whose stack shows an operator
+  std::string sampling_notes;    // as in RecordingInfo
   std::uint64_t own_cpu_ns = 0;  // of this program, since the recording began
   profile::RecordingInfo recording;
   registration::Counters registration;
@@ -39,6 +44,10 @@ struct RecorderStatus {
   std::uint64_t clock_error_ns = 0;
   std::vector<RecordedProcess> processes;
   bool all_paused = false;  // also what registers from now on
+  // As of a process: what all have that have no rate of their own.
+  std::uint64_t frequency = 0;
+  std::uint64_t rate_until_ns = 0;
+  std::string rate_why;
 };
 
 // Any thread.

@@ -34,15 +34,20 @@ void RecordingFacts::pauses(const std::vector<profile::Pause>& pauses) {
   tell();
 }
 
+void RecordingFacts::rates(const std::vector<profile::RateSpan>& rates) {
+  info_.rates = rates;
+  tell();
+}
+
 void RecordingFacts::opened(const std::vector<profile::Source>& sources, TimeNs adds_up) {
   if (info_.sources.size() != sources.size()) info_.sources = sources;
   info_.aggregated_ns = std::max(info_.aggregated_ns, static_cast<std::uint64_t>(adds_up));
 }
 
-void RecordingFacts::capture_row(const std::vector<std::string>& notes) {
-  std::string row;
-  for (const std::string& note : notes) row += (row.empty() ? "" : "; ") + note;
-  if (std::exchange(info_.capture_row, row) == row && told_sources_ == info_.sources.size()) return;
+void RecordingFacts::sampling_notes(const std::vector<std::string>& notes) {
+  std::string joined;
+  for (const std::string& note : notes) joined += (joined.empty() ? "" : "; ") + note;
+  if (std::exchange(info_.sampling_notes, joined) == joined && told_sources_ == info_.sources.size()) return;
   told_sources_ = info_.sources.size();
   tell();
 }

@@ -28,18 +28,19 @@ class RecordingFacts {
   void wall_clock(std::optional<std::uint64_t> at_start_ns);
   void cpu_times(CpuAccounts& accounts);
   void pauses(const std::vector<profile::Pause>& pauses);
+  void rates(const std::vector<profile::RateSpan>& rates);
   // Events were opened with these sources. `adds_up`: a sample may stand for that long. Is told with the
-  // capture row.
+  // sampling notes.
   void opened(const std::vector<profile::Source>& sources, TimeNs adds_up);
-  // How processes are sampled, what could not be, and why.
-  void capture_row(const std::vector<std::string>& notes);
+  // How processes are sampled, what could not be sampled, and why.
+  void sampling_notes(const std::vector<std::string>& notes);
 
  private:
   void tell() { input_.on_recording(info_); }
 
   pipeline::Input& input_;
   profile::RecordingInfo info_;
-  std::size_t told_sources_ = 0;  // with the capture row
+  std::size_t told_sources_ = 0;  // with the sampling notes
 };
 
 }  // namespace tailor::session

@@ -22,22 +22,37 @@ bool only_timers(const capture::CaptureOptions& options) {
 
 }  // namespace
 
+Status SampledProcesses::settle(ProcessId process, capture::CaptureOptions& options, std::string& note) {
+  const TimeNs now = parts_.os.now();
+  note = pebs_trust_.settle(options, parts_.clock.model().perf_line().has_value(), now);
+  if (!overhead_.enabled()) return Ok{};
+  // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
+  if (options.sampled_by == capture::SampledBy::kBpf) {
+    return invalid("--max-overhead: not where BPF takes the samples; leave out --sampler bpf");
+  }
+  options.sampled_by = capture::SampledBy::kPerf;
+  bpf::settle_stacks_for_perf(options);  // their cost counts
+  return overhead_.begin(process, now, options);
+}
+
+void SampledProcesses::took(ProcessSampling& sampled, const capture::CaptureOptions& settled,
+                            const capture::Attached& attached) {
+  sampled.large_pebs = uses_large_pebs(settled);
+  sampled.reads_slots = attached.reads_slots;
+  sampled.user_mode_only = attached.user_mode_only;
+  sampled.renews = attached.renews;
+  sampled.redraw = attached.redraws ? kTimeMax : next_redraw(settled, parts_.os.now());
+  sampled.births.reset();
+  if (settled.placement == capture::Placement::kAuto && only_timers(settled))
+    sampled.births.emplace(settled.events.front().period);
+}
+
 Status SampledProcesses::open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
                               const Origin& origin, const std::string& note) {
   const ProcessId id = process.process;
   capture::CaptureOptions settled = options;
-  const TimeNs now = parts_.os.now();
-  const std::string fallback = pebs_trust_.settle(settled, parts_.clock.model().perf_line().has_value(), now);
-  if (overhead_.enabled()) {
-    // Periods change by other events in the place of the old ones, which a BPF program shares with everybody.
-    if (settled.sampled_by == capture::SampledBy::kBpf) {
-      return invalid("--max-overhead: not where BPF takes the samples; leave out --sampler bpf");
-    }
-    settled.sampled_by = capture::SampledBy::kPerf;
-    bpf::settle_stacks_for_perf(settled);  // their cost counts
-    Status governed = overhead_.begin(id, parts_.os.now(), settled);
-    if (!governed.ok()) return governed;
-  }
+  std::string fallback;
+  if (Status done = settle(id, settled, fallback); !done.ok()) return done;
   auto attached = parts_.reader.attach(id.pid, settled);
   if (!attached.ok()) {
     overhead_.end(id);
@@ -52,20 +67,34 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   parts_.input.on_known_process(known);
   parts_.facts.opened(attached->sources, attached->adds_up);
   notes_ = attached->notes;
-  tell_row(id);
+  tell_notes(id);
   ProcessSampling sampled(id, attached->id);
   sampled.options = options;
   sampled.origin = origin;
-  sampled.large_pebs = uses_large_pebs(settled);
-  sampled.reads_slots = attached->reads_slots;
-  sampled.user_mode_only = attached->user_mode_only;
-  sampled.renews = attached->renews;
-  if (!attached->redraws) sampled.redraw = next_redraw(settled, parts_.os.now());
-  if (settled.placement == capture::Placement::kAuto && only_timers(settled))
-    sampled.births.emplace(settled.events.front().period);
+  took(sampled, settled, *attached);
   parts_.cpu.begin(id, attached->user_mode_only);
   sampled_.push_back(std::move(sampled));
+  ++opened_;
   if (!is_registered(parts_.pipeline, id)) foreign_.add(id, origin.names);
+  return Ok{};
+}
+
+Status SampledProcesses::change(ProcessSampling& sampled, const capture::CaptureOptions& options) {
+  capture::CaptureOptions settled = options;
+  std::string fallback;
+  if (Status done = settle(sampled.process, settled, fallback); !done.ok()) return done;
+  auto attached = replace(sampled, settled);
+  if (!attached.ok()) {
+    capture::CaptureOptions before = sampled.options;
+    (void)settle(sampled.process, before, fallback);  // it went well when they were opened
+    return attached.error();
+  }
+  if (!fallback.empty()) attached->notes.push_back(fallback);
+  sampled.options = options;
+  sampled.options.followed.clear();
+  took(sampled, settled, *attached);
+  notes_ = attached->notes;
+  tell_notes(sampled.process);
   return Ok{};
 }
 
@@ -115,10 +144,12 @@ const ProcessSampling* SampledProcesses::first_with_children() const {
   return found == sampled_.end() ? nullptr : &*found;
 }
 
-void SampledProcesses::tell_row(ProcessId process) {
+void SampledProcesses::tell_notes(ProcessId process) {
   std::vector<std::string> notes = notes_;
   if (std::string overhead = overhead_.text(process); !overhead.empty()) notes.push_back(std::move(overhead));
-  parts_.facts.capture_row(notes);
+  if (std::string shared = capture::tell_shared_counters(counted_); !shared.empty())
+    notes.push_back(std::move(shared));
+  parts_.facts.sampling_notes(notes);
 }
 
 std::string SampledProcesses::why_not(ProcessId process) const {
@@ -129,6 +160,20 @@ std::string SampledProcesses::why_not(ProcessId process) const {
 void SampledProcesses::tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on) {
   parts_.input.on_capture_ended({process, ended.time, goes_on, ended.counts.filtered,
                                  ended.counts.filtered_samples, ended.counts.broken_rings});
+  add_counted(ended.counts.times);
+  if (!capture::tell_shared_counters(counted_).empty()) tell_notes(process);
+}
+
+void SampledProcesses::add_counted(const std::vector<capture::CountedTime>& times) {
+  for (const capture::CountedTime& each : times) {
+    const auto known = std::ranges::find(counted_, each.source, &capture::CountedTime::source);
+    if (known == counted_.end()) {
+      counted_.push_back(each);
+      continue;
+    }
+    known->enabled_ns += each.enabled_ns;
+    known->running_ns += each.running_ns;
+  }
 }
 
 }  // namespace tailor::session

@@ -2,6 +2,7 @@
 // place, closes them, and takes note of their end.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,8 +32,10 @@ class SampledProcesses {
   // remedy.
   Status open(const pipeline::KnownProcess& process, const capture::CaptureOptions& options,
               const Origin& origin, const std::string& note = {});
-  // Other events take the place of those that are open, which stay if that fails.
+  // Other events take the place of those that are open, which stay if that fails; `options` are settled.
   Result<capture::Attached> replace(ProcessSampling& sampled, const capture::CaptureOptions& options);
+  // The same with options as they are asked for, which hold from now on.
+  Status change(ProcessSampling& sampled, const capture::CaptureOptions& options);
   // The events are closed. ended() follows.
   void close(const ProcessSampling& sampled) { parts_.reader.remove(sampled.recording); }
   // The process goes on unsampled. False: that was so already.
@@ -42,6 +45,8 @@ class SampledProcesses {
   std::optional<ProcessSampling> ended(const RecordingEnded& ended);
 
   std::vector<ProcessSampling>& all() { return sampled_; }
+  // How often open() has succeeded.
+  std::uint64_t opened() const { return opened_; }
   bool contains(ProcessId process) const;
   // Null: it is not sampled.
   ProcessSampling* find(ProcessId process);
@@ -50,7 +55,7 @@ class SampledProcesses {
 
   // What the profile says of how processes are sampled. `process`: the one that is sampled from now on, or
   // with other periods.
-  void tell_row(ProcessId process);
+  void tell_notes(ProcessId process);
   void set_notes(std::vector<std::string> notes) { notes_ = std::move(notes); }
 
   // Why a process is not sampled; "" where nothing is known.
@@ -59,16 +64,23 @@ class SampledProcesses {
   void forget_why_not(ProcessId process) { why_not_.erase(process); }
 
  private:
+  // Makes of what was asked for what can be opened. `note`: what of it cannot, "" for nothing.
+  Status settle(ProcessId process, capture::CaptureOptions& options, std::string& note);
+  void took(ProcessSampling& sampled, const capture::CaptureOptions& settled,
+            const capture::Attached& attached);
   void tell_ended(ProcessId process, const RecordingEnded& ended, bool goes_on);
+  void add_counted(const std::vector<capture::CountedTime>& times);
 
   const RecordingParts& parts_;
   PebsTrust& pebs_trust_;
   OverheadControl& overhead_;
   ForeignProcesses& foreign_;
   std::vector<ProcessSampling> sampled_;
+  std::uint64_t opened_ = 0;
   std::map<capture::RecordingNumber, ProcessId> replaced_;  // by a newer one, and still to end
   std::map<ProcessId, std::string> why_not_;
   std::vector<std::string> notes_;  // of what is sampled
+  std::vector<capture::CountedTime> counted_;
 };
 
 }  // namespace tailor::session

@@ -46,6 +46,15 @@ bool SamplingChanges::reopen(const ProcessSampling& before) {
   return true;
 }
 
+// Where the events are, and of whom, stays.
+Status SamplingChanges::change_events(ProcessSampling& sampled, const capture::CaptureOptions& wanted) {
+  capture::CaptureOptions options = wanted;
+  options.placement = sampled.options.placement;
+  options.follow_children = sampled.options.follow_children;
+  follow_family(options);
+  return sampled_.change(sampled, options);
+}
+
 void SamplingChanges::watch_births() {
   for (ProcessSampling& each : sampled_.all()) {
     if (!each.births || !each.is_sampling()) continue;
@@ -94,7 +103,7 @@ void SamplingChanges::resample(ProcessSampling& sampled) {
       parts_.on_problem({sampled.process, "the old period stays: " + attached.error().message});
     return;
   }
-  sampled_.tell_row(sampled.process);
+  sampled_.tell_notes(sampled.process);
 }
 
 void SamplingChanges::follow_family(capture::CaptureOptions& options) {
@@ -131,7 +140,7 @@ void SamplingChanges::change_to_cpus(ProcessSampling& sampled, double births_per
   }
   sampled.options.placement = capture::Placement::kPerCpu;
   sampled_.set_notes(attached->notes);
-  sampled_.tell_row(sampled.process);
+  sampled_.tell_notes(sampled.process);
 }
 
 TargetProgress SamplingChanges::progress_of(ProcessId process) {

@@ -9,7 +9,7 @@
 
 namespace tailor::session {
 
-// Control thread only. All but reopen() are to be called at every turn.
+// Control thread only. All but reopen() and change_events() are to be called at every turn.
 class SamplingChanges {
  public:
   // All must outlive this.
@@ -22,6 +22,9 @@ class SamplingChanges {
   // The events that watch_pebs() had closed have handed over everything. False: the process has ended
   // meanwhile.
   bool reopen(const ProcessSampling& before);
+  // Other events, or the same ones with other periods, take the place of those of a process that is sampled.
+  // The old ones stay if that fails.
+  Status change_events(ProcessSampling& sampled, const capture::CaptureOptions& wanted);
   // Moves timers to the CPUs, where threads are born too often.
   void watch_births();
   // Draws periods anew that are due, without a bound on their cost.

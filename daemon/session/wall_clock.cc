@@ -1,7 +1,5 @@
 #include "daemon/session/wall_clock.h"
 
-#include <time.h>
-
 #include <cstdlib>
 
 namespace tailor::session {
@@ -17,12 +15,10 @@ std::optional<std::uint64_t> WallClock::look(TimeNs start, std::uint64_t known_n
   const TimeNs before = os_.now();
   if (before < next_look_) return std::nullopt;
   next_look_ = before + kLookInterval;
-  timespec wall{};
-  ::clock_gettime(CLOCK_REALTIME, &wall);
+  const TimeNs wall = os_.wall_clock();
   const TimeNs after = os_.now();
   if (after - before > kSlack) return std::nullopt;  // interrupted: the next look is better
-  const std::int64_t at_start = static_cast<std::int64_t>(wall.tv_sec) * 1'000'000'000 + wall.tv_nsec -
-                                (before + (after - before) / 2 - start);
+  const std::int64_t at_start = wall - (before + (after - before) / 2 - start);
   const auto known = static_cast<std::int64_t>(known_ns);
   if (at_start <= 0 || std::abs(at_start - known) <= kSlack) return std::nullopt;
   return static_cast<std::uint64_t>(at_start);

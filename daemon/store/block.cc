@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstring>
 #include <memory>
 
@@ -76,10 +77,12 @@ Result<FileHeader> decode_file_header(std::span<const std::uint8_t> bytes) {
   }
   const auto major = get<std::uint16_t>(bytes, 8);
   if (major != kVersionMajor) {
-    return invalid(
+    Error other = invalid(
         fmt::format("the profile has format version {}, this program reads version {}: use the tailor "
                     "that recorded it, or a newer one",
                     major, kVersionMajor));
+    other.code = ENOTSUP;
+    return other;
   }
   FileHeader header;
   header.version_minor = get<std::uint16_t>(bytes, 10);

@@ -24,7 +24,7 @@ inline constexpr std::uint32_t kMaxBlockBytes = 64u << 20;  // of a payload, bef
 inline constexpr std::uint32_t kMaxBlockRows = 1u << 16;
 
 // What a file is. Stored: never renumber.
-enum class FileKind : std::uint16_t { kProfile = 1, kDataSegment = 2, kDictionarySegment = 3 };
+enum class FileKind : std::uint16_t { kProfile = 1, kDataSegment = 2, kDictionarySegment = 3, kSummary = 4 };
 
 // Stored: never renumber. A reader skips types it does not know and counts them.
 enum class BlockType : std::uint8_t {
@@ -33,7 +33,9 @@ enum class BlockType : std::uint8_t {
   kCode = 3,
   kSamples = 4,
   kActivity = 5,
-  kEnd = 6
+  kEnd = 6,
+  kSummary = 7,
+  kSums = 8
 };
 
 struct FileHeader {
@@ -44,7 +46,7 @@ struct FileHeader {
 };
 
 std::array<std::uint8_t, kFileHeaderSize> encode(const FileHeader& header);
-// Fails, saying what is wrong, for anything but a header of this major version.
+// Fails, saying what is wrong, for anything but a header of this major version; with ENOTSUP for another one.
 Result<FileHeader> decode_file_header(std::span<const std::uint8_t> bytes);
 
 struct BlockHeader {

@@ -7,16 +7,12 @@
 #include "daemon/store/crc32c.h"
 
 namespace tailor::store {
-namespace {
 
-constexpr std::size_t kChunk = 256u << 10;
-
-}  // namespace
-
-Result<std::span<const std::uint8_t>> BlockReader::fetch(std::uint64_t offset, std::size_t size) {
+Result<std::span<const std::uint8_t>> BlockReader::fetch(std::uint64_t offset, std::size_t size,
+                                                         std::size_t most) {
   const bool inside = offset >= buffer_offset_ && offset + size <= buffer_offset_ + buffer_.size();
   if (!inside) {
-    buffer_.resize(std::max(size, kChunk));
+    buffer_.resize(std::max(size, most));
     auto got = input_.read_at(offset, buffer_);
     if (!got) {
       buffer_.clear();
@@ -109,6 +105,22 @@ bool BlockReader::in_sequence(const BlockHeader& header) {
   return true;
 }
 
+Result<bool> BlockReader::pass_over(const BlockHeader& header) {
+  const bool in_order = !expected_ || header.sequence >= *expected_;
+  if (!unread_ || !in_order || !unread_(header)) return false;
+  const std::uint64_t end = position_ + kBlockHeaderSize + header.stored_size;
+  // Little more than headers is read of what is passed over.
+  auto next = fetch(end, kBlockHeaderSize, kBlockHeaderSize);
+  if (!next) return next.error();
+  BlockHeader following;
+  if (!decode_block_header(*next, following)) return false;
+  in_sequence(header);
+  report_.bytes += end - position_;
+  ++report_.blocks;
+  position_ = end;
+  return true;
+}
+
 Result<std::optional<Block>> BlockReader::next() {
   for (;;) {
     auto head = fetch(position_, kBlockHeaderSize);
@@ -122,6 +134,9 @@ Result<std::optional<Block>> BlockReader::next() {
       if (!*more) return std::optional<Block>();
       continue;
     }
+    auto passed = pass_over(block.header);
+    if (!passed) return passed.error();
+    if (*passed) continue;
     const std::size_t size = kBlockHeaderSize + block.header.stored_size;
     auto whole = fetch(position_, size);
     if (!whole) return whole.error();

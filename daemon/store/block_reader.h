@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct ReadReport {
   bool finished = false;               // the END block was there
   std::uint64_t missing_samples = 0;   // known once finished: those END counts and we did not read
   std::string first_problem;           // where, and what
+  std::vector<std::uint64_t> missing_segments = {};  // of a store, that retention removed meanwhile
 
   bool clean() const {
     return finished && damaged_spots == 0 && missing_blocks == 0 && malformed_blocks == 0 &&
@@ -46,6 +48,9 @@ class BlockReader {
   // Must be called first. Fails on what is no profile, on another major version and on input errors.
   Result<FileHeader> open();
 
+  // Blocks of which `unread` says so are passed over: their payload is not read, and not checked.
+  void leave_out(std::function<bool(const BlockHeader&)> unread) { unread_ = std::move(unread); }
+
   // The next good block, or none at the end. Fails on input errors only.
   Result<std::optional<Block>> next();
 
@@ -54,8 +59,14 @@ class BlockReader {
   void seek(std::uint64_t offset);
 
  private:
-  // At least `size` bytes from `offset` on, fewer only at the end of the input.
-  Result<std::span<const std::uint8_t>> fetch(std::uint64_t offset, std::size_t size);
+  static constexpr std::size_t kChunk = 256u << 10;
+
+  // At least `size` bytes from `offset` on, fewer only at the end of the input. Where the input is to be read
+  // for them, more is read at once, up to `most`.
+  Result<std::span<const std::uint8_t>> fetch(std::uint64_t offset, std::size_t size,
+                                              std::size_t most = kChunk);
+  // Moves past the block at `position_` if it is one to leave out, and another one, or the end, follows it.
+  Result<bool> pass_over(const BlockHeader& header);
   // The offset of the next valid block header at or after `from`, or none.
   Result<std::optional<std::uint64_t>> find_header(std::uint64_t from);
   // Moves past damage at `position_`; false where nothing but a tail is left.
@@ -71,6 +82,7 @@ class BlockReader {
   std::optional<std::uint64_t> expected_ = 0;
   std::vector<std::uint8_t> buffer_;
   std::uint64_t buffer_offset_ = 0;
+  std::function<bool(const BlockHeader&)> unread_;
 };
 
 }  // namespace tailor::store

@@ -47,6 +47,7 @@ Status BlockWriter::pay_owed() {
 
 void BlockWriter::lose(BlockType type, std::string_view raw, const BlockContent& content,
                        const std::string& reason) {
+  if (type == BlockType::kSums) return;  // the samples say it too
   if (stats_.loss_reason.empty()) stats_.loss_reason = reason;
   const bool droppable = type == BlockType::kSamples || type == BlockType::kActivity;
   if (!droppable && raw.size() <= kMaxBlockBytes && owed_bytes_ + raw.size() <= kMaxOwedBytes) {
@@ -60,20 +61,22 @@ void BlockWriter::lose(BlockType type, std::string_view raw, const BlockContent&
   loss_unsaid_ = true;
 }
 
-void BlockWriter::write(BlockType type, std::string_view raw, const BlockContent& content) {
+std::optional<std::uint64_t> BlockWriter::write(BlockType type, std::string_view raw,
+                                                const BlockContent& content) {
   if (raw.size() > kMaxBlockBytes) {
     lose(type, raw, content, "a block would exceed 64 MiB");
-    return;
+    return std::nullopt;
   }
   Status ok = pay_owed();
   if (ok) ok = append(type, raw);
   problem_ = ok ? std::string() : ok.error().message;
   if (!ok) {
     lose(type, raw, content, problem_);
-    return;
+    return std::nullopt;
   }
   stats_.samples += content.samples;
   stats_.activity += content.activity;
+  return sequence_ - 1;
 }
 
 void BlockWriter::retry() {

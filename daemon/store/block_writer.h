@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,17 +29,18 @@ struct WriteStats {
   std::string loss_reason;  // of the first loss
 };
 
-// When the disk is full, samples and activity are dropped and counted; everything else (without it later
-// samples could not be read) is kept back, up to kMaxOwedBytes, and written first once there is room again. A
-// block that follows a loss says how much was lost so far. One thread.
+// When the disk is full, samples and activity are dropped and counted, sums are dropped; everything else
+// (without it later samples could not be read) is kept back, up to kMaxOwedBytes, and written first once
+// there is room again. A block that follows a loss says how much was lost so far. One thread.
 class BlockWriter {
  public:
   static constexpr std::size_t kMaxOwedBytes = 16u << 20;
 
   BlockWriter(std::unique_ptr<Output> output, const FileHeader& header);
 
-  // Failures are counted in stats(), and tried again for what may not be dropped.
-  void write(BlockType type, std::string_view raw, const BlockContent& content = {});
+  // Failures are counted in stats(), and tried again for what may not be dropped. Gives the sequence number
+  // of a block that was written.
+  std::optional<std::uint64_t> write(BlockType type, std::string_view raw, const BlockContent& content = {});
 
   // Tries again what could not be written, if anything; what may not be dropped need not wait for another
   // block.

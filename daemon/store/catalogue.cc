@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <string>
 #include <utility>
 
-#include "daemon/store/leader_rows.h"
+#include "daemon/store/catalogue_terms.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sqlite_statement.h"
 #include "proto/base/errors.h"
@@ -34,6 +33,14 @@ CREATE TABLE entry(recording INTEGER, pid INTEGER, start INTEGER, kind INTEGER, 
 CREATE TABLE use(data INTEGER, dictionary INTEGER, PRIMARY KEY(data, dictionary)) WITHOUT ROWID;
 )sql";
 
+// Made where a writer finds them missing: programs can use a catalogue without them, and older ones one with
+// them.
+std::string indexes() {
+  return "CREATE INDEX IF NOT EXISTS execution_by_wall ON execution(wall_begin_ns, recording, begin);"
+         "CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " +
+         killed_condition();
+}
+
 Status execute(sqlite3* db, const char* sql) {
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
   return internal(fmt::format("catalogue: {}", sqlite3_errmsg(db)));
@@ -49,13 +56,26 @@ Result<int> schema_version(sqlite3* db) {
 Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
   auto version = schema_version(db);
   if (!version) return version.error();
-  if (*version == kSchemaVersion) return Ok{};
+  if (*version == kSchemaVersion) {
+    // It is of use without them, on a full disk.
+    if (mode == Catalogue::Mode::kWrite) (void)execute(db, indexes().c_str());
+    return Ok{};
+  }
   if (*version != 0 || mode == Catalogue::Mode::kRead) {
-    return internal(
+    Error other = internal(
         fmt::format("the catalogue has schema version {}, this program uses {}", *version, kSchemaVersion));
+    if (*version > kSchemaVersion) {
+      other =
+          invalid(fmt::format("{}: a newer tailord wrote this store; use that version, or name another "
+                              "store (--store)",
+                              other.message));
+      other.code = ENOTSUP;
+    }
+    return other;
   }
   if (auto ok = execute(db, "BEGIN"); !ok) return ok;
   if (auto ok = execute(db, kSchema); !ok) return ok;
+  if (auto ok = execute(db, indexes().c_str()); !ok) return ok;
   return execute(db, fmt::format("PRAGMA user_version={}; COMMIT", kSchemaVersion).c_str());
 }
 
@@ -70,19 +90,6 @@ Status prepare_writing(sqlite3* db) {
   return Ok{};
 }
 
-std::string hex(const ExecutionId& id) {
-  std::string out;
-  for (std::uint8_t byte : id.bytes) out += fmt::format("{:02x}", byte);
-  return out;
-}
-
-// The reverse of process_entry_name().
-void set_process_names(const std::string& name, ExecutionRow& row) {
-  const std::size_t end = std::min(name.find('\n'), name.size());
-  row.comm = name.substr(0, end);
-  if (end < name.size()) row.engine = name.substr(end + 1);
-}
-
 Result<std::vector<std::uint64_t>> numbers(Statement& statement) {
   std::vector<std::uint64_t> out;
   for (;;) {
@@ -94,6 +101,16 @@ Result<std::vector<std::uint64_t>> numbers(Statement& statement) {
 }
 
 }  // namespace
+
+std::string id_text(const ExecutionId& id) {
+  std::string out;
+  for (std::uint8_t byte : id.bytes) out += fmt::format("{:02x}", byte);
+  return out;
+}
+
+std::string killed_condition() {
+  return fmt::format("instr(CAST(record AS BLOB), CAST('{}' AS BLOB)) > 0", kDaemonEnded);
+}
 
 std::string process_entry_name(const profile::ProcessRecord& process) {
   std::string comm = to_utf8(process.comm);
@@ -168,7 +185,7 @@ Status Catalogue::put_execution(RecordingNumber recording, const profile::Execut
   v1::Execution message;
   encode(record, message);
   const std::string bytes = message.SerializeAsString();
-  const std::string id = hex(record.id);
+  const std::string id = id_text(record.id);
   Statement statement(
       db_,
       "INSERT INTO execution(recording,pid,start,handle,id,begin,ended,wall_begin_ns,plan,record) "
@@ -205,6 +222,14 @@ Status Catalogue::put_use(std::uint64_t data, std::uint64_t dictionary) {
   return statement.run();
 }
 
+Status Catalogue::put_use_since(RecordingNumber recording, TimeNs since, std::uint64_t dictionary) {
+  Statement statement(db_,
+                      "INSERT OR IGNORE INTO use SELECT number, ?1 FROM segment WHERE kind=2 AND "
+                      "recording=?2 AND last>=?3");
+  statement << dictionary << recording << since;
+  return statement.run();
+}
+
 Status Catalogue::forget_contents(std::uint64_t number) {
   for (const char* sql : {"DELETE FROM use WHERE data=?1 OR dictionary=?1",
                           "DELETE FROM entry WHERE segment=?1", "DELETE FROM cost WHERE data=?1"}) {
@@ -217,14 +242,31 @@ Status Catalogue::forget_contents(std::uint64_t number) {
 
 Status Catalogue::drop_segment(std::uint64_t number) {
   if (auto ok = forget_contents(number); !ok) return ok;
+  Statement of(db_, "SELECT recording FROM segment WHERE number=?");
+  of << number;
+  auto known = of.next();
+  if (!known) return known.error();
+  if (!*known) return Ok{};
+  const RecordingNumber recording = of.number(0);
   Statement statement(db_, "DELETE FROM segment WHERE number=?");
   statement << number;
   if (auto ok = statement.run(); !ok) return ok;
-  // An execution that ended before all data segments that are left has nothing to show.
-  return execute(db_,
-                 "DELETE FROM execution WHERE NOT EXISTS (SELECT 1 FROM segment s WHERE s.kind=2 AND "
-                 "s.recording=execution.recording) OR ended < (SELECT min(first) FROM segment s WHERE "
-                 "s.kind=2 AND s.recording=execution.recording)");
+  return drop_executions_without_data(recording);
+}
+
+// An execution that ended before all data segments that are left has nothing to show.
+Status Catalogue::drop_executions_without_data(RecordingNumber recording) {
+  Statement left(db_, "SELECT count(*), min(first) FROM segment WHERE kind=2 AND recording=?");
+  left << recording;
+  auto row = left.next();
+  if (!row) return row.error();
+  const bool none = !*row || left.integer(0) == 0;
+  // What ended before a time began before it: that is all there is to look at.
+  Statement statement(db_, none ? "DELETE FROM execution WHERE recording=?1"
+                                : "DELETE FROM execution WHERE recording=?1 AND begin<?2 AND ended<?2");
+  statement << recording;
+  if (!none) statement << left.integer(1);
+  return statement.run();
 }
 
 Result<std::vector<SegmentRow>> Catalogue::segments() const {
@@ -240,120 +282,6 @@ Result<std::vector<SegmentRow>> Catalogue::segments() const {
                     statement.integer(3), statement.integer(4), statement.number(5), statement.number(6),
                     statement.number(7), statement.integer(8) != 0});
   }
-}
-
-Status Catalogue::visit_rows(const std::string& where, const std::string& argument,
-                             const std::function<bool(ExecutionRow)>& visit) const {
-  const std::string sql =
-      "SELECT recording, wall_begin_ns, record, "
-      "(SELECT total(samples) FROM cost c WHERE c.recording=e.recording AND c.pid=e.pid AND c.start=e.start "
-      "AND "
-      "c.handle=e.handle), (SELECT total(cpu_ns) FROM cost c WHERE c.recording=e.recording AND c.pid=e.pid "
-      "AND "
-      "c.start=e.start AND c.handle=e.handle), (SELECT name FROM entry n WHERE n.kind=2 AND "
-      "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
-      "LIMIT 1), (SELECT name FROM entry n WHERE n.kind=1 AND n.recording=e.recording AND n.pid=e.pid AND "
-      "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1) "
-      "FROM execution e WHERE " +
-      where + " ORDER BY recording DESC, begin DESC";
-  Statement statement(db_, sql.c_str());
-  statement << std::string_view(argument);
-  for (;;) {
-    auto more = statement.next();
-    if (!more) return more.error();
-    if (!*more) return Ok{};
-    v1::Execution message;
-    if (!message.ParseFromString(statement.text(2))) continue;
-    auto record = decode(message);
-    if (!record) continue;
-    ExecutionRow row{statement.number(0),
-                     std::move(*record),
-                     statement.number(1),
-                     statement.text(5),
-                     {static_cast<std::uint64_t>(statement.real(3)), statement.real(4)},
-                     {},
-                     {}};
-    set_process_names(statement.text(6), row);
-    if (!visit(std::move(row))) return Ok{};
-  }
-}
-
-std::vector<profile::ExecutionRecord> Catalogue::records_of(RecordingNumber recording,
-                                                            const ExecutionId& id) const {
-  constexpr std::size_t kMost = 64;  // more declare an identity only to do harm
-  Statement statement(db_, "SELECT record FROM execution WHERE id=?1 AND recording=?2 LIMIT ?3");
-  const std::string text = hex(id);
-  statement << std::string_view(text) << recording << kMost;
-  std::vector<profile::ExecutionRecord> records;
-  for (auto more = statement.next(); more.ok() && *more; more = statement.next()) {
-    v1::Execution message;
-    if (!message.ParseFromString(statement.text(0))) continue;
-    if (auto record = decode(message)) records.push_back(std::move(*record));
-  }
-  return records;
-}
-
-Status Catalogue::visit_executions(const WallRange& range,
-                                   const std::function<bool(ExecutionRow)>& visit) const {
-  LeaderRows leaders(
-      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
-  // Numbers only: nothing here comes from outside as text.
-  const std::string where = fmt::format("?1='' AND wall_begin_ns>={} AND wall_begin_ns<{}",
-                                        std::min<std::uint64_t>(range.since_ns, INT64_MAX),
-                                        std::min<std::uint64_t>(range.until_ns, INT64_MAX));
-  return visit_rows(where, "", [&](ExecutionRow row) { return !leaders.take(row) || visit(std::move(row)); });
-}
-
-Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const WallRange& range) const {
-  std::vector<ExecutionRow> rows;
-  if (limit == 0) return rows;
-  Status read = visit_executions(range, [&](ExecutionRow row) {
-    rows.push_back(std::move(row));
-    return rows.size() < limit;
-  });
-  if (!read) return read.error();
-  return rows;
-}
-
-Result<std::vector<ExecutionRow>> Catalogue::find_executions(
-    const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible) const {
-  constexpr std::size_t kDigits = 2 * sizeof(ExecutionId::bytes);
-  struct Found {
-    ExecutionRow newest;  // of the process that was heard of first
-    std::pair<RecordingNumber, TimeNs> heard;
-  };
-  std::map<std::string, Found> found;
-  // Not LIKE: the prefix comes from outside and may hold its wildcards.
-  const char* where = prefix.size() == kDigits ? "id=?1" : "substr(id,1,length(?1))=?1";
-  Status read = visit_rows(where, prefix, [&](ExecutionRow row) {
-    if (visible && !visible(row)) return true;
-    const std::pair heard{row.recording, row.record.heard};
-    const auto at = found.find(hex(row.record.id));
-    if (at == found.end()) {
-      if (found.size() < 2) found.emplace(hex(row.record.id), Found{std::move(row), heard});
-    } else if (heard < at->second.heard) {
-      at->second.heard = heard;
-      if (at->second.newest.record.process != row.record.process) at->second.newest = std::move(row);
-    }
-    return true;
-  });
-  if (!read) return read.error();
-  std::vector<ExecutionRow> rows;
-  LeaderRows leaders(
-      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
-  for (auto& [id, each] : found) {
-    if (const auto leader = leaders.leader(each.newest)) {
-      Status found_leader = visit_rows("id=?1", hex(leader->id), [&](ExecutionRow row) {
-        const bool same = row.recording == each.newest.recording && row.record.process == leader->process &&
-                          row.record.handle == leader->handle;
-        if (same) each.newest = std::move(row);
-        return !same;
-      });
-      if (!found_leader) return found_leader.error();
-    }
-    rows.push_back(std::move(each.newest));
-  }
-  return rows;
 }
 
 Status Catalogue::end_running() {
@@ -399,16 +327,6 @@ Status Catalogue::put_execution_end(RecordingNumber recording, const profile::Ex
   statement << record.end << std::string_view(bytes) << recording << record.process.pid
             << record.process.start << record.handle;
   return statement.run();
-}
-
-Result<std::vector<profile::ExecutionRecord>> Catalogue::ended_with_daemon(RecordingNumber recording) const {
-  std::vector<profile::ExecutionRecord> records;
-  Status read = visit_rows("recording=CAST(?1 AS INTEGER)", std::to_string(recording), [&](ExecutionRow row) {
-    if (row.record.error == kDaemonEnded) records.push_back(std::move(row.record));
-    return true;
-  });
-  if (!read) return read.error();
-  return records;
 }
 
 Result<std::vector<std::uint64_t>> Catalogue::segments_of(RecordingNumber recording,

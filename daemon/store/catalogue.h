@@ -30,6 +30,9 @@ struct SegmentRow {
   std::uint64_t bytes = 0, samples = 0;
   std::uint64_t wall_ns = 0;  // CLOCK_REALTIME of its creation
   bool sealed = false;        // finished
+  // Its file was deleted before it was summed up (StoreWriter::give_up_oldest): others have a header at
+  // least.
+  bool given_up() const { return sealed && bytes == 0; }
 };
 
 // Samples of sources that measure time on CPU.
@@ -71,8 +74,9 @@ struct WallRange {
 class Catalogue {
  public:
   enum class Mode { kWrite, kRead };
-  // kWrite creates it where it is missing. Fails on another schema version too; then it is to be rebuilt.
-  // kRead changes nothing, but for a change that a writer who was killed left half done.
+  // kWrite creates it where it is missing. Fails on another schema version too; then it is to be rebuilt,
+  // unless a newer program made it: ENOTSUP. kRead changes nothing, but for a change that a writer who was
+  // killed left half done.
   static Result<Catalogue> open(const std::string& path, Mode mode);
   Catalogue(Catalogue&&) noexcept;
   Catalogue& operator=(Catalogue&&) noexcept;
@@ -96,6 +100,8 @@ class Catalogue {
                    const std::string& name);
   // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.
   Status put_use(std::uint64_t data, std::uint64_t dictionary);
+  // The same of all data segments of the recording that may hold samples of `since` or later.
+  Status put_use_since(RecordingNumber recording, TimeNs since, std::uint64_t dictionary);
   // Forgets what was said of the segment's contents, not the segment: they are about to be said again.
   Status forget_contents(std::uint64_t number);
   // Forgets the segment, and the executions of its recording that have no segment left.
@@ -116,6 +122,9 @@ class Catalogue {
   Status end_running();
   // Those of a recording that end_running() ended.
   Result<std::vector<profile::ExecutionRecord>> ended_with_daemon(RecordingNumber recording) const;
+  // Those of a recording that ran at some time in [from, to], workers too.
+  Status executions_within(RecordingNumber recording, TimeNs from, TimeNs to,
+                           const std::function<void(const profile::ExecutionRecord&)>& visit) const;
   // All dictionary segments that hold something under `key`.
   Result<std::vector<std::uint64_t>> segments_of(RecordingNumber recording, const EntryKey& key) const;
   Result<std::vector<std::uint64_t>> used_dictionaries(std::uint64_t data) const;
@@ -126,10 +135,14 @@ class Catalogue {
   explicit Catalogue(sqlite3* db) : db_(db) {}
   // With EROFS where a change that was not completed is in the way of reading.
   static Result<Catalogue> open(const std::string& path, Mode mode, int flags);
-  // Newest first; until `visit` says false. Workers are rows too.
-  Status visit_rows(const std::string& where, const std::string& argument,
+  // The rows of `from`, which is a condition with its table, and `argument` is its "?1"; until `visit` says
+  // false. Workers are rows too.
+  Status visit_rows(const std::string& from, const std::string& argument,
                     const std::function<bool(ExecutionRow)>& visit) const;
+  // Whether this catalogue has the index: one that an older program wrote has fewer.
+  bool has_index(const char* name) const;
   std::vector<profile::ExecutionRecord> records_of(RecordingNumber recording, const ExecutionId& id) const;
+  Status drop_executions_without_data(RecordingNumber recording);
   Status put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record);
   sqlite3* db_ = nullptr;
 };

@@ -1,5 +1,7 @@
 #include "daemon/store/catalogue_notes.h"
 
+#include <algorithm>
+
 namespace tailor::store {
 
 void CatalogueNotes::recording(const profile::RecordingInfo& info) {
@@ -16,6 +18,15 @@ void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
   if (!name.empty()) known = name;
   // It may lie in another dictionary segment than what was known under this key before.
   if (known_uses_.erase(key) != 0) use(key);
+}
+
+void CatalogueNotes::plan(TimeNs loaded, const v1::Plan& plan) {
+  if (plan.late_until() != 0) late_since_ = std::min(late_since_, loaded);
+}
+
+void CatalogueNotes::code(TimeNs loaded, const v1::CodeObject& code) {
+  if (code.told_by() == v1::TOLD_BY_AGENT) return;
+  late_since_ = std::min(late_since_, code.told_by() == v1::TOLD_BY_PERF_MAP ? kTimeMin : loaded);
 }
 
 void CatalogueNotes::use(const EntryKey& key) {
@@ -71,10 +82,15 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
       if (auto ok = catalogue.put_use(place.data, segment); !ok) return ok;
     }
   }
-  return Ok{};
+  if (late_since_ == kTimeMax || place.dictionary == 0) return Ok{};
+  if (place.data != 0) {
+    if (auto ok = catalogue.put_use(place.data, place.dictionary); !ok) return ok;
+  }
+  return catalogue.put_use_since(place.recording, late_since_, place.dictionary);
 }
 
 void CatalogueNotes::forget() {
+  late_since_ = kTimeMax;
   entries_.clear();
   executions_.clear();
   costs_.clear();

@@ -28,6 +28,9 @@ class CatalogueNotes {
   void recording(const profile::RecordingInfo& info);
   // Without a name, what is known stays.
   void entry(const EntryKey& key, const std::string& name);
+  // A plan or code, with the entry() of it: it may be of samples of before.
+  void plan(TimeNs loaded, const v1::Plan& plan);
+  void code(TimeNs loaded, const v1::CodeObject& code);
   void execution(const profile::ExecutionRecord& execution);
   void samples(std::span<const profile::SampleRecord> samples);
 
@@ -37,6 +40,9 @@ class CatalogueNotes {
   void forget();
   // What the notes take of memory, about: where they cannot be entered they become more.
   std::size_t bytes() const;
+  // What was noted names samples from this time on, which may lie in earlier data segments; kTimeMax: no
+  // such.
+  TimeNs late_since() const { return late_since_; }
   // What follows is of another data segment.
   void next_data_segment() { known_uses_.clear(); }
 
@@ -50,7 +56,8 @@ class CatalogueNotes {
   std::map<EntryKey, std::string> entries_;
   std::set<EntryKey> new_uses_;
   std::set<EntryKey> known_uses_;  // of this data segment
-  std::size_t text_bytes_ = 0;     // of labels, errors and names noted
+  TimeNs late_since_ = kTimeMax;
+  std::size_t text_bytes_ = 0;  // of labels, errors and names noted
 };
 
 }  // namespace tailor::store

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
+#include <vector>
 
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/profile_reader.h"
 #include "daemon/store/store_directory.h"
+#include "proto/base/errors.h"
 
 namespace tailor::store {
 namespace {
@@ -14,7 +17,7 @@ class ScanSink : public profile::ProfileSink {
  public:
   void on_recording(const profile::RecordingInfo& info) override {
     notes.recording(info);
-    if (wall_ns == 0) wall_ns = info.wall_clock_ns;
+    if (info_.wall_clock_ns == 0) info_ = info;
   }
   void on_process(const profile::ProcessRecord& v) override {
     notes.entry({v.process, EntryKind::kProcess, 0}, process_entry_name(v));
@@ -24,11 +27,13 @@ class ScanSink : public profile::ProfileSink {
   void on_mapping(const profile::MappingRecord& v) override { process_entry(v.process); }
   void on_region_kind(ProcessId p, const v1::RegionKind&) override { process_entry(p); }
   void on_code_unload(ProcessId p, TimeNs, CodeId) override { process_entry(p); }
-  void on_plan(ProcessId p, TimeNs, const v1::Plan& plan) override {
+  void on_plan(ProcessId p, TimeNs loaded, const v1::Plan& plan) override {
     notes.entry({p, EntryKind::kPlan, plan.id()}, plan.name());
+    notes.plan(loaded, plan);
   }
-  void on_code(ProcessId p, TimeNs, const v1::CodeObject& code) override {
+  void on_code(ProcessId p, TimeNs loaded, const v1::CodeObject& code) override {
     notes.entry({p, EntryKind::kCode, code.id()}, code.name());
+    notes.code(loaded, code);
   }
   void on_execution(const profile::ExecutionRecord& v) override { notes.execution(v); }
   void on_samples(std::span<const profile::SampleRecord> all) override {
@@ -42,9 +47,12 @@ class ScanSink : public profile::ProfileSink {
   void on_accounting(const profile::Accounting&) override {}
   void on_watermark(TimeNs) override {}
 
+  // When the segment began; of one without samples, when its recording did.
+  std::uint64_t wall_ns() const { return first == kTimeMax ? info_.wall_clock_ns : info_.wall_of(first); }
+
   CatalogueNotes notes;
   TimeNs first = kTimeMax, last = kTimeMin;
-  std::uint64_t samples = 0, wall_ns = 0;
+  std::uint64_t samples = 0;
 
  private:
   void process_entry(ProcessId process) { notes.entry({process, EntryKind::kProcess, 0}, ""); }
@@ -52,15 +60,27 @@ class ScanSink : public profile::ProfileSink {
     first = std::min(first, time);
     last = std::max(last, time);
   }
+
+  profile::RecordingInfo info_;  // as it was first told
 };
 
-Status scan(const std::string& directory, const SegmentFile& file, Catalogue& catalogue) {
+// A dictionary with what data segments of its recording, from a time on, may need without saying so.
+struct LateDictionary {
+  RecordingNumber recording = 0;
+  TimeNs since = 0;
+  std::uint64_t number = 0;
+};
+
+Status scan(const std::string& directory, const SegmentFile& file, Catalogue& catalogue,
+            std::vector<LateDictionary>& late) {
   auto input = open_file(segment_path(directory, file.number, file.kind));
   if (!input) return input.error();
   std::array<std::uint8_t, kFileHeaderSize> head{};
   auto got = (*input)->read_at(0, head);
   if (!got) return got.error();
   const auto header = decode_file_header(std::span(head).first(*got));
+  if (!header && header.error().code == ENOTSUP)
+    return in_context(segment_path(directory, file.number, file.kind) + ": ", header.error());
   if (!header || header->recording >= file.number) return Ok{};  // never got its header, or is none of ours
   ScanSink sink;
   ReadReport report;
@@ -68,9 +88,11 @@ Status scan(const std::string& directory, const SegmentFile& file, Catalogue& ca
   if (auto ok = read_profile(**input, sink, report, loss); !ok) return ok;
   const RecordingNumber recording = file.number - header->recording;
   const bool data = file.kind == FileKind::kDataSegment;
+  if (!data && sink.notes.late_since() != kTimeMax)
+    late.push_back({recording, sink.notes.late_since(), file.number});
   if (auto ok = catalogue.forget_contents(file.number); !ok) return ok;
   if (auto ok = catalogue.put_segment({file.number, file.kind, recording, sink.first, sink.last, file.bytes,
-                                       sink.samples, sink.wall_ns, true});
+                                       sink.samples, sink.wall_ns(), true});
       !ok) {
     return ok;
   }
@@ -84,6 +106,8 @@ Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
   if (!files) return files.error();
   auto rows = catalogue.segments();
   if (!rows) return rows.error();
+  std::set<std::uint64_t> there;
+  for (const SegmentFile& file : *files) there.insert(file.number);
   std::map<std::uint64_t, bool> sealed;
   for (const SegmentRow& row : *rows) sealed[row.number] = row.sealed;
   if (auto ok = catalogue.begin(); !ok) return ok;
@@ -93,17 +117,23 @@ Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
     ~Undo() { catalogue.rollback(); }
   } undo{catalogue};
   for (const SegmentRow& row : *rows) {
-    const bool there =
-        std::any_of(files->begin(), files->end(), [&](const auto& f) { return f.number == row.number; });
-    if (there) continue;
-    if (auto ok = catalogue.drop_segment(row.number); !ok) return ok;
+    if (there.contains(row.number)) continue;
+    // The sums that its samples are missing in are to count them.
+    SegmentRow gone = row;
+    gone.bytes = 0;
+    const bool counts = row.sealed && row.kind == FileKind::kDataSegment;
+    if (auto ok = counts ? catalogue.put_segment(gone) : catalogue.drop_segment(row.number); !ok) return ok;
   }
+  std::vector<LateDictionary> late;
   // Dictionaries first: data segments are entered with the dictionaries that they use.
   for (FileKind kind : {FileKind::kDictionarySegment, FileKind::kDataSegment}) {
     for (const SegmentFile& file : *files) {
       if (file.kind != kind || sealed[file.number]) continue;
-      if (auto ok = scan(directory, file, catalogue); !ok) return ok;
+      if (auto ok = scan(directory, file, catalogue, late); !ok) return ok;
     }
+  }
+  for (const LateDictionary& each : late) {
+    if (auto ok = catalogue.put_use_since(each.recording, each.since, each.number); !ok) return ok;
   }
   return catalogue.commit();
 }

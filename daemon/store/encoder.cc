@@ -161,9 +161,16 @@ void ProfileEncoder::flush_samples() {
   flush_meta();
   BlockContent content = times_of(samples_);
   content.samples = samples_.size();
-  out_.block(BlockType::kSamples, encode_samples(samples_).SerializeAsString(), content);
+  const std::string raw = encode_samples(samples_).SerializeAsString();
+  if (const auto block = out_.block(BlockType::kSamples, raw, content))
+    sums_.add(samples_, *block, raw.size());
   samples_.clear();
   stacks_.clear();
+  if (sums_.full()) write_sums();
+}
+
+void ProfileEncoder::write_sums() {
+  if (const auto payload = sums_.end()) out_.block(BlockType::kSums, *payload, {});
 }
 
 void ProfileEncoder::flush_activity() {
@@ -185,6 +192,11 @@ void ProfileEncoder::flush() {
   accounting_.clear();
   if (watermark_ != kTimeMin) add_meta(0).set_watermark(watermark_);
   flush_meta();
+}
+
+void ProfileEncoder::finish() {
+  flush();
+  write_sums();
 }
 
 }  // namespace tailor::store

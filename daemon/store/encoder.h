@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include "daemon/profile/sink.h"
 #include "daemon/store/block.h"
 #include "daemon/store/block_writer.h"
+#include "daemon/store/group_sums.h"
 #include "daemon/store/stack_table.h"
 #include "tailor/v1/profile.pb.h"
 
@@ -19,12 +21,15 @@ namespace tailor::store {
 class BlockSink {
  public:
   virtual ~BlockSink() = default;
-  virtual void block(BlockType type, std::string_view raw, const BlockContent& content) = 0;
+  // Gives the sequence number of the block in its file; nothing: it was not written.
+  virtual std::optional<std::uint64_t> block(BlockType type, std::string_view raw,
+                                             const BlockContent& content) = 0;
 };
 
 struct EncoderOptions {
   std::uint32_t rows_per_block = 16384;   // at most kMaxBlockRows
   TimeNs flush_interval = 1'000'000'000;  // of the watermark: what a live reader waits for at most
+  SumsOptions sums;
 };
 
 // Buffers samples, activity and small records, and gives out blocks so that everything a sample refers to
@@ -32,7 +37,8 @@ struct EncoderOptions {
 // same blocks. One thread; `out` must outlive it.
 class ProfileEncoder : public profile::ProfileSink {
  public:
-  ProfileEncoder(BlockSink& out, EncoderOptions options) : out_(out), options_(options) {}
+  ProfileEncoder(BlockSink& out, EncoderOptions options)
+      : out_(out), options_(options), sums_(options.sums) {}
 
   void on_recording(const profile::RecordingInfo& info) override;
   void on_process(const profile::ProcessRecord& process) override;
@@ -51,6 +57,8 @@ class ProfileEncoder : public profile::ProfileSink {
 
   // Gives out everything that is buffered.
   void flush();
+  // The same, and sums of the samples that have none: the file ends.
+  void finish();
 
   // Contents of attachments are given out again: the blocks that follow go to another file.
   void forget_attachments() { attachments_.clear(); }
@@ -60,6 +68,7 @@ class ProfileEncoder : public profile::ProfileSink {
   void flush_meta();
   void flush_samples();
   void flush_activity();
+  void write_sums();
   void strip_known(ProcessId process, google::protobuf::RepeatedPtrField<v1::Attachment>& attachments);
 
   BlockSink& out_;
@@ -72,6 +81,7 @@ class ProfileEncoder : public profile::ProfileSink {
       accounting_;  // totals: only the last of a process is worth writing
   std::vector<profile::SampleRecord> samples_;
   StackTable stacks_;  // of samples_
+  GroupSums sums_;     // of those that were given out
   std::vector<profile::ActivityRecord> activity_;
   std::set<std::pair<ProcessId, std::string>> attachments_;  // whose content was given out
   TimeNs watermark_ = kTimeMin;

@@ -26,8 +26,8 @@ constexpr std::uint8_t kProcess = bytes_field(1), kHandle = varint_field(2), kId
                        kEnded = varint_field(7), kRows = varint_field(8), kError = bytes_field(9),
                        kLabel = bytes_field(10), kHeard = varint_field(11), kRowsUnknown = varint_field(12),
                        kUid = varint_field(14), kWallBegin = varint_field(15);
-// Longer ones are read each time: 256 of them are kept.
-constexpr std::size_t kMostKeptWords = 1024;
+// Longer texts are read each time: 256 of them are kept.
+constexpr std::size_t kMostKeptBytes = 1024;
 // v1::ProcessRef and v1::Label
 constexpr std::uint8_t kPid = varint_field(1), kStart = varint_field(2);
 constexpr std::uint8_t kKey = bytes_field(1), kValue = bytes_field(2);
@@ -66,31 +66,31 @@ std::string_view execution_in(std::string_view record) {
   return execution;
 }
 
-void ExecutionScanner::exchange(Words& words) {
-  record_.error.swap(words.error);
-  record_.labels.swap(words.labels);
+void ExecutionScanner::exchange(Texts& texts) {
+  record_.error.swap(texts.error);
+  record_.labels.swap(texts.labels);
 }
 
 // Fields 9 and 10, which follow each other.
-bool ExecutionScanner::scan_words(std::string_view bytes) {
+bool ExecutionScanner::scan_texts(std::string_view bytes) {
   if (lent_ != nullptr) exchange(*std::exchange(lent_, nullptr));
-  Words& words =
-      known_[crc32c({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}) % kKnownWords];
-  if (words.bytes != bytes) {
-    words = {};
+  Texts& texts =
+      known_[crc32c({reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()}) % kKnownTexts];
+  if (texts.bytes != bytes) {
+    texts = {};
     for (WireReader in(bytes); !in.done();) {
       const bool error = in.tag() == kError;
       std::string_view text;
-      if (!in.bytes(text) || !(error ? is_utf8(text) : scan_label(text, words.labels.emplace_back()))) {
-        words = {};
+      if (!in.bytes(text) || !(error ? is_utf8(text) : scan_label(text, texts.labels.emplace_back()))) {
+        texts = {};
         return false;
       }
-      if (error) words.error = text;
+      if (error) texts.error = text;
     }
-    if (bytes.size() <= kMostKeptWords) words.bytes = bytes;
+    if (bytes.size() <= kMostKeptBytes) texts.bytes = bytes;
   }
-  exchange(words);
-  lent_ = &words;
+  exchange(texts);
+  lent_ = &texts;
   return true;
 }
 
@@ -100,7 +100,7 @@ const profile::ExecutionRecord* ExecutionScanner::scan(std::string_view bytes) {
   std::uint64_t handle = 0, plan = 0, ended = 0, rows = 0, rows_unknown = 0, uid = 0, wall_begin = 0;
   std::int64_t begin = 0, end = 0, heard = 0;
   bool has_uid = false, good = true;
-  const char *words = nullptr, *words_end = nullptr;
+  const char *texts = nullptr, *texts_end = nullptr;
   for (std::uint8_t before = 0; good && !in.done();) {
     const char* field = in.position();
     const std::uint8_t tag = in.tag();
@@ -133,9 +133,9 @@ const profile::ExecutionRecord* ExecutionScanner::scan(std::string_view bytes) {
         break;
       case kError:
       case kLabel:
-        if (words == nullptr) words = field;
+        if (texts == nullptr) texts = field;
         good = good && in.bytes(skipped);
-        words_end = in.position();
+        texts_end = in.position();
         break;
       case kHeard:
         good = good && in.zigzag(heard);
@@ -156,7 +156,7 @@ const profile::ExecutionRecord* ExecutionScanner::scan(std::string_view bytes) {
   }
   if (!good || id.size() != record_.id.bytes.size() || !scan_process(process, record_.process))
     return nullptr;
-  if (!scan_words({words, static_cast<std::size_t>(words_end - words)})) return nullptr;
+  if (!scan_texts({texts, static_cast<std::size_t>(texts_end - texts)})) return nullptr;
   record_.handle = handle;
   std::copy(id.begin(), id.end(), record_.id.bytes.begin());
   record_.plan = plan;

@@ -23,20 +23,20 @@ class ExecutionScanner {
   const profile::ExecutionRecord* scan(std::string_view bytes);
 
  private:
-  // What many executions share.
-  struct Words {
+  // The error and the labels of an execution; many executions share them.
+  struct Texts {
     std::string bytes;  // the fields of error and labels
     std::string error;
     std::vector<std::pair<std::string, std::string>> labels;
   };
-  static constexpr std::size_t kKnownWords = 256;
+  static constexpr std::size_t kKnownTexts = 256;
 
-  bool scan_words(std::string_view bytes);
-  void exchange(Words& words);
+  bool scan_texts(std::string_view bytes);
+  void exchange(Texts& texts);
 
   profile::ExecutionRecord record_;
-  std::vector<Words> known_ = std::vector<Words>(kKnownWords);  // by the checksum of their bytes
-  Words* lent_ = nullptr;                                       // whose error and labels the record has
+  std::vector<Texts> known_ = std::vector<Texts>(kKnownTexts);  // by the checksum of their bytes
+  Texts* lent_ = nullptr;                                       // whose error and labels the record has
 };
 
 }  // namespace tailor::store

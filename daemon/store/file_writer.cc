@@ -21,7 +21,7 @@ std::unique_ptr<FileWriter> FileWriter::on(std::unique_ptr<Output> output, Encod
 }
 
 Status FileWriter::finish() {
-  flush();
+  ProfileEncoder::finish();
   if (auto ok = blocks_->writer.finish(); !ok) return ok;
   const WriteStats& s = stats();
   if (s.lost_blocks == 0) return Ok{};

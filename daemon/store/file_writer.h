@@ -32,8 +32,9 @@ class FileWriter : public ProfileEncoder {
   // The encoder holds a reference to this while both are parts of the writer.
   struct Blocks : BlockSink {
     explicit Blocks(std::unique_ptr<Output> output) : writer(std::move(output), FileHeader{}) {}
-    void block(BlockType type, std::string_view raw, const BlockContent& content) override {
-      writer.write(type, raw, content);
+    std::optional<std::uint64_t> block(BlockType type, std::string_view raw,
+                                       const BlockContent& content) override {
+      return writer.write(type, raw, content);
     }
     const WriteStats& stats() const { return writer.stats(); }
     BlockWriter writer;

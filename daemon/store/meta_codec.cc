@@ -34,7 +34,7 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
   out.set_command(to_utf8(in.command));
   out.set_wall_clock_ns(in.wall_clock_ns);
   out.set_start(in.start);
-  out.set_capture_row(to_utf8(in.capture_row));
+  out.set_sampling_notes(to_utf8(in.sampling_notes));
   out.set_clock_source(to_utf8(in.clock_source));
   out.set_clock_error_ns(in.clock_error_ns);
   out.set_steal_ns(in.steal_ns);
@@ -61,7 +61,18 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
     o.set_over(true);
     o.set_to(pause.to);
   }
+  for (const profile::RateSpan& rate : in.rates) {
+    v1::RateSpan& o = *out.add_rates();
+    set_process(*o.mutable_process(), rate.process);
+    o.set_from(rate.from);
+    o.set_frequency(rate.frequency);
+    o.set_why(to_utf8(rate.why));
+    if (rate.to == kTimeMax) continue;
+    o.set_over(true);
+    o.set_to(rate.to);
+  }
   for (const std::string& name : in.wait_names) out.add_wait_names(to_utf8(name));
+  out.set_drawn_ppm(in.drawn_ppm);
 }
 
 Result<profile::RecordingInfo> decode(const v1::Recording& in) {
@@ -73,7 +84,7 @@ Result<profile::RecordingInfo> decode(const v1::Recording& in) {
                              in.wall_clock_ns(),
                              in.start(),
                              {},
-                             in.capture_row(),
+                             in.sampling_notes(),
                              in.clock_source(),
                              in.clock_error_ns(),
                              in.steal_ns(),
@@ -94,7 +105,11 @@ Result<profile::RecordingInfo> decode(const v1::Recording& in) {
   }
   for (const v1::Pause& pause : in.pauses())
     out.pauses.push_back({get_process(pause.process()), pause.from(), pause.over() ? pause.to() : kTimeMax});
+  for (const v1::RateSpan& rate : in.rates())
+    out.rates.push_back({get_process(rate.process()), rate.from(), rate.over() ? rate.to() : kTimeMax,
+                         rate.frequency(), rate.why()});
   out.wait_names.assign(in.wait_names().begin(), in.wait_names().end());
+  out.drawn_ppm = in.drawn_ppm() > 1'000'000 ? 0 : in.drawn_ppm();
   return out;
 }
 
@@ -153,6 +168,8 @@ void encode(const profile::ExecutionRecord& in, v1::Execution& out) {
   }
   if (in.uid) out.set_uid(*in.uid);
   out.set_wall_begin_ns(in.wall_begin_ns);
+  out.set_not_drawn(!in.drawn);
+  out.set_tags_off(in.tags_off);
 }
 
 Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
@@ -171,6 +188,8 @@ Result<profile::ExecutionRecord> decode(const v1::Execution& in) {
   for (const v1::Label& label : in.labels()) out.labels.emplace_back(label.key(), label.value());
   if (in.has_uid()) out.uid = in.uid();
   out.wall_begin_ns = in.wall_begin_ns();
+  out.drawn = !in.not_drawn();
+  out.tags_off = in.tags_off();
   return out;
 }
 
@@ -222,6 +241,8 @@ void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   out.set_waits_abandoned(in.waits_abandoned);
   out.set_executions_unknown(in.executions_unknown);
   out.set_counted_by_other(in.counted_by_other);
+  out.set_not_drawn(in.not_drawn);
+  out.set_not_drawn_ns(in.not_drawn_ns);
 }
 
 Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
@@ -251,6 +272,8 @@ Result<profile::Accounting> decode(const v1::ProcessAccounting& in) {
   out.waits_abandoned = in.waits_abandoned();
   out.executions_unknown = in.executions_unknown();
   out.counted_by_other = in.counted_by_other();
+  out.not_drawn = in.not_drawn();
+  out.not_drawn_ns = in.not_drawn_ns();
   for (const v1::CpuLosses& cpu : in.cpus()) {
     out.of_cpu(cpu.cpu()) = {cpu.cpu(), cpu.lost_ring(), cpu.lost_hardware(), cpu.throttled(), cpu.gap_ns()};
   }

@@ -189,14 +189,23 @@ bool deliver(const Block& block, profile::ProfileSink& sink, ReadReport& report,
       return deliver_activity(block.payload, arena, sink, report, problem);
     case BlockType::kEnd:
       return deliver_end(block.payload, arena, report, problem);
+    case BlockType::kSums:  // said by samples too (sums_reader.h)
+      return true;
+    case BlockType::kSummary:  // of files of their own (summary_codec.h)
+      break;
   }
   return false;
 }
 
 Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
-                    const MayGoOn& may_go_on) {
+                    const MayGoOn& may_go_on, SumsTaker* taker) {
   BlockReader reader(input, report);
   if (auto header = reader.open(); !header) return header.error();
+  std::optional<SumsReader> sums;
+  if (taker != nullptr) {
+    sums.emplace(input, *taker, report);
+    reader.leave_out([&sums](const BlockHeader& block) { return sums->taken(block); });
+  }
   for (;;) {
     auto block = reader.next();
     if (!block) return block.error();

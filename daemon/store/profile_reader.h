@@ -7,6 +7,7 @@
 #include "daemon/store/block_reader.h"
 #include "daemon/store/file_io.h"
 #include "daemon/store/memory_budget.h"
+#include "daemon/store/sums_reader.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -21,8 +22,10 @@ struct SaidLoss {
 // no rule that a decoder can see, but names, links and ids are as hostile as the file. Damage is counted in
 // `report`, not an error; errors are: no profile, another format version, the input cannot be read, and what
 // `may_go_on` says.
+//
+// Where the profile has sums, `taker` is asked whether it takes them in the place of their samples.
 Status read_profile(Input& input, profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
-                    const MayGoOn& may_go_on = {});
+                    const MayGoOn& may_go_on = {}, SumsTaker* taker = nullptr);
 
 // One block; false if its payload breaks a rule (then `problem` says which) or its type is unknown (then
 // empty). Memory is bounded by memory_budget(report.bytes).

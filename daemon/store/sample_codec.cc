@@ -42,36 +42,36 @@ std::uint32_t verdict_of(const profile::Attribution& a) {
 
 void encode_attribution(std::span<const profile::SampleRecord> samples, v1::AttributionColumns& out) {
   out.set_version(kAttributionVersion);
+  const std::size_t rows = samples.size();
   SparseNumbering plans, codes, executions;
-  std::uint32_t link = 0;
+  ColumnWriter verdict(*out.mutable_verdict(), rows), pipeline(*out.mutable_pipeline(), rows),
+      level(*out.mutable_level(), rows), component(*out.mutable_engine_component(), rows),
+      plan(*out.mutable_plan(), rows), code(*out.mutable_code(), rows),
+      execution(*out.mutable_execution(), rows);
+  ColumnWriter link(*out.mutable_link(), rows);
+  std::uint32_t link_before = 0;
   for (const profile::SampleRecord& s : samples) {
     const profile::Attribution& a = s.attribution;
-    out.add_verdict(verdict_of(a));
-    out.add_pipeline(a.pipeline);
-    out.add_level(a.level);
-    out.add_link(static_cast<std::int64_t>(a.link) - static_cast<std::int64_t>(link));
-    out.add_engine_component(a.engine_component);
-    out.add_plan(plans.of(a.plan, *out.mutable_plans()));
-    out.add_code(codes.of(a.code, *out.mutable_codes()));
-    out.add_execution(executions.of(a.execution, *out.mutable_executions()));
-    link = a.link;
+    verdict.add(verdict_of(a));
+    pipeline.add(a.pipeline);
+    level.add(a.level);
+    link.add(static_cast<std::int64_t>(a.link) - static_cast<std::int64_t>(link_before));
+    component.add(a.engine_component);
+    plan.add(plans.of(a.plan, *out.mutable_plans()));
+    code.add(codes.of(a.code, *out.mutable_codes()));
+    execution.add(executions.of(a.execution, *out.mutable_executions()));
+    link_before = a.link;
   }
-  shrink_column(*out.mutable_verdict());
-  shrink_column(*out.mutable_pipeline());
-  shrink_column(*out.mutable_level());
-  shrink_column(*out.mutable_link());
-  shrink_column(*out.mutable_engine_component());
-  shrink_column(*out.mutable_plan());
-  shrink_column(*out.mutable_code());
-  shrink_column(*out.mutable_execution());
+  for (auto* column : {&verdict, &pipeline, &level, &component, &plan, &code, &execution}) column->finish();
+  link.finish();
 }
 
 bool decode_verdict(std::uint32_t verdict, profile::Attribution& a) {
   const std::uint32_t how = verdict & 0xF, reason = (verdict >> 4) & 0xF, quality = (verdict >> 8) & 0xF;
   if (how > static_cast<std::uint32_t>(profile::How::kTagUnwound)) return false;
-  if (reason > static_cast<std::uint32_t>(profile::Reason::kMarksLost)) return false;
   if (quality > static_cast<std::uint32_t>(profile::Quality::kTwoNames) || verdict >> 13) return false;
   a.how = static_cast<profile::How>(how);
+  // A newer version may have more reasons. No figure depends on them.
   a.reason = static_cast<profile::Reason>(reason);
   a.quality = static_cast<profile::Quality>(quality);
   a.kernel = (verdict >> 12) & 1;
@@ -169,45 +169,44 @@ v1::SampleBlock encode_samples(std::span<const profile::SampleRecord> samples) {
   v1::SampleBlock out;
   encode_stacks(samples, out);
   out.set_rows(static_cast<std::uint32_t>(samples.size()));
+  const std::size_t rows = samples.size();
   ThreadTableWriter threads(*out.mutable_threads());
   SparseNumbering tags;
-  std::uint64_t time = 0, ip = 0, address = 0;
+  ColumnWriter thread(*out.mutable_thread(), rows), cpu(*out.mutable_cpu(), rows),
+      source(*out.mutable_source(), rows), flags(*out.mutable_flags(), rows), tag(*out.mutable_tag(), rows),
+      access(*out.mutable_access(), rows), region(*out.mutable_region(), rows),
+      latency(*out.mutable_latency(), rows), engine_wait(*out.mutable_engine_wait(), rows);
+  ColumnWriter time(*out.mutable_time(), rows), ip(*out.mutable_ip(), rows),
+      user_ip(*out.mutable_user_ip(), rows), address(*out.mutable_address(), rows);
+  ColumnWriter weight(*out.mutable_weight(), rows), data_source(*out.mutable_data_source(), rows);
+  TimeNs time_before = 0;
+  std::uint64_t ip_before = 0, address_before = 0;
   for (const profile::SampleRecord& s : samples) {
-    out.add_thread(threads.of(s.process, s.tid));
-    out.add_time(wrapping_difference(static_cast<std::uint64_t>(s.time), time));
-    out.add_cpu(s.cpu);
-    out.add_source(s.source);
-    out.add_flags(static_cast<std::uint32_t>(s.mode) | (s.has_tag ? kFlagTag : 0) |
-                  static_cast<std::uint32_t>(s.wait) << kWaitShift);
-    out.add_weight(s.weight);
-    out.add_ip(wrapping_difference(s.ip, ip));
-    out.add_user_ip(wrapping_difference(s.user_ip, s.ip));
-    out.add_tag(tags.of(s.tag, *out.mutable_tags()));
-    out.add_address(wrapping_difference(s.address, address));
-    out.add_access(static_cast<std::uint32_t>(s.address_from) | static_cast<std::uint32_t>(s.skid) << 2);
-    out.add_region(s.region);
-    out.add_latency(s.latency);
-    out.add_data_source(s.data_source);
-    out.add_engine_wait(s.engine_wait);
-    time = static_cast<std::uint64_t>(s.time);
-    ip = s.ip;
-    address = s.address;
+    thread.add(threads.of(s.process, s.tid));
+    time.add(
+        wrapping_difference(static_cast<std::uint64_t>(s.time), static_cast<std::uint64_t>(time_before)));
+    cpu.add(s.cpu);
+    source.add(s.source);
+    flags.add(static_cast<std::uint32_t>(s.mode) | (s.has_tag ? kFlagTag : 0) |
+              static_cast<std::uint32_t>(s.wait) << kWaitShift);
+    weight.add(s.weight);
+    ip.add(wrapping_difference(s.ip, ip_before));
+    user_ip.add(wrapping_difference(s.user_ip, s.ip));
+    tag.add(tags.of(s.tag, *out.mutable_tags()));
+    address.add(wrapping_difference(s.address, address_before));
+    access.add(static_cast<std::uint32_t>(s.address_from) | static_cast<std::uint32_t>(s.skid) << 2);
+    region.add(s.region);
+    latency.add(s.latency);
+    data_source.add(s.data_source);
+    engine_wait.add(s.engine_wait);
+    time_before = s.time;
+    ip_before = s.ip;
+    address_before = s.address;
   }
-  shrink_column(*out.mutable_thread());
-  shrink_column(*out.mutable_time());
-  shrink_column(*out.mutable_cpu());
-  shrink_column(*out.mutable_source());
-  shrink_column(*out.mutable_flags());
-  shrink_column(*out.mutable_weight());
-  shrink_column(*out.mutable_ip());
-  shrink_column(*out.mutable_user_ip());
-  shrink_column(*out.mutable_tag());
-  shrink_column(*out.mutable_address());
-  shrink_column(*out.mutable_access());
-  shrink_column(*out.mutable_region());
-  shrink_column(*out.mutable_latency());
-  shrink_column(*out.mutable_data_source());
-  shrink_column(*out.mutable_engine_wait());
+  for (auto* column : {&thread, &cpu, &source, &flags, &tag, &access, &region, &latency, &engine_wait})
+    column->finish();
+  for (auto* column : {&time, &ip, &user_ip, &address}) column->finish();
+  for (auto* column : {&weight, &data_source}) column->finish();
   encode_attribution(samples, *out.mutable_attribution());
   return out;
 }

@@ -30,12 +30,13 @@ void merge(const ReadReport& one, bool sealed, ReadReport& all) {
 }
 
 Status read_segment(const std::string& directory, std::uint64_t number, FileKind kind, bool sealed,
-                    profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
-                    const MayGoOn& may_go_on) {
+                    profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss, const MayGoOn& may_go_on,
+                    SumsTaker* taker = nullptr) {
   const std::string path = segment_path(directory, number, kind);
   auto input = open_file(path);
   if (!input && input.error().code == ENOENT) {
     ++report.missing_blocks;
+    report.missing_segments.push_back(number);
     return Ok{};
   }
   if (!input) return input.error();
@@ -43,7 +44,7 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
   SaidLoss said;
   MayGoOn with_the_others;
   if (may_go_on) with_the_others = [&](std::uint64_t read) { return may_go_on(report.bytes + read); };
-  if (auto ok = read_profile(**input, sink, one, said, with_the_others); !ok) {
+  if (auto ok = read_profile(**input, sink, one, said, with_the_others, taker); !ok) {
     if (ok.error().kind == ErrorKind::kUnavailable) return ok;  // who asks has no time left
     // Created, but its header has not been written, or not as a whole: the writer is at it, or was killed.
     std::array<std::uint8_t, kFileHeaderSize> head{};
@@ -61,6 +62,7 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
 }
 
 bool overlaps(const SegmentRow& row, const StoreSelection& selection) {
+  if (!selection.segments.empty() && !selection.segments.contains(row.number)) return false;
   // Of a segment at work the catalogue knows only a part; one without samples may hold records all the same.
   if (!row.sealed || row.first > row.last) return true;
   return row.last >= selection.from && row.first <= selection.to;
@@ -69,7 +71,8 @@ bool overlaps(const SegmentRow& row, const StoreSelection& selection) {
 }  // namespace
 
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
-                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss, const MayGoOn& may_go_on) {
+                  profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss, const MayGoOn& may_go_on,
+                  SumsTaker* taker) {
   auto rows = catalogue.segments();
   if (!rows) return rows.error();
   std::vector<SegmentRow> data;
@@ -90,7 +93,8 @@ Status read_store(const std::string& directory, const Catalogue& catalogue, cons
     if (!ok) return ok;
   }
   for (const SegmentRow& row : data) {
-    if (auto ok = read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss, may_go_on);
+    if (auto ok =
+            read_segment(directory, row.number, row.kind, row.sealed, sink, report, loss, may_go_on, taker);
         !ok)
       return ok;
   }

@@ -1,7 +1,9 @@
 // Reads a part of a store as the calls that made it; the writer may be at work meanwhile.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "daemon/profile/sink.h"
@@ -16,13 +18,15 @@ struct StoreSelection {
   RecordingNumber recording = 0;
   TimeNs from = kTimeMin;
   TimeNs to = kTimeMax;
+  // Only these data segments, by number; empty: all that can.
+  std::set<std::uint64_t> segments = {};
 };
 
 // Gives `sink` the dictionaries that the selected segments use, then what those segments hold (all of it: the
 // sink leaves out what it does not want). A segment that retention removed meanwhile is counted as missing,
-// not an error.
+// not an error. `taker` as for read_profile().
 Status read_store(const std::string& directory, const Catalogue& catalogue, const StoreSelection& selection,
                   profile::ProfileSink& sink, ReadReport& report, SaidLoss& loss,
-                  const MayGoOn& may_go_on = {});
+                  const MayGoOn& may_go_on = {}, SumsTaker* taker = nullptr);
 
 }  // namespace tailor::store

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -13,6 +14,7 @@
 #include "daemon/store/catalogue_scan.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
+#include "daemon/store/summary_files.h"
 #include "proto/base/errors.h"
 
 namespace tailor::store {
@@ -34,7 +36,10 @@ Result<Catalogue> open_catalogue(const std::string& directory, os::Files& files)
   // SQLite would make one that everybody may read, and gives its journal the same mode.
   if (auto own = make_private_file(path); !own) return own.error();
   auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
-  if (catalogue && catalogue_segments(directory, *catalogue)) return catalogue;
+  Status whole = catalogue ? catalogue_segments(directory, *catalogue) : Status(catalogue.error());
+  if (whole) return catalogue;
+  // Of a newer program: it is not ours to change.
+  if (whole.error().code == ENOTSUP) return in_context(directory + ": ", whole.error());
   (void)files.rename(path, path + ".bad");
   (void)files.remove(path + "-journal");
   if (auto own = make_private_file(path); !own) return own.error();
@@ -61,6 +66,10 @@ void add(WriteStats& sum, const WriteStats& more) {
   if (sum.loss_reason.empty()) sum.loss_reason = more.loss_reason;
 }
 
+bool has_losses(const profile::Accounting& a) {
+  return a.lost_ring != 0 || a.lost_hardware != 0 || a.late != 0;
+}
+
 }  // namespace
 
 class StoreWriter::Segment : public BlockSink {
@@ -69,10 +78,11 @@ class StoreWriter::Segment : public BlockSink {
           EncoderOptions options)
       : writer(std::move(output), header), encoder(*this, without_clock(options)), row_(start) {}
 
-  void block(BlockType type, std::string_view raw, const BlockContent& content) override {
-    writer.write(type, raw, content);
+  std::optional<std::uint64_t> block(BlockType type, std::string_view raw,
+                                     const BlockContent& content) override {
     row_.first = std::min(row_.first, content.first);
     row_.last = std::max(row_.last, content.last);
+    return writer.write(type, raw, content);
   }
   SegmentRow row(bool sealed) const {
     SegmentRow row = row_;
@@ -111,9 +121,17 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   if (auto ok = catalogue->end_running(); !ok) return ok.error();
   auto files = list_segments(directory);
   if (!files) return files.error();
+  auto summaries = list_summaries(directory);
+  if (!summaries) return summaries.error();
+  // What they sum up may go as soon as they are there to stay.
+  if (!summaries->empty()) {
+    if (auto ok = sync_directory(directory, *options.files); !ok) return ok.error();
+  }
   std::unique_ptr<StoreWriter> writer(
       new StoreWriter(directory, options, std::move(*catalogue), std::move(*lock)));
-  writer->next_number_ = files->empty() ? 1 : files->back().number + 1;
+  writer->summed_up_to_ = summed_up_to(*summaries);
+  // A number is never used again: what is summed up is known by its number.
+  writer->next_number_ = std::max(files->empty() ? 0 : files->back().number, writer->summed_up_to_) + 1;
   writer->recording_ = writer->next_number_;
   writer->wall_clock_ns_ = wall_clock_ns;
   for (auto* segment : {&writer->dictionary_, &writer->data_}) {
@@ -135,8 +153,7 @@ Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKi
   row.number = number;
   row.kind = kind;
   row.recording = recording_;
-  row.wall_ns = wall_clock_ns_;
-  if (watermark_ != kTimeMin) row.wall_ns += static_cast<std::uint64_t>(watermark_ - first_watermark_);
+  row.wall_ns = wall_now();
   const FileHeader header{kind, kVersionMinor, number, static_cast<std::uint32_t>(number - recording_)};
   auto segment = std::make_unique<Segment>(std::move(*output), header, row, options_.encoder);
   if (auto ok = catalogue_.put_segment(segment->row(false)); !ok) {
@@ -145,6 +162,22 @@ Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKi
     return ok.error();
   }
   return segment;
+}
+
+// Somebody may set the clock while a recording runs: what the recording says of it last counts.
+std::uint64_t StoreWriter::wall_now() const {
+  if (watermark_ == kTimeMin) return wall_clock_ns_;
+  if (const std::uint64_t told = info_.wall_of(watermark_); told != 0) return told;
+  return wall_clock_ns_ + static_cast<std::uint64_t>(watermark_ - first_watermark_);
+}
+
+// Since it began. A segment of this recording keeps the time of day that it had: a clock that was set since
+// makes it no older, and no younger.
+std::uint64_t StoreWriter::age_of(const SegmentRow& row) const {
+  if (row.recording == recording_ && row.first != kTimeMax)
+    return static_cast<std::uint64_t>(std::max<TimeNs>(0, watermark_ - row.first));
+  const std::uint64_t now = wall_now();
+  return now > row.wall_ns ? now - row.wall_ns : 0;
 }
 
 void StoreWriter::complain(const Status& status) {
@@ -156,6 +189,7 @@ void StoreWriter::settle_problem() {
   for (const Segment* segment : {dictionary_.get(), data_.get()}) {
     if (problem_.empty()) problem_ = segment->writer.problem();
   }
+  if (problem_.empty()) problem_ = summary_problem_;
   const bool changed = problem_.empty() != told_problem_.empty();
   told_problem_ = std::exchange(problem_, {});
   if (changed && options_.on_problem) options_.on_problem(told_problem_);
@@ -201,11 +235,13 @@ void StoreWriter::on_region_kind(ProcessId process, const v1::RegionKind& kind) 
 
 void StoreWriter::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
   notes_.entry({process, EntryKind::kPlan, plan.id()}, to_utf8(plan.name()));
+  notes_.plan(loaded, plan);
   dictionary().on_plan(process, loaded, plan);
 }
 
 void StoreWriter::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
   notes_.entry({process, EntryKind::kCode, code.id()}, "");
+  notes_.code(loaded, code);
   dictionary().on_code(process, loaded, code);
 }
 
@@ -315,6 +351,7 @@ void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
     complain(next.error());  // the old one goes on growing until there is room for another
     return;
   }
+  segment->encoder.finish();
   const Status finished = segment->writer.finish();
   complain(finished);
   // One that is not sealed is read again at the next start.
@@ -327,17 +364,25 @@ void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
 void StoreWriter::begin_data_segment() {
   notes_.next_data_segment();
   segment_began_ = watermark_;
+  data().on_watermark(watermark_);
   data().on_recording(info_);
   for (const auto& [key, execution] : live_executions_) {
     data().on_execution(execution);
     notes_.execution(execution);
   }
-  // Totals of a process that does nothing any more are in the segments where it did.
-  std::erase_if(accounting_, [](const auto& each) { return !each.second.changed; });
+  // Totals of a process that does nothing any more are in the segments where it did. But what was lost in a
+  // segment is the difference of totals, of a process that comes back too.
+  constexpr std::size_t kMostThatLost = 4096;
+  const bool many = accounting_.size() > kMostThatLost;
+  std::erase_if(accounting_, [many](const auto& each) {
+    return !each.second.changed && (many || !has_losses(each.second.accounting));
+  });
   for (auto& [process, totals] : accounting_) {
     totals.changed = false;
     data().on_accounting(totals.accounting);
   }
+  // In a block of their own, that the watermark ends: totals as they were when the segment began.
+  data_->encoder.flush();
 }
 
 void StoreWriter::roll_where_due() {
@@ -354,6 +399,10 @@ void StoreWriter::roll_where_due() {
 
 Status StoreWriter::remove_segment(std::uint64_t number, FileKind kind) {
   if (auto ok = catalogue_.drop_segment(number); !ok) return ok;
+  return remove_file(number, kind);
+}
+
+Status StoreWriter::remove_file(std::uint64_t number, FileKind kind) {
   const std::string path = segment_path(directory_, number, kind);
   const Status removed = options_.files->remove(path);
   if (removed || removed.error().code == ENOENT) return Ok{};
@@ -365,19 +414,56 @@ void StoreWriter::set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns)
   options_.keep_ns = keep_ns;
 }
 
+std::vector<SegmentRow> StoreWriter::due(const std::vector<SegmentRow>& rows) const {
+  std::uint64_t bytes = 0;
+  for (const SegmentRow& row : rows) bytes += row.bytes;
+  std::vector<SegmentRow> out;
+  for (const SegmentRow& row : rows) {
+    if (row.kind != FileKind::kDataSegment || !row.sealed) continue;
+    const bool too_old = options_.keep_ns != 0 && age_of(row) > options_.keep_ns;
+    const bool too_much = options_.keep_bytes != 0 && bytes > options_.keep_bytes;
+    if (!too_old && !too_much && !row.given_up()) break;
+    out.push_back(row);
+    bytes -= std::min(bytes, row.bytes);
+  }
+  return out;
+}
+
+std::vector<SegmentRow> StoreWriter::due_for_summary() const {
+  auto rows = catalogue_.segments();
+  if (!rows || !options_.summaries) return {};
+  std::vector<SegmentRow> out = due(*rows);
+  std::erase_if(out, [this](const SegmentRow& row) { return row.number <= summed_up_to_; });
+  return out;
+}
+
+void StoreWriter::summed_up(std::uint64_t last) {
+  summed_up_to_ = std::max(summed_up_to_, last);
+  apply_retention();
+}
+
+bool StoreWriter::give_up_oldest() {
+  const std::vector<SegmentRow> rows = due_for_summary();
+  const auto oldest = std::ranges::find_if(rows, [](const SegmentRow& row) { return !row.given_up(); });
+  if (oldest == rows.end()) return false;
+  // The file first: on a full disk the catalogue needs its room.
+  Status removed = remove_file(oldest->number, oldest->kind);
+  SegmentRow row = *oldest;
+  row.bytes = 0;
+  if (removed) removed = catalogue_.put_segment(row);
+  complain(removed);
+  if (!removed) return false;
+  ++given_up_.segments;
+  given_up_.samples += row.samples;
+  return true;
+}
+
 void StoreWriter::apply_retention() {
   auto rows = catalogue_.segments();
   if (!rows) return complain(rows.error());
-  std::uint64_t bytes = 0;
-  for (const SegmentRow& row : *rows) bytes += row.bytes;
-  const std::uint64_t now = data_->row(false).wall_ns;
-  for (const SegmentRow& row : *rows) {
-    if (row.kind != FileKind::kDataSegment || !row.sealed) continue;
-    const bool too_old = options_.keep_ns != 0 && row.wall_ns + options_.keep_ns < now;
-    const bool too_much = options_.keep_bytes != 0 && bytes > options_.keep_bytes;
-    if (!too_old && !too_much) break;
+  for (const SegmentRow& row : due(*rows)) {
+    if (options_.summaries && row.number > summed_up_to_) break;
     if (auto ok = remove_segment(row.number, row.kind); !ok) return complain(ok);
-    bytes -= std::min(bytes, row.bytes);
   }
   auto unused = catalogue_.unused_dictionaries();
   if (!unused) return complain(unused.error());
@@ -397,6 +483,7 @@ Status StoreWriter::finish() {
     if (first && !status) first = std::move(status);
   };
   for (Segment* segment : {dictionary_.get(), data_.get()}) {
+    segment->encoder.finish();
     note(segment->writer.finish());
     note(catalogue_.put_segment(segment->row(segment->catalogued && first.ok())));
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "daemon/os/files.h"
 #include "daemon/profile/sink.h"
@@ -22,8 +23,9 @@ struct StoreOptions {
   std::uint64_t dictionary_bytes = 64u << 20;             // a dictionary segment ends at this size
   std::uint64_t keep_bytes = 4ull << 30;                  // retention: of all segments together, 0 for ever
   std::uint64_t keep_ns = 7ull * 86'400 * 1'000'000'000;  // and by age, 0 for ever
-  TimeNs sync_interval = 10'000'000'000;                  // what a power failure may cost at most
-  TimeNs flush_interval = 500'000'000;  // what the death of the daemon may cost, beside what waits
+  bool summaries = false;                 // retention waits until a segment is summed up: due_for_summary()
+  TimeNs sync_interval = 10'000'000'000;  // what a power failure may cost at most
+  TimeNs flush_interval = 500'000'000;    // what the death of the daemon may cost, beside what waits
   // Something cannot be written, and why; empty: it can again. Called from the sink calls.
   std::function<void(const std::string& problem)> on_problem;
   EncoderOptions encoder;
@@ -61,6 +63,23 @@ class StoreWriter : public profile::ProfileSink {
   // From the next time on that old segments are looked for; units and 0 as in StoreOptions.
   void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns);
 
+  // With StoreOptions::summaries: data segments that retention would remove if they were summed up, the
+  // oldest first. Empty where the catalogue cannot be read.
+  std::vector<SegmentRow> due_for_summary() const;
+  // The data segments up to this number are summed up, durably (summary_files.h). Those that are due go.
+  void summed_up(std::uint64_t last);
+  // The file of the oldest of them is deleted without that: retention must go on where sums cannot be
+  // written. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether
+  // there was one.
+  bool give_up_oldest();
+  struct GivenUp {
+    std::uint64_t segments = 0, samples = 0;
+  };
+  // Since open().
+  const GivenUp& given_up() const { return given_up_; }
+  // Why they could not be summed up; empty: they could. It is one of the problems of this store.
+  void set_summary_problem(const std::string& problem) { summary_problem_ = problem; }
+
   // Everything given so far can be read, and is in the catalogue, once this returns.
   Status flush();
   // Seals the segments. Nothing may be given afterwards. Fails if anything, now or before, was lost.
@@ -85,7 +104,12 @@ class StoreWriter : public profile::ProfileSink {
   void roll(std::unique_ptr<Segment>& segment, FileKind kind);
   void begin_data_segment();
   void apply_retention();
+  std::uint64_t wall_now() const;
+  std::uint64_t age_of(const SegmentRow& row) const;
+  // What is too old, or too much, the oldest first.
+  std::vector<SegmentRow> due(const std::vector<SegmentRow>& rows) const;
   Status remove_segment(std::uint64_t number, FileKind kind);
+  Status remove_file(std::uint64_t number, FileKind kind);
   void complain(const Status& status);
   void settle_problem();
   void flush_segments();
@@ -98,6 +122,8 @@ class StoreWriter : public profile::ProfileSink {
   CatalogueNotes notes_;
   RecordingNumber recording_ = 0;
   std::uint64_t next_number_ = 1;
+  std::uint64_t summed_up_to_ = 0;  // the number of a data segment
+  GivenUp given_up_;
   std::unique_ptr<Segment> data_, dictionary_;
   WriteStats sealed_stats_;
 
@@ -108,12 +134,14 @@ class StoreWriter : public profile::ProfileSink {
     profile::Accounting accounting;
     bool changed = true;  // since this data segment began
   };
-  std::map<ProcessId, Totals> accounting_;  // of those that changed in the last two data segments
+  // Of those that changed in the last two data segments, and of those that lost something.
+  std::map<ProcessId, Totals> accounting_;
 
-  std::uint64_t wall_clock_ns_ = 0;  // at first_watermark_
+  std::uint64_t wall_clock_ns_ = 0;  // at first_watermark_, as long as the recording says nothing of it
   TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin,
          flushed_ = kTimeMin;
   TimeNs segment_began_ = kTimeMin;
+  std::string summary_problem_;
   std::string problem_;       // of this round
   std::string told_problem_;  // as it is known outside
 };

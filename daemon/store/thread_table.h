@@ -3,6 +3,7 @@
 
 #include <google/protobuf/repeated_ptr_field.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -20,6 +21,8 @@ class ThreadTableWriter {
 
   // The index of the thread, which is added if new.
   std::uint32_t of(ProcessId process, std::int32_t tid) {
+    Recent& recent = recent_[static_cast<std::uint32_t>(tid) % recent_.size()];
+    if (recent.known && recent.tid == tid && recent.process == process) return recent.number;
     const auto [it, added] =
         numbers_.try_emplace({process, tid}, static_cast<std::uint32_t>(numbers_.size()));
     if (added) {
@@ -28,10 +31,18 @@ class ThreadTableWriter {
       ref.mutable_process()->set_start(process.start);
       ref.set_tid(tid);
     }
+    recent = {true, it->second, tid, process};
     return it->second;
   }
 
  private:
+  struct Recent {
+    bool known = false;
+    std::uint32_t number = 0;
+    std::int32_t tid = 0;
+    ProcessId process;
+  };
+  std::array<Recent, 64> recent_;  // few threads come again and again
   ThreadTable& table_;
   std::map<std::pair<ProcessId, std::int32_t>, std::uint32_t> numbers_;
 };

@@ -16,15 +16,13 @@
 
 #include "daemon/control/access.h"
 #include "daemon/os/host_files.h"
-#include "daemon/query/executions.h"
-#include "daemon/query/plan_report.h"
-#include "daemon/query/report_json.h"
 #include "daemon/query/wall_time.h"
 #include "daemon/session/host_info.h"
 #include "daemon/store/meta_codec.h"
-#include "daemon/store/store_directory.h"
 #include "daemon/tailord/inherited_listener.h"
 #include "daemon/tailord/notify.h"
+#include "daemon/tailord/part_options.h"
+#include "daemon/tailord/rate_options.h"
 #include "daemon/tailord/reload.h"
 #include "proto/control/control_socket.h"
 #include "proto/control/reply_error.h"
@@ -36,67 +34,8 @@ namespace {
 // Of the log's limits; processes have their pids.
 constexpr std::int64_t kControlSocket = -1;
 
-store::StoreOptions store_options(const Options& options) {
-  store::StoreOptions store;
-  store.keep_bytes = options.keep_megabytes << 20;
-  store.keep_ns = options.keep_days * 86'400 * 1'000'000'000;
-  store.on_problem = [](const std::string& problem) {
-    if (problem.empty()) {
-      spdlog::info("store: everything can be written again");
-    } else {
-      spdlog::error("store: {}; samples are lost and counted until it can be written again", problem);
-    }
-  };
-  return store;
-}
-
-// Sums come late by as much as they are added up.
-pipeline::PipelineOptions pipeline_options(const Options& options) {
-  pipeline::PipelineOptions pipeline;
-  pipeline.max_lag += options.sampling.aggregate;
-  pipeline.limits.total_bytes = static_cast<std::size_t>(options.max_memory_megabytes) << 20;
-  pipeline.limits.user_plans = options.user_plans;
-  pipeline.limits.user_code_bytes = static_cast<std::size_t>(options.user_code_megabytes) << 20;
-  pipeline.limits.user_regions = options.user_regions;
-  pipeline.all_marks = options.sampling.all_marks;
-  return pipeline;
-}
-
-session::RecorderOptions live_options(const Options& options, capture::CaptureOptions capture,
-                                      pipeline::Input* journal) {
-  session::RecorderOptions live;
-  live.agent_socket = options.agent_socket;
-  live.agent_socket_group = options.socket_group;
-  live.capture = std::move(capture);
-  live.pipeline = pipeline_options(options);
-  live.sample_registered = true;
-  live.max_processes = options.max_processes;
-  live.user_processes = options.user_processes;
-  live.user_messages_a_second = options.user_messages_a_second;
-  live.max_overhead = options.sampling.max_overhead;
-  live.seed = options.sampling.seed;
-  live.command = "tailord";
-  live.keep_literals = options.keep_literals;
-  live.rules = options.processes;
-  live.journal = journal;
-  return live;
-}
-
-Result<std::vector<ExecutionId>> execution_ids(const v1::ReportRequest& request) {
-  constexpr int kMost = 1000;
-  if (request.executions().empty() || request.executions_size() > kMost)
-    return invalid(
-        fmt::format("a report is of 1 to {} executions, not of {}", kMost, request.executions_size()));
-  std::vector<ExecutionId> ids;
-  for (const std::string& bytes : request.executions()) {
-    ExecutionId id;
-    if (bytes.size() != id.bytes.size())
-      return invalid(fmt::format("an execution's id has {} bytes, not {}", id.bytes.size(), bytes.size()));
-    std::copy(bytes.begin(), bytes.end(), id.bytes.begin());
-    ids.push_back(id);
-  }
-  return ids;
-}
+constexpr std::uint64_t kLongestRateDays = 7;
+constexpr std::uint64_t kLongestRateNs = kLongestRateDays * 86'400 * 1'000'000'000;
 
 // A pid, or nothing for all processes.
 template <typename Request>
@@ -104,6 +43,12 @@ Result<std::optional<std::int32_t>> asked_for(const Request& request) {
   if (request.which_case() == Request::kPid) return std::optional<std::int32_t>(request.pid());
   if (request.which_case() == Request::kAll && request.all()) return std::optional<std::int32_t>();
   return invalid("the request names no process");
+}
+
+void set_rate(std::uint64_t frequency, std::uint64_t until_ns, const std::string& why, v1::RateStatus& out) {
+  out.set_frequency(static_cast<std::uint32_t>(frequency));
+  out.set_until_ns(until_ns);
+  out.set_why(store::to_utf8(why));
 }
 
 // Readable where one of them is.
@@ -174,8 +119,11 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   auto store = store::StoreWriter::open(options.store, store_options(options), query::wall_clock_ns());
   if (!store.ok()) return store.error();
   daemon->store_ = std::move(*store);
-  daemon->sinks_ = std::make_unique<profile::TeeSink>(
-      std::vector<profile::ProfileSink*>{daemon->store_.get(), &daemon->meter_});
+  daemon->sinks_ = std::make_unique<profile::TeeSink>(std::vector<profile::ProfileSink*>{
+      daemon->store_.get(), &daemon->meter_, &daemon->triggered_.triggers()});
+  auto rates = prepare_rates(os, options, daemon->capture_);
+  if (!rates.ok()) return rates.error();
+  daemon->triggered_.set(options.triggers, std::move(*rates));
   if (!options.journal.empty()) {
     auto journal = journal::JournalWriter::create(options.journal, pipeline_options(options));
     if (!journal.ok()) return journal.error();
@@ -189,15 +137,27 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
         "SocketMode=), not by --socket-group");
   session::RecorderOptions live = live_options(options, daemon->capture_, daemon->journal_.get());
   live.agent_listener = inherited->release();
+  live.ask_rates = [raw = daemon.get()](TimeNs now, const std::function<bool(ProcessId)>& may_raise) {
+    return raw->triggered_.take(now, may_raise);
+  };
   auto recorder = session::Recorder::start(
       os, std::move(live), *daemon->sinks_,
       [raw = daemon.get()](const pipeline::Problem& problem) { raw->log_problem(problem); });
   if (!recorder.ok()) return recorder.error();
   daemon->recorder_ = std::move(*recorder);
+  daemon->compactor_ = std::make_unique<Compactor>(
+      options.store, CompactorOptions{.retention = summary_retention(options)}, *daemon->store_,
+      [raw = daemon.get()](std::function<void()> work) { raw->recorder_->run(std::move(work)); });
+  daemon->reports_ = std::make_unique<Reports>(options.store, [raw = daemon.get()]() -> Result<TimeNs> {
+    v1::FlushReply flushed;
+    if (Status done = raw->flush(flushed); !done.ok()) return done.error();
+    return flushed.time();
+  });
   auto control = control::ControlServer::listen(
       options.control_socket,
-      [raw = daemon.get()](const v1::ControlRequest& request, const control::Peer& peer) {
-        return raw->answer(request, peer);
+      [raw = daemon.get()](const v1::ControlRequest& request, const control::Peer& peer,
+                           const control::ControlServer::Promise& promise) {
+        return raw->answer(request, peer, promise);
       },
       [raw = daemon.get()](const std::string& why) { raw->cut_off(why); }, options.control_clients);
   if (!control.ok()) return control.error();
@@ -223,20 +183,32 @@ void Daemon::serve(int stop_fd, int reload_fd, const ReadOptions& read_options) 
   }
 }
 
+// Those of the triggers, by what else holds until a restart.
+Result<PreparedRates> Daemon::rates_after(const Options& read) {
+  Options after = options_;
+  take_changes(after, read);
+  return prepare_rates(os_, after, capture_);
+}
+
 // As a whole or not at all.
 void Daemon::reload(const Result<Options>& read) {
   notify(fmt::format("RELOADING=1\nMONOTONIC_USEC={}", monotonic_us()));
-  if (!read.ok()) {
+  auto rates = read.ok() ? rates_after(*read) : read.error();
+  if (!rates.ok()) {
     spdlog::error("the configuration cannot be read again, and everything stays as it was: {}",
-                  read.error().message);
+                  rates.error().message);
   } else {
     const Changes changes = changes_of(options_, *read);
+    const bool triggers_change = options_.triggers != read->triggers;
     take_changes(options_, *read);
     spdlog::set_level(spdlog::level::from_str(options_.log_level));
     const store::StoreOptions store = store_options(options_);
     recorder_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns); });
+    compactor_->set_retention(summary_retention(options_));
     recorder_->set_keep_literals(options_.keep_literals);
+    recorder_->set_untagged(options_.sampling.untagged_executions);
     recorder_->set_rules(options_.processes);
+    if (triggers_change) recorder_->run([&] { triggered_.set(options_.triggers, std::move(*rates)); });
     spdlog::info(
         "the configuration was read again; changed: {}",
         changes.at_run_time.empty() ? "nothing" : fmt::format("{}", fmt::join(changes.at_run_time, ", ")));
@@ -258,13 +230,35 @@ Web::Daemon Daemon::web_side() {
             v1::FlushReply ignored;
             // What could not be written is in the status.
             (void)flush(ignored);
+          },
+          [this](const v1::ControlRequest& request, const serve::Access& access) {
+            return control_by_http(request, access);
           }};
+}
+
+Result<v1::ControlReply> Daemon::control_by_http(const v1::ControlRequest& request,
+                                                 const serve::Access& access) {
+  if (!access.see_all) {
+    const auto is_own = [&](std::uint32_t uid) { return access.uids && access.uids->contains(uid); };
+    Status may = control::check_own(request, is_own, [this](std::int32_t pid) { return owner_of(os_, pid); });
+    if (!may.ok()) return may.error();
+  }
+  v1::ControlReply reply;
+  if (Status done = answer(request, "a request over HTTP", reply); !done.ok()) return done.error();
+  return reply;
 }
 
 Status Daemon::stop() {
   web_.reset();
   control_.reset();
+  reports_.reset();
+  compactor_.reset();
   recorder_->stop();
+  // Two ways to the same: where they differ much, one of them is wrong on this host.
+  const auto objects = recorder_->status().objects;
+  if (objects.told + objects.same + objects.other > 0)
+    spdlog::info("operators on call stacks: {} samples by them alone, {} as their tags say, {} otherwise",
+                 objects.told, objects.same, objects.other);
   Status finished = store_->finish();
   if (journal_ != nullptr) {
     Status kept = journal_->finish();
@@ -273,11 +267,17 @@ Status Daemon::stop() {
   return finished;
 }
 
-v1::ControlReply Daemon::answer(const v1::ControlRequest& request, const control::Peer& peer) {
+std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request, const control::Peer& peer,
+                                               const control::ControlServer::Promise& promise) {
   v1::ControlReply reply;
   Status done = control::check_access(request, peer, ::geteuid(),
                                       [this](std::int32_t pid) { return owner_of(os_, pid); });
-  if (done.ok()) done = answer(request, reply);
+  if (done.ok() && request.has_report()) {
+    done = reports_->start(request.report(), promise);
+    if (done.ok()) return std::nullopt;
+  } else if (done.ok()) {
+    done = answer(request, "tailor rate", reply);
+  }
   if (!done.ok()) {
     Error error = done.error();
     error.message = store::to_utf8(error.message);
@@ -286,7 +286,7 @@ v1::ControlReply Daemon::answer(const v1::ControlRequest& request, const control
   return reply;
 }
 
-Status Daemon::answer(const v1::ControlRequest& request, v1::ControlReply& reply) {
+Status Daemon::answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply) {
   switch (request.request_case()) {
     case v1::ControlRequest::kStatus:
       status(*reply.mutable_status());
@@ -299,18 +299,35 @@ Status Daemon::answer(const v1::ControlRequest& request, v1::ControlReply& reply
       recorder_->detach(store::get_process(request.unsample().process()));
       reply.mutable_unsample();
       return Ok{};
-    case v1::ControlRequest::kReport:
-      return report(request.report(), *reply.mutable_report());
     case v1::ControlRequest::kPause:
       return pause(request.pause(), *reply.mutable_pause());
     case v1::ControlRequest::kResume:
       return resume(request.resume(), *reply.mutable_resume());
+    case v1::ControlRequest::kRate:
+      return rate(request.rate(), asker, *reply.mutable_rate());
     default:
       return invalid("this daemon does not know the request: is the command line newer?");
   }
 }
 
 void Daemon::status(v1::DaemonStatus& out) {
+  recorder_->run([&] {
+    for (const TriggerCounts& each : triggered_.triggers().counts()) {
+      v1::TriggerStatus& to = *out.add_triggers();
+      to.set_name(store::to_utf8(each.name));
+      to.set_fired(each.fired);
+      to.set_skipped(each.skipped);
+    }
+    const store::WriteStats written = store_->stats();
+    out.mutable_store_loss()->set_samples(written.lost_samples);
+    out.mutable_store_loss()->set_activity(written.lost_activity);
+    out.mutable_store_loss()->set_blocks(written.lost_blocks);
+    out.mutable_store_loss()->set_reason(written.loss_reason);
+    out.set_store_problem(store_->last_problem());
+    out.mutable_unsummed()->set_segments(store_->given_up().segments);
+    out.mutable_unsummed()->set_samples(store_->given_up().samples);
+  });
+  // As it was published after that.
   const session::RecorderStatus now = recorder_->status();
   out.set_daemon_version(session::kVersion);
   out.set_pid(::getpid());
@@ -319,7 +336,7 @@ void Daemon::status(v1::DaemonStatus& out) {
   out.set_store(options_.store);
   out.set_clock_source(now.clock_source);
   out.set_clock_error_ns(now.clock_error_ns);
-  out.set_capture_row(now.capture_row);
+  out.set_sampling_notes(now.sampling_notes);
   out.set_watermark(now.pipeline.watermark);
   store::encode(now.total, *out.mutable_total());
   out.set_samples_pending(now.pipeline.pending);
@@ -347,16 +364,13 @@ void Daemon::status(v1::DaemonStatus& out) {
     to.set_paused(process.paused_since_ns != 0);
     to.set_paused_since_ns(process.paused_since_ns);
     to.set_paused_ns(process.paused_ns);
+    if (process.frequency != 0)
+      set_rate(process.frequency, process.rate_until_ns, process.rate_why, *to.mutable_rate());
   }
+  out.set_frequency(static_cast<std::uint32_t>(options_.sampling.frequency));
+  out.set_max_frequency(static_cast<std::uint32_t>(options_.max_frequency));
+  if (now.frequency != 0) set_rate(now.frequency, now.rate_until_ns, now.rate_why, *out.mutable_rate());
   out.set_all_paused(now.all_paused);
-  recorder_->run([&] {
-    const store::WriteStats written = store_->stats();
-    out.mutable_store_loss()->set_samples(written.lost_samples);
-    out.mutable_store_loss()->set_activity(written.lost_activity);
-    out.mutable_store_loss()->set_blocks(written.lost_blocks);
-    out.mutable_store_loss()->set_reason(written.loss_reason);
-    out.set_store_problem(store_->last_problem());
-  });
 }
 
 Status Daemon::flush(v1::FlushReply& out) {
@@ -401,30 +415,25 @@ Status Daemon::resume(const v1::ResumeRequest& request, v1::ResumeReply& out) {
   return Ok{};
 }
 
-Status Daemon::report(const v1::ReportRequest& request, v1::ReportReply& out) {
-  auto ids = execution_ids(request);
-  if (!ids.ok()) return ids.error();
-  v1::FlushReply flushed;
-  if (Status done = flush(flushed); !done.ok()) return done;
-  out.set_time(flushed.time());
-  auto catalogue =
-      store::Catalogue::open(store::catalogue_path(options_.store), store::Catalogue::Mode::kRead);
-  if (!catalogue.ok()) return catalogue.error();
-  auto rows = query::find_executions(*catalogue, *ids);
-  if (!rows.ok()) return rows.error();
-  auto loaded = query::load_executions(options_.store, *catalogue, *rows);
-  if (!loaded.ok()) return loaded.error();
-  if (!query::default_source(loaded->profile, loaded->selection)) return Ok{};
-  // Who asks shows operators and the engine's work in one table.
-  loaded->selection.base = query::Base::kEverything;
-  auto report = query::plan_report(loaded->profile, loaded->selection);
-  if (!report.ok()) return report.error();
-  out.set_samples(report->total.samples);
-  out.set_json(query::to_json(loaded->profile, *report));
-  // Room for the other fields of the reply.
-  if (out.json().size() + 1024 > control::kMaxReplyBytes)
-    return exhausted(
-        "the report is larger than an answer can be: ask for fewer executions, or use `tailor report`");
+Status Daemon::rate(const v1::RateRequest& request, const std::string& asker, v1::RateReply& out) {
+  auto which = asked_for(request);
+  if (!which.ok()) return which.error();
+  const std::string of = *which ? fmt::format("process {}", **which) : "all processes";
+  Result<session::RatesChanged> changed = session::RatesChanged{};
+  if (request.frequency() == 0) {
+    changed = recorder_->reset_rate(*which);
+  } else {
+    auto rate = rate_of(os_, options_, capture_, request.frequency(), asker);
+    if (!rate.ok()) return rate.error();
+    if (request.for_ns() > kLongestRateNs)
+      return invalid(fmt::format("a rate lasts {} days at most, or until it is changed", kLongestRateDays));
+    changed = recorder_->set_rate(*which, std::move(*rate), static_cast<TimeNs>(request.for_ns()));
+  }
+  if (!changed.ok()) return changed.error();
+  for (ProcessId process : changed->processes) store::set_process(*out.add_processes(), process);
+  for (const std::string& problem : changed->problems) out.add_problems(store::to_utf8(problem));
+  spdlog::info("{}: {} sampled {}", asker, of,
+               request.frequency() == 0 ? "as before" : fmt::format("at {} Hz", request.frequency()));
   return Ok{};
 }
 

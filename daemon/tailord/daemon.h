@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "daemon/control/control_server.h"
@@ -16,8 +17,11 @@
 #include "daemon/profile/tee_sink.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
+#include "daemon/tailord/compactor.h"
 #include "daemon/tailord/log_limiter.h"
 #include "daemon/tailord/options.h"
+#include "daemon/tailord/reports.h"
+#include "daemon/tailord/triggered_rates.h"
 #include "proto/base/result.h"
 
 namespace tailor::tailord {
@@ -45,16 +49,20 @@ class Daemon {
 
   void log_problem(const pipeline::Problem& problem);  // control thread of the recorder
   void reload(const Result<Options>& read);
+  Result<PreparedRates> rates_after(const Options& read);
   void cut_off(const std::string& why);
   Web::Daemon web_side();
-  v1::ControlReply answer(const v1::ControlRequest& request, const control::Peer& peer);
-  Status answer(const v1::ControlRequest& request, v1::ControlReply& reply);
+  std::optional<v1::ControlReply> answer(const v1::ControlRequest& request, const control::Peer& peer,
+                                         const control::ControlServer::Promise& promise);
+  // `asker`: for people, in the place of a reason. Any thread.
+  Status answer(const v1::ControlRequest& request, const std::string& asker, v1::ControlReply& reply);
+  Result<v1::ControlReply> control_by_http(const v1::ControlRequest& request, const serve::Access& access);
   void status(v1::DaemonStatus& out);
   Status flush(v1::FlushReply& out);
   Status sample(std::int32_t pid, v1::SampleReply& out);
   Status pause(const v1::PauseRequest& request, v1::PauseReply& out);
   Status resume(const v1::ResumeRequest& request, v1::ResumeReply& out);
-  Status report(const v1::ReportRequest& request, v1::ReportReply& out);
+  Status rate(const v1::RateRequest& request, const std::string& asker, v1::RateReply& out);
 
   os::Os& os_;
   Options options_;
@@ -66,9 +74,12 @@ class Daemon {
   std::unique_ptr<store::StoreWriter> store_;  // written on the recorder's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
   metrics::OperatorMeter meter_;
-  std::unique_ptr<profile::TeeSink> sinks_;  // the store and the meter
+  TriggeredRates triggered_;                 // asked on the recorder's control thread
+  std::unique_ptr<profile::TeeSink> sinks_;  // the store, the meter and the triggers
   std::unique_ptr<session::Recorder> recorder_;
+  std::unique_ptr<Compactor> compactor_;  // of the store
   std::unique_ptr<control::ControlServer> control_;
+  std::unique_ptr<Reports> reports_;
   std::unique_ptr<Web> web_;
 };
 

@@ -13,6 +13,8 @@
 #include "daemon/session/host_info.h"
 #include "daemon/tailord/process_config.h"
 #include "daemon/tailord/settings.h"
+#include "daemon/tailord/trigger_config.h"
+#include "daemon/tailord/triggered_rates.h"
 #include "proto/control/paths.h"
 
 namespace tailor::tailord {
@@ -29,12 +31,15 @@ void declare(CLI::App& app, Options& o) {
   config::declare(app, settings(), o);
 }
 
-// `processes`: where the file's rules go; must outlive the parsing.
-void add_config(CLI::App& app, session::ProcessRules& processes) {
+// `options`: where the file's rules go; must outlive the parsing.
+void add_config(CLI::App& app, Options& options) {
   app.set_config("--config", "", "A file with options as TOML, such as frequency = 99");
   std::map<std::string, config::ReadTable> tables;
-  tables["processes"] = [&processes](const toml::table& table, const OnWrong& wrong) {
-    processes = read_process_rules(table, wrong);
+  tables["processes"] = [&options](const toml::table& table, const config::OnWrong& wrong) {
+    options.processes = read_process_rules(table, wrong);
+  };
+  tables["triggers"] = [&options](const toml::table& table, const config::OnWrong& wrong) {
+    options.triggers = read_triggers(table, wrong);
   };
   app.config_formatter(std::make_shared<config::ConfigFile>(
       app, [scratch = std::make_shared<Options>()](CLI::App& probe) { declare(probe, *scratch); },
@@ -54,7 +59,7 @@ int check_config(const std::string& path) {
   CLI::App app{"", "tailord"};
   Options options;
   declare(app, options);
-  add_config(app, options.processes);
+  add_config(app, options);
   std::vector<std::string> arguments = {"--config=" + path};
   try {
     app.parse(arguments);
@@ -63,10 +68,14 @@ int check_config(const std::string& path) {
     return kWrongOptions;
   }
   // What this host cannot do is as wrong as what no host can.
-  if (auto capture = config::capture_options(os::real(), options.sampling); !capture.ok()) {
-    fmt::print(stderr, "{}: {}\n", path, capture.error().message);
+  const auto refuse = [&path](const Error& error) {
+    fmt::print(stderr, "{}: {}\n", path, error.message);
     return kWrongOptions;
-  }
+  };
+  const auto capture = config::capture_options(os::real(), options.sampling);
+  if (!capture.ok()) return refuse(capture.error());
+  if (const auto rates = prepare_rates(os::real(), options, *capture); !rates.ok())
+    return refuse(rates.error());
   fmt::print("{}: right\n", path);
   return 0;
 }
@@ -78,7 +87,7 @@ Parsed parse(int argc, char** argv) {
   CLI::App app{"Samples the query engines that have registered on this host, and stores their profiles.",
                "tailord"};
   app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
-  add_config(app, parsed.options.processes);
+  add_config(app, parsed.options);
   std::string checked;
   auto* check =
       app.add_option(
@@ -109,7 +118,7 @@ Parsed parse(int argc, char** argv) {
 Result<Options> parse_again(int argc, char** argv) {
   CLI::App app{"", "tailord"};
   Options options;
-  add_config(app, options.processes);
+  add_config(app, options);
   declare(app, options);
   try {
     app.parse(argc, argv);

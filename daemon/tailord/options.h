@@ -7,6 +7,7 @@
 #include "daemon/config/sampling_options.h"
 #include "daemon/control/control_server.h"
 #include "daemon/session/process_rules.h"
+#include "daemon/tailord/trigger_rules.h"
 #include "daemon/tailord/web.h"
 #include "proto/base/result.h"
 
@@ -23,6 +24,8 @@ struct Options {
   std::string log_level = "info";
   std::uint64_t keep_megabytes = 4096;
   std::uint64_t keep_days = 7;
+  std::uint64_t keep_summary_megabytes = 256;
+  std::uint64_t keep_summary_days = 400;
   // What processes may ask for; see docs/tailord.md.
   std::uint64_t max_memory_megabytes = 1024;
   std::uint64_t max_processes = 4096;
@@ -30,8 +33,10 @@ struct Options {
                 user_regions = 4'194'304;
   std::uint64_t user_messages_a_second = 50'000;
   std::uint64_t control_clients = control::ControlServer::kMaxClients;
-  bool keep_literals = false;       // of query texts
-  session::ProcessRules processes;  // from the configuration file only
+  bool keep_literals = false;          // of query texts
+  std::uint64_t max_frequency = 5000;  // that may be asked for at run time
+  session::ProcessRules processes;     // from the configuration file only
+  TriggerRules triggers;               // the same
   WebOptions web;
 };
 

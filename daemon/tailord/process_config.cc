@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "daemon/query/no_such.h"
+#include "daemon/tailord/toml_tables.h"
 
 namespace tailor::tailord {
 namespace {
@@ -24,24 +24,6 @@ const std::map<std::string, NamesFrom> kNames = {{"auto", NamesFrom::kAuto},
                                                  {"functions", NamesFrom::kFunctions},
                                                  {"jitdump", NamesFrom::kJitdump},
                                                  {"perf-map", NamesFrom::kPerfMap}};
-
-// Tells of keys that are not in `known`.
-template <typename Keys>
-void check_keys(const toml::table& table, const Keys& known, const OnWrong& wrong) {
-  for (const auto& [key, value] : table) {
-    if (std::ranges::find(known, key.str()) == std::end(known))
-      wrong(key.source(), query::no_such("key", key.str(), known).message);
-  }
-}
-
-std::optional<std::string> text_of(const toml::table& table, std::string_view key, const OnWrong& wrong) {
-  const toml::node* node = table.get(key);
-  if (node == nullptr) return std::nullopt;
-  const auto text = node->value_exact<std::string>();
-  if (text && !text->empty()) return text;
-  wrong(node->source(), fmt::format("\"{}\" is a text that is not empty", key));
-  return std::nullopt;
-}
 
 bool check_executable(const std::string& executable, const toml::node& at, const OnWrong& wrong) {
   if (executable.starts_with('/') || executable.find('/') == std::string::npos) return true;

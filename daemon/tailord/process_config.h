@@ -8,9 +8,7 @@
 
 namespace tailor::tailord {
 
-using config::OnWrong;
-
 // What is wrong is told and left out.
-session::ProcessRules read_process_rules(const toml::table& processes, const OnWrong& wrong);
+session::ProcessRules read_process_rules(const toml::table& processes, const config::OnWrong& wrong);
 
 }  // namespace tailor::tailord

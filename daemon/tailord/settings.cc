@@ -12,7 +12,7 @@ using config::value;
 using Table = config::Settings<Options>;
 
 // Gives a member, of options that may be changed or not.
-#define TAILOR_MEMBER(name) [](auto& options) -> auto& { return options.name; }
+#define TAILOR_MEMBER(name) ([](auto& options) -> auto& { return options.name; })
 
 void show_default(CLI::Option& option) {
   option.capture_default_str();
@@ -37,6 +37,14 @@ Table places() {
   };
 }
 
+Table run_time() {
+  return {
+      value<Options>("max-frequency", "--max-frequency", TAILOR_MEMBER(max_frequency),
+                     "Samples per second of CPU time that `tailor rate` and triggers may ask for",
+                     between(1, 50'000)),
+  };
+}
+
 Table what_is_kept() {
   return {
       value<Options>("journal", "--journal", TAILOR_MEMBER(journal),
@@ -46,6 +54,13 @@ Table what_is_kept() {
                      TakesEffect::kAtRunTime),
       value<Options>("keep-days", "--keep-days", TAILOR_MEMBER(keep_days),
                      "Delete profiles that are older; 0: unlimited", show_default, TakesEffect::kAtRunTime),
+      value<Options>("keep-summary-megabytes", "--keep-summary-megabytes",
+                     TAILOR_MEMBER(keep_summary_megabytes),
+                     "Delete the oldest summaries of deleted profiles above this size; 0: unlimited",
+                     show_default, TakesEffect::kAtRunTime),
+      value<Options>("keep-summary-days", "--keep-summary-days", TAILOR_MEMBER(keep_summary_days),
+                     "Delete summaries of deleted profiles that are older; 0: unlimited", show_default,
+                     TakesEffect::kAtRunTime),
       config::flag<Options>("keep-literals", "--keep-literals", TAILOR_MEMBER(keep_literals),
                             "Keep the literals of query texts (default: they are removed, "
                             "docs/security.md)",
@@ -103,12 +118,13 @@ Table web() {
 }
 
 // In the configuration file only.
-Table process_rules() {
+Table rules() {
   return {
       config::setting<Options>("processes.ignore", "", TAILOR_MEMBER(processes.ignore), {},
                                TakesEffect::kAtRunTime),
       config::setting<Options>("processes.sample", "", TAILOR_MEMBER(processes.sample), {},
                                TakesEffect::kAtRunTime),
+      config::setting<Options>("triggers.raise", "", TAILOR_MEMBER(triggers), {}, TakesEffect::kAtRunTime),
   };
 }
 
@@ -119,10 +135,11 @@ const config::Settings<Options>& settings() {
     Table all = places();
     const auto add = [&](Table more) { std::ranges::move(more, std::back_inserter(all)); };
     add(config::within<Options>(config::sampling_settings(), TAILOR_MEMBER(sampling)));
+    add(run_time());
     add(what_is_kept());
     add(limits());
     add(web());
-    add(process_rules());
+    add(rules());
     return all;
   }();
   return kAll;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
 
 #include "daemon/metrics/exposition.h"
 
@@ -25,6 +26,12 @@ Result<serve::Listener> parse_listener(const std::string& text, bool metrics_onl
     if (problem == std::errc() && rest == end) return listener;
   }
   return invalid(fmt::format("\"{}\" is no ADDRESS:PORT", text));
+}
+
+std::map<std::string, double> kinds_of(metrics::OperatorMeter& meter) {
+  std::map<std::string, double> ns = meter.read().by_kind;
+  for (auto& [key, sum] : ns) sum *= 1e9;
+  return ns;
 }
 
 }  // namespace
@@ -55,8 +62,8 @@ Result<std::unique_ptr<Web>> Web::start(const WebOptions& options, Daemon daemon
   http.metrics = [raw = web.get(), &meter] { return metrics::exposition(meter.read(), raw->status()); };
   web->library_ = serve::open_store_library(web->daemon_.store, [raw = web.get()] { raw->flush(); });
   web->service_ = std::make_unique<serve::Service>(
-      *web->library_,
-      serve::ServiceOptions{web->daemon_.version, [raw = web.get()] { return raw->status(); }});
+      *web->library_, serve::ServiceOptions{web->daemon_.version, [raw = web.get()] { return raw->status(); },
+                                            web->daemon_.control, [&meter] { return kinds_of(meter); }});
   auto server = serve::HttpServer::start(*web->service_, std::move(http));
   if (!server.ok()) return server.error();
   web->server_ = std::move(*server);

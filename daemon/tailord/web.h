@@ -29,6 +29,8 @@ class Web {
     std::string version, store;
     std::function<v1::DaemonStatus()> status;  // any thread
     std::function<void()> flush;               // any thread: what happened so far goes to the store
+    // Any thread: does what is asked, for who may ask it.
+    std::function<Result<v1::ControlReply>(const v1::ControlRequest&, const serve::Access&)> control;
   };
   // Null where nothing is to listen. `meter` must outlive it.
   static Result<std::unique_ptr<Web>> start(const WebOptions& options, Daemon daemon,

@@ -117,6 +117,12 @@ std::optional<CfiRules> CfiTable::rules_at(std::uint64_t address) const {
   return entry == nullptr ? std::nullopt : rules_of(*entry, address);
 }
 
+std::optional<CfiTable::Range> CfiTable::range_at(std::uint64_t address) const {
+  const Entry* entry = find(address);
+  if (entry == nullptr) return std::nullopt;
+  return Range{entry->begin, entry->end};
+}
+
 std::vector<CfiTable::Range> CfiTable::ranges() const {
   std::vector<Range> out;
   for (const Entry& entry : entries_) out.push_back({entry.begin, entry.end});

@@ -33,6 +33,8 @@ class CfiTable {
   struct Range {
     std::uint64_t begin, end;
   };
+  // The one of these that `address` lies in.
+  std::optional<Range> range_at(std::uint64_t address) const;
   // What the entries cover, by begin.
   std::vector<Range> ranges() const;
   std::size_t entries() const { return entries_.size(); }

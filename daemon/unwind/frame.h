@@ -27,8 +27,8 @@ struct Frame {
   void forget(unsigned reg) { known &= ~(1u << reg); }
 };
 
-// Bytes of a stack, from the stack pointer up. Does not own them.
-struct StackView {
+// A piece of a stack. Does not own its bytes.
+struct StackPiece {
   std::uint64_t address = 0;
   std::span<const std::byte> bytes;
 
@@ -40,6 +40,26 @@ struct StackView {
     std::uint64_t word;
     std::memcpy(&word, bytes.data() + (at - address), sizeof word);
     return word;
+  }
+};
+
+// Where the thread left generated code, as its engine says (tailor_frame_anchor).
+struct Anchor {
+  std::uint64_t sp = 0;  // 0: it did not
+  std::uint64_t ip = 0;  // 0: in the word below
+  std::uint64_t bp = 0;  // 0: not known
+};
+
+// What was sampled of a stack: from the stack pointer up, and from the anchor up.
+struct StackView {
+  std::uint64_t address = 0;
+  std::span<const std::byte> bytes;
+  StackPiece upper{};
+  Anchor anchor{};
+
+  std::optional<std::uint64_t> read(std::uint64_t at) const {
+    const auto word = StackPiece{address, bytes}.read(at);
+    return word ? word : upper.read(at);
   }
 };
 

@@ -66,6 +66,15 @@ std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file,
   return table;
 }
 
+std::shared_ptr<FileArguments> FileTables::arguments(const std::string& file,
+                                                     const std::vector<std::string>& paths,
+                                                     const std::shared_ptr<const ElfCfi>& table) {
+  const auto known = arguments_.find(file);
+  if (known != arguments_.end()) return known->second;
+  if (arguments_.size() >= kMostArguments) return nullptr;
+  return arguments_[file] = std::make_shared<FileArguments>(table, paths);
+}
+
 void ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address) {
   if (code.begin >= code.end) return;
   auto at = registered_.lower_bound(code.begin);
@@ -150,11 +159,27 @@ bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& s
   return bias && mapping->table->table.step(frame, *bias, exact, stack, signal);
 }
 
+std::vector<std::string> ProcessCode::paths_of(const Mapping& mapping) const {
+  const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
+  return {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path};
+}
+
 void ProcessCode::find_table(Mapping& mapping) {
   mapping.asked = true;
-  const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
-  mapping.table =
-      files_.get(mapping.file, {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path});
+  mapping.table = files_.get(mapping.file, paths_of(mapping));
+}
+
+ProcessCode::Argument ProcessCode::argument_at(std::uint64_t address) {
+  Mapping* mapping = registered_at(address) == nullptr ? mapping_at(address) : nullptr;
+  if (mapping == nullptr || mapping->table == nullptr) return {};
+  const auto bias = mapping->table->bias(mapping->begin, mapping->file_offset);
+  if (!bias) return {};
+  if (!mapping->asked_for_arguments) {
+    mapping->asked_for_arguments = true;
+    mapping->arguments = files_.arguments(mapping->file, paths_of(*mapping), mapping->table);
+  }
+  if (mapping->arguments == nullptr) return {};
+  return {mapping->arguments->at(address - *bias), *bias};
 }
 
 }  // namespace tailor::unwind

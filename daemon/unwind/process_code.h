@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "daemon/unwind/elf_cfi.h"
+#include "daemon/unwind/file_arguments.h"
 #include "proto/base/ids.h"
 
 namespace tailor::unwind {
@@ -24,6 +25,8 @@ struct Mapping {
   std::string path, file;               // `file`: device and inode, the same for all who map it
   std::shared_ptr<const ElfCfi> table;  // once it was asked for; NULL: there is none
   bool asked = false;
+  std::shared_ptr<FileArguments> arguments;  // as `table`
+  bool asked_for_arguments = false;
 };
 
 // Executable file mappings in the text of /proc/PID/maps. Lines that make no sense are left out. Pure.
@@ -34,9 +37,13 @@ class FileTables {
  public:
   // NULL if it has none, or too many files are known. `path` is only opened the first time.
   std::shared_ptr<const ElfCfi> get(const std::string& file, const std::vector<std::string>& paths);
+  // The first arguments of the functions of a file with a table. NULL: too many files were asked for.
+  std::shared_ptr<FileArguments> arguments(const std::string& file, const std::vector<std::string>& paths,
+                                           const std::shared_ptr<const ElfCfi>& table);
 
  private:
-  static constexpr std::size_t kMost = 1024;
+  static constexpr std::size_t kMost = 1024, kMostArguments = 64;
+  std::map<std::string, std::shared_ptr<FileArguments>> arguments_;
   std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
 };
 
@@ -64,8 +71,19 @@ class ProcessCode {
     return code != nullptr && code->range.of_plan;
   }
 
+  // Whether code that was told of lies there.
+  bool is_registered(std::uint64_t address) const { return registered_at(address) != nullptr; }
+
   // Looks at /proc again at the next unknown address, but not before `interval` has passed.
   bool step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now);
+
+  // The first arguments in a mapped file. `bias`: from the file's addresses to the process's. Nothing where
+  // step() finds no table.
+  struct Argument {
+    const FirstArgument* function = nullptr;  // valid until the next call
+    std::uint64_t bias = 0;
+  };
+  Argument argument_at(std::uint64_t address);
 
  private:
   struct Registered {
@@ -81,6 +99,7 @@ class ProcessCode {
   const Registered* registered_at(std::uint64_t address) const;
   Mapping* mapping_at(std::uint64_t address);
   void find_table(Mapping& mapping);
+  std::vector<std::string> paths_of(const Mapping& mapping) const;
   void read_maps(TimeNs now);
 
   static constexpr std::size_t kMostRegistered = 65536;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "daemon/capture/decode/sample_view.h"
+#include "tailor/thread_area.h"
 
 namespace tailor::unwind {
 namespace {
@@ -29,7 +30,8 @@ constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62;
 // The fields a record with a stack may have: those we can write again.
 constexpr std::uint64_t kFields = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |
                                   PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |
-                                  PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+                                  PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER |
+                                  PERF_SAMPLE_STACK_USER;
 
 // DWARF's number of perf's general registers AX BX CX DX SI DI BP SP IP, then R8 to R15.
 int dwarf_number(unsigned perf_register) {
@@ -47,7 +49,8 @@ bool has_stack(const EventFormat& format) {
 }
 
 EventFormat without_stack(EventFormat format, TagFrom from, std::uint64_t kept) {
-  format.sample_type = (format.sample_type & ~std::uint64_t{PERF_SAMPLE_STACK_USER}) | PERF_SAMPLE_CALLCHAIN;
+  format.sample_type &= ~std::uint64_t{PERF_SAMPLE_STACK_USER | PERF_SAMPLE_RAW};
+  format.sample_type |= PERF_SAMPLE_CALLCHAIN;
   format.regs_user &= kept;
   format.tag_from = from;
   return format;
@@ -65,6 +68,49 @@ Frame frame_of(const capture::SampleView& sample, bool kernel) {
   }
   return frame;
 }
+
+// The word in a register's place, 0: the sample has none.
+std::uint64_t register_of(const capture::SampleView& sample, unsigned perf_register) {
+  const std::uint64_t bit = capture::register_bit(perf_register);
+  if (!(sample.user_registers.mask & bit)) return 0;
+  return sample.user_registers
+      .values[static_cast<std::size_t>(std::popcount(sample.user_registers.mask & (bit - 1)))];
+}
+
+// The pieces of the stack, the lower from `sp` up.
+StackView stack_of(const capture::SampleView& sample, std::uint64_t sp) {
+  const std::size_t size = std::min<std::size_t>(sample.stack.size(), sample.stack_dynamic_size);
+  StackView stack{sp, sample.stack.first(size), {}, {}};
+  stack.anchor = {register_of(sample, capture::kAnchorSpPlace), register_of(sample, capture::kAnchorIpPlace),
+                  register_of(sample, capture::kAnchorBpPlace)};
+  if (stack.anchor.sp != 0)
+    stack.upper = {register_of(sample, capture::kUpperStackPlace), sample.stack.subspan(size)};
+  return stack;
+}
+
+// The objects in the raw data of a sample (daemon/bpf/sample_encoder.h).
+class RawObjects {
+ public:
+  explicit RawObjects(std::span<const std::byte> raw) {
+    if (raw.size() < sizeof objects_.method) return;
+    std::memcpy(&objects_.method, raw.data(), sizeof objects_.method);
+    const auto words = raw.subspan(sizeof objects_.method);
+    addresses_.resize(words.size() / sizeof(std::uint64_t));
+    if (!addresses_.empty())
+      std::memcpy(addresses_.data(), words.data(), addresses_.size() * sizeof(std::uint64_t));
+    objects_.addresses = addresses_;
+  }
+  RawObjects(const RawObjects&) = delete;
+  RawObjects& operator=(const RawObjects&) = delete;
+  const Objects& get() const { return objects_; }
+  bool is_hidden(std::size_t place) const {
+    return place > 0 && (addresses_[place - 1] & TAILOR_OBJECT_HIDDEN) != 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> addresses_;
+  Objects objects_;
+};
 
 // Up to where user code begins, with its marker.
 std::vector<std::uint64_t> kernel_chain(const capture::WordView& chain) {
@@ -104,6 +150,7 @@ AgentTag tag_word(const v1::Hello& hello) {
   if (hello.tag_strategy() == v1::TAGS_R15) tags.reg = TagRegister::kR15;
   if (hello.tag_strategy() == v1::TAGS_SWIFTSELF) tags.reg = TagRegister::kR13;
   if (hello.tag_strategy() == v1::TAGS_MEMORY_SLOT) tags.slot_offset = hello.tag_slot_offset();
+  tags.thread_slot_offset = hello.tag_slot_offset();
   return tags;
 }
 
@@ -182,6 +229,24 @@ capture::RingChunk StackEnricher::chunk(capture::RingChunk&& chunk) {
   return out;
 }
 
+// The tag of the object, which has the component of its place: the slot says the plan. The slot's own, where
+// it names a component of the plan's, unless it never names this object.
+std::uint64_t StackEnricher::tag_by_object(const Process& owner, std::uint64_t slot, std::size_t object,
+                                           bool hidden) {
+  if (object == 0 || tailor_tag_fits(owner.tags.key, slot) == 0) return slot;
+  const std::uint32_t named = tailor_tag_upper(slot);
+  if (named == object) {
+    ++counts_.objects.same;
+  } else if (named != 0 && !hidden) {
+    ++counts_.objects.other;
+  } else {
+    ++counts_.objects.told;
+    return tailor_tag_make(owner.tags.key, tailor_tag_plan_slot(slot), tailor_tag_generation(slot),
+                           static_cast<std::uint32_t>(object), 0);
+  }
+  return slot;
+}
+
 void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> record,
                            std::vector<std::byte>& out) {
   perf_event_header header;
@@ -212,13 +277,19 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   const Frame frame = frame_of(sample, kernel);
   Walked walked;
   AgentTag tags;
+  std::uint64_t slot = register_of(sample, capture::kSlotPlace);
   const std::size_t size = std::min<std::size_t>(sample.stack.size(), sample.stack_dynamic_size);
   if (size > 0 && frame.has(kSp) && frame.has(kReturnAddress)) {
     ++counts_.stacks;
     Process& owner = process(sample.pid);
     tags = owner.tags;
-    walked =
-        walk(frame, {frame.value[kSp], sample.stack.first(size)}, tags, *owner.code, kMostFrames, os_.now());
+    const RawObjects objects(sample.raw);
+    walked = walk(frame, stack_of(sample, frame.value[kSp]), tags, *owner.code, kMostFrames, os_.now(),
+                  objects.get());
+    const std::uint64_t by_object =
+        tag_by_object(owner, slot, walked.object, objects.is_hidden(walked.object));
+    if (by_object != slot) walked.from = TagFrom::kUnwound;
+    slot = by_object;
     counts_.unwound += walked.from == TagFrom::kUnwound;
   }
   Words words(out);
@@ -244,7 +315,8 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
     if (!(kept_ & capture::register_bit(reg))) continue;
     const bool recovered =
         walked.tag != 0 && reg == (tags.reg == TagRegister::kR13 ? PERF_REG_X86_R13 : PERF_REG_X86_R15);
-    words.put(recovered ? walked.tag : sample.user_registers.values[index]);
+    const std::uint64_t value = reg == capture::kSlotPlace ? slot : sample.user_registers.values[index];
+    words.put(recovered ? walked.tag : value);
   }
   words.finish(header.misc);
 }

@@ -11,14 +11,16 @@
 #include "daemon/capture/decode/ring_chunk.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/events.h"
+#include "daemon/unwind/object_counts.h"
 #include "daemon/unwind/process_code.h"
 #include "daemon/unwind/stack_walk.h"
 
 namespace tailor::unwind {
 
 struct EnricherCounts {
-  std::uint64_t stacks = 0;     // samples that brought one
-  std::uint64_t unwound = 0;    // tags recovered by call frame information
+  std::uint64_t stacks = 0;   // samples that brought one
+  std::uint64_t unwound = 0;  // tags recovered by call frame information
+  ObjectCounts objects;
   std::uint64_t malformed = 0;  // records that went on as they are: the decoder counts them
 };
 
@@ -54,6 +56,7 @@ class StackEnricher {
     capture::AgentTag tags;
   };
   Process& process(std::int32_t pid);
+  std::uint64_t tag_by_object(const Process& owner, std::uint64_t slot, std::size_t object, bool hidden);
   void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,
               std::vector<std::byte>& out);
 

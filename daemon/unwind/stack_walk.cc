@@ -1,5 +1,11 @@
 #include "daemon/unwind/stack_walk.h"
 
+#include <algorithm>
+#include <optional>
+
+#include "daemon/unwind/first_argument.h"
+#include "tailor/thread_area.h"
+
 namespace tailor::unwind {
 namespace {
 
@@ -27,27 +33,133 @@ bool step_by_frame_pointer(Frame& frame, const StackView& stack) {
   return true;
 }
 
+// Native code, which the anchor's frame called, lies below it. Whoever comes out above it without having
+// passed generated code has lost the way.
+class AnchorAhead {
+ public:
+  AnchorAhead(const Frame& innermost, const StackView& stack) : anchor_(stack.anchor) {
+    const auto below = anchor_.ip == 0 && anchor_.sp != 0 ? stack.read(anchor_.sp - 8) : std::nullopt;
+    frame_.set(kSp, anchor_.sp);
+    frame_.set(kReturnAddress, below.value_or(anchor_.ip));
+    if (anchor_.bp != 0) frame_.set(kBp, anchor_.bp);
+    ahead_ = frame_.value[kReturnAddress] != 0;
+    pass(innermost);
+  }
+  // `frame` is where the walk is now.
+  void pass(const Frame& frame) { ahead_ &= frame.has(kSp) && frame.value[kSp] < anchor_.sp; }
+  // To the anchor, and no farther afterwards. False: it is not ahead.
+  bool go(Frame& frame) {
+    if (!ahead_) return false;
+    frame = frame_;
+    ahead_ = false;
+    return true;
+  }
+  // Whether a step to `frame`, which is no generated code, went past it.
+  bool is_past(const Frame& frame) const { return ahead_ && frame.has(kSp) && frame.value[kSp] > anchor_.sp; }
+
+ private:
+  Anchor anchor_;
+  Frame frame_;
+  bool ahead_ = false;
+};
+
+enum class Step : std::uint8_t { kNone, kByTable, kOtherwise };
+
+// Makes `frame` its caller's. `signal` becomes whether that was interrupted rather than called.
+Step step(Frame& frame, bool exact, const StackView& stack, bool& signal, ProcessCode& code,
+          AnchorAhead& anchor, TimeNs now) {
+  const Frame before = frame;
+  signal = false;
+  if (code.step(frame, exact, stack, signal, now)) {
+    if (!anchor.is_past(frame) || code.is_registered(frame.value[kReturnAddress] - 1)) return Step::kByTable;
+    frame = before;
+    signal = false;
+  }
+  return anchor.go(frame) || step_by_frame_pointer(frame, stack) ? Step::kOtherwise : Step::kNone;
+}
+
+// Looks for the object frame by frame, from the innermost one on.
+class ObjectSearch {
+ public:
+  ObjectSearch(const Objects& objects, const StackView& stack, ProcessCode& code)
+      : objects_(objects), stack_(stack), code_(code), ends_(objects.addresses.empty()) {}
+
+  // `frame` was left for `caller` by call frame information.
+  void pass(const Frame& frame, bool exact, const Frame& caller) {
+    if (ends_) return;
+    const auto argument = argument_of(frame, exact, caller.value[kSp]);
+    const auto site = site_of(caller);
+    const bool method = site && site->method == static_cast<std::int32_t>(objects_.method);
+    const std::size_t place = argument ? place_of(*argument) : 0;
+    if (!doubtful_) found_ = place;
+    ends_ = place != 0 || (!argument && method);
+    doubtful_ = !argument && site && site->by_register;
+  }
+  // What lies beyond is not looked at.
+  void end() { ends_ = true; }
+  std::size_t found() const { return found_; }
+
+ private:
+  std::optional<std::uint64_t> argument_of(const Frame& frame, bool exact, std::uint64_t cfa) {
+    const std::uint64_t address = frame.value[kReturnAddress];
+    const auto [function, bias] = code_.argument_at(address - (exact ? 0 : 1));
+    if (function == nullptr) return std::nullopt;
+    return value_in(exact ? function->at(address - bias) : function->during_call(address - bias), frame, cfa,
+                    stack_);
+  }
+  std::optional<FirstArgument::CallSite> site_of(const Frame& caller) {
+    const std::uint64_t address = caller.value[kReturnAddress];
+    const auto [function, bias] = code_.argument_at(address - 1);
+    return function == nullptr ? std::nullopt : function->call_before(address - bias);
+  }
+  std::size_t place_of(std::uint64_t argument) const {
+    if (argument == 0) return 0;
+    const auto& all = objects_.addresses;
+    const auto at = std::ranges::find_if(
+        all, [&](std::uint64_t each) { return (each & ~std::uint64_t{TAILOR_OBJECT_HIDDEN}) == argument; });
+    return at == all.end() ? 0 : static_cast<std::size_t>(at - all.begin()) + 1;
+  }
+
+  const Objects& objects_;
+  const StackView& stack_;
+  ProcessCode& code_;
+  bool ends_;
+  // The callee's argument is not known, nor which function was called: that may have jumped to a method.
+  bool doubtful_ = false;
+  std::size_t found_ = 0;
+};
+
 }  // namespace
 
 Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags, ProcessCode& code,
-            std::size_t most, TimeNs now) {
+            std::size_t most, TimeNs now, const Objects& objects) {
   Walked walked;
   Frame frame = innermost;
   bool generated = code.is_generated(frame.value[kReturnAddress]);
   if (generated || tag_in(frame, tags) != 0) return walked;
+  ObjectSearch search(objects, stack, code);
   bool exact = true;
+  AnchorAhead anchor(innermost, stack);
   while (walked.chain.size() < most && !generated && walked.tag == 0) {
+    const Frame callee = frame;
     const std::uint64_t before = frame.has(kSp) ? frame.value[kSp] : 0;
     bool signal = false;
-    if (!code.step(frame, exact, stack, signal, now) && !step_by_frame_pointer(frame, stack)) break;
+    const Step how = step(frame, exact, stack, signal, code, anchor, now);
+    if (how == Step::kNone) break;
     // Stacks grow down: a caller's frame lies higher. What does not is no stack.
     if (frame.value[kReturnAddress] == 0 || !frame.has(kSp) || frame.value[kSp] <= before) break;
+    anchor.pass(frame);
+    if (how == Step::kByTable)
+      search.pass(callee, exact, frame);
+    else
+      search.end();
     exact = signal;
     walked.chain.push_back(frame.value[kReturnAddress]);
     walked.tag = tag_in(frame, tags);
     if (walked.tag != 0) walked.from = capture::TagFrom::kUnwound;
     generated |= code.is_generated(frame.value[kReturnAddress] - 1);
   }
+  walked.object = search.found();
   return walked;
 }
 

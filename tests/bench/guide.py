@@ -78,7 +78,7 @@ def operator(folder, scale):
     """Figure 12: how do the operators go through memory?"""
     profile = folder / "memory.tailor"
     record(profile, "figure-9", "--memory", "-F", "10000", data=("--sf", scale), repeat=20)
-    show(BIN / "tailor", "memory", "--last", "1", profile)
+    show(BIN / "tailor", "memory", "--last", "20", profile)
     show(BIN / "tailor", "report", "--last", "1", profile, "--html", folder / "memory.html")
 
 

@@ -116,7 +116,7 @@ class KeptServer(Server):
 def server_for(options, agent, work):
     settings = {"tailor.rows_every": str(options.rows_every), "tailor.short_run": options.short_run, "shared_buffers": "1GB",
                 "work_mem": "64MB", "max_wal_size": "4GB"}
-    shared = {"settings": settings, "preload": "tailor_pg,tailor_pg_probe", "agent": agent, "functions": ""}
+    shared = {"settings": settings, "preload": "tailor_pg", "agent": agent, "functions": ""}
     with KeptServer(options.data, **shared) if options.data else Server(**shared) as server:
         if not options.data or not server.has_tables():
             print("making the tables", flush=True)

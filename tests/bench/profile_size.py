@@ -17,7 +17,7 @@ import paired
 from tailor_env import BIN, run
 
 # docs/profile-format.md
-KINDS = {1: "META", 2: "PLAN", 3: "CODE", 4: "SAMPLES", 5: "ACTIVITY", 6: "END"}
+KINDS = {1: "META", 2: "PLAN", 3: "CODE", 4: "SAMPLES", 5: "ACTIVITY", 6: "END", 7: "SUMMARY", 8: "SUMS"}
 FILE_HEADER, BLOCK_HEADER = 32, 32
 
 
@@ -27,7 +27,8 @@ def bytes_by_kind(path):
     sizes, at = {"file header": FILE_HEADER}, FILE_HEADER
     while at < len(data):
         kind, stored = struct.unpack_from("<4xB3xI", data, at)
-        sizes[KINDS[kind]] = sizes.get(KINDS[kind], 0) + BLOCK_HEADER + stored
+        name = KINDS.get(kind, f"kind {kind}")
+        sizes[name] = sizes.get(name, 0) + BLOCK_HEADER + stored
         at += BLOCK_HEADER + stored
     return sizes
 

@@ -39,8 +39,9 @@ export function writeReport(bundle) {
   return { url: pathToFileURL(path).href, remove: () => rmSync(folder, { recursive: true }) };
 }
 
-// A server that answers as docs/http-api.md says, out of a bundle, with the policy that tailord sends.
-export async function serve(bundle) {
+// A server that answers as docs/http-api.md says, out of a bundle, with the policy that tailord sends. `answer` is asked
+// first, with the path and the parameters: what it does not know (undefined) is in the bundle.
+export async function serve(bundle, answer = () => undefined) {
   const types = { html: "text/html", js: "text/javascript", css: "text/css" };
   const server = createServer((request, response) => {
     const url = new URL(request.url, "http://localhost");
@@ -60,10 +61,13 @@ export async function serve(bundle) {
       response.write(`event: status\ndata: ${JSON.stringify(bundle.responses.status)}\n\n`);
       return undefined;
     }
+    // What a page may ask for more or less of.
     url.searchParams.delete("points");
+    url.searchParams.delete("many");
+    url.searchParams.delete("timeout_ms");
     url.searchParams.sort();
     const key = url.search.length > 1 ? `${path}${url.search}` : path;
-    const found = bundle.responses[decodeURIComponent(key)];
+    const found = answer(path, url.searchParams) ?? bundle.responses[decodeURIComponent(key)];
     if (found === undefined) return send(404, "application/json", JSON.stringify({ error: { kind: "not_found", message: `no ${key}` } }));
     return send(found.error?.kind ? 404 : 200, "application/json", JSON.stringify(found));
   });

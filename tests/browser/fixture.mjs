@@ -155,7 +155,8 @@ export function makeBundle(options = {}) {
   ].map(([text, role, size, element_bytes], kind) => ({ key: `region:812.5512:${kind}`, kind: kind + 1, name: name(text), role, element_bytes, base: "0x7f0010000000", size, tid: 815, from_ns: 0, to_ns: null, samples: Math.round(points / 4) }));
   const memory = {
     samples: count, user_samples: count, addresses: { recorded: 0, decoded: points, in_regions: points }, rows: [], regions, operators: [`operator:${planKey}:8`, `operator:${planKey}:7`, `operator:${planKey}:4`, `operator:${planKey}:3`],
-    points: { count: points, total: points, time_ns: [], region: [], offset: [], operator: [], tid: [], weight: [], latency: [] },
+    by_region: regions.map((each, index) => ({ kind: each.kind, name: each.name, role: each.role, regions: 1, latency_cycles: 0, ...[{ pattern: "sequential" }, { pattern: "strided", stride_bytes: 64 }, { pattern: "random" }, { pattern: "unknown" }][index], ...cost(Math.round(count / 4)) })),
+    points: { count: points, total: points, time_ns: [], region: [], offset: [], operator: [], pipeline: [], tid: [], weight: [], latency: [] },
   };
   for (let i = 0; i < points; i++) {
     const region = Math.floor(next() * 4);
@@ -165,6 +166,7 @@ export function makeBundle(options = {}) {
     memory.points.region.push(region);
     memory.points.offset.push(Math.floor((region < 2 ? (at - from) / (to - from) : next()) * regions[region].size));
     memory.points.operator.push(region < 2 ? region : at > 0.34 ? 2 : next() < 0.5 ? 2 : 1);
+    memory.points.pipeline.push(phases.find(([until]) => at <= until)[1]);
     memory.points.tid.push(815 + (i % 2));
     memory.points.weight.push(weight);
     memory.points.latency.push(0);
@@ -174,6 +176,16 @@ export function makeBundle(options = {}) {
     marks: phases.map(([until, pipeline], index) => ({ kind: "pipeline", id: pipeline, name: name(pipelines[pipeline - 1][1]), key: `pipeline:${planKey}:${pipeline}`, from_ns: Math.floor((phases[index - 1]?.[0] ?? 0) * span), to_ns: Math.floor(until * span) })),
     marks_total: 4, off_cpu: [{ from_ns: 0.05 * span, to_ns: 0.06 * span, wait: "lock", key: `operator:${planKey}:5` }], off_cpu_ns: 0.01 * span })) };
   const iterations = options.loops === false ? { error: { kind: "not_found", message: "there is no loop in this execution" } } : { loops: [{ execution: "3f2a".repeat(8), component: 4, name: name("loop"), found_by: "marks", spread: 0.12, iterations: Array.from({ length: 12 }, (_, i) => ({ number: i + 1, begin_ns: (i / 12) * span, elapsed_ns: (span / 12) * (0.8 + 0.2 * Math.abs(Math.sin(i))), samples: Math.round(count / 12), weight: 1 })) }], accounting: profile.accounting };
+  // Days of one query, with a gap: the join gets dearer.
+  const day = 86400000;
+  const historyRow = (what, id, text, kind, samples) => ({ what, id, name: name(text), kind, source: "cpu-clock", unit: "ns_on_cpu", samples, weight: samples * 1e6 });
+  const sums = (runs, join) => ({
+    executions: runs, failed: 0, elapsed_ns: { min: 1e9, mean: 2e9, max: 3e9 }, events: [{ source: "cpu-clock", unit: "ns_on_cpu", samples: runs * 100, weight: runs * 1e8 }],
+    rows: [historyRow("operator", 4, "Hash join", "hash_join", runs * join), historyRow("operator", 8, "Scan lineitem", "scan", runs * (90 - join)), historyRow("component", 2, "compile", "", runs * 7), historyRow("unattributed", 0, "unknown_kernel", "", runs * 2), historyRow("unattributed", 0, "unmapped", "", runs)],
+    losses: { lost_ring: 0, lost_hardware: 0, late: 0, unwritten: 0 },
+  });
+  const days = [[0, 40, 30], [1, 50, 31], [3, 30, 55]];
+  const history = (by, length) => ({ by, fingerprint: "9c1e", name: name("tpch-3"), text: "", ...sums(120, 36.9), periods: days.map(([index, runs, join]) => ({ begin_ms: 1764806400000 + index * length, end_ms: 1764806400000 + (index + 1) * length, ...sums(runs, join) })) });
   const row = (id, text, slower) => ({ id: id.repeat(8), pid: 812, process_start: 5512, comm: name("weft"), engine: "weft 0.1.0", plan: 7, plan_key: planKey, plan_name: name(text), fingerprint: "9c1e", began_ms: 1764860000123.4, running: false, elapsed_ns: span * slower, cpu_ns: count * weight, samples: count, rows: 10, error: "", labels: { user: name("ana") } });
   const side = (share) => ({ ...cost(Math.round(share * count)), id: 1, key: "" });
   const compare = {
@@ -186,14 +198,18 @@ export function makeBundle(options = {}) {
     rest: [{ change: "matched", key: "components", name: "engine components", a: side(0.02), b: side(0.021), weight_change: 0, share_change: 0.001, significant: false }],
     accounting: {},
   };
+  const turned = { ...compare, a: compare.b, b: compare.a, operators: compare.operators.map((each) => ({ ...each, a: each.b, b: each.a, weight_change: -each.weight_change, share_change: -each.share_change })) };
   const health = { status: "ok", reasons: [], received: 120000, attributed: 119800, unattributed: 200, lost: 0, late: 0, lost_share: 0, own_cpu_share: 0.008, own_memory_bytes: 41000000 };
   const wave = (scale, phase) => Array.from({ length: 90 }, (_, i) => Math.max(0, scale * 1e10 * (0.5 + 0.5 * Math.sin(i / 9 + phase)) * (0.8 + 0.2 * next())));
   const responses = {
     status: { mode: "file", version: "0.1.0", pid: 1, uptime_ns: 3.6e12, now_ms: 1764860000123.4, host: name("db7"), file: name("q3.tailor"), health, clock_source: "perf page", capture: "timer", processes: [{ pid: 812, start: 5512, comm: name("weft"), engine: "weft 0.1.0", sampled: true, note: "" }], may: {} },
     executions: { executions: [row("3f2a", "tpch-3", 1), row("77ab", "tpch-3", 1.3)] },
-    host: { from_ms: 1764859100000, to_ms: 1764860000000, bucket_ms: 10000, by_fingerprint: [["tpch-1", 0.5, 0], ["tpch-3", 0.4, 2], ["tpch-18", 0.3, 4], ["other", 0.05, 1]].map(([text, scale, phase]) => ({ key: text === "other" ? "other" : `fingerprint:${text}`, name: name(text), cpu_ns: wave(scale, phase) })), by_kind: [["hash_join", 0.5, 1], ["scan", 0.3, 2], ["group_by", 0.3, 0], ["sort", 0.1, 4], ["component", 0.05, 1], ["unattributed", 0.01, 1]].map(([text, scale, phase]) => ({ key: `kind:${text}`, name: text, cpu_ns: wave(scale, phase) })), running: [{ ...row("99ff", "tpch-18", 1), running: true, elapsed_ns: undefined }], health },
+    host: { from_ms: 1764859100000, to_ms: 1764860000000, bucket_ms: 10000, by_fingerprint: [["tpch-1", 0.5, 0], ["tpch-3", 0.4, 2], ["tpch-18", 0.3, 4], ["other", 0.05, 1]].map(([text, scale, phase]) => ({ key: text === "other" ? "other" : `fingerprint:${text}`, name: name(text), cpu_ns: wave(scale, phase) })), by_kind: [["hash_join", 0.5, 1], ["scan", 0.3, 2], ["group_by", 0.3, 0], ["sort", 0.1, 4], ["component", 0.05, 1], ["unattributed", 0.01, 1]].map(([text, scale, phase]) => ({ key: text === "component" || text === "unattributed" ? text : `kind:${text}`, name: text, cpu_ns: wave(scale, phase) })), running: [{ ...row("99ff", "tpch-18", 1), running: true, elapsed_ns: undefined }], health },
     fingerprints: { fingerprints: [{ fingerprint: "9c1e", name: name("tpch-3"), text: name("select l_orderkey, sum(l_extendedprice) from lineitem where l_shipdate > ?"), executions: 120, cpu_ns: 9.1e9, samples: 9100, elapsed_ns: { min: 1e9, mean: 2e9, max: 3e9 }, first_ms: 0, last_ms: 0, last_execution: "3f2a".repeat(8) }], total_cpu_ns: 1e10 },
     [`compare?a=${"3f2a".repeat(8)}&b=${"77ab".repeat(8)}`]: compare,
+    [`compare?a=${"77ab".repeat(8)}&b=${"3f2a".repeat(8)}`]: turned,
+    "history?by=day&fingerprint=9c1e&limit=1000": history("day", day),
+    "history?by=hour&fingerprint=9c1e&limit=1000": history("hour", day / 24),
   };
   responses["fingerprints/9c1e"] = { ...responses.fingerprints.fingerprints[0], executions_list: [row("3f2a", "tpch-3", 1), row("77ab", "tpch-3", 1.3)], operators: plan.operators };
   for (const id of options.ids ?? ["all", "3f2a".repeat(8), "77ab".repeat(8)]) {
@@ -204,3 +220,20 @@ export function makeBundle(options = {}) {
   }
   return { format: "tailor-bundle", version: 1, generator: "tailor 0.1.0", id: "all", responses };
 }
+
+// The samples as a server answers them if they are many.
+export const sliced = (samples, slice) => {
+  const rows = new Map();
+  samples.time_ns.forEach((time, i) => {
+    const begin = Math.floor(time / slice) * slice;
+    const key = `${begin}:${samples.cell[i]}`;
+    if (!rows.has(key)) rows.set(key, { time: begin, cell: samples.cell[i], samples: 0, weight: 0, squares: 0 });
+    const row = rows.get(key);
+    row.samples += 1;
+    row.weight += samples.weight[i];
+    row.squares += samples.weight[i] ** 2;
+  });
+  const all = [...rows.values()].sort((a, b) => a.time - b.time);
+  const column = (name) => all.map((row) => row[name]);
+  return { ...samples, count: all.length, slice_ns: slice, tid: [], time_ns: column("time"), cell: column("cell"), samples: column("samples"), weight: column("weight"), squares: column("squares") };
+};

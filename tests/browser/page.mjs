@@ -1,7 +1,7 @@
 // The page in a browser: one-file report from disk, brushing, links, keys, tables, both themes, axe; and from a server.
 import { axeSource, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, skip, test } from "./check.mjs";
-import { makeBundle } from "./fixture.mjs";
+import { makeBundle, sliced } from "./fixture.mjs";
 
 if (missing()) skip(missing());
 const bundle = makeBundle();
@@ -158,6 +158,53 @@ test("a profile without samples one by one keeps its sums, and says why there is
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
   file.remove();
+});
+
+const drag = async (page, from, to) => {
+  const box = await page.locator("#card-activity canvas").boundingBox();
+  await page.mouse.move(box.x + box.width * from, box.y + 40);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width * to, box.y + 40, { steps: 8 });
+  await page.mouse.up();
+  await page.waitForSelector("[data-filter=time]");
+};
+
+test("sums over slices of time are brushed in whole slices, and the page says so", async () => {
+  const slices = sliced(bundle.responses["executions/all/samples"], 20_000_000);
+  const server = await serve({ ...bundle, responses: { ...bundle.responses, "executions/all/samples": slices } });
+  const page = await open(browser, `${server.url}#/execution/all?lanes=thread&tid=815`);
+  await page.waitForSelector(".sliced");
+  expect((await text(page, ".sliced")).includes("slices of 20.0 ms"), await text(page, ".sliced"));
+  expect((await samplesOf(page)) === 4000, "a thread cannot be chosen");
+  expect((await page.locator("#card-activity button:has-text('Threads')").count()) === 0, "nor have a lane");
+  await drag(page, 0.2, 0.6);
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+  let wanted = 0;
+  slices.time_ns.forEach((time, i) => { if (time >= Number(from) && time < Number(to)) wanted += slices.samples[i]; });
+  expect((await samplesOf(page)) === wanted && wanted > 0 && wanted < 4000, `${await samplesOf(page)} shown, ${wanted} in the slices`);
+  await page.locator("#tab-threads, [aria-controls=details]:has-text('Threads')").first().click();
+  await page.waitForSelector(".lane.thread");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+test("the sums are there before the samples", async () => {
+  const server = await serve(bundle);
+  const page = await browser.newPage();
+  let answer = () => {};
+  const held = new Promise((ready) => { answer = ready; });
+  await page.route("**/samples*", async (route) => { await held; await route.continue(); });
+  await page.goto(`${server.url}#/execution/all`);
+  await page.waitForSelector(".node");
+  expect((await samplesOf(page)) === 4000, "the sums are those of the report");
+  expect((await page.locator("#card-activity canvas").count()) === 0, "nothing over time yet");
+  expect((await page.locator("text=reading the samples").count()) === 1, "the page says that they follow");
+  answer();
+  await page.waitForSelector("#card-activity canvas");
+  expect((await page.locator("text=reading the samples").count()) === 0, "and then no more");
+  await page.close();
+  server.close();
 });
 
 test("an empty, a broken and a foreign file say what is wrong", async () => {

@@ -47,10 +47,13 @@ test("the file holds the report's numbers, opens from disk, and asks for nothing
   await page.close();
 });
 
+const bundleOf = () => {
+  const [, json] = /<script type="application\/json" id="tailor-bundle">(.*?)<\/script>/s.exec(readFileSync(html, "utf8"));
+  return JSON.parse(json);
+};
+
 test("the samples in the file add up to the report", () => {
-  const text = readFileSync(html, "utf8");
-  const [, json] = /<script type="application\/json" id="tailor-bundle">(.*?)<\/script>/s.exec(text);
-  const bundle = JSON.parse(json);
+  const bundle = bundleOf();
   const samples = bundle.responses[`executions/${bundle.id}/samples`];
   const position = samples.sources.findIndex((source) => source.name === report.source.name);
   let weight = 0;
@@ -58,7 +61,8 @@ test("the samples in the file add up to the report", () => {
   near(weight, report.weight, "weight");
 });
 
-test("tailor web serves the same page from the same file", async () => {
+// With the page of `tailor web`, until `use` is done.
+async function withServer(use) {
   const server = spawn(join(bin, "tailor"), ["web", profile, "--no-browser"], { stdio: ["ignore", "pipe", "inherit"] });
   try {
     const link = await new Promise((found, lost) => {
@@ -68,10 +72,7 @@ test("tailor web serves the same page from the same file", async () => {
     });
     const page = await open(browser, link);
     await page.waitForSelector("section[aria-label=Executions] tbody a");
-    await page.evaluate(() => { location.hash = "#/execution/all"; });
-    await page.waitForSelector(".node");
-    const shown = new Map(await shares(page));
-    for (const row of report.plans[0].operators) expect(same(shown.get(row.id), row.share), `${row.name}: ${shown.get(row.id)} for ${row.share}`);
+    await use(page);
     // 404 is the answer of a view that has nothing to show, and the browser says so.
     const wrong = page.wrong.filter((each) => !each.includes("404"));
     expect(wrong.length === 0, wrong.join("; "));
@@ -79,7 +80,73 @@ test("tailor web serves the same page from the same file", async () => {
   } finally {
     server.kill("SIGTERM");
   }
+}
+const goTo = (page, hash) => page.evaluate((to) => { location.hash = to; }, hash);
+
+test("tailor web serves the same page from the same file", () => withServer(async (page) => {
+  await goTo(page, "#/execution/all");
+  await page.waitForSelector(".node");
+  const shown = new Map(await shares(page));
+  for (const row of report.plans[0].operators) expect(same(shown.get(row.id), row.share), `${row.name}: ${shown.get(row.id)} for ${row.share}`);
+}));
+
+// What the table of the comparison says is what `tailor diff` says.
+async function compareAs(page, diff) {
+  await page.waitForSelector("#card-compare tbody tr");
+  const shown = await page.locator("#card-compare tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const wanted = [...diff.operators, ...diff.rest];
+  expect(shown.length === wanted.length && wanted.length > 3, `${shown.length} rows, and ${wanted.length} in tailor diff`);
+  wanted.forEach((row, i) => {
+    const [name, , a, b, change, , significant] = shown[i];
+    expect(name === row.name, `${name} is not ${row.name}`);
+    for (const [text, side] of [[a, row.a], [b, row.b]]) expect(side === null ? text === "–" : same(text.split(" (")[0], side.share), `${name}: ${text} for ${side?.share}`);
+    expect(Math.abs(Number.parseFloat(change.replace("−", "-")) - row.share_change * 100) <= 0.051, `${name}: ${change} for ${row.share_change}`);
+    expect((significant === "yes") === row.significant, `${name}: ${significant}`);
+  });
+}
+
+test("a comparison has the numbers of tailor diff, in a file and from a server", async () => {
+  const bundle = bundleOf();
+  const ids = Object.keys(bundle.responses).filter((key) => key.startsWith("compare?")).map((key) => /a=(\w+)&b=(\w+)/.exec(key).slice(1));
+  expect(ids.length > 0, "the file compares nothing");
+  const samples = new Map(bundle.responses.executions.executions.map((row) => [row.id, row.samples]));
+  const [a, b] = ids.sort((x, y) => samples.get(y[0]) + samples.get(y[1]) - samples.get(x[0]) - samples.get(x[1]))[0];
+  const diff = JSON.parse(run("tailor", "diff", `${profile}#${a}`, `${profile}#${b}`, "--json"));
+  const turned = JSON.parse(run("tailor", "diff", `${profile}#${b}`, `${profile}#${a}`, "--json"));
+  const page = await open(browser, `${pathToFileURL(html).href}#/compare?a=${a}&b=${b}&table=compare`);
+  await compareAs(page, diff);
+  await page.close();
+  await withServer(async (served) => {
+    await goTo(served, `#/compare?a=${b}&b=${a}&table=compare`);
+    await compareAs(served, turned);
+  });
 });
+
+test("the machine code of a chosen thread costs what its listing says", () => withServer(async (page) => {
+  await goTo(page, "#/execution/all?tab=threads");
+  const tid = Number(await page.locator(".lane.thread .dim").first().textContent());
+  await goTo(page, `#/execution/all?tab=code&code=all&tid=${tid}`);
+  await page.waitForSelector("h3:has-text('cost of the chosen part')");
+  const { plans } = bundleOf().responses["executions/all/profile"];
+  const answer = await page.evaluate(async ([plan, thread]) => (await fetch(`api/v1/executions/all/listing?plan=${plan}&thread=${thread}`)).json(), [plans[0].plan_key, tid]);
+  const wanted = answer.assembly.flatMap((object) => object.instructions).reduce((most, each) => Math.max(most, each.share ?? 0), 0);
+  const all = report.plans[0].share;
+  expect(wanted > 0 && wanted <= all, `the dearest instruction has ${wanted}`);
+  await page.locator("#tab-flame").click();
+  await page.locator("#tab-code").click();
+  const shown = await page.evaluate(async () => {
+    // Every part of the list, as one scrolls through it.
+    const list = document.querySelector("[aria-label='Machine code']");
+    const found = new Set();
+    for (let top = 0; top <= list.scrollHeight; top += 300) {
+      list.scrollTop = top;
+      await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+      list.querySelectorAll(".cost").forEach((cell) => found.add(cell.textContent));
+    }
+    return [...found];
+  });
+  expect(shown.some((each) => each !== "" && same(each, wanted)), `no instruction shows ${percent(wanted)}: ${shown.slice(0, 20)}`);
+}));
 
 const code = await finish();
 await browser.close();

@@ -1,9 +1,10 @@
 // The page's own sums, without a browser: nothing is lost or counted twice under any choice.
 import { expect, finish, near, test } from "./check.mjs";
-import { makeBundle } from "./fixture.mjs";
+import { makeBundle, sliced } from "./fixture.mjs";
 import { flame } from "../../viewer/web/src/model/flame.ts";
 import { Owners, operatorKey } from "../../viewer/web/src/model/owners.ts";
 import { SampleTable } from "../../viewer/web/src/model/samples.ts";
+import { differences, eventOf, linesOf, shareIn, sumOf as sumOfLines } from "../../viewer/web/src/model/periods.ts";
 import { totals } from "../../viewer/web/src/model/totals.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
 import { queryText } from "../../viewer/web/src/data/access.ts";
@@ -50,6 +51,58 @@ test("the timeline holds every sample of its time once", () => {
   const { table } = load();
   const series = table.timeline(everything, table.from, table.to, 77, 1, () => [[0, 1]]);
   near(series[0].reduce((a, b) => a + b, 0), table.sumCells(everything).total, "timeline");
+});
+
+test("sums over slices of time are those of their samples", () => {
+  const { profile, owners, samples, table } = load();
+  const slice = 50_000_000;
+  const slices = new SampleTable(profile, sliced(samples, slice), owners);
+  expect(slices.time.length < table.time.length / 2, "fewer rows");
+  for (const part of [everything, { ...everything, from: 4 * slice, to: 9 * slice }]) {
+    const [all, some] = [table, slices].map((each) => totals(each, each.sumCells(part)));
+    near(some.weight, all.weight, "weight");
+    expect(some.samples === all.samples, "samples");
+    near(some.effective, all.effective, "effective samples");
+    for (const [owner, cost] of all.owners) near(some.owners.get(owner).weight, cost.weight, `owner ${owner}`);
+  }
+  const { buckets, to } = slices.columns(7);
+  const series = slices.timeline(everything, slices.from, to, buckets, 1, () => [[0, 1]]);
+  near(series[0].reduce((a, b) => a + b, 0), table.sumCells(everything).total, "timeline");
+  const each = (to - slices.from) / buckets / slice;
+  expect(Math.abs(each - Math.round(each)) < 1e-9 && buckets <= 7, `${each} slices in a column`);
+  series[0].forEach((weight, i) => near(weight, table.sumCells({ ...everything, from: slices.from + i * each * slice, to: slices.from + (i + 1) * each * slice }).total, `column ${i}`));
+});
+
+test("a part of the time is drawn in whole slices, and no sample of it is left out", () => {
+  const { profile, owners, samples, table } = load();
+  const slice = 50_000_000;
+  const slices = new SampleTable(profile, sliced(samples, slice), owners);
+  const [from, to] = [4.3 * slice, 9.8 * slice];
+  const columns = slices.columns(100, from, to);
+  near(columns.from, 4 * slice, "begin");
+  expect(columns.to >= to && columns.to < to + slice, `${columns.to / slice} slices`);
+  const drawn = slices.timeline(everything, columns.from, columns.to, columns.buckets, 1, () => [[0, 1]])[0].reduce((a, b) => a + b, 0);
+  near(drawn, table.sumCells({ ...everything, from: columns.from, to: columns.to }).total, "timeline");
+  // What may lie in the part is counted before it is asked for: never fewer than there are.
+  const within = table.range({ ...everything, from, to });
+  expect(slices.samplesWithin(from, to) >= within[1] - within[0], "fewer samples are expected than there are");
+  expect(slices.samplesWithin(from, to) <= table.samplesWithin(4 * slice, 10 * slice), "more than those of its slices");
+});
+
+test("periods of a query are compared by shares that add up, and only what is more than chance counts", () => {
+  const { responses } = makeBundle({ samples: 100, points: 10 });
+  const history = responses["history?by=day&fingerprint=9c1e&limit=1000"];
+  const event = eventOf(history);
+  for (const period of history.periods) {
+    const lines = linesOf(period, event);
+    near(lines.reduce((sum, line) => sum + shareIn(line, sumOfLines(lines)).share, 0), 1, "shares");
+    expect(lines.at(-1).what === "unattributed" && lines.filter((line) => line.what === "unattributed").length === 1, "one line for what has no owner");
+  }
+  const [first, second, third] = history.periods;
+  expect(differences(first, third, event).find((row) => row.name === "Hash join").significant, "30 and 55 of 100 differ");
+  expect(differences(first, second, event).every((row) => !row.significant), "30 and 31 of 100 do not");
+  const gone = { ...third, rows: third.rows.filter((row) => row.name !== "compile") };
+  near(differences(first, gone, event).find((row) => row.name === "compile").b.share, 0, "what one period lacks");
 });
 
 test("the flame graph's leaves and own costs add up on every level", () => {

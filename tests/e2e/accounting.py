@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from tailor_env import BIN, check, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, all_accounted, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
@@ -22,10 +22,8 @@ def accounting(*arguments):
 
 
 def adds_up(account):
-    parts = ("attributed", "unattributed", "filtered", "late", "counted_by_other")
     losses = ("lost_ring", "lost_hardware", "throttled", "gap_ns")
-    return (account["received"] == sum(account[part] for part in parts)
-            and all(account[loss] == sum(cpu[loss] for cpu in account["by_cpu"]) for loss in losses))
+    return all_accounted(account) and all(account[loss] == sum(cpu[loss] for cpu in account["by_cpu"]) for loss in losses)
 
 
 def line(*arguments):

@@ -11,9 +11,9 @@ and stacks the first check fails, and the second one with an engine that works u
 
     all_samples.py            some seconds
     all_samples.py --full     every query for seconds
-    all_samples.py --each     a recording per query, each from its exec to its exit, as a table for docs/benchmarks.md
+    all_samples.py --each     a recording per query, each from its exec to its exit, as a table
     all_samples.py --links    a recording per query and level of optimisation: what is known of the links of the
-                              instructions that were hit, as a table for docs/benchmarks.md
+                              instructions that were hit, as a table; `./dev bench tests` keeps it in docs/benchmarks
     all_samples.py ... -- --stacks none    with other options of tailord and tailor record
 """
 import json

@@ -20,6 +20,7 @@ SCOPED = ["nested", "recursion", "signal"]
 OPTIONS = sys.argv[sys.argv.index("--") + 1:] if "--" in sys.argv else []
 FULL = "--full" in sys.argv
 FREQUENCY = 4999
+EFFECTIVE = 0.88  # of periods that are drawn, docs/capture.md
 MILLISECONDS = 2000 if FULL else 800
 
 if reason := sampling_denied():
@@ -50,9 +51,9 @@ def found(report):
 
 def errors(truth, report):
     """What is wrong: an operator's part of the true time, found and true, beyond chance (four standard errors) and one
-    point of bias."""
+    point of bias. Samples of different weight count as fewer."""
     total = sum(ns for query in truth.values() for ns in query.values())
-    samples = total / 1e9 * FREQUENCY
+    samples = EFFECTIVE * total / 1e9 * FREQUENCY
     wrong = []
     for query, operators in truth.items():
         for operator, ns in operators.items():

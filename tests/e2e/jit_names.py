@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from tailor_env import BIN, at_least, check, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, all_accounted, at_least, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
@@ -84,9 +84,7 @@ def judge(what, folder, command, function, env=None):
     shares = [row["share"] for row in report["functions"]]
     check(shares == sorted(shares, reverse=True), f"{what}: functions come by their cost")
     account = report["accounting"]["total"] if "total" in report["accounting"] else report["accounting"]
-    check(account["received"] == account["attributed"] + account["unattributed"] + account["filtered"] + account["late"]
-          + account["counted_by_other"],
-          f"{what}: the sum of the recording still fits")
+    check(all_accounted(account), f"{what}: the sum of the recording still fits")
     return report
 
 

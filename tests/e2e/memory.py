@@ -86,6 +86,8 @@ with tempfile.TemporaryDirectory() as folder:
         print(f"| {query} | {row['generated']:.0f} | {row['resolved']:.0f} | {row['lost'] / row['generated']:.1%} | "
               + " | ".join(f"{row[key] / row['resolved']:.1%}" for key in ("registered", "named", "heap")) + " |")
         check(at_least(row["named"], row["resolved"], 0.97), f"{query}: {row['named'] / row['resolved']:.1%} are in named memory")
+        check(at_least(row["resolved"] - row["heap"], row["resolved"], 0.97),
+              f"{query}: {row['heap']} are in heap that weft did not register")
         check(at_least(row["fitting"], row["columns"], 0.99) or row["columns"] == 0,
               f"{query}: {row['fitting']:.0f} of {row['columns']:.0f} in columns are in columns that the query reads")
         for key in sums:

@@ -2,7 +2,9 @@
 is anywhere. With --prometheus Debian's Prometheus scrapes it, and every query of the dashboard and every rule gives data.
 """
 import argparse
+import gzip
 import http.client
+import importlib.util
 import json
 import os
 import pathlib
@@ -10,6 +12,7 @@ import re
 import shutil
 import socket
 import subprocess
+import tarfile
 import tempfile
 import time
 import urllib.parse
@@ -53,7 +56,76 @@ def sums(text):
     return out
 
 
-def check_sums(daemon, port):
+def first_events(path, seconds=3):
+    """What the live stream tells in its first seconds."""
+    with socket.socket(socket.AF_UNIX) as stream:
+        stream.connect(str(path))
+        stream.sendall(b"GET /api/v1/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        text, deadline = b"", time.monotonic() + seconds
+        while (left := deadline - time.monotonic()) > 0:
+            stream.settimeout(left)
+            try:
+                got = stream.recv(1 << 16)
+            except TimeoutError:
+                break
+            if not got:
+                break
+            text += got
+    check(b"event: status" in text and b"event: execution" in text, "the live stream tells of executions")
+    return text.decode(errors="replace")
+
+
+def exports(daemon):
+    """What each format of `tailor export` holds, as text. The strings of Parquet are packed: DuckDB reads them."""
+    out = {}
+    for form in ("csv", "folded", "otlp", "pprof", "perfetto", "speedscope", "firefox", "parquet"):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "out")
+            daemon.tailor("export", "--last", "10", "--format", form, "-o", file)
+            if form != "parquet":
+                out[f"tailor export --format {form}"] = unpacked(file.read_bytes()).decode(errors="replace")
+            elif importlib.util.find_spec("duckdb"):
+                import duckdb
+                tables = sorted(file.glob("*.parquet"))
+                check(tables, f"{len(tables)} tables of Parquet")
+                out["tailor export --format parquet"] = "\n".join(str(duckdb.sql(f"select columns(*)::varchar from '{table}'").fetchall()) for table in tables)
+    return out
+
+
+def unpacked(data):
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+
+
+def bug_report(daemon):
+    file = pathlib.Path(daemon.folder.name).parent / f"{os.getpid()}-bugreport.tar.gz"
+    try:
+        daemon.tailor("bugreport", "-o", file, "--log", pathlib.Path(daemon.folder.name, "log"))
+        with tarfile.open(file) as bundle:
+            return "\n".join(bundle.extractfile(part).read().decode(errors="replace") for part in bundle.getmembers() if part.isfile())
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def outputs_of(daemon, web):
+    """Everything that shows queries, by its name."""
+    out = {}
+    for target in ("executions", "status", "fingerprints", "host?since=0", "history", "tag-cost", "executions/last/profile",
+                   "executions/last/bundle"):
+        status, out[target] = get(web, f"/api/v1/{target}")
+        check(status == 200, f"{target} over the UNIX socket")
+    check(any(row["samples"] for row in json.loads(out["executions"])["executions"]), "executions have samples")
+    out["live"] = first_events(web)
+    for words in ("list --json", "list", "report --last 10 --json", "report --by hour --json", "report --by day", "status --json"):
+        out[f"tailor {words}"] = daemon.tailor(*words.split())
+    for table in ("executions", "plans", "components", "cells"):
+        out[f"tailor sql: {table}"] = daemon.tailor("sql", "--last", "10", "-q", f"SELECT * FROM {table}")
+    out |= exports(daemon)
+    out["tailor bugreport"] = bug_report(daemon)
+    out["the HTML report"] = html_report(daemon)
+    return out
+
+
+def check_sums(daemon, port, web):
     # A report has everything up to now attributed first; metrics tell what was attributed.
     report = daemon.report("--last", "100000")
     text = urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=30).read().decode()
@@ -65,6 +137,18 @@ def check_sums(daemon, port):
     inside = report["operators"]["weight"] * 1e-9
     outside = have["tailor_operator_cpu_seconds_total"]
     check(abs(inside - outside) <= 0.002 * outside, f"operators cost {outside:.3f} s, and {inside:.3f} s in the report")
+    # The sums of hours and days are of everything, also of what was sampled around executions.
+    status, text_of_history = get(web, "/api/v1/history?limit=1000")
+    check(status == 200, "the history is there")
+    history = {}
+    for row in json.loads(text_of_history)["rows"]:
+        if row["unit"] == "ns_on_cpu":
+            history[row["what"]] = history.get(row["what"], 0) + row["weight"] * 1e-9
+    # What was sampled last may be in one of both only.
+    slack = 0.002 * have["tailor_cpu_seconds_total"]
+    for what in ("operator", "component", "unattributed"):
+        metric = have[f"tailor_{what}_cpu_seconds_total"]
+        check(abs(history.get(what, 0) - metric) <= slack, f"{what}: {metric:.3f} s, and {history.get(what, 0):.3f} s in the history")
     series = sum(line.startswith("tailor_operator_cpu_seconds_total{") for line in text.splitlines())
     check(0 < series <= 202, f"{series} series of operators")
     return text
@@ -81,12 +165,20 @@ def has_canary(daemon):
     return any(CANARY.encode() in path.read_bytes() for path in files)
 
 
-def check_that_canaries_are_found():
+# These show texts of queries as they are kept. Overviews remove literals whatever was kept.
+SHOW_TEXTS = {"executions", "executions/last/bundle", "live", "tailor list --json", "the HTML report"}
+
+
+def check_that_canaries_are_found(folder):
     """The broken twin: a daemon that keeps literals."""
-    with Daemon(frequency=1000, options=["--keep-literals"]) as daemon:
+    web = folder / "twin.sock"
+    with Daemon(frequency=1000, options=["--keep-literals", "--http", web]) as daemon:
         run_canary(daemon)
-        daemon.report("--last", "10")
+        outputs = outputs_of(daemon, web)
         check(has_canary(daemon), "where literals are kept the search finds the canary")
+        found = {name for name, text in outputs.items() if CANARY in text}
+        wanted = {name for name in SHOW_TEXTS if outputs[name]}
+        check(found >= wanted, f"and in {sorted(found)} (wanted: {sorted(wanted)})")
 
 
 def check_canary(daemon, outputs):
@@ -110,9 +202,27 @@ def query(port, expression):
     return json.load(urllib.request.urlopen(url, timeout=30))["data"]["result"]
 
 
+WEEK = 7 * 86400
+
+
+def backfill(metrics_port, folder):
+    """The counters of operators as a Prometheus that ran a week ago would have them, for some minutes from a minute before now."""
+    text = urllib.request.urlopen(f"http://127.0.0.1:{metrics_port}/metrics", timeout=30).read().decode()
+    name = "tailor_operator_cpu_seconds_total"
+    series = [line.rpartition(" ")[0] for line in text.splitlines() if line.startswith(name + "{")]
+    check(bool(series), f"{len(series)} series of operators to write for the week before")
+    start = int(time.time()) - WEEK - 60
+    lines = [f"# TYPE {name.removesuffix('_total')} counter"]
+    for each in series:
+        labels = each[:-1] + f',instance="127.0.0.1:{metrics_port}",job="tailor"}}'
+        lines += [f"{labels} {step * 0.5} {start + step * 2}" for step in range(240)]
+    exposition = pathlib.Path(folder, "week_ago.txt")
+    exposition.write_text("\n".join([*lines, "# EOF", ""]))
+    subprocess.run(["promtool", "tsdb", "create-blocks-from", "openmetrics", exposition, f"{folder}/data"], check=True,
+                   stdout=subprocess.DEVNULL)
+
+
 def check_prometheus(daemon, metrics_port, load):
-    if shutil.which("prometheus") is None:
-        skip("Prometheus (Debian's package prometheus) is not installed")
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "deploy/prometheus/tailor.rules.yml", folder)
         text = (ROOT / "deploy/prometheus/tailor.yml").read_text()
@@ -120,6 +230,7 @@ def check_prometheus(daemon, metrics_port, load):
         rules = pathlib.Path(folder, "tailor.rules.yml")
         rules.write_text(rules.read_text().replace("interval: 15s", "interval: 1s"))
         pathlib.Path(folder, "tailor.yml").write_text(text)
+        backfill(metrics_port, folder)
         port = free_port()
         prometheus = subprocess.Popen(
             ["prometheus", f"--config.file={folder}/tailor.yml", f"--storage.tsdb.path={folder}/data",
@@ -130,10 +241,9 @@ def check_prometheus(daemon, metrics_port, load):
             for panel in dashboard["panels"]:
                 for target in panel.get("targets", []):
                     expression = target["expr"].replace("$__rate_interval", "20s").replace("$instance", ".*")
-                    # There was no week before, and what is not recorded has no series.
-                    if "offset 1w" in expression or "off_cpu" in expression:
-                        continue
                     wanted[f"{panel['title']}: {expression}"] = expression.replace("$fingerprint", ".*").replace("[5m]", "[20s]")
+            for annotation in dashboard["annotations"]["list"]:
+                wanted[f"annotation {annotation['name']}"] = annotation["expr"].replace("$instance", ".*")
             wanted["rule"] = "tailor:query_cpu:rate5m"
             deadline = time.monotonic() + 180
             while wanted and time.monotonic() < deadline:
@@ -156,31 +266,28 @@ def main():
     arguments = parser.parse_args()
     if reason := sampling_denied():
         skip(reason)
-    check_that_canaries_are_found()
-    port = free_port()
-    web = pathlib.Path(tempfile.mkdtemp()) / "http.sock"
-    journal = web.parent / "journal"
+    if arguments.prometheus and not (shutil.which("prometheus") and shutil.which("promtool")):
+        skip("Prometheus (Debian's package prometheus) is not installed")
+    folder = pathlib.Path(tempfile.mkdtemp())
+    check_that_canaries_are_found(folder)
+    port, web, journal = free_port(), folder / "http.sock", folder / "journal"
     options = ["--metrics-listen", f"127.0.0.1:{port}", "--http", web, "--journal", journal]
+    if arguments.prometheus:
+        options += ["--event", "auto,off-cpu"]
     with Daemon(frequency=1000, options=options) as daemon:
         def load():
             daemon.weft("--sf", "0.1", "--threads", "1", "--repeat", "3", "--quiet", "--tpch", "1", "--tpch", "6")
+            # One query to its engine, which runs it by another plan each time.
+            for number in ("1", "6"):
+                daemon.weft("--sf", "0.1", "--threads", "1", "--quiet", "--tpch", number, "--label", "fingerprint=changing")
         load()
         run_canary(daemon)
-        text = check_sums(daemon, port)
-        outputs = {"metrics": text}
-        for target in ("/api/v1/executions", "/api/v1/status", "/api/v1/fingerprints", "/api/v1/executions/last/profile"):
-            status, outputs[target] = get(web, target)
-            check(status == 200, f"{target} over the UNIX socket")
-        outputs["tailor list"] = daemon.tailor("list", "--json")
-        outputs["tailor report"] = daemon.tailor("report", "--last", "10", "--json")
-        outputs["tailor status"] = daemon.tailor("status", "--json")
-        outputs["the HTML report"] = html_report(daemon)
-        check(any(row["samples"] for row in json.loads(outputs["/api/v1/executions"])["executions"]), "executions have samples")
-        check_canary(daemon, outputs)
+        metrics = check_sums(daemon, port, web)
+        check_canary(daemon, {"metrics": metrics, **outputs_of(daemon, web)})
         if arguments.prometheus:
             check_prometheus(daemon, port, load)
     check(CANARY.encode() not in journal.read_bytes(), "the journal does not hold the literal")
-    shutil.rmtree(web.parent)
+    shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

@@ -8,21 +8,11 @@ import subprocess
 import tempfile
 import time
 
+from live_daemon import cpu_ns, refused, wait_for
 from tailor_env import BIN, Daemon, at_least, check, run, sampling_denied, skip
 
 if reason := sampling_denied():
     skip(reason)
-
-
-def cpu_ns(pid):
-    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    return (int(fields[11]) + int(fields[12])) * 10**9 // os.sysconf("SC_CLK_TCK")
-
-
-def refused(daemon, *arguments, code=1):
-    done = subprocess.run([BIN / "tailor", *map(str, arguments)], capture_output=True, text=True, env={**os.environ, **daemon.env})
-    check(done.returncode == code, f"{' '.join(map(str, arguments))}: {done.stderr.strip()}")
-    return done.stderr
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -35,12 +25,6 @@ with tempfile.TemporaryDirectory() as folder:
         def received(pid):
             process, _ = status(pid)
             return int(process["accounting"]["received"]) if process else 0
-
-        def wait_for(what, condition):
-            deadline = time.monotonic() + 60
-            while not condition() and time.monotonic() < deadline:
-                time.sleep(0.1)
-            check(condition(), what)
 
         def weft():
             return subprocess.Popen([BIN / "weft", "--sf", "0.05", "--threads", "1", "--repeat", "100000", "--quiet", "--query",

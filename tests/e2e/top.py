@@ -61,11 +61,19 @@ with Daemon(2000) as daemon:
     once = daemon.tailor("top", "--once", "--window", "3600", "--filter", "TPCH")
     check("tpch-6" in once and "figure-9" not in once and "cores" in once, "--once prints the table, --filter chooses")
 
+    for name in ("tpch-6", "figure-9"):
+        found = json.loads(daemon.tailor("top", "--json", "--window", "3600", "-n", "1", "--filter", name))["fingerprints"]
+        check([row["name"] for row in found] == [name], f"--filter finds {name} whatever is above the limit: {[row['name'] for row in found]}")
+
     screen = Screen(TAILOR, "top", "--window", "3600", "--filter", "figure", env=daemon.env)
     check(screen.shows("figure-9") and screen.shows("by CPU time"), "a terminal gets a screen")
     for keys, text in (("s", "by runs"), ("\r", "Hash join"), ("\r", "Its code"), ("\x7f", "The last run"), ("\x7f", "by runs"),
                        ("/", "filter:"), ("tpch\r", "queries that began"), ("s", "by mean elapsed time")):
         screen.press(keys)
         check(screen.shows(text), f"{keys!r} shows {text!r}")
+    for keys, text in (("/", "filter:"), ("figure", "filter: figure"), ("\x1b", "arrows: choose")):
+        screen.press(keys)
+        check(screen.shows(text), f"{keys!r} shows {text!r}")
+    check(screen.shows('with "tpch"'), "Escape leaves the filter as it was")
     screen.press("q")
     check(screen.end() == 0, "q ends it")

@@ -11,13 +11,11 @@ LOOP = ("for (int i", "x = x *")
 
 
 def janino():
-    """Its jars, those that Spark brings. (Debian's libjanino-java 2.7 does not compile for JDK 17.)"""
-    cache = pathlib.Path(os.environ.get("TAILOR_CACHE", ROOT / ".dev" / "cache")) / "spark"
-    for folder in cache.glob("*/lib/python3*/site-packages/pyspark/jars"):
-        jars = [next(iter(sorted(folder.glob(f"{name}*.jar"))), None) for name in ("janino", "commons-compiler")]
-        if all(jars):
-            return jars
-    skip("no Janino: it comes with Spark, which tests/spark/fetch installs")
+    """Its jars, as tests/jvm/fetch gets them."""
+    folder = pathlib.Path(os.environ.get("TAILOR_CACHE", ROOT / ".dev" / "cache")) / "jdk" / "janino"
+    if not (folder / "complete").exists():
+        skip("Janino was not fetched: tests/jvm/fetch, or ./dev fetch, gets it from Maven Central")
+    return sorted(folder.glob("*.jar"))
 
 
 if reason := sampling_denied():

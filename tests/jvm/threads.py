@@ -14,7 +14,11 @@ def once(work):
         return report(profile)
 
 
-found = until_enough(300, lambda each: samples_of(each, "JvmShares.heavy"), once)
-names = {row["name"] for row in found["component_rows"]}
-check("JVM compiler C2" in names or "JVM compiler C1" in names, f"compilers are shown as such: {sorted(names)}")
+def compilers(each):
+    return {row["name"] for row in each["component_rows"]} & {"JVM compiler C1", "JVM compiler C2"}
+
+
+# On a busy host the compilers may have had their short work done before anybody could tell which threads they are.
+found = until_enough(300, lambda each: samples_of(each, "JvmShares.heavy") if compilers(each) else 0, once)
+check(compilers(found), f"compilers are shown as such: {sorted(row['name'] for row in found['component_rows'])}")
 check(found["accounting"]["messages_rejected"] == 0 and found["accounting"]["messages_dropped"] == 0, "nothing is refused or dropped")

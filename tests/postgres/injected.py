@@ -1,12 +1,12 @@
 """CPU time injected at one place of a plan is found in the node that bears it.
 
 burn() uses CPU time in an expression and counts what it used by the thread's own clock. 95 to 105 % of that must be found
-in its node, and beside it what chance allows for so many samples. The twin asks another node, and must fail.
+in its node, beside what chance and the host do (Burnt): once with wrappers around the nodes, once without, by call stacks.
+The twin asks another node, and must fail.
 """
-import math
 import time
 
-from pg_server import Server, Session, measuring
+from pg_server import Burnt, Server, Session, measuring
 from tailor_env import Daemon, check, sampling_denied, skip
 
 TURNS = 2_000_000
@@ -40,27 +40,57 @@ PLACES = {
 }
 
 
+# How nodes are told: settings. Without wrappers a node is found by the call stack of each sample.
+WAYS = {"by wrappers": "", "by stacks": "set tailor.most_overhead = 0;"}
+
+
+# Of these the stack may not know the node. A function of a scan that computes the scan's output keeps the node in a register, and
+# may use the register for something else meanwhile, as the server was compiled (ExecSeqScanWithProject of 18). What it calls is
+# given an expression, not a node. Then the time is the executor's, and no node may have it. Where rows are counted, a function
+# above keeps the node too, and it is known.
+MAY_BE_UNKNOWN = {("child of an Append", "by stacks"), ("below a Sort", "by stacks")}
+OUTSIDE_OF_NODES = "executor run: result rows and all outside of nodes"
+
+
+def rows_of(report):
+    """{node or engine component: (ns, samples)}"""
+    operators = [operator for plan in report["plans"] for operator in plan["operators"]]
+    return {row["name"]: (row["weight"], row["samples"]) for row in operators + report["component_rows"]}
+
+
 def measure(daemon, session, statement):
-    """(CPU time in burn(), {node: (ns, samples)}) of one execution."""
-    session.sql("select burnt_ns()")
+    """(what burn() used, where the time of one execution is), once the daemon has attributed all of it."""
+    Burnt.read(session)
     session.sql(statement)
     execution = session.sql("select tailor_last_execution()")[0]
-    burnt = int(session.sql("select burnt_ns()")[0])
-    nodes = {}
-    for _ in range(40):  # until the daemon has attributed all of it
+    burnt = Burnt.read(session)
+    rows, before = {}, None
+    for _ in range(80):
         time.sleep(0.25)
-        plan = daemon.report(execution)["plans"][0]
-        now = {op["name"]: (op["weight"], op["samples"]) for op in plan["operators"]}
-        if now == nodes:
-            return burnt, nodes
-        nodes = now
-    return burnt, nodes
+        rows, before = rows_of(daemon.report(execution)), rows
+        # Samples come late where the daemon is busy, as it is when it reads a server's code for the first time.
+        if rows == before and burnt.found_in(sum(ns for ns, _ in rows.values()), FREQUENCY):
+            break
+    return burnt, rows
 
 
-def found(burnt, nodes, node):
-    """(part of the time that was found in the node, whether that is right, what is allowed)"""
-    share, slack = nodes.get(node, (0, 0))[0] / burnt, 0.05 + 3 / math.sqrt(burnt / 1e9 * FREQUENCY)
-    return share, abs(share - 1) <= slack, slack
+def is_nobodys(burnt, rows, nodes):
+    return sum(rows[node][0] for node in nodes) < burnt.slack(FREQUENCY) * burnt.cpu and \
+        burnt.found_in(rows.get(OUTSIDE_OF_NODES, (0, 0))[0], FREQUENCY)
+
+
+def judge(what, burnt, rows, node, may_be_unknown):
+    ns, samples = rows.get(node, (0, 0))
+    others = {other for other in rows if other not in (node, OUTSIDE_OF_NODES)}
+    if may_be_unknown and is_nobodys(burnt, rows, others | ({node} & set(rows))):
+        print(f"{what}: the node is not known")
+        return
+    if not burnt.found_in(ns, FREQUENCY):
+        for name, (other_ns, other_samples) in sorted(rows.items(), key=lambda row: -row[1][0]):
+            print(f"   {what}: {other_ns / 1e6:.1f} ms in {name}, in {other_samples:.0f} samples")
+    check(burnt.found_in(ns, FREQUENCY), f"{what}: {burnt.text(ns, FREQUENCY)} in {node}, in {samples:.0f} samples")
+    for other in others:
+        check(not burnt.found_in(rows[other][0], FREQUENCY), f"{what}: the check fails for {other}")
 
 
 def main():
@@ -68,15 +98,12 @@ def main():
         skip(reason)
     with Daemon(frequency=FREQUENCY) as daemon, Server(agent=measuring(daemon).socket) as server:
         server.sql(SETUP)
-        for place, (settings, statement, node) in PLACES.items():
-            with Session(server) as session:
-                session.sql(PLAIN + settings)
-                burnt, nodes = measure(daemon, session, statement.format(n=TURNS))
-            share, right, slack = found(burnt, nodes, node)
-            check(right, f"{place}: {share:.1%} of {burnt / 1e6:.0f} ms found in {node}, in {nodes.get(node, (0, 0))[1]:.0f} samples "
-                         f"(allowed: {1 - slack:.1%} to {1 + slack:.1%})")
-            for other in set(nodes) - {node}:
-                check(not found(burnt, nodes, other)[1], f"{place}: the check fails for {other}")
+        for way, way_settings in WAYS.items():
+            for place, (settings, statement, node) in PLACES.items():
+                with Session(server) as session:
+                    session.sql(PLAIN + way_settings + settings)
+                    judge(f"{place}, {way}", *measure(daemon, session, statement.format(n=TURNS)), node,
+                          (place, way) in MAY_BE_UNKNOWN)
 
 
 if __name__ == "__main__":

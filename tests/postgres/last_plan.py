@@ -6,6 +6,7 @@ but for those of a trace that is kept.
 """
 import os
 import re
+import time
 
 from pg_server import Listener, Server, Session
 from tailor_env import check
@@ -76,6 +77,25 @@ def wrappers_have_a_price(session):
     check(untagged()[0] == 0, "without a limit they are again")
 
 
+def judged_without_rows(session):
+    """Where no execution is drawn to count rows, the second one of a plan counts its calls all the same."""
+    def wrapped_probes():
+        seen = dict(pair.split("=") for pair in session.sql("select probe_counts()")[0].split())
+        return int(seen["right"])
+    session.sql("set tailor.rows_every = 0; set tailor.most_overhead = 0.00001")
+    wrapped_probes()
+    seen = []
+    for _ in range(60):  # telling counts waits until it is a thousandth of the session's time
+        session.sql(PROBED.replace("+", "-"))
+        seen.append(wrapped_probes())
+        if seen[-1] == 0:
+            break
+        time.sleep(0.2)
+    check(seen[0] > 0, f"a new plan is wrapped: {seen}")
+    check(seen[-1] == 0, f"tailor.most_overhead holds although tailor.rows_every is 0: {seen}")
+    session.sql("set tailor.rows_every = 1; set tailor.most_overhead = 100")
+
+
 def kept_traces_have_their_own(session):
     def execution_of(flags):
         comment = f"/*traceparent='00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-{flags}'*/" if flags else ""
@@ -89,7 +109,23 @@ def kept_traces_have_their_own(session):
     check(len({execution_of("01"), execution_of("03"), shared}) == 3, "those of a trace that is kept have their own")
 
 
+def computes_ids(session):
+    return "Query Identifier" in "\n".join(session.sql("explain (verbose) select 1"))
+
+
+def ids_cost_nothing_while_it_is_off():
+    """The server computes query ids for whoever asks for them. A session that is not measured does not."""
+    with Server(settings={"tailor.enabled": "off"}, functions="") as server:
+        with Session(server) as session:
+            check(not computes_ids(session), "while tailor.enabled is off, no query ids are computed")
+            session.sql("set tailor.enabled = on")
+            check(computes_ids(session), "once it is on, they are")
+    with Server(functions="") as server, Session(server) as session:
+        check(computes_ids(session), "and where it is on from the begin")
+
+
 def main():
+    ids_cost_nothing_while_it_is_off()
     with Server(settings={"tailor.rows_every": "1", "tailor.most_overhead": "100", "tailor.short_run": "0"}) as server:
         Listener(server.agent)
         os.chmod(server.agent, 0o777)
@@ -98,6 +134,7 @@ def main():
             session.sql("set max_parallel_workers_per_gather = 0")
             shows_the_plan(session)
             wrappers_have_a_price(session)
+            judged_without_rows(session)
             kept_traces_have_their_own(session)
             workers_are_told_no_longer(session)
 

@@ -4,6 +4,8 @@ TAILOR_PG_BIN and TAILOR_PG_LIB name its programs and the folder with tailor_pg.
 """
 import atexit
 import concurrent.futures
+import dataclasses
+import math
 import os
 import pathlib
 import pwd
@@ -26,6 +28,7 @@ create function probe_v(int, int) returns int as 'tailor_pg_probe', 'pg_probe' l
 create function probe_counts() returns text as 'tailor_pg_probe', 'pg_probe_counts' language c volatile parallel unsafe;
 create function burn(int, int) returns int as 'tailor_pg_probe', 'pg_burn' language c stable parallel safe cost 1;
 create function burnt_ns() returns bigint as 'tailor_pg_probe', 'pg_burnt_ns' language c volatile parallel unsafe;
+create function stolen_ns() returns bigint as 'tailor_pg_probe', 'pg_stolen_ns' language c volatile parallel unsafe;
 create function tailor_last_execution() returns text as 'tailor_pg', 'tailor_pg_last_execution' language c volatile;
 create function tailor_last_plan() returns text as 'tailor_pg', 'tailor_pg_last_plan' language c volatile;
 """
@@ -47,6 +50,38 @@ def together(*works):
     """What they return. Each works with a server of its own, so that both of a machine's cores have something to do."""
     with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
         return [done.result() for done in [pool.submit(work) for work in works]]
+
+
+@dataclasses.dataclass
+class Burnt:
+    """What burn() used: CPU time by the thread's clock, and time that the host gave to others meanwhile.
+
+    A sample stands for time in which the thread had its CPU. A virtual CPU that the host stops goes on to have it, and the clock
+    does not count. What was stolen in a piece longer than a sample's period is one sample, so found is somewhere between both.
+    """
+    cpu: int = 0
+    stolen: int = 0
+
+    def __add__(self, other):
+        return Burnt(self.cpu + other.cpu, self.stolen + other.stolen)
+
+    def slack(self, frequency):
+        """95 to 105 % are right, and what chance does beside it to so many samples."""
+        return 0.05 + 3 / math.sqrt(max(1, self.cpu / 1e9 * frequency))
+
+    def found_in(self, ns, frequency):
+        """Whether `ns` of samples can be this."""
+        slack = self.slack(frequency)
+        return self.cpu * (1 - slack) <= ns <= (self.cpu + self.stolen) * (1 + slack)
+
+    def text(self, ns, frequency):
+        return (f"{ns / max(1, self.cpu):.1%} of {self.cpu / 1e6:.0f} ms are found (allowed: within {self.slack(frequency):.1%}, "
+                f"and {self.stolen / max(1, self.cpu):.1%} more that the host took)")
+
+    @staticmethod
+    def read(session):
+        """Since the last call."""
+        return Burnt(*map(int, session.sql("select burnt_ns(), stolen_ns()")[0].split("|")))
 
 
 class Listener:

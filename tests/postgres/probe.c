@@ -4,12 +4,16 @@
 //   probe(k, x)        returns x. Checks that the slot names a node whose expressions hold probe(k, ...)
 //   burn(x, turns)     returns x, after so many turns of a loop, about 1 ns each
 //   burnt_ns()         the CPU time that went into burn() since the last call
+//   stolen_ns()        the time since the last call in which burn() had a CPU that the host did not run: the
+//                      thread's clock leaves it out, and a timer does not
 //
 // Which nodes may evaluate probe(k, ...) is read from the text form of each plan node when a query starts: it
 // knows nothing of wrappers. Counts are in shared memory, so that workers' are there too.
 #include "postgres.h"
 
+#include <fcntl.h>
 #include <time.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 #include "access/parallel.h"
@@ -33,7 +37,8 @@ PG_MODULE_MAGIC;
 
 typedef struct {
   pg_atomic_uint64 right, wrong, untagged, unknown, worker;
-  pg_atomic_uint64 burnt_ns;     // CPU time within burn(), in all processes
+  pg_atomic_uint64 burnt_ns;  // CPU time within burn(), in all processes
+  pg_atomic_uint64 stolen_ns;
   pg_atomic_uint64 first_wrong;  // k << 32 | node
 } Shared;
 
@@ -213,10 +218,26 @@ static int64 cpu_ns(void) {
   return (int64)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
+static int64 wall_ns(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (int64)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+// How long this process has waited for a CPU.
+static int64 waited_ns(void) {
+  static int file = -1;
+  char text[128] = "";
+  if (file < 0) file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (pread(file, text, sizeof(text) - 1, 0) <= 0) return 0;
+  char* second = strchr(text, ' ');
+  return second ? strtoll(second, NULL, 10) : 0;
+}
+
 // Fixed work, so that what it costs does not depend on who else runs.
 PG_FUNCTION_INFO_V1(pg_burn);
 Datum pg_burn(PG_FUNCTION_ARGS) {
-  int64 turns = PG_GETARG_INT32(1), begin = cpu_ns();
+  int64 turns = PG_GETARG_INT32(1), waited = waited_ns(), wall = wall_ns(), begin = cpu_ns();
   uint64 x = (uint64)PG_GETARG_INT32(0) | 1;
   for (int64 i = 0; i < turns; i++) {
     x ^= x << 13;
@@ -224,13 +245,21 @@ Datum pg_burn(PG_FUNCTION_ARGS) {
     x ^= x << 17;
     __asm__ volatile("" : "+r"(x));
   }
-  pg_atomic_fetch_add_u64(&shared->burnt_ns, (uint64)(cpu_ns() - begin));
+  int64 burnt = cpu_ns() - begin;
+  int64 stolen = wall_ns() - wall - burnt - (waited_ns() - waited);
+  pg_atomic_fetch_add_u64(&shared->burnt_ns, (uint64)burnt);
+  if (stolen > 0) pg_atomic_fetch_add_u64(&shared->stolen_ns, (uint64)stolen);
   PG_RETURN_INT32(PG_GETARG_INT32(0));
 }
 
 PG_FUNCTION_INFO_V1(pg_burnt_ns);
 Datum pg_burnt_ns(PG_FUNCTION_ARGS) {
   PG_RETURN_INT64((int64)pg_atomic_exchange_u64(&shared->burnt_ns, 0));
+}
+
+PG_FUNCTION_INFO_V1(pg_stolen_ns);
+Datum pg_stolen_ns(PG_FUNCTION_ARGS) {
+  PG_RETURN_INT64((int64)pg_atomic_exchange_u64(&shared->stolen_ns, 0));
 }
 
 // ---- Waits ----

@@ -1,5 +1,6 @@
 // What the memory slot and the rules say of the same samples: `stack_kinds STORE RULES` prints, as JSON, for
-// each operator of a plan and each rule that its samples' stacks fit, how many samples these are.
+// each operator of a plan and each rule that its samples' stacks fit, how many samples these are. Those at
+// instructions of the wrappers themselves are counted for the operator "" alone.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -37,7 +38,11 @@ void add_samples(const query::Profile& profile, const query::StackRules& rules, 
     const query::CellKey& key = *sample.key;
     const query::PlanModel* plan = key.plan == 0 ? nullptr : profile.plan(key.process, key.plan);
     const auto stack = stacks.stack_of(sample.node);
-    if (plan == nullptr || stack.empty() || stacks.names().at(stack.front()).object == kWrappers) continue;
+    if (plan == nullptr || stack.empty()) continue;
+    if (stacks.names().at(stack.front()).object == kWrappers) {
+      ++out[{"", ""}];
+      continue;
+    }
     const auto rule = stacks.rule_of(stack);
     ++out[{plan->component_name(key.level, key.link >> 1), rule ? rules.rules[*rule].name : ""}];
   }

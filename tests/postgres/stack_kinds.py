@@ -1,7 +1,9 @@
-"""Kinds of nodes by rules (deploy/rules/postgres.toml) beside the memory slot, on the same samples.
+"""Nodes by call stacks, and their kinds by rules (deploy/rules/postgres.toml), beside the memory slot, on the same samples.
 
-The extension keeps the slot, and every sample brings its stack. What the rules make of the stack must be the kind of the node
-that the slot names: at most 0.1 % may differ. The twin exchanges the names of two kinds, and must fail.
+The extension keeps the slot, and every sample brings its stack and the addresses of the plan's nodes. The node whose function is
+innermost on the stack must be the one that the slot names, and what the rules make of the stack must be its kind: at most 0.1 % may
+differ. The twins must fail: one has the addresses of neighbours for nodes, one exchanges the names of two kinds. Without wrappers
+stacks alone tell the nodes, and rules must find the same kinds.
 """
 import contextlib
 import json
@@ -17,6 +19,8 @@ RULES = ROOT / "deploy/rules/postgres.toml"
 TOOL = pathlib.Path(os.environ["TAILOR_BUILD"]) / "targets/stack_kinds"
 ANY_SCAN = "Scan: conditions and output"
 MOST_WRONG = 0.001
+TWINS = pathlib.Path(os.environ["TAILOR_PG_TWINS"])
+WRAPPED = {"tailor.most_overhead": "100", "tailor.rows_every": "0"}
 
 SETUP = """
 create table t (a int primary key, b int, c text);
@@ -74,6 +78,12 @@ STATEMENTS = [
 ]
 
 
+# A parent may call functions of a child besides its method: to begin again, to remember a place. By the slot that is the
+# parent's time, by the stack the child's. These statements have none of that.
+NEVER_AGAIN = [statement for statement in STATEMENTS
+               if not re.search("nestloop|mergejoin|recursive|exists|max\\(f|intersect", statement)]
+
+
 def kind_of(operator):
     """The rule that a node should have, by EXPLAIN's name for it."""
     name = re.sub(r"^(Parallel |Partial |Finalize |Async )+", "", re.split(r" on | using | \(", operator)[0])
@@ -102,34 +112,88 @@ executable = "postgres"
 
 
 @contextlib.contextmanager
-def sampled(work, settings, preload="tailor_pg,tailor_pg_probe"):
+def sampled(work, settings, preload="tailor_pg,tailor_pg_probe", statements=tuple(STATEMENTS), **options):
     """A daemon that has sampled a session with stacks, and the session's process."""
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as config:
         config.write(CONFIG)
         config.flush()
         with Daemon(frequency=3989, options=["--config", config.name]) as daemon, \
-                Server(agent=measuring(daemon).socket, settings=settings, preload=preload, functions="") as server:
+                Server(agent=measuring(daemon).socket, settings=settings, preload=preload, functions="", **options) as server:
             server.sql(SETUP)
             # Who does not register is found within five seconds.
             script = ["set max_parallel_workers_per_gather = 0; select 'backend ' || pg_backend_pid();",
                       "" if preload else "select pg_sleep(6);"]
             for _ in range(work):
-                script += [f"begin; {statement}; rollback;" for statement in STATEMENTS]
+                script += [f"begin; {statement}; rollback;" for statement in statements]
             said = server.sql("\n".join(script))
             daemon.stop()
             yield daemon, re.search(r"^backend (\d+)$", said, re.M)[1]
 
 
+def nodes_of(daemon):
+    """(samples whose node the stack alone tells, those where the slot says the same, and where it says another one)"""
+    daemon.log.seek(0)
+    said = re.search(r"operators on call stacks: (\d+) samples by them alone, (\d+) as their tags say, (\d+) otherwise", daemon.log.read())
+    check(said, "tailord says how often stacks show nodes")
+    return tuple(map(int, said.groups()))
+
+
+def kinds_in(daemon, rules):
+    """([{operator, rule, samples}], samples at instructions of the wrappers)"""
+    rows = json.loads(run(TOOL, daemon.store, rules))
+    return [row for row in rows if row["operator"]], sum(row["samples"] for row in rows if not row["operator"])
+
+
 def measure(rules, work):
     """For each file of rules: [{operator, rule, samples}]; and how much work it was."""
-    with sampled(work, {"tailor.most_overhead": "100", "tailor.rows_every": "0"}) as (daemon, _):
-        return [json.loads(run(TOOL, daemon.store, each)) for each in rules], work
+    with sampled(work, WRAPPED) as (daemon, _):
+        return [kinds_in(daemon, each)[0] for each in rules], work
 
 
-def without_wrappers(how, work, settings, preload):
+class Nodes:
+    """What stacks and slot say of the same samples. While the wrappers' own instructions run, the slot changes and the stack does
+    not: so many may differ, too."""
+
+    def __init__(self, work, **options):
+        with sampled(work, WRAPPED, statements=NEVER_AGAIN, **options) as (daemon, _):
+            self.alone, self.same, self.other = nodes_of(daemon)
+            rows, self.wrappers = kinds_in(daemon, RULES)
+        self.samples = sum(row["samples"] for row in rows)
+
+    def right(self):
+        differ = max(0, self.other - self.wrappers)
+        return at_least(self.same, self.same + differ, 1 - MOST_WRONG)
+
+    def text(self):
+        return f"{self.other} of {self.same + self.other} have another node by the stack than by the slot, {self.wrappers} are in wrappers"
+
+
+def nodes_by_stack(work):
+    nodes = Nodes(work)
+    check(at_least(nodes.same + nodes.other, nodes.samples, 0.9), f"stacks show a node in {nodes.same + nodes.other} of {nodes.samples} samples")
+    check(nodes.right(), nodes.text())
+    check(nodes.alone > 0, f"in {nodes.alone} samples the slot names none, or the node above a bitmap's")
+    twin = Nodes(1, library=TWINS / "wrong_objects")
+    check(twin.same + twin.other > 0 and not twin.right(), f"the twin wrong_objects fails: {twin.text()}")
+
+
+def by_stacks_alone(work):
+    """Nothing is wrapped: stacks tell nodes, and rules the same kinds."""
+    with sampled(work, {"tailor.most_overhead": "0", "tailor.rows_every": "0"}, statements=NEVER_AGAIN) as (daemon, backend):
+        judged = Judged(kinds_in(daemon, RULES)[0])
+        components = daemon.report("--pid", backend)["component_rows"]
+    judged.show()
+    outside = sum(row["samples"] for row in components if row["name"].startswith("executor run"))
+    check(at_least(judged.samples, judged.samples + outside, 0.9),
+          f"without wrappers, stacks give a node to {judged.samples} samples; {outside:.0f} are in the executor outside of nodes")
+    check(judged.right(), f"{judged.differ} of {judged.decided} of them have another kind by the rules")
+
+
+def without_extension(work):
     """No sample has a node, and the rules find kinds."""
-    with sampled(work, settings, preload) as (daemon, backend):
-        rows = json.loads(run(TOOL, daemon.store, RULES))
+    how = "without the extension"
+    with sampled(work, {}, "") as (daemon, backend):
+        rows, _ = kinds_in(daemon, RULES)
         report = daemon.report("--pid", backend, "--rules", RULES)
     check(not rows, f"{how}, no sample has a node: {rows[:3]}")
     run_phase = sum(row["samples"] for row in report["phase_rows"] if row["name"].startswith("executor run"))
@@ -153,6 +217,10 @@ class Judged:
         self.differ = sum(row["samples"] for row in self.wrong)
         self.kinds = {row["rule"] for row in decided}
 
+    def show(self):
+        for row in sorted(self.wrong, key=lambda row: -row["samples"])[:10]:
+            print(f"   {row['samples']} samples: {row['operator']} by the extension, {row['rule']} by the rules")
+
     def right(self):
         return at_least(self.decided - self.differ, self.decided, 1 - MOST_WRONG)
 
@@ -175,8 +243,7 @@ def main():
         (rows, twin), work = until_enough(5000, lambda measured: sum(row["samples"] for row in measured[0][0]),
                                           lambda work: measure(rules, work))
     judged = Judged(rows)
-    for row in sorted(judged.wrong, key=lambda row: -row["samples"])[:10]:
-        print(f"   {row['samples']} samples: {row['operator']} by the slot, {row['rule']} by the stack")
+    judged.show()
     print(f"   kinds seen: {', '.join(sorted(judged.kinds))}")
     check(at_least(judged.decided, judged.samples, 0.9), f"rules give a kind to {judged.decided / judged.samples:.1%} of {judged.samples} samples, "
           f"{judged.named / judged.samples:.1%} without {ANY_SCAN!r}")
@@ -184,8 +251,9 @@ def main():
     check(judged.right(), f"{judged.differ} of {judged.decided} samples have another kind by the stack than by the slot "
           f"({judged.differ / judged.decided:.3%})")
     check(not Judged(twin).right(), "kinds exchanged are noticed")
-    without_wrappers("without wrappers", work, {"tailor.most_overhead": "0"}, "tailor_pg")
-    without_wrappers("without the extension", work, {}, "")
+    nodes_by_stack(work)
+    by_stacks_alone(work)
+    without_extension(work)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import pathlib
 import sys
 import tempfile
 
-from spark_env import JAR, command, environment, record, report
+from spark_env import C1_ALONE, JAR, command, environment, record, report
 from tailor_env import check, sampling_denied, skip, until_enough
 
 GENERATED = ("HashAggregate", "BroadcastHashJoin", "Filter", "Project", "Range")
@@ -18,7 +18,7 @@ def measure(version, compiler):
             folder = pathlib.Path(name)
             settings = f"--conf spark.sql.codegen.compiler={compiler} pyspark-shell"
             given, said = record(folder / "profile.tailor", command(version, folder / "data", f"aggregate*{1 + work}"),
-                                 environment(f"-javaagent:{JAR}", PYSPARK_SUBMIT_ARGS=settings))
+                                 environment(f"{C1_ALONE} -javaagent:{JAR}", PYSPARK_SUBMIT_ARGS=settings, TAILOR_SPARK_SCALE=0.2))
             return given["aggregate"], said, report(folder / "profile.tailor")
     return once
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import tempfile
 
-from spark_env import HERE, JAR, environment, python_of, record, report
+from spark_env import C1_ALONE, HERE, JAR, environment, python_of, record, report
 from tailor_env import BIN, check, sampling_denied, skip
 
 LONG = 1_000_000
@@ -36,7 +36,7 @@ def main():
         folder = pathlib.Path(name)
         (folder / "names").write_text("\n".join(NAMES.values()) + "\n")
         profile, page = folder / "profile.tailor", folder / "page.html"
-        record(profile, [python_of(sys.argv[1]), HERE / "hostile_queries.py", folder / "names", 3], environment(f"-javaagent:{JAR}"))
+        record(profile, [python_of(sys.argv[1]), HERE / "hostile_queries.py", folder / "names", 3], environment(f"{C1_ALONE} -javaagent:{JAR}"))
         found = report(profile)
         executions = json.loads(printed("list", profile, "-n", 1000, "--json"))["executions"]
         texts = {view: printed(*view.split(), profile) for view in ("list", "report", "report --level line")}

@@ -3,18 +3,19 @@
 The twin, whose marks are statements, must be found out.
 """
 import collections
+import concurrent.futures
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-from spark_env import JAR, TARGETS, TEST_JAR, TWIN_JAR, command, environment, run
+from spark_env import C1_ALONE, JAR, TARGETS, TEST_JAR, TWIN_JAR, command, environment, run
 from tailor_env import check
 
 QUERIES = ("q1", "q3", "q6", "q9", "q18")
-# Spark orders the parameters of some functions by hash codes that HotSpot draws; these are all the same. C1 alone is enough.
-SAME = "-XX:+UnlockExperimentalVMOptions -XX:hashCode=2 -XX:TieredStopAtLevel=1"
+# Spark orders the parameters of some functions by hash codes that HotSpot draws; these are all the same.
+SAME = f"-XX:+UnlockExperimentalVMOptions -XX:hashCode=2 {C1_ALONE}"
 
 
 def units(version, folder, name, *options):
@@ -39,8 +40,12 @@ def main():
     version, twin = sys.argv[1], "twin" in sys.argv[2:]
     with tempfile.TemporaryDirectory(prefix="tailor-spark-") as name:
         folder = pathlib.Path(name)
-        plain, given = units(version, folder, "plain")
-        agent, same = units(version, folder, "agent", f"-javaagent:{JAR}")
+        # Side by side: much of what Spark does at its start is done by one thread.
+        with concurrent.futures.ThreadPoolExecutor() as runs:
+            run_plain = runs.submit(units, version, folder, "plain")
+            run_agent = runs.submit(units, version, folder, "agent", f"-javaagent:{JAR}")
+            run_twin = runs.submit(units, version, folder, "marked", f"-javaagent:{TWIN_JAR} -Dtailor.twin=statement") if twin else None
+            (plain, given), (agent, same) = run_plain.result(), run_agent.result()
         check(given == same, "the queries give the same rows with and without the agent")
         stages = whole_stages(plain)
         check(len(stages) >= 20, f"{sum(plain.values())} units were generated, {sum(stages.values())} of them of whole stages")
@@ -48,7 +53,7 @@ def main():
             check(plain[unit] == agent[unit], f"{sum(methods for _, methods, _ in unit)} methods of {unit[-1][0]}: {plain[unit]} times without "
                                               f"the agent, {agent[unit]} times with it")
         if twin:
-            marked, _ = units(version, folder, "marked", f"-javaagent:{TWIN_JAR} -Dtailor.twin=statement")
+            marked, _ = run_twin.result()
             changed = sum(marked[unit] != count for unit, count in stages.items())
             check(changed == len(stages), f"marks that are statements change {changed} of {len(stages)} units of whole stages")
 

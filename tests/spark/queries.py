@@ -2,7 +2,7 @@
 
 DATA is a folder for tables; what is not there is made. The environment says how Spark runs: TAILOR_JAVA_OPTIONS for the
 driver's JVM, TAILOR_EXECUTOR_OPTIONS for those of executors, TAILOR_SPARK_MASTER, TAILOR_SPARK_JARS (the class of burn()),
-TAILOR_SPARK_SCALE (rows of facts and few are multiplied by it). Prints what each query gave, as JSON.
+TAILOR_SPARK_SCALE (rows of facts and few are multiplied by it), TAILOR_SPARK_LINEITEMS. Prints what each query gave, as JSON.
 """
 import json
 import os
@@ -13,7 +13,7 @@ import sys
 from pyspark.sql import SparkSession
 from pyspark.sql.types import LongType
 
-LINEITEMS = 40_000
+LINEITEMS = int(os.environ.get("TAILOR_SPARK_LINEITEMS", "40000"))
 TABLES = {
     "lineitem": (LINEITEMS, """id div 4 as l_orderkey, id % 200 as l_partkey, id % 10 as l_suppkey, cast(id % 50 + 1 as double) as l_quantity,
         cast(id % 9973 as double) as l_extendedprice, (id % 11) / 100.0D as l_discount, (id % 8) / 100.0D as l_tax,
@@ -27,12 +27,13 @@ TABLES = {
     "partsupp": (2000, "id % 200 as ps_partkey, id div 200 as ps_suppkey, cast(id % 100 as double) as ps_supplycost"),
     "nation": (5, "id as n_nationkey, concat('NATION ', id) as n_name"),
 }
-FILES = {"lineitem", "orders"}
+FILES = {"lineitem", "orders", "sales"}
 SCALE = float(os.environ.get("TAILOR_SPARK_SCALE", "1"))
 TABLES |= {
     "facts": (int(20_000_000 * SCALE), "id % 1000 as k, id as v"),
     "few": (int(2_000_000 * SCALE), "id % 1000 as k, id as v"),
     "dims": (1000, "id as k, id % 10 as grp"),
+    "sales": (int(20_000_000 * SCALE), "id % 1000 as k, id as v"),
 }
 QUERIES = {
     "q1": """select l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -65,12 +66,18 @@ QUERIES = {
     "burn_sum": "select grp, sum(burn(v) % 5) from few join dims on few.k = dims.k group by grp",
 }
 
+# Scan, filter, join, aggregation: plainly, and with busy() in one of them.
+SFJA = "select grp, sum({aggregate}) from sales join dims on sales.k = dims.k and {join} >= grp where {filter} % 7 <> 3 group by grp"
+PLAIN = {"filter": "v", "join": "v + grp", "aggregate": "v + grp"}
+QUERIES["sfja_reference"] = SFJA.format(**PLAIN)
+QUERIES |= {f"sfja_{name}": SFJA.format(**{**PLAIN, name: f"busy({text})"}) for name, text in PLAIN.items()}
+
 
 def session():
     builder = SparkSession.builder.master(os.environ.get("TAILOR_SPARK_MASTER", "local[2]")).appName("tailor")
     jars = os.environ.get("TAILOR_SPARK_JARS", "")
     settings = {
-        "spark.ui.enabled": "false", "spark.log.level": "ERROR", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR", "spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2",
         "spark.driver.extraJavaOptions": os.environ.get("TAILOR_JAVA_OPTIONS", ""), "spark.driver.extraClassPath": jars,
         "spark.executor.extraJavaOptions": os.environ.get("TAILOR_EXECUTOR_OPTIONS", ""), "spark.executor.extraClassPath": jars,
         "spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1", "spark.sql.ansi.enabled": "false",

@@ -10,6 +10,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 JAR, TWIN_JAR = BUILD / "lib" / "tailor-jvm.jar", BUILD / "lib" / "tailor-jvm-marks.jar"
 TARGETS = BUILD / "targets" / "spark"
 TEST_JAR, BURN_RANGES = TARGETS / "spark-test.jar", TARGETS / "burn_ranges.so"
+# Much of a short run's time is C2's. Tests that need no code of C2 go without.
+C1_ALONE = "-XX:TieredStopAtLevel=1"
 NOWHERE = {"TAILOR_SOCKET": "/nonexistent/agent.sock", "TAILOR_CONTROL": "/nonexistent/control.sock", "TAILOR_STORE": "/nonexistent"}
 
 
@@ -39,9 +41,9 @@ def run(arguments, env, timeout=1400):
     return json.loads(done.stdout), done.stderr
 
 
-def record(profile, arguments, env, frequency=997):
+def record(profile, arguments, env, frequency=997, options=()):
     """The same under `tailor record`."""
-    return run([BIN / "tailor", "record", "-F", frequency, "-o", profile, "--", *arguments], env)
+    return run([BIN / "tailor", "record", "-F", frequency, *options, "-o", profile, "--", *arguments], env)
 
 
 def report(profile, *arguments):

@@ -23,6 +23,7 @@ class CollectingSink : public profile::ProfileSink {
   std::vector<PlanId> plans;
   std::map<PlanId, v1::Plan> plan_bodies;  // as said last, whoever said it
   std::vector<CodeId> codes, unloads;
+  std::map<CodeId, v1::ToldBy> told_by;
   std::map<std::pair<ProcessId, std::int32_t>, std::string> threads;
   TimeNs watermark = kTimeMin;
 
@@ -48,7 +49,10 @@ class CollectingSink : public profile::ProfileSink {
     plans.push_back(plan.id());
     plan_bodies[plan.id()] = plan;
   }
-  void on_code(ProcessId, TimeNs, const v1::CodeObject& code) override { codes.push_back(code.id()); }
+  void on_code(ProcessId, TimeNs, const v1::CodeObject& code) override {
+    codes.push_back(code.id());
+    told_by[code.id()] = code.told_by();
+  }
   void on_code_unload(ProcessId, TimeNs, CodeId code) override { unloads.push_back(code); }
   void on_execution(const profile::ExecutionRecord& v) override { executions[{v.process, v.handle}] = v; }
   void on_samples(std::span<const profile::SampleRecord> v) override {

@@ -26,7 +26,7 @@ int sqlite_open(const char* path, int flags, int mode) {
 
 ssize_t sqlite_write(int fd, const void* bytes, std::size_t size) {
   const auto code = active->next(true);
-  if (!code) return ::write(fd, bytes, size);
+  if (!code) return ::write(fd, bytes, active->shortened(size));
   if (*code != ESHUTDOWN) (void)!::write(fd, bytes, size / 2);
   errno = *code;
   return -1;
@@ -34,7 +34,7 @@ ssize_t sqlite_write(int fd, const void* bytes, std::size_t size) {
 
 ssize_t sqlite_pwrite(int fd, const void* bytes, std::size_t size, off_t offset) {
   const auto code = active->next(true);
-  if (!code) return ::pwrite(fd, bytes, size, offset);
+  if (!code) return ::pwrite(fd, bytes, active->shortened(size), offset);
   if (*code != ESHUTDOWN) (void)!::pwrite(fd, bytes, size / 2, offset);
   errno = *code;
   return -1;
@@ -97,9 +97,20 @@ std::optional<int> FailingFiles::next(bool needs_room) {
       // Only the call at which the process ends can have done a part.
       code = first ? EIO : ESHUTDOWN;
       break;
+    case Fault::kDead:
+      code = EIO;
+      break;
+    case Fault::kShort:
+      break;
   }
   if (code) struck_ = true;
   return code;
+}
+
+std::size_t FailingFiles::shortened(std::size_t size) {
+  if (fault_ != Fault::kShort || calls_ != at_ || size < 2) return size;
+  struck_ = true;
+  return size / 2;
 }
 
 Result<UniqueFd> FailingFiles::create(const std::string& path, mode_t mode) {
@@ -109,7 +120,7 @@ Result<UniqueFd> FailingFiles::create(const std::string& path, mode_t mode) {
 
 Result<std::size_t> FailingFiles::write(int fd, std::string_view bytes, std::uint64_t offset) {
   const auto code = next(true);
-  if (!code) return os::real_files().write(fd, bytes, offset);
+  if (!code) return os::real_files().write(fd, bytes.substr(0, shortened(bytes.size())), offset);
   if (*code != ESHUTDOWN && bytes.size() > 1)
     (void)os::real_files().write(fd, bytes.substr(0, bytes.size() / 2), offset);
   return failed(*code);

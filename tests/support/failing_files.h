@@ -13,6 +13,8 @@ enum class Fault {
   kFull,     // and all later ones
   kIo,       // one call fails with EIO
   kKill,     // the process ends there: neither this call nor a later one does anything
+  kDead,     // this call and all later ones fail with EIO
+  kShort,    // a write does half of what was asked, and says so: no failure
 };
 
 // Counts the calls that change something, and fails where it was told to. A write that fails has written
@@ -24,10 +26,12 @@ class FailingFiles : public os::Files {
   ~FailingFiles() override;
 
   std::uint64_t calls() const { return calls_; }
-  // Whether something has failed.
+  // Whether something has failed, or was short.
   bool struck() const { return struck_; }
   // The errno with which the next call fails, if it does. `needs_room`: a full disk matters to it.
   std::optional<int> next(bool needs_room);
+  // Of the write that was counted last: how many of its bytes are to be written.
+  std::size_t shortened(std::size_t size);
 
   Result<UniqueFd> create(const std::string& path, mode_t mode) override;
   Result<std::size_t> write(int fd, std::string_view bytes, std::uint64_t offset) override;

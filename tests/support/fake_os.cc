@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <cstring>
@@ -50,10 +51,9 @@ void FakeOs::add_threads(pid_t pid, const std::vector<pid_t>& tids) {
 }
 
 FakeOs::Opened& FakeOs::by_fd(int fd) {
-  for (Opened& each : opened_) {
-    if (each.fd == fd) return each;
-  }
-  std::abort();
+  const auto found = std::ranges::find(opened_.rbegin(), opened_.rend(), fd, &Opened::fd);
+  if (found == opened_.rend()) std::abort();
+  return *found;
 }
 
 Result<UniqueFd> FakeOs::perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
@@ -77,9 +77,16 @@ Result<std::uint64_t> FakeOs::perf_event_id(int fd) {
 }
 
 Result<std::size_t> FakeOs::read(int fd, std::span<std::byte> into) {
-  std::uint64_t value_and_lost[2] = {0, by_fd(fd).lost};
-  std::memcpy(into.data(), value_and_lost, std::min(into.size(), sizeof value_and_lost));
-  return sizeof value_and_lost;
+  const auto& event = by_fd(fd);
+  std::vector<std::uint64_t> told = {event.counted};
+  const auto tell = [&](std::uint64_t field, std::uint64_t value) {
+    if (event.attr.read_format & field) told.push_back(value);
+  };
+  tell(PERF_FORMAT_TOTAL_TIME_ENABLED, event.enabled_ns);
+  tell(PERF_FORMAT_TOTAL_TIME_RUNNING, event.running_ns);
+  tell(PERF_FORMAT_LOST, event.lost);
+  std::memcpy(into.data(), told.data(), std::min(into.size(), told.size() * sizeof told[0]));
+  return told.size() * sizeof told[0];
 }
 
 Result<os::Mapping> FakeOs::map_ring(int fd, std::size_t bytes) {

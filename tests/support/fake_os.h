@@ -38,9 +38,11 @@ class FakeOs : public os::Os {
     int cpu;
     int fd;
     int group = -1;
-    std::size_t mapped = 0;  // bytes of its ring, 0: none
-    int output_to = -1;      // fd whose ring it writes to
-    std::uint64_t lost = 0;  // what a read of it tells
+    std::size_t mapped = 0;     // bytes of its ring, 0: none
+    int output_to = -1;         // fd whose ring it writes to
+    std::uint64_t counted = 0;  // what a read of it tells
+    std::uint64_t lost = 0;
+    std::uint64_t enabled_ns = 0, running_ns = 0;
   };
 
   FakeOs();
@@ -54,7 +56,7 @@ class FakeOs : public os::Os {
   void set_online_cpus(const std::string& list) { sys_.write("devices/system/cpu/online", list + "\n"); }
 
   std::vector<Opened>& opened() { return opened_; }
-  Opened& by_fd(int fd);
+  Opened& by_fd(int fd);  // the last one with that descriptor
 
   // Plays the kernel: appends a record to the ring of `fd`; if there is no room, counts it as lost there and
   // tells of it by a LOST record as soon as there is room again.
@@ -63,6 +65,7 @@ class FakeOs : public os::Os {
   TemporaryDirectory& proc_files() { return proc_; }
   TemporaryDirectory& sys_files() { return sys_; }
   TimeNs time = 1'000'000;
+  TimeNs wall_time = 0;
 
   Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
                                    unsigned long flags) override;
@@ -73,6 +76,7 @@ class FakeOs : public os::Os {
   Result<UniqueFd> pidfd_open(pid_t pid) override;
   Result<std::unique_ptr<os::Poller>> make_poller() override;
   TimeNs now() override { return time; }
+  TimeNs wall_clock() override { return wall_time; }
   const std::filesystem::path& proc() const override { return proc_.path(); }
   const std::filesystem::path& sys() const override { return sys_.path(); }
 

@@ -25,6 +25,7 @@ class ForwardingOs : public os::Os {
   Result<UniqueFd> pidfd_open(pid_t pid) override { return real_.pidfd_open(pid); }
   Result<std::unique_ptr<os::Poller>> make_poller() override { return real_.make_poller(); }
   TimeNs now() override { return real_.now(); }
+  TimeNs wall_clock() override { return real_.wall_clock(); }
   const std::filesystem::path& proc() const override { return real_.proc(); }
   const std::filesystem::path& sys() const override { return real_.sys(); }
 

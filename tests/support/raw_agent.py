@@ -38,11 +38,11 @@ def memory_file(content, seals):
 class RawAgent:
     """Numbers of messages and fields: proto/tailor/v1/registration.proto."""
 
-    def __init__(self, path, session=None, hello=True):
+    def __init__(self, path, instance=None, hello=True):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.socket.connect(str(path))
         if hello:
-            self.say(10, field(1, 1) + field(2, "raw") + field(6, 0x1234) + field(8, session or os.urandom(16)))
+            self.say(10, field(1, 1) + field(2, "raw") + field(6, 0x1234) + field(8, instance or os.urandom(16)))
 
     def send(self, packet, fds=()):
         if fds:

@@ -186,7 +186,7 @@ void give_context(profile::ProfileSink& sink) {
   info.start = kSampleStart;
   info.wall_clock_ns = 1'700'000'000'000'000'000;
   info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
-  info.capture_row = "timer per thread; tag from r15";
+  info.sampling_notes = "timer per thread; tag from r15";
   info.clock_source = "calibration";
   info.clock_error_ns = 120;
   sink.on_recording(info);

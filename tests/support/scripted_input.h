@@ -39,7 +39,7 @@ class ScriptedInput {
     input_.on_ring(layout);
   }
 
-  void hello(ProcessId process, std::uint64_t connection, TimeNs time, const std::string& session = "s1",
+  void hello(ProcessId process, std::uint64_t connection, TimeNs time, const std::string& instance = "s1",
              v1::TagStrategy strategy = v1::TAGS_R15) {
     registration::PeerConnected event;
     event.connection = connection;
@@ -48,7 +48,7 @@ class ScriptedInput {
     event.hello.set_engine_name("engine");
     event.hello.set_tag_key(kScriptKey);
     event.hello.set_tag_strategy(strategy);
-    event.hello.set_session(session);
+    event.hello.set_instance(instance);
     input_.on_connected(event);
     connection_of(process) = connection;
   }

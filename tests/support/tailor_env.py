@@ -75,6 +75,12 @@ def sampling_denied():
     return None if probe.returncode == 0 else probe.stderr.strip()
 
 
+def all_accounted(account):
+    """Whether each sample that was received is in one of the classes of an accounting."""
+    classes = ("attributed", "unattributed", "filtered", "late", "counted_by_other", "not_drawn")
+    return account["received"] == sum(account[each] for each in classes)
+
+
 def operators(report):
     """The operators of all plans in a report."""
     return [op for plan in report.get("plans", []) for op in plan["operators"]]

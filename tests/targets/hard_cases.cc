@@ -19,6 +19,7 @@
 #include <ctime>
 #include <functional>
 #include <map>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -293,14 +294,21 @@ void run(const Query& query, const Piece& piece, std::uint64_t until) {
   }
 }
 
+// Pieces of half to one and a half of the size: samples of a program with a rhythm are not independent of
+// each other (daemon/capture/select/jitter.h), and the bounds of the test are those of independent ones.
+std::uint64_t some(std::uint64_t n) {
+  static thread_local std::minstd_rand random;
+  return n / 2 + static_cast<std::uint64_t>(random()) % n;
+}
+
 const std::map<std::string, Piece>& cases() {
   static const auto call = [](const char* function, std::uint64_t n) {
-    return [=](const Query& query) { query.call(function, n); };
+    return [=](const Query& query) { query.call(function, some(n)); };
   };
   static const auto and_burn = [](const char* function, std::uint64_t n) {
     return [=](const Query& query) {
-      query.call(function, n);
-      query.call("visit", 20 * kPiece);
+      query.call(function, some(n));
+      query.call("visit", some(20 * kPiece));
     };
   };
   static const std::map<std::string, Piece> cases = {
@@ -315,7 +323,7 @@ const std::map<std::string, Piece>& cases() {
       {"touch",
        [](const Query& query) {
          touch(query);
-         query.call("visit", 20 * kPiece);
+         query.call("visit", some(20 * kPiece));
        }},
   };
   return cases;
@@ -325,7 +333,7 @@ const std::map<std::string, Piece>& cases() {
 void fork(const Query& query, std::uint64_t until) {
   const pid_t child = ::fork();
   if (child == 0) {
-    run(query, [](const Query& q) { q.call("visit", kPiece); }, until);
+    run(query, [](const Query& q) { q.call("visit", some(kPiece)); }, until);
     ::_exit(0);
   }
   run(query, cases().at("plain"), until);
@@ -341,7 +349,7 @@ void pool(const Query& one, const Query& two, std::uint64_t until,
       if (first) {
         run(one, cases().at("plain"), end);
       } else {
-        run(two, [](const Query& q) { q.call("visit", kPiece); }, end);
+        run(two, [](const Query& q) { q.call("visit", some(kPiece)); }, end);
       }
     }
   };

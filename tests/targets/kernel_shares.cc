@@ -88,11 +88,12 @@ int main(int argc, char** argv) {
   void* buffer = ::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (zero < 0 || buffer == MAP_FAILED) return 1;
   for (int i = 0; i < executions; ++i) {
-    const std::uint64_t execution = tailor_execution_begin(plan.id, nullptr, 0);
+    const std::uint64_t execution = marked ? tailor_execution_begin(plan.id, nullptr, 0) : 0;
     if (marked) tailor_mark_execution_begin(execution, plan.id);
     work(zero, buffer, reads, tagged ? tailor_tag(&plan, 1, 1) : 0);
     work(zero, buffer, 3 * reads, tagged ? tailor_tag(&plan, 2, 3) : 0);
-    if (marked) tailor_mark_execution_end(execution);
+    if (!marked) continue;
+    tailor_mark_execution_end(execution);
     tailor_execution_end(execution, 0, nullptr);
   }
   tailor_agent_stop(2000);

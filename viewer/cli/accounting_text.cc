@@ -27,13 +27,18 @@ std::string by_cpu(const profile::Accounting& total) {
 std::string accounting_text(const query::Accounting& account) {
   const profile::Accounting& total = account.total;
   std::string out = fmt::format(
-      "The whole recording: received {} samples = {} attributed + {} unattributed + {} filtered + {} late{}; "
+      "The whole recording: received {} samples = {} attributed + {} unattributed + {} filtered + {} "
+      "late{}{}; "
       "lost {}{}; throttled {} times for {}.",
       grouped(total.received), grouped(total.attributed), grouped(total.unattributed),
       grouped(total.filtered), grouped(total.late),
       total.counted_by_other == 0 ? ""
                                   : fmt::format(" + {} whose moments the other event of their source counts",
                                                 grouped(total.counted_by_other)),
+      total.not_drawn == 0
+          ? ""
+          : fmt::format(" + {} of executions that are not drawn ({} of CPU time)", grouped(total.not_drawn),
+                        duration(static_cast<double>(total.not_drawn_ns))),
       grouped(total.lost_ring + total.lost_hardware), by_cpu(total), grouped(total.throttled),
       duration(static_cast<double>(total.gap_ns)));
   const auto add = [&](std::uint64_t count, std::string_view what) {

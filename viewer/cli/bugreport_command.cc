@@ -31,7 +31,7 @@ namespace {
 constexpr std::size_t kMostLogBytes = 4 << 20, kMostFileBytes = 1 << 20;
 constexpr const char* kDefaultConfig = "/etc/tailor/tailord.toml";
 
-struct Options {
+struct BugreportOptions {
   std::string output = "tailor-bugreport.tar.gz";
   std::string journal, config, log;
 };
@@ -41,7 +41,7 @@ Error system_error(const std::string& what, int code) {
 }
 
 // A file of text, no more than `most` bytes of its end.
-Result<std::string> read_text(const std::string& path, std::size_t most) {
+Result<std::string> read_start_of(const std::string& path, std::size_t most) {
   std::ifstream in(path, std::ios::binary);
   if (!in) return system_error("cannot read " + path, errno);
   std::string text;
@@ -143,18 +143,18 @@ std::string host_text() {
   ::uname(&kernel);
   std::string text =
       fmt::format("tailor {}\n{} {} {}\n", TAILOR_VERSION, kernel.sysname, kernel.release, kernel.machine);
-  if (const auto release = read_text("/etc/os-release", kMostFileBytes)) text += *release;
+  if (const auto release = read_start_of("/etc/os-release", kMostFileBytes)) text += *release;
   return text;
 }
 
 Result<std::string> log_of(const std::string& file) {
-  if (!file.empty()) return read_text(file, kMostLogBytes);
+  if (!file.empty()) return read_start_of(file, kMostLogBytes);
   return program_output(
       {"journalctl", "--unit=tailord", "--lines=5000", "--no-pager", "--output=short-iso", "--no-hostname"},
       kMostLogBytes);
 }
 
-int run(const Options& options) {
+int run_bugreport(const BugreportOptions& options) {
   auto folder = Folder::make();
   if (!folder) return complain(folder.error());
   const std::string parts = (*folder)->path() + "/tailor-bugreport";
@@ -173,7 +173,7 @@ int run(const Options& options) {
   std::ranges::move(ask_daemon(), std::back_inserter(findings));
   bundle.add("doctor.json", findings_json(findings));
   bundle.add("tailord.toml",
-             read_text(options.config.empty() ? config_of(status) : options.config, kMostFileBytes));
+             read_start_of(options.config.empty() ? config_of(status) : options.config, kMostFileBytes));
   bundle.add("tailord.log", log_of(options.log));
   if (!options.journal.empty()) {
     if (Status copied = bundle.add_file("journal", options.journal); !copied) return complain(copied.error());
@@ -199,7 +199,7 @@ int run(const Options& options) {
 void add_bugreport(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "bugreport", "Puts the state of this host's Tailor into one file: status, checks, configuration, log");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BugreportOptions>();
   command.add_option("-o,--output", options->output, "The file; replaced if it exists")
       ->capture_default_str();
   command.add_option(
@@ -210,7 +210,7 @@ void add_bugreport(CLI::App& app, Action& action) {
   command.add_option(
       "--journal", options->journal,
       "Also a recording made with --journal. It is added as it is, with literals if it holds any");
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_bugreport(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <map>
 
 #include "daemon/query/wall_time.h"
 #include "viewer/cli/command.h"
@@ -25,6 +27,17 @@ bool is_file(const std::string& what) {
          std::filesystem::exists(what, unknown);
 }
 
+CLI::Validator time_with_unit() {
+  const std::map<std::string, double> units = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+  return CLI::AsNumberWithUnit(units, CLI::AsNumberWithUnit::UNIT_REQUIRED, "TIME");
+}
+
+// Far beyond any recording; what the user typed may be larger than a TimeNs.
+TimeNs to_time(double ns) {
+  constexpr double kMost = 9e18;
+  return static_cast<TimeNs>(std::clamp(ns, -kMost, kMost));
+}
+
 query::IterationsFrom iterations_from(const Choice& choice) {
   if (choice.iterations_from == "marks") return query::IterationsFrom::kMarks;
   if (choice.iterations_from == "samples") return query::IterationsFrom::kSamples;
@@ -36,6 +49,8 @@ Status add_filters(const Choice& choice, serve::Filters& filters) {
   filters.source = choice.source;
   filters.loop = choice.loop;
   filters.iterations_from = iterations_from(choice);
+  if (choice.from_ns) filters.from_ns = to_time(*choice.from_ns);
+  if (choice.to_ns) filters.to_ns = to_time(*choice.to_ns);
   if (!choice.process.empty() && !parse_number(choice.process, filters.pid.emplace()))
     return invalid(fmt::format("\"{}\" is no pid", choice.process));
   if (!choice.iteration.empty() && !parse_number(choice.iteration, filters.iteration.emplace()))
@@ -118,6 +133,21 @@ void add_loop_choice(CLI::App& command, Choice& choice) {
       ->check(CLI::IsMember({"marks", "samples"}));
 }
 
+void add_time_choice(CLI::App& command, Choice& choice) {
+  command.add_option("--from", choice.from_ns, "Only from this time after the begin: 1.5s, 200ms, 30us")
+      ->transform(time_with_unit())
+      ->option_text("TIME");
+  command.add_option("--to", choice.to_ns, "Only up to this time after the begin")
+      ->transform(time_with_unit())
+      ->option_text("TIME");
+}
+
+void add_iteration_choice(CLI::App& command, Choice& choice) {
+  command.add_option("--iteration", choice.iteration,
+                     "Only this iteration of a dataflow loop (`tailor iterations` lists them)");
+  add_loop_choice(command, choice);
+}
+
 Result<serve::View> choose(Choice choice, serve::Filters filters) {
   if (Status added = add_filters(choice, filters); !added) return added.error();
   const auto target = target_of(choice);
@@ -135,15 +165,14 @@ Result<ChosenLoops> choose_loops(const Choice& choice) {
   with_samples.detail.samples = true;
   auto view = choose(std::move(with_samples));
   if (!view) return view.error();
-  auto loops = query::find_loops(view->profile, view->selection, iterations_from(choice));
+  // A part of the time would tell less of the loop: its iterations are those of the whole.
+  auto loops = query::find_loops(*view->whole, view->selection, iterations_from(choice));
   if (!loops) return loops.error();
   return ChosenLoops{std::move(*view), std::move(*loops)};
 }
 
-Result<serve::ExecutionList> choose_executions(const Choice& choice, const serve::ExecutionFilter& filter) {
-  if (!choice.what.empty())
-    return serve::open_file_library(choice.what, load_any_file)->executions(filter, Stop());
-  return open_library(choice)->executions(filter, Stop());
+std::unique_ptr<serve::Library> choose_library(const Choice& choice) {
+  return choice.what.empty() ? open_library(choice) : serve::open_file_library(choice.what, load_any_file);
 }
 
 }  // namespace tailor::cli

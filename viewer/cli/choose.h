@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct Choice {
   std::string process;                           // a pid
   std::string store;                             // directory
   std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
+  std::optional<double> from_ns, to_ns;          // since the begin of what is shown
   serve::Detail detail;                          // what the command needs beside the sums
   bool json = false;
   bool ascii = false;
@@ -39,8 +41,12 @@ struct Choice {
 
 // Adds them to `command`. `choice` must outlive the parsing.
 void add_choice(CLI::App& command, Choice& choice);
+// And those that choose a part of the time of what is shown.
+void add_time_choice(CLI::App& command, Choice& choice);
 // And those that choose a loop.
 void add_loop_choice(CLI::App& command, Choice& choice);
+// And those that choose one of its iterations.
+void add_iteration_choice(CLI::App& command, Choice& choice);
 
 // How many executions --last asks for, 0 without it. "--last FILE" is a flag and a file: the option takes its
 // argument only where it is a number, and else gives it to Choice::what. Fails where that has a value
@@ -55,8 +61,8 @@ std::unique_ptr<serve::Library> open_library(const Choice& choice);
 // Which executions of it.
 Result<serve::Target> target_of(Choice& choice);
 
-// Opens what was chosen, narrowed to its process, event source and iteration, and to `filters`. Tells on
-// standard error what was left out. Fails where serve::open_view() does.
+// Opens what was chosen, narrowed to its process, event source, time and iteration, and to `filters`. Tells
+// on standard error what was left out. Fails where serve::open_view() does.
 Result<serve::View> choose(Choice choice, serve::Filters filters = {});
 
 struct ChosenLoops {
@@ -66,7 +72,7 @@ struct ChosenLoops {
 // The same, and the loops in what was chosen.
 Result<ChosenLoops> choose_loops(const Choice& choice);
 
-// The executions to list that pass the filter, newest first: of the file, or of the store.
-Result<serve::ExecutionList> choose_executions(const Choice& choice, const serve::ExecutionFilter& filter);
+// What executions are listed of: the file, whatever it is named, or the store.
+std::unique_ptr<serve::Library> choose_library(const Choice& choice);
 
 }  // namespace tailor::cli

@@ -14,8 +14,9 @@ namespace tailor::cli {
 // `tailor record` gives that of the recorded command instead of kOk.
 enum ExitCode : int {
   kOk = 0,
-  kProblemFound = 1,    // `tailor doctor`: of what it looked at
-  kConditionHolds = 4,  // `tailor diff --fail-if`: a condition holds
+  kProblemFound = 1,      // `tailor doctor`: of what it looked at
+  kConditionHolds = 4,    // `tailor diff --fail-if`: a condition holds
+  kConditionUnknown = 5,  // none does, but one cannot be judged
 };
 
 // Prints "tailor: <message>" to standard error, with hostile characters escaped. Gives the exit code.
@@ -46,6 +47,8 @@ void add_events(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 void add_top(CLI::App& app, Action& action);
 void add_pause(CLI::App& app, Action& action);
+void add_rate(CLI::App& app, Action& action);
+void add_ab(CLI::App& app, Action& action);
 void add_bugreport(CLI::App& app, Action& action);
 void add_web(CLI::App& app, Action& action);
 

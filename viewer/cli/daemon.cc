@@ -9,12 +9,16 @@ std::string store_directory(const std::string& given) {
   return given.empty() ? control::store_path() : given;
 }
 
-Result<v1::DaemonStatus> ask_status() {
+Result<v1::ControlReply> ask_daemon(const v1::ControlRequest& request) {
   auto client = control::ControlClient::connect(control::control_socket_path());
   if (!client) return client.error();
+  return client->ask(request);
+}
+
+Result<v1::DaemonStatus> ask_status() {
   v1::ControlRequest request;
   request.mutable_status();
-  auto reply = client->ask(request);
+  auto reply = ask_daemon(request);
   if (!reply) return reply.error();
   return reply->status();
 }

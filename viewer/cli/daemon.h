@@ -11,6 +11,9 @@ namespace tailor::cli {
 // `given`, else TAILOR_STORE, else the default.
 std::string store_directory(const std::string& given);
 
+// Asks the running daemon; fails, saying what to do, where none answers.
+Result<v1::ControlReply> ask_daemon(const v1::ControlRequest& request);
+
 // What the running daemon says of itself; fails, saying what to do, where none answers.
 Result<v1::DaemonStatus> ask_status();
 

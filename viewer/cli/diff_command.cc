@@ -1,10 +1,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/diff_side.h"
 #include "viewer/cli/regression_gate.h"
 #include "viewer/cli/render_views.h"
 #include "viewer/cli/view_choice.h"
@@ -12,44 +14,61 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct DiffOptions {
   std::string a, b;
   ViewChoice view;  // what both sides share
   std::vector<std::string> fail_if;
 };
 
-// "FILE#EXECUTION" names an execution of a file.
-void name_side(const std::string& text, Choice& choice) {
-  const std::size_t mark = text.rfind('#');
-  choice.what = text.substr(0, mark);
-  if (mark != std::string::npos) choice.execution = text.substr(mark + 1);
-}
-
-// A file holds more than a query: its loading, other queries. Compared are the executions of the plan that
-// cost most.
-Status only_main_plan(serve::View& view) {
-  if (!view.selection.executions.empty()) return Ok{};
+// A side holds more than a query: its loading, other queries, other plans of the same query. Compared are the
+// executions of the plan that cost most, wherever it was registered.
+Status only_main_plan(const std::string& text, serve::View& view) {
   auto report = query::plan_report(view.profile, view.selection);
   if (!report) return report.error();
   if (report->plans.empty()) return not_found("there is no sample of a query plan to compare");
-  const query::PlanPart& main = report->plans.front();
+  const auto main = query::main_plans(*report);
+  std::set<query::InProcess<ExecutionHandle>> chosen;
+  std::size_t others = 0;
   for (const profile::ExecutionRecord& execution : view.whole->executions()) {
-    if (execution.process == main.process && execution.plan == main.plan)
-      view.selection.executions.insert({execution.process, execution.handle});
+    const query::InProcess<ExecutionHandle> id{execution.process, execution.handle};
+    if (!view.selection.executions.empty() && !view.selection.executions.contains(id)) continue;
+    const bool is_main = main.contains({execution.process, execution.plan});
+    if (is_main) chosen.insert(id);
+    others += is_main ? 0 : 1;
   }
+  if (chosen.empty()) return Ok{};  // no log says whose samples these are
+  if (others > 0 && !view.selection.executions.empty())
+    warn(fmt::format("{}: {} of {} executions ran other plans and are left out", text, others,
+                     others + chosen.size()));
+  view.selection.executions = std::move(chosen);
   return Ok{};
 }
 
-Result<serve::View> open_side(const Options& options, const std::string& text) {
+Result<serve::View> open_side(const DiffOptions& options, const std::string& text) {
+  auto side = parse_diff_side(text);
+  if (!side) return side.error();
   ViewChoice choice = options.view;
-  name_side(text, choice.choice);
+  choice.choice.what = side->what;
+  choice.choice.execution = side->execution;
+  choice.choice.filter.fingerprint = side->fingerprint;
+  choice.choice.filter.since = side->since;
+  choice.choice.filter.until = side->until;
   auto view = open_view(choice, Needs::kSums);
-  if (!view) return view;
-  if (Status done = only_main_plan(*view); !done.ok()) return in_context(text + ": ", done.error());
+  if (!view) return in_context(text + ": ", view.error());
+  if (view->selection.executions.size() == 1) return view;
+  if (Status done = only_main_plan(text, *view); !done.ok()) return in_context(text + ": ", done.error());
   return view;
 }
 
-int run(const Options& options) {
+using Reasons = std::vector<std::pair<std::string, std::string>>;  // condition and why
+
+query::Json json_of(const Reasons& reasons) {
+  query::Json out = query::Json::array();
+  for (const auto& [condition, why] : reasons) out.push_back({{"condition", condition}, {"why", why}});
+  return out;
+}
+
+int run_diff(const DiffOptions& options) {
   std::vector<Condition> conditions;
   for (const std::string& text : options.fail_if) {
     auto condition = parse_condition(text);
@@ -62,35 +81,42 @@ int run(const Options& options) {
   if (!b) return complain(b.error());
   auto both = serve::comparison(*a, *b);
   if (!both) return complain(both.error());
-  std::vector<std::pair<std::string, std::string>> held;  // condition and why
+  Reasons held, unknown;
   for (const Condition& condition : conditions) {
-    std::string why =
-        why_it_holds(condition, *both, executions_compared(both->a), executions_compared(both->b));
-    if (!why.empty()) held.emplace_back(condition.text, std::move(why));
+    const Verdict verdict =
+        judge(condition, *both, query::parts_of(both->executions_a), query::parts_of(both->executions_b));
+    if (!verdict.holds.empty()) held.emplace_back(condition.text, verdict.holds);
+    if (!verdict.unknown.empty()) unknown.emplace_back(condition.text, verdict.unknown);
   }
   if (options.view.choice.json) {
     auto json = serve::compare_json(*a, *b);
     if (!json) return complain(json.error());
-    (*json)["fail_if"] = query::Json::array();
-    for (const auto& [condition, why] : held)
-      (*json)["fail_if"].push_back({{"condition", condition}, {"why", why}});
+    (*json)["fail_if"] = json_of(held);
+    (*json)["fail_if_unknown"] = json_of(unknown);
     fmt::print("{}", query::dump(*json));
   } else {
     fmt::print("{}", render(*both, options.a, options.b, options.view.choice.terminal()));
   }
   std::fflush(stdout);
   for (const auto& [condition, why] : held) warn(fmt::format("--fail-if {}: {}", condition, why));
-  return held.empty() ? kOk : kConditionHolds;
+  for (const auto& [condition, why] : unknown)
+    warn(
+        fmt::format("--fail-if {}: cannot be judged: {}. Record longer, or more executions", condition, why));
+  if (!held.empty()) return kConditionHolds;
+  return unknown.empty() ? kOk : kConditionUnknown;
 }
 
 }  // namespace
 
 void add_diff(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("diff", "Two profiles or executions, operator by operator");
-  auto options = std::make_shared<Options>();
+  CLI::App& command =
+      *app.add_subcommand("diff", "Two profiles, executions or queries, operator by operator");
+  auto options = std::make_shared<DiffOptions>();
   command
-      .add_option("A", options->a,
-                  "The first: a profile, FILE#EXECUTION, or an execution in the daemon's store")
+      .add_option(
+          "A", options->a,
+          "The first: a profile, FILE#EXECUTION, an execution in the daemon's store, or all runs of a query: "
+          "fingerprint:DIGITS, fingerprint:DIGITS@SINCE..UNTIL, FILE#fingerprint:DIGITS")
       ->required();
   command.add_option("B", options->b, "The second")->required();
   ViewChoice& view = options->view;
@@ -103,9 +129,11 @@ void add_diff(CLI::App& app, Action& action) {
       .add_option(
           "--fail-if", options->fail_if,
           "Exit with 4 if this holds: total>5% (the cost of an execution grew by more than 5 %, with 95 % "
-          "confidence), operator>10% (the same for any operator), plan (the plans differ); may be repeated")
+          "confidence), operator>10% (the same for any operator), plan (the plans differ); with 5 if there "
+          "are "
+          "too few samples to judge it; may be repeated")
       ->type_name("CONDITION");
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_diff(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -21,7 +21,7 @@ int print(const std::vector<Finding>& findings, const Choice& choice) {
   return problem ? kProblemFound : kOk;
 }
 
-int run(const Choice& choice) {
+int run_doctor(const Choice& choice) {
   if (choice.what.empty() && choice.execution.empty() && !choice.has_last && choice.process.empty()) {
     std::vector<Finding> findings = look_at_host(os::real());
     std::ranges::move(ask_daemon(), std::back_inserter(findings));
@@ -43,7 +43,7 @@ void add_doctor(CLI::App& app, Action& action) {
   auto choice = std::make_shared<Choice>();
   add_choice(command, *choice);
   command.footer("Exit codes: 0 no problem, 1 a problem was found.");
-  command.callback([choice, &action] { action = [choice] { return run(*choice); }; });
+  command.callback([choice, &action] { action = [choice] { return run_doctor(*choice); }; });
 }
 
 }  // namespace tailor::cli

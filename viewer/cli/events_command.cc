@@ -42,7 +42,7 @@ void print_counters(const capture::HostPmu& pmu) {
              pmu.table, pmu.counters ? "" : "; this host has none to use");
 }
 
-int run(bool json, bool ascii) {
+int run_events(bool json, bool ascii) {
   const auto offers = capture::probe_events(os::real(), capture::probe_pmu(os::real()));
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || ascii;
@@ -60,7 +60,8 @@ void add_events(CLI::App& app, Action& action) {
   auto flags = std::make_shared<std::pair<bool, bool>>(false, false);
   command.add_flag("--json", flags->first, "JSON instead of text: name, description, available, detail");
   command.add_flag("--ascii", flags->second, "No characters outside ASCII");
-  command.callback([flags, &action] { action = [flags] { return run(flags->first, flags->second); }; });
+  command.callback(
+      [flags, &action] { action = [flags] { return run_events(flags->first, flags->second); }; });
 }
 
 }  // namespace tailor::cli

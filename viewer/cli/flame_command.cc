@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "daemon/serve/views.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/html_report.h"
@@ -9,18 +11,30 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct FlameOptions {
   ViewChoice view;
   std::string order = "plan,pipeline,operator,task,line";
   double least = 0.005;
-  std::string svg;
-  bool folded = false;
+  std::string svg, html;
+  bool functions = false, folded = false;
 };
 
-int run(const Options& options) {
-  auto order = query::parse_flame_order(options.order);
+// What the pictures are called.
+std::string title_of(const FlameOptions& options) {
+  return options.view.choice.what.empty() ? "tailor flame" : options.view.choice.what;
+}
+
+int write_picture(const std::string& path, const std::string& picture) {
+  if (auto ok = write_whole_file(path, picture); !ok) return complain(ok.error());
+  fmt::print("{}: opens in any browser\n", path);
+  return kOk;
+}
+
+int run_flame(const FlameOptions& options) {
+  auto order = query::parse_flame_order(options.functions ? "plan,operator,function" : options.order);
   if (!order) return complain(order.error());
-  auto view = open_view(options.view, Needs::kSums);
+  const bool functions = std::ranges::find(*order, query::FlameLevel::kFunction) != order->end();
+  auto view = open_view(options.view, functions ? Needs::kFunctions : Needs::kSums);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
     const auto json = serve::flame_json(*view, *order);
@@ -28,14 +42,10 @@ int run(const Options& options) {
     fmt::print("{}", query::dump(*json));
     return kOk;
   }
-  const auto report = query::flame_report(view->profile, view->selection, *order);
+  const auto report = serve::flame_of(*view, *order);
   if (!report) return complain(report.error());
-  if (!options.svg.empty()) {
-    const std::string title = options.view.choice.what.empty() ? "tailor flame" : options.view.choice.what;
-    if (auto ok = write_whole_file(options.svg, flame_svg(*report, title)); !ok) return complain(ok.error());
-    fmt::print("{}: opens in any browser\n", options.svg);
-    return kOk;
-  }
+  if (!options.svg.empty()) return write_picture(options.svg, flame_svg(*report, title_of(options)));
+  if (!options.html.empty()) return write_picture(options.html, flame_html(*report, title_of(options)));
   fmt::print("{}", options.folded ? flame_folded(*report)
                                   : render(*report, options.view.choice.terminal(), options.least));
   return kOk;
@@ -45,23 +55,32 @@ int run(const Options& options) {
 
 void add_flame(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "flame", "Cost as a tree: plan, pipeline, operator, task and line of IR, in any order");
-  auto options = std::make_shared<Options>();
+      "flame", "Cost as a tree: plan, pipeline, operator, task, line of IR and functions, in any order");
+  auto options = std::make_shared<FlameOptions>();
   add_view_choice(command, options->view);
-  command.add_option("--order", options->order, "The levels from the outside in")->capture_default_str();
+  CLI::Option* order =
+      command
+          .add_option("--order", options->order,
+                      "The levels from the outside in; function: the call chain below the generated code")
+          ->capture_default_str();
+  command
+      .add_flag("--functions", options->functions,
+                "Functions below operators: --order plan,operator,function")
+      ->excludes(order);
   command
       .add_option("--least", options->least,
                   "Branches with a smaller share of everything are shown as one line")
       ->check(CLI::Range(0.0, 1.0))
       ->capture_default_str();
   CLI::Option* svg = command.add_option("--svg", options->svg, "Writes a flame graph into this file");
-  CLI::Option* folded =
-      command.add_flag("--folded", options->folded,
-                       "Prints folded stacks with weights, for other flame graph tools (with functions below "
-                       "operators: tailor export --format folded)");
-  svg->excludes(folded);
-  for (CLI::Option* picture : {svg, folded}) picture->excludes(command.get_option("--json"));
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  CLI::Option* html = command.add_option(
+      "--html", options->html, "Writes a page with the flame graph into this file: a click zooms in");
+  CLI::Option* folded = command.add_flag("--folded", options->folded,
+                                         "Prints folded stacks with weights, for other flame graph tools");
+  svg->excludes(folded)->excludes(html);
+  html->excludes(folded);
+  for (CLI::Option* picture : {svg, html, folded}) picture->excludes(command.get_option("--json"));
+  command.callback([options, &action] { action = [options] { return run_flame(*options); }; });
 }
 
 }  // namespace tailor::cli

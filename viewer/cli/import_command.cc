@@ -15,7 +15,7 @@
 namespace tailor::cli {
 namespace {
 
-void say(const std::string& text) {
+void tell_user(const std::string& text) {
   fmt::print(stderr, "tailor: {}\n", escape(text, false));
 }
 
@@ -34,8 +34,8 @@ importer::PerfImportOptions options_for(const std::string& path) {
   return options;
 }
 
-struct Options {
-  std::string file, output = "perf.tailor";
+struct ImportOptions {
+  std::string file, output = "perf.tailor", dictionary;
   importer::PerfImportOptions names;
 };
 
@@ -44,13 +44,20 @@ std::uint64_t size_of(const std::string& path) {
   return ::stat(path.c_str(), &facts) == 0 ? static_cast<std::uint64_t>(facts.st_size) : 0;
 }
 
-int run(const Options& options) {
+int run_import(const ImportOptions& options) {
   auto input = store::open_file(options.file);
   if (!input) return complain(input.error());
   importer::PerfImportOptions how = options_for(options.file);
   how.jitdumps = options.names.jitdumps;
   how.perf_maps = options.names.perf_maps;
   how.find_names = options.names.find_names;
+  std::unique_ptr<store::Input> dictionary;
+  if (!options.dictionary.empty()) {
+    auto opened = store::open_file(options.dictionary);
+    if (!opened) return complain(opened.error());
+    dictionary = *std::move(opened);
+    how.dictionary = dictionary.get();
+  }
   const std::uint64_t size = size_of(options.file);
   const bool live = ::isatty(STDERR_FILENO) != 0;
   how.progress = [&](std::uint64_t done) {
@@ -59,16 +66,16 @@ int run(const Options& options) {
   auto output = store::FileWriter::create(options.output, store::Existing::kReplace);
   if (!output) return complain(output.error());
   auto imported = importer::import_perf_data(**input, **output, how);
-  if (live) fmt::print(stderr, "\r");
+  if (live) fmt::print(stderr, "\r{:20}\r", "");  // what follows may be shorter
   if (!imported) return complain(in_context(options.file + ": ", imported.error()));
   if (Status finished = (*output)->finish(); !finished) return complain(finished.error());
-  for (const std::string& note : imported->notes) say(note);
+  for (const std::string& note : imported->notes) tell_user(note);
   const profile::Accounting& total = imported->total;
-  say(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read",
-                  grouped(imported->samples), options.output, (*output)->stats().bytes,
-                  grouped(total.lost_ring + total.lost_hardware), grouped(total.late),
-                  grouped(total.undecoded)));
-  if (imported->samples > 0) say("next: tailor report " + options.output);
+  tell_user(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read",
+                        grouped(imported->samples), options.output, (*output)->stats().bytes,
+                        grouped(total.lost_ring + total.lost_hardware), grouped(total.late),
+                        grouped(total.undecoded)));
+  if (imported->samples > 0) tell_user("next: tailor report " + options.output);
   return kOk;
 }
 
@@ -91,7 +98,7 @@ Result<query::Profile> load_any_file(const std::string& path, const query::LoadO
 void add_import(CLI::App& app, Action& action) {
   CLI::App& command =
       *app.add_subcommand("import", "Makes a profile from a recording of another tool (perf.data)");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ImportOptions>();
   command.add_option("file", options->file, "A perf.data file of `perf record`")->required();
   command.add_option("-o,--output", options->output, "The profile; replaced if it exists")
       ->capture_default_str();
@@ -101,9 +108,13 @@ void add_import(CLI::App& app, Action& action) {
       .add_option("--perf-map", options->names.perf_maps,
                   "A perf map (perf-PID.map) with the names of generated code")
       ->allow_extra_args(false);
+  command.add_option(
+      "--dictionary", options->dictionary,
+      "The journal of `tailor record --journal`, made on the same machine while perf recorded: what "
+      "engines said then owns the samples (perf record -k CLOCK_MONOTONIC_RAW)");
   command.add_flag("!--no-find", options->names.find_names,
                    "Use the named files only, and look for no others");
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_import(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -32,7 +32,7 @@ std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, cons
              fmt::format("{:>10}  {:>10}  {:>10}  {:>8}", "iteration", "begins at", "elapsed", "samples")) +
          "\n";
   for (const query::IterationRow& row :
-       query::iteration_rows(chosen.view.profile, chosen.view.selection, loop)) {
+       query::iteration_rows(*chosen.view.whole, chosen.view.selection, loop, chosen.view.keep)) {
     const query::Iteration& each = row.iteration;
     out += fmt::format("{:>10}  {}  {}  {:>8}\n", each.number,
                        pad_left(duration(static_cast<double>(each.from - begin)), 10),
@@ -42,7 +42,7 @@ std::string render_loop(const ChosenLoops& chosen, const query::Loop& loop, cons
   return out;
 }
 
-int run(const Choice& choice) {
+int run_iterations(const Choice& choice) {
   auto chosen = choose_loops(choice);
   if (!chosen) return complain(chosen.error());
   if (!choice.loop.empty()) {
@@ -50,16 +50,19 @@ int run(const Choice& choice) {
     if (!loops) return complain(loops.error());
     chosen->loops = std::move(*loops);
   }
+  const serve::View& view = chosen->view;
+  auto inside = query::loops_between(std::move(chosen->loops), view.from, view.to);
+  if (!inside) return complain(inside.error());
+  chosen->loops = std::move(*inside);
   if (choice.json) {
-    fmt::print("{}",
-               query::dump(query::json_of(chosen->view.profile, chosen->view.selection, chosen->loops)));
+    fmt::print("{}", query::dump(query::json_of(*view.whole, view.selection, chosen->loops, view.keep)));
     return kOk;
   }
   const Terminal terminal = choice.terminal();
   std::string out;
   for (const query::Loop& loop : chosen->loops)
     out += (out.empty() ? "" : "\n") + render_loop(*chosen, loop, terminal);
-  out += "\n" + wrap(accounting_text(query::account_of(chosen->view.profile)), terminal.width, 2) + "\n";
+  out += "\n" + wrap(accounting_text(query::account_of(*view.whole)), terminal.width, 2) + "\n";
   fmt::print("{}", out);
   return kOk;
 }
@@ -71,8 +74,9 @@ void add_iterations(CLI::App& app, Action& action) {
       *app.add_subcommand("iterations", "The iterations of dataflow loops, each with its time and samples");
   auto choice = std::make_shared<Choice>();
   add_choice(command, *choice);
+  add_time_choice(command, *choice);
   add_loop_choice(command, *choice);
-  command.callback([choice, &action] { action = [choice] { return run(*choice); }; });
+  command.callback([choice, &action] { action = [choice] { return run_iterations(*choice); }; });
 }
 
 }  // namespace tailor::cli

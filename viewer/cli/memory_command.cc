@@ -10,13 +10,13 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct MemoryOptions {
   ViewChoice view;
   std::size_t pictures = 3;
   std::size_t points = 20'000;
 };
 
-int run(const Options& options) {
+int run_memory(const MemoryOptions& options) {
   auto view = open_view(options.view, Needs::kActivity);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
@@ -41,7 +41,7 @@ int run(const Options& options) {
 void add_memory(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "memory", "Which memory was accessed, how, by which operator and when (record with --memory)");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<MemoryOptions>();
   add_view_choice(command, options->view);
   command
       .add_option("--pictures", options->pictures,
@@ -49,7 +49,7 @@ void add_memory(CLI::App& app, Action& action) {
       ->capture_default_str();
   command.add_option("--points", options->points, "With --json: how many single accesses at most")
       ->capture_default_str();
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_memory(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -5,9 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "proto/control/control_client.h"
-#include "proto/control/paths.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/daemon.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -26,12 +25,6 @@ bool set_which(const std::string& which, Request& request) {
   return problem == std::errc() && end == which.data() + which.size() && pid > 0;
 }
 
-Result<v1::ControlReply> ask(const v1::ControlRequest& request) {
-  auto client = control::ControlClient::connect(control::control_socket_path());
-  if (!client) return client.error();
-  return client->ask(request);
-}
-
 template <typename Processes>
 void tell(const Processes& processes, const char* what) {
   for (const v1::ProcessRef& process : processes) fmt::print("process {}: {}\n", process.pid(), what);
@@ -42,7 +35,7 @@ int pause(const std::string& which) {
   v1::ControlRequest request;
   if (!set_which(which, *request.mutable_pause()))
     return complain(invalid(fmt::format("\"{}\" is neither a pid nor all", which)));
-  const auto reply = ask(request);
+  const auto reply = ask_daemon(request);
   if (!reply) return complain(reply.error());
   tell(reply->pause().processes(), "not sampled until `tailor resume`");
   if (request.pause().all()) fmt::print("Processes that register now are not sampled either.\n");
@@ -53,7 +46,7 @@ int resume(const std::string& which) {
   v1::ControlRequest request;
   if (!set_which(which, *request.mutable_resume()))
     return complain(invalid(fmt::format("\"{}\" is neither a pid nor all", which)));
-  const auto reply = ask(request);
+  const auto reply = ask_daemon(request);
   if (!reply) return complain(reply.error());
   if (reply->resume().problems().empty() || !reply->resume().processes().empty())
     tell(reply->resume().processes(), "sampled again");

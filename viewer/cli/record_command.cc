@@ -15,7 +15,7 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct RecordOptions {
   session::RecordOptions record;
   std::vector<const CLI::Option*> of_commands;  // not of processes that a daemon samples in its own way
   std::int32_t pid = 0;
@@ -31,7 +31,7 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
   const profile::Accounting& total = outcome.total;
   const auto known = static_cast<double>(total.attributed + total.unattributed);
   for (const pipeline::Problem& problem : outcome.problems) say(problem.text);
-  if (!outcome.capture_row.empty()) say("sampling: " + outcome.capture_row);
+  if (!outcome.sampling_notes.empty()) say("sampling: " + outcome.sampling_notes);
   say(fmt::format(
       "{} samples, {} of them attributed, {} lost; {} bytes in {}", grouped(outcome.samples_written),
       percent(known > 0 ? static_cast<double>(total.attributed) / known : 0),
@@ -47,7 +47,7 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
   if (outcome.samples_written > 0) say(fmt::format("next: tailor report {}", options.output));
 }
 
-int run_command(const Options& options) {
+int run_command(const RecordOptions& options) {
   auto outcome = session::record(os::real(), options.record);
   if (!outcome) return complain(outcome.error());
   summarise(options.record, *outcome);
@@ -55,7 +55,7 @@ int run_command(const Options& options) {
 }
 
 // Where no daemon runs.
-int run_alone(const Options& options) {
+int run_alone(const RecordOptions& options) {
   session::RunningProcess process{options.pid, options.seconds, control::agent_socket_path(), {}};
   process.on_begin = [&](const std::string& note) {
     if (!note.empty()) say(note);
@@ -67,7 +67,7 @@ int run_alone(const Options& options) {
   return kOk;
 }
 
-int run(const Options& options) {
+int run_record(const RecordOptions& options) {
   const bool command = !options.record.command.empty();
   if (command == (options.pid != 0)) {
     return complain(invalid("record what? Give a command after --, or a process with -p"));
@@ -89,7 +89,7 @@ int run(const Options& options) {
 void add_record(CLI::App& app, Action& action) {
   CLI::App& command =
       *app.add_subcommand("record", "Samples a command or a running process, and writes a profile");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<RecordOptions>();
   command.add_option("-o,--output", options->record.output, "The profile; replaced if it exists")
       ->capture_default_str();
   options->of_commands = config::declare(command, config::sampling_settings(), options->record.sampling);
@@ -104,7 +104,7 @@ void add_record(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber);
   command.add_option("command", options->record.command, "The command and its arguments, after --");
   command.positionals_at_end();
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_record(*options); }; });
 }
 
 void add_replay(CLI::App& app, Action& action) {

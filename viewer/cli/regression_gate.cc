@@ -14,12 +14,52 @@ Error not_a_condition(std::string_view text) {
   return invalid(fmt::format("\"{}\" is no condition; there are total>N%, operator>N% and plan", text));
 }
 
-std::string grown(const std::string& what, const query::SampledCost& a, const query::SampledCost& b,
-                  double limit) {
-  const auto found = query::growth(a, b);
-  if (!found || found->at_least <= 1 + limit) return "";
-  return fmt::format("{} grew by {:.1f} %, and by more than {:.1f} % with 95 % confidence", what,
-                     100 * (found->ratio - 1), 100 * (found->at_least - 1));
+// A cost of both sides.
+struct Tested {
+  std::string name;
+  query::SampledCost a, b;
+  bool matters = true;
+
+  bool few() const { return a.few() || b.few(); }
+};
+
+std::string grown(const Tested& tested, double limit, double confidence) {
+  const double sure = query::sure_ratio(tested.a, tested.b, confidence);
+  if (sure <= 1 + limit) return "";
+  const std::string by =
+      tested.a.of_one() > 0
+          ? fmt::format("by {:.1f} %, and ", 100 * (tested.b.of_one() / tested.a.of_one() - 1))
+          : "from nothing, ";
+  return fmt::format("{} grew {}by more than {:.1f} % with 95 % confidence", tested.name, by,
+                     100 * (sure - 1));
+}
+
+std::string too_few(const Tested& tested) {
+  return fmt::format("{} has too few samples ({:.0f} and {:.0f} effective ones; five are needed)",
+                     tested.name, std::floor(tested.a.effective_samples),
+                     std::floor(tested.b.effective_samples));
+}
+
+void add_to(std::string& list, const std::string& text) {
+  if (!text.empty()) list += (list.empty() ? "" : "; ") + text;
+}
+
+// All of them together have the error of one test.
+Verdict judge_all(const std::vector<Tested>& all, double limit) {
+  constexpr double kError = 0.05;
+  Verdict out;
+  for (const Tested& each : all)
+    add_to(out.holds, grown(each, limit, 1 - kError / static_cast<double>(all.size())));
+  if (!out.holds.empty()) return out;
+  for (const Tested& each : all)
+    if (each.matters && each.few()) add_to(out.unknown, too_few(each));
+  return out;
+}
+
+// With 95 % confidence.
+bool surely_small(const query::Share95& share) {
+  constexpr double kSmall = 0.01;
+  return share.interval.high < kSmall;
 }
 
 }  // namespace
@@ -46,21 +86,19 @@ Result<Condition> parse_condition(std::string_view text) {
   return out;
 }
 
-std::string why_it_holds(const Condition& condition, const query::Comparison& both, double a_parts,
-                         double b_parts) {
-  if (condition.of == Condition::Of::kPlan) return both.same_plan ? "" : "the plans differ";
-  auto side_a = [&](const query::Amount& amount) { return query::sampled_cost(both.a, amount, a_parts); };
-  auto side_b = [&](const query::Amount& amount) { return query::sampled_cost(both.b, amount, b_parts); };
+Verdict judge(const Condition& condition, const query::Comparison& both, double a_parts, double b_parts) {
+  if (condition.of == Condition::Of::kPlan) return {both.same_plan ? "" : "the plans differ", ""};
+  const auto tested = [&](const std::string& name, const query::Share95& a, const query::Share95& b) {
+    return Tested{name, query::sampled_cost(both.a, a.amount, a_parts),
+                  query::sampled_cost(both.b, b.amount, b_parts), !surely_small(a) || !surely_small(b)};
+  };
   if (condition.of == Condition::Of::kTotal)
-    return grown("the total", side_a(both.a.all.amount), side_b(both.b.all.amount), condition.growth);
-  std::string out;
-  for (const query::ComparedOperator& row : both.operators) {
-    if (!row.a || !row.b) continue;
-    const std::string why = grown(row.b->row.name, side_a(row.a->row.cost.amount),
-                                  side_b(row.b->row.cost.amount), condition.growth);
-    if (!why.empty()) out += (out.empty() ? "" : "; ") + why;
-  }
-  return out;
+    return judge_all({tested("the total", both.a.all, both.b.all)}, condition.growth);
+  std::vector<Tested> operators;
+  for (const query::ComparedOperator& row : both.operators)
+    if (row.a && row.b) operators.push_back(tested(row.b->row.name, row.a->row.cost, row.b->row.cost));
+  if (operators.empty()) return {"", "the two plans have no operator in common"};
+  return judge_all(operators, condition.growth);
 }
 
 }  // namespace tailor::cli

@@ -29,7 +29,7 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal);
 
 struct AnnotateOptions {
-  bool all = false;  // functions without any cost too
+  bool all = false;  // functions and machine code without any cost too
 };
 std::string render(const query::Profile& profile, const query::AnnotateReport& report,
                    const Terminal& terminal, const AnnotateOptions& options);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "viewer/cli/render.h"
+#include "viewer/cli/render_machine_code.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 
@@ -44,51 +45,76 @@ std::vector<bool> lines_to_print(const std::vector<AnnotatedLine>& lines, bool a
   return print;
 }
 
-std::string line_text(const AnnotatedLine& line, std::size_t text_width, std::size_t owner_width,
-                      std::size_t number_width, const Terminal& terminal) {
-  const std::string number = terminal.dim(pad_left(std::to_string(line.number), number_width));
+std::string heading_text(const AnnotatedLine& line, const ListingColumns& columns, const Terminal& terminal) {
+  const std::size_t room = columns.text + columns.owner;
+  const std::string sums = group_text(line, terminal);
+  const std::size_t sums_width = std::min(cli::columns(sums), room * 2 / 3);
+  const std::string shown = cut(escape(line.text, terminal.ascii), room - sums_width, terminal.ascii);
+  const std::string mark = pad_left(line.hot ? "hot" : "", kShareWidth);
+  return fmt::format("{}  {} {}", line.hot ? terminal.warn(mark) : mark, terminal.bold(shown),
+                     terminal.bar_colour(cut(sums, room - cli::columns(shown), terminal.ascii)));
+}
+
+std::string line_text(const AnnotatedLine& line, const ListingColumns& columns, const Terminal& terminal) {
   const bool heading =
       line.kind == AnnotatedLine::Kind::kFunction || line.kind == AnnotatedLine::Kind::kBlock;
-  const std::string text = escape(line.text, terminal.ascii);
+  std::string out = terminal.dim(pad_left(std::to_string(line.number), columns.number));
   if (heading) {
-    const std::string sums = group_text(line, terminal);
-    const std::size_t sums_width = std::min(columns(sums), (text_width + owner_width) * 2 / 3);
-    const std::string shown = cut(text, text_width + owner_width - sums_width, terminal.ascii);
-    return fmt::format(
-        "{}{}  {} {}", number, std::string(kShareWidth, ' '), terminal.bold(shown),
-        terminal.bar_colour(cut(sums, text_width + owner_width - columns(shown), terminal.ascii)));
+    out += heading_text(line, columns, terminal);
+  } else {
+    const std::string share =
+        line.cost.amount.weight > 0 ? share_cell(line.cost, terminal) : std::string(kShareWidth, ' ');
+    const std::string text = cut(escape(line.text, terminal.ascii), columns.text, terminal.ascii);
+    out += fmt::format("{}  {}  {}", share, pad(text, columns.text),
+                       terminal.dim(cut(owner_text(line, terminal), columns.owner, terminal.ascii)));
   }
-  const std::string share =
-      line.cost.amount.weight > 0 ? share_cell(line.cost, terminal) : std::string(kShareWidth, ' ');
-  return fmt::format("{}{}  {}  {}", number, share, pad(cut(text, text_width, terminal.ascii), text_width),
-                     terminal.dim(cut(owner_text(line, terminal), owner_width, terminal.ascii)));
+  while (out.ends_with(' ')) out.pop_back();
+  return out + "\n";
+}
+
+ListingColumns columns_of(const query::AnnotateReport& report, const MachineCodeText& machine_code,
+                          const Terminal& terminal) {
+  ListingColumns columns;
+  columns.number = std::max<std::size_t>(4, std::to_string(report.lines.size()).size());
+  const std::size_t room = terminal.width - std::min(terminal.width - 24, columns.number + kShareWidth + 4);
+  columns.owner = machine_code.owner_width();
+  for (const AnnotatedLine& line : report.lines)
+    columns.owner = std::max(columns.owner, cli::columns(owner_text(line, terminal)));
+  columns.owner = std::min(columns.owner, room / 3);
+  columns.text = room - columns.owner;
+  return columns;
+}
+
+// The lines, each with its machine code below: in hot blocks all of it, elsewhere what has a cost.
+std::string listing(const query::AnnotateReport& report, const MachineCodeText& machine_code,
+                    const ListingColumns& columns, const Terminal& terminal, bool all) {
+  const std::vector<bool> print = lines_to_print(report.lines, all);
+  std::string out;
+  bool hot = false;
+  for (std::size_t i = 0; i < report.lines.size(); ++i) {
+    const AnnotatedLine& line = report.lines[i];
+    if (line.kind == AnnotatedLine::Kind::kFunction || line.kind == AnnotatedLine::Kind::kBlock)
+      hot = line.hot;
+    if (print[i])
+      out += line_text(line, columns, terminal) + machine_code.below(line.number, all || hot, columns);
+  }
+  return out;
 }
 
 }  // namespace
 
 std::string render(const query::Profile& profile, const query::AnnotateReport& report,
                    const Terminal& terminal, const AnnotateOptions& options) {
+  const MachineCodeText machine_code(report, terminal);
+  const ListingColumns columns = columns_of(report, machine_code, terminal);
   std::string out =
       notices(profile, report.summary, terminal) +
-      plan_heading(profile, report.summary, report.process, report.plan, report.name, terminal) + "\n";
-  const std::size_t number_width = std::max<std::size_t>(4, std::to_string(report.lines.size()).size());
-  const std::size_t room = terminal.width - std::min(terminal.width - 24, number_width + kShareWidth + 4);
-  std::size_t owner_width = 0;
-  for (const AnnotatedLine& line : report.lines) {
-    owner_width = std::max(owner_width, columns(owner_text(line, terminal)));
-  }
-  owner_width = std::min(owner_width, room / 3);
-  const std::size_t text_width = room - owner_width;
-  out += terminal.dim(pad_left("line", number_width) + pad_left("share", kShareWidth) + "  " +
-                      pad(escape_line(report.level, terminal.ascii), text_width) + "  owner") +
-         "\n";
-  const std::vector<bool> print = lines_to_print(report.lines, options.all);
-  for (std::size_t i = 0; i < report.lines.size(); ++i) {
-    if (!print[i]) continue;
-    std::string line = line_text(report.lines[i], text_width, owner_width, number_width, terminal);
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
-  }
+      plan_heading(profile, report.summary, report.process, report.plan, report.name, terminal) +
+      machine_code.heading() + "\n" +
+      terminal.dim(pad_left("line", columns.number) + pad_left("share", kShareWidth) + "  " +
+                   pad(escape_line(report.level, terminal.ascii), columns.text) + "  owner") +
+      "\n" + listing(report, machine_code, columns, terminal, options.all) +
+      machine_code.of_no_line(options.all, columns);
   if (!report.elsewhere.empty()) out += "\n" + terminal.bold("Of this query, but on no line above") + "\n";
   for (const query::NamedRow& row : report.elsewhere) {
     out += fmt::format(

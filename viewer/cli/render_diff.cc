@@ -25,8 +25,8 @@ class DiffTable {
   DiffTable(const query::Comparison& both, const Terminal& terminal)
       : both_(both),
         terminal_(terminal),
-        a_parts_(executions_compared(both.a)),
-        b_parts_(executions_compared(both.b)) {}
+        a_parts_(query::parts_of(both.executions_a)),
+        b_parts_(query::parts_of(both.executions_b)) {}
 
   std::string heading() const {
     return terminal_.bold(pad_left("A", kCostWidth) + pad_left("B", kCostWidth) +
@@ -70,9 +70,9 @@ class DiffTable {
 };
 
 std::string side_text(std::string_view letter, const std::string& what, const query::PlanReport& report,
-                      const Terminal& terminal) {
+                      std::uint64_t known, const Terminal& terminal) {
   const std::string plan = report.plans.empty() ? "no plan" : report.plans.front().name;
-  const auto executions = static_cast<std::uint64_t>(executions_compared(report));
+  const auto executions = static_cast<std::uint64_t>(query::parts_of(known));
   return terminal.bold(letter) +
          fmt::format("  {}: {}, {} execution{}, {} in {}\n", escape_line(what, terminal.ascii),
                      escape_line(plan, terminal.ascii), grouped(executions), executions == 1 ? "" : "s",
@@ -93,17 +93,12 @@ std::string plans_text(const query::Comparison& both) {
 
 }  // namespace
 
-double executions_compared(const query::PlanReport& report) {
-  return report.plans.empty() || report.plans.front().executions == 0
-             ? 1
-             : static_cast<double>(report.plans.front().executions);
-}
-
 std::string render(const query::Comparison& both, const std::string& name_a, const std::string& name_b,
                    const Terminal& terminal) {
   const DiffTable table(both, terminal);
-  std::string out = side_text("A", name_a, both.a, terminal) + side_text("B", name_b, both.b, terminal) +
-                    plans_text(both) + " Costs are of one execution.\n\n" + table.heading();
+  std::string out = side_text("A", name_a, both.a, both.executions_a, terminal) +
+                    side_text("B", name_b, both.b, both.executions_b, terminal) + plans_text(both) +
+                    " Costs are of one execution.\n\n" + table.heading();
   TreeLines lines(terminal);
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;

@@ -55,6 +55,13 @@ std::string served_by_text(const std::array<double, query::kMemoryLevels>& serve
   return out;
 }
 
+std::string memory_text(const std::string& name, const std::string& more, std::size_t room,
+                        const Terminal& terminal) {
+  std::string shown = cut(more.empty() ? name : name + " (" + more + ")", room, terminal.ascii);
+  if (!shown.starts_with(name)) return shown;
+  return shown == name ? name : name + terminal.dim(shown.substr(name.size()));
+}
+
 std::string render(const query::Profile& profile, const query::MemoryReport& report,
                    const Terminal& terminal) {
   const bool latencies = std::ranges::any_of(report.rows, [](const auto& row) { return row.latency > 0; });
@@ -62,6 +69,8 @@ std::string render(const query::Profile& profile, const query::MemoryReport& rep
   for (const query::MemoryRow& row : report.rows) {
     width = std::max(width, std::min<std::size_t>(row.operator_name.size(), 30));
   }
+  const std::size_t used = kShareWidth + kRangeWidth + 2 + (latencies ? 10 : 0) + width + 2;
+  const std::size_t room = terminal.width > used + 8 ? terminal.width - used : 8;
   std::string out =
       terminal.bold(pad_left("share", kShareWidth) + pad_left("95 %", kRangeWidth) + "  " +
                     (latencies ? pad_left("cycles", 8) + "  " : "") + pad("operator", width) + "  memory") +
@@ -69,11 +78,11 @@ std::string render(const query::Profile& profile, const query::MemoryReport& rep
   for (const query::MemoryRow& row : report.rows) {
     std::string line = share_cell(row.cost, terminal) + range_cell(row.cost, terminal) + "  ";
     if (latencies) line += pad_left(row.latency > 0 ? fmt::format("{:.0f}", row.latency) : "", 8) + "  ";
-    line += pad(cut(escape_line(row.operator_name, terminal.ascii), width, terminal.ascii), width) + "  " +
-            escape_line(row.region_name, terminal.ascii);
-    const std::string levels = served_by_text(row.served_by, row.cost.amount.samples);
-    if (!levels.empty()) line += terminal.dim(" (" + levels + ")");
-    out += line + "\n";
+    line += pad(cut(escape_line(row.operator_name, terminal.ascii), width, terminal.ascii), width) + "  ";
+    out += line +
+           memory_text(escape_line(row.region_name, terminal.ascii),
+                       served_by_text(row.served_by, row.cost.amount.samples), room, terminal) +
+           "\n";
   }
   out += "\n" + terminal.bold("Measured") + "\n" +
          wrap(source_text(report.source, terminal) + ". " + quality(report) + " " +

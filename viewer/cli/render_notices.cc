@@ -1,7 +1,11 @@
 // What a reader must know before the figures.
 #include <fmt/format.h>
 
+#include <array>
+
+#include "daemon/query/drawn_total.h"
 #include "daemon/query/pauses.h"
+#include "daemon/query/rates.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 
@@ -31,6 +35,27 @@ std::string pause_notice(const query::Profile& profile, const query::PlanReport&
   return text + ". What was used of the CPU meanwhile is not in this report.";
 }
 
+std::string rate_notice(const query::Profile& profile, const query::PlanReport& report) {
+  std::string text = query::rates_text(profile.recording(), report.rates);
+  if (text.empty()) return text;
+  text.front() = 'P';  // of "process"
+  return text + ". Every sample has the weight of its own rate.";
+}
+
+// What was sampled stands for itself alone; the sum of all is an estimate.
+std::string draw_notice(const query::PlanReport& report) {
+  const query::DrawnSum& drawn = report.drawn;
+  if (drawn.drawn == drawn.executions) return "";
+  std::string out = fmt::format(
+      "A share of the executions is sampled: {} of the {} here were drawn, and this report is of these.",
+      grouped(drawn.drawn), grouped(drawn.executions));
+  const auto total = query::drawn_total(std::array{drawn});
+  if (!total) return out + " They are too few to tell what all of them cost.";
+  return out + fmt::format(" All of them together come to about {} (95 % range {} to {}).",
+                           weight_text(total->weight, report.source), weight_text(total->low, report.source),
+                           weight_text(total->high, report.source));
+}
+
 std::string marks_notice(const query::PlanReport& report) {
   const profile::Accounting& total = report.accounting.total;
   if (total.log_lost == 0 && report.marks_lost.samples == 0) return "";
@@ -53,7 +78,8 @@ std::string notices(const query::Profile& profile, const query::PlanReport& repo
                     const Terminal& terminal) {
   std::string out;
   for (const std::string& notice :
-       {marks_notice(report), kernel_notice(profile, report), pause_notice(profile, report)}) {
+       {marks_notice(report), kernel_notice(profile, report), pause_notice(profile, report),
+        rate_notice(profile, report), draw_notice(report)}) {
     if (!notice.empty()) out += terminal.warn(wrap(notice, terminal.width, 0)) + "\n";
   }
   return out.empty() ? out : out + "\n";

@@ -86,7 +86,7 @@ std::string samples_text(double samples) {
 }
 
 std::string source_text(const profile::Source& source, const Terminal& terminal) {
-  const std::string name = escape(source.name, terminal.ascii);
+  std::string name = escape(source.name, terminal.ascii);
   if (source.period == 0) return name;
   if (source.unit == profile::Unit::kEvents)
     return fmt::format("{}, one sample per {} events", name, grouped(source.period));

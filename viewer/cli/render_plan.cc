@@ -20,15 +20,42 @@ bool parse_double(const std::string& text, double& out) {
   return error == std::errc() && end == text.data() + text.size() && std::isfinite(out);
 }
 
-// What the operator does first, then the rest with its labels; the estimate of its rows last.
+// What is known of an operator's rows: what the planner expected, and what one execution counted.
+struct Rows {
+  std::optional<double> estimated, actual, loops;
+
+  // Whether the attribute says something of rows; then it is taken.
+  bool take(const std::string& key, const std::string& value) {
+    std::optional<double>* const of = key == "estimated_rows" ? &estimated
+                                      : key == "actual_rows"  ? &actual
+                                      : key == "loops"        ? &loops
+                                                              : nullptr;
+    double number = 0;
+    if (of == nullptr || !parse_double(value, number)) return false;
+    *of = number;
+    return true;
+  }
+
+  std::string text() const {
+    const auto count = [](double n) { return grouped(static_cast<std::uint64_t>(std::clamp(n, 0.0, 1e18))); };
+    std::string out = estimated ? fmt::format("~{} rows", count(*estimated)) : std::string();
+    std::string counted;
+    if (actual) counted = fmt::format("{} counted", count(*actual));
+    if (loops && *loops == 0) counted = "never run";
+    if (actual && loops && *loops > 1) counted += fmt::format(" in each of {} loops", count(*loops));
+    if (counted.empty()) return out;
+    return out.empty() ? counted : out + ", " + counted;
+  }
+};
+
+// What the operator does first, then its rows, then the rest with its labels.
 std::string attributes_text(const query::ComponentRow& row, const Terminal& terminal) {
-  std::string plain, labelled, estimate;
+  std::string plain, labelled;
+  Rows rows;
   for (const auto& [key, value] : row.attributes) {
     const std::string text = escape_line(value, terminal.ascii);
-    double rows = 0;
-    if (key == "estimated_rows" && parse_double(value, rows)) {
-      estimate = fmt::format("~{} rows", grouped(static_cast<std::uint64_t>(std::clamp(rows, 0.0, 1e18))));
-    } else if (key == "table" || key == "predicate" || key == "condition" || key == "details") {
+    if (rows.take(key, value)) continue;
+    if (key == "table" || key == "predicate" || key == "condition" || key == "details") {
       // "Scan orders" needs no "orders".
       if (row.name.find(value) == std::string::npos) plain += (plain.empty() ? "" : ", ") + text;
     } else {
@@ -36,7 +63,7 @@ std::string attributes_text(const query::ComponentRow& row, const Terminal& term
           fmt::format("{}{}: {}", labelled.empty() ? "" : ", ", escape_line(key, terminal.ascii), text);
     }
   }
-  for (const std::string& part : {labelled, estimate}) {
+  for (const std::string& part : {rows.text(), labelled}) {
     if (!part.empty()) plain += (plain.empty() ? "" : "; ") + part;
   }
   return plain;
@@ -125,7 +152,7 @@ std::string beside_line(const query::PlanReport& report, const query::PlanPart& 
 }
 
 std::string pipeline_title(const query::PipelineRow& row, const Terminal& terminal) {
-  if (row.id == 0) return "pipeline unknown";
+  if (row.id == 0) return "in no known pipeline";
   std::string out = fmt::format("pipeline {}", row.id);
   if (!row.name.empty()) out += " " + escape_line(row.name, terminal.ascii);
   if (!row.depends_on.empty()) out += fmt::format(" (after {})", fmt::join(row.depends_on, ", "));
@@ -143,18 +170,37 @@ std::string task_title(const query::ComponentRow& task, const Terminal& terminal
   return out;
 }
 
+std::string task_lines(const query::PipelineRow& row, std::string_view indent, const CostTable& table) {
+  const Terminal& terminal = table.terminal();
+  std::string out;
+  for (const query::ComponentRow& task : row.tasks) {
+    out += table.cells(task.cost) +
+           cut(std::string(indent) + task_title(task, terminal), table.room(), terminal.ascii) + "\n";
+  }
+  return out;
+}
+
+// Of a plan without pipelines: its tasks, where they say more than its operators did.
+std::string tasks_section(const query::PlanPart& part, const CostTable& table) {
+  std::string out;
+  for (const query::PipelineRow& row : part.pipelines) {
+    const bool says_more =
+        std::ranges::any_of(row.tasks, [](const auto& task) { return !task.operators.empty(); });
+    if (says_more) out += task_lines(row, "", table);
+  }
+  return out.empty() ? "" : table.heading("task") + out;
+}
+
 std::string pipelines_section(const query::PlanPart& part, const CostTable& table) {
-  if (part.pipelines.empty()) return "";
+  if (std::ranges::all_of(part.pipelines, [](const auto& row) { return row.id == 0; }))
+    return tasks_section(part, table);
   const Terminal& terminal = table.terminal();
   std::string out = table.heading("pipeline, and its tasks in the order tuples pass them");
   for (const query::PipelineRow& row : part.pipelines) {
     if (row.id == 0 && row.cost.amount.weight == 0) continue;
     out += table.cells(row.cost) +
-           terminal.bold(cut(pipeline_title(row, terminal), table.room(), terminal.ascii)) + "\n";
-    for (const query::ComponentRow& task : row.tasks) {
-      out += table.cells(task.cost) + cut("  " + task_title(task, terminal), table.room(), terminal.ascii) +
-             "\n";
-    }
+           terminal.bold(cut(pipeline_title(row, terminal), table.room(), terminal.ascii)) + "\n" +
+           task_lines(row, "  ", table);
   }
   return out;
 }

@@ -92,25 +92,34 @@ std::vector<std::int32_t> busiest(const query::MemoryPoints& points, std::size_t
 
 std::string render_regions(const std::vector<query::RegionRow>& rows, const Terminal& terminal) {
   const bool latencies = std::ranges::any_of(rows, [](const auto& row) { return row.latency > 0; });
-  constexpr std::size_t kPatternWidth = 16, kRoleWidth = 16;
+  constexpr std::size_t kGap = 2;
+  std::size_t pattern_width = 7, role_width = 4;  // of the headings
   double largest = 0;
-  for (const query::RegionRow& row : rows) largest = std::max(largest, row.cost.amount.samples);
+  for (const query::RegionRow& row : rows) {
+    largest = std::max(largest, row.cost.amount.samples);
+    pattern_width = std::max(pattern_width, columns(pattern_text(row.walk)));
+    role_width = std::max(role_width, row.role.size());
+  }
+  pattern_width += kGap;
+  role_width += kGap;
   const std::size_t samples_width = number_width(largest, kLeastSamplesWidth);
+  const std::size_t used =
+      kShareWidth + kRangeWidth + samples_width + (latencies ? 8 : 0) + kGap + pattern_width + role_width;
+  const std::size_t room = terminal.width > used + 8 ? terminal.width - used : 8;
   std::string out =
       terminal.bold(pad_left("share", kShareWidth) + pad_left("95 %", kRangeWidth) +
                     pad_left("samples", samples_width) + (latencies ? pad_left("cycles", 8) : "") + "  " +
-                    pad("pattern", kPatternWidth) + pad("role", kRoleWidth) + "memory") +
+                    pad("pattern", pattern_width) + pad("role", role_width) + "memory") +
       "\n";
   for (const query::RegionRow& row : rows) {
     out += share_cell(row.cost, terminal) + range_cell(row.cost, terminal) +
            pad_left(grouped(static_cast<std::uint64_t>(std::lround(row.cost.amount.samples))), samples_width);
     if (latencies) out += pad_left(row.latency > 0 ? fmt::format("{:.0f}", row.latency) : "", 8);
-    out += "  " + pad(pattern_text(row.walk), kPatternWidth) + pad(row.role, kRoleWidth) +
-           escape_line(row.name, terminal.ascii);
-    if (row.regions > 1) out += terminal.dim(fmt::format(" ({} regions)", grouped(row.regions)));
+    out += "  " + pad(pattern_text(row.walk), pattern_width) + pad(row.role, role_width);
+    std::string more = row.regions > 1 ? fmt::format("{} regions", grouped(row.regions)) : "";
     const std::string levels = served_by_text(row.served_by, row.cost.amount.samples);
-    if (!levels.empty()) out += terminal.dim(" (" + levels + ")");
-    out += "\n";
+    if (!levels.empty()) more += (more.empty() ? "" : "; ") + levels;
+    out += memory_text(escape_line(row.name, terminal.ascii), more, room, terminal) + "\n";
   }
   return out;
 }

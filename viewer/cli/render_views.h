@@ -18,8 +18,6 @@ std::size_t timeline_buckets(const Terminal& terminal);
 std::string render(const serve::View& view, const query::Timeline& line, const Terminal& terminal,
                    std::size_t most_rows);
 
-// By how many executions the costs of a side are divided: those of the plan that is compared.
-double executions_compared(const query::PlanReport& report);
 std::string render(const query::Comparison& both, const std::string& name_a, const std::string& name_b,
                    const Terminal& terminal);
 
@@ -27,6 +25,9 @@ std::string render(const query::Comparison& both, const std::string& name_a, con
 std::string render(const query::FlameReport& report, const Terminal& terminal, double least);
 // A picture: one SVG file that needs nothing else. Names are shown when the pointer is on a box.
 std::string flame_svg(const query::FlameReport& report, const std::string& title);
+// The same picture in one page of HTML that needs nothing else: a click zooms in, and the tree is there as a
+// table.
+std::string flame_html(const query::FlameReport& report, const std::string& title);
 // "a;b;c 12" lines, as flame graph tools read them.
 std::string flame_folded(const query::FlameReport& report);
 

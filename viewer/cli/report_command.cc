@@ -9,19 +9,21 @@
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/history_command.h"
 #include "viewer/cli/html_command.h"
 #include "viewer/cli/render.h"
 
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   Choice choice;
   std::string level, rules;
   FunctionView view;
   query::FunctionOptions functions;
   std::string of = "plan";
   std::string html;
+  std::string by;
 };
 
 constexpr const char* kFunctionLevel = "function";
@@ -55,7 +57,7 @@ int show(const query::Profile& profile, const Report& report, const Choice& choi
   return kOk;
 }
 
-int run_functions(Options options) {
+int run_functions(ReportOptions options) {
   options.choice.detail.functions = true;
   auto chosen = choose(options.choice);
   if (!chosen) return complain(chosen.error());
@@ -67,7 +69,7 @@ int run_functions(Options options) {
   return kOk;
 }
 
-int run_rules(Options options) {
+int run_rules(ReportOptions options) {
   auto text = read_text(options.rules);
   if (!text) return complain(text.error());
   auto rules = query::StackRules::parse(*text);
@@ -80,7 +82,8 @@ int run_rules(Options options) {
   return show(chosen->profile, *report, options.choice);
 }
 
-int run(const Options& options) {
+int run_report(const ReportOptions& options) {
+  if (!options.by.empty()) return show_history(options.choice, options.by);
   if (!options.html.empty()) return write_html(options.choice, options.html);
   if (!options.rules.empty()) return run_rules(options);
   if (options.level == kFunctionLevel) return run_functions(options);
@@ -99,36 +102,14 @@ int run(const Options& options) {
   return show(profile, *report, options.choice);
 }
 
-void add_iteration(CLI::App& command, Choice& choice) {
-  command.add_option("--iteration", choice.iteration,
-                     "Only this iteration of a dataflow loop (`tailor iterations` lists them)");
-  add_loop_choice(command, choice);
-}
-
-struct AnnotateCommand {
-  Choice choice;
-  AnnotateOptions options;
-  PlanId plan = 0;
-};
-
-int run_annotate(const AnnotateCommand& command) {
-  auto chosen = choose(command.choice);
-  if (!chosen) return complain(chosen.error());
-  auto report = query::annotate_report(chosen->profile, chosen->selection, command.plan);
-  if (!report) return complain(report.error());
-  fmt::print("{}", command.choice.json
-                       ? query::to_json(chosen->profile, *report)
-                       : render(chosen->profile, *report, command.choice.terminal(), command.options));
-  return kOk;
-}
-
 }  // namespace
 
 void add_report(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("report", "The query plan with the cost of each operator");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   add_choice(command, options->choice);
-  add_iteration(command, options->choice);
+  add_time_choice(command, options->choice);
+  add_iteration_choice(command, options->choice);
   command.add_option(
       "--level", options->level,
       "A table of another level: task, ir, or any level that the engine declares; function: all code, with "
@@ -151,20 +132,19 @@ void add_report(CLI::App& app, Action& action) {
                      "Operators by the functions on the stack, for engines without an agent (docs/rules.md)");
   auto* html = command.add_option("--html", options->html,
                                   "Writes a page with pictures into this file: no server, no network");
-  for (const char* other : {"--level", "--rules", "--json", "--iteration", "--source", "--pid"})
+  for (const char* other :
+       {"--level", "--rules", "--json", "--iteration", "--source", "--pid", "--from", "--to"})
     html->excludes(command.get_option(other));
   for (const char* other : kFilterOptions) html->excludes(command.get_option(other));
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
-}
-
-void add_annotate(CLI::App& app, Action& action) {
-  CLI::App& command = *app.add_subcommand("annotate", "The IR of a query line by line, with cost and owner");
-  auto options = std::make_shared<AnnotateCommand>();
-  add_choice(command, options->choice);
-  add_iteration(command, options->choice);
-  command.add_option("--plan", options->plan, "The number of the plan, if the selection has several");
-  command.add_flag("--all", options->options.all, "Show functions without any cost too");
-  command.callback([options, &action] { action = [options] { return run_annotate(*options); }; });
+  auto* by = command
+                 .add_option("--by", options->by,
+                             "Over hours or days (UTC), of the query of --fingerprint or of all: also where "
+                             "only summaries of the samples are left")
+                 ->check(CLI::IsMember({"hour", "day"}));
+  for (const char* other :
+       {"--level", "--rules", "--html", "--iteration", "--source", "--pid", "--execution", "--from", "--to"})
+    by->excludes(command.get_option(other));
+  command.callback([options, &action] { action = [options] { return run_report(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -16,7 +16,7 @@ namespace {
 
 using Value = SqlTables::Value;
 
-struct Options {
+struct SqlOptions {
   ViewChoice view;
   std::string query;
   bool schema = false, csv = false;
@@ -61,7 +61,7 @@ std::string csv_field(const std::string& text) {
 // Rows go out as they come, but those of a table that people read, which needs to know its widths.
 class Output {
  public:
-  Output(const Options& options, const Terminal& terminal) : options_(options), terminal_(terminal) {}
+  Output(const SqlOptions& options, const Terminal& terminal) : options_(options), terminal_(terminal) {}
 
   void columns(const std::vector<std::string>& names) {
     names_ = names;
@@ -125,7 +125,7 @@ class Output {
     return out;
   }
 
-  const Options& options_;
+  const SqlOptions& options_;
   const Terminal& terminal_;
   bool first_ = true;
   std::vector<std::string> names_;
@@ -134,7 +134,7 @@ class Output {
   std::vector<std::vector<std::string>> rows_;
 };
 
-int run(Options options) {
+int run_sql(SqlOptions options) {
   if (options.schema) {
     fmt::print("{}", SqlTables::schema());
     return kOk;
@@ -144,7 +144,7 @@ int run(Options options) {
   if (options.query.empty())
     return complain(
         invalid("there is no SQL: give it with -q, or on standard input; --schema shows the tables"));
-  auto view = open_view(options.view, Needs::kSamples);
+  auto view = open_view(options.view, Needs::kActivity);
   if (!view) return complain(view.error());
   const auto tables = SqlTables::make(*view);
   if (!tables) return complain(tables.error());
@@ -162,14 +162,14 @@ int run(Options options) {
 
 void add_sql(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("sql", "Answers an SQL query on the samples");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SqlOptions>();
   add_view_choice(command, options->view);
   command.add_option("-q,--query", options->query, "One SELECT of SQLite (default: standard input)")
       ->type_name("SQL");
   CLI::Option* schema = command.add_flag("--schema", options->schema, "Prints the tables and their columns");
   CLI::Option* csv = command.add_flag("--csv", options->csv, "Comma-separated values instead of a table");
   csv->excludes(command.get_option("--json"))->excludes(schema);
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_sql(*options); }; });
 }
 
 }  // namespace tailor::cli

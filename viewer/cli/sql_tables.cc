@@ -3,11 +3,17 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <tuple>
+#include <unordered_map>
 
 #include "daemon/query/keys.h"
+#include "daemon/query/memory_points.h"
 #include "daemon/query/memory_report.h"
+#include "daemon/query/region_report.h"
 #include "daemon/query/sample_columns.h"
 #include "daemon/query/terms.h"
 #include "proto/base/errors.h"
@@ -30,7 +36,17 @@ CREATE TABLE components (          -- of all levels of the plans
   id INTEGER, name TEXT, kind TEXT
 );
 CREATE VIEW operators AS SELECT pid, plan, id, name, kind FROM components WHERE level = 0;
-CREATE TABLE regions (pid INTEGER, region INTEGER, name TEXT);
+CREATE TABLE regions (             -- kinds of memory
+  pid INTEGER, region INTEGER, name TEXT,
+  role TEXT                        -- 'column', 'hash table' ...; NULL: the engine does not say it
+);
+CREATE TABLE memory_ranges (       -- where and when memory of a kind was, if samples hit it
+  range INTEGER PRIMARY KEY, pid INTEGER, region INTEGER,
+  tid INTEGER,                     -- the thread that told of it
+  base INTEGER, size INTEGER,      -- bytes
+  from_ns INTEGER,                 -- since the begin of what is shown
+  to_ns INTEGER                    -- NULL: it was there to the end
+);
 CREATE TABLE cells (               -- what many samples have in common
   cell INTEGER PRIMARY KEY,
   pid INTEGER, execution INTEGER, plan INTEGER, pipeline INTEGER,
@@ -41,7 +57,9 @@ CREATE TABLE cells (               -- what many samples have in common
   how TEXT, quality TEXT, kernel INTEGER,
   wait TEXT,                       -- why the thread was off the CPU; NULL: it was not
   wait_event TEXT,                 -- what its engine says that it waited for; else NULL
-  region INTEGER                   -- of the data address; 0: none known
+  region INTEGER,                  -- of the data address; 0: none known
+  address_from TEXT,               -- 'sample', 'operand' (computed from registers); NULL: no address
+  memory_level TEXT                -- that had the data: 'l1', 'l3', 'ram' ...; NULL: not known
 );
 CREATE TABLE owners (              -- who owns the samples of a cell, on each level of the plan
   cell INTEGER, level INTEGER, id INTEGER,
@@ -50,15 +68,24 @@ CREATE TABLE owners (              -- who owns the samples of a cell, on each le
 CREATE TABLE samples (
   time_ns INTEGER,                 -- since the begin of what is shown
   tid INTEGER, cell INTEGER,
-  weight INTEGER                   -- in the unit of the source
+  weight INTEGER,                  -- in the unit of the source
+  address INTEGER,                 -- of data, 64 bits with a sign; NULL: not known
+  range INTEGER,                   -- the memory range of the address; NULL: in none that an engine told of
+  latency INTEGER                  -- cycles of the access; NULL: not known
 );
 CREATE VIEW operator_samples AS    -- a row for each sample and each operator that has a part of it
-  SELECT s.time_ns, s.tid, s.weight * o.part AS weight, c.*, o.id AS operator, p.name, p.kind
+  SELECT s.time_ns, s.tid, s.weight * o.part AS weight, s.address, s.range, s.latency, c.*, o.id AS operator, p.name, p.kind
   FROM samples s JOIN cells c USING (cell) JOIN owners o ON o.cell = c.cell AND o.level = 0
   JOIN operators p ON p.pid = c.pid AND p.plan = c.plan AND p.id = o.id;
 )";
 constexpr const char* kIndexes =
     "CREATE INDEX of_cell ON owners (cell, level); CREATE INDEX by_id ON components (level, pid, plan, id);";
+
+// As an optional, which gcc takes for uninitialised in Insert::row.
+struct Nullable {
+  std::int64_t value;
+  bool null;
+};
 
 // Fills one table; the first problem is kept.
 class Insert {
@@ -91,6 +118,9 @@ class Insert {
     } else {
       check(sqlite3_bind_int64(statement_, at, static_cast<std::int64_t>(value)));
     }
+  }
+  void bind(int at, const Nullable& value) {
+    value.null ? check(sqlite3_bind_null(statement_, at)) : bind(at, value.value);
   }
   template <typename Value>
   void bind(int at, const std::optional<Value>& value) {
@@ -142,10 +172,22 @@ Status fill_plans(sqlite3* db, const serve::View& view, const std::set<query::In
   return components.done();
 }
 
+std::optional<std::string> address_from(const query::CellKey& key) {
+  if (key.address_from == profile::AddressFrom::kNone) return std::nullopt;
+  return key.address_from == profile::AddressFrom::kOperand ? "operand" : "sample";
+}
+
+std::optional<std::string> role_of(const serve::View& view, const query::CellKey& key) {
+  const auto kind = view.whole->region_kinds().find({key.process, key.region});
+  const std::string_view role =
+      kind == view.whole->region_kinds().end() ? "" : query::role_key(kind->second.role());
+  return role.empty() ? std::nullopt : std::optional<std::string>(role);
+}
+
 Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
-  Insert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  Insert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   Insert owners(db, "INSERT INTO owners VALUES (?, ?, ?, ?)");
-  Insert regions(db, "INSERT INTO regions VALUES (?, ?, ?)");
+  Insert regions(db, "INSERT INTO regions VALUES (?, ?, ?, ?)");
   std::set<query::InProcess<std::uint32_t>> told;
   for (std::size_t i = 0; i < columns.cells.size(); ++i) {
     const query::SampleCell& cell = columns.cells[i];
@@ -163,12 +205,15 @@ Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColum
               unattributed ? Text(query::term(key.reason).text) : Text(), query::term(key.how).key,
               query::term(key.quality).key, key.kernel ? 1 : 0,
               key.wait == profile::Wait::kNone ? Text() : Text(query::wait_key(key.wait)),
-              key.engine_wait == 0 ? Text() : Text(view.whole->wait_event(key.engine_wait)), key.region);
+              key.engine_wait == 0 ? Text() : Text(view.whole->wait_event(key.engine_wait)), key.region,
+              address_from(key),
+              key.served_by == query::MemoryLevel::kUnknown ? Text() : Text(query::term(key.served_by).key));
     for (std::size_t level = 0; level < cell.levels.size(); ++level) {
       for (const query::Share& share : cell.levels[level].second) owners.row(i, level, share.id, share.part);
     }
     if (key.region != 0 && told.insert({key.process, key.region}).second)
-      regions.row(key.process.pid, key.region, view.whole->region_name(key.process, key.region));
+      regions.row(key.process.pid, key.region, view.whole->region_name(key.process, key.region),
+                  role_of(view, key));
   }
   for (const Insert* table : {&cells, &owners, &regions}) {
     if (Status done = table->done(); !done.ok()) return done;
@@ -176,10 +221,81 @@ Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColum
   return Ok{};
 }
 
+// Which range each access was in.
+class Ranges {
+ public:
+  Ranges(const serve::View& view, const query::SampleColumns& columns) {
+    for (const std::uint16_t source : columns.sources) {
+      const query::MemoryPoints points =
+          query::memory_points(*view.whole, view.selection, source, query::kAllPoints, view.keep);
+      std::vector<std::size_t> numbers;
+      for (const query::RegionLife& life : points.regions) numbers.push_back(number_of(life));
+      for (std::size_t i = 0; i < points.time.size(); ++i) {
+        if (points.region[i] < 0) continue;
+        const std::size_t range = numbers[static_cast<std::size_t>(points.region[i])];
+        accesses_.push_back({points.time[i], points.tid[i], lives_[range].base + points.offset[i], range});
+      }
+    }
+    std::ranges::sort(accesses_);
+  }
+
+  const std::vector<query::RegionLife>& lives() const { return lives_; }
+  std::optional<std::size_t> find(const query::TimedSample& sample) const {
+    const Access wanted{sample.time, sample.tid, sample.address, 0};
+    const auto at = std::ranges::lower_bound(accesses_, wanted);
+    const bool found = at != accesses_.end() && at->time == wanted.time && at->tid == wanted.tid &&
+                       at->address == wanted.address;
+    return found ? std::optional(at->range) : std::nullopt;
+  }
+
+ private:
+  struct Access {
+    TimeNs time;
+    std::int32_t tid;
+    std::uint64_t address;
+    std::size_t range;
+    auto operator<=>(const Access&) const = default;
+  };
+
+  // Each source tells of those that it hit.
+  std::size_t number_of(const query::RegionLife& life) {
+    const auto [at, fresh] =
+        known_.try_emplace({life.process, life.kind, life.tid, life.base, life.from}, lives_.size());
+    if (fresh) lives_.push_back(life);
+    return at->second;
+  }
+
+  std::vector<query::RegionLife> lives_;
+  std::map<std::tuple<ProcessId, std::uint32_t, std::int32_t, std::uint64_t, TimeNs>, std::size_t> known_;
+  std::vector<Access> accesses_;
+};
+
 Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
-  Insert table(db, "INSERT INTO samples VALUES (?, ?, ?, ?)");
-  for (std::size_t i = 0; i < columns.time.size(); ++i)
-    table.row(columns.time[i] - view.origin, columns.tid[i], columns.cell[i], columns.weight[i]);
+  const Ranges ranges(view, columns);
+  Insert range(db, "INSERT INTO memory_ranges VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  for (std::size_t i = 0; i < ranges.lives().size(); ++i) {
+    const query::RegionLife& life = ranges.lives()[i];
+    const std::int64_t to = life.to == kTimeMax ? 0 : life.to - view.origin;
+    range.row(i, life.process.pid, life.kind, life.tid, life.base, life.size, life.from - view.origin,
+              Nullable{to, life.to == kTimeMax});
+  }
+  if (Status done = range.done(); !done.ok()) return done;
+  std::unordered_map<const query::CellKey*, std::size_t> cells;
+  for (std::size_t i = 0; i < columns.cells.size(); ++i) cells.emplace(columns.cells[i].key, i);
+  std::vector<const query::TimedSample*> chosen;
+  for (const query::TimedSample& sample : view.whole->samples()) {
+    if (cells.contains(sample.key) && (!view.keep || view.keep(sample))) chosen.push_back(&sample);
+  }
+  std::ranges::stable_sort(chosen, {}, &query::TimedSample::time);
+  Insert table(db, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?)");
+  for (const query::TimedSample* each : chosen) {
+    const query::TimedSample& sample = *each;
+    const bool has_address = sample.key->address_from != profile::AddressFrom::kNone;
+    table.row(sample.time - view.origin, sample.tid, cells.at(sample.key), sample.weight,
+              has_address ? std::optional(sample.address) : std::nullopt,
+              has_address ? ranges.find(sample) : std::nullopt,
+              sample.latency == 0 ? std::nullopt : std::optional(sample.latency));
+  }
   return table.done();
 }
 

@@ -27,6 +27,17 @@ std::string pause_text(const v1::ProcessStatus& p) {
                      p.info().process().pid());
 }
 
+bool same_rate(const v1::RateStatus& one, const v1::RateStatus& other) {
+  return one.frequency() == other.frequency() && one.until_ns() == other.until_ns() &&
+         one.why() == other.why();
+}
+
+std::string rate_text(const v1::RateStatus& rate) {
+  const std::string until =
+      rate.until_ns() == 0 ? "" : " until " + query::local_time(rate.until_ns(), query::wall_clock_ns());
+  return fmt::format("at {} Hz{}: {}", rate.frequency(), until, rate.why());
+}
+
 std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
   const auto text = [&](const std::string& value) { return escape_line(value, terminal.ascii); };
   std::string out = fmt::format("tailord {} (pid {}), up {}\n", text(s.daemon_version()), s.pid(),
@@ -40,7 +51,16 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
                        duration(static_cast<double>(s.own_cpu_ns())),
                        percent(static_cast<double>(s.own_cpu_ns()) / static_cast<double>(s.uptime_ns())));
   }
-  if (!s.capture_row().empty()) out += fmt::format("  sampling             {}\n", text(s.capture_row()));
+  if (!s.sampling_notes().empty())
+    out += fmt::format("  sampling             {}\n", text(s.sampling_notes()));
+  if (s.has_rate()) {
+    out += terminal.warn(fmt::format("  rate                 {} (configured: {} Hz)\n",
+                                     text(rate_text(s.rate())), s.frequency()));
+  }
+  for (const v1::TriggerStatus& each : s.triggers()) {
+    out += fmt::format("  trigger              {}: fired {} times{}\n", text(each.name()), each.fired(),
+                       each.skipped() == 0 ? "" : fmt::format(", skipped {} times", each.skipped()));
+  }
   out += fmt::format("  all processes        {}\n", samples_text(s.total()));
   if (const auto total = store::decode(s.total()); total.ok())
     out += wrap(accounting_text({*total, 0}), terminal.width, 2) + "\n";
@@ -48,6 +68,10 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
     out += terminal.warn(fmt::format("  not written          {} blocks with {} samples: {}\n",
                                      s.store_loss().blocks(), grouped(s.store_loss().samples()),
                                      text(s.store_loss().reason())));
+  }
+  if (s.unsummed().segments() > 0) {
+    out += terminal.warn(fmt::format("  deleted without sums {} data segments with {} samples\n",
+                                     s.unsummed().segments(), grouped(s.unsummed().samples())));
   }
   if (!s.store_problem().empty())
     out += terminal.warn("  store                " + text(s.store_problem()) + "\n");
@@ -65,8 +89,12 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
                                                         : info.engine_name() + " " + info.engine_version();
     out += fmt::format("  {:>8}  {}  {}\n", info.process().pid(), text(name), samples_text(p.accounting()));
     if (p.paused_ns() > 0 || p.paused()) out += terminal.warn("            " + pause_text(p) + "\n");
-    if (!p.sampled() && !p.paused())
-      out += terminal.warn(fmt::format("            not sampled: {}\n", text(p.not_sampled_because())));
+    if (p.has_rate() && !same_rate(p.rate(), s.rate()))
+      out += terminal.warn("            sampled " + text(rate_text(p.rate())) + "\n");
+    if (!p.sampled() && !p.paused()) {
+      const std::string why = p.not_sampled_because().empty() ? "" : ": " + text(p.not_sampled_because());
+      out += terminal.warn("            not sampled" + why + "\n");
+    }
   }
   std::set<std::int32_t> registered;
   for (const v1::ProcessStatus& p : s.processes()) {
@@ -80,7 +108,7 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
   return out;
 }
 
-int run(bool json, bool ascii) {
+int run_status(bool json, bool ascii) {
   const auto status = ask_status();
   if (!status) return complain(status.error());
   if (json) {
@@ -102,7 +130,8 @@ void add_status(CLI::App& app, Action& action) {
   auto flags = std::make_shared<std::pair<bool, bool>>(false, false);
   command.add_flag("--json", flags->first, "JSON instead of text: DaemonStatus of tailor/v1/control.proto");
   command.add_flag("--ascii", flags->second, "No characters outside ASCII");
-  command.callback([flags, &action] { action = [flags] { return run(flags->first, flags->second); }; });
+  command.callback(
+      [flags, &action] { action = [flags] { return run_status(flags->first, flags->second); }; });
 }
 
 }  // namespace tailor::cli

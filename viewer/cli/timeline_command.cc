@@ -8,7 +8,7 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct TimelineOptions {
   ViewChoice view;
   std::string lanes = "pipeline", by = "operator";
   std::uint32_t buckets = 0;  // 0: as many as fit
@@ -20,7 +20,7 @@ query::Lanes lanes_of(const std::string& name) {
   return name == "thread" ? query::Lanes::kThread : query::Lanes::kPipeline;
 }
 
-int run(const Options& options) {
+int run_timeline(const TimelineOptions& options) {
   auto view = open_view(options.view, Needs::kSamples);
   if (!view) return complain(view.error());
   const Terminal terminal = options.view.choice.terminal();
@@ -47,7 +47,7 @@ int run(const Options& options) {
 
 void add_timeline(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("timeline", "Which operator was active when, as rows of blocks");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TimelineOptions>();
   add_view_choice(command, options->view);
   command
       .add_option("--lanes", options->lanes,
@@ -66,7 +66,7 @@ void add_timeline(CLI::App& app, Action& action) {
                   "How many rows a group has at most; the other rows are shown as one")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_timeline(*options); }; });
 }
 
 }  // namespace tailor::cli

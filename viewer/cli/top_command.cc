@@ -18,7 +18,7 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct TopOptions {
   std::string store, filter;
   double interval_s = 2, window_s = 60;
   std::size_t limit = 100;
@@ -46,7 +46,7 @@ std::string_view order_key(TopOrder order) {
 // What the store says now.
 class Top {
  public:
-  explicit Top(const Options& options)
+  explicit Top(const TopOptions& options)
       : options_(options),
         library_(serve::open_store_library(store_directory(options.store), flush_daemon)),
         service_(*library_, {TAILOR_VERSION, {}}),
@@ -58,6 +58,7 @@ class Top {
     const auto window = std::chrono::duration<double>(options_.window_s);
     request.filter.since_ns = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
+    request.containing = filter_;
     request.limit = options_.limit;
     request.order = order_of(order);
     return service_.answer(request, serve::Access::everything(), Stop());
@@ -66,7 +67,7 @@ class Top {
   Status refresh() {
     auto answer = ask();
     if (!answer) return answer.error();
-    queries = top_queries(*answer, filter_);
+    queries = top_queries(*answer);
     return Ok{};
   }
 
@@ -99,7 +100,7 @@ class Top {
   std::vector<TopQuery> queries;
 
  private:
-  const Options& options_;
+  const TopOptions& options_;
   std::unique_ptr<serve::Library> library_;
   serve::Service service_;
   std::string filter_;
@@ -108,7 +109,7 @@ class Top {
 // From the list of queries to a plan to its IR, and back.
 class Interactive {
  public:
-  Interactive(Top& top, const Options& options) : top_(top), options_(options) {}
+  Interactive(Top& top, const TopOptions& options) : top_(top), options_(options) {}
 
   int run() {
     if (Status done = top_.refresh(); !done.ok()) return complain(done.error());
@@ -147,7 +148,7 @@ class Interactive {
     const std::size_t room = screen.height() > 3 ? screen.height() - 3 : 1;
     const std::size_t first = chosen_ + 1 > room ? chosen_ + 1 - room : 0;
     const std::string keys = "arrows: choose   Enter: its plan   s: order   /: filter   p: pause   q: quit";
-    const std::string help = typed_              ? "filter: " + *typed_
+    const std::string help = typed_              ? "filter: " + *typed_ + "   (Enter: use it   Esc: leave it)"
                              : !problem_.empty() ? problem_
                              : paused_           ? "paused   " + keys
                                                  : keys;
@@ -165,7 +166,8 @@ class Interactive {
     if (input.key == Key::kPageUp) place -= std::min(place, page);
     if (input.key == Key::kPageDown) place = std::min(place + page, count == 0 ? 0 : count - 1);
     if (input.key == Key::kEnter && level_ < 2 && !top_.queries.empty()) open(level_ + 1, screen);
-    if (input.key == Key::kBack && level_ > 0) level_ == 2 ? open(1, screen) : close();
+    if ((input.key == Key::kBack || input.key == Key::kEscape) && level_ > 0)
+      level_ == 2 ? open(1, screen) : close();
     if (input.key == Key::kText && level_ == 0) command(input.text);
   }
 
@@ -183,6 +185,7 @@ class Interactive {
     constexpr std::size_t kMostLetters = 200;
     if (input.key == Screen::Key::kText && typed_->size() < kMostLetters) *typed_ += input.text;
     if (input.key == Screen::Key::kBack && !typed_->empty()) typed_->pop_back();
+    if (input.key == Screen::Key::kEscape) typed_.reset();  // the filter stays as it was
     if (input.key != Screen::Key::kEnter) return;
     top_.set_filter(*typed_);
     typed_.reset();
@@ -203,7 +206,7 @@ class Interactive {
   }
 
   Top& top_;
-  const Options& options_;
+  const TopOptions& options_;
   int level_ = 0;  // 0: queries, 1: a plan, 2: its IR
   std::size_t chosen_ = 0, first_ = 0;
   std::vector<std::string> text_;
@@ -212,7 +215,7 @@ class Interactive {
   bool paused_ = false;
 };
 
-int run(const Options& options) {
+int run_top(const TopOptions& options) {
   Top top(options);
   if (options.json) {
     const auto answer = top.ask();
@@ -236,7 +239,7 @@ int run(const Options& options) {
 void add_top(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "top", "The queries of the last minute by CPU time, live; leads from a query to its plan and its code");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TopOptions>();
   command.add_option("--interval", options->interval_s, "Seconds between two updates")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
@@ -252,7 +255,7 @@ void add_top(CLI::App& app, Action& action) {
                      "The directory of the store (default: that of the daemon, TAILOR_STORE)");
   command.add_flag("--json", options->json, "JSON instead of text: `fingerprints` of docs/http-api.md");
   command.add_flag("--ascii", options->ascii, "No characters outside ASCII");
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_top(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -76,8 +76,9 @@ Screen::Input Screen::wait(int milliseconds) {
     case KEY_BACKSPACE:
     case kControlH:
     case kDelete:
-    case kEscape:
       return {Key::kBack, 0};
+    case kEscape:
+      return {Key::kEscape, 0};
     default:
       return key >= ' ' && key < kDelete ? Input{Key::kText, static_cast<char>(key)} : Input{};
   }

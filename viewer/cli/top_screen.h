@@ -10,7 +10,7 @@ namespace tailor::cli {
 // Takes the terminal over as long as it lives. One at a time, one thread.
 class Screen {
  public:
-  enum class Key { kNone, kUp, kDown, kPageUp, kPageDown, kEnter, kBack, kQuit, kText, kResize };
+  enum class Key { kNone, kUp, kDown, kPageUp, kPageDown, kEnter, kBack, kEscape, kText, kResize };
   struct Input {
     Key key = Key::kNone;
     char text = 0;  // kText: the letter

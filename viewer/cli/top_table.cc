@@ -2,18 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
-
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
 namespace {
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
 
 // The column that rows are ordered by has a sign.
 std::string heading(std::string_view text, bool ordered) {
@@ -22,18 +14,11 @@ std::string heading(std::string_view text, bool ordered) {
 
 }  // namespace
 
-std::vector<TopQuery> top_queries(const query::Json& answer, const std::string& filter) {
+std::vector<TopQuery> top_queries(const query::Json& answer) {
   std::vector<TopQuery> out;
-  const std::string wanted = lower(filter);
   for (const query::Json& each : answer.at("fingerprints")) {
-    TopQuery row{each.at("fingerprint"),
-                 each.at("last_execution"),
-                 each.at("name"),
-                 each.at("text"),
-                 each.at("executions"),
-                 each.at("cpu_ns"),
-                 each.at("elapsed_ns").at("mean")};
-    if (lower(row.name + "\n" + row.text).find(wanted) != std::string::npos) out.push_back(std::move(row));
+    out.push_back({each.at("fingerprint"), each.at("last_execution"), each.at("name"), each.at("text"),
+                   each.at("executions"), each.at("cpu_ns"), each.at("elapsed_ns").at("mean")});
   }
   return out;
 }

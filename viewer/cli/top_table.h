@@ -20,8 +20,8 @@ struct TopQuery {
   double cpu_ns = 0, mean_elapsed_ns = 0;
 };
 
-// Of an answer to a FingerprintsRequest; those whose name or text contains `filter`, in any case.
-std::vector<TopQuery> top_queries(const query::Json& answer, const std::string& filter);
+// Of an answer to a FingerprintsRequest.
+std::vector<TopQuery> top_queries(const query::Json& answer);
 
 // A line for the heading, then one for each query; cut to the width. Without colours: the screen has its own.
 std::vector<std::string> top_lines(const std::vector<TopQuery>& queries, double window_ns, TopOrder order,

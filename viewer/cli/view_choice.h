@@ -12,13 +12,12 @@ namespace tailor::cli {
 
 struct ViewChoice {
   Choice choice;
-  std::optional<double> from_ns, to_ns;  // since the begin of what is shown
   std::optional<std::int32_t> thread;
   std::optional<std::uint32_t> pipeline, op;
 };
 
 // What a command needs beside the sums.
-enum class Needs { kSums, kSamples, kActivity };
+enum class Needs { kSums, kSamples, kActivity, kFunctions };
 
 // Adds the options of add_choice() and those of a part. `choice` must outlive the parsing.
 void add_view_choice(CLI::App& command, ViewChoice& choice);

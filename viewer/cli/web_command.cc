@@ -18,7 +18,7 @@
 namespace tailor::cli {
 namespace {
 
-struct Options {
+struct WebOptions {
   std::string file, store;
   std::uint16_t port = 0;
   bool no_browser = false;
@@ -79,7 +79,7 @@ void show_in_browser(const std::string& link) {
   ::waitpid(child, nullptr, 0);
 }
 
-int run(const Options& options) {
+int run_web(const WebOptions& options) {
   sigset_t signals;
   ::sigemptyset(&signals);
   ::sigaddset(&signals, SIGINT);
@@ -120,13 +120,13 @@ int run(const Options& options) {
 
 void add_web(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("web", "Shows a profile or the daemon's store in the browser");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<WebOptions>();
   command.add_option("file", options->file, "A profile (.tailor file; default: the daemon's store)");
   command.add_option("--port", options->port, "The port on 127.0.0.1 (default: one that is free)");
   command.add_option("--store", options->store,
                      "The directory of the store (default: that of the daemon, TAILOR_STORE)");
   command.add_flag("--no-browser", options->no_browser, "Only print the link");
-  command.callback([options, &action] { action = [options] { return run(*options); }; });
+  command.callback([options, &action] { action = [options] { return run_web(*options); }; });
 }
 
 }  // namespace tailor::cli

@@ -37,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <tailor/export.h>
+#include <tailor/objects.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -45,7 +46,7 @@ extern "C" {
 /* The ABI version of this header. tailor_agent_abi_version() gives the version of the library. They fit if
  * the majors are equal and the library's minor is not smaller. */
 #define TAILOR_AGENT_ABI_MAJOR 2u
-#define TAILOR_AGENT_ABI_MINOR 1u
+#define TAILOR_AGENT_ABI_MINOR 2u
 
 /* (major << 16) | minor of the loaded library. */
 TAILOR_EXPORT uint32_t tailor_agent_abi_version(void);
@@ -153,6 +154,17 @@ TAILOR_EXPORT void tailor_other_thread_remove(struct tailor_other_thread* thread
  * agent. */
 TAILOR_EXPORT uint64_t* tailor_thread_slot(void);
 
+/* ---- Objects: operators that call stacks find -----------------------------------------------------------
+ */
+
+/* From now on `objects` (tailor/objects.h) are the operators of the plan whose tag the calling thread has in
+ * its slot. Where the tag names an engine component and a sample brings its stack, tailord looks for the
+ * innermost function whose first argument is one of these objects: the sample is that operator's
+ * (docs/tags.md). This needs BPF, the strategy TAILOR_TAGS_MEMORY_SLOT, and plans whose tags name one level.
+ * The memory must stay as it is until the next call or the end of the thread. NULL means none. Returns what
+ * the last call gave. */
+TAILOR_EXPORT const struct tailor_objects* tailor_thread_objects(const struct tailor_objects* objects);
+
 /* ---- Waits: what a thread waits for, in the engine's own words ----------------------------------------- */
 
 /* From now on `word` says what the calling thread waits for. While the thread waits, the word is a number
@@ -168,6 +180,20 @@ struct tailor_wait_name {
 /* Gives reports the names of these numbers: all names at once, and at most 4096. A second call replaces the
  * names of the first. A number without a name is shown as a number. */
 TAILOR_EXPORT void tailor_wait_names(const struct tailor_wait_name* names, size_t count);
+
+/* ---- Stacks: the frame in which a thread left generated code ------------------------------------------- */
+
+/* For engines that keep this frame for their own stack walks, as HotSpot does. From that frame tailord walks
+ * on where the native code above it cannot be walked, or needs more stack than a sample brings. */
+struct tailor_frame_anchor {
+  uint64_t stack_pointer;       /* rsp of the frame; 0 while the thread is in generated code, or in none */
+  uint64_t instruction_pointer; /* in the frame's code; 0: it is the word below stack_pointer */
+  uint64_t frame_pointer;       /* rbp of the frame; 0: not known */
+};
+/* From now on `anchor` is that of the calling thread. A BPF program of tailord reads it while the thread is
+ * sampled, and nothing else does. The memory must stay readable until the next call or the end of the thread.
+ * NULL: the thread has no anchor any more. */
+TAILOR_EXPORT void tailor_thread_anchor(const struct tailor_frame_anchor* anchor);
 
 /* ---- Plans and code ------------------------------------------------------------------------------------ */
 

@@ -10,7 +10,7 @@
 namespace tailor::weft {
 namespace {
 
-static_assert(BurnExpr::kMaxRounds <= WEFT_RT_BURN_MAX_ROUNDS);
+static_assert(BurnExpr::kMaxRounds <= kMostBurnRounds);
 
 // Multiplies by one, `rounds` times, where neither LLVM nor the processor can skip a step: known cost inside
 // the operator's own code. Straight code between two fences, like weft_rt_burn, for the reasons given there.

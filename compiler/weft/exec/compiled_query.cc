@@ -35,7 +35,7 @@ class Timer {
 
 Result<std::unique_ptr<CompiledQuery>> CompiledQuery::make(const QueryText& sql, const Database& database,
                                                            jit::Jit& jit, const CompileSettings& settings) {
-  std::unique_ptr<CompiledQuery> query(new CompiledQuery(sql.text, database, settings));
+  std::unique_ptr<CompiledQuery> query(new CompiledQuery(sql, database, jit, settings));
   query->times_.begin = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::nanoseconds(1);
   {
     Timer timer(query->times_.plan);
@@ -49,11 +49,11 @@ Result<std::unique_ptr<CompiledQuery>> CompiledQuery::make(const QueryText& sql,
     if (!plan.ok()) return std::move(plan).error();
     query->plan_ = std::move(*plan);
   }
-  if (Status status = query->generate(jit); !status.ok()) return std::move(status).error();
+  if (Status status = query->generate(); !status.ok()) return std::move(status).error();
   return query;
 }
 
-Status CompiledQuery::generate(jit::Jit& jit) {
+Status CompiledQuery::generate() {
   WorkScope generating(EngineWork::kGenerate);
   ids_ = tailor_plan_new();
   jit::QueryModuleOptions options;
@@ -86,17 +86,17 @@ Status CompiledQuery::generate(jit::Jit& jit) {
   if (ids_.id != 0) {
     Timer timer(times_.ship);
     WorkScope work(EngineWork::kRegister);
-    dictionary_.attach("sql", sql_);
+    dictionary_.attach("sql", text_.text);
     std::string plan = dictionary_.serialise({ids_.id, ids_.slot, ids_.generation});
     tailor_plan_load(ids_.id, plan.data(), plan.size());
   }
   Timer timer(times_.compile);
   WorkScope work(EngineWork::kCompile);
   if (!settings_.tiered || settings_.level == jit::OptLevel::kO0)
-    return add_code(jit, std::move(*sealed), settings_.level);
+    return add_code(std::move(*sealed), settings_.level);
   jit::SealedModule later = sealed->clone();
-  if (Status status = add_code(jit, std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
-  compiling_ = std::jthread([this, &jit, module = std::move(later)](std::stop_token stop) mutable {
+  if (Status status = add_code(std::move(*sealed), jit::OptLevel::kO0); !status.ok()) return status;
+  compiling_ = std::jthread([this, module = std::move(later)](std::stop_token stop) mutable {
     tailor_thread_register("weft compiler");
     WorkScope optimising(EngineWork::kCompile);
     jit::SealedModule mine = std::move(module);  // which goes away within the scope
@@ -104,14 +104,14 @@ Status CompiledQuery::generate(jit::Jit& jit) {
     // Many queries may be new at once: one at a time is optimised, and queries that are over by then are not.
     std::condition_variable_any().wait_for(lock, stop, kTrialTime, [] { return false; });
     // On failure the unoptimised code goes on being used.
-    if (!stop.stop_requested()) (void)add_code(jit, std::move(mine), settings_.level);
+    if (!stop.stop_requested()) (void)add_code(std::move(mine), settings_.level);
   });
   return Ok{};
 }
 
-Status CompiledQuery::add_code(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level) {
+Status CompiledQuery::add_code(jit::SealedModule module, jit::OptLevel level) {
   WorkScope work(EngineWork::kCompile);
-  auto compiled = jit.compile(std::move(module), {.level = level});
+  auto compiled = jit_.compile(std::move(module), {.level = level});
   if (!compiled.ok()) return std::move(compiled).error();
   Code& code = tiers_.emplace_back(Code{std::move(*compiled), tailor_code_new()});
   if (code.id != 0 || settings_.observer != nullptr) {
@@ -123,6 +123,20 @@ Status CompiledQuery::add_code(jit::Jit& jit, jit::SealedModule module, jit::Opt
   }
   best_.store(code.module.get(), std::memory_order_release);
   return Ok{};
+}
+
+Result<const CompiledQuery*> CompiledQuery::without_tags() const {
+  if (settings_.tags == jit::TagStrategy::kNone) return this;
+  std::lock_guard lock(untagged_mutex_);
+  if (untagged_ == nullptr) {
+    CompileSettings settings = settings_;
+    settings.tags = jit::TagStrategy::kNone;
+    settings.tiered = false;
+    auto made = make(text_, database_, jit_, settings);
+    if (!made.ok()) return std::move(made).error();
+    untagged_ = std::move(*made);
+  }
+  return static_cast<const CompiledQuery*>(untagged_.get());
 }
 
 std::uint64_t CompiledQuery::tag(ComponentId operator_id, ComponentId task) const {

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,7 +67,7 @@ class CompiledQuery {
   CompiledQuery(const CompiledQuery&) = delete;
   CompiledQuery& operator=(const CompiledQuery&) = delete;
 
-  const std::string& sql() const { return sql_; }
+  const std::string& sql() const { return text_.text; }
   const CompileSettings& settings() const { return settings_; }
   const Plan& plan() const { return plan_; }
   const Program& program() const { return program_; }
@@ -79,24 +80,29 @@ class CompiledQuery {
   const PrepareTimes& times() const { return times_; }
   // The operator a task belongs to.
   ComponentId operator_of(ComponentId task) const { return task_operators_[task]; }
+  // The same query without tags, for executions that shall have none: compiled when it is first asked for, at
+  // once at the level of the settings. A plan of its own. Any thread; waits while another compiles it.
+  Result<const CompiledQuery*> without_tags() const;
   // As <tailor/tag_scope.h> wants it.
   std::uint32_t tag_strategy() const { return static_cast<std::uint32_t>(settings_.tags); }
   // 0 without tags. A task of 0 names the operator alone.
   std::uint64_t tag(ComponentId operator_id, ComponentId task) const;
 
  private:
-  CompiledQuery(std::string sql, const Database& database, const CompileSettings& settings)
-      : sql_(std::move(sql)),
+  CompiledQuery(QueryText text, const Database& database, jit::Jit& jit, const CompileSettings& settings)
+      : text_(std::move(text)),
         settings_(settings),
         database_(database),
+        jit_(jit),
         dictionary_(settings.name, {"operator", "task", "ir"}) {}
-  Status generate(jit::Jit& jit);
+  Status generate();
   // Compiles, announces and publishes a tier.
-  Status add_code(jit::Jit& jit, jit::SealedModule module, jit::OptLevel level);
+  Status add_code(jit::SealedModule module, jit::OptLevel level);
 
-  std::string sql_;
+  QueryText text_;
   CompileSettings settings_;
   const Database& database_;
+  jit::Jit& jit_;
   Plan plan_;
   tagging::DictionaryBuilder dictionary_;
   Program program_;
@@ -110,7 +116,9 @@ class CompiledQuery {
   v1::Plan described_;  // for settings_.observer
   std::vector<ComponentId> task_operators_;
   PrepareTimes times_;
-  std::jthread compiling_;  // the last member: it uses the others
+  mutable std::mutex untagged_mutex_;
+  mutable std::unique_ptr<CompiledQuery> untagged_;  // nullptr: nobody asked for it
+  std::jthread compiling_;                           // the last member: it uses the others
 };
 
 }  // namespace tailor::weft

@@ -60,22 +60,21 @@ class StateBlock {
 
 class Execution {
  public:
-  Execution(const CompiledQuery& query, WorkerPool& pool, const ExecuteOptions& options)
+  // `handle`: as tailor_execution_begin() gave it.
+  Execution(const CompiledQuery& query, WorkerPool& pool, const ExecuteOptions& options, std::uint64_t handle)
       : query_(query),
         program_(query.program()),
         pool_(pool),
         options_(options),
         account_(options.memory_limit),
         shared_(query, program_.shared, frame_),
-        cpu_ns_(pool.workers(), 0) {
+        cpu_ns_(pool.workers(), 0),
+        handle_(handle) {
     frame_.account = &account_;
     frame_.function = [&query](const std::string& name) { return query.code().address(name); };
   }
 
   Result<ExecutionOutcome> run() {
-    std::vector<tailor_label> labels{{"query", query_.sql().c_str()}};
-    for (const auto& [key, value] : options_.labels) labels.push_back({key.c_str(), value.c_str()});
-    handle_ = tailor_execution_begin(query_.ids().id, labels.data(), labels.size());
     ExecutionOutcome outcome;
     tailor_execution_id(handle_, outcome.id.data());
     std::int64_t begin = now(CLOCK_MONOTONIC);
@@ -305,17 +304,29 @@ class Execution {
   StateBlock shared_;
   std::vector<std::unique_ptr<StateBlock>> locals_;
   std::vector<std::int64_t> cpu_ns_;
-  std::uint64_t handle_ = 0;
+  std::uint64_t handle_;
   std::atomic<bool> stop_{false};
   std::mutex mutex_;
   std::optional<Error> failure_;
 };
 
+std::uint64_t begin_execution(const CompiledQuery& query, const ExecuteOptions& options) {
+  std::vector<tailor_label> labels{{"query", query.sql().c_str()}};
+  for (const auto& [key, value] : options.labels) labels.push_back({key.c_str(), value.c_str()});
+  return tailor_execution_begin(query.ids().id, labels.data(), labels.size());
+}
+
 }  // namespace
 
 Result<ExecutionOutcome> execute(const CompiledQuery& query, WorkerPool& pool,
                                  const ExecuteOptions& options) {
-  return Execution(query, pool, options).run();
+  const std::uint64_t handle = begin_execution(query, options);
+  const bool tags_off = handle != 0 && tailor_execution_tag_strategy(handle) == TAILOR_TAGS_NONE;
+  if (!tags_off) return Execution(query, pool, options, handle).run();
+  const auto untagged = query.without_tags();
+  if (untagged.ok()) return Execution(**untagged, pool, options, handle).run();
+  tailor_execution_end(handle, 0, untagged.error().message.c_str());
+  return untagged.error();
 }
 
 }  // namespace tailor::weft

@@ -81,7 +81,7 @@ std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds) {
   // its end as there are rounds. The rounds are to add to a run and change nothing else in it: so there is no
   // loop, whose branches would push those of other operators out of the predictor's history, and a fence on
   // either side, with zero rounds too, keeps the chain from overlapping with the cache misses of others.
-  static_assert(WEFT_RT_BURN_MAX_ROUNDS == 4096);
+  static_assert(kMostBurnRounds == 4096);
   std::uint64_t entry;
   asm volatile(
       "lfence\n\t"

@@ -20,8 +20,8 @@ void weft_rt_divide128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t 
 void weft_rt_multiply128(std::uint64_t a_low, std::uint64_t a_high, std::uint64_t b_low, std::uint64_t b_high,
                          std::uint64_t* result);
 
-// Works for `rounds` steps of about a nanosecond, at most WEFT_RT_BURN_MAX_ROUNDS, and gives `value` back.
-enum { WEFT_RT_BURN_MAX_ROUNDS = 4096 };
+// Works for `rounds` steps of about a nanosecond, at most kMostBurnRounds, and gives `value` back.
+enum { kMostBurnRounds = 4096 };
 std::uint64_t weft_rt_burn(std::uint64_t value, std::uint64_t rounds);
 
 [[noreturn]] void weft_rt_fail_overflow(void);

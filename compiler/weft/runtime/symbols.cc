@@ -9,9 +9,9 @@
 namespace tailor::weft {
 
 std::span<const RuntimeSymbol> runtime_symbols() {
-#define WEFT_SYMBOL(name)                       \
-  RuntimeSymbol {                               \
-    #name, reinterpret_cast<const void*>(&name) \
+#define WEFT_SYMBOL(name)                         \
+  RuntimeSymbol {                                 \
+    #name, reinterpret_cast<const void*>(&(name)) \
   }
   static const RuntimeSymbol symbols[] = {
       WEFT_SYMBOL(weft_rt_grow),          WEFT_SYMBOL(weft_rt_join_piece),

@@ -137,8 +137,6 @@ const Iu* StatementBinder::aggregate_unit(AggregateFunction function, bool disti
   Range counts{has_value && !no_group_is_possible ? 1 : 0, static_cast<Int128>(grouping->input_rows)};
   switch (function) {
     case AggregateFunction::kCountRows:
-      result = ius_.make(name, Type::int64(), counts);
-      break;
     case AggregateFunction::kCount:
       result = ius_.make(name, Type::int64(), counts);
       break;

@@ -10,7 +10,9 @@ namespace {
 template <typename From, typename To>
 void convert(const From* from, std::size_t count, std::byte* out) {
   To* to = reinterpret_cast<To*>(out);
-  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<To>(from[i]);
+  for (std::size_t i = 0; i < count; ++i) {
+    to[i] = static_cast<To>(from[i]);  // NOLINT(bugprone-signed-char-misuse): bytes are numbers here
+  }
 }
 
 template <typename From>

@@ -156,8 +156,8 @@ std::string pipelines_text(const v1::Plan& plan) {
       tasks += fmt::format("{}{} {}", tasks.empty() ? "" : " > ", task,
                            component == nullptr ? "" : escape_text(component->name()));
     }
-    std::string after = joined({pipeline.depends_on().begin(), pipeline.depends_on().end()});
-    if (!after.empty()) after = " (after " + after + ")";
+    const std::string before = joined({pipeline.depends_on().begin(), pipeline.depends_on().end()});
+    const std::string after = before.empty() ? std::string() : fmt::format(" (after {})", before);
     out += fmt::format("{:>3} {}{}: {}\n", pipeline.id(), escape_text(pipeline.name()), after, tasks);
   }
   return out;

@@ -20,6 +20,8 @@ struct AgentTag {
   TagRegister reg = TagRegister::kNone;
   // Where, from fs base, a thread of the process keeps the address of its tag; 0: in no memory slot.
   std::int64_t slot_offset = 0;
+  // The same of its slot, whether tags are there or not; 0: not known.
+  std::int64_t thread_slot_offset = 0;
 
   // The check fits. Says nothing of the plan.
   bool fits(std::uint64_t value) const {

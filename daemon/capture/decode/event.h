@@ -30,6 +30,7 @@ enum class Kind : std::uint8_t {
   kCgroup,        // text: path; address: cgroup id
   kTextPoke,      // address; size: old length; page_offset: new length; text: old bytes, new bytes
   kHardwareId,    // data_source: the id hardware uses for the event
+  kNotDrawn,  // `weight` samples were not kept, of executions that are not drawn; size: their ns on the CPU
 };
 
 // One event. Trivially copyable; variable parts (call chains, texts) lie in the batch that owns the event.

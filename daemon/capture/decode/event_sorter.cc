@@ -18,7 +18,7 @@ void EventSorter::add(Intake&& intake, Batch& late) {
     intake.clear();
     return;
   }
-  const std::uint32_t number = hold(std::move(intake));
+  const std::uint32_t number = hold(intake);
   Held& held = held_[number];
   auto next = intake.order.begin();
   // What is in order behind all that waits, as a ring's chunk nearly always is, needs no sorting.
@@ -43,7 +43,7 @@ void EventSorter::add(Intake&& intake, Batch& late) {
 }
 
 // Takes all but the order. Swaps, so that memory goes round.
-std::uint32_t EventSorter::hold(Intake&& intake) {
+std::uint32_t EventSorter::hold(Intake& intake) {
   std::uint32_t number;
   if (free_.empty()) {
     number = static_cast<std::uint32_t>(held_.size());
@@ -161,7 +161,7 @@ void EventSorter::compact() {
   held_.clear();
   free_.clear();
   held_events_ = 0;
-  if (!together.order.empty()) hold(std::move(together));
+  if (!together.order.empty()) hold(together);
 }
 
 }  // namespace tailor::capture

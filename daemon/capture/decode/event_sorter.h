@@ -39,7 +39,7 @@ class EventSorter {
   void add(Intake&& intake, Batch& late);
   void add(Batch&& batch, Batch& late) {
     add(Intake::of(std::move(batch)), late);
-    batch.clear();
+    batch.clear();  // NOLINT(bugprone-use-after-move): says what state it is left in
   }
 
   // Calls use(batch, event) for every event earlier than `horizon`, in order, and moves the watermark there.
@@ -104,7 +104,7 @@ class EventSorter {
 
   static bool earlier(const Key& a, const Key& b) { return a.time < b.time; }
   static void sort_runs(std::vector<Key>& keys, std::vector<Key>& scratch);
-  std::uint32_t hold(Intake&& intake);
+  std::uint32_t hold(Intake& intake);
   void release(std::uint32_t batch);
   void merge_fresh();
   std::size_t pass(TimeNs horizon);

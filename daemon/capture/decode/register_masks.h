@@ -20,6 +20,13 @@ inline constexpr std::uint64_t kTagRegisters =
 inline constexpr unsigned kSlotPlace = PERF_REG_X86_FS;
 // In the same way, that of the number by which the engine says what the thread waits for.
 inline constexpr unsigned kWaitPlace = PERF_REG_X86_GS;
+// And those of the frame in which the thread left generated code, and of the address of the upper of two
+// pieces of stack: numbers that no register has.
+inline constexpr unsigned kAnchorSpPlace = 24, kAnchorIpPlace = 25, kAnchorBpPlace = 26,
+                          kUpperStackPlace = 27;
+static_assert(PERF_REG_X86_64_MAX <= kAnchorSpPlace && kUpperStackPlace < PERF_REG_X86_XMM0);
+inline constexpr std::uint64_t kAnchorPlaces = register_bit(kAnchorSpPlace) | register_bit(kAnchorIpPlace) |
+                                               register_bit(kAnchorBpPlace) | register_bit(kUpperStackPlace);
 
 // The sixteen general ones and the instruction pointer. Segment registers and flags say nothing here, and CS
 // or SS would turn large PEBS off.

@@ -5,6 +5,7 @@
 
 #include "daemon/capture/decode/record_events.h"
 #include "daemon/capture/decode/sample_view.h"
+#include "daemon/capture/decode/told_record.h"
 
 namespace tailor::capture {
 namespace {
@@ -221,6 +222,11 @@ bool decode_fields(const EventFormat& format, const Target& to, ByteCursor& curs
     case PERF_RECORD_AUX_OUTPUT_HW_ID:
       to.event.kind = Kind::kHardwareId;
       to.event.data_source = cursor.u64();
+      return true;
+    case kNotDrawnRecord:
+      to.event.kind = Kind::kNotDrawn;
+      to.event.weight = cursor.u64();
+      to.event.size = cursor.u64();
       return true;
     default:
       return false;

@@ -40,6 +40,11 @@ std::vector<std::byte> lost_record(const RingLayout& layout, TimeNs time, std::u
   return finished(layout, time, PERF_RECORD_LOST, {0, first_id(layout), lost});
 }
 
+std::vector<std::byte> not_drawn_record(const RingLayout& layout, TimeNs time, std::uint64_t samples,
+                                        std::uint64_t on_cpu_ns) {
+  return finished(layout, time, kNotDrawnRecord, {0, samples, on_cpu_ns});
+}
+
 std::vector<std::byte> symbol_record(const RingLayout& layout, TimeNs time, const KernelFunction& function) {
   // Header, address, then size, type and flags in one word.
   std::vector<std::uint64_t> words = {0, function.address, function.size};

@@ -16,6 +16,8 @@ constexpr std::uint64_t kProcessEnded = 0xFFFFFFFF;  // in place of a ring's num
 
 // A record is stamped before it is published; a virtual CPU can be stopped in between.
 constexpr TimeNs kPublishDelay = 10'000'000;
+// Without a recording. Whoever adds one wakes the thread.
+constexpr std::chrono::milliseconds kIdleInterval{1000};
 
 std::uint64_t token_of(RecordingNumber id, std::uint64_t what) {
   return std::uint64_t{id} << 32 | what;
@@ -244,7 +246,7 @@ void CaptureReader::end(RecordingNumber id) {
 }
 
 void CaptureReader::wait_for_data() {
-  auto ready = poller_->wait(interval_);
+  auto ready = poller_->wait(members_.empty() ? kIdleInterval : interval_);
   if (!ready) {
     std::this_thread::sleep_for(interval_);
     return;

@@ -12,6 +12,7 @@
 
 #include "daemon/capture/decode/told_record.h"
 #include "daemon/capture/host/denial.h"
+#include "daemon/capture/host/event_counts.h"
 #include "daemon/capture/host/kernel_functions.h"
 #include "daemon/capture/host/older_kernels.h"
 #include "daemon/capture/host/placement.h"
@@ -54,10 +55,14 @@ Status PerfRecording::open_events() {
   return open_thread(kAllProcesses);
 }
 
-// The two parts of a source are one.
+// The two parts of a source are one. An event that takes no samples is none beside others that do.
 void PerfRecording::list_sources() {
   std::optional<std::uint16_t> shared = options_.rest_source;
   for (const EventSpec& spec : options_.events) {
+    if (is_sideband_only(spec) && !source_of_.empty()) {
+      source_of_.push_back(source_of_.front());
+      continue;
+    }
     if (spec.part != Part::kAll && shared) {
       source_of_.push_back(*shared);
       continue;
@@ -235,6 +240,7 @@ Status PerfRecording::open_on_cpu(pid_t tid, int cpu) {
 Result<PerfRecording::OpenEvent> PerfRecording::open_group(std::size_t spec, pid_t tid, int cpu) {
   OpenEvent event;
   event.spec = spec;
+  event.tid = tid;
   perf_event_attr attr = attrs_[spec];
   attr.sample_period = period_of(spec, cpu);
   if (const std::uint64_t config = options_.events[spec].auxiliary; config != 0) {
@@ -410,10 +416,8 @@ void PerfRecording::tell_untold_losses(RingSlot& slot, ChunkSink& sink) {
 std::uint64_t PerfRecording::kernel_losses(const RingSlot& slot) {
   std::uint64_t lost = 0;
   for (std::size_t index : slot.events) {
-    if (!(attrs_[events_[index].spec].read_format & PERF_FORMAT_LOST)) continue;
-    std::uint64_t value_and_lost[2] = {};
-    auto got = os_.read(events_[index].fd.get(), std::as_writable_bytes(std::span(value_and_lost)));
-    if (got && *got == sizeof value_and_lost) lost += value_and_lost[1];
+    const OpenEvent& event = events_[index];
+    if (auto counts = read_event_counts(os_, event.fd.get(), attrs_[event.spec])) lost += counts->lost;
   }
   return lost;
 }
@@ -439,7 +443,33 @@ CaptureCounts PerfRecording::counts() {
     counts.lost_said += slot.scan.lost;
     counts.broken_rings += slot.ring->broken();
   }
+  counts.times = counted_times();
   return counts;
+}
+
+// The event of a thread and a CPU is to count whenever the thread runs, wherever that is, and counts while it
+// runs on this CPU. So what the thread's events counted on all CPUs is held against the longest of their
+// times.
+std::vector<CountedTime> PerfRecording::counted_times() {
+  std::map<std::pair<std::size_t, pid_t>, EventCounts> threads;
+  for (const OpenEvent& event : events_) {
+    const perf_event_attr& attr = attrs_[event.spec];
+    if (!(attr.read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)) continue;
+    const auto counts = read_event_counts(os_, event.fd.get(), attr);
+    if (!counts) continue;
+    EventCounts& sum = threads[{event.spec, event.tid}];
+    sum.running_ns += counts->running_ns;
+    sum.enabled_ns = event.tid == kAllProcesses ? sum.enabled_ns + counts->enabled_ns
+                                                : std::max(sum.enabled_ns, counts->enabled_ns);
+  }
+  std::vector<CountedTime> times;
+  for (const auto& [of, counts] : threads) {
+    const std::string& name = options_.events[of.first].name;
+    if (times.empty() || times.back().source != name) times.push_back({name, 0, 0});
+    times.back().enabled_ns += counts.enabled_ns;
+    times.back().running_ns += counts.running_ns;
+  }
+  return times;
 }
 
 Result<std::unique_ptr<Recording>> open_by_perf(os::Os& os, pid_t pid, const CaptureOptions& options) {

@@ -70,6 +70,7 @@ class PerfRecording : public Recording {
   struct OpenEvent {
     UniqueFd fd;
     std::size_t spec = 0;
+    pid_t tid = kAllProcesses;
     UniqueFd leader;  // of its group, if it needs one
   };
   using RingKey = std::pair<int, RecordClock>;  // CPU and clock
@@ -103,6 +104,7 @@ class PerfRecording : public Recording {
   void read_ring(RingSlot& slot, std::vector<std::byte>& bytes);
   void tell_untold_losses(RingSlot& slot, ChunkSink& sink);
   std::uint64_t kernel_losses(const RingSlot& slot);
+  std::vector<CountedTime> counted_times();
 
   os::Os& os_;
   pid_t pid_;

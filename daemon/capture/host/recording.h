@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/capture/host/event_counts.h"
 #include "daemon/capture/select/event_spec.h"
 #include "daemon/os/os.h"
 #include "proto/base/result.h"
@@ -27,6 +28,7 @@ struct CaptureCounts {
   std::uint64_t filtered = 0;          // of other processes, removed
   std::uint64_t filtered_samples = 0;  // of these, samples
   std::uint64_t broken_rings = 0;      // see Ring::broken
+  std::vector<CountedTime> times;      // of the sources whose events count in the CPU
 };
 
 // Owned by one thread at a time: made by whoever asks for a recording, then handed to the reader.

@@ -99,6 +99,10 @@ EventSpec sideband_only() {
   return spec;
 }
 
+bool is_sideband_only(const EventSpec& spec) {
+  return spec.mechanism == Mechanism::kSoftware && spec.config == PERF_COUNT_SW_DUMMY;
+}
+
 EventSpec cpu_clock(std::uint64_t hz) {
   EventSpec spec;
   spec.name = "cpu-clock";
@@ -128,6 +132,10 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   set_sample_fields(spec, options, attr);
   if (sideband) set_sideband(options, attr);
   attr.read_format = PERF_FORMAT_LOST;
+  // Events of the CPU take turns where there are too few counters. Those of the kernel never do.
+  if (spec.type != PERF_TYPE_SOFTWARE) {
+    attr.read_format |= PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+  }
   attr.sample_id_all = 1;
   attr.exclude_hv = 1;
   attr.exclude_idle = 1;

@@ -105,6 +105,9 @@ struct CaptureOptions {
       true;  // false: an interrupt per sample, for kernels whose PEBS times are those of the drain
   bool all_registers = false;  // for operand decoding; else the IP and the two possible tag registers
   std::uint8_t tag_register = kNoTagRegister;
+  // Of a million executions so many are sampled (profile/draw.h), 0: all. Samples of others may be dropped
+  // where they are taken.
+  std::uint32_t drawn_ppm = 0;
   std::size_t ring_bytes = std::size_t{512} << 10;  // per CPU; a power of two, at least a page
 };
 
@@ -114,6 +117,7 @@ profile::Source source_of(const EventSpec& spec, std::uint16_t index);
 // Counts nothing: an event that only carries the records of tasks and mappings, in our own clock, for
 // recordings whose samples are stamped by another.
 EventSpec sideband_only();
+bool is_sideband_only(const EventSpec& spec);
 
 // Whether samples have, or get, data addresses: then all mappings of a process are of interest.
 bool wants_memory_map(const CaptureOptions& options);

@@ -1,7 +1,7 @@
 #include "daemon/capture/select/jitter.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
 namespace tailor::capture {
 namespace {
@@ -11,9 +11,12 @@ constexpr std::uint64_t kLeastTimerPeriod = 10'000;
 // IBS ignores the lowest four bits, and has a least period.
 constexpr std::uint64_t kIbsStep = 16, kLeastIbsPeriod = 0x90;
 
-// Of periods that are drawn evenly from 1 - j to 1 + j times one, the number of samples is ln((1 + j) / (1 -
-// j)) / 2j times as large as with that one: so much longer they are.
-const double kSameRate = std::log((1 + kJitter) / (1 - kJitter)) / (2 * kJitter);
+// The density of a drawn rate falls in these steps; on average it is 1. Each goes from the end of the one
+// before, the first from kLowestRate, and is drawn so often.
+struct Step {
+  double end, share;
+};
+constexpr std::array<Step, 3> kSteps = {{{1, 0.6}, {1.5, 0.3}, {kHighestRate, 0.1}}};
 
 std::uint64_t least_period(const EventSpec& spec) {
   if (spec.mechanism == Mechanism::kTimer) return kLeastTimerPeriod;
@@ -24,7 +27,7 @@ std::uint64_t least_period(const EventSpec& spec) {
 
 std::uint64_t longest_period(const EventSpec& spec) {
   if (!is_jittered(spec)) return spec.period;
-  return static_cast<std::uint64_t>(static_cast<double>(spec.period) * kSameRate * (1 + kJitter)) + 1;
+  return static_cast<std::uint64_t>(static_cast<double>(spec.period) / kLowestRate) + 1;
 }
 
 bool is_jittered(const EventSpec& spec) {
@@ -32,16 +35,29 @@ bool is_jittered(const EventSpec& spec) {
 }
 
 TimeNs redraw_after(const EventSpec& spec) {
-  if (spec.unit != profile::Unit::kNsOnCpu) return kLeastRedraw;
-  const std::uint64_t longest = std::min<std::uint64_t>(spec.period, 1'000'000'000'000);
-  return std::max(kLeastRedraw, static_cast<TimeNs>(longest * kRedrawPeriods));
+  if (spec.unit != profile::Unit::kNsOnCpu) return kLongRedraw;
+  constexpr std::uint64_t kLongestPeriod = 1'000'000'000'000;
+  const auto period = static_cast<TimeNs>(std::min(spec.period, kLongestPeriod));
+  const TimeNs many = period * static_cast<TimeNs>(kPeriodsToLose);
+  const TimeNs few = period * static_cast<TimeNs>(kFewPeriods);
+  return std::max({kLeastRedraw, few, std::min(kLongRedraw, many)});
+}
+
+// Not std::uniform_real_distribution: what it draws is not the same everywhere.
+double PeriodDraw::rate() {
+  double even = static_cast<double>(random_() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
+  double begin = kLowestRate;
+  for (const Step& step : kSteps) {
+    if (even < step.share) return begin + (step.end - begin) * even / step.share;
+    even -= step.share;
+    begin = step.end;
+  }
+  return kHighestRate;
 }
 
 std::uint64_t PeriodDraw::draw(const EventSpec& spec) {
   if (!is_jittered(spec)) return spec.period;
-  // Not std::uniform_real_distribution: what it draws is not the same everywhere.
-  const double even = static_cast<double>(random_() >> 11) / static_cast<double>(std::uint64_t{1} << 53);
-  const double drawn = static_cast<double>(spec.period) * kSameRate * (1 - kJitter + 2 * kJitter * even);
+  const double drawn = static_cast<double>(spec.period) / rate();
   auto period = static_cast<std::uint64_t>(std::max(drawn + 0.5, 1.0));
   if (spec.mechanism == Mechanism::kIbs) period = period / kIbsStep * kIbsStep;
   return std::max(period, least_period(spec));

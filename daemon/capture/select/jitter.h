@@ -2,9 +2,15 @@
 //
 // A timer of a fixed period keeps step with every program that has the same period, or a simple ratio of it:
 // all samples then fall on the same part of the program's cycle, however many there are. A prime period does
-// not help: what counts is the ratio, not the number. So each event gets a period of its own, drawn from a
-// quarter below to a quarter above, and another one after a while. Within the time of one period samples are
-// evenly spaced; a draw that happens to keep step is rare, and is over with the next one.
+// not help: what counts is the ratio, not the number. So each event gets a period of its own, and another one
+// after a while. Within the time of one period samples are evenly spaced.
+//
+// What is drawn is the rate, between half and twice the one asked for, and low rates are drawn more often.
+// Evenly spaced samples of random rates have the variance of independent ones times the density of the
+// periods at the multiples of the program's period: a sum which must not be above one, whatever the program's
+// period is. Of an even draw it is: from a quarter below to a quarter above it comes to 2.5, and a fifth of
+// the 95 % intervals of a program with such a period are wrong. So the density of the rate falls in three
+// steps, such that the sum is 1.06 at most.
 //
 // Each sample weighs the very period it was taken with, so sums do not depend on what was drawn. The draws
 // keep the number of samples, not the period, on average as it was asked for.
@@ -17,12 +23,18 @@
 
 namespace tailor::capture {
 
-inline constexpr double kJitter = 0.25;
+// The bounds of a drawn rate, in terms of the one asked for.
+inline constexpr double kLowestRate = 0.5, kHighestRate = 2;
 
-// For how long a period lasts before another one is drawn: a new event begins with a whole period, and so
-// loses half of one on average, which is little of so many.
-inline constexpr TimeNs kLeastRedraw = 1'000'000'000;
-inline constexpr std::uint64_t kRedrawPeriods = 200;
+// A new event begins with a whole period, and so half of one is missing on average. Of so many that is
+// little.
+inline constexpr std::uint64_t kPeriodsToLose = 200;
+
+// For how long a period lasts before another one is drawn. A draw that happens to keep step is rare; the
+// fewer of a recording's samples it has, the less it does. So it lasts for so many periods that half of one
+// may be missing, but not for longer than some time, unless there are too few periods then.
+inline constexpr TimeNs kLeastRedraw = 50'000'000, kLongRedraw = 250'000'000;
+inline constexpr std::uint64_t kFewPeriods = 25;
 TimeNs redraw_after(const EventSpec& spec);
 
 // Whether an event's period is drawn: not of those that are counted one by one.
@@ -39,8 +51,12 @@ class PeriodDraw {
   // A period for an event of `spec`, as the hardware or the kernel can have it; that of `spec` where it is
   // not jittered.
   std::uint64_t draw(const EventSpec& spec);
+  // Any number below `end` (at least 1), each as likely as any other.
+  std::uint64_t below(std::uint64_t end) { return random_() % end; }
 
  private:
+  double rate();
+
   std::mt19937_64 random_;
 };
 

@@ -11,8 +11,8 @@
  * that holds something else is believed with probability 2^-16 at most, and only if the plan slot, its
  * generation and both components are live as well. `upper` and `lower` are component ids on the two levels
  * that the plan declares (Plan.tag_upper_level, Plan.tag_lower_level); lower = 0 where the id does not fit.
- * A tag means something only inside the process that wrote it, at the time it was read.
- *
+ * A tag means something only inside the process that wrote it, at the time it was read. Without a lower
+ * level, upper = 0 says that `lower` is an engine component of the process, at work for the plan's execution.
  * Register tagging: Beischl et al., "Profiling Dataflow Systems on Multiple Abstraction Levels",
  * EuroSys 2021, section 4.2.5.
  */

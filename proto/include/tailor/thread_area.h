@@ -17,6 +17,8 @@
 
 #include <stdint.h>
 
+#include "tailor/objects.h"
+
 #define TAILOR_ARENA_MAGIC UINT64_C(0x414E4552414C4154) /* "TALARENA" */
 #define TAILOR_ARENA_VERSION 1u
 
@@ -53,9 +55,17 @@ struct tailor_slot {
   uint32_t use;   /* counts the threads that had this area, from 1. A new thread first writes its
                      TAILOR_LOG_THREAD_BEGIN, then use = 0, tid, use, state */
   uint32_t zero;
-  uint64_t waits_at; /* address in the engine's memory of a uint32 that says what the thread waits for while
-                        it waits; 0: there is none */
-  uint8_t reserved[128 - 32];
+  uint64_t waits_at;   /* address in the engine's memory of a uint32 that says what the thread waits for while
+                          it waits; 0: there is none */
+  uint64_t objects_at; /* address in the engine's memory of a struct tailor_objects; 0: there is none */
+  /* Says which executions are drawn, where a share of them is sampled: while the thread works for one, the
+     first 8 bytes of its identity (a daemon that draws by them drops the thread's samples early); 0: outside,
+     or nothing is to be dropped here. Set behind the TAILOR_LOG_EXECUTION_BEGIN, taken back before the _END
+   */
+  uint64_t execution;
+  uint64_t anchor_at; /* address in the engine's memory of the thread's tailor_frame_anchor (tailor/agent.h);
+                         0: there is none */
+  uint8_t reserved[128 - 56];
 };
 
 struct tailor_log_header {

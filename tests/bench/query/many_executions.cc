@@ -1,11 +1,9 @@
 // Writes a profile of very many short executions: many_executions NUMBER FILE. report.py reads it.
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <random>
 #include <string>
 
-#include "daemon/store/file_writer.h"
+#include "tests/bench/query/engine_profile.h"
 
 namespace tailor {
 namespace {
@@ -79,27 +77,13 @@ void write_executions(profile::ProfileSink& out, std::uint64_t number) {
   while (!running.empty()) end_one();
 }
 
-int run(std::uint64_t number, const char* path) {
-  auto file = store::FileWriter::create(path, store::Existing::kReplace);
-  if (!file) {
-    std::fprintf(stderr, "many_executions: %s\n", file.error().message.c_str());
-    return 1;
-  }
-  profile::RecordingInfo recording;
-  recording.command = "engine";
-  recording.start = kStart;
-  recording.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
-  (*file)->on_recording(recording);
-  write_plans(**file);
-  write_executions(**file, number);
-  return (*file)->finish() ? 0 : 1;
-}
-
 }  // namespace
 }  // namespace tailor
 
 int main(int argc, char** argv) {
-  if (argc == 3) return tailor::run(std::strtoull(argv[1], nullptr, 10), argv[2]);
-  std::fputs("usage: many_executions NUMBER FILE\n", stderr);
-  return 2;
+  return tailor::write_engine_profile("many_executions", argc, argv, tailor::kStart,
+                                      [](tailor::profile::ProfileSink& out, std::uint64_t number) {
+                                        tailor::write_plans(out);
+                                        tailor::write_executions(out, number);
+                                      });
 }

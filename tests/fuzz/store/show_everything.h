@@ -16,7 +16,9 @@ inline void check_text(const std::string& text) {
 }
 
 inline void show_everything(store::Input& input) {
-  auto profile = query::Profile::load(input);
+  query::LoadOptions options;
+  options.code = true;
+  auto profile = query::Profile::load(input, options);
   if (!profile) return;
   cli::Terminal terminal;
   terminal.ascii = false;

@@ -220,10 +220,10 @@ TEST_F(AgentDaemonTest, ForkedChildrenAreTheirOwnProcesses) {
   EXPECT_EQ(engine.exit_code(), 0);
   ASSERT_TRUE(server_.until([&] { return sink().gone.size() == 2; }));
   std::map<pid_t, int> executions;
-  std::set<std::string> sessions;
-  for (const PeerConnected& peer : sink().connected) sessions.insert(peer.hello.session());
+  std::set<std::string> instances;
+  for (const PeerConnected& peer : sink().connected) instances.insert(peer.hello.instance());
   for (const PeerMessage& m : sink().messages) executions[m.process.pid] += m.message.has_execution_begin();
-  EXPECT_EQ(sessions.size(), 2u);
+  EXPECT_EQ(instances.size(), 2u);
   ASSERT_EQ(executions.size(), 2u);
   EXPECT_EQ(executions[engine.pid()], 2);
   EXPECT_EQ(server_->counters().foreign_packets, 0u);

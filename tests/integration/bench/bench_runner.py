@@ -1,6 +1,7 @@
 """`./dev bench` fails when a benchmark gives no result, although it ended well, and runs the others all the same."""
 import os
 import pathlib
+import runpy
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,14 @@ def program(folder, name, text):
     (folder / name).write_text(text)
     (folder / name).chmod(0o755)
 
+
+runner = runpy.run_path(str(ROOT / "tests/bench/run"), run_name="runner")
+check(set(runner["scripts"]()) == set(runner["SHORT"]), "each script has options for --short")
+with tempfile.TemporaryDirectory() as folder:
+    (pathlib.Path(folder) / "sums.json").write_text('{"name": "sums", "machine": "Y", "bytes": 7}')
+    check(runner["result_of"](pathlib.Path(folder), "sums") == [7], "single figures are a result, too")
+    (pathlib.Path(folder) / "sums.json").write_text('{"name": "sums", "machine": "Y"}')
+    check(not runner["result_of"](pathlib.Path(folder), "sums"), "a name alone is none")
 
 with tempfile.TemporaryDirectory() as folder:
     build = pathlib.Path(folder)

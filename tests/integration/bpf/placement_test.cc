@@ -85,7 +85,7 @@ TEST_F(Placed, TimersFollowTheThreads) {
   // Other periods are drawn meanwhile, and each sample has its own.
   EXPECT_TRUE(until([&] { return weights_.size() > 4; }));
   for (std::uint64_t weight : weights_) {
-    EXPECT_GE(weight, options_.events[0].period * 3 / 4);
+    EXPECT_GE(weight, options_.events[0].period / 2);
     EXPECT_LE(weight, capture::longest_period(options_.events[0]));
   }
   sampler_->stop(recording_);

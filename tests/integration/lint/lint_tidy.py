@@ -9,18 +9,22 @@ import tempfile
 
 from tailor_env import ROOT, check
 
-# Stands in for clang-tidy: a finding is the word "wrong" in a source or in what it includes. Logs what it was given.
+# Stands in for clang-tidy: a finding is the word "wrong" in a source or in what it includes; "broken" does not compile. Logs
+# what it was given.
 CHECKER = """#!/usr/bin/env python3
 import os, pathlib, re, sys
 if "--version" in sys.argv:
     sys.exit(print("LLVM version 19.1.7"))
 file = pathlib.Path(next(word for word in sys.argv if word.endswith(".cc")))
 open(os.environ["LOG"], "a").write(file.name + "\\n")
-def text(path):
-    names = re.findall(r'#include "(.*)"', path.read_text())
-    return path.read_text() + "".join(text(pathlib.Path(os.environ["TAILOR_ROOT"]) / name) for name in names)
-if "wrong" in text(file):
-    sys.exit(print(f"{file}:1:1: error: wrong") or 1)
+def files(path):
+    yield path
+    for name in re.findall(r'#include "(.*)"', path.read_text()):
+        yield from files(pathlib.Path(os.environ["TAILOR_ROOT"]) / name)
+said = [f"{each}:1:1: error: {word}" for each in files(file)
+        for word in ("wrong", "broken [clang-diagnostic-error]") if word.split()[0] in each.read_text()]
+if said:
+    sys.exit(print("\\n".join(said)) or 1)
 """
 
 
@@ -78,7 +82,23 @@ with tempfile.TemporaryDirectory() as folder:
     project.write("daemon/b.cc", "int c();\n")
     code, said, ran = project.tidy("--update")
     check(code == 1 and "a.cc:1:1: error: wrong" in said, f"a finding fails: {said}")
-    check(len(ran) == 3 and project.stale() == ["daemon/a.cc"], f"and its source is not clean, but the one beside it is: {ran}")
+    check(len(ran) == 1 and project.stale() == ["daemon/a.cc"], f"and its source is not clean, but the one beside it is: {ran}")
     check("a.cc" in project.tidy()[1], "nor is it after another run")
+    project.write("daemon/b.cc", "int broken;\n")
+    project.write("daemon/a.cc", '#include "daemon/a.h"\nint d();\n')
+    code, said, ran = project.tidy()
+    check(code == 1 and len(ran) == 3, f"sources that do not compile together are analysed apart: {ran}")
+    check(project.stale() == ["daemon/b.cc"], "the one that compiles is clean")
+
+    project.write("daemon/b.cc", '#include "daemon/a.h"\n')
+    project.write("daemon/a.h", '#include "daemon/c.h"\n')
+    project.write("daemon/c.h", "int c();\n")
+    check(project.tidy()[0] == 0 and project.stale() == [], "all is clean again")
+    project.write("daemon/c.h", "long c();\n")
+    check(project.stale() == ["daemon/a.cc"], "a header that none includes itself brings back one source that reaches it")
+    project.write("daemon/c.h", "long wrong();\n")
+    project.write("daemon/b.cc", '#include "daemon/a.h"\nint b();\n')
+    check(project.tidy()[0] == 1 and project.stale() == ["daemon/a.cc", "daemon/b.cc"],
+          "where a header has a finding, no source that reaches it is clean")
     project.write(".clang-tidy", "Checks: more\n")
     check(project.stale() == ["daemon/a.cc", "daemon/b.cc"], "other checks bring back everything")

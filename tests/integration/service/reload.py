@@ -76,6 +76,21 @@ with tempfile.TemporaryDirectory() as folder:
             late.wait()
             reload("", "changed: processes.sample")
             wait_for("without the rule it is not", lambda: not process(stranger.pid) or not process(stranger.pid)["sampled"])
+            reload('[processes]\nignore = ["weft"]\n', "processes.ignore")
+            wait_for("the engine is not sampled once more", lambda: not process(weft.pid)["sampled"])
+            weft.kill()
+            weft.wait()
+            reasons = set()
+
+            def is_forgotten():
+                """Whether it has left the status. Until then a reason is told."""
+                seen = process(weft.pid)
+                if seen and not seen["sampled"]:
+                    reasons.add(seen["not_sampled_because"])
+                return not seen
+
+            wait_for("an engine that has ended leaves the status", is_forgotten)
+            check("" not in reasons, f"until then it says why it is not sampled: {sorted(reasons)}")
         finally:
             for each in (weft, stranger):
                 each.kill()

@@ -46,8 +46,8 @@ TEST_F(ShortLives, AreNoticedAndThenCovered) {
   sampled_by = capture::SampledBy::kPerf;
   const RecordOutcome outcome = churn();
   if (!skipped.empty()) GTEST_SKIP() << skipped;
-  EXPECT_NE(outcome.capture_row.find("threads and processes a second are made"), std::string::npos)
-      << outcome.capture_row;
+  EXPECT_NE(outcome.sampling_notes.find("threads and processes a second are made"), std::string::npos)
+      << outcome.sampling_notes;
   expect_covered(outcome, 0.6);
 }
 

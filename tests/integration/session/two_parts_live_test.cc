@@ -70,7 +70,7 @@ class TwoPartsLive : public testing::TestWithParam<capture::SampledBy> {
       skipped = outcome.error().message;
     } else {
       total = outcome->total;
-      row = outcome->capture_row;
+      row = outcome->sampling_notes;
       auto file = store::open_file(options.output);
       ASSERT_TRUE(file.ok());
       store::ReadReport report;
@@ -106,16 +106,21 @@ class TwoPartsLive : public testing::TestWithParam<capture::SampledBy> {
 
   // What all samples stand for is the time that was used: nothing twice, nothing left out.
   void expect_covered() const {
-    double sum = 0;
+    double sum = 0, in_user_mode = 0;
     for (const auto& sample : profile.samples) {
       EXPECT_EQ(sample.source, 0u);
       sum += static_cast<double>(sample.weight);
+      in_user_mode += sample.mode == profile::Mode::kUser ? 1 : 0;
     }
     const double samples = used / 1e9 * kHz;
     EXPECT_NEAR(sum / used, 1, 0.06 + 4 / std::sqrt(samples)) << used / 1e6 << " ms used";
     EXPECT_EQ(total.received,
               total.attributed + total.unattributed + total.filtered + total.late + total.counted_by_other);
-    EXPECT_GT(total.counted_by_other, 0u);
+    // The counter sees user mode too, as often as PEBS does: by chance never where PEBS has a few samples
+    // only.
+    if (in_user_mode >= 20) {
+      EXPECT_GT(total.counted_by_other, 0u);
+    }
   }
 
   std::string skipped, row;

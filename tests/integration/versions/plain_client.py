@@ -79,7 +79,7 @@ class Client:
         self.arena, self.sent = Arena(), 0
         self.send("hello", registration_pb2.Hello(protocol=1, engine_name="plain python", pid=os.getpid(),
                                                   tag_key=int.from_bytes(os.urandom(8), "little"),
-                                                  session=os.urandom(16)))
+                                                  instance=os.urandom(16)))
         answer = self.receive()
         if answer.HasField("refusal"):
             sys.exit(f"refused: {answer.refusal.reason}")

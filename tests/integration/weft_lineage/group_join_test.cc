@@ -40,7 +40,7 @@ std::string part_of(const v1::Plan& plan, ComponentId task) {
 Parts parts_of(const OwnedQuery& query, bool exchanged) {
   const v1::Plan plan = query.query->dictionary().build({});
   auto name_of = [&](ComponentId task) {
-    const std::string part = part_of(plan, task);
+    std::string part = part_of(plan, task);
     if (!exchanged || part.empty()) return part;
     return std::string(part == "join" ? "group" : "join");
   };

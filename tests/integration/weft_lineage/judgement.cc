@@ -1,6 +1,7 @@
 #include "tests/integration/weft_lineage/judgement.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <random>
@@ -91,7 +92,7 @@ class Judging {
     }
     std::mt19937_64 random(seed);
     std::shuffle(right.begin(), right.end(), random);
-    right.resize(static_cast<std::size_t>(fraction * static_cast<double>(right.size()) + 0.5));
+    right.resize(static_cast<std::size_t>(std::lround(fraction * static_cast<double>(right.size()))));
     WrongRows out;
     for (std::size_t at : right) {
       const std::vector<std::size_t> others = strangers(at);

@@ -34,8 +34,8 @@ TEST_P(WeftOperandTruth, OfAllQueriesStepByStep) {
     all.add(one);
     twin.add(judge_accesses(traced.trace.runs, bytes, code.base(), 3));
   }
-  std::printf("all: %lu samples, %lu resolved, %lu wrong (%.3f %% of the resolved), %lu lost (%.1f %%)\n",
-              all.samples(), all.resolved, all.wrong, all.wrong_percent(), all.lost, all.lost_percent());
+  std::printf("| all | %lu | %lu | %lu | %.1f %% |\n", all.samples(), all.resolved, all.wrong,
+              all.lost_percent());
   EXPECT_LT(all.lost_percent(), 60) << "most must not simply be given up";
   EXPECT_GT(twin.wrong_percent(), 10) << "the twin, with registers of three steps before";
 }

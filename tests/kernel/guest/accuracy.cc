@@ -34,23 +34,35 @@ void run_on(int cpu) {
   sched_setaffinity(0, sizeof(set), &set);
 }
 
+// A line of the page before a read of the kernel's clock and after it. The page may be updated in between, and the task
+// may lose its CPU for long before it sees the new line: then the two lines differ, and each holds on its side only.
+struct Around {
+  tailor_clock_line before{}, after{};
+
+  std::int64_t low(std::uint64_t tsc) const { return std::min(at(before, tsc), at(after, tsc)); }
+  std::int64_t high(std::uint64_t tsc) const { return std::max(at(before, tsc), at(after, tsc)); }
+  static std::int64_t at(const tailor_clock_line& line, std::uint64_t tsc) {
+    return static_cast<std::int64_t>(tailor_clock_line_ns(&line, tsc));
+  }
+};
+
 struct Tally {
   std::uint64_t valid = 0, invalid = 0;
   std::int64_t worst_ns = 0;            // outside the bracket of two TSC reads
   std::int64_t bracket_ns = INT64_MAX;  // the narrowest
 
   void take(const tailor_clock_page* page, tailor_clock_id id, clockid_t clock) {
+    Around lines;
+    const bool valid_before = tailor_clock_read(page, id, &lines.before) != 0;
     const std::uint64_t before = tsc();
     const std::uint64_t kernel = clock_ns(clock);
     const std::uint64_t after = tsc();
-    tailor_clock_line line;
-    if (!tailor_clock_read(page, id, &line)) {
+    if (!tailor_clock_read(page, id, &lines.after) || !valid_before) {
       ++invalid;
       return;
     }
     ++valid;
-    const auto low = static_cast<std::int64_t>(tailor_clock_line_ns(&line, before));
-    const auto high = static_cast<std::int64_t>(tailor_clock_line_ns(&line, after));
+    const std::int64_t low = lines.low(before), high = lines.high(after);
     const auto at = static_cast<std::int64_t>(kernel);
     bracket_ns = std::min(bracket_ns, high - low);
     worst_ns = std::max({worst_ns, low - at, at - high});

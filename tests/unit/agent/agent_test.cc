@@ -11,6 +11,7 @@
 #include <tailor/thread_area.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <thread>
 
 #include "tests/support/sanitizers.h"
@@ -76,7 +77,7 @@ TEST_F(AgentTest, SaysWhoItIs) {
   EXPECT_EQ(hello.engine_version(), "1.2");
   EXPECT_EQ(hello.pid(), static_cast<std::uint32_t>(::getpid()));
   EXPECT_EQ(hello.tag_strategy(), v1::TAGS_R15);
-  EXPECT_EQ(hello.session().size(), 16u);
+  EXPECT_EQ(hello.instance().size(), 16u);
   Received arena = daemon_.next();
   ASSERT_EQ(arena.message.body_case(), Body::kArenaAdd);
   EXPECT_EQ(arena.credentials_pid, ::getpid());
@@ -181,6 +182,62 @@ TEST_F(AgentTest, ThreadsShareTheirSlotsAndLogs) {
   EXPECT_EQ(remove.area(), add.area());
   EXPECT_EQ(remove.use(), add.use());
   ::munmap(memory, bytes);
+}
+
+TEST_F(AgentTest, AThreadSaysWhereItsFrameAnchorIs) {
+  start();
+  const v1::Hello hello = daemon_.accept();
+  const tailor_frame_anchor anchor{};
+  tailor_thread_anchor(&anchor);
+  // As a BPF program finds it.
+  const char* thread = nullptr;
+  asm("mov %%fs:0, %0" : "=r"(thread));
+  std::uintptr_t address = 0;
+  std::memcpy(&address, thread + hello.tag_slot_offset(), sizeof address);
+  const auto* slot = reinterpret_cast<const tailor_slot*>(address);
+  ASSERT_EQ(static_cast<const void*>(slot), tailor_thread_slot());
+  EXPECT_EQ(slot->anchor_at, reinterpret_cast<std::uint64_t>(&anchor));
+  tailor_thread_anchor(nullptr);
+  EXPECT_EQ(slot->anchor_at, 0u);
+}
+
+// What a daemon needs that samples a share of the executions: which one the thread works for, by its marks.
+TEST_F(AgentTest, SlotsSayWhichExecutionTheThreadWorksFor) {
+  start();
+  ASSERT_NE(tailor_thread_slot(), nullptr);
+  auto* slot = reinterpret_cast<const tailor_slot*>(tailor_thread_slot());
+  const auto number_of = [](std::uint64_t execution) {
+    std::uint8_t id[16];
+    tailor_execution_id(execution, id);
+    std::uint64_t number = 0;
+    std::memcpy(&number, id, sizeof number);
+    return number;
+  };
+  const std::uint64_t outer = tailor_execution_begin(1, nullptr, 0),
+                      inner = tailor_execution_begin(1, nullptr, 0);
+  const tailor_label led[] = {{"leader_execution", "00112233445566778899aabbccddeeff"}};
+  const std::uint64_t worker = tailor_execution_begin(1, led, 1);
+  EXPECT_NE(number_of(outer), number_of(inner));
+  EXPECT_EQ(slot->execution, 0u);
+  tailor_mark_execution_begin(outer, 1);
+  EXPECT_EQ(slot->execution, number_of(outer));
+  tailor_mark_execution_begin(inner, 1);
+  EXPECT_EQ(slot->execution, number_of(inner));
+  tailor_mark_execution_end(inner);
+  EXPECT_EQ(slot->execution, number_of(outer));
+  tailor_mark_execution_end(inner);  // fits nothing
+  EXPECT_EQ(slot->execution, number_of(outer));
+  tailor_mark_execution_begin(worker, 1);
+  EXPECT_EQ(slot->execution, 0u) << "its leader decides, which the daemon alone knows";
+  tailor_mark_execution_end(outer);  // with what was begun in it
+  EXPECT_EQ(slot->execution, 0u);
+  for (int i = 0; i < 10; ++i) tailor_mark_execution_begin(outer, 1);
+  EXPECT_EQ(slot->execution, 0u) << "too deep to know";
+  for (int i = 0; i < 10; ++i) tailor_mark_execution_end(outer);
+  EXPECT_EQ(slot->execution, 0u);
+  tailor_mark_execution_begin(inner, 1);
+  EXPECT_EQ(slot->execution, number_of(inner));
+  tailor_mark_execution_end(inner);
 }
 
 TEST_F(AgentTest, SendsAgainWhatIsLive) {

@@ -27,7 +27,9 @@ void call_with_nothing() {
   EXPECT_EQ(tailor_other_thread_add(0, nullptr, 0, 0, 0), nullptr);
   tailor_other_thread_remove(nullptr);
   tailor_thread_slot();
+  EXPECT_EQ(tailor_thread_objects(nullptr), nullptr);
   tailor_thread_waits(nullptr);
+  tailor_thread_anchor(nullptr);
   tailor_wait_names(nullptr, 1);
   tailor_plan_new();
   EXPECT_LT(tailor_plan_load(0, nullptr, 1), 0);

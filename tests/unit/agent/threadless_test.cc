@@ -185,7 +185,7 @@ TEST_F(ThreadlessTest, AreasSurviveAForkWhereTheHostAsksForIt) {
   }
   v1::Hello hello = daemon_.accept();
   EXPECT_EQ(hello.pid(), static_cast<std::uint32_t>(child));
-  EXPECT_NE(hello.session(), parent.session());
+  EXPECT_NE(hello.instance(), parent.instance());
   EXPECT_EQ(hello.tag_key(), parent.tag_key());
   MappedArena arena(daemon_.until(Body::kArenaAdd));
   int plans = 0, executions = 0;

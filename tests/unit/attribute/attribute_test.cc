@@ -179,6 +179,70 @@ TEST_F(AttributeTest, TwoExecutionsOfTheSameCodeDoNotMix) {
   EXPECT_EQ(run(other).plan, 1u);
 }
 
+// A thread that makes no marks: its tags say the plan, and the process says which executions run.
+class TagsAlone : public AttributeTest {
+ protected:
+  TagsAlone() {
+    v1::Plan plan = test::small_plan(2, 2, 1);
+    plan.mutable_levels()->DeleteSubrange(1, plan.levels_size() - 1);
+    plan.clear_pipelines();
+    plan.set_tag_lower_level(0);
+    plan.set_has_tag_lower_level(false);
+    EXPECT_TRUE(state.load_plan(plan, 110).ok());
+    v1::ComponentDeclare declare;
+    declare.set_id(4);
+    declare.set_name("executor");
+    EXPECT_TRUE(state.declare_component(declare).ok());
+    state.begin_execution(501, 2, 200);
+  }
+  profile::Attribution run_tag(std::uint32_t upper, std::uint32_t lower, TimeNs time = 1000) const {
+    return run(tagged(user_sample(kLibrary, time), tag_of(upper, lower, 2)));
+  }
+};
+
+TEST_F(TagsAlone, ATagOfOneLevelNamesAnEngineComponentThatWorksForThePlan) {
+  const profile::Attribution found = run_tag(0, 4);
+  EXPECT_EQ(found.how, profile::How::kComponentInterval);
+  EXPECT_EQ(found.engine_component, 4u);
+  EXPECT_EQ(found.plan, 0u) << "it is no work of the plan's components";
+  EXPECT_EQ(found.execution, 501u);
+  EXPECT_EQ(run(tagged(kernel_sample(kLibrary), tag_of(0, 4, 2))).engine_component, 4u);
+}
+
+TEST_F(TagsAlone, AComponentThatNobodyDeclaredIsNotBelieved) {
+  EXPECT_EQ(run_tag(0, 5).how, profile::How::kUnattributed);
+  EXPECT_EQ(run_tag(0, 0).how, profile::How::kUnattributed);
+  EXPECT_EQ(run(tagged(user_sample(kLibrary), tag_of(0, 4, 2) ^ 1)).engine_component, 0u);
+}
+
+TEST_F(TagsAlone, WhereTagsNameTwoLevelsTheLowerFieldIsATask) {
+  const profile::Attribution found = run(tagged(user_sample(kLibrary), tag_of(0, 3)));
+  EXPECT_EQ(found.how, profile::How::kTag);
+  EXPECT_EQ(found.link, 3u << 1);
+  EXPECT_EQ(found.engine_component, 0u);
+}
+
+TEST_F(TagsAlone, TheOnlyExecutionOfThePlanGetsTheSample) {
+  EXPECT_EQ(run_tag(1, 0).execution, 501u);
+  EXPECT_EQ(run_tag(1, 0).plan, 2u);
+  EXPECT_EQ(run_tag(1, 0, 199).execution, 0u) << "it had not begun";
+  state.begin_execution(502, 2, 300);
+  EXPECT_EQ(run_tag(1, 0).execution, 0u) << "it is of one of two";
+  EXPECT_EQ(run_tag(0, 4).execution, 0u);
+  EXPECT_FALSE(run_tag(1, 0).execution_lost) << "no mark was lost";
+  state.end_execution(502, 900);
+  EXPECT_EQ(run_tag(0, 4).execution, 501u);
+  // A mark counts more.
+  mark(TAILOR_LOG_EXECUTION_BEGIN, 400, 0, 502, 2);
+  EXPECT_EQ(run_tag(1, 0, 500).execution, 502u);
+}
+
+TEST_F(TagsAlone, CodeOutsideOfAllMarksBelongsToNoExecution) {
+  state.begin_execution(503, 1, 200);
+  EXPECT_EQ(run(user_sample(ip_of(1))).plan, 1u);
+  EXPECT_EQ(run(user_sample(ip_of(1))).execution, 0u);
+}
+
 TEST_F(AttributeTest, AnExecutionOfAnotherPlanDoesNotGetTheSample) {
   mark(TAILOR_LOG_EXECUTION_BEGIN, 200, 0, 501, 2);
   EXPECT_EQ(run(user_sample(ip_of(1))).execution, 0u);

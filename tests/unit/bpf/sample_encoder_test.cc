@@ -3,8 +3,12 @@
 #include <asm/perf_regs.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cstring>
+
 #include "daemon/capture/decode/record_decoder.h"
 #include "daemon/capture/decode/register_masks.h"
+#include "daemon/capture/decode/sample_view.h"
 
 namespace tailor::bpf {
 namespace {
@@ -90,15 +94,58 @@ TEST(SampleEncoder, WithoutRegistersThereAreNone) {
 
 TEST(SampleEncoder, AStackMakesItAnotherFormat) {
   const capture::RingLayout layout = layout_of(two_events(), false, true);
-  ASSERT_EQ(layout.formats.size(), 4u);
+  ASSERT_EQ(layout.formats.size(), 6u);
   const std::vector<std::byte> stack(64, std::byte{7});
   std::vector<std::byte> bytes;
-  ASSERT_TRUE(encode_sample(layout, sample_of(1, false), stack, 1, bytes));
+  ASSERT_TRUE(encode_sample(layout, sample_of(1, false), {stack}, 1, bytes));
   ASSERT_TRUE(encode_sample(layout, sample_of(1, false), {}, 2, bytes));
   capture::Batch batch = decoded(layout, bytes);
   ASSERT_EQ(batch.events.size(), 2u);
   EXPECT_TRUE(batch.reg(batch.events[0], PERF_REG_X86_SP).has_value());
   EXPECT_FALSE(batch.reg(batch.events[1], PERF_REG_X86_SP).has_value());
+}
+
+TEST(SampleEncoder, TheUpperPieceOfAStackLiesBehindTheLower) {
+  const capture::RingLayout layout = layout_of(two_events(), false, true);
+  const std::vector<std::byte> lower(64, std::byte{7}), upper(32, std::byte{8});
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(encode_sample(layout, sample_of(0, false),
+                            {.stack = lower, .anchor = {0xA1, 0xA2, 0xA3}, .upper_at = 0xA4, .upper = upper},
+                            1, bytes));
+  capture::SampleView view;
+  constexpr std::size_t kHeader = 8;
+  ASSERT_TRUE(capture::parse_sample(layout.formats[2], std::span(bytes).subspan(kHeader), view));
+  EXPECT_EQ(view.stack_dynamic_size, lower.size());
+  ASSERT_EQ(view.stack.size(), lower.size() + upper.size());
+  EXPECT_EQ(view.stack[lower.size() - 1], lower[0]);
+  EXPECT_EQ(view.stack[lower.size()], upper[0]);
+  // In the places behind the registers that there are.
+  const std::size_t first = std::popcount(view.user_registers.mask & ~capture::kAnchorPlaces);
+  ASSERT_EQ(view.user_registers.values.size(), first + 4);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(view.user_registers.values[first + i], 0xA1 + i);
+  EXPECT_EQ(decoded(layout, bytes).events.size(), 1u);
+}
+
+TEST(SampleEncoder, ObjectsAreRawDataBesideAStack) {
+  const capture::RingLayout layout = layout_of(two_events(), false, true);
+  const std::vector<std::byte> stack(64, std::byte{7});
+  const std::vector<__u64> objects = {0x1000, 0, 0x2001};
+  std::vector<std::byte> bytes;
+  ASSERT_TRUE(encode_sample(layout, sample_of(0, false), {stack, 0x18, objects}, 1, bytes));
+  ASSERT_TRUE(encode_sample(layout, sample_of(0, false), {{}, 0x18, objects}, 2, bytes));
+  const capture::EventFormat& format = layout.formats[4];
+  perf_event_header header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  capture::SampleView sample;
+  ASSERT_TRUE(capture::parse_sample(
+      format, std::span(bytes).subspan(sizeof header, header.size - sizeof header), sample));
+  ASSERT_EQ(sample.raw.size(), 4 + 3 * 8u);
+  std::uint32_t method = 0;
+  std::memcpy(&method, sample.raw.data(), 4);
+  EXPECT_EQ(method, 0x18u);
+  EXPECT_EQ(std::memcmp(sample.raw.data() + 4, objects.data(), 24), 0);
+  EXPECT_EQ(sample.stack.size(), 64u);
+  EXPECT_EQ(decoded(layout, bytes).events.size(), 2u);
 }
 
 TEST(SampleEncoder, AnUnknownSourceIsRefused) {

@@ -34,6 +34,34 @@ query::Profile sample(int rounds = 11) {
   return test::make_profile([&](profile::ProfileSink& sink) { test::give_profile(sink, rounds); });
 }
 
+// The line of "Table scan" on orders, with these attributes beside its own.
+std::string orders_with(std::initializer_list<std::pair<const char*, double>> attributes) {
+  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_profile(sink, 2);
+    v1::Plan plan = test::sample_plan();
+    for (const auto& [key, number] : attributes) {
+      v1::Attribute& attribute = *plan.mutable_levels(0)->mutable_components(3)->add_attributes();
+      attribute.set_key(key);
+      attribute.set_number(number);
+    }
+    sink.on_plan(test::kSampleProcess, 0, plan);
+  });
+  for (const std::string& line : lines_of(rendered(profile, plain(160)))) {
+    if (const std::size_t at = line.find("orders; "); at != std::string::npos) return line.substr(at);
+  }
+  return {};
+}
+
+TEST(RenderPlan, EstimatedAndActualRows) {
+  EXPECT_EQ(orders_with({}), "orders; ~15,000 rows");
+  EXPECT_EQ(orders_with({{"cost", 7.5}, {"loops", 1}, {"actual_rows", 14987}}),
+            "orders; ~15,000 rows, 14,987 counted; cost: 7.5");
+  EXPECT_EQ(orders_with({{"loops", 12}, {"actual_rows", 3}}),
+            "orders; ~15,000 rows, 3 counted in each of 12 loops");
+  EXPECT_EQ(orders_with({{"loops", 0}}), "orders; ~15,000 rows, never run");
+  EXPECT_EQ(orders_with({{"actual_rows", 0}}), "orders; ~15,000 rows, 0 counted");
+}
+
 TEST(RenderPlan, TheTreeWithItsCosts) {
   const std::string text = rendered(sample(), plain(110));
   EXPECT_THAT(text,
@@ -57,6 +85,32 @@ TEST(RenderPlan, TheTreeWithItsCosts) {
   EXPECT_THAT(
       text,
       HasSubstr("Links of 132 samples in generated code: exact 83.3 %, shared 8.3 %, set-up code 8.3 %.\n"));
+}
+
+// The sample's plan with its first `levels` levels and without pipelines, and a sample on level `level`.
+std::string rendered_without_pipelines(int levels, LevelIndex level) {
+  const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+    test::give_context(sink);
+    v1::Plan plan = test::sample_plan();
+    plan.clear_pipelines();
+    plan.mutable_levels()->DeleteSubrange(levels, plan.levels_size() - levels);
+    sink.on_plan(test::kSampleProcess, 0, plan);
+    profile::SampleRecord sample = test::tag_sample(1, 2);
+    sample.attribution.level = level;
+    sample.attribution.pipeline = 0;
+    sink.on_samples({&sample, 1});
+  });
+  return rendered(profile, plain(110));
+}
+
+TEST(RenderPlan, SaysNothingOfPipelinesWhereThePlanHasNone) {
+  const std::string of_operator = rendered_without_pipelines(1, 0);
+  EXPECT_THAT(of_operator, HasSubstr("Hash join"));
+  EXPECT_THAT(of_operator, Not(HasSubstr("pipeline")));
+  EXPECT_THAT(of_operator, Not(HasSubstr("task")));
+  const std::string of_task = rendered_without_pipelines(3, 1);
+  EXPECT_THAT(of_task, Not(HasSubstr("pipeline")));
+  EXPECT_THAT(of_task, HasSubstr("filter  (Filter)\n"));
 }
 
 TEST(RenderPlan, TheAccountingOfTheWholeRecording) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "daemon/clock/growing_times.h"
+
 namespace tailor::clock {
 namespace {
 
@@ -52,6 +54,19 @@ TEST(Timeline, RefusesShiftsThatWouldBeUndefined) {
   EXPECT_FALSE(t.append(c).ok());
   EXPECT_FALSE(t.restart(c).ok());
   EXPECT_TRUE(t.empty());
+}
+
+TEST(Timeline, TimesThatGrowAreThoseOfTheTimeline) {
+  Timeline t;
+  EXPECT_EQ(GrowingTimes(t).to_ns(5), kTimeMin);
+  ASSERT_TRUE(t.append(piece(100, 1000)).ok());
+  ASSERT_TRUE(t.append(piece(200, 1150)).ok());
+  ASSERT_TRUE(t.append(piece(300, 1400)).ok());
+  GrowingTimes times(t);
+  for (std::uint64_t tsc = 50; tsc < 400; ++tsc) EXPECT_EQ(times.to_ns(tsc), t.to_ns(tsc)) << tsc;
+  for (const std::uint64_t tsc : {350u, 150u, 250u, 20u, 299u})
+    EXPECT_EQ(times.to_ns(tsc), t.to_ns(tsc)) << tsc;
+  EXPECT_EQ(times.to_ns(UINT64_MAX), t.to_ns(UINT64_MAX));
 }
 
 TEST(Timeline, KeepsABoundedNumber) {

@@ -13,5 +13,17 @@ TEST(Percentage, IsReadStrictly) {
   }
 }
 
+TEST(Percentage, SharesAreReadStrictly) {
+  EXPECT_EQ(*parse_share("1/8"), 125'000u);
+  EXPECT_EQ(*parse_share("1/3"), 333'333u);
+  EXPECT_EQ(*parse_share("12.5%"), 125'000u);
+  EXPECT_EQ(*parse_share("1/1"), 1'000'000u);
+  EXPECT_EQ(*parse_share("all"), 1'000'000u);
+  EXPECT_EQ(*parse_share("0"), 0u);
+  for (const char* text :
+       {"", "1/0", "1/", "2/3", "1/8x", "1/-8", "8", "0%", "100%", "1/9000000", "0.00001%"})
+    EXPECT_FALSE(parse_share(text).ok()) << text;
+}
+
 }  // namespace
 }  // namespace tailor::config

@@ -26,15 +26,24 @@ TEST(SamplingSettings, ReadEveryFieldAndSeeItsChange) {
   CLI::App app;
   SamplingOptions options;
   declare(app, sampling_settings(), options);
-  std::vector<std::string> arguments = {"--marks=all",    "--memory",         "--callchain",
-                                        "--stacks=none",  "--sampler=perf",   "--event=cycles,faults",
-                                        "--frequency=99", "--max-overhead=1%"};
+  std::vector<std::string> arguments = {"--marks=all",
+                                        "--memory",
+                                        "--callchain",
+                                        "--stacks=none",
+                                        "--sampler=perf",
+                                        "--event=cycles,faults",
+                                        "--frequency=99",
+                                        "--max-overhead=1%",
+                                        "--sample-executions=1/8",
+                                        "--untagged-executions=2%"};
   app.parse(arguments);
   EXPECT_EQ(options.frequency, 99U);
   EXPECT_EQ(options.events, (std::vector<std::string>{"cycles", "faults"}));
   EXPECT_EQ(options.sampled_by, capture::SampledBy::kPerf);
   EXPECT_EQ(options.stacks, capture::Stacks::kNone);
   EXPECT_DOUBLE_EQ(options.max_overhead, 0.01);
+  EXPECT_EQ(options.sampled_executions, 125'000u);
+  EXPECT_EQ(options.untagged_executions, 20'000u);
   EXPECT_TRUE(options.callchain && options.memory && options.all_marks);
   std::set<std::string> changed;
   for (const auto& each : sampling_settings()) {
@@ -53,6 +62,16 @@ TEST(SamplingSettings, RefuseWhatExcludesEachOther) {
   declare(app, sampling_settings(), options);
   std::vector<std::string> arguments = {"--aggregate=1", "--memory"};
   EXPECT_THROW(app.parse(arguments), CLI::ParseError);
+}
+
+TEST(SamplingSettings, SharesOfExecutionsAreSharesAndNotNone) {
+  for (const char* wrong : {"--sample-executions=0", "--sample-executions=2", "--untagged-executions=1/0"}) {
+    CLI::App app;
+    SamplingOptions options;
+    declare(app, sampling_settings(), options);
+    std::vector<std::string> arguments = {wrong};
+    EXPECT_THROW(app.parse(arguments), CLI::ParseError) << wrong;
+  }
 }
 
 }  // namespace

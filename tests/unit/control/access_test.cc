@@ -53,14 +53,26 @@ v1::ControlRequest resume_all() {
   return request;
 }
 
+v1::ControlRequest rate(std::int32_t pid) {
+  v1::ControlRequest request;
+  request.mutable_rate()->set_pid(pid);
+  return request;
+}
+v1::ControlRequest rate_of_all() {
+  v1::ControlRequest request;
+  request.mutable_rate()->set_all(true);
+  return request;
+}
+
 TEST(ControlAccess, RootAndTheDaemonsUserMayDoEverything) {
   for (const std::uint32_t uid : {0u, kDaemon}) {
     for (const std::int32_t pid : {kOwn, kForeign, kGone}) {
-      for (const auto& request : {sample(pid), unsample(pid), pause(pid), resume(pid)})
+      for (const auto& request : {sample(pid), unsample(pid), pause(pid), resume(pid), rate(pid)})
         EXPECT_TRUE(may(request, uid)) << request.ShortDebugString();
     }
     EXPECT_TRUE(may(pause_all(), uid));
     EXPECT_TRUE(may(resume_all(), uid));
+    EXPECT_TRUE(may(rate_of_all(), uid));
   }
 }
 
@@ -73,19 +85,22 @@ TEST(ControlAccess, OthersMayAsk) {
 }
 
 TEST(ControlAccess, OthersMayChangeWhatIsSampledOfTheirOwnProcesses) {
-  for (const auto& request : {sample(kOwn), unsample(kOwn), pause(kOwn), resume(kOwn)})
+  for (const auto& request : {sample(kOwn), unsample(kOwn), pause(kOwn), resume(kOwn), rate(kOwn)})
     EXPECT_TRUE(may(request, kMember)) << request.ShortDebugString();
   for (const std::int32_t pid : {kForeign, kGone}) {
-    for (const auto& request : {sample(pid), unsample(pid), pause(pid), resume(pid)})
+    for (const auto& request : {sample(pid), unsample(pid), pause(pid), resume(pid), rate(pid)})
       EXPECT_FALSE(may(request, kMember)) << request.ShortDebugString();
   }
 }
 
-TEST(ControlAccess, OthersMayNotPauseAll) {
+TEST(ControlAccess, OthersMayNotChangeWhatIsSampledOfAll) {
   EXPECT_FALSE(may(pause_all(), kMember));
   EXPECT_FALSE(may(resume_all(), kMember));
+  EXPECT_FALSE(may(rate_of_all(), kMember));
   v1::ControlRequest nothing;
   nothing.mutable_pause();
+  EXPECT_FALSE(may(nothing, kMember));
+  nothing.mutable_rate()->set_frequency(1);
   EXPECT_FALSE(may(nothing, kMember));
 }
 

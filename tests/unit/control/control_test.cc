@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "daemon/control/control_server.h"
 #include "proto/control/control_client.h"
@@ -16,7 +19,8 @@
 namespace tailor::control {
 namespace {
 
-v1::ControlReply answer(const v1::ControlRequest& request, const Peer& peer) {
+v1::ControlReply answer(const v1::ControlRequest& request, const Peer& peer,
+                        const ControlServer::Promise& /*promise*/) {
   EXPECT_EQ(peer.uid, ::geteuid());
   v1::ControlReply reply;
   if (request.has_status()) {
@@ -42,9 +46,10 @@ class ControlTest : public testing::Test {
     stop();
     std::filesystem::remove_all(directory);
   }
-  void start(std::size_t max_clients = ControlServer::kMaxClients) {
+  void start(std::size_t max_clients = ControlServer::kMaxClients,
+             const ControlServer::Handler& handler = answer) {
     auto listening = ControlServer::listen(
-        path, answer, [this](const std::string& why) { cut_off.push_back(why); }, max_clients);
+        path, handler, [this](const std::string& why) { cut_off.push_back(why); }, max_clients);
     ASSERT_TRUE(listening.ok()) << listening.error().message;
     server = std::move(*listening);
     thread = std::thread([this] {
@@ -160,6 +165,144 @@ TEST_F(ControlTest, AsManyClientsAreConnectedAsItIsTold) {
     stop();
     EXPECT_EQ(cut_off.size(), 3 - most);
   }
+}
+
+// A report is promised, and everything else is answered at once.
+class LateTest : public ControlTest {
+ protected:
+  ~LateTest() override { stop(); }
+  void start_with(std::chrono::milliseconds patience, std::size_t max_clients = ControlServer::kMaxClients) {
+    start(max_clients,
+          [this, patience](const v1::ControlRequest& request, const Peer& peer,
+                           const ControlServer::Promise& promise) -> std::optional<v1::ControlReply> {
+            if (!request.has_report()) return answer(request, peer, promise);
+            auto late = promise(patience);
+            if (late.ok()) {
+              std::lock_guard lock(mutex);
+              promised.push_back(*late);
+              return std::nullopt;
+            }
+            v1::ControlReply refusal;
+            set_error(refusal, late.error());
+            return refusal;
+          });
+    report.mutable_report();
+    status.mutable_status();
+  }
+  // Asks for a report, and waits until the server has promised it.
+  UniqueFd ask_for_report() {
+    UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+    auto address = socket_address(path);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address), 0);
+    const std::size_t before = count();
+    EXPECT_TRUE(send_message(socket.get(), report).ok());
+    while (count() == before) std::this_thread::yield();
+    return socket;
+  }
+  std::size_t count() {
+    std::lock_guard lock(mutex);
+    return promised.size();
+  }
+  std::shared_ptr<LateReply> late(std::size_t i) {
+    std::lock_guard lock(mutex);
+    return promised[i];
+  }
+  static v1::ControlReply report_of(const char* json) {
+    v1::ControlReply reply;
+    reply.mutable_report()->set_json(json);
+    return reply;
+  }
+  static std::string json_at(const UniqueFd& socket) {
+    v1::ControlReply reply;
+    auto got = receive_reply(socket.get(), reply, 60'000);
+    EXPECT_TRUE(got.ok() && *got);
+    return reply.error().empty() ? reply.report().json() : "error: " + reply.error();
+  }
+
+  static constexpr std::chrono::hours kForEver{1};
+  v1::ControlRequest report, status;
+  std::mutex mutex;
+  std::vector<std::shared_ptr<LateReply>> promised;
+};
+
+TEST_F(LateTest, OthersAreAnsweredWhileAReplyIsMade) {
+  start_with(kForEver);
+  const UniqueFd one = ask_for_report(), two = ask_for_report();
+  EXPECT_EQ(ControlClient::connect(path)->ask(status)->status().pid(), 42);
+  late(1)->give(report_of("second"));
+  EXPECT_EQ(json_at(two), "second");
+  EXPECT_EQ(ControlClient::connect(path)->ask(status)->status().pid(), 42);
+  late(0)->give(report_of("first"));
+  EXPECT_EQ(json_at(one), "first");
+}
+
+TEST_F(LateTest, RepliesComeInTheOrderOfTheRequests) {
+  start_with(kForEver);
+  const UniqueFd socket = ask_for_report();
+  ASSERT_TRUE(send_message(socket.get(), status).ok());
+  // Whoever else is answered, this one waits.
+  EXPECT_TRUE(ControlClient::connect(path)->ask(status).ok());
+  late(0)->give(report_of("first"));
+  EXPECT_EQ(json_at(socket), "first");
+  v1::ControlReply reply;
+  ASSERT_TRUE(receive_reply(socket.get(), reply, 60'000).ok());
+  EXPECT_EQ(reply.status().pid(), 42);
+}
+
+TEST_F(LateTest, WhoGoesAwayCancels) {
+  start_with(kForEver);
+  UniqueFd gone = ask_for_report();
+  const UniqueFd stays = ask_for_report();
+  gone.reset();
+  while (!late(0)->stop()->stopped()) std::this_thread::yield();
+  EXPECT_FALSE(late(1)->stop()->stopped());
+  // Nobody waits for it, and nobody minds.
+  late(0)->give(report_of("unwanted"));
+  late(1)->give(report_of("wanted"));
+  EXPECT_EQ(json_at(stays), "wanted");
+}
+
+TEST_F(LateTest, TheDeadlineIsAnAnswer) {
+  start_with(std::chrono::milliseconds(1));
+  const UniqueFd socket = ask_for_report();
+  EXPECT_NE(json_at(socket).find("deadline"), std::string::npos);
+  late(0)->give(report_of("too late"));
+  EXPECT_TRUE(ControlClient::connect(path)->ask(status).ok());
+}
+
+TEST_F(LateTest, TooManyPromisesAreARefusalAndTheNextIsTaken) {
+  start_with(kForEver);
+  std::vector<UniqueFd> waiting;
+  for (std::size_t i = 0; i < ControlServer::kMaxLate; ++i) waiting.push_back(ask_for_report());
+  auto client = ControlClient::connect(path);
+  auto refused = client->ask(report);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kExhausted);
+  EXPECT_TRUE(client->ask(status).ok());
+  late(3)->give(report_of("done"));
+  EXPECT_EQ(json_at(waiting[3]), "done");
+  const UniqueFd next = ask_for_report();
+  EXPECT_EQ(count(), ControlServer::kMaxLate + 1);
+}
+
+TEST_F(LateTest, WhoWaitsForAReplyIsNotTheSilentOne) {
+  start_with(kForEver, 2);
+  const UniqueFd waits = ask_for_report();
+  auto silent = ControlClient::connect(path);
+  ASSERT_TRUE(silent.ok() && silent->ask(status).ok());
+  auto third = ControlClient::connect(path);
+  ASSERT_TRUE(third.ok() && third->ask(status).ok());
+  EXPECT_FALSE(silent->ask(status).ok());
+  late(0)->give(report_of("served"));
+  EXPECT_EQ(json_at(waits), "served");
+}
+
+TEST_F(LateTest, TheEndOfTheServerCancels) {
+  start_with(kForEver);
+  const UniqueFd socket = ask_for_report();
+  stop();
+  EXPECT_TRUE(late(0)->stop()->stopped());
+  late(0)->give(report_of("nobody is there"));
 }
 
 TEST_F(ControlTest, WithoutADaemonTheErrorSaysWhatToDo) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zstd.h>
 
+#include <cstring>
 #include <random>
 #include <utility>
 
@@ -137,6 +138,36 @@ TEST(PerfData, AStreamThatIsCutLosesItsEndOnly) {
     auto data = read_perf_data(std::span(file).first(size));
     EXPECT_TRUE(!data.ok() || data->batch.events.size() <= 2);
   }
+}
+
+// Records of simpleperf itself are passed over, those of more than 64 KiB too; its features are in none of
+// perf's places.
+TEST(PerfData, FilesOfSimpleperfAreRead) {
+  const auto own = [](std::uint32_t type, std::uint32_t size) {
+    std::vector<std::byte> record(size, std::byte{9});  // as a kernel record it would be a sample
+    const std::uint16_t halves[] = {static_cast<std::uint16_t>(size >> 16), static_cast<std::uint16_t>(size)};
+    std::memcpy(record.data(), &type, sizeof type);
+    std::memcpy(record.data() + 4, halves, sizeof halves);
+    return record;
+  };
+  for (const std::uint32_t size : {8u, 24u, 65528u, 65536u, 65544u, 5u << 20}) {
+    auto file = pipe_file();
+    std::vector<std::byte> made(file.begin(),
+                                file.end() - static_cast<std::ptrdiff_t>(sample_of(9, 0x200).size()));
+    test::append(made, own(32769, size));  // the kernel's symbols
+    test::append(made, own(32774, 40));    // ids of events
+    test::append(made, sample_of(9, 0x200));
+    auto data = read_perf_data(made);
+    ASSERT_TRUE(data.ok()) << data.error().message;
+    expect_two_samples(*data);
+    EXPECT_EQ(data->counts.cut_bytes, 0u) << size;
+    EXPECT_EQ(data->tool_records, read_perf_data(file)->tool_records + 2);
+  }
+  auto features = plain_file();
+  features[72 + 16] = std::byte{6};  // the features 129 and 130: its files, and what it says of the recording
+  auto data = read_perf_data(features);
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  expect_two_samples(*data);
 }
 
 TEST(PerfData, OtherFilesAreRefusedWithAReason) {

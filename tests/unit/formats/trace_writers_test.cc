@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <protozero/pbf_reader.hpp>
 #include <sstream>
 
@@ -26,6 +27,7 @@ Trace trace() {
                 {TraceFrame::Kind::kKernel, "page_fault", "[kernel]"}};
   out.nodes = {{}, {0, 0}, {1, 1}, {2, 2}};
   out.labels = {{}, {{"operator", "Hash join"}, {"execution", "e1"}}};
+  out.owners = {"[no plan]", "Hash join"};
   out.label_keys = {"execution", "operator"};
   out.samples = {{2'000'000, 1'000'000, 0, 2, 1, 0},
                  {3'000'000, 1'500'000, 1, 3, 1, 0},
@@ -190,6 +192,82 @@ TEST(TraceWriters, CsvHasARowPerSample) {
   EXPECT_NE(text.find("5000000,7,7,engine,main,cpu-clock,nanoseconds,1000000,,,,,\r\n"), text.npos) << text;
 }
 
+struct CounterTrack {
+  std::string name;
+  std::uint64_t parent = 0;
+  std::vector<std::pair<std::uint64_t, double>> values;
+};
+
+// By their number.
+std::map<std::uint64_t, CounterTrack> read_counters(const std::string& bytes) {
+  std::map<std::uint64_t, CounterTrack> out;
+  for (pbf_reader file(bytes); file.next(1);) {
+    std::uint64_t time = 0;
+    pbf_reader packet = file.get_message();
+    while (packet.next()) {
+      if (packet.tag() == 8) {
+        time = packet.get_uint64();
+      } else if (packet.tag() == 60) {
+        std::uint64_t track = 0;
+        CounterTrack read;
+        bool counts = false;
+        pbf_reader descriptor = packet.get_message();
+        while (descriptor.next()) {
+          if (descriptor.tag() == 1) {
+            track = descriptor.get_uint64();
+          } else if (descriptor.tag() == 2) {
+            read.name = descriptor.get_string();
+          } else if (descriptor.tag() == 5) {
+            read.parent = descriptor.get_uint64();
+          } else {
+            counts |= descriptor.tag() == 8;
+            descriptor.skip();
+          }
+        }
+        if (counts) out[track] = read;
+      } else if (packet.tag() == 11) {
+        std::uint64_t track = 0;
+        std::optional<double> value;
+        pbf_reader event = packet.get_message();
+        while (event.next()) {
+          if (event.tag() == 11) {
+            track = event.get_uint64();
+          } else if (event.tag() == 44) {
+            value = event.get_double();
+          } else {
+            event.skip();
+          }
+        }
+        if (value) out[track].values.emplace_back(time, *value);
+      } else {
+        packet.skip();
+      }
+    }
+  }
+  return out;
+}
+
+double area(const CounterTrack& track) {
+  double sum = 0;
+  for (std::size_t i = 0; i + 1 < track.values.size(); ++i)
+    sum += track.values[i].second * static_cast<double>(track.values[i + 1].first - track.values[i].first);
+  return sum;
+}
+
+TEST(TraceWriters, PerfettoCountersAddUpToTheCost) {
+  std::map<std::string, double> found;
+  for (const auto& [number, track] : read_counters(write_perfetto(trace()))) {
+    EXPECT_NE(track.parent, 0u) << track.name << " is below its process";
+    EXPECT_EQ(track.values.back().second, 0) << track.name;
+    found[track.name] = area(track);
+  }
+  ASSERT_EQ(found.size(), 3u);
+  const auto time = static_cast<double>(kTime);
+  EXPECT_NEAR(found.at("CPUs busy"), time, 1e-3 * time) << "the other unit is not in it";
+  EXPECT_NEAR(found.at("CPUs: Hash join"), time - 1e6, 1e-3 * time);
+  EXPECT_NEAR(found.at("CPUs: [no plan]"), 1e6, 1e-3 * time);
+}
+
 TEST(TraceWriters, PerfettoSlicesBeginAndEndInOrder) {
   std::map<std::uint64_t, int> open;
   std::uint64_t last = 0, samples = 0, weight = 0;
@@ -215,6 +293,7 @@ TEST(TraceWriters, PerfettoSlicesBeginAndEndInOrder) {
         }
         EXPECT_GE(time, last);
         last = time;
+        if (type == 4) continue;  // of a counter
         open[track] += type == 1 ? 1 : -1;
         EXPECT_GE(open[track], 0);
       } else if (packet.tag() == 66) {

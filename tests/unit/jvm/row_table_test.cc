@@ -42,6 +42,24 @@ TEST(RowTable, BehindTheLastStateNothingIsKnown) {
   EXPECT_EQ(runs(code_of(41, {})), (std::vector<RunTuple>{{0, 0, false, false}}));
 }
 
+TEST(RowTable, TheReturnBehindAPollBelongsToTheStateOfThePoll) {
+  CompiledCode code = code_of(100, {10, 40, 60});
+  code.pops = {{36, 37, 48}};
+  EXPECT_EQ(runs(code),
+            (std::vector<RunTuple>{
+                {0, 0, true, false}, {11, 1, true, false}, {48, 2, true, false}, {61, 0, false, false}}));
+}
+
+TEST(RowTable, TheLastStateCountsUpToTheLastReturnAndIsInferredThere) {
+  CompiledCode code = code_of(100, {10, 40});
+  code.pops = {{20, 21, 30}, {50, 51, 60}};
+  EXPECT_EQ(runs(code),
+            (std::vector<RunTuple>{
+                {0, 0, true, false}, {11, 1, true, false}, {41, 1, true, true}, {60, 0, false, false}}));
+  code.states.clear();
+  EXPECT_EQ(runs(code), (std::vector<RunTuple>{{0, 0, false, false}})) << "no state, nothing known";
+}
+
 TEST(RowTable, StatesThatMakeNoSenseAreLeftOut) {
   EXPECT_EQ(runs(code_of(50, {10, 10, 5, 50, 4000000000u, 30})),
             (std::vector<RunTuple>{{0, 0, true, false}, {11, 5, true, false}, {31, 0, false, false}}));

@@ -36,7 +36,35 @@ TEST(OperatorMeter, SumsEqualTheReport) {
   for (const auto& [labels, value] : reading.operators) by_kind[labels[2]] += value;
   for (const query::OperatorRow& row : report->plans.at(0).operators)
     expected[row.kind] += row.cost.amount.weight * 1e-9;
-  for (const auto& [kind, seconds] : expected) EXPECT_NEAR(by_kind[kind], seconds, 1e-12) << kind;
+  for (const auto& [kind, seconds] : expected) {
+    EXPECT_NEAR(by_kind[kind], seconds, 1e-12) << kind;
+    EXPECT_NEAR(reading.by_kind.at("kind:" + kind), seconds, 1e-12) << kind;
+  }
+  EXPECT_NEAR(reading.by_kind.at("component"), report->components.amount.weight * 1e-9, 1e-12);
+  EXPECT_NEAR(reading.by_kind.at("unattributed"), report->unattributed.amount.weight * 1e-9, 1e-12);
+  EXPECT_EQ(reading.by_kind.size(), expected.size() + 2);
+}
+
+// Kinds come from engines.
+TEST(OperatorMeter, KindsBeyondTheLimitAreOneAndTheSumStays) {
+  OperatorMeter meter;
+  test::give_context(meter);
+  constexpr int kPlans = 200;
+  for (int i = 0; i < kPlans; ++i) {
+    v1::Plan plan = test::sample_plan();
+    for (v1::Component& op : *plan.mutable_levels(0)->mutable_components())
+      op.set_kind("kind " + std::to_string(i));
+    meter.on_plan(test::kSampleProcess, 0, plan);
+    const profile::SampleRecord samples[] = {test::tag_sample(1 + i, 6)};
+    meter.on_samples(samples);
+    meter.read();
+  }
+  const MeterReading reading = meter.read();
+  EXPECT_LE(reading.by_kind.size(), 65u);
+  EXPECT_GT(reading.by_kind.at("other"), 0);
+  double all = 0;
+  for (const auto& [key, seconds] : reading.by_kind) all += seconds;
+  EXPECT_NEAR(all, reading.on_cpu_seconds, 1e-9);
 }
 
 // Read while samples come, nothing is counted twice or left out.

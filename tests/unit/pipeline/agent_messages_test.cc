@@ -1,6 +1,7 @@
 // Executions, reconnects, and the order in which the profile hears of things.
 #include <gtest/gtest.h>
 
+#include "daemon/profile/told_by.h"
 #include "tests/unit/pipeline/fixture.h"
 
 namespace tailor::pipeline {
@@ -56,6 +57,50 @@ TEST_F(PipelineTest, WhatItsThreadsHadEndedDidNotFailWhenTheProcessEnds) {
   EXPECT_EQ(cut.end, ms(9));
   EXPECT_NE(cut.error, "");
   EXPECT_FALSE(cut.rows_known);
+}
+
+// An agent may have heard of code late itself. It is no matter what it says of that.
+TEST_F(PipelineTest, CodeThatCameAfterSamplesOfItsTimeIsToldAsLate) {
+  start_engine();
+  const auto load = [&](TimeNs time, CodeId id, TimeNs since) {
+    v1::CodeObject code = test::small_code(id, 1, kCode + id * 0x1000);
+    code.set_load_tsc(static_cast<std::uint64_t>(since));
+    code.set_told_by(v1::TOLD_BY_PERF_MAP);
+    script.load(kProcess, time, code);
+  };
+  script.sample(42, 42, ms(10), kCode + 20 * 0x1000 + 16);
+  script.read();
+  script.settle(kProcess, ms(400));
+  pipeline.advance(ms(300));  // samples up to 100 ms
+  load(ms(301), 20, ms(2));
+  load(ms(301), 21, ms(150));
+  EXPECT_EQ(sink.told_by.at(11), v1::TOLD_BY_AGENT);
+  EXPECT_EQ(sink.told_by.at(20), profile::kToldByAgentLate);
+  EXPECT_EQ(sink.told_by.at(21), v1::TOLD_BY_AGENT);
+  EXPECT_EQ(sink.accounting.at(kProcess).unattributed, 1u);
+}
+
+// Whatever an agent writes there itself.
+TEST_F(PipelineTest, APlanThatCameAfterSamplesOfItsTimeIsToldAsLate) {
+  start_engine();
+  const auto load = [&](TimeNs time, PlanId id) {
+    v1::Plan plan = test::small_plan(id);
+    plan.set_slot(static_cast<std::uint32_t>(id));
+    plan.set_late_until(77);
+    script.load(kProcess, time, plan);
+  };
+  script.sample(42, 42, ms(10), kCode + 16);
+  script.read();
+  script.settle(kProcess, ms(400));
+  pipeline.advance(ms(300));  // samples up to 100 ms
+  load(ms(2), 2);
+  load(ms(150), 3);
+  EXPECT_EQ(sink.plan_bodies.at(2).late_until(), ms(100));
+  EXPECT_EQ(sink.plan_bodies.at(3).late_until(), 0);
+  // Of before its process registered nobody believes tags.
+  script.hello(kOther, 2, ms(200));
+  script.load(kOther, ms(50), test::small_plan(4));
+  EXPECT_EQ(sink.plan_bodies.at(4).late_until(), 0);
 }
 
 TEST_F(PipelineTest, AReconnectOfTheSameAgentTellsNothingTwice) {

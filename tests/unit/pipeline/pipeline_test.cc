@@ -170,6 +170,33 @@ TEST_F(PipelineTest, AThreadThatEndedIsThrottledNoMore) {
   EXPECT_LE(sink.accounting.at(ProcessId{}).gap_ns, static_cast<std::uint64_t>(ms(12)));
 }
 
+// The kernel frees the memory of a process, and samples that, after it has told of its end.
+TEST_F(PipelineTest, SamplesAfterTheEndOfAProcessAreAddedToItsAccounting) {
+  start_engine();
+  script.record(test::RecordBytes(PERF_RECORD_FORK, 0)
+                    .u32(60)
+                    .u32(42)
+                    .u32(60)
+                    .u32(42)
+                    .u64(static_cast<std::uint64_t>(ms(9))),
+                42, ms(9));
+  script.sample(60, 60, ms(10), 0x400000);
+  script.record(test::RecordBytes(PERF_RECORD_EXIT, 0)
+                    .u32(60)
+                    .u32(1)
+                    .u32(60)
+                    .u32(1)
+                    .u64(static_cast<std::uint64_t>(ms(11))),
+                60, ms(11));
+  script.read();
+  for (const int time : {20, 30, 40}) pipeline.flush(ms(time));
+  script.sample(60, 60, ms(50), 0x400000);
+  script.read();
+  pipeline.flush(ms(60));
+  EXPECT_EQ((sink.accounting[{60, 0}].received), 2u);
+  EXPECT_EQ(pipeline.total().received, 2u);
+}
+
 TEST_F(PipelineTest, AWaitThatIsOpenAtTheEndLastsUntilThen) {
   profile::RecordingInfo info;
   info.sources.push_back({0, "off-cpu", profile::Unit::kNsOffCpu, 1, false});

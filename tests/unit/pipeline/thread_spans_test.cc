@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "daemon/pipeline/pipeline.h"
-#include "daemon/query/cell_sums.h"
+#include "daemon/profile/cell_sums.h"
 #include "tailor/tag.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/engine_messages.h"
@@ -189,10 +189,10 @@ TEST(ThreadSpans, GiveWhatTheLongWayGives) {
 std::size_t wrongly_alike(std::uint64_t kept_bits) {
   std::size_t wrong = 0;
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    std::map<std::uint64_t, query::CellKey> keys;
+    std::map<std::uint64_t, profile::CellKey> keys;
     for (const profile::SampleRecord& sample : tell(0, seed).sink.samples) {
       if (sample.alike == 0) continue;
-      const query::CellKey key = query::key_of(sample);
+      const profile::CellKey key = profile::key_of(sample);
       wrong += keys.try_emplace(sample.alike & kept_bits, key).first->second != key;
     }
   }

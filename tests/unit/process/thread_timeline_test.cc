@@ -112,6 +112,45 @@ TEST(ThreadTimeline, AResetDoesNotUndoWhatIsLater) {
   EXPECT_EQ(line.at(120).execution, 0u);
 }
 
+// The message that says that a thread has ended may be read before the last part of its log.
+TEST(ThreadTimeline, MarksThatAreReadAfterTheEndOfTheirThreadStay) {
+  ThreadTimeline line({});
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
+  line.reset(500);
+  EXPECT_EQ(line.at(200).execution, 1u);
+  EXPECT_EQ(line.change_after(200), 500);
+  EXPECT_EQ(line.change_after(500), kTimeMax);
+  line.add(mark(TAILOR_LOG_EXECUTION_END, 0, 1), 200);
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 2, 10), 300);
+  EXPECT_EQ(line.at(199).execution, 1u);
+  EXPECT_EQ(line.at(250).execution, 0u);
+  EXPECT_EQ(line.at(499).execution, 2u);
+  EXPECT_EQ(line.at(500).execution, 0u);
+  EXPECT_EQ(line.change_after(300), 500);
+  EXPECT_FALSE(line.idle());
+  // The next thread with this id.
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 3, 10), 600);
+  EXPECT_EQ(line.at(499).execution, 2u);
+  EXPECT_EQ(line.at(550).execution, 0u);
+  EXPECT_EQ(line.at(600).execution, 3u);
+  EXPECT_EQ(line.change_after(300), 500);
+  line.reset(700);
+  line.trim(1000);
+  EXPECT_TRUE(line.idle());
+}
+
+TEST(ThreadTimeline, AThreadMayMarkItsWorkBeforeItIsToldOf) {
+  ThreadTimeline line({});
+  line.restart(200);
+  line.add(mark(TAILOR_LOG_EXECUTION_BEGIN, 0, 1, 10), 100);
+  EXPECT_EQ(line.at(150).execution, 1u);
+  EXPECT_EQ(line.at(250).execution, 1u);
+  // Another thread: what the first left open is not its work.
+  line.restart(300);
+  EXPECT_EQ(line.at(299).execution, 1u);
+  EXPECT_EQ(line.at(300).execution, 0u);
+}
+
 TEST(ThreadTimeline, TrimKeepsWhatHolds) {
   ThreadTimeline line({});
   for (int i = 0; i < 1000; ++i) {

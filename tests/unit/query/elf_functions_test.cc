@@ -47,8 +47,8 @@ TEST(ReadableName, ANameThatWouldBeEndlessIsShownAsItIs) {
   std::string name = "_Z1f1AIiiE";
   const std::string digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   for (std::size_t i = 0; i < 30; ++i) {
-    const std::string part = std::string("S") + digits[i] + "_";
-    name += "S_I" + part + part + "E";
+    const std::string part{'S', digits[i], '_'};
+    name.append("S_I").append(part).append(part).append("E");
   }
   EXPECT_EQ(readable_name(name), name);
   EXPECT_EQ(readable_name("_Z1f1AIiiES_IS0_S0_E"), "f");

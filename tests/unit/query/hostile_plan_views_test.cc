@@ -108,5 +108,23 @@ TEST(Compare, PathsOfDeepPlansAreDigests) {
   for (const ComparedOperator& row : same.operators) EXPECT_EQ(row.change, Change::kMatched);
 }
 
+// What an engine counted differs each time; what it looks for makes another operator.
+TEST(Compare, CountsAndEstimatesAreNoPartOfAnOperator) {
+  const auto scan = [](const std::string& rows, const std::string& filter) {
+    OperatorRow row;
+    row.name = "scan";
+    row.attributes = {{"actual_rows", rows},
+                      {"estimated_rows", rows},
+                      {"filter", filter},
+                      {"loops", rows},
+                      {"pages_hit", rows}};
+    PlanReport report;
+    report.plans.emplace_back().operators = {row};
+    return report;
+  };
+  EXPECT_TRUE(compare(scan("10", "a = ?"), scan("20", "a = ?")).same_plan);
+  EXPECT_FALSE(compare(scan("10", "a = ?"), scan("10", "b = ?")).same_plan);
+}
+
 }  // namespace
 }  // namespace tailor::query

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 namespace tailor::query {
@@ -41,6 +42,17 @@ TEST(Wilson, CoversTheTruthAboutNinetyFiveTimesInAHundred) {
     covered += i.low <= 0.07 && 0.07 <= i.high;
   }
   EXPECT_NEAR(covered / static_cast<double>(kRounds), 0.95, 0.02);
+}
+
+TEST(Student, HasTheQuantilesOfTables) {
+  EXPECT_NEAR(student95(1), 12.706, 1e-3);
+  EXPECT_NEAR(student95(10), 2.228, 1e-3);
+  EXPECT_NEAR(student95(11), 2.201, 3e-3);
+  EXPECT_NEAR(student95(30), 2.042, 1e-3);
+  EXPECT_NEAR(student95(1e9), 1.960, 1e-3);
+  EXPECT_EQ(student95(2.9), student95(2)) << "wider where it is not whole";
+  EXPECT_EQ(student95(0), student95(1));
+  EXPECT_EQ(student95(std::nan("")), student95(1));
 }
 
 }  // namespace

@@ -194,6 +194,30 @@ TEST(Iterations, OneIsSelected) {
   EXPECT_NE(none.error().message.find("1 to 5"), std::string::npos);
 }
 
+TEST(Iterations, APartOfTheTimeHasThoseThatLieInIt) {
+  const Profile profile = marked_profile(true);
+  const auto loops = find_loops(profile, {}, IterationsFrom::kBest);
+  ASSERT_TRUE(loops);
+  std::vector<std::uint64_t> samples(6), parts(6);
+  for (const IterationRow& row : iteration_rows(profile, {}, loops->front()))
+    samples[row.iteration.number] = row.cost.samples;
+  const TimeNs middle = test::kSampleStart + 301 * kMs;
+  for (const auto& [from, to] : {std::pair{kTimeMin, middle}, {middle, kTimeMax}}) {
+    const auto inside = loops_between(*loops, from, to);
+    ASSERT_TRUE(inside);
+    const auto& shown = inside->front().iterations;
+    EXPECT_EQ(shown.front().number, from == middle ? 3u : 1u) << "its number is that of the whole loop";
+    EXPECT_EQ(shown.back().number, from == middle ? 5u : 3u);
+    const auto keep = [from, to](const TimedSample& sample) {
+      return sample.time >= from && sample.time < to;
+    };
+    for (const IterationRow& row : iteration_rows(profile, {}, inside->front(), keep))
+      parts[row.iteration.number] += row.cost.samples;
+  }
+  EXPECT_EQ(parts, samples);
+  EXPECT_FALSE(loops_between(*loops, middle + 1000 * kMs, kTimeMax));
+}
+
 TEST(Iterations, LoopsAreToldApartByName) {
   Feed feed;
   feed.mark(TAILOR_LOG_EXECUTION_BEGIN, kThread, 0, test::kSampleExecution);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
+
+#include "daemon/profile/told_by.h"
 
 namespace tailor::query {
 namespace {
@@ -99,7 +102,129 @@ TEST(LateNames, ALibraryIsOwnedByTheGeneratedCodeThatCalledIt) {
   EXPECT_EQ(s.attribution.how, How::kCallchain);
 }
 
-TEST(LateNames, AgentsAreNotSpokenFor) {
+// An agent's code of plan 3, whose levels are two. Rows: of component 5 from 0x40 on.
+v1::CodeObject agents_code(CodeId id, std::uint64_t base, PlanId plan = 3) {
+  v1::CodeObject out = code(id, base, 0x100, "f", profile::kToldByAgentLate);
+  out.set_plan_id(plan);
+  out.clear_rows();
+  if (plan == 0) return out;
+  out.mutable_rows()->add_offset_delta(0);
+  out.mutable_rows()->add_offset_delta(0x40);
+  out.mutable_rows()->add_link_delta(0);
+  out.mutable_rows()->add_link_delta(5 << 1);
+  out.mutable_rows()->set_flags(std::string{v1::ROW_PROLOGUE, v1::ROW_INFERRED});
+  return out;
+}
+
+class LateAgent : public testing::Test {
+ protected:
+  LateAgent() {
+    v1::Plan plan;
+    plan.set_id(3);
+    plan.add_levels();
+    plan.add_levels();
+    names.on_plan(kProcess, 0, plan);
+    names.on_code(kProcess, 100, agents_code(1, 0x1000));
+  }
+  // Of the execution 8, as a component has it that is known by an interval.
+  static profile::SampleRecord of_component(std::uint64_t ip, TimeNs time) {
+    profile::SampleRecord out = sample(ip, time);
+    out.attribution.reason = Reason::kNone;
+    out.attribution.how = How::kComponentInterval;
+    out.attribution.engine_component = 2;
+    out.attribution.execution = 8;
+    out.attribution.pipeline = 4;
+    return out;
+  }
+  void run(ExecutionHandle handle, PlanId plan) {
+    profile::ExecutionRecord execution;
+    execution.process = kProcess;
+    execution.handle = handle;
+    execution.plan = plan;
+    names.on_execution(execution);
+  }
+  LateNames names;
+};
+
+TEST_F(LateAgent, CodeCountsFromItsLoadUntilItsUnloading) {
+  names.on_code_unload(kProcess, 200, 1);
+  names.on_code(kProcess, 300, agents_code(2, 0x1080));
+  EXPECT_FALSE(names.empty());
+  for (const auto& [time, code] : std::map<TimeNs, CodeId>{{99, 0}, {100, 1}, {199, 1}, {200, 0}, {300, 2}}) {
+    profile::SampleRecord s = sample(0x10f0, time);
+    EXPECT_EQ(names.apply(s), code != 0) << time;
+    EXPECT_EQ(s.attribution.code, code) << time;
+  }
+  profile::SampleRecord s = sample(0x1050, 150);
+  s.alike = 7;
+  EXPECT_TRUE(names.apply(s));
+  EXPECT_EQ(s.attribution.how, How::kCode);
+  EXPECT_EQ(s.attribution.level, 1);
+  EXPECT_EQ(s.attribution.link, 5u << 1);
+  EXPECT_EQ(s.attribution.quality, Quality::kInferred);
+  EXPECT_EQ(s.alike, 0u) << "it is like no other any more";
+  profile::SampleRecord start = sample(0x1010, 150);
+  EXPECT_TRUE(names.apply(start));
+  EXPECT_EQ(start.attribution.quality, Quality::kPrologue);
+}
+
+TEST_F(LateAgent, WhatAttributionKnewStays) {
+  for (How how : {How::kCode, How::kTag, How::kKernelCode, How::kTagUnwound}) {
+    profile::SampleRecord s = sample(0x1050, 150);
+    s.attribution.how = how;
+    s.attribution.code = 9;
+    EXPECT_FALSE(names.apply(s));
+    EXPECT_EQ(s.attribution.how, how);
+    EXPECT_EQ(s.attribution.code, 9u);
+  }
+  // A caller in code that came in time, of which nothing is known here: it may be nearer.
+  const profile::StackFrame caller{nullptr, 0x1080};
+  profile::SampleRecord called = sample(0x9000, 150);
+  called.stack = &caller;
+  called.attribution.how = How::kCallchain;
+  called.attribution.code = 9;
+  EXPECT_FALSE(names.apply(called));
+  EXPECT_EQ(called.attribution.code, 9u);
+}
+
+TEST_F(LateAgent, AComponentGivesWayToCodeOfTheExecutionsPlan) {
+  run(8, 3);
+  profile::SampleRecord s = of_component(0x1050, 150);
+  EXPECT_FALSE(names.apply(s)) << "it was attributed before";
+  EXPECT_EQ(s.attribution.how, How::kCode);
+  EXPECT_EQ(s.attribution.engine_component, 0u);
+  EXPECT_EQ(s.attribution.execution, 8u);
+  EXPECT_EQ(s.attribution.pipeline, 4u);
+  run(8, 4);
+  profile::SampleRecord of_another = of_component(0x1050, 150);
+  EXPECT_FALSE(names.apply(of_another));
+  EXPECT_EQ(of_another.attribution.how, How::kComponentInterval) << "the code is of another query now";
+  of_another.attribution.how = How::kUnattributed;
+  EXPECT_TRUE(names.apply(of_another));
+  EXPECT_EQ(of_another.attribution.execution, 0u);
+}
+
+TEST_F(LateAgent, ACallerThatWasKnownGivesWayToOneMoreInside) {
+  names.on_code(kProcess, 100, agents_code(2, 0x5000));
+  names.on_code(kProcess, 100, agents_code(4, 0x7000, 0));  // of no plan: it works for its callers
+  const profile::StackFrame outer{nullptr, 0x5080}, inner{&outer, 0x1080};
+  profile::SampleRecord s = sample(0x7010, 150);
+  s.stack = &inner;
+  s.attribution.how = How::kCallchain;
+  s.attribution.code = 2;
+  EXPECT_FALSE(names.apply(s));
+  EXPECT_EQ(s.attribution.how, How::kCallchain);
+  EXPECT_EQ(s.attribution.code, 1u);
+}
+
+TEST_F(LateAgent, CodeOfAPlanThatIsNotThereNamesNothing) {
+  names.on_code(kProcess, 100, agents_code(2, 0x5000, 6));
+  profile::SampleRecord s = sample(0x5050, 150);
+  EXPECT_FALSE(names.apply(s));
+  EXPECT_EQ(s.attribution.how, How::kUnattributed);
+}
+
+TEST(LateNames, WhatAgentsSaidInTimeIsNotSaidAgain) {
   LateNames names;
   names.on_code(kProcess, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_AGENT));
   EXPECT_TRUE(names.empty());

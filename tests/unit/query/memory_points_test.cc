@@ -53,5 +53,25 @@ TEST(MemoryPoints, NeverMoreThanAskedForAndTheSumHolds) {
   }
 }
 
+TEST(MemoryPoints, APointHasThePipelineOfItsTask) {
+  LoadOptions options;
+  options.keep_samples = options.keep_activity = true;
+  const Profile profile = test::load(test::profile_bytes([](profile::ProfileSink& sink) {
+                                       test::give_context(sink);
+                                       std::vector<profile::SampleRecord> samples;
+                                       for (std::uint32_t ir : {1u, 5u, 0u}) {
+                                         samples.push_back(test::ir_sample(test::kSampleStart + ir, ir));
+                                         samples.back().address_from = profile::AddressFrom::kSample;
+                                         // What the thread's log says matters only where the plan says
+                                         // nothing.
+                                         samples.back().attribution.pipeline = 9;
+                                       }
+                                       sink.on_samples(samples);
+                                     }),
+                                     options);
+  const MemoryPoints points = memory_points(profile, {}, 0, kAllPoints, {});
+  EXPECT_EQ(points.pipeline, (std::vector<std::uint32_t>{9, 1, 2}));
+}
+
 }  // namespace
 }  // namespace tailor::query

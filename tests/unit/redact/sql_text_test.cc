@@ -12,7 +12,10 @@ TEST(WithoutLiterals, TakesStringsAndNumbersOutAndLeavesTheShape) {
             "select a1, b from t1 where x = ? and y > ? and z = ? limit ?");
   EXPECT_EQ(without_literals("l_shipdate <= date '1998-12-01' - interval '90' day"),
             "l_shipdate <= date ? - interval ? day");
-  EXPECT_EQ(without_literals("o_orderdate < 1995-01-01"), "o_orderdate < ?-?-?");
+  EXPECT_EQ(without_literals("o_orderdate < 1995-01-01"), "o_orderdate < ?");
+  EXPECT_EQ(without_literals("1995-01-01 <= d and d < 1996-01-01"), "? <= d and d < ?");
+  EXPECT_EQ(without_literals("1995-1-1, 21995-01-01, 1995-01-011, 1995-01-01secret, 1995-01-"),
+            "?-?-?, ?-?-?, ?-?-?, ?-?-?, ?-?-");
   EXPECT_EQ(without_literals("x = $1 and y = :name and z = ?"), "x = $1 and y = :name and z = ?");
 }
 

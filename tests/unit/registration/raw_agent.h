@@ -55,11 +55,11 @@ class RawAgent {
   bool send(const v1::AgentMessage& message, const std::vector<int>& fds = {}) {
     return send_bytes(message.SerializeAsString(), fds);
   }
-  bool hello(const std::string& session = std::string(16, 's')) {
+  bool hello(const std::string& instance = std::string(16, 's')) {
     v1::AgentMessage message;
     message.mutable_hello()->set_protocol(1);
     message.mutable_hello()->set_engine_name("raw");
-    message.mutable_hello()->set_session(session);
+    message.mutable_hello()->set_instance(instance);
     return send(message);
   }
   bool arena(const UniqueFd& fd, std::uint64_t bytes, std::uint32_t index = 0) {

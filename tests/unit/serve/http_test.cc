@@ -58,6 +58,44 @@ TEST_F(HttpTest, AnswersAsTheContractSays) {
   EXPECT_TRUE(go_on_);
 }
 
+TEST_F(HttpTest, ChangesWhatIsSampled) {
+  EXPECT_EQ(status(get("/api/v1/control/pause")), 405) << "reading changes nothing";
+  const auto post = [&](const std::string& what, const std::string& headers = "") {
+    return ask("POST /api/v1/control/" + what + " HTTP/1.1\r\nHost: localhost\r\n" +
+               "Authorization: Bearer sesame\r\n" + headers + "\r\n");
+  };
+  EXPECT_EQ(status(post("pause")), 404) << "a file";
+  v1::ControlRequest asked;
+  const auto control = [&](const v1::ControlRequest& request, const Access&) -> Result<v1::ControlReply> {
+    asked = request;
+    if (request.rate().pid() == 8) return not_found("process 8 is not sampled");
+    v1::ControlReply reply;
+    reply.mutable_rate()->add_processes()->set_pid(7);
+    reply.mutable_rate()->add_problems("process 9: no");
+    return reply;
+  };
+  service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", {}, control});
+  HttpOptions options;
+  options.gate.tokens.push_back({"t", sha256("sesame"), Access::everything()});
+  server_ = HttpServer::without_listeners(*service_, std::move(options));
+  const std::string answer = post("rate?process=7&hz=997&for_ms=1500");
+  ASSERT_EQ(status(answer), 200) << answer;
+  EXPECT_EQ(asked.rate().pid(), 7);
+  EXPECT_EQ(asked.rate().frequency(), 997u);
+  EXPECT_EQ(asked.rate().for_ns(), 1'500'000'000u);
+  EXPECT_EQ(body(answer)["processes"][0]["pid"], 7);
+  EXPECT_EQ(body(answer)["problems"][0], "process 9: no");
+  EXPECT_EQ(status(post("rate?process=8&hz=997")), 404);
+  EXPECT_EQ(status(post("rate?process=7")), 400);
+  EXPECT_EQ(status(post("rate?hz=often")), 400);
+  EXPECT_EQ(status(post("sampling")), 404);
+  EXPECT_EQ(status(post("resume")), 200);
+  EXPECT_TRUE(asked.resume().all());
+  asked.Clear();
+  EXPECT_EQ(status(post("pause", "Origin: http://evil.example\r\n")), 403) << "a page of another origin";
+  EXPECT_EQ(asked.request_case(), v1::ControlRequest::REQUEST_NOT_SET);
+}
+
 TEST_F(HttpTest, StatusesFollowFromTheKindOfError) {
   EXPECT_EQ(status(get("/api/v1/executions/zz")), 400);
   EXPECT_EQ(status(get("/api/v1/executions/abcdabcd/profile")), 404);

@@ -30,6 +30,18 @@ TEST(Route, FindsWhatIsAskedFor) {
   EXPECT_EQ(timeline.options.lanes, query::Lanes::kThread);
 }
 
+TEST(Route, HistoryIsOfAQueryOrOfAll) {
+  const auto routed = route("/api/v1/history", {{"fingerprint", "9c1e"}, {"by", "hour"}, {"since", "1000"}});
+  ASSERT_TRUE(routed) << routed.error().message;
+  const auto& request = std::get<HistoryRequest>(routed->request);
+  EXPECT_EQ(request.fingerprint, "9c1e");
+  EXPECT_EQ(request.by, HistoryRequest::Period::kHour);
+  EXPECT_EQ(request.since_ns, 1'000'000'000u);
+  EXPECT_TRUE(route("/api/v1/history", {}));
+  EXPECT_EQ(kind_of("/api/v1/history", {{"by", "week"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/history", {{"limit", "0"}}), ErrorKind::kInvalid);
+}
+
 TEST(Route, LabelsMayBeRepeatedNothingElse) {
   const auto routed = route("/api/v1/executions", {{"label", "user=ana"}, {"label", "note=a=b"}});
   ASSERT_TRUE(routed);
@@ -53,6 +65,7 @@ TEST(Route, WhatIsWrongSaysSo) {
   EXPECT_EQ(kind_of("/api/v1/executions/zz/profile"), ErrorKind::kInvalid);
   EXPECT_EQ(kind_of("/api/v1/compare", {{"a", "last"}}), ErrorKind::kInvalid);
   EXPECT_EQ(kind_of("/api/v1/executions/last/flame", {{"order", "plan,plan"}}), ErrorKind::kInvalid);
+  EXPECT_EQ(kind_of("/api/v1/executions/last/flame", {{"order", "plan,function"}}), ErrorKind::kInvalid);
   EXPECT_EQ(kind_of("/api/v1/executions/last/nothing"), ErrorKind::kNotFound);
   EXPECT_EQ(kind_of("/api/v1/"), ErrorKind::kNotFound);
   EXPECT_EQ(kind_of("/api/v2/status"), ErrorKind::kNotFound);

@@ -4,11 +4,15 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 
+#include "daemon/control/access.h"
 #include "daemon/serve/http/http_server.h"
+#include "daemon/store/store_writer.h"
 #include "proto/base/sha256.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
@@ -21,6 +25,9 @@ using test::TextStream;
 
 constexpr std::uint32_t kAda = 4242, kBob = 4243;
 const std::string kOfAda(32, 'a'), kOfBob(32, 'b');
+std::string path_of(const std::string& execution) {
+  return "/api/v1/executions/" + execution;
+}
 constexpr const char* kSecret = "i64 19950101";
 
 // Ada's and Bob's execution, one sample each. They share nothing but the engine.
@@ -42,13 +49,21 @@ void give_two_tenants(profile::ProfileSink& sink) {
     execution.begin = test::kSampleStart;
     execution.end = test::kSampleStart + 2'000'000;
     execution.uid = uid;
-    execution.labels = {{"tenant", tenant}};
+    execution.labels = {{"tenant", tenant}, {"fingerprint", std::string("of-") + tenant}};
     sink.on_execution(execution);
     profile::SampleRecord sample = test::ir_sample(test::kSampleStart + 1'000'000, 1);
     sample.attribution.execution = handle;
+    sample.address = 0x1000;
+    sample.address_from = profile::AddressFrom::kOperand;
     samples.push_back(sample);
   }
   sink.on_samples(samples);
+  sink.on_watermark(test::kSampleStart + 2'000'000);
+}
+
+// Processes 7 and 8 are Ada's and Bob's.
+std::optional<std::uint32_t> owner_of(std::int32_t pid) {
+  return pid == 7 ? std::optional(kAda) : pid == 8 ? std::optional(kBob) : std::nullopt;
 }
 
 Access some(std::set<std::uint32_t> uids, std::vector<std::pair<std::string, std::string>> labels) {
@@ -72,6 +87,7 @@ struct PeerCase {
   Peer peer;
   const char* token;  // "": none is sent
   enum class Sees { kAll, kOwn, kLabelled, kMetrics, kNothing } sees;
+  bool controls_own = false;  // processes of the users that it names
 };
 
 class SecurityTable : public testing::TestWithParam<PeerCase> {
@@ -79,33 +95,64 @@ class SecurityTable : public testing::TestWithParam<PeerCase> {
   SecurityTable() {
     std::ofstream(path_) << test::profile_bytes(give_two_tenants);
     library_ = open_file_library(path_);
-    service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", daemon_status});
+    // As the daemon does it.
+    const auto control = [this](const v1::ControlRequest& request,
+                                const Access& access) -> Result<v1::ControlReply> {
+      const auto is_own = [&](std::uint32_t uid) { return access.uids && access.uids->contains(uid); };
+      if (Status may = control::check_own(request, is_own, owner_of); !access.see_all && !may)
+        return may.error();
+      ++controlled_;
+      return v1::ControlReply();
+    };
+    service_ = std::make_unique<Service>(*library_, ServiceOptions{"test", daemon_status, control});
+    auto writer = store::StoreWriter::open(store_path_, {}, 1'700'000'000'000'000'000);
+    give_two_tenants(**writer);
+    EXPECT_TRUE((*writer)->finish());
+    store_ = open_store_library(store_path_, {});
+    of_store_ = std::make_unique<Service>(*store_, ServiceOptions{"test", {}});
+    server_ = HttpServer::without_listeners(*service_, options());
+    store_server_ = HttpServer::without_listeners(*of_store_, options());
+  }
+  ~SecurityTable() override {
+    std::remove(path_.c_str());
+    std::filesystem::remove_all(store_path_);
+  }
+
+  static HttpOptions options() {
     HttpOptions options;
-    Access metrics = some({}, {});
+    Access metrics = some({}, {}), controls = some({kAda}, {});
     metrics.metrics_only = true;
+    controls.control = true;
     options.gate.tokens = {{"all", sha256("all"), Access::everything()},
                            {"uids", sha256("uids"), some({kAda}, {})},
+                           {"controls", sha256("controls"), controls},
                            {"labels", sha256("labels"), some({}, {{"tenant", "a"}})},
                            {"nothing", sha256("nothing"), some({}, {})},
                            {"metrics", sha256("metrics"), metrics}};
     options.metrics = [] { return std::string("metric 1\n"); };
-    server_ = HttpServer::without_listeners(*service_, std::move(options));
+    return options;
   }
-  ~SecurityTable() override { std::remove(path_.c_str()); }
 
-  std::string ask(const std::string& path, std::size_t most = SIZE_MAX) {
+  std::string ask(const std::string& path, std::size_t most = SIZE_MAX, const std::string& method = "GET") {
+    return ask(*server_, path, most, method);
+  }
+  // Hours and days are shown of a store.
+  std::string ask_store(const std::string& path) { return ask(*store_server_, path, SIZE_MAX, "GET"); }
+  static std::string ask(HttpServer& server, const std::string& path, std::size_t most,
+                         const std::string& method) {
     const PeerCase& who = GetParam();
-    std::string text = "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n";
+    std::string text = method + " " + path + " HTTP/1.1\r\nHost: localhost\r\n";
     if (who.token[0] != '\0') text += std::string("Authorization: Bearer ") + who.token + "\r\n";
     TextStream stream(text + "\r\n", most);
-    server_->serve_one(stream, who.peer);
+    server.serve_one(stream, who.peer);
     return stream.output;
   }
-  int status(const std::string& path) { return std::stoi(ask(path).substr(9, 3)); }
-  nlohmann::json body(const std::string& path) {
-    const std::string answer = ask(path);
+  static int status_of(const std::string& answer) { return std::stoi(answer.substr(9, 3)); }
+  static nlohmann::json body_of(const std::string& answer) {
     return nlohmann::json::parse(answer.substr(answer.find("\r\n\r\n") + 4));
   }
+  int status(const std::string& path) { return status_of(ask(path)); }
+  nlohmann::json body(const std::string& path) { return body_of(ask(path)); }
   bool is(PeerCase::Sees sees) const { return GetParam().sees == sees; }
   bool known() const { return !is(PeerCase::Sees::kNothing) && !is(PeerCase::Sees::kMetrics); }
   // What is answered instead of what is not for this peer.
@@ -118,9 +165,11 @@ class SecurityTable : public testing::TestWithParam<PeerCase> {
   int hidden() const { return known() ? 404 : refused(); }
 
   std::string path_ = testing::TempDir() + "/security_test." + std::to_string(::getpid()) + ".tailor";
-  std::unique_ptr<Library> library_;
-  std::unique_ptr<Service> service_;
-  std::unique_ptr<HttpServer> server_;
+  std::string store_path_ = testing::TempDir() + "/security_test." + std::to_string(::getpid());
+  std::unique_ptr<Library> library_, store_;
+  std::unique_ptr<Service> service_, of_store_;
+  std::unique_ptr<HttpServer> server_, store_server_;
+  int controlled_ = 0;  // how often something was changed
 };
 
 TEST_P(SecurityTable, HealthIsForEverybodyAndItsReasonsAreNot) {
@@ -153,16 +202,69 @@ TEST_P(SecurityTable, ExecutionsAreThoseThatOneMaySee) {
 }
 
 TEST_P(SecurityTable, ViewsAreOfExecutionsThatOneMaySee) {
-  for (const std::string view : {"", "/profile", "/flame", "/timeline", "/threads", "/samples", "/sources"}) {
-    EXPECT_EQ(status("/api/v1/executions/" + kOfAda + view), known() ? 200 : refused()) << view;
-    EXPECT_EQ(status("/api/v1/executions/" + kOfBob + view), is(PeerCase::Sees::kAll) ? 200 : hidden())
-        << view;
+  for (const std::string view :
+       {"", "/profile", "/flame", "/timeline", "/threads", "/samples", "/sources", "/memory"}) {
+    EXPECT_EQ(status(path_of(kOfAda).append(view)), known() ? 200 : refused()) << view;
+    EXPECT_EQ(status(path_of(kOfBob).append(view)), is(PeerCase::Sees::kAll) ? 200 : hidden()) << view;
     EXPECT_EQ(status("/api/v1/executions/all" + (view.empty() ? "/profile" : view)),
               is(PeerCase::Sees::kAll) ? 200 : refused())
         << view;
   }
   const std::string both = "/api/v1/compare?a=" + kOfAda + "&b=" + kOfBob;
   EXPECT_EQ(status(both), is(PeerCase::Sees::kAll) ? 200 : hidden());
+}
+
+// The executions have no loop: that there is none is said of what one may see.
+TEST_P(SecurityTable, IterationsAreOfExecutionsThatOneMaySee) {
+  for (const auto& [id, sees] : {std::pair{kOfAda, known()}, {kOfBob, is(PeerCase::Sees::kAll)}}) {
+    const std::string answer = ask(path_of(id) + "/iterations");
+    if (sees) {
+      EXPECT_EQ(answer.find("no execution begins with"), std::string::npos) << answer;
+      EXPECT_NE(status_of(answer), 401);
+      EXPECT_NE(status_of(answer), 403);
+    } else {
+      EXPECT_EQ(status_of(answer), hidden());
+      EXPECT_EQ(answer.find("no execution begins with") != std::string::npos, known()) << answer;
+    }
+  }
+}
+
+TEST_P(SecurityTable, AQueryIsWhatOneMaySeeOfIt) {
+  EXPECT_EQ(status("/api/v1/fingerprints/of-a"), known() ? 200 : refused());
+  EXPECT_EQ(status("/api/v1/fingerprints/of-b"), is(PeerCase::Sees::kAll) ? 200 : hidden());
+  if (known()) {
+    EXPECT_EQ(body("/api/v1/fingerprints/of-a")["executions"], 1);
+  }
+}
+
+TEST_P(SecurityTable, TheCostOfTagsIsOfExecutionsThatOneMaySee) {
+  if (!known()) {
+    EXPECT_EQ(status("/api/v1/tag-cost"), refused());
+    return;
+  }
+  const nlohmann::json costs = body("/api/v1/tag-cost");
+  std::uint64_t executions = costs["executions_not_counted"];
+  for (const auto& query : costs["queries"]) {
+    executions += query["with"]["executions"].get<std::uint64_t>();
+    executions += query["without"]["executions"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(executions, is(PeerCase::Sees::kAll) ? 3u : 1u);
+  EXPECT_EQ(costs.dump().find("of-b") != std::string::npos, is(PeerCase::Sees::kAll));
+}
+
+// Sums know users, and no labels.
+TEST_P(SecurityTable, HistoryIsTheSumsOfUsersThatOneMaySee) {
+  const std::string answer = ask_store("/api/v1/history");
+  const bool sees_all = is(PeerCase::Sees::kAll);
+  if (!sees_all && !is(PeerCase::Sees::kOwn)) {
+    EXPECT_EQ(status_of(answer), known() ? 403 : refused());
+    return;
+  }
+  ASSERT_EQ(status_of(answer), 200) << answer;
+  const nlohmann::json history = body_of(answer);
+  EXPECT_EQ(history["executions"], sees_all ? 2 : 1) << "that ended";
+  EXPECT_NE(answer.find("of-a"), std::string::npos);
+  EXPECT_EQ(answer.find("of-b") != std::string::npos, sees_all);
 }
 
 TEST_P(SecurityTable, OverviewsAddUpWhatOneMaySee) {
@@ -200,6 +302,20 @@ TEST_P(SecurityTable, MetricsAreOfAllUsers) {
   EXPECT_EQ(status("/metrics"), may ? 200 : refused());
 }
 
+TEST_P(SecurityTable, SamplingIsChangedByWhoMayControl) {
+  const bool all = is(PeerCase::Sees::kAll), own = all || GetParam().controls_own;
+  int changed = 0;
+  for (const std::string what : {"pause?", "resume?", "rate?hz=99"}) {
+    for (const auto& [process, may] : {std::pair{"", all}, {"&process=7", own}, {"&process=8", all}}) {
+      std::string path = "/api/v1/control/" + what + process;
+      if (const auto both = path.find("?&"); both != std::string::npos) path.erase(both + 1, 1);
+      EXPECT_EQ(status_of(ask(path, SIZE_MAX, "POST")), may ? 200 : refused()) << path;
+      changed += may ? 1 : 0;
+    }
+  }
+  EXPECT_EQ(controlled_, changed);
+}
+
 TEST_P(SecurityTable, LiveEventsTellOfWhatOneMaySee) {
   constexpr std::size_t kFirstEvents = 1500;
   const std::string text = ask("/api/v1/live", kFirstEvents);
@@ -220,6 +336,7 @@ INSTANTIATE_TEST_SUITE_P(Peers, SecurityTable,
                                          PeerCase{"other_user", {true, kAda, false}, "", Sees::kOwn},
                                          PeerCase{"token_all", {}, "all", Sees::kAll},
                                          PeerCase{"token_uids", {}, "uids", Sees::kOwn},
+                                         PeerCase{"token_controls", {}, "controls", Sees::kOwn, true},
                                          PeerCase{"token_labels", {}, "labels", Sees::kLabelled},
                                          PeerCase{"token_metrics", {}, "metrics", Sees::kMetrics},
                                          PeerCase{"nobody", {}, "", Sees::kNothing},

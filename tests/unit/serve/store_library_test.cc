@@ -3,8 +3,10 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <map>
 
 #include "daemon/query/keys.h"
+#include "daemon/query/plan_report.h"
 #include "daemon/serve/history.h"
 #include "daemon/serve/service.h"
 #include "daemon/store/store_writer.h"
@@ -66,6 +68,53 @@ TEST_F(StoreLibraryTest, WhoeverSeesEverythingSeesAllFingerprints) {
   EXPECT_EQ(all["fingerprints"][0]["executions"], 1);
   EXPECT_GT(all["total_cpu_ns"].get<double>(), 0);
   EXPECT_EQ(all["total_cpu_ns"], all["fingerprints"][0]["cpu_ns"]);
+}
+
+double sum_of(const Json& series) {
+  double sum = 0;
+  for (const Json& ns : series["cpu_ns"]) sum += ns.get<double>();
+  return sum;
+}
+
+constexpr std::uint64_t kWall = 1'700'000'000'000'000'000;  // of the store
+
+// The series by kind are the same samples as a report's, each once.
+TEST_F(StoreLibraryTest, CostByKindIsTheReports) {
+  give([](profile::ProfileSink&) {});
+  HostRequest request;
+  request.since_ns = kWall - 3'600'000'000'000;
+  request.until_ns = kWall + 3'600'000'000'000;
+  std::map<std::string, double> kinds;
+  const Json answer = ask(request);
+  for (const Json& series : answer["by_kind"]) kinds[series["key"]] = sum_of(series);
+  auto loaded = library_->load({Target::What::kProcess}, Detail::kSums, stop_, {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  auto report = query::plan_report(*loaded->profile, loaded->selection);
+  ASSERT_TRUE(report);
+  std::map<std::string, double> expected = {{"component", report->components.amount.weight},
+                                            {"unattributed", report->unattributed.amount.weight}};
+  for (const query::OperatorRow& row : report->plans.at(0).operators)
+    expected["kind:" + row.kind] += row.cost.amount.weight;
+  ASSERT_EQ(kinds.size(), expected.size());
+  double all = 0;
+  for (const auto& [key, weight] : expected) {
+    EXPECT_NEAR(kinds[key], weight, 1) << key;
+    all += kinds[key];
+  }
+  EXPECT_NEAR(all, report->total.weight, 1);
+}
+
+TEST_F(StoreLibraryTest, CostByKindIsOfTheTimeAndOfWhatOneMaySee) {
+  give([](profile::ProfileSink& sink) { sink.on_execution(execution(kBob, 0x11, 77)); });
+  HostRequest request;
+  request.since_ns = kWall + 3'600'000'000'000;
+  request.until_ns = *request.since_ns + 1;
+  EXPECT_EQ(ask(request)["by_kind"], Json::array());
+  request.since_ns = kWall - 3'600'000'000'000;
+  // Bob runs something, and has no sample.
+  const Json his = ask(request, user(kBob));
+  EXPECT_EQ(his["running"].size(), 1u);
+  EXPECT_EQ(his["by_kind"], Json::array());
 }
 
 TEST_F(StoreLibraryTest, WorkersAreARunWithTheirLeader) {
@@ -172,6 +221,19 @@ TEST(QuerySums, TextsAreCutAndTheTotalIsOfAll) {
   EXPECT_EQ(out["truncated"], true);
 }
 
+TEST(QuerySums, ATextIsLookedForBeforeTheLimit) {
+  QuerySums sums;
+  for (int i = 0; i < 200; ++i) sums.add(row_of("dear " + std::to_string(i), 100, 1));
+  sums.add(row_of("Cheap", 1, 1));
+  const auto order = FingerprintsRequest::Order::kCpu;
+  const Json found = sums.json(100, order, "cHEAP");
+  ASSERT_EQ(found["fingerprints"].size(), 1u) << "it is not among the hundred dearest";
+  EXPECT_EQ(found["fingerprints"][0]["name"], "Cheap");
+  EXPECT_DOUBLE_EQ(found["total_cpu_ns"].get<double>(), 20'001) << "of all";
+  EXPECT_EQ(sums.json(100, order, "dear").at("fingerprints").size(), 100u);
+  EXPECT_TRUE(sums.json(100, order, "Cheap\ndear").at("fingerprints").empty());
+}
+
 TEST(HostSums, TheHeaviestHaveTheirOwnSeriesAndTheRestIsOne) {
   HostSums sums(0, 10'000);
   for (int i = 0; i < 100; ++i) sums.add(row_of("plan " + std::to_string(i), i, 1000));
@@ -185,7 +247,7 @@ TEST(HostSums, TheHeaviestHaveTheirOwnSeriesAndTheRestIsOne) {
   for (const Json& each : series) {
     for (const Json& bucket : each["cpu_ns"]) all += bucket.get<double>();
   }
-  EXPECT_DOUBLE_EQ(all, 99 * 100 / 2);
+  EXPECT_DOUBLE_EQ(all, 4950) << "the sum of 1 to 99";
 }
 
 }  // namespace

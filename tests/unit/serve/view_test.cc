@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 
 #include "daemon/query/keys.h"
 #include "daemon/serve/service.h"
+#include "daemon/serve/views.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/support/worker_profile.h"
@@ -142,15 +144,12 @@ TEST(Flame, HasTheCostsOfTheReportInEveryOrder) {
   EXPECT_FALSE(query::parse_flame_order(""));
 }
 
-// A page that adds up the samples itself comes to the report's costs.
-TEST(Samples, AddUpToTheReport) {
-  const View view = sample_view();
-  const auto samples = samples_json(view, 1'000'000);
-  ASSERT_TRUE(samples);
+// What a page makes of the columns.
+std::map<std::string, double> by_owner(const Json& samples) {
   std::map<std::string, double> sums;
-  for (std::size_t i = 0; i < (*samples)["cell"].size(); ++i) {
-    const Json& cell = (*samples)["cells"][(*samples)["cell"][i].get<std::size_t>()];
-    const double weight = (*samples)["weight"][i];
+  for (std::size_t i = 0; i < samples["cell"].size(); ++i) {
+    const Json& cell = samples["cells"][samples["cell"][i].get<std::size_t>()];
+    const double weight = samples["weight"][i];
     if (cell["owner"] != "plan") {
       sums[cell["key"]] += weight;
       continue;
@@ -162,10 +161,65 @@ TEST(Samples, AddUpToTheReport) {
       sums[key] += weight * part[1].get<double>();
     }
   }
-  expect_same(expected(view), sums);
+  return sums;
+}
+
+View sliced_view(std::size_t rows) {
+  query::LoadOptions options;
+  options.slices = rows;
+  auto profile = std::make_shared<const query::Profile>(test::load(
+      test::profile_bytes([&](profile::ProfileSink& sink) { test::give_profile(sink, 20); }), options));
+  return std::move(*make_view({profile, {}}, {}));
+}
+
+// A page that adds up the samples itself comes to the report's costs.
+TEST(Samples, AddUpToTheReport) {
+  const View view = sample_view();
+  const auto samples = samples_json(view, 1'000'000);
+  ASSERT_TRUE(samples);
+  expect_same(expected(view), by_owner(*samples));
   const auto too_many = samples_json(view, 3);
   ASSERT_FALSE(too_many);
   EXPECT_EQ(too_many.error().kind, ErrorKind::kExhausted);
+}
+
+// So does one that gets sums over slices of time, however long these are.
+TEST(Slices, AddUpToTheReport) {
+  const View whole = sample_view();
+  const auto samples = samples_json(whole, 1'000'000);
+  std::size_t longest = 0;
+  for (const std::size_t rows : {std::size_t{1'000'000}, std::size_t{60}, std::size_t{1}}) {
+    const View view = sliced_view(rows);
+    const auto slices = slices_json(view, 50);
+    ASSERT_TRUE(slices) << slices.error().message;
+    EXPECT_LE((*slices)["count"], 50);
+    EXPECT_GE((*slices)["slice_ns"], longest);
+    longest = (*slices)["slice_ns"];
+    expect_same(expected(whole), by_owner(*slices));
+    EXPECT_EQ(sum((*slices)["samples"]), (*samples)["total"].get<double>());
+    EXPECT_EQ((*slices)["total"], (*samples)["total"]);
+    EXPECT_EQ((*slices)["view"]["weight"], (*samples)["view"]["weight"]);
+  }
+  const auto too_few = slices_json(sliced_view(100), 1);
+  ASSERT_FALSE(too_few);
+  EXPECT_EQ(too_few.error().kind, ErrorKind::kExhausted);
+}
+
+// Each sample is in the slice of its time.
+TEST(Slices, HoldTheSamplesOfTheirTime) {
+  const auto slices = slices_json(sliced_view(1'000'000), 50);
+  const auto samples = samples_json(sample_view(), 1'000'000);
+  const TimeNs length = (*slices)["slice_ns"];
+  const TimeNs first = (*slices)["time_ns"][0];
+  std::map<TimeNs, double> wanted, found;
+  for (std::size_t i = 0; i < (*samples)["cell"].size(); ++i) {
+    const TimeNs since = (*samples)["time_ns"][i].get<TimeNs>() - first;
+    wanted[first + since / length * length] += (*samples)["weight"][i].get<double>();
+  }
+  for (std::size_t i = 0; i < (*slices)["cell"].size(); ++i)
+    found[(*slices)["time_ns"][i]] += (*slices)["weight"][i].get<double>();
+  EXPECT_GT(found.size(), 1u);
+  EXPECT_EQ(found, wanted);
 }
 
 TEST(Filters, OfAnOperatorKeepEverySampleOfWhichItHasAPart) {
@@ -267,6 +321,61 @@ TEST_F(WorkerViewTest, AnOperatorHasItsSamplesInWorkers) {
   const auto all = profile_json(view_of()), one = profile_json(view_of(filters));
   ASSERT_TRUE(all && one);
   EXPECT_EQ((*one)["plans"][0]["operators"][0]["weight"], (*all)["plans"][0]["operators"][0]["weight"]);
+}
+
+std::vector<std::string> keys_of(const Json& object) {
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : object.items()) keys.push_back(key);
+  std::ranges::sort(keys);
+  return keys;
+}
+
+// The keys that docs/report-json.md promises: programs read them.
+TEST(List, HasItsKeysWhateverIsKnown) {
+  ExecutionList list;
+  store::ExecutionRow running, ended;
+  running.record.end = kTimeMax;
+  running.record.rows_known = false;
+  ended.record.begin = 5;
+  ended.record.end = 12;
+  ended.record.rows = 3;
+  ended.record.rows_known = true;
+  ended.record.labels = {{"user", "ada"}};
+  ended.wall_begin_ns = 1'764'860'000'000'000'000;
+  ended.comm = "weft";
+  list.rows = {running, ended};
+  GoneList gone;
+  gone.rows.push_back({.hour = 7, .fingerprint = "f", .names = {}, .runs = {}, .cpu = {}});
+  gone.rows.push_back(gone.rows[0]);
+  gone.rows[1].runs = {.executions = 2, .failed = 1, .elapsed_sum = 30, .elapsed_min = 10, .elapsed_max = 20};
+  gone.more = true;
+
+  const Json json = list_json(list, gone);
+  EXPECT_EQ(keys_of(json), (std::vector<std::string>{"executions", "gone", "gone_more", "more"}));
+  std::vector<std::string> keys = {"began",         "began_ms", "began_wall_ns", "comm",        "cpu_ns",
+                                   "drawn",         "engine",   "error",         "fingerprint", "id",
+                                   "labels",        "pid",      "plan",          "plan_key",    "plan_name",
+                                   "process_start", "rows",     "running",       "samples",     "tags"};
+  EXPECT_EQ(keys_of(json["executions"][0]), keys);
+  keys.push_back("elapsed_ns");
+  std::ranges::sort(keys);
+  const Json& last = json["executions"][1];
+  EXPECT_EQ(keys_of(last), keys);
+  EXPECT_TRUE(json["executions"][0]["began"].is_null());
+  EXPECT_TRUE(json["executions"][0]["rows"].is_null());
+  EXPECT_EQ(last["elapsed_ns"], 7);
+  EXPECT_EQ(last["rows"], 3);
+  EXPECT_EQ(last["comm"], "weft");
+  EXPECT_EQ(last["labels"], Json({{"user", "ada"}}));
+  EXPECT_TRUE(last["began"].is_string());
+  EXPECT_EQ(json["more"], false);
+  EXPECT_EQ(json["gone_more"], true);
+  ASSERT_EQ(json["gone"].size(), 2u);
+  EXPECT_EQ(keys_of(json["gone"][0]),
+            (std::vector<std::string>{"cpu_ns", "elapsed_ns", "executions", "failed", "fingerprint", "hour",
+                                      "hour_wall_ns", "plan_name", "samples", "text"}));
+  EXPECT_EQ(json["gone"][0]["elapsed_ns"], Json({{"min", 0}, {"mean", 0}, {"max", 0}}));
+  EXPECT_EQ(json["gone"][1]["elapsed_ns"], Json({{"min", 10}, {"mean", 15}, {"max", 20}}));
 }
 
 TEST(Samples, WeightsOfDifferentUnitsAreNotAddedUp) {

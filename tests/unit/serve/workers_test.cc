@@ -51,6 +51,51 @@ TEST(Workers, TooManyAreTurnedAway) {
   EXPECT_EQ(answer.error().kind, ErrorKind::kExhausted);
 }
 
+TEST(Workers, WhoDoesNotWaitIsGivenTheAnswer) {
+  std::latch given(1), goes_on(1);
+  std::string text;
+  Workers workers(1, 1);
+  const auto stop = within(std::chrono::hours(1));
+  const auto work = [&](const Stop&) -> Result<std::string> {
+    goes_on.wait();
+    return std::string("42");
+  };
+  ASSERT_TRUE(workers.start(stop, work, [&](Result<std::string> answer) {
+    text = answer ? *answer : answer.error().message;
+    given.count_down();
+  }));
+  EXPECT_EQ(text, "");
+  goes_on.count_down();
+  given.wait();
+  EXPECT_EQ(text, "42");
+}
+
+TEST(Workers, TooManyThatDoNotWaitAreTurnedAwayToo) {
+  Workers workers(1, 0);
+  const Status taken = workers.start(
+      std::make_shared<Stop>(), [](const Stop&) { return Result<std::string>("42"); },
+      [](const Result<std::string>&) { ADD_FAILURE() << "it was not taken"; });
+  ASSERT_FALSE(taken);
+  EXPECT_EQ(taken.error().kind, ErrorKind::kExhausted);
+}
+
+TEST(Workers, EndingGivesAnswersThatSaySo) {
+  std::latch running(1);
+  std::string text;
+  {
+    Workers workers(1, 4);
+    ASSERT_TRUE(workers.start(
+        within(std::chrono::hours(1)),
+        [&](const Stop& stop) {
+          running.count_down();
+          return endless(stop);
+        },
+        [&](const Result<std::string>& answer) { text = answer ? "" : answer.error().message; }));
+    running.wait();
+  }
+  EXPECT_NE(text.find("cancelled"), std::string::npos);
+}
+
 TEST(Workers, EndingCancelsWhatRuns) {
   std::latch running(1);
   std::thread asker;

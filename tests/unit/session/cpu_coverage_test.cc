@@ -24,6 +24,12 @@ TEST(CpuCoverage, TakesWhatTheSamplesUpToALookStandFor) {
   EXPECT_EQ(coverage.sum().sampled, 490u);
 }
 
+TEST(CpuCoverage, MoreThanChanceIsAProcessThatNobodyCounted) {
+  EXPECT_FALSE(lacks_a_process({.used = 10'000'000'000, .sampled = 10'500'000'000}));
+  EXPECT_FALSE(lacks_a_process({.used = 0, .sampled = 90'000'000}));
+  EXPECT_TRUE(lacks_a_process({.used = 310'000'000, .sampled = 35'600'000'000}));
+}
+
 TEST(CpuCoverage, AProcessThatIsOverStaysInTheSumWithItsLastLook) {
   CpuCoverageOfProcesses coverage;
   coverage.begin(kOne, {0, 0});

@@ -53,18 +53,18 @@ TEST_F(RecordingFactsTest, AWallClockIsToldWhenItWasSet) {
   EXPECT_EQ(heard.infos[1].wall_clock_ns, 123u);
 }
 
-TEST_F(RecordingFactsTest, TheCaptureRowIsToldWhenItOrTheSourcesChange) {
+TEST_F(RecordingFactsTest, TheSamplingNotesAreToldWhenTheyOrTheSourcesChange) {
   const std::vector<std::string> notes = {"no PEBS", "one of two"};
   facts.opened({profile::Source{}}, 5);
   EXPECT_EQ(heard.infos.size(), 1u);
-  facts.capture_row(notes);
-  facts.capture_row(notes);
+  facts.sampling_notes(notes);
+  facts.sampling_notes(notes);
   ASSERT_EQ(heard.infos.size(), 2u);
-  EXPECT_EQ(heard.infos[1].capture_row, "no PEBS; one of two");
+  EXPECT_EQ(heard.infos[1].sampling_notes, "no PEBS; one of two");
   EXPECT_EQ(heard.infos[1].sources.size(), 1u);
   EXPECT_EQ(heard.infos[1].aggregated_ns, 5u);
   facts.opened({profile::Source{}, profile::Source{}}, 3);
-  facts.capture_row(notes);
+  facts.sampling_notes(notes);
   ASSERT_EQ(heard.infos.size(), 3u);
   EXPECT_EQ(heard.infos[2].sources.size(), 2u);
   EXPECT_EQ(heard.infos[2].aggregated_ns, 5u) << "the longest of all";

@@ -106,6 +106,18 @@ TEST(SampleCodec, RefusesWhatItCouldNotHaveMade) {
   EXPECT_TRUE(broken([](auto& b) { b.mutable_attribution()->set_link(0, -1); }));
 }
 
+// A newer version may say more reasons: the samples count all the same.
+TEST(SampleCodec, AReasonThatIsNotKnownCostsNoSample) {
+  v1::SampleBlock block = encode_samples(std::vector{test::ir_sample(5, 3), test::ir_sample(6, 3)});
+  block.mutable_attribution()->clear_verdict();
+  block.mutable_attribution()->add_verdict(15u << 4);
+  const auto back = decode_samples(block);
+  ASSERT_TRUE(back) << back.error().message;
+  ASSERT_EQ(back->samples.size(), 2u);
+  EXPECT_EQ(back->samples[1].attribution.how, profile::How::kUnattributed);
+  EXPECT_EQ(static_cast<int>(back->samples[1].attribution.reason), 15);
+}
+
 TEST(SampleCodec, CallChainsComeBackAndShareTheirOuterFrames) {
   const profile::StackFrame root{nullptr, 0x1000}, middle{&root, 0x2000}, one{&middle, 0x3000},
       other{&middle, 0x4000};

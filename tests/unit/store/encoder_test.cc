@@ -11,13 +11,14 @@ namespace {
 // The executions of all META blocks, in the order of their records.
 class Executions : public BlockSink {
  public:
-  void block(BlockType type, std::string_view raw, const BlockContent&) override {
-    if (type != BlockType::kMeta) return;
+  std::optional<std::uint64_t> block(BlockType type, std::string_view raw, const BlockContent&) override {
+    if (type != BlockType::kMeta) return std::nullopt;
     v1::MetaBlock meta;
-    ASSERT_TRUE(meta.ParseFromArray(raw.data(), static_cast<int>(raw.size())));
+    EXPECT_TRUE(meta.ParseFromArray(raw.data(), static_cast<int>(raw.size())));
     for (const v1::MetaRecord& record : meta.records()) {
       if (record.has_execution()) seen.push_back(record.execution());
     }
+    return std::nullopt;
   }
   std::vector<v1::Execution> seen;
 };

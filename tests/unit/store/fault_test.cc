@@ -175,6 +175,9 @@ bool FaultTest::one_round(std::uint64_t at) {
       EXPECT_THAT(now.sink.records, testing::Contains(testing::StartsWith("plan ")));
       EXPECT_THAT(now.sink.records, testing::Contains(testing::StartsWith("code ")));
     }
+    if (GetParam() == Fault::kShort) {
+      EXPECT_EQ(lost, 0u);
+    }
     if (!again) continue;
     // The catalogue may count what was attributed and then lost, but nothing twice.
     EXPECT_LE(now.executions.size(), 1u);
@@ -207,12 +210,14 @@ TEST_P(FaultTest, AtEveryCall) {
 }
 
 std::string name_of(const testing::TestParamInfo<Fault>& info) {
-  constexpr const char* kNames[] = {"NoSpace", "Full", "Io", "Kill"};
+  constexpr const char* kNames[] = {"NoSpace", "Full", "Io", "Kill", "Dead", "Short"};
   return kNames[static_cast<int>(info.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Faults, FaultTest,
-                         testing::Values(Fault::kNoSpace, Fault::kFull, Fault::kIo, Fault::kKill), name_of);
+                         testing::Values(Fault::kNoSpace, Fault::kFull, Fault::kIo, Fault::kKill,
+                                         Fault::kDead, Fault::kShort),
+                         name_of);
 
 }  // namespace
 }  // namespace tailor::store

@@ -5,10 +5,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 
+#include "daemon/store/crc32c.h"
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_reader.h"
 #include "daemon/store/store_writer.h"
@@ -242,7 +245,6 @@ TEST_F(StoreTest, AnExecutionIsOfWhoWasHeardOfFirst) {
   writer->on_execution(execution_of(thief, 2, 500, 2001));
   writer->on_watermark(1);
   ASSERT_TRUE(writer->flush());
-  const std::string id(32, ' ');
   auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
   ASSERT_TRUE(catalogue);
   for (const std::size_t digits : {32, 8, 1}) {
@@ -272,6 +274,44 @@ TEST_F(StoreTest, TotalsOfProcessesThatAreOverAreNotRepeatedForEver) {
                                   [](const std::string& record) { return record.starts_with("accounting"); });
   EXPECT_GE(told, 100);
   EXPECT_LE(told, 2 * 100 + 20);
+}
+
+// An older daemon after a newer one: it says so, and changes nothing.
+TEST_F(StoreTest, OneOfANewerProgramIsRefused) {
+  {
+    auto writer = open();
+    test::give_profile(*writer, 1);
+    ASSERT_TRUE(writer->finish());
+  }
+  const auto refused = [&] {
+    std::map<std::string, std::uintmax_t> before, after;
+    const auto look = [&](auto& files) {
+      for (const auto& entry : fs::directory_iterator(directory_)) {
+        if (!entry.path().native().ends_with("-journal")) files[entry.path()] = entry.file_size();
+      }
+    };
+    look(before);
+    auto writer = StoreWriter::open(directory_, {}, kWall);
+    look(after);
+    EXPECT_EQ(before, after);
+    return writer ? std::string() : writer.error().message;
+  };
+  const std::string segment = segment_path(directory_, 9, FileKind::kDataSegment);
+  {
+    auto header = encode(FileHeader{FileKind::kDataSegment, 0, 9, 8});
+    header[8] = 2;  // the major version
+    const std::uint32_t sum = crc32c(std::span(header).first(28));
+    std::memcpy(&header[28], &sum, sizeof sum);
+    std::ofstream(segment, std::ios::binary)
+        .write(reinterpret_cast<const char*>(header.data()), header.size());
+  }
+  EXPECT_THAT(refused(), testing::AllOf(testing::HasSubstr("format version 2"), testing::HasSubstr(segment)));
+  fs::remove(segment);
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, "PRAGMA user_version=2", nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_THAT(refused(), testing::HasSubstr("a newer tailord wrote this store"));
 }
 
 TEST_F(StoreTest, SecondWriterIsRefused) {
@@ -309,6 +349,68 @@ TEST_F(StoreTest, RetentionByAgeDropsDictionariesToo) {
   ASSERT_TRUE(files);
   for (const SegmentFile& file : *files) EXPECT_GE(file.number, later->recording());
   EXPECT_TRUE(read(later->recording()).executions.empty());
+}
+
+profile::RecordingInfo told(std::uint64_t wall_ns) {
+  profile::RecordingInfo info;
+  info.start = test::kSampleStart;
+  info.wall_clock_ns = wall_ns;
+  info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
+  return info;
+}
+
+// A host may begin with any time of day, and be told the right one later.
+TEST_F(StoreTest, AClockThatIsSetMakesNothingOfTheRecordingOld) {
+  constexpr std::uint64_t kYear = 365ull * 86'400 * 1'000'000'000;
+  for (const std::uint64_t wrong : {kWall - 5 * kYear, kWall + 5 * kYear}) {
+    fs::remove_all(directory_);
+    auto writer = open({.segment_time = 2 * kSecond, .keep_ns = 20 * kSecond}, wrong);
+    test::give_context(*writer);
+    writer->on_recording(told(wrong));
+    give_seconds(*writer, test::kSampleStart, 10);
+    writer->on_recording(told(kWall));
+    give_seconds(*writer, test::kSampleStart + 10 * kSecond, 5);
+    ASSERT_TRUE(writer->flush());
+    EXPECT_EQ(read(writer->recording()).sink.samples.size(), 15'000u) << "nothing is as old as that";
+    // What really is goes.
+    give_seconds(*writer, test::kSampleStart + 15 * kSecond, 45);
+    ASSERT_TRUE(writer->finish());
+    const std::size_t kept = read(writer->recording()).sink.samples.size();
+    EXPECT_GE(kept, 20'000u);
+    EXPECT_LE(kept, 26'000u);
+    // Segments that began since have the right time.
+    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+    auto segments = catalogue->segments();
+    ASSERT_TRUE(segments);
+    EXPECT_NEAR(static_cast<double>(segments->back().wall_ns), static_cast<double>(kWall), 60e9);
+  }
+}
+
+TEST_F(StoreTest, ACatalogueThatIsMadeAgainKnowsWhenEachSegmentBegan) {
+  std::map<std::uint64_t, std::uint64_t> began;
+  {
+    auto writer = open({.segment_time = 2 * kSecond});
+    test::give_context(*writer);
+    writer->on_recording(told(kWall));
+    give_seconds(*writer, test::kSampleStart, 10);
+    ASSERT_TRUE(writer->finish());
+    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+    const auto segments = catalogue->segments();
+    for (const SegmentRow& row : *segments)
+      if (row.samples > 0) began[row.number] = row.wall_ns;
+  }
+  ASSERT_GE(began.size(), 4u);
+  fs::remove(catalogue_path(directory_));
+  auto again = open();
+  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+  std::size_t found = 0;
+  const auto segments = catalogue->segments();
+  for (const SegmentRow& row : *segments) {
+    if (!began.contains(row.number)) continue;
+    ++found;
+    EXPECT_NEAR(static_cast<double>(row.wall_ns), static_cast<double>(began[row.number]), 0.3e9);
+  }
+  EXPECT_EQ(found, began.size());
 }
 
 TEST_F(StoreTest, MissingSegmentIsCountedNotFatal) {
@@ -358,6 +460,39 @@ TEST_F(StoreTest, FindsExecutionsByWallClock) {
   EXPECT_EQ(found(kWall + 1, UINT64_MAX), 0u);
 }
 
+// The newest first by the wall clock, whatever the recording; a catalogue of an older program says the same.
+TEST_F(StoreTest, AnOlderCatalogueSaysTheSame) {
+  {
+    auto first = open();
+    test::give_context(*first);
+    ASSERT_TRUE(first->flush());  // and is killed
+  }
+  auto second = open({}, kWall + 5);
+  test::give_profile(*second, 1);
+  ASSERT_TRUE(second->finish());
+  const auto look = [&] {
+    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+    const auto rows = catalogue->executions(10, {kWall, kWall + 100});
+    const auto killed = catalogue->ended_with_daemon(1);
+    const auto of_second = catalogue->ended_with_daemon(second->recording());
+    std::vector<RecordingNumber> said;
+    for (const ExecutionRow& row : *rows) said.push_back(row.recording);
+    said.push_back(0);
+    for (const profile::ExecutionRecord& each : *killed) said.push_back(each.handle);
+    said.push_back(of_second->size());
+    return said;
+  };
+  const std::vector<RecordingNumber> with = look();
+  EXPECT_EQ(with.size(), 5u);
+  EXPECT_EQ(with[3], test::kSampleExecution);
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
+  const char* drop = "DROP INDEX execution_by_wall; DROP INDEX execution_killed";
+  EXPECT_EQ(sqlite3_exec(db, drop, nullptr, nullptr, nullptr), SQLITE_OK);
+  sqlite3_close(db);
+  EXPECT_EQ(look(), with);
+}
+
 TEST_F(StoreTest, FindsExecutionsByTheStartOfTheirId) {
   auto writer = open();
   test::give_profile(*writer, 1);
@@ -365,6 +500,8 @@ TEST_F(StoreTest, FindsExecutionsByTheStartOfTheirId) {
   auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
   ASSERT_TRUE(catalogue);
   EXPECT_EQ(catalogue->find_executions("e1e1")->size(), 1u);
+  EXPECT_EQ(catalogue->find_executions("e1e2")->size(), 0u);
+  EXPECT_EQ(catalogue->find_executions("")->size(), 1u);
   EXPECT_EQ(catalogue->find_executions("%")->size(), 0u);
   EXPECT_EQ(catalogue->find_executions("' OR 1=1 --")->size(), 0u);
 }

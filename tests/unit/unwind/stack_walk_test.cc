@@ -179,5 +179,68 @@ TEST_F(StackWalk, CodeWithoutAPlanIsLeftByItsTable) {
   }
 }
 
+// Native code at kNative, of which nothing is known, was called by generated code of a plan, which keeps an
+// anchor: its frame lies at kFrame.
+class StackWalkByAnchor : public testing::Test {
+ protected:
+  static constexpr std::uint64_t kNative = 0x5000, kPlan = 0x9000, kStack = 0x7000, kFrame = 0x17000;
+  StackWalkByAnchor() {
+    engine.add_code({2, kPlan, kPlan + 0x100}, {}, 0);
+    innermost.set(kReturnAddress, kNative);
+    innermost.set(kSp, kStack);
+  }
+  std::vector<std::uint64_t> chain(const Anchor& anchor) {
+    const StackView stack{kStack, lower, {kFrame - 8, upper}, anchor};
+    return walk(innermost, stack, {}, engine, 8, 0).chain;
+  }
+  FileTables files;
+  ProcessCode engine{"/nonexistent", 1, files};
+  Frame innermost;
+  std::vector<std::byte> lower = test::words({1, 2}), upper = test::words({kPlan + 7, 3});
+};
+
+TEST_F(StackWalkByAnchor, NativeCodeThatCannotBeWalkedIsSkipped) {
+  EXPECT_EQ(chain({kFrame, kPlan + 5, 0}), std::vector{kPlan + 5});
+  EXPECT_TRUE(chain({}).empty()) << "without an anchor there is no way";
+}
+
+TEST_F(StackWalkByAnchor, ItsAddressMayLieBelowTheFrame) {
+  EXPECT_EQ(chain({kFrame, 0, 0}), std::vector{kPlan + 7});
+  EXPECT_TRUE(chain({kFrame + 0x1000, 0, 0}).empty()) << "of that nothing was sampled";
+}
+
+TEST_F(StackWalkByAnchor, OneBelowTheInnermostFrameIsOfNoCaller) {
+  EXPECT_TRUE(chain({kStack, kPlan + 5, 0}).empty());
+  EXPECT_TRUE(chain({kStack - 0x100, kPlan + 5, 0}).empty());
+}
+
+// A frame pointer of code that uses rbp as it likes leads anywhere.
+TEST_F(StackWalkByAnchor, ItIsBelievedMoreThanFramePointers) {
+  innermost.set(kBp, kStack);
+  lower = test::words({kStack + 0x20000, 0x4444, 0, 0});
+  EXPECT_EQ(chain({kFrame, kPlan + 5, 0}), std::vector{kPlan + 5});
+  EXPECT_EQ(chain({}), std::vector<std::uint64_t>{0x4444});
+}
+
+// The frame itself is shared code: the walk goes on in the upper piece.
+TEST_F(StackWalkByAnchor, TheWalkGoesOnFromItsFrame) {
+  const auto table = test::small_table();
+  const std::string_view bytes(reinterpret_cast<const char*>(table.data()), table.size());
+  engine.add_code({1, test::kCode, test::kCode + 0x40, false}, bytes, test::kTable);
+  upper = test::words({0, 0xBB, kPlan + 9});
+  EXPECT_EQ(chain({kFrame, test::kCode + 2, 0}), (std::vector{test::kCode + 2, kPlan + 9}));
+}
+
+// Call frame information that is wrong for what lies there leads past the frame that called native code.
+TEST_F(StackWalkByAnchor, AStepPastItIsTakenBack) {
+  const auto table = test::small_table();
+  const std::string_view bytes(reinterpret_cast<const char*>(table.data()), table.size());
+  engine.add_code({1, test::kCode, test::kCode + 0x40, false}, bytes, test::kTable);
+  innermost.set(kReturnAddress, test::kCode + 1);
+  lower = test::words({0xBB, 0x4444});  // to code of nobody
+  EXPECT_EQ(chain({kStack + 8, kPlan + 5, 0}), std::vector{kPlan + 5});
+  EXPECT_EQ(chain({}), std::vector<std::uint64_t>{0x4444});
+}
+
 }  // namespace
 }  // namespace tailor::unwind

@@ -1,6 +1,6 @@
 // Where the page gets its data from: a server, or the bundle inside a report file. Paths and parameters are those of
 // docs/http-api.md.
-import type { Bundle, ErrorBody } from "./types.ts";
+import type { Bundle, ErrorBody, Profile } from "./types.ts";
 
 export type Parameters = Record<string, string | number | undefined>;
 
@@ -24,6 +24,8 @@ export interface Access {
   readonly isFile: boolean;
   // What `{id}` the page opens at first; "" for the overview.
   readonly firstId: string;
+  // Whether it can be asked for that. A server may still have nothing to answer.
+  has(path: string, parameters?: Parameters): boolean;
   // Throws a DataError.
   get<T>(path: string, parameters?: Parameters, signal?: AbortSignal): Promise<T>;
   // Calls back until the returned function is called. Null: nothing here changes.
@@ -47,6 +49,10 @@ export function isError(body: unknown): body is ErrorBody {
 export class HttpAccess implements Access {
   readonly isFile = false;
   readonly firstId = "";
+
+  has(): boolean {
+    return true;
+  }
 
   async get<T>(path: string, parameters: Parameters = {}, signal?: AbortSignal): Promise<T> {
     const query = queryText(parameters);
@@ -101,13 +107,30 @@ export class BundleAccess implements Access {
     this.firstId = String(bundle.id);
   }
 
+  has(path: string, parameters: Parameters = {}): boolean {
+    return this.find(path, parameters) !== undefined;
+  }
+
   get<T>(path: string, parameters: Parameters = {}): Promise<T> {
-    const query = queryText(parameters);
-    const key = query ? `${path}?${query}` : path;
-    const found = Object.hasOwn(this.bundle.responses, key) ? this.bundle.responses[key] : undefined;
+    const found = this.find(path, parameters);
     if (found === undefined) return Promise.reject(new DataError("not_found", "This report file does not contain that."));
     if (isError(found)) return Promise.reject(new DataError(found.error.kind, found.error.message));
     return Promise.resolve(found as T);
+  }
+
+  private find(path: string, { source, ...others }: Parameters): unknown {
+    // The event that is shown by default is not named there.
+    const named = source !== undefined && source !== this.defaultSource(path) ? source : undefined;
+    const query = queryText({ ...others, source: named });
+    return this.at(query ? `${path}?${query}` : path);
+  }
+
+  private defaultSource(path: string): string | undefined {
+    return (this.at(path.replace(/[^/]*$/, "profile")) as Profile | undefined)?.source?.name;
+  }
+
+  private at(key: string): unknown {
+    return Object.hasOwn(this.bundle.responses, key) ? this.bundle.responses[key] : undefined;
   }
 
   live(): null {

@@ -187,6 +187,10 @@ export interface Samples {
   tid: number[];
   weight: number[];
   cell: number[];
+  // Only where a row stands for all samples of a cell in a slice of time. Then nothing is said of threads.
+  slice_ns?: number;
+  samples?: number[];
+  squares?: number[];
 }
 
 export interface ListingLine extends Partial<Cost> {
@@ -248,6 +252,17 @@ export interface MemoryRow extends Cost {
   served_by: Record<string, number>;
 }
 
+// All regions of one kind.
+export interface RegionRow extends Cost {
+  kind: number;
+  name: string;
+  role: string;
+  regions: number;
+  pattern: "sequential" | "strided" | "random" | "mixed" | "unknown";
+  stride_bytes?: number;
+  latency_cycles: number;
+}
+
 export interface Memory {
   samples: number;
   user_samples: number;
@@ -261,11 +276,13 @@ export interface Memory {
     region: number[];
     offset: number[];
     operator: number[];
+    pipeline?: number[]; // of the operator's plan; files of older programs have none
     tid: number[];
     weight: number[];
     latency: number[];
   };
   operators?: string[];
+  by_region?: RegionRow[];
 }
 
 export interface Mark {
@@ -354,6 +371,31 @@ export interface Fingerprint {
   samples: number;
   elapsed_ns: { min: number; mean: number; max: number };
   last_execution: string;
+}
+
+// A sum over hours or days.
+export interface HistoryRow {
+  what: "operator" | "component" | "unattributed";
+  id: number;
+  name: string;
+  kind: string;
+  source: string;
+  unit: Source["unit"];
+  samples: number;
+  weight: number;
+}
+
+export interface HistorySums {
+  executions: number;
+  failed: number;
+  elapsed_ns: { min: number; mean: number; max: number };
+  rows: HistoryRow[];
+  losses?: { lost_ring: number; lost_hardware: number; late: number; unwritten: number };
+}
+
+export interface History extends HistorySums {
+  by: "hour" | "day";
+  periods: (HistorySums & { begin_ms: number; end_ms: number })[];
 }
 
 export interface CompareSide extends Cost {

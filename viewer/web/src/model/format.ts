@@ -26,6 +26,10 @@ export function amount(weight: number, unit: string): string {
   return unit === "events" ? count(weight) : duration(weight);
 }
 
+// A change: with its sign, also where it is none.
+export const signed = (value: number, show: (size: number) => string) => `${value > 0 ? "+" : value < 0 ? "−" : ""}${show(Math.abs(value))}`;
+export const points = (share: number) => signed(share, (size) => `${(size * 100).toFixed(1)} points`);
+
 export const rowsText = (rows: number | null) => (rows === null ? "rows not known" : `${rows.toLocaleString("en")} rows`);
 
 export function count(value: number): string {

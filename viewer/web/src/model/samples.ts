@@ -30,6 +30,9 @@ export class SampleTable {
   readonly tid: Int32Array;
   readonly cell: Uint32Array;
   readonly weight: Float64Array;
+  readonly samples: Float64Array; // that a row stands for
+  readonly squares: Float64Array; // of their weights
+  readonly slice: number; // ns that a row stands for; 0: each is one sample
   readonly cells: CellInfo[];
   readonly from: number;
   readonly to: number;
@@ -39,18 +42,40 @@ export class SampleTable {
     this.cells = samples.cells.map((cell) => cellInfo(cell, owners, pipelines));
     const wanted = sourceWanted(profile, samples);
     const rows: number[] = [];
-    const length = Math.min(samples.time_ns.length, samples.tid.length, samples.weight.length, samples.cell.length);
+    const { samples: counts, squares } = samples;
+    this.slice = counts && squares ? Math.max(0, samples.slice_ns ?? 0) : 0;
+    const columns = [samples.time_ns, samples.weight, samples.cell, ...(counts && squares ? [counts, squares] : [samples.tid])];
+    const length = Math.min(...columns.map((column) => column.length));
     for (let i = 0; i < length; i++) {
       const cell = samples.cells[samples.cell[i]!];
       if (cell && (wanted === null || cell.source === wanted)) rows.push(i);
     }
     rows.sort((a, b) => samples.time_ns[a]! - samples.time_ns[b]!);
     this.time = Float64Array.from(rows, (i) => samples.time_ns[i]!);
-    this.tid = Int32Array.from(rows, (i) => samples.tid[i]!);
+    this.tid = Int32Array.from(rows, (i) => samples.tid[i] ?? 0);
     this.cell = Uint32Array.from(rows, (i) => samples.cell[i]!);
     this.weight = Float64Array.from(rows, (i) => samples.weight[i]!);
-    this.from = rows.length ? Math.min(0, this.time[0]!) : 0;
-    this.to = rows.length ? this.time[rows.length - 1]! + 1 : 1;
+    this.samples = Float64Array.from(rows, (i) => counts?.[i] ?? 1);
+    this.squares = Float64Array.from(rows, (i) => (counts && squares ? squares[i]! : samples.weight[i]! ** 2));
+    this.from = rows.length ? (this.slice ? this.time[0]! : Math.min(0, this.time[0]!)) : 0;
+    this.to = rows.length ? this.time[rows.length - 1]! + Math.max(1, this.slice) : 1;
+  }
+
+  // Columns of a chart over [from, to), about `wanted`: each has the same number of slices.
+  columns(wanted: number, from = this.from, to = this.to): { buckets: number; from: number; to: number } {
+    if (this.slice === 0) return { buckets: wanted, from, to };
+    const begin = this.from + Math.floor((from - this.from) / this.slice) * this.slice;
+    const slices = Math.max(1, Math.round((to - begin) / this.slice));
+    const each = Math.ceil(slices / wanted);
+    const buckets = Math.ceil(slices / each);
+    return { buckets, from: begin, to: begin + buckets * each * this.slice };
+  }
+
+  // How many samples rows stand for that may have some in [from, to).
+  samplesWithin(from: number, to: number): number {
+    let sum = 0;
+    for (let i = lowerBound(this.time, from - Math.max(0, this.slice - 1)); i < this.time.length && this.time[i]! < to; i++) sum += this.samples[i]!;
+    return sum;
   }
 
   // Rows [first, last) whose time is in the filter's.
@@ -72,7 +97,7 @@ export class SampleTable {
     for (let i = first; i < last; i++) {
       const cell = this.cell[i]!;
       if (!kept[cell] || (filter.tid !== null && this.tid[i] !== filter.tid)) continue;
-      sums.add(cell, this.weight[i]!);
+      sums.add(cell, this.weight[i]!, this.samples[i]!, this.squares[i]!);
     }
     return sums;
   }
@@ -108,12 +133,12 @@ export class CellSums {
     this.samples = new Float64Array(cells);
   }
 
-  add(cell: number, weight: number) {
+  add(cell: number, weight: number, samples = 1, squares = weight * weight) {
     this.weight[cell]! += weight;
-    this.samples[cell]! += 1;
+    this.samples[cell]! += samples;
     this.total += weight;
-    this.count += 1;
-    this.squares += weight * weight;
+    this.count += samples;
+    this.squares += squares;
   }
 
   // What intervals are computed from.

@@ -4,7 +4,7 @@ import { useMemo, useState } from "preact/hooks";
 import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
 import { ownerColor, palette, shadeColor } from "../draw/colors.ts";
 import { amount, duration, name as clean, percent } from "../model/format.ts";
-import type { Part } from "../model/samples.ts";
+import type { Part, SampleTable } from "../model/samples.ts";
 import { shareOf } from "../model/totals.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
@@ -31,7 +31,7 @@ const laneHeight = 23;
 const mostLanes = 40;
 
 // Lanes in the order of the plan; those without samples have none.
-function lanesOf(view: PageView, by: LaneBy): Lane[] {
+function lanesOf(view: PageView, by: LaneBy, table: SampleTable): Lane[] {
   const whole = view.whole;
   if (by === "operator") {
     return [...whole.owners.keys()]
@@ -70,7 +70,6 @@ function lanesOf(view: PageView, by: LaneBy): Lane[] {
     });
     return lanes;
   }
-  const table = view.base.table!;
   const sums = new Map<number, { weight: number; samples: number }>();
   for (const tid of new Set(table.tid)) sums.set(tid, { weight: 0, samples: 0 });
   const kept = table.keptCells(view.filter);
@@ -79,7 +78,7 @@ function lanesOf(view: PageView, by: LaneBy): Lane[] {
     if (!kept[table.cell[i]!]) continue;
     const sum = sums.get(table.tid[i]!)!;
     sum.weight += table.weight[i]!;
-    sum.samples += 1;
+    sum.samples += table.samples[i]!;
   }
   return [...sums.entries()]
     .sort((a, b) => a[0] - b[0])
@@ -99,14 +98,27 @@ function lanesOf(view: PageView, by: LaneBy): Lane[] {
 const byNumberAtEnd = (a: string, b: string) => Number(a.split(":").pop()) - Number(b.split(":").pop());
 
 export function ActivityCard({ view }: { view: PageView }) {
-  const table = view.base.table;
-  const by = (["operator", "pipeline", "thread"].includes(route.value.state["lanes"] ?? "") ? route.value.state["lanes"] : "operator") as LaneBy;
+  // The whole, or the chosen part as fine as it is known.
+  const isPart = view.chosen.from !== null || view.chosen.to !== null;
+  const zoomed = isPart && route.value.state["span"] === "part";
+  const table = zoomed ? view.table : view.base.table;
+  const kinds: [LaneBy, string][] = [["operator", "Operators"], ["pipeline", "Pipelines"]];
+  if (!table?.slice) kinds.push(["thread", "Threads"]); // slices do not tell them apart
+  const by = kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? "operator";
   const [hover, setHover] = useState<{ time: number; x: number; y: number; clientX: number; clientY: number } | null>(null);
-  const domain = useMemo(() => ({ from: table?.from ?? 0, to: table?.to ?? 1 }), [table]);
-  const all = lanesOf(view, by);
+  const whole = { from: view.base.table?.from ?? 0, to: view.base.table?.to ?? 1 };
+  const from = zoomed ? Math.min(Math.max(view.chosen.from ?? whole.from, whole.from), whole.to - 1) : whole.from;
+  const to = zoomed ? Math.max(Math.min(view.chosen.to ?? whole.to, whole.to), from + 1) : whole.to;
+  const columns = useMemo(() => {
+    if (!table) return { buckets: 30, from: 0, to: 1 };
+    const [first, last] = table.range({ ...view.filter, from, to });
+    return table.columns(Math.max(30, Math.min(300, Math.ceil((last - first) / 16))), from, to);
+  }, [table, from, to]);
+  const buckets = columns.buckets;
+  const domain = useMemo(() => ({ from: columns.from, to: columns.to }), [columns]);
+  const all = table ? lanesOf(view, by, table) : [];
   const lanes = all.slice(0, mostLanes);
-  const buckets = Math.max(30, Math.min(300, Math.ceil((table?.time.length ?? 0) / 16)));
-  // The chart shows all of the time; the thread and the pipeline that are chosen narrow it.
+  // The thread and the pipeline that are chosen narrow the chart.
   const series = useMemo(() => {
     if (!table) return [];
     const place = new Map(lanes.map((lane, index) => [lane.key, index]));
@@ -117,7 +129,7 @@ export function ActivityCard({ view }: { view: PageView }) {
     });
     const seriesOf = by === "thread" ? (row: number): Part[] => [[place.get(String(table.tid[row])) ?? -1, 1]] : (row: number) => ofCell[table.cell[row]!]!;
     return table.timeline(view.filter, domain.from, domain.to, buckets, lanes.length, seriesOf);
-  }, [table, by, buckets, view.filter.tid, view.filter.pipeline, lanes.length]);
+  }, [table, by, domain, buckets, view.filter.tid, view.filter.pipeline, lanes.length]);
 
   if (!table) return null;
   const bucketNs = (domain.to - domain.from) / buckets;
@@ -165,9 +177,14 @@ export function ActivityCard({ view }: { view: PageView }) {
     g.moveTo(0, stackHeight - 2.5);
     g.lineTo(width, stackHeight - 2.5);
     g.stroke();
+    const scale = cores ? `${(top / bucketNs).toFixed(1)} ${view.unit === "ns_on_cpu" ? "CPUs" : "threads"}` : `${amount((top / bucketNs) * 1e9, "events")} events/s`;
+    g.globalAlpha = 0.8;
+    g.fillStyle = colors.panel;
+    g.fillRect(1, 1, g.measureText(scale).width + 8, 14);
+    g.globalAlpha = 1;
     g.fillStyle = colors.dim;
-    g.fillText(cores ? `${(top / bucketNs).toFixed(1)} ${view.unit === "ns_on_cpu" ? "CPUs" : "threads"}` : `${amount((top / bucketNs) * 1e9, "events")} events/s`, 4, 8);
-    drawBrush(pen, 0, bottom, domain, view.chosen, colors);
+    g.fillText(scale, 4, 8);
+    if (!zoomed) drawBrush(pen, 0, bottom, domain, view.chosen, colors);
     if (hover) {
       g.strokeStyle = colors.text;
       g.globalAlpha = 0.4;
@@ -185,7 +202,12 @@ export function ActivityCard({ view }: { view: PageView }) {
       id="activity"
       title="Activity over time"
       note={`one column is ${duration(bucketNs)}; drag to choose a part`}
-      tools={<Choice label="Lanes" value={by} options={[["operator", "Operators"], ["pipeline", "Pipelines"], ["thread", "Threads"]]} onChange={(lanes) => change({ lanes: lanes === "operator" ? null : lanes })} />}
+      tools={
+        <>
+          {isPart && <Choice label="Time shown" value={zoomed ? "part" : "all"} options={[["all", "All time"], ["part", "Chosen time"]]} onChange={(span) => change({ span: span === "all" ? null : span })} />}
+          <Choice label="Lanes" value={by} options={kinds} onChange={(lanes) => change({ lanes: lanes === "operator" ? null : lanes })} />
+        </>
+      }
       table={() => (
         <DataTable
           caption={`Cost by ${by}`}
@@ -225,7 +247,7 @@ export function ActivityCard({ view }: { view: PageView }) {
           role="group"
           aria-label="Time range. Arrow keys move it, Shift and arrows change its end, plus and minus zoom, Escape clears it"
           onKeyDown={(event) => {
-            if (brushKey(event, domain, view.chosen)) event.preventDefault();
+            if (brushKey(event, whole, view.chosen)) event.preventDefault();
           }}
         >
           <Canvas draw={draw} height={height} label={`Activity over ${duration(domain.to - domain.from)}, by ${by}`} {...handlers} />

@@ -23,7 +23,9 @@ interface Line {
   depth: number;
 }
 
-export function CodeCard({ view, listing }: { view: PageView; listing: Loaded<Listing> }) {
+// `part`: the listing of what is chosen, for the machine code's costs; the lines' costs are summed up here. Null: nobody
+// can be asked for that.
+export function CodeCard({ view, listing, part }: { view: PageView; listing: Loaded<Listing>; part: Loaded<Listing> | null }) {
   const text = listing.value;
   const lines = useMemo(() => (text ? linesOf(view, text) : []), [view, text]);
   const only = route.value.state["code"] ?? "hot";
@@ -46,7 +48,7 @@ export function CodeCard({ view, listing }: { view: PageView; listing: Loaded<Li
     >
       <div class={hasAssembly ? "codepanes" : ""}>
         <IrPane view={view} lines={lines} all={only === "all"} chosen={chosen} />
-        {hasAssembly && <AssemblyPane view={view} code={text.assembly!} lines={lines} chosen={chosen} all={only === "all"} />}
+        {hasAssembly && <AssemblyPane view={view} code={codeOf(text, part)} note={view.isPart ? noteOf(part) : ""} lines={lines} chosen={chosen} all={only === "all"} />}
       </div>
       {text.elsewhere.length > 0 && (
         <details class="elsewhere">
@@ -58,10 +60,31 @@ export function CodeCard({ view, listing }: { view: PageView; listing: Loaded<Li
   );
 }
 
+// The machine code of the whole view, with the costs of the part once they are known.
+function codeOf(listing: Listing, part: Loaded<Listing> | null): CodeObject[] {
+  const code = listing.assembly ?? [];
+  if (part?.value) {
+    const known = new Map((part.value.assembly ?? []).map((object) => [object.code, object]));
+    return code.map((object) => known.get(object.code) ?? withoutCost(object));
+  }
+  return part?.error?.kind === "not_found" ? code.map(withoutCost) : code;
+}
+
+function withoutCost(object: CodeObject): CodeObject {
+  const instructions = object.instructions.map(({ offset, text, line, lines, quality, function: name }) => ({ offset, text, line, lines, quality, function: name }));
+  return { ...object, samples: 0, instructions };
+}
+
+function noteOf(part: Loaded<Listing> | null): string {
+  if (part?.value || part?.error?.kind === "not_found") return ", cost of the chosen part";
+  if (part?.loading) return ", cost of the whole view; reading that of the chosen part…";
+  return ", cost of the whole view, not of the chosen part";
+}
+
 function linesOf(view: PageView, listing: Listing): Line[] {
   const plan = listing.plan_key ?? view.planKey;
   const byName = new Map((view.plan?.operators ?? []).map((row) => [row.name, view.owners.find(operatorKey(view.planKey, row.id))]));
-  const local = view.base.table !== null;
+  const local = view.table !== null;
   return listing.lines.map((line) => {
     const owners = line.operator_keys?.map((key) => view.owners.find(key)) ?? line.operators?.map((each) => byName.get(each) ?? -1) ?? [];
     let cost: Shared | null = null;
@@ -145,7 +168,7 @@ function IrPane({ view, lines, all, chosen }: { view: PageView; lines: Line[]; a
 
 type AssemblyRow = { kind: "head"; text: string } | { kind: "instruction"; code: CodeObject; instruction: Instruction };
 
-function AssemblyPane({ view, code, lines, chosen, all }: { view: PageView; code: CodeObject[]; lines: Line[]; chosen: number; all: boolean }) {
+function AssemblyPane({ view, code, note, lines, chosen, all }: { view: PageView; code: CodeObject[]; note: string; lines: Line[]; chosen: number; all: boolean }) {
   const owners = useMemo(() => new Map(lines.map((line) => [line.line.line, line.owners])), [lines]);
   const rows = useMemo(() => {
     const out: AssemblyRow[] = [];
@@ -165,10 +188,22 @@ function AssemblyPane({ view, code, lines, chosen, all }: { view: PageView; code
     return out;
   }, [code, all, chosen]);
   const top = Math.max(1e-9, ...rows.map((row) => (row.kind === "instruction" ? (row.instruction.share ?? 0) : 0)));
-  const at = rows.findIndex((row) => row.kind === "instruction" && chosen > 0 && (row.instruction.line === chosen || row.instruction.lines?.includes(chosen)));
+  const linkedAt = rows.findIndex((row) => row.kind === "instruction" && chosen > 0 && (row.instruction.line === chosen || row.instruction.lines?.includes(chosen)));
+  // Without a line, what the chosen operator pays most for.
+  const hottest = useMemo(() => {
+    let best = -1;
+    let share = 0;
+    rows.forEach((row, index) => {
+      if (row.kind !== "instruction" || (row.instruction.share ?? 0) <= share || !owners.get(row.instruction.line)?.includes(view.owner)) return;
+      best = index;
+      share = row.instruction.share ?? 0;
+    });
+    return best;
+  }, [view.owner, rows, owners]);
+  const at = linkedAt >= 0 ? linkedAt : hottest;
   return (
     <div class="pane">
-      <h3>Machine code{view.isPart ? " (cost: of the whole view, not of the chosen part)" : ""}</h3>
+      <h3>Machine code{note}</h3>
       <VirtualList
         label="Machine code"
         count={rows.length}

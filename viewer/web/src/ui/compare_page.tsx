@@ -1,7 +1,7 @@
 // Two executions side by side, operators aligned: what each cost in both, and which differences are more than chance.
 import type { Access } from "../data/access.ts";
 import type { Compare, CompareRow, CompareSide } from "../data/types.ts";
-import { amount, duration, interval, name as clean, percent, rowsText } from "../model/format.ts";
+import { amount, duration, interval, name as clean, percent, points, rowsText, signed, ticks } from "../model/format.ts";
 import { link, route } from "../state/route.ts";
 import { useLoad } from "./load.ts";
 import { Card, DataTable, Message } from "./parts.tsx";
@@ -37,7 +37,7 @@ export function Comparison({ data }: { data: Compare }) {
       </div>
       <p class="verdict">
         B cost <b>{changed >= 0 ? `${percent(changed)} more` : `${percent(-changed)} less`}</b> than A.{" "}
-        {significant === 0 ? "No operator’s share differs by more than chance explains." : `The shares of ${significant} ${significant === 1 ? "row differs" : "rows differ"} by more than chance explains.`}
+        {significant === 0 ? "No operator’s share differs by more than chance explains." : `The ${significant === 1 ? "share of 1 row differs" : `shares of ${significant} rows differ`} by more than chance explains.`}
       </p>
       <Card
         id="compare"
@@ -52,8 +52,8 @@ export function Comparison({ data }: { data: Compare }) {
               { name: "change", value: (row) => words[row.change] ?? row.change },
               { name: "A", number: true, value: (row) => row.a?.share ?? 0, show: (row) => sideText(row.a) },
               { name: "B", number: true, value: (row) => row.b?.share ?? 0, show: (row) => sideText(row.b) },
-              { name: "share B − A", number: true, value: (row) => row.share_change, show: (row) => signed(row.share_change) },
-              { name: "cost B − A", number: true, value: (row) => row.weight_change, show: (row) => `${row.weight_change > 0 ? "+" : ""}${amount(row.weight_change, unit)}` },
+              { name: "share B − A", number: true, value: (row) => row.share_change, show: (row) => points(row.share_change) },
+              { name: "cost B − A", number: true, value: (row) => row.weight_change, show: (row) => signed(row.weight_change, (size) => amount(size, unit)) },
               { name: "more than chance", value: (row) => (row.significant ? "yes" : "no") },
             ]}
           />
@@ -65,7 +65,6 @@ export function Comparison({ data }: { data: Compare }) {
   );
 }
 
-const signed = (share: number) => `${share > 0 ? "+" : share < 0 ? "−" : ""}${(Math.abs(share) * 100).toFixed(1)} points`;
 const sideText = (side: CompareSide | null) => (side ? `${percent(side.share)} (${interval(side.share_low, side.share_high)})` : "–");
 
 function Side({ name, row, weight, unit }: { name: string; row: Compare["a"]; weight: number; unit: string }) {
@@ -93,20 +92,34 @@ function Dumbbells({ rows, unit }: { rows: CompareRow[]; unit: string }) {
         </span>
       </>
     );
+  const marks = ticks(0, top, 8);
+  const grid = marks.map((share) => <i key={share} class="mark" style={{ left: at(share) }} />);
   return (
     <div class="dumbbells">
+      <div class="dumbbell scale" aria-hidden="true">
+        <span class="dim">share of the execution</span>
+        <span class="track">
+          {marks.map((share) => (
+            <span key={share} class="tick" style={{ left: at(share) }}>
+              {`${Number((share * 100).toFixed(1))} %`}
+            </span>
+          ))}
+        </span>
+        <span />
+      </div>
       {rows.map((row, index) => (
         <div key={index} class={`dumbbell ${row.change}`}>
           <span class="what" title={clean(row.name)}>
             {clean(row.name, 46)} {row.change !== "matched" && <span class="badge">{words[row.change] ?? row.change}</span>}
           </span>
           <span class="track" aria-hidden="true">
+            {grid}
             {mark(row.a, "a")}
             {mark(row.b, "b")}
           </span>
           <span class={`delta ${row.significant ? "sure" : ""}`}>
             {row.significant ? "● " : ""}
-            {signed(row.share_change)} <span class="dim">{row.weight_change > 0 ? "+" : ""}{amount(row.weight_change, unit)}</span>
+            {points(row.share_change)} <span class="dim">{signed(row.weight_change, (size) => amount(size, unit))}</span>
           </span>
         </div>
       ))}

@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
-import { duration, name as clean, rowsText } from "../model/format.ts";
+import { count, duration, name as clean, rowsText } from "../model/format.ts";
 import { planKeyOf } from "../model/owners.ts";
 import { change, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
@@ -11,9 +11,10 @@ import { Filters } from "./filters.tsx";
 import { FlameCard } from "./flame_card.tsx";
 import { chooseIteration, IterationsCard, loopOf } from "./iterations_card.tsx";
 import { useKeys } from "./keys.ts";
-import { useLoad } from "./load.ts";
+import { type Loaded, useLater, useLoad, useSettled } from "./load.ts";
 import { MemoryCard } from "./memory_card.tsx";
 import { Base, PageView, readChosen } from "./page_view.ts";
+import { mostSamples, type OnDemand, useSamplesOnDemand } from "./part_samples.ts";
 import { Message } from "./parts.tsx";
 import { PlanCard } from "./plan_card.tsx";
 import { ThreadsCard } from "./threads_card.tsx";
@@ -27,6 +28,7 @@ export const tabs = [
   ["iterations", "Iterations"],
   ["about", "Recording"],
 ] as const;
+const patience = 200; // ms until the sums are shown without the samples
 type Tab = (typeof tabs)[number][0];
 
 export function ExecutionPage({ access, id }: { access: Access; id: string }) {
@@ -35,19 +37,23 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   const path = `executions/${encodeURIComponent(id)}`;
   const tab = (tabs.find(([each]) => each === state["tab"])?.[0] ?? "flame") as Tab;
   const profile = useLoad<Profile>(access, `${path}/profile`, { source });
-  const samples = useLoad<Samples>(access, `${path}/samples`); // of all events
+  // Of all events. A file has them, or says why not.
+  const samples = useLoad<Samples>(access, `${path}/samples`, access.isFile ? {} : { many: "slices", timeout_ms: 60000 });
+  const waiting = useLater(samples.loading, patience);
   const sources = useLoad<{ sources: Source[] }>(access, `${path}/sources`);
   const row = useLoad<Execution>(access, id === "all" ? null : path);
   const iterations = useLoad<Iterations>(access, `${path}/iterations`);
   const base = useMemo(
-    () => (profile.value && (samples.value || samples.error) ? new Base(profile.value, samples.value) : null),
-    [profile.value, samples.value, samples.error],
+    () => (profile.value && (samples.value || samples.error || waiting) ? new Base(profile.value, samples.value) : null),
+    [profile.value, samples.value, samples.error, waiting],
   );
   const chosen = readChosen(state);
-  const view = useMemo(() => (base ? new PageView(base, chosen) : null), [base, JSON.stringify(chosen)]);
+  const demand = useSamplesOnDemand(access, path, base, chosen);
+  const view = useMemo(() => (base ? new PageView(base, chosen, demand.part) : null), [base, JSON.stringify(chosen), demand.part]);
   const main = view?.planKey;
   const isMain = view && view.profile.plans[0] && planKeyOf(view.profile.plans[0]) === main;
   const listing = useLoad<Listing>(access, view ? `${path}/listing` : null, { source, plan: isMain ? undefined : main });
+  const part = useCodeOfPart(access, path, view, tab === "code");
   const memory = useLoad<Memory>(access, view && tab === "memory" ? `${path}/memory` : null, { source, points: access.isFile ? undefined : 1000000 });
   const threads = useLoad<Threads>(access, view && tab === "threads" ? `${path}/threads` : null, { source });
   const lines = useMemo(() => {
@@ -100,14 +106,16 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
               </select>
             </label>
           )}
-          <SourceChoice sources={sources.value?.sources ?? [view.profile.source, ...view.profile.other_sources]} now={view.profile.source.name} />
+          <SourceChoice sources={sources.value?.sources ?? [view.profile.source, ...view.profile.other_sources]} now={view.profile.source.name} has={(source) => access.has(`${path}/profile`, { source })} />
         </span>
       </div>
       <div class="sticky">
         <Trust view={view} />
         <Filters view={view} />
       </div>
-      {!base!.table && <Message text={`The samples of this view are not here one by one (${samples.error?.message ?? "too many"}), so time cannot be brushed. The sums are exact.`} />}
+      {!base!.table && samples.loading && <Message text="The sums are here. Views over time follow: reading the samples…" />}
+      {!base!.table && !samples.loading && <Message text={`The samples of this view are not here one by one (${samples.error?.message ?? "too many"}), so time cannot be brushed. The sums are exact.`} />}
+      {!!base!.table?.slice && <p class="sliced dim">{slicedText(base!, demand, samples.value?.total ?? 0, access.isFile)}</p>}
       <div class="columns">
         <div class="left">
           <PlanCard view={view} />
@@ -123,7 +131,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           </div>
           <div id="details" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === "flame" && <FlameCard view={view} lines={lines} />}
-            {tab === "code" && <CodeCard view={view} listing={listing} />}
+            {tab === "code" && <CodeCard view={view} listing={listing} part={part} />}
             {tab === "memory" && <MemoryCard view={view} memory={memory} />}
             {tab === "threads" && <ThreadsCard view={view} threads={threads} />}
             {tab === "iterations" && <IterationsCard view={view} iterations={iterations} />}
@@ -135,15 +143,44 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   );
 }
 
-function SourceChoice({ sources, now }: { sources: Source[]; now: string }) {
+function slicedText(base: Base, { part, state }: OnDemand, total: number, isFile: boolean): string {
+  if (part) return `The ${count(part.table.time.length)} samples of ${duration(part.from)} to ${duration(part.to)} are here one by one, of ${count(total)}. Over other times they are added up in slices of ${duration(base.table!.slice)}.`;
+  const text = `${count(total)} samples, added up over slices of ${duration(base.table!.slice)}: a chosen time consists of whole slices. Threads are not told apart.`;
+  if (isFile) return text;
+  if (state === "loading") return `${text} Reading the samples of the chosen time…`;
+  if (state === "failed") return `${text} The samples of the chosen time could not be read.`;
+  return `${text} Of a chosen time with at most ${count(mostSamples)} samples the page gets these one by one.`;
+}
+
+// What the chosen part costs by instruction, where a server can be asked for it. The lines' costs need no server.
+function useCodeOfPart(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Listing> | null {
+  const ask = wanted && view?.isPart && !access.isFile ? view : null;
+  const { from, to, tid, pipeline } = ask?.filter ?? { from: -Infinity, to: Infinity, tid: null, pipeline: null };
+  const parameters = {
+    source: ask?.profile.source.name,
+    plan: ask?.planKey,
+    from_ns: Number.isFinite(from) ? Math.floor(from) : undefined,
+    to_ns: Number.isFinite(to) ? Math.ceil(to) : undefined,
+    thread: tid ?? undefined,
+    pipeline: pipeline?.split(":").pop(),
+    timeout_ms: 60000,
+  };
+  const settled = useSettled(ask ? parameters : null, 250);
+  const answer = useLoad<Listing>(access, settled ? `${path}/listing` : null, settled ?? {});
+  if (!ask) return null;
+  return JSON.stringify(settled) === JSON.stringify(parameters) ? answer : { value: null, error: null, loading: true };
+}
+
+function SourceChoice({ sources, now, has }: { sources: Source[]; now: string; has: (source: string) => boolean }) {
   const names = [...new Set([now, ...sources.map((each) => each.name)])];
   return (
     <label>
       Event{" "}
       <select value={now} onChange={(event) => change({ source: event.currentTarget.value, from: null, to: null })}>
         {names.map((each) => (
-          <option key={each} value={each}>
+          <option key={each} value={each} disabled={each !== now && !has(each)}>
             {clean(each, 60)}
+            {each !== now && !has(each) ? " (not in this file)" : ""}
           </option>
         ))}
       </select>

@@ -14,7 +14,7 @@ export function Filters({ view }: { view: PageView }) {
   }
   if (view.operatorRow) chips.push({ key: "op", text: clean(view.operatorRow.name, 50), clear: () => change({ op: null }) });
   if (chosen.pipeline !== null) chips.push({ key: "pipe", text: `pipeline ${clean(chosen.pipeline.split(":").pop(), 20)}`, clear: () => change({ pipe: null }) });
-  if (chosen.tid !== null) chips.push({ key: "tid", text: `thread ${chosen.tid}`, clear: () => change({ tid: null }) });
+  if (chosen.tid !== null) chips.push({ key: "tid", text: `thread ${chosen.tid}${view.table && view.filter.tid === null ? " (not applied to sums over slices of time)" : ""}`, clear: () => change({ tid: null }) });
   return (
     <div class="filters" aria-live="polite">
       <span class="dim">Shown:</span>

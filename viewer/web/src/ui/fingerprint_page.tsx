@@ -5,15 +5,23 @@ import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
 import { duration, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
-import { go, link } from "../state/route.ts";
+import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
+import { HistoryCard } from "./history_card.tsx";
 import { useLoad } from "./load.ts";
 import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
 
 type Answer = Fingerprint & { executions_list: Execution[]; operators: OperatorRow[] };
 
+// Links of dashboards bring the time that is shown there, in Unix milliseconds.
+function timeOf(text: string | undefined): string | undefined {
+  return text !== undefined && /^\d{1,15}$/.test(text) ? text : undefined;
+}
+
 export function FingerprintPage({ access, id }: { access: Access; id: string }) {
-  const data = useLoad<Answer>(access, `fingerprints/${encodeURIComponent(id)}`);
+  const since = timeOf(route.value.state.from);
+  const until = timeOf(route.value.state.to);
+  const data = useLoad<Answer>(access, `fingerprints/${encodeURIComponent(id)}`, { ...(since && { since }), ...(until && { until }) });
   if (data.error) return <Message kind="error" text={data.error.message} />;
   if (!data.value) return <Message text="Reading…" />;
   const query = data.value;
@@ -25,6 +33,12 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
         <span class="dim">
           {query.executions} executions · {duration(query.cpu_ns)} of CPU time · {duration(query.elapsed_ns.min)} to {duration(query.elapsed_ns.max)}
         </span>
+        {(since || until) && (
+          <span class="dim">
+            {since ? ` from ${new Date(Number(since)).toLocaleString()}` : ""}
+            {until ? ` until ${new Date(Number(until)).toLocaleString()}` : ""} · <a href={link("fingerprint", id)}>all</a>
+          </span>
+        )}
         {runs.length > 1 && (
           <span class="tools">
             <a href={link("compare", "", { a: runs[0]!.id, b: runs[runs.length - 1]!.id })}>Compare the first with the last</a>
@@ -32,6 +46,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
         )}
       </div>
       {query.text && <pre class="sql">{clean(query.text, 4000)}</pre>}
+      <HistoryCard access={access} fingerprint={id} since={since} until={until} />
       <Card
         id="runs"
         title="Its executions"
@@ -53,15 +68,15 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       >
         <Runs runs={runs} />
       </Card>
-      <section class="card" aria-label="Operators over all executions">
+      <section class="card" aria-label="Operators of one execution">
         <header>
-          <h2>Operators, over all executions of this plan</h2>
+          <h2>Operators of the newest execution that has samples</h2>
         </header>
         <DataTable
           caption="Operators"
           rows={query.operators}
           columns={[
-            { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
+            { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span class="below" style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
             { name: "of", value: (row) => detailOf(row) },
             ...shareColumns<OperatorRow>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
           ]}

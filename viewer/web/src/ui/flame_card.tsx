@@ -24,7 +24,7 @@ interface Box {
 }
 
 export function FlameCard({ view, lines }: { view: PageView; lines: Map<string, string> }) {
-  const table = view.base.table;
+  const table = view.table;
   const order = route.value.state["order"] === "operator" ? "operator" : "pipeline";
   const zoom = route.value.state["zoom"] ?? "";
   const [hover, setHover] = useState<{ box: Box; x: number; y: number } | null>(null);
@@ -143,7 +143,7 @@ function FlameTable({ view, root, onRow }: { view: PageView; root: FlameNode; on
       rows={rows}
       onRow={(row) => onRow(row.node)}
       columns={[
-        { name: "what", value: (row) => row.node.name, show: (row) => <span style={{ paddingLeft: `${row.depth * 14}px` }}>{row.node.name}</span> },
+        { name: "what", value: (row) => row.node.name, show: (row) => <span class="below" style={{ paddingLeft: `${row.depth * 14}px` }}>{row.node.name}</span> },
         { name: "level", value: (row) => row.node.kind },
         ...shareColumns<{ node: FlameNode; depth: number }>((row) => shareOf({ weight: row.node.weight, samples: row.node.samples, kernel: 0, inferred: 0, shared: 0 }, view.totals)),
       ]}

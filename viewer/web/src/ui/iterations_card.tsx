@@ -90,7 +90,7 @@ export function IterationsCard({ view, iterations }: { view: PageView; iteration
           if (row) chooseIteration(row.number === view.chosen.iteration ? null : row);
         }}
       />
-      <p class="dim small">The bar’s height is how long the iteration took. [ and ] choose the one before and after.</p>
+      <p class="dim small">The bar’s height is how long the iteration took. [ and ] choose the one before and after.{view.owner >= 0 || view.filter.tid !== null || view.filter.pipeline !== null ? " Operators, threads and pipelines that are chosen change nothing here." : ""}</p>
     </Card>
   );
 }

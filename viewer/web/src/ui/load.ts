@@ -33,3 +33,26 @@ export function useLoad<T>(access: Access, path: string | null, parameters: Para
   }, [access, key, again]);
   return state.key === key ? state : { value: null, error: null, loading: path !== null };
 }
+
+// What something was when it last stayed the same for so long.
+export function useSettled<T>(now: T, ms: number): T {
+  const [settled, set] = useState(now);
+  const key = JSON.stringify(now);
+  useEffect(() => {
+    const timer = setTimeout(() => set(now), ms);
+    return () => clearTimeout(timer);
+  }, [key, ms]);
+  return settled;
+}
+
+// Whether something has been true for so long.
+export function useLater(now: boolean, ms: number): boolean {
+  const [later, set] = useState(false);
+  useEffect(() => {
+    set(false);
+    if (!now) return;
+    const timer = setTimeout(() => set(true), ms);
+    return () => clearTimeout(timer);
+  }, [now, ms]);
+  return now && later;
+}

@@ -1,7 +1,7 @@
 // Accesses to memory over time, a picture for each kind of region (the paper's Figure 12): straight lines are scans,
 // clouds are random accesses.
-import { useMemo, useState } from "preact/hooks";
-import type { Memory, Region } from "../data/types.ts";
+import { useMemo, useRef, useState } from "preact/hooks";
+import type { Memory, Region, RegionRow } from "../data/types.ts";
 import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { ownerColor, palette } from "../draw/colors.ts";
 import { type Points, scatter } from "../draw/scatter.ts";
@@ -19,7 +19,7 @@ interface Group {
   rows: number[];
   size: number; // of the largest region
   weight: number;
-  element: number;
+  pattern: string; // of all regions of the kind, in the whole view
 }
 
 const panelHeight = 132;
@@ -53,17 +53,33 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
       title="Memory accesses"
       note={points ? `${groups.reduce((sum, group) => sum + group.rows.length, 0).toLocaleString("en")} of ${points.total.toLocaleString("en")} accesses${points.count < points.total ? `, every ${Math.round(points.total / Math.max(1, points.count))}th of each region` : ""}` : undefined}
       table={() => (
-        <DataTable
-          caption="Accesses by operator and region (of the whole view)"
-          rows={data.rows}
-          columns={[
-            { name: "operator", value: (row) => clean(row.operator_name) },
-            { name: "region", value: (row) => clean(row.region_name) },
-            ...shareColumns<Memory["rows"][number]>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
-            { name: "latency", number: true, value: (row) => row.latency_cycles, show: (row) => (row.latency_cycles > 0 ? `${row.latency_cycles.toFixed(0)} cycles` : "not known") },
-            { name: "served by", value: (row) => servedBy(row.served_by) },
-          ]}
-        />
+        <>
+          <h3>Kinds of regions{view.isPart || view.owner >= 0 ? ", of the whole view" : ""}</h3>
+          <DataTable
+            caption="Kinds of regions"
+            rows={data.by_region ?? []}
+            columns={[
+              { name: "region", value: (row) => clean(row.name) },
+              { name: "role", value: (row) => clean(row.role, 40) },
+              { name: "regions", number: true, value: (row) => row.regions },
+              { name: "pattern", value: (row) => patternText(row) },
+              ...shareColumns<RegionRow>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
+              { name: "latency", number: true, value: (row) => row.latency_cycles, show: (row) => latencyText(row.latency_cycles) },
+            ]}
+          />
+          <h3>By operator{view.isPart || view.owner >= 0 ? ", of the whole view" : ""}</h3>
+          <DataTable
+            caption="Accesses by operator and region"
+            rows={data.rows}
+            columns={[
+              { name: "operator", value: (row) => clean(row.operator_name) },
+              { name: "region", value: (row) => clean(row.region_name) },
+              ...shareColumns<Memory["rows"][number]>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
+              { name: "latency", number: true, value: (row) => row.latency_cycles, show: (row) => latencyText(row.latency_cycles) },
+              { name: "served by", value: (row) => servedBy(row.served_by) },
+            ]}
+          />
+        </>
       )}
     >
       <p class="legend">
@@ -76,6 +92,7 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
           ) : null;
         })}
       </p>
+      {view.filter.pipeline !== null && !points?.pipeline && <p class="dim small">The points are of all pipelines: this file does not say to which each belongs.</p>}
       {shown.length === 0 && <Message text="No access in the chosen part lies in a registered region." />}
       {shown.map((group) => (
         <Panel key={`${group.name} ${group.role}`} view={view} data={data} group={group} owners={owners} />
@@ -90,6 +107,7 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
 
 function Panel({ view, data, group, owners }: { view: PageView; data: Memory; group: Group; owners: number[] }) {
   const [hover, setHover] = useState<number | null>(null);
+  const kept = useRef<{ of: unknown[]; layer: OffscreenCanvas } | null>(null);
   const colors = palette(theme.value);
   const domain = view.base.table ? { from: view.base.table.from, to: view.base.table.to } : extent(data.points!.time_ns);
   const points: Points = useMemo(() => ({ x: data.points!.time_ns, y: data.points!.offset, color: data.points!.operator }), [data]);
@@ -103,10 +121,15 @@ function Panel({ view, data, group, owners }: { view: PageView; data: Memory; gr
     const w = Math.round(width * pixels);
     const h = Math.round((bottom - 2) * pixels);
     if (w > 8 && h > 8) {
-      const { image } = scatter(points, group.rows, { x0: domain.from, x1: domain.to, y0: 0, y1: group.size }, w, h, shades, size * pixels);
-      const layer = new OffscreenCanvas(w, h);
-      layer.getContext("2d")!.putImageData(image, 0, 0);
-      g.drawImage(layer, 0, 1, width, bottom - 2);
+      // Whoever only points at something gets the picture of before.
+      const drawn = [points, group.rows, domain.from, domain.to, shades, w, h];
+      if (!kept.current || kept.current.of.some((each, index) => each !== drawn[index])) {
+        const { image } = scatter(points, group.rows, { x0: domain.from, x1: domain.to, y0: 0, y1: group.size }, w, h, shades, size * pixels);
+        const layer = new OffscreenCanvas(w, h);
+        layer.getContext("2d")!.putImageData(image, 0, 0);
+        kept.current = { of: drawn, layer };
+      }
+      g.drawImage(kept.current.layer, 0, 1, width, bottom - 2);
     }
     g.strokeStyle = colors.line;
     g.strokeRect(0.5, 0.5, width - 1, bottom - 1);
@@ -127,7 +150,11 @@ function Panel({ view, data, group, owners }: { view: PageView; data: Memory; gr
           {bytes(group.size)}
         </span>
         <span class="dim">{group.rows.length.toLocaleString("en")} accesses</span>
-        <span class="dim">{pattern(group, data)}</span>
+        {group.pattern && (
+          <span class="dim" title="Of all regions of this kind together, in the whole view">
+            {group.pattern}
+          </span>
+        )}
       </div>
       <div class="chart">
         <Canvas draw={draw} height={panelHeight} label={`Accesses to ${group.name} over time`} {...brushHandlers(domain, (at) => setHover(at ? at.time : null), () => undefined)} />
@@ -149,12 +176,14 @@ function groupsOf(view: PageView, data: Memory): Group[] {
   if (!points) return [];
   const wanted = view.owner < 0 ? null : (data.operators ?? []).indexOf(view.owners.at(view.owner).key);
   const groups = new Map<string, Group>();
-  const { from, to, tid } = view.filter;
+  const { from, to, tid, pipeline } = view.filter;
+  const inPipeline = pipelineTest(pipeline, data);
+  const patterns = new Map((data.by_region ?? []).map((row) => [`${row.kind}/${row.name}`, patternText(row)]));
   const groupOf = regions.map((region: Region) => {
     const key = `${region.kind}/${region.name}`;
     let group = groups.get(key);
     if (!group) {
-      group = { name: clean(region.name, 60), role: clean(region.role, 40), regions: [], rows: [], size: 0, weight: 0, element: region.element_bytes };
+      group = { name: clean(region.name, 60), role: clean(region.role, 40), regions: [], rows: [], size: 0, weight: 0, pattern: patterns.get(key) ?? "" };
       groups.set(key, group);
     }
     return group;
@@ -167,6 +196,7 @@ function groupsOf(view: PageView, data: Memory): Group[] {
     const time = points.time_ns[i]!;
     if (time < from || time >= to || (tid !== null && points.tid[i] !== tid)) continue;
     if (wanted !== null && points.operator[i] !== wanted) continue;
+    if (!inPipeline(i)) continue;
     group.rows.push(i);
     group.weight += points.weight[i]!;
     if (!seen.has(region)) {
@@ -175,30 +205,25 @@ function groupsOf(view: PageView, data: Memory): Group[] {
       group.size = Math.max(group.size, regions[region]!.size);
     }
   }
-  // In the order of time, whatever that of the answer is.
-  for (const group of groups.values()) group.rows.sort((a, b) => points.time_ns[a]! - points.time_ns[b]!);
   return [...groups.values()].filter((group) => group.rows.length > 0).sort((a, b) => b.weight - a.weight);
 }
 
-// From one access of a thread to its next in the same region: mostly forward by little, or anywhere.
-function pattern(group: Group, data: Memory): string {
+// Whether a point belongs to the chosen pipeline, which is "<plan>:<id>"; a point's plan is that of its operator.
+function pipelineTest(chosen: string | null, data: Memory): (point: number) => boolean {
   const points = data.points!;
-  if (group.rows.length < 20) return "";
-  const last = new Map<string, number>();
-  let forward = 0;
-  let steps = 0;
-  for (const row of group.rows) {
-    const key = `${points.tid[row]}/${points.region[row]}`;
-    const before = last.get(key);
-    if (before !== undefined) {
-      steps++;
-      if (points.offset[row]! >= before) forward++;
-    }
-    last.set(key, points.offset[row]!);
-  }
-  if (steps < 20) return "";
-  return `next access further up: ${percent(forward / steps)}`;
+  const column = points.pipeline;
+  if (chosen === null || !column) return () => true;
+  const ofPlan = (data.operators ?? []).map((key) => key.startsWith(`operator:${chosen.slice(0, chosen.lastIndexOf(":"))}:`));
+  const id = Number(chosen.slice(chosen.lastIndexOf(":") + 1));
+  return (point) => column[point] === id && (ofPlan[points.operator[point]!] ?? false);
 }
+
+function patternText(row: RegionRow): string {
+  if (row.pattern === "unknown") return "pattern not known: too few accesses";
+  return row.stride_bytes ? `${row.pattern}, ${bytes(Math.abs(row.stride_bytes))} apart` : clean(row.pattern, 20);
+}
+
+const latencyText = (cycles: number) => (cycles > 0 ? `${cycles.toFixed(0)} cycles` : "not known");
 
 function servedBy(levels: Record<string, number>): string {
   const total = Object.values(levels).reduce((a, b) => a + b, 0);

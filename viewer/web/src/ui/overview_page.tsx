@@ -7,7 +7,7 @@ import { change, link, route } from "../state/route.ts";
 import { useKeys } from "./keys.ts";
 import { useLoad } from "./load.ts";
 import { Card, Choice, DataTable, Message } from "./parts.tsx";
-import { type Series, seriesColor, StackChart } from "./stack_chart.tsx";
+import { type Series, SeriesSwatch, StackChart } from "./stack_chart.tsx";
 
 // While events come: a new number when something changed, at most every two seconds.
 function useLive(access: Access): { again: number; state: "live" | "down" | "file"; status: Status | null } {
@@ -64,7 +64,7 @@ export function OverviewPage({ access }: { access: Access }) {
         </div>
       )}
       <div class="two uneven">
-        <Executions rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
+        <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
         <div>
           {fingerprints.value && <Fingerprints rows={fingerprints.value.fingerprints} total={fingerprints.value.total_cpu_ns} />}
           {status && <HealthCard status={status} />}
@@ -88,7 +88,7 @@ const isGrey = (key: string) => key === "other" || key.endsWith("component") || 
 
 function CostCard({ id, title, rows, host }: { id: string; title: string; rows: CostOverTime[]; host: Host }) {
   const series: Series[] = useMemo(
-    () => rows.map((row) => ({ key: row.key, name: clean(row.name, 60), values: row.cpu_ns.map((ns) => ns / (host.bucket_ms * 1e6)), grey: isGrey(row.key) })),
+    () => rows.map((row) => ({ key: row.key, name: clean(row.name, 60), values: row.cpu_ns.map((ns) => ns / (host.bucket_ms * 1e6)), grey: isGrey(row.key), hatched: row.key.endsWith("unattributed") })),
     [rows, host],
   );
   const totals = rows.map((row) => row.cpu_ns.reduce((a, b) => a + b, 0));
@@ -115,7 +115,7 @@ function CostCard({ id, title, rows, host }: { id: string; title: string; rows: 
         {series.map((each, index) =>
           totals[index]! > 0 ? (
             <span key={each.key}>
-              <span class="swatch" style={{ background: seriesColor(each, index) }} /> {each.key.startsWith("fingerprint:") ? <a href={link("fingerprint", each.key.slice(12))}>{each.name}</a> : each.name} <span class="dim">{percent(totals[index]! / all)}</span>
+              <SeriesSwatch series={each} index={index} /> {each.key.startsWith("fingerprint:") ? <a href={link("fingerprint", each.key.slice(12))}>{each.name}</a> : each.name} <span class="dim">{percent(totals[index]! / all)}</span>
             </span>
           ) : null,
         )}
@@ -124,7 +124,7 @@ function CostCard({ id, title, rows, host }: { id: string; title: string; rows: 
   );
 }
 
-function Executions({ rows, running }: { rows: Execution[]; running: Execution[] }) {
+function Executions({ access, rows, running }: { access: Access; rows: Execution[]; running: Execution[] }) {
   const state = route.value.state;
   const input = useRef<HTMLInputElement>(null);
   useKeys((key) => {
@@ -137,6 +137,12 @@ function Executions({ rows, running }: { rows: Execution[]; running: Execution[]
   const all = [...running.filter((row) => !known.has(row.id)), ...rows];
   const found = all.filter((row) => (state["run"] !== "now" || row.running) && (wanted === "" || `${row.plan_name} ${row.id} ${row.comm ?? ""} ${Object.values(row.labels ?? {}).join(" ")}`.toLowerCase().includes(wanted)));
   const marked = state["mark"] ?? "";
+  // A file has some executions and comparisons only.
+  const compared = (a: string, b: string) => a !== b && access.has("compare", { a, b });
+  const comparable = useMemo(() => {
+    const ids = all.map((row) => row.id).filter((id) => access.has(`executions/${id}/profile`));
+    return new Set(access.isFile ? ids.filter((a) => ids.some((b) => compared(a, b))) : ids);
+  }, [access, rows, running]);
   return (
     <section class="card" aria-label="Executions">
       <header>
@@ -152,7 +158,7 @@ function Executions({ rows, running }: { rows: Execution[]; running: Execution[]
         rows={found}
         selected={(row) => row.id === marked}
         columns={[
-          { name: "query", value: (row) => row.plan_name, show: (row) => <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> },
+          { name: "query", value: (row) => row.plan_name, show: (row) => (access.has(`executions/${row.id}/profile`) ? <a href={link("execution", row.id)}>{clean(row.plan_name, 50) || "(no name)"}</a> : <span title="This file has no views of this execution alone">{clean(row.plan_name, 50) || "(no name)"}</span>) },
           { name: "began", value: (row) => row.began_ms ?? 0, show: (row) => (row.began_ms ? new Date(row.began_ms).toLocaleTimeString() : "–") },
           { name: "took", number: true, value: (row) => row.elapsed_ns ?? 0, show: (row) => (row.running ? <span class="badge live">running</span> : row.elapsed_ns === undefined ? "–" : duration(row.elapsed_ns)) },
           { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => duration(row.cpu_ns) },
@@ -164,8 +170,8 @@ function Executions({ rows, running }: { rows: Execution[]; running: Execution[]
             value: (row) => row.id,
             show: (row) =>
               marked && marked !== row.id ? (
-                <a href={link("compare", "", { a: marked, b: row.id })}>with this</a>
-              ) : (
+                compared(marked, row.id) && <a href={link("compare", "", { a: marked, b: row.id })}>with this</a>
+              ) : comparable.has(row.id) && (
                 <button type="button" class="quiet" aria-pressed={marked === row.id} onClick={() => change({ mark: marked === row.id ? null : row.id })}>
                   {marked === row.id ? "marked" : "mark"}
                 </button>

@@ -32,6 +32,13 @@ export function readChosen(state: Record<string, string>): Chosen {
   };
 }
 
+// The samples of [from, to), one by one, where the page has sums over slices of the whole.
+export interface PartSamples {
+  from: number;
+  to: number;
+  table: SampleTable;
+}
+
 // The profile with its samples; made once for each answer.
 export class Base {
   readonly owners: Owners;
@@ -58,13 +65,16 @@ export class PageView {
   readonly filter: RowFilter;
   readonly totals: Totals;
   readonly operatorRow: OperatorRow | null;
+  readonly table: SampleTable | null; // of the chosen part, as fine as it is known
 
   readonly base: Base;
   readonly chosen: Chosen;
 
-  constructor(base: Base, chosen: Chosen) {
+  // `part`: covers the chosen time.
+  constructor(base: Base, chosen: Chosen, part: PartSamples | null = null) {
     this.base = base;
     this.chosen = chosen;
+    this.table = part ? part.table : base.table;
     const plans = base.profile.plans;
     this.plan = plans.find((each) => planKeyOf(each) === chosen.plan) ?? plans[0] ?? null;
     this.planKey = this.plan ? planKeyOf(this.plan) : "";
@@ -74,13 +84,11 @@ export class PageView {
     this.filter = {
       from: chosen.from ?? -Infinity,
       to: chosen.to ?? Infinity,
-      tid: chosen.tid,
+      tid: this.table?.slice ? null : chosen.tid,
       pipeline: chosen.pipeline,
     };
-    this.totals = base.table && this.isPart ? totals(base.table, base.table.sumCells(this.filter), this.owner < 0 ? null : this.owner) : base.whole;
-    if (base.table && !this.isPart && this.owner >= 0) {
-      this.totals = totals(base.table, base.table.sumCells(this.filter), this.owner);
-    }
+    const sum = this.table && (this.isPart || this.owner >= 0);
+    this.totals = sum ? totals(this.table!, this.table!.sumCells(this.filter), this.owner < 0 ? null : this.owner) : base.whole;
   }
 
   // Whether less than all samples are chosen.

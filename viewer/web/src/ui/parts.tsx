@@ -1,6 +1,5 @@
 // Small parts that every page uses.
 import type { ComponentChildren, CSSProperties } from "preact";
-import { useState } from "preact/hooks";
 import type { Owner } from "../model/owners.ts";
 import { interval, name as clean, percent } from "../model/format.ts";
 import { ownerColor } from "../draw/colors.ts";
@@ -31,10 +30,32 @@ export interface Column<Row> {
   show?: (row: Row) => ComponentChildren;
 }
 
+// How a table is shown is part of the address, for each table by its name there.
+const nameInAddress = (text: string) => text.toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 24);
+const entriesOf = (key: "sort" | "all") => (route.value.state[key] ?? "").split(",").filter((each) => each !== "");
+
+interface Sort {
+  column: number;
+  down: boolean;
+}
+
+// "name:column:down" of the table.
+function sortOf<Row>(table: string, columns: Column<Row>[]): Sort | null {
+  const [, wanted, order] = entriesOf("sort").find((each) => each.startsWith(`${table}:`))?.split(":") ?? [];
+  const column = columns.findIndex((each) => nameInAddress(each.name) === wanted);
+  return column < 0 ? null : { column, down: order === "down" };
+}
+
+function sortBy(table: string, column: string, down: boolean) {
+  const others = entriesOf("sort").filter((each) => !each.startsWith(`${table}:`));
+  change({ sort: [...others, `${table}:${nameInAddress(column)}:${down ? "down" : "up"}`].join(",") }, true);
+}
+
 // What a chart shows, as a table; a click on a heading sorts.
 export function DataTable<Row>({ columns, rows, caption, onRow, selected }: { columns: Column<Row>[]; rows: Row[]; caption: string; onRow?: (row: Row) => void; selected?: (row: Row) => boolean }) {
-  const [sort, setSort] = useState<{ column: number; down: boolean } | null>(null);
-  const [all, setAll] = useState(false);
+  const table = nameInAddress(caption);
+  const sort = sortOf(table, columns);
+  const all = entriesOf("all").includes(table);
   const most = 300;
   let shown = rows;
   if (sort) {
@@ -55,7 +76,7 @@ export function DataTable<Row>({ columns, rows, caption, onRow, selected }: { co
           <tr>
             {columns.map((column, index) => (
               <th key={column.name} scope="col" class={column.number ? "number" : ""} aria-sort={sort?.column === index ? (sort.down ? "descending" : "ascending") : "none"}>
-                <button type="button" title={column.title} onClick={() => setSort({ column: index, down: sort?.column === index ? !sort.down : !!column.number })}>
+                <button type="button" title={column.title} onClick={() => sortBy(table, column.name, sort?.column === index ? !sort.down : !!column.number)}>
                   {column.name}
                   {sort?.column === index ? (sort.down ? " ↓" : " ↑") : ""}
                 </button>
@@ -79,7 +100,7 @@ export function DataTable<Row>({ columns, rows, caption, onRow, selected }: { co
         </tbody>
       </table>
       {cut && (
-        <button type="button" class="quiet" onClick={() => setAll(true)}>
+        <button type="button" class="quiet" onClick={() => change({ all: [...entriesOf("all"), table].join(",") }, true)}>
           Show all {rows.length} rows
         </button>
       )}

@@ -37,7 +37,7 @@ export function PlanCard({ view }: { view: PageView }) {
           onRow={(row) => select(row.id)}
           selected={(row) => row.id === view.operator}
           columns={[
-            { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
+            { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span class="below" style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
             { name: "of", value: (row) => detailOf(row) },
             ...shareColumns<OperatorRow>(cost),
             { name: view.unitName, number: true, value: (row) => cost(row).weight, show: (row) => amount(cost(row).weight, view.unit) },

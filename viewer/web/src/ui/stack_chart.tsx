@@ -1,6 +1,6 @@
 // Amounts over time, stacked: for the overview.
 import { useState } from "preact/hooks";
-import { Canvas, type Pen } from "../draw/canvas.tsx";
+import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
 import { palette, shadeColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
 import { ticks } from "../model/format.ts";
@@ -11,10 +11,26 @@ export interface Series {
   name: string;
   values: number[];
   grey?: boolean;
+  hatched?: boolean; // belongs to nobody
 }
 
 export function seriesColor(series: Series, index: number): string {
+  if (series.hatched) return palette(theme.value).unattributed;
   return series.grey ? palette(theme.value).component : shadeColor(index, theme.value);
+}
+
+export function SeriesSwatch({ series, index }: { series: Series; index: number }) {
+  return <span class={`swatch ${series.hatched ? "unattributed" : ""}`} style={{ background: series.hatched ? undefined : seriesColor(series, index) }} />;
+}
+
+const day = 86_400_000;
+
+// Of a bucket's begin, as long as the chart's length needs it. Buckets of days are days of UTC.
+function timeText(ms: number, bucketMs: number, wholeMs: number): string {
+  const at = new Date(ms);
+  if (bucketMs >= day) return at.toLocaleDateString([], { month: "short", day: "numeric", timeZone: "UTC" });
+  const time = at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: wholeMs < 600_000 ? "2-digit" : undefined });
+  return wholeMs > day ? `${at.toLocaleDateString([], { month: "short", day: "numeric" })} ${time}` : time;
 }
 
 export function StackChart({ series, fromMs, bucketMs, height, unit, format, label }: { series: Series[]; fromMs: number; bucketMs: number; height: number; unit: string; format: (value: number) => string; label: string }) {
@@ -24,7 +40,7 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
   const sums = Array.from({ length: buckets }, (_, i) => series.reduce((sum, each) => sum + (each.values[i] ?? 0), 0));
   const top = Math.max(1e-9, ...sums) * 1.08;
   const bottom = height - 20;
-  const clock = (ms: number) => new Date(ms).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: bucketMs * buckets < 600000 ? "2-digit" : undefined });
+  const clock = (ms: number) => timeText(ms, bucketMs, bucketMs * buckets);
   const draw = ({ g, width }: Pen) => {
     const wide = width / buckets;
     for (const value of ticks(0, top, 3)) {
@@ -37,7 +53,8 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
     }
     const base = new Float64Array(buckets);
     series.forEach((each, index) => {
-      g.fillStyle = seriesColor(each, index);
+      const color = seriesColor(each, index);
+      g.fillStyle = each.hatched ? hatch(g, color, colors.panel) : color;
       g.beginPath();
       each.values.forEach((value, i) => {
         const h = (value / top) * bottom;
@@ -84,7 +101,7 @@ export function StackChart({ series, fromMs, bucketMs, height, unit, format, lab
           <b>{clock(fromMs + hover.bucket * bucketMs)}</b>
           {rows.slice(0, 8).map((row) => (
             <div key={row.each.key} class="tiprow">
-              <span class="swatch" style={{ background: seriesColor(row.each, row.index) }} />
+              <SeriesSwatch series={row.each} index={row.index} />
               <span>{row.each.name}</span>
               <b>
                 {format(row.value)} {unit}

@@ -38,6 +38,7 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
   const [hover, setHover] = useState<{ time: number; x: number; y: number; clientX: number; clientY: number } | null>(null);
   const colors = palette(theme.value);
   const table = view.base.table;
+  const fine = view.table?.slice ? null : view.table; // what tells threads apart
   const shown = rows.slice(0, mostThreads);
   const domain = useMemo(() => {
     if (table) return { from: table.from, to: table.to };
@@ -52,11 +53,13 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
   }, [rows]);
   // How busy a thread was, by samples.
   const busy = useMemo(() => {
-    if (!table) return null;
+    if (!fine) return null;
     const place = new Map(shown.map((row, index) => [row.tid, index]));
     const buckets = 300;
-    return table.timeline({ ...view.filter, tid: null }, domain.from, domain.to, buckets, shown.length, (row) => [[place.get(table.tid[row]!) ?? -1, 1]]);
-  }, [table, view.filter.pipeline, rows]);
+    return fine.timeline({ ...view.filter, tid: null }, domain.from, domain.to, buckets, shown.length, (row) => [[place.get(fine.tid[row]!) ?? -1, 1]]);
+  }, [fine, domain, view.filter.pipeline, rows]);
+  const chosen = useMemo(() => costOfThreads(view), [view]);
+  const costs = view.isPart && chosen ? chosen : new Map(rows.map((row) => [row.tid, row]));
   const height = shown.length * laneHeight + axisHeight;
   const x = (time: number, width: number) => ((time - domain.from) / (domain.to - domain.from)) * width;
 
@@ -126,8 +129,8 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
           columns={[
             { name: "thread", number: true, value: (row) => row.tid },
             { name: "name", value: (row) => clean(row.name, 40) },
-            { name: "samples", number: true, value: (row) => row.samples },
-            { name: view.unitName, number: true, value: (row) => row.weight, show: (row) => amount(row.weight, view.unit) },
+            { name: "samples", number: true, value: (row) => costs.get(row.tid)?.samples ?? 0 },
+            { name: view.unitName, number: true, value: (row) => costs.get(row.tid)?.weight ?? 0, show: (row) => amount(costs.get(row.tid)?.weight ?? 0, view.unit) },
             { name: "off CPU", number: true, value: (row) => row.off_cpu_ns, show: (row) => (row.off_cpu_ns > 0 ? duration(row.off_cpu_ns) : row.off_cpu.length ? "0" : "not recorded") },
             { name: "marks", number: true, value: (row) => row.marks_total },
           ]}
@@ -141,7 +144,7 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
               <span class="text">
                 {clean(row.name, 30) || "thread"} <span class="dim">{row.tid}</span>
               </span>
-              <b>{amount(row.weight, view.unit)}</b>
+              <b>{amount(costs.get(row.tid)?.weight ?? 0, view.unit)}</b>
             </button>
           ))}
         </div>
@@ -149,6 +152,7 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
           <Canvas draw={draw} height={height} label="Threads over time; the table has the sums" {...brushHandlers(domain, setHover, () => undefined)} />
         </div>
       </div>
+      {view.isPart && <p class="dim small">{chosen ? "Samples and their cost are of the chosen part; marks, and time off the CPU in the table, are of the whole view." : "All sums here are of the whole view: sums over slices of time do not tell threads apart."}</p>}
       <OffCpu view={view} />
       {rows.length > shown.length && <p class="dim small">{rows.length - shown.length} more threads are in the table.</p>}
       {hover && at && (
@@ -176,6 +180,23 @@ function Lanes({ view, rows }: { view: PageView; rows: ThreadRow[] }) {
       )}
     </Card>
   );
+}
+
+// Of the chosen part, whatever the thread. Null: not told apart.
+function costOfThreads(view: PageView): Map<number, { samples: number; weight: number }> | null {
+  const table = view.table;
+  if (!table || table.slice) return null;
+  const out = new Map<number, { samples: number; weight: number }>();
+  const kept = table.keptCells(view.filter);
+  const [first, last] = table.range(view.filter);
+  for (let i = first; i < last; i++) {
+    if (!kept[table.cell[i]!]) continue;
+    const sum = out.get(table.tid[i]!) ?? { samples: 0, weight: 0 };
+    sum.samples += table.samples[i]!;
+    sum.weight += table.weight[i]!;
+    out.set(table.tid[i]!, sum);
+  }
+  return out;
 }
 
 function shares(parts: Record<string, number>, whole: number, name: (key: string) => string): string {

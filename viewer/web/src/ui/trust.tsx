@@ -21,15 +21,7 @@ export function Trust({ view }: { view: PageView }) {
   const damaged = profile.file && (profile.file.damaged_spots > 0 || profile.file.missing_blocks > 0 || profile.file.malformed_blocks > 0 || profile.file.missing_samples > 0);
   return (
     <aside class="trust" aria-label="What stands behind the numbers">
-      <span class="split" aria-hidden="true">
-        <i class="ops" style={{ width: `${ops.share * 100}%` }} />
-        <i class="comps" style={{ width: `${comps.share * 100}%` }} />
-        <i class="none" style={{ width: `${none.share * 100}%` }} />
-      </span>
-      <Fact name="operators" value={percent(ops.share)} more={interval(ops.low, ops.high)} mark="ops" />
-      <Fact name="engine" value={percent(comps.share)} more={interval(comps.low, comps.high)} mark="comps" />
-      <Fact name="unattributed" value={percent(none.share)} more={interval(none.low, none.high)} mark="none" bad={none.share > 0.05} />
-      <span class="gap" />
+      <WhoseTime ops={ops} comps={comps} none={none} />
       <Fact name="samples" value={count(totals.samples)} more={totals.effective > 0 && totals.effective < totals.samples * 0.95 ? `worth ${count(totals.effective)}` : amount(totals.weight, view.unit)} bad={totals.effective < 30} title="Intervals are 95 % Wilson score intervals on the effective number of samples" />
       <Fact name="inferred" value={percent(part(totals.inferred).share)} title="Cost whose instruction's owner was inferred from its neighbours" />
       <Fact name="shared" value={percent(part(totals.shared).share)} title="Cost of code with several owners, split evenly" />
@@ -42,7 +34,30 @@ export function Trust({ view }: { view: PageView }) {
   );
 }
 
-function Fact({ name, value, more, mark, bad, title }: { name: string; value: ComponentChildren; more?: string; mark?: string; bad?: boolean; title?: string }) {
+interface Part {
+  share: number;
+  low: number;
+  high: number;
+}
+
+/** Of the time: operators', the engine's own, and nobody's. */
+export function WhoseTime({ ops, comps, none }: { ops: Part; comps: Part; none: Part }) {
+  return (
+    <>
+      <span class="split" aria-hidden="true">
+        <i class="ops" style={{ width: `${ops.share * 100}%` }} />
+        <i class="comps" style={{ width: `${comps.share * 100}%` }} />
+        <i class="none" style={{ width: `${none.share * 100}%` }} />
+      </span>
+      <Fact name="operators" value={percent(ops.share)} more={interval(ops.low, ops.high)} mark="ops" />
+      <Fact name="engine" value={percent(comps.share)} more={interval(comps.low, comps.high)} mark="comps" />
+      <Fact name="unattributed" value={percent(none.share)} more={interval(none.low, none.high)} mark="none" bad={none.share > 0.05} />
+      <span class="gap" />
+    </>
+  );
+}
+
+export function Fact({ name, value, more, mark, bad, title }: { name: string; value: ComponentChildren; more?: string; mark?: string; bad?: boolean; title?: string }) {
   return (
     <span class={`fact ${bad ? "bad" : ""}`} title={title}>
       {mark && <i class={`key ${mark}`} />}

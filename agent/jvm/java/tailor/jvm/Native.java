@@ -50,5 +50,8 @@ public final class Native {
   /** The calling thread runs a task of a stage, for the query or for none, until leave(). Returns its execution. */
   public static native long enter(long query, int stage);
 
+  /** The task of the calling thread begins to compute. */
+  public static native void started();
+
   public static native void leave(long query, int stage, long execution);
 }

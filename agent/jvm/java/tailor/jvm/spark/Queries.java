@@ -97,9 +97,26 @@ public final class Queries {
   private static boolean toldProblem, toldJavac;
 
   /** What the calling thread runs. No query: a task of no SQL execution. */
-  private record Task(Query query, int stage, long execution) {
+  private static final class Task {
+    final Query query;
+    final int stage;
+    final long execution;
+    private boolean started;
+
+    Task(Query query, int stage, long execution) {
+      this.query = query;
+      this.stage = stage;
+      this.execution = execution;
+    }
+
     long queryId() {
       return query == null ? 0 : query.id;
+    }
+
+    /** It has what it runs. */
+    void starts() {
+      if (!started && execution != 0) Native.started();
+      started = true;
     }
   }
 
@@ -163,25 +180,36 @@ public final class Queries {
         + " the generated source. Use the default, janino");
   }
 
-  /** The code of a stage was generated, for these operators in the order of their numbers. */
-  static void generated(Object stage, String body, List<Object> operators) {
+  /** What a hook does for the query; guarded by LOCK. */
+  private interface Planning {
+    void of(Query query, Object context, String execution) throws ReflectiveOperationException;
+  }
+
+  /** Spark does something with an operator's plan: for the SQL execution of the calling thread, if it has one. */
+  private static void plans(Object operator, String what, Planning planning) {
     try {
-      Object context = Reflect.call(stage, "sparkContext");
+      Object context = Reflect.call(operator, "sparkContext");
       String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
       if (execution == null) return;
       synchronized (LOCK) {
-        Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
-        int[] numbers = new int[operators.size()];
-        for (int i = 0; i < numbers.length; ++i) numbers[i] = query.number(PlanText.source(operators.get(i)));
-        String key = Unit.key(body);
-        Unit unit = UNITS.get(key);
-        if (unit == null || unit.get() == null) query.waiting.put(key, numbers);
-        else query.use(unit, numbers);
-        listen(context);
+        planning.of(query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name)), context, execution);
       }
     } catch (Exception | LinkageError problem) {
-      problem("a stage", problem);
+      problem(what, problem);
     }
+  }
+
+  /** The code of a stage was generated, for these operators in the order of their numbers. */
+  static void generated(Object stage, String body, List<Object> operators) {
+    plans(stage, "a stage", (query, context, execution) -> {
+      int[] numbers = new int[operators.size()];
+      for (int i = 0; i < numbers.length; ++i) numbers[i] = query.number(PlanText.source(operators.get(i)));
+      String key = Unit.key(body);
+      Unit unit = UNITS.get(key);
+      if (unit == null || unit.get() == null) query.waiting.put(key, numbers);
+      else query.use(unit, numbers);
+      listen(context);
+    });
   }
 
   /** A property of the thread, or of the task. */
@@ -259,42 +287,26 @@ public final class Queries {
 
   /** SparkPlan.execute of `operator` returns `rdd`. */
   public static void executed(Object rdd, Object operator) {
-    try {
-      if (rdd == null) return;
-      Object context = Reflect.call(operator, "sparkContext");
-      String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
-      if (execution == null) return;
-      synchronized (LOCK) {
-        Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
-        if (!PlanText.isAround(operator))
-          query.stages.executed((Integer) Reflect.call(rdd, "id"), operator.getClass().getSimpleName(), query.number(operator));
-        announce(context, execution, query);
-        listen(context);
-      }
-    } catch (Exception | LinkageError problem) {
-      problem("an operator's RDD", problem);
-    }
+    if (rdd == null) return;
+    plans(operator, "an operator's RDD", (query, context, execution) -> {
+      if (!PlanText.isAround(operator))
+        query.stages.executed((Integer) Reflect.call(rdd, "id"), operator.getClass().getSimpleName(), query.number(operator));
+      announce(context, execution, query);
+      listen(context);
+    });
   }
 
   /** ShuffleExchangeExec.shuffleDependency of `exchange` returns `dependency`. */
   public static void shuffles(Object dependency, Object exchange) {
-    try {
-      Object context = Reflect.call(exchange, "sparkContext");
-      String execution = (String) Reflect.call(context, "getLocalProperty", EXECUTION_ID);
-      if (execution == null) return;
-      synchronized (LOCK) {
-        Query query = query(execution, name -> (String) Reflect.call(context, "getLocalProperty", name));
-        query.stages.shuffles((Integer) Reflect.call(dependency, "shuffleId"), query.number(exchange));
-      }
-    } catch (Exception | LinkageError problem) {
-      problem("an exchange", problem);
-    }
+    plans(exchange, "an exchange",
+        (query, context, execution) -> query.stages.shuffles((Integer) Reflect.call(dependency, "shuffleId"), query.number(exchange)));
   }
 
   /** The calling thread's task computes a part of `rdd`. */
   public static void computes(Object rdd) {
     Task task = TASK.get();
     if (task == null || task.query == null) return;
+    task.starts();
     try {
       boolean reads = rdd.getClass().getSimpleName().equals("ShuffledRowRDD");
       int number = (Integer) (reads ? Reflect.call(Reflect.call(rdd, "dependency"), "shuffleId") : Reflect.call(rdd, "id"));
@@ -311,6 +323,7 @@ public final class Queries {
   public static void writes(Object dependency) {
     Task task = TASK.get();
     if (task == null || task.query == null) return;
+    task.starts();
     try {
       int shuffle = (Integer) Reflect.call(dependency, "shuffleId");
       synchronized (LOCK) {
@@ -364,13 +377,12 @@ public final class Queries {
   /** The final plan: operators that generated no code, and who consumes whom. Returns the root's number. */
   private static int addTree(Query query, Object node) throws ReflectiveOperationException {
     Object plan = PlanText.behind(node);
-    boolean known = query.operators.containsKey(plan);
     int number = query.number(plan);
     PlanText.rows(plan).ifPresent(rows -> Native.setNumber(query.id, number, "rows", rows));
     List<Integer> inputs = new ArrayList<>();
     for (Object child : Reflect.list(Reflect.call(plan, "children"))) inputs.add(addTree(query, child));
     for (Object subquery : Reflect.list(Reflect.call(plan, "subqueries"))) inputs.add(addTree(query, subquery));
     for (int input : inputs) Native.addInput(query.id, number, input);
-    return known || number != 0 ? number : 0;
+    return number;
   }
 }

@@ -1,0 +1,30 @@
+// From a profile to tables for a database: a row a sample, and dictionaries beside it. docs/exports.md has
+// their columns.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "daemon/export/parquet_table.h"
+#include "daemon/query/costs.h"
+#include "daemon/query/profile.h"
+#include "proto/base/result.h"
+
+namespace tailor::exporter {
+
+struct ParquetOptions {
+  std::string producer;  // "tailor version N", N as tailor --version prints it
+  // What makes two executions runs of the same query; "" unknown.
+  std::function<std::string(ProcessId, ExecutionHandle)> fingerprint;
+  std::function<bool(const query::TimedSample&)> keep = {};  // which samples of the selection; empty: all
+};
+
+// Writes all samples of the selection, by time, of every source or of the one that it names, and the
+// dictionaries of the whole profile. `profile` must have been loaded with LoadOptions::keep_samples and
+// LoadOptions::functions. Gives the number of samples. Beside the profile it takes the memory of one row
+// group and 8 bytes a sample. Fails where there are no samples, and where a file cannot be written.
+Result<std::uint64_t> export_parquet(const query::Profile& profile, const query::Selection& selection,
+                                     const ParquetOptions& options, const OpenTable& open);
+
+}  // namespace tailor::exporter

@@ -1,0 +1,14 @@
+// The table of samples, and those of their owners and call chains.
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/export/parquet_tables.h"
+
+namespace tailor::exporter {
+
+// Tables "samples", "owners" and "stacks". Gives the number of samples; fails where there are none.
+Result<std::uint64_t> write_samples(const query::Profile& profile, const query::Selection& selection,
+                                    const ParquetOptions& options, const OpenTable& open);
+
+}  // namespace tailor::exporter

@@ -1,0 +1,69 @@
+// What tags cost the engine: executions with them against those without, which the daemon asked for at
+// random.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "daemon/query/json_parts.h"
+#include "daemon/store/catalogue.h"
+
+namespace tailor::serve {
+
+// CPU time of executions, as sampled: it has the noise of its samples in it.
+struct CostSample {
+  std::uint64_t executions = 0;
+  double sum = 0, squares = 0;
+
+  void add(double cost) {
+    ++executions;
+    sum += cost;
+    squares += cost * cost;
+  }
+  double mean() const { return executions == 0 ? 0 : sum / static_cast<double>(executions); }
+  // Of the mean; two executions at least.
+  double variance() const;
+};
+
+// How many times the CPU time of an execution without tags one with tags takes.
+struct TagCost {
+  CostSample with, without;
+  double ratio = 1, low = 0, high = 0;  // 95 %
+  bool is_known = false;                // false: too few executions, or no CPU time at all
+};
+
+// Of one query. The interval is that of the ratio of two means: its logarithm, with Welch's degrees of
+// freedom. Which executions have tags is drawn one by one, so that it holds although neighbours are alike.
+TagCost tag_cost(const CostSample& with, const CostSample& without);
+
+// Rows are added up as they come, by fingerprint. Queries of which there are too few executions on one side
+// are shown, but are not in the sum of all.
+class TagCosts {
+ public:
+  // On each side. Below it the interval of a mean would mean little.
+  static constexpr std::uint64_t kLeastExecutions = 10;
+  // Queries that are told apart. Executions of others beyond count nowhere, and the answer says so.
+  static constexpr std::size_t kMostQueries = 10'000;
+
+  void add(const store::ExecutionRow& row);
+  // The most expensive `limit` queries, and all together: each query counts with as many executions as it
+  // has.
+  query::Json json(std::size_t limit) const;
+
+ private:
+  struct Query {
+    std::string name;
+    CostSample with, without;
+
+    double executions() const { return static_cast<double>(with.executions + without.executions); }
+  };
+  TagCost of_all() const;
+
+  std::map<std::string, Query> queries_;
+  std::uint64_t left_out_ = 0;     // executions of queries beyond
+  std::uint64_t not_counted_ = 0;  // that run still, or are not sampled
+};
+
+}  // namespace tailor::serve

@@ -1,0 +1,183 @@
+// Which executions a catalogue knows.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "daemon/store/catalogue.h"
+#include "daemon/store/catalogue_terms.h"
+#include "daemon/store/leader_rows.h"
+#include "daemon/store/meta_codec.h"
+#include "daemon/store/sqlite_statement.h"
+
+namespace tailor::store {
+namespace {
+
+// The reverse of process_entry_name().
+void set_process_names(const std::string& name, ExecutionRow& row) {
+  const std::size_t end = std::min(name.find('\n'), name.size());
+  row.comm = name.substr(0, end);
+  if (end < name.size()) row.engine = name.substr(end + 1);
+}
+
+}  // namespace
+
+bool Catalogue::has_index(const char* name) const {
+  Statement statement(db_, "SELECT 1 FROM sqlite_master WHERE type='index' AND name=?");
+  statement << std::string_view(name);
+  const auto row = statement.next();
+  return row && *row;
+}
+
+Status Catalogue::visit_rows(const std::string& from, const std::string& argument,
+                             const std::function<bool(ExecutionRow)>& visit) const {
+  const std::string sql =
+      "SELECT recording, wall_begin_ns, record, "
+      "(SELECT total(samples) FROM cost c WHERE c.recording=e.recording AND c.pid=e.pid AND c.start=e.start "
+      "AND "
+      "c.handle=e.handle), (SELECT total(cpu_ns) FROM cost c WHERE c.recording=e.recording AND c.pid=e.pid "
+      "AND "
+      "c.start=e.start AND c.handle=e.handle), (SELECT name FROM entry n WHERE n.kind=2 AND "
+      "n.recording=e.recording AND n.pid=e.pid AND n.start=e.start AND n.id=e.plan ORDER BY segment DESC "
+      "LIMIT 1), (SELECT name FROM entry n WHERE n.kind=1 AND n.recording=e.recording AND n.pid=e.pid AND "
+      "n.start=e.start AND n.name<>'' ORDER BY segment DESC LIMIT 1) "
+      "FROM execution e " +
+      from;
+  Statement statement(db_, sql.c_str());
+  statement << std::string_view(argument);
+  for (;;) {
+    auto more = statement.next();
+    if (!more) return more.error();
+    if (!*more) return Ok{};
+    v1::Execution message;
+    if (!message.ParseFromString(statement.text(2))) continue;
+    auto record = decode(message);
+    if (!record) continue;
+    ExecutionRow row{statement.number(0),
+                     std::move(*record),
+                     statement.number(1),
+                     statement.text(5),
+                     {static_cast<std::uint64_t>(statement.real(3)), statement.real(4)},
+                     {},
+                     {}};
+    set_process_names(statement.text(6), row);
+    if (!visit(std::move(row))) return Ok{};
+  }
+}
+
+std::vector<profile::ExecutionRecord> Catalogue::records_of(RecordingNumber recording,
+                                                            const ExecutionId& id) const {
+  constexpr std::size_t kMost = 64;  // more declare an identity only to do harm
+  Statement statement(db_, "SELECT record FROM execution WHERE id=?1 AND recording=?2 LIMIT ?3");
+  const std::string text = id_text(id);
+  statement << std::string_view(text) << recording << kMost;
+  std::vector<profile::ExecutionRecord> records;
+  for (auto more = statement.next(); more.ok() && *more; more = statement.next()) {
+    v1::Execution message;
+    if (!message.ParseFromString(statement.text(0))) continue;
+    if (auto record = decode(message)) records.push_back(std::move(*record));
+  }
+  return records;
+}
+
+Status Catalogue::visit_executions(const WallRange& range,
+                                   const std::function<bool(ExecutionRow)>& visit) const {
+  LeaderRows leaders(
+      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
+  const std::uint64_t since = std::min<std::uint64_t>(range.since_ns, INT64_MAX);
+  const std::uint64_t until = std::min<std::uint64_t>(range.until_ns, INT64_MAX);
+  std::string from = "WHERE ?1='' ORDER BY recording DESC, begin DESC";
+  if (since > 0 || until < INT64_MAX) {
+    // By the wall clock: what is before and after the range is not even looked at. Numbers only: nothing here
+    // comes from outside as text.
+    from = fmt::format(
+        "{} WHERE ?1='' AND wall_begin_ns>={} AND wall_begin_ns<{} ORDER BY wall_begin_ns DESC, "
+        "recording DESC, begin DESC",
+        has_index("execution_by_wall") ? "INDEXED BY execution_by_wall" : "", since, until);
+  }
+  return visit_rows(from, "", [&](ExecutionRow row) { return !leaders.take(row) || visit(std::move(row)); });
+}
+
+Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const WallRange& range) const {
+  std::vector<ExecutionRow> rows;
+  if (limit == 0) return rows;
+  Status read = visit_executions(range, [&](ExecutionRow row) {
+    rows.push_back(std::move(row));
+    return rows.size() < limit;
+  });
+  if (!read) return read.error();
+  return rows;
+}
+
+Result<std::vector<ExecutionRow>> Catalogue::find_executions(
+    const std::string& prefix, const std::function<bool(const ExecutionRow&)>& visible) const {
+  constexpr std::size_t kDigits = 2 * sizeof(ExecutionId::bytes);
+  struct Found {
+    ExecutionRow newest;  // of the process that was heard of first
+    std::pair<RecordingNumber, TimeNs> heard;
+  };
+  std::map<std::string, Found> found;
+  // Not LIKE: the prefix comes from outside and may hold its wildcards. No digit comes after "f".
+  const char* from = prefix.size() == kDigits
+                         ? "WHERE id=?1 ORDER BY recording DESC, begin DESC"
+                         : "INDEXED BY execution_by_id WHERE id>=?1 AND id<?1||'g' AND "
+                           "substr(id,1,length(?1))=?1 ORDER BY recording DESC, begin DESC";
+  Status read = visit_rows(from, prefix, [&](ExecutionRow row) {
+    if (visible && !visible(row)) return true;
+    const std::pair heard{row.recording, row.record.heard};
+    const std::string id = id_text(row.record.id);
+    const auto at = found.find(id);
+    if (at == found.end()) {
+      if (found.size() < 2) found.emplace(id, Found{std::move(row), heard});
+    } else if (heard < at->second.heard) {
+      at->second.heard = heard;
+      if (at->second.newest.record.process != row.record.process) at->second.newest = std::move(row);
+    }
+    return true;
+  });
+  if (!read) return read.error();
+  std::vector<ExecutionRow> rows;
+  LeaderRows leaders(
+      [this](RecordingNumber recording, const ExecutionId& id) { return records_of(recording, id); });
+  for (auto& [id, each] : found) {
+    if (const auto leader = leaders.leader(each.newest)) {
+      Status found_leader = visit_rows("WHERE id=?1", id_text(leader->id), [&](ExecutionRow row) {
+        const bool same = row.recording == each.newest.recording && row.record.process == leader->process &&
+                          row.record.handle == leader->handle;
+        if (same) each.newest = std::move(row);
+        return !same;
+      });
+      if (!found_leader) return found_leader.error();
+    }
+    rows.push_back(std::move(each.newest));
+  }
+  return rows;
+}
+
+Result<std::vector<profile::ExecutionRecord>> Catalogue::ended_with_daemon(RecordingNumber recording) const {
+  std::vector<profile::ExecutionRecord> records;
+  const std::string from = fmt::format("{} WHERE ?1='' AND recording={} AND {}",
+                                       has_index("execution_killed") ? "INDEXED BY execution_killed" : "",
+                                       recording, killed_condition());
+  Status read = visit_rows(from, "", [&](ExecutionRow row) {
+    if (row.record.error == kDaemonEnded) records.push_back(std::move(row.record));
+    return true;
+  });
+  if (!read) return read.error();
+  return records;
+}
+
+Status Catalogue::executions_within(RecordingNumber recording, TimeNs from, TimeNs to,
+                                    const std::function<void(const profile::ExecutionRecord&)>& visit) const {
+  Statement statement(db_, "SELECT record FROM execution WHERE recording=? AND begin<=? AND ended>=?");
+  statement << recording << to << from;
+  for (;;) {
+    auto more = statement.next();
+    if (!more) return more.error();
+    if (!*more) return Ok{};
+    v1::Execution message;
+    if (!message.ParseFromString(statement.text(0))) continue;
+    if (const auto record = decode(message)) visit(*record);
+  }
+}
+
+}  // namespace tailor::store

@@ -1,0 +1,98 @@
+// What samples and executions came to by the hour: what stays of them for months when their segments are
+// deleted.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "daemon/profile/source.h"
+
+namespace tailor::store {
+
+// Hours since 1970 UTC, by the wall clock.
+using Hour = std::int64_t;
+inline constexpr std::uint64_t kHourNs = 3'600'000'000'000;
+
+// Stored: never renumber.
+enum class CostOf : std::uint8_t { kOperator = 0, kComponent = 1, kUnattributed = 2 };
+
+struct CostKey {
+  Hour hour = 0;
+  std::optional<std::uint32_t> uid;  // of whoever ran it; nothing: not known
+  std::string fingerprint;           // "": outside of executions
+  CostOf what = CostOf::kOperator;
+  std::uint32_t id = 0;  // of an operator in its plan, else 0
+  std::string name;      // of the unattributed its reason
+  std::string kind;      // of an operator
+  std::string source;    // the event
+  profile::Unit unit = profile::Unit::kNsOnCpu;
+  auto operator<=>(const CostKey&) const = default;
+};
+
+struct CostSum {
+  double samples = 0;  // shared costs have fractions
+  double weight = 0;   // in the unit
+};
+
+struct RunKey {
+  Hour hour = 0;  // in which they ended
+  std::optional<std::uint32_t> uid;
+  std::string fingerprint;
+  auto operator<=>(const RunKey&) const = default;
+};
+
+// Executions that ended; elapsed times in ns.
+struct RunSum {
+  std::uint64_t executions = 0, failed = 0;
+  double elapsed_sum = 0;
+  std::uint64_t elapsed_min = UINT64_MAX, elapsed_max = 0;
+};
+
+// Samples of an hour, of the whole host, that are in no sum.
+struct HourLoss {
+  std::uint64_t lost_ring = 0, lost_hardware = 0, late = 0;
+  std::uint64_t unwritten = 0;  // a full disk, damage
+};
+
+// By user: what one says of a fingerprint is not shown to another.
+struct QueryKey {
+  std::optional<std::uint32_t> uid;
+  std::string fingerprint;
+  auto operator<=>(const QueryKey&) const = default;
+};
+
+struct QueryNames {
+  std::string name, text;  // of the plan; of the query, without literals
+};
+
+// Sums of one unit and event can be added, others never are.
+struct Summary {
+  // The data segments in it: all of the store with numbers from `first` to `last`. 0: none.
+  std::uint64_t first = 0, last = 0;
+  std::map<CostKey, CostSum> costs;
+  std::map<RunKey, RunSum> runs;
+  std::map<Hour, HourLoss> losses;
+  std::map<QueryKey, QueryNames> queries;
+};
+
+void add(RunSum& to, const RunSum& from);
+void add(HourLoss& to, const HourLoss& from);
+// Adds all sums; `to` then has the segments of both, which must follow each other.
+void add(Summary& to, const Summary& from);
+
+// What is kept of an hour.
+struct SummaryLimits {
+  std::size_t queries = 1000;         // the most expensive ones
+  std::size_t rows_of_a_query = 256;  // the most expensive ones
+};
+// The fingerprint, or the name, of what is not told apart any more: its sums are those of all of it.
+inline constexpr const char* kOther = "(other)";
+// Adds up what is beyond the limits. No sum over an hour, event and class changes.
+Summary bounded(const Summary& summary, const SummaryLimits& limits = {});
+
+}  // namespace tailor::store

@@ -1,0 +1,99 @@
+#include "daemon/tailord/compactor.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+#include <vector>
+
+#include "daemon/query/wall_time.h"
+#include "daemon/serve/stored_sums.h"
+
+namespace tailor::tailord {
+
+Compactor::Compactor(std::string directory, const CompactorOptions& options, store::StoreWriter& writer,
+                     OnStoreThread on_store_thread)
+    : directory_(std::move(directory)),
+      period_(options.period),
+      patience_(options.patience),
+      writer_(writer),
+      on_store_thread_(std::move(on_store_thread)),
+      summaries_(directory_, *options.files),
+      retention_(options.retention),
+      thread_([this] { loop(); }) {}
+
+Compactor::~Compactor() {
+  {
+    std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  stop_.cancel();
+  ended_.notify_all();
+  thread_.join();
+}
+
+void Compactor::set_retention(const store::SummaryRetention& retention) {
+  std::lock_guard lock(mutex_);
+  retention_ = retention;
+}
+
+void Compactor::loop() {
+  std::unique_lock lock(mutex_);
+  while (!ending_) {
+    lock.unlock();
+    const bool more = sum_up_some();
+    lock.lock();
+    if (!more) ended_.wait_for(lock, period_, [this] { return ending_; });
+  }
+}
+
+bool Compactor::sum_up_some() {
+  std::vector<store::SegmentRow> due;
+  on_store_thread_([&] { due = writer_.due_for_summary(); });
+  if (due.empty()) {
+    tell("");
+    return false;
+  }
+  store::SummaryRetention retention;
+  {
+    std::lock_guard lock(mutex_);
+    retention = retention_;
+  }
+  const auto last = serve::sum_up(directory_, due, summaries_, retention, stop_);
+  if (stop_.stopped()) return false;
+  if (!last) {
+    failed(last.error().message);
+    return false;
+  }
+  failures_ = 0;
+  on_store_thread_([&] { writer_.summed_up(*last); });
+  spdlog::debug("store: data segments up to {} are summed up", *last);
+  const Status retained = summaries_.retain(retention, query::wall_clock_ns());
+  tell(retained ? "" : retained.error().message);
+  return retained.ok();
+}
+
+// Samples of which no sums can be made stay for a while. But what is due takes the room of what is new, and
+// on a full disk nothing could be written ever again.
+void Compactor::failed(const std::string& why) {
+  if (++failures_ < patience_) return tell(fmt::format("old samples cannot be summed up, and stay: {}", why));
+  store::StoreWriter::GivenUp given_up;
+  on_store_thread_([&] {
+    (void)writer_.give_up_oldest();
+    given_up = writer_.given_up();
+  });
+  if (failures_ == patience_)
+    spdlog::warn("store: no sums can be written ({}): what is due for deletion goes without them", why);
+  tell(fmt::format(
+      "old samples cannot be summed up: {} ({} samples of {} data segments are deleted without sums)", why,
+      given_up.samples, given_up.segments));
+}
+
+// The status shows it, and the log when it begins and ends, as other problems of the store.
+void Compactor::tell(const std::string& problem) {
+  if (problem == problem_) return;
+  problem_ = problem;
+  on_store_thread_([&] { writer_.set_summary_problem(problem); });
+}
+
+}  // namespace tailor::tailord

@@ -1,0 +1,66 @@
+// Sums up the segments that retention is about to remove, on a thread of its own: it may take seconds.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "daemon/os/files.h"
+#include "daemon/store/store_writer.h"
+#include "daemon/store/summary_files.h"
+#include "proto/base/stop.h"
+
+namespace tailor::tailord {
+
+struct CompactorOptions {
+  store::SummaryRetention retention = {};
+  std::chrono::milliseconds period{10'000};  // between looks for what is due
+  // After so many failures in a row the oldest segment goes unsummed, and another one with each further
+  // failure.
+  unsigned patience = 30;
+  os::Files* files = &os::real_files();
+};
+
+class Compactor {
+ public:
+  // Runs work on the thread that writes the store, and waits.
+  using OnStoreThread = std::function<void(std::function<void()>)>;
+
+  // `writer` writes the store in `directory`; it must outlive this.
+  Compactor(std::string directory, const CompactorOptions& options, store::StoreWriter& writer,
+            OnStoreThread on_store_thread);
+  // Gives up what it is at: it is begun again later.
+  ~Compactor();
+  Compactor(const Compactor&) = delete;
+  Compactor& operator=(const Compactor&) = delete;
+
+  // Any thread.
+  void set_retention(const store::SummaryRetention& retention);
+
+ private:
+  void loop();
+  // Whether there may be more to do.
+  bool sum_up_some();
+  void failed(const std::string& why);
+  void tell(const std::string& problem);
+
+  const std::string directory_;
+  const std::chrono::milliseconds period_;
+  const unsigned patience_;
+  store::StoreWriter& writer_;
+  const OnStoreThread on_store_thread_;
+  store::SummaryWriter summaries_;
+  unsigned failures_ = 0;  // in a row
+  std::string problem_;    // as it was told last
+  Stop stop_;
+  std::mutex mutex_;  // guards:
+  store::SummaryRetention retention_;
+  bool ending_ = false;
+  std::condition_variable ended_;
+  std::thread thread_;
+};
+
+}  // namespace tailor::tailord

@@ -1,0 +1,133 @@
+#include "daemon/tailord/trigger_config.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "daemon/query/wall_time.h"
+#include "daemon/tailord/toml_tables.h"
+
+namespace tailor::tailord {
+namespace {
+
+constexpr std::size_t kMostRules = 16;
+constexpr std::size_t kLongestTriggerName = 64;
+constexpr std::array<std::string_view, 1> kTriggerTableKeys = {"raise"};
+constexpr std::array<std::string_view, 8> kTriggerKeys = {
+    "cool-down", "fingerprint", "for", "frequency", "label", "name", "process", "slower-than-usual"};
+constexpr TimeNs kSecond = 1'000'000'000, kHour = 3600 * kSecond, kWeek = 7 * 24 * kHour;
+
+// Reads one rule. Everything that is wrong is told.
+class RuleReader {
+ public:
+  RuleReader(const toml::table& table, const OnWrong& wrong) : table_(table), wrong_(wrong) {}
+
+  std::optional<TriggerRule> read() {
+    check_keys(table_, kTriggerKeys, wrong_);
+    TriggerRule rule;
+    rule.name = text("name");
+    if (table_.get("name") == nullptr) fail(table_, "a trigger needs a name");
+    if (rule.name.size() > kLongestTriggerName)
+      fail(*table_.get("name"), fmt::format("a name has {} bytes at most", kLongestTriggerName));
+    rule.process = text("process");
+    rule.fingerprint = text("fingerprint");
+    read_label(rule);
+    read_slowness(rule);
+    if (rule.process.empty() && rule.fingerprint.empty() && rule.label_key.empty() && !rule.slower_than_usual)
+      fail(table_,
+           "a trigger needs one of process, fingerprint, label, slower-than-usual: it would hold of every "
+           "execution");
+    read_frequency(rule);
+    read_time("for", kSecond, kHour, rule.lasts);
+    read_time("cool-down", 0, kWeek, rule.cool_down);
+    if (!right_) return std::nullopt;
+    return rule;
+  }
+
+ private:
+  void fail(const toml::node& at, const std::string& what) {
+    right_ = false;
+    wrong_(at.source(), what);
+  }
+
+  std::string text(std::string_view key) {
+    const auto found = text_of(table_, key, wrong_);
+    if (!found && table_.get(key) != nullptr) right_ = false;
+    return found.value_or("");
+  }
+
+  void read_label(TriggerRule& rule) {
+    const std::string label = text("label");
+    const std::size_t equal = label.find('=');
+    rule.label_key = label.substr(0, equal);
+    if (equal != std::string::npos) rule.label_value = label.substr(equal + 1);
+    if (!label.empty() && rule.label_key.empty())
+      fail(*table_.get("label"), "a label is given as key or key=value");
+  }
+
+  void read_slowness(TriggerRule& rule) {
+    const toml::node* node = table_.get("slower-than-usual");
+    if (node == nullptr) return;
+    const auto times = node->value<double>();
+    if (!times || *times < 1.1 || *times > 1000)
+      return fail(*node, "\"slower-than-usual\" is how many times its usual time, from 1.1 to 1000");
+    rule.slower_than_usual = times;
+  }
+
+  void read_frequency(TriggerRule& rule) {
+    const toml::node* node = table_.get("frequency");
+    const auto hz = node == nullptr ? std::nullopt : node->value_exact<std::int64_t>();
+    if (!hz || *hz < 1 || *hz > 50'000)
+      return fail(node == nullptr ? table_ : *node,
+                  "a trigger needs a \"frequency\": samples per second of CPU time, from 1 to max-frequency");
+    rule.frequency = static_cast<std::uint64_t>(*hz);
+  }
+
+  void read_time(std::string_view key, TimeNs least, TimeNs most, TimeNs& out) {
+    const std::string given = text(key);
+    if (given.empty()) return;
+    const auto time = query::parse_duration(given);
+    if (!time || *time < least || *time > most)
+      return fail(*table_.get(key), fmt::format("\"{}\" is a time such as \"30s\", from {} s to {} s", key,
+                                                least / kSecond, most / kSecond));
+    out = *time;
+  }
+
+  const toml::table& table_;
+  const OnWrong& wrong_;
+  bool right_ = true;
+};
+
+}  // namespace
+
+TriggerRules read_triggers(const toml::table& triggers, const OnWrong& wrong) {
+  TriggerRules rules;
+  check_keys(triggers, kTriggerTableKeys, wrong);
+  const toml::node* node = triggers.get("raise");
+  if (node == nullptr) return rules;
+  const toml::array* list = node->as_array();
+  if (list == nullptr) {
+    wrong(node->source(), "\"raise\" is a list: [[triggers.raise]]");
+    return rules;
+  }
+  if (list->size() > kMostRules) wrong(node->source(), fmt::format("{} triggers are the most", kMostRules));
+  for (const toml::node& each : *list) {
+    const toml::table* table = each.as_table();
+    if (table == nullptr) {
+      wrong(each.source(), "each trigger is a table: [[triggers.raise]]");
+      continue;
+    }
+    auto rule = RuleReader(*table, wrong).read();
+    if (!rule) continue;
+    if (std::ranges::find(rules, rule->name, &TriggerRule::name) != rules.end()) {
+      wrong(each.source(), fmt::format("there are two triggers of the name \"{}\"", rule->name));
+    } else {
+      rules.push_back(std::move(*rule));
+    }
+  }
+  return rules;
+}
+
+}  // namespace tailor::tailord

@@ -1,0 +1,32 @@
+// When processes are sampled at another rate for a while, by the configuration: [[triggers.raise]].
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/base/ids.h"
+
+namespace tailor::tailord {
+
+struct TriggerRule {
+  std::string name;  // for people; not empty
+  // All that are given must hold of an execution. At least one is.
+  std::string process;                     // of its process: the engine's name, or the command's
+  std::string fingerprint;                 // of its query
+  std::string label_key;                   // it has a label of this name ...
+  std::optional<std::string> label_value;  // ... with this value, or with any
+  std::optional<double> slower_than_usual =
+      {};  // it runs for so many times the usual time of its fingerprint
+
+  std::uint64_t frequency = 0;         // then its process is sampled so often
+  TimeNs lasts = 30'000'000'000;       // for so long
+  TimeNs cool_down = 300'000'000'000;  // and not again by this rule for so long afterwards
+
+  bool operator==(const TriggerRule&) const = default;
+};
+
+using TriggerRules = std::vector<TriggerRule>;
+
+}  // namespace tailor::tailord

@@ -1,0 +1,39 @@
+// What triggers ask of the recorder.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "daemon/os/os.h"
+#include "daemon/session/rate_changes.h"
+#include "daemon/tailord/options.h"
+#include "daemon/tailord/triggers.h"
+#include "proto/base/result.h"
+
+namespace tailor::tailord {
+
+// Rates by their frequency.
+using PreparedRates = std::map<std::uint64_t, session::Rate>;
+
+// Those that the rules of `options` ask for. Any thread. Fails, naming the trigger, where one cannot be had
+// (rate_of()), and where there are too many different ones.
+Result<PreparedRates> prepare_rates(os::Os& os, const Options& options, const capture::CaptureOptions& usual);
+
+// One thread, the recorder's control thread once that runs.
+class TriggeredRates {
+ public:
+  void set(TriggerRules rules, PreparedRates rates);
+  // As session::AskRates.
+  std::vector<session::RateAsked> take(TimeNs now, const std::function<bool(ProcessId)>& may_raise);
+
+  // To be given what the pipeline gives.
+  Triggers& triggers() { return triggers_; }
+
+ private:
+  Triggers triggers_;
+  PreparedRates rates_;
+};
+
+}  // namespace tailor::tailord

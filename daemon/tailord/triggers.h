@@ -1,0 +1,100 @@
+// Looks at executions as they begin, run and end, and says when a rule of the configuration holds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "daemon/profile/sink.h"
+#include "daemon/tailord/recently_used.h"
+#include "daemon/tailord/trigger_rules.h"
+#include "daemon/tailord/usual_time.h"
+
+namespace tailor::tailord {
+
+// What became of a rule so far.
+struct TriggerCounts {
+  std::string name;
+  std::uint64_t fired = 0;    // rates that were raised
+  std::uint64_t skipped = 0;  // it held, but the process had a rate of its own, or the rule was cooling down
+};
+
+// One thread. Memory and work are bounded, whatever engines say.
+class Triggers : public profile::ProfileSink {
+ public:
+  static constexpr std::size_t kMostRunning = 8'192;       // executions that are looked at, at a time
+  static constexpr std::size_t kMostFingerprints = 4'096;  // whose usual time is known
+  static constexpr std::size_t kMostPlans = 65'536;        // whose fingerprint is known
+  static constexpr std::size_t kMostProcesses = 16'384;    // whose names are known
+  static constexpr std::size_t kMostCoolDowns = 16'384;    // rules that cool down, by process
+
+  // Other rules from now on. What is known of queries stays.
+  void set(TriggerRules rules);
+
+  struct Fired {
+    ProcessId process;
+    std::uint64_t frequency = 0;
+    TimeNs lasts = 0;
+    std::string why;
+  };
+  // Those that hold since the last call, one of a process at most. `may_raise`: the process is sampled, and
+  // has no rate of its own.
+  std::vector<Fired> take(TimeNs now, const std::function<bool(ProcessId)>& may_raise);
+
+  const std::vector<TriggerCounts>& counts() const { return counts_; }
+
+  void on_recording(const profile::RecordingInfo&) override {}
+  void on_process(const profile::ProcessRecord& process) override;
+  void on_thread(ProcessId, std::int32_t, const std::string&) override {}
+  void on_component(ProcessId, std::uint32_t, const std::string&) override {}
+  void on_region_kind(ProcessId, const v1::RegionKind&) override {}
+  void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
+  void on_code(ProcessId, TimeNs, const v1::CodeObject&) override {}
+  void on_code_unload(ProcessId, TimeNs, CodeId) override {}
+  void on_execution(const profile::ExecutionRecord& execution) override;
+  void on_samples(std::span<const profile::SampleRecord>) override {}
+  void on_activity(std::span<const profile::ActivityRecord>) override {}
+  void on_accounting(const profile::Accounting&) override {}
+  void on_watermark(TimeNs) override {}
+
+ private:
+  using Run = std::pair<ProcessId, ExecutionHandle>;
+  // An execution for which a rule holds from `at` on, unless it ends before.
+  struct Due {
+    TimeNs at = 0;
+    Run run;
+    std::size_t rule = 0;
+    TimeNs usual = 0;  // 0: the rule does not ask for it
+    auto operator<=>(const Due&) const = default;
+  };
+  struct Running {
+    std::string fingerprint;  // "": nothing is known of its query
+    TimeNs begin = 0;
+    std::vector<Due> dues;  // that hold later
+  };
+
+  void begin(const profile::ExecutionRecord& execution);
+  void end(const profile::ExecutionRecord& execution);
+  std::string fingerprint_of(const profile::ExecutionRecord& execution);
+  bool matches(const TriggerRule& rule, const profile::ExecutionRecord& execution,
+               const std::string& fingerprint);
+  std::string why(const Due& due) const;
+
+  TriggerRules rules_;
+  std::vector<TriggerCounts> counts_;  // by rule
+  std::map<Run, Running> running_;
+  std::set<Due> due_;
+  RecentlyUsed<ProcessId, std::array<std::string, 2>> names_{kMostProcesses};  // of the engine, the command
+  RecentlyUsed<std::pair<ProcessId, PlanId>, std::string> plans_{kMostPlans};  // fingerprints
+  RecentlyUsed<std::string, UsualTime> usual_{kMostFingerprints};
+  RecentlyUsed<std::pair<std::string, ProcessId>, TimeNs> cool_until_{kMostCoolDowns};  // by rule's name
+};
+
+}  // namespace tailor::tailord

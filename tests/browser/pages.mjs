@@ -1,0 +1,160 @@
+// What the pages beside an execution's own show, and what a report file offers of them.
+import { launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { expect, finish, near, skip, test } from "./check.mjs";
+import { makeBundle } from "./fixture.mjs";
+
+if (missing()) skip(missing());
+const bundle = makeBundle();
+const browser = await launch();
+const a = "3f2a".repeat(8);
+const b = "77ab".repeat(8);
+const text = (page, selector) => page.locator(selector).first().textContent();
+
+// Of the bundle, with page faults beside the CPU's time: `contained` says in which executions' views.
+function withFaults(contained) {
+  const responses = structuredClone(bundle.responses);
+  for (const id of ["all", a, b]) {
+    const root = `executions/${id}`;
+    const faults = { index: 1, name: "page-faults", unit: "events", period: 1, precise: true };
+    responses[`${root}/sources`] = { sources: [{ ...responses[`${root}/sources`].sources[0], default: true }, faults] };
+    if (!contained.includes(id)) continue;
+    for (const view of ["profile", "memory", "threads", "listing"]) responses[`${root}/${view}?source=page-faults`] = structuredClone(responses[`${root}/${view}`]);
+    const profile = responses[`${root}/profile?source=page-faults`];
+    Object.assign(profile, { source: faults, samples: 12, weight: 12 });
+    const samples = responses[`${root}/samples`] = structuredClone(responses[`${root}/samples`]);
+    samples.sources.push(faults);
+    samples.cells.push({ ...samples.cells[0], source: 1 });
+    for (let i = 0; i < 12; i++) for (const [column, value] of [["time_ns", i * 1e8], ["tid", 815], ["weight", 1], ["cell", samples.cells.length - 1]]) samples[column].push(value);
+  }
+  return { ...bundle, responses };
+}
+
+test("another event is chosen, and the one of before again", async () => {
+  const file = writeReport(withFaults(["all", a, b]));
+  for (const id of ["all", a]) {
+    const page = await open(browser, `${file.url}#/execution/${id}`);
+    const choice = page.locator("label:has-text('Event') select");
+    await choice.selectOption("page-faults");
+    await page.waitForSelector(".fact:has-text('samples') b:text-is('12')");
+    await page.locator("#tab-code").click();
+    await page.waitForSelector("#card-code .listing");
+    await choice.selectOption("cpu-clock");
+    await page.waitForSelector(".fact:has-text('samples') b:text-is('4000')");
+    expect(page.wrong.length === 0, page.wrong.join("; "));
+    await page.close();
+  }
+  file.remove();
+});
+
+test("an event that a report file lacks is listed, and cannot be chosen", async () => {
+  const file = writeReport(withFaults(["all"]));
+  const page = await open(browser, `${file.url}#/execution/${a}`);
+  await page.waitForSelector(".node");
+  const option = page.locator("option[value=page-faults]");
+  expect(await option.isDisabled(), "it can be chosen");
+  expect((await option.textContent()).includes("not in this file"), await option.textContent());
+  expect(!(await page.locator("option:text-is('cpu-clock')").isDisabled()), "what is there can be chosen");
+  await page.close();
+  file.remove();
+});
+
+test("a report file offers the comparisons and executions that it holds", async () => {
+  const responses = structuredClone(bundle.responses);
+  const other = { ...responses.executions.executions[0], id: "0bad".repeat(8), plan_name: "not in the file" };
+  responses.executions.executions.push(other);
+  const file = writeReport({ ...bundle, responses });
+  const page = await open(browser, `${file.url}#/?q=`);
+  const row = (name) => page.locator(`section[aria-label=Executions] tbody tr:has-text('${name}')`);
+  await row("not in the file").waitFor();
+  expect((await row("not in the file").locator("a, button").count()) === 0, "what is not there is offered");
+  expect((await page.locator("button:text-is('mark')").count()) === 2, "two can be compared");
+  await page.locator("button:text-is('mark')").first().click();
+  expect((await page.locator("a:has-text('with this')").count()) === 1, "with one other");
+  await page.locator("a:has-text('with this')").click();
+  await page.waitForSelector(".dumbbell");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  // Without comparisons there is nothing to mark.
+  for (const key of Object.keys(responses)) if (key.startsWith("compare")) delete responses[key];
+  const without = writeReport({ ...bundle, responses });
+  const bare = await open(browser, `${without.url}#/?q=`);
+  await bare.locator("section[aria-label=Executions] tbody tr").first().waitFor();
+  expect((await bare.locator("button:text-is('mark')").count()) === 0, "an execution can be marked");
+  await bare.close();
+  file.remove();
+  without.remove();
+});
+
+test("the lane of a thread shows where it was off the CPU, and for what", async () => {
+  const file = writeReport(bundle);
+  const page = await open(browser, `${file.url}#/execution/all?tab=threads`);
+  const canvas = page.locator("#card-threads canvas");
+  await canvas.waitFor();
+  const responses = structuredClone(bundle.responses);
+  responses["executions/all/threads"].threads.forEach((thread) => { thread.off_cpu = []; });
+  const idle = writeReport({ ...bundle, responses });
+  const twin = await open(browser, `${idle.url}#/execution/all?tab=threads`);
+  await twin.locator("#card-threads canvas").waitFor();
+  // The two pictures differ where the thread waited, from 5 to 6 % of the time, and nowhere else.
+  const pixels = (from) => from.locator("#card-threads canvas").evaluate((element) => [element.width, [...element.getContext("2d").getImageData(0, 0, element.width, element.height).data]]);
+  const [[width, left], [, right]] = [await pixels(page), await pixels(twin)];
+  const columns = left.flatMap((value, i) => (value === right[i] ? [] : [(Math.floor(i / 4) % width) / width]));
+  expect(columns.length > 0, "the picture is the same without the wait");
+  expect(columns.every((at) => at > 0.048 && at < 0.062), `they differ at ${Math.min(...columns)} to ${Math.max(...columns)} of the width`);
+  const box = await canvas.boundingBox();
+  await page.mouse.move(box.x + box.width * 0.055, box.y + 30);
+  await page.waitForSelector(".tip:has-text('off the CPU, for a lock')");
+  expect((await text(page, ".tip")).includes("21.0 ms"), await text(page, ".tip"));
+  await page.mouse.move(box.x + box.width * 0.5, box.y + 30);
+  await page.waitForFunction(() => !document.querySelector(".tip")?.textContent.includes("off the CPU"));
+  for (const each of [page, twin]) {
+    expect(each.wrong.length === 0, each.wrong.join("; "));
+    await each.close();
+  }
+  file.remove();
+  idle.remove();
+});
+
+test("a query's page shows its operators over days, with what is unattributed, and compares two of them", async () => {
+  const server = await serve(bundle);
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector("#card-history canvas");
+  expect((await page.locator("#card-history .legend:has-text('unattributed')").count()) === 1, "nothing is said of the unattributed");
+  // 3 of 100 samples have no owner, 7 are the engine's.
+  const fact = async (name) => text(page, `.trust .fact:has-text('${name}') b`);
+  expect((await fact("unattributed")) === "3.0 %" && (await fact("engine")) === "7.0 %", `${await fact("unattributed")}, ${await fact("engine")}`);
+  await page.locator("#card-history header button[title='The same as a table']").click();
+  const shown = await page.locator("#card-history tbody tr").evaluateAll((rows) => rows.map((row) => Number.parseFloat(row.children[2].textContent)));
+  near(shown.reduce((sum, each) => sum + each, 0), 100, "shares", 0.002);
+  expect((await text(page, "#card-history tbody tr:last-child")).startsWith("unattributed"), "the last row is the unattributed");
+  // The first and the last of the days with executions: the join had 30 of 100, and has 55.
+  const join = page.locator("#card-periods tr:has-text('Hash join')");
+  expect(/30\.0 %.*55\.0 %.*● \+25\.0 points/.test(await join.textContent()), await join.textContent());
+  await page.locator("#card-periods select").nth(1).selectOption({ index: 1 });
+  await page.waitForFunction(() => /31\.0 %/.test(document.querySelector("#card-periods tbody").textContent));
+  expect((await join.textContent()).endsWith("no"), "one of 100 is chance");
+  const again = await open(browser, page.url());
+  expect(/31\.0 %/.test(await again.locator("#card-periods tbody").textContent()), "the choice is not in the address");
+  await again.close();
+  await page.locator("#card-history button:has-text('Hours')").click();
+  await page.waitForFunction(() => location.hash.includes("by=hour"));
+  await page.waitForSelector("#card-history .note:has-text('by hour')");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+test("a query's page without sums over days says why", async () => {
+  const responses = structuredClone(bundle.responses);
+  responses["history?by=day&fingerprint=9c1e&limit=1000"] = { error: { kind: "denied", message: "sums over days tell no labels apart" } };
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector("#card-history:has-text('tell no labels apart')");
+  await page.waitForSelector("#card-runs canvas");
+  await page.close();
+  server.close();
+});
+
+const code = await finish();
+await browser.close();
+process.exit(code);

@@ -1,0 +1,74 @@
+"""What ./dev lint checks of the tree's own rules: each check passes on this tree, and finds a fault that is planted in a copy."""
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from tailor_env import ROOT, check, skip
+
+# The check, the file in which the fault is planted, the fault, and what the check must say. A fault is a line at the end of
+# the file, or a text in place of another.
+FAULTS = [
+    ("check_folders.py", "daemon/query/plan_report.cc", '#include "daemon/session/recorder.h"\n', "daemon/query/plan_report.cc"),
+    ("check_folders.py", "daemon/query/plan_report.cc", '#include "viewer/cli/terminal.h"\n', "daemon/query/plan_report.cc"),
+    ("check_folders.py", "daemon/elsewhere/new.cc", "int x;\n", "daemon/elsewhere"),
+    ("check_folders.py", "daemon/clock/CMakeLists.txt", (" DEPS ", " DEPS tailor_query "), "tailor_query"),
+    ("check_folders.py", "daemon/query/plan_report.cc", "int session = 0;\n", "session"),
+    ("check_folders.py", "docs/ARCHITECTURE.md", ("| `agent/postgres/` |", "| `agent/elsewhere/` |"), "agent/postgres is not in the table"),
+    ("check_folders.py", "viewer/cli/CMakeLists.txt", ("tailor_render tailor_import ", "tailor_render "), "does not link tailor_import"),
+    ("check_links.py", "docs/tags.md", "[x](nowhere.md)\n", "docs/tags.md"),
+    ("check_links.py", "docs/tags.md", "[x](capture.md#no-such-place)\n", "docs/tags.md"),
+    ("check_errors.py", "daemon/query/plan_report.cc", 'tailor::Error planted() { return tailor::Error{"no kind"}; }\n', "plan_report.cc"),
+    ("check_version.py", "viewer/cli/main.cc", "// {version}\n", "viewer/cli/main.cc"),
+    ("../tests/bench/figures.py", "docs/benchmarks.md", (" ms |", " s |"), "benchmarks.md"),
+    ("../tests/bench/figures.py", "docs/benchmarks/report.jsonl", "{}\n", "report.jsonl"),
+]
+
+
+def git(tree, *arguments):
+    return subprocess.run(["git", "-C", tree, *arguments], capture_output=True, text=True, check=True).stdout
+
+
+def run_check(tree, name):
+    """Exit code, and what was printed."""
+    more = ["--check"] if name.endswith("figures.py") else []
+    done = subprocess.run([sys.executable, str((tree / ".dev" / name).resolve()), *more], cwd=tree, capture_output=True, text=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+def copy_of_tree(tree):
+    for name in filter(None, git(ROOT, "ls-files", "-z").split("\0")):
+        if (ROOT / name).is_file():
+            (tree / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / name, tree / name)
+    git(tree, "init", "-q")
+    git(tree, "add", "-A")
+
+
+def with_fault(text, fault):
+    if isinstance(fault, tuple):
+        check(fault[0] in text, f"there is a place for the fault {fault[1]!r}")
+        return text.replace(*fault, 1)
+    return text + fault.replace("{version}", VERSION)
+
+
+VERSION = next(line.split()[2] for line in (ROOT / "CMakeLists.txt").read_text().splitlines() if line.startswith("project(tailor VERSION"))
+if subprocess.run(["git", "-C", ROOT, "rev-parse"], capture_output=True).returncode != 0:
+    skip("this tree is no clone, and the checks ask git for its files")
+with tempfile.TemporaryDirectory() as folder:
+    tree = pathlib.Path(folder)
+    copy_of_tree(tree)
+    for name in dict.fromkeys(name for name, *_ in FAULTS):
+        code, said = run_check(tree, name)
+        check(code == 0, f"{name} passes on this tree: {said.strip().splitlines()[-1:]}")
+    for name, file, fault, words in FAULTS:
+        path = tree / file
+        before = path.read_text() if path.exists() else None
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(with_fault(before or "", fault))
+        git(tree, "add", "-A")
+        code, said = run_check(tree, name)
+        check(code != 0 and words in said, f"{name} finds what was planted in {file}: {fault!r}")
+        path.unlink() if before is None else path.write_text(before)
+        git(tree, "add", "-A")

@@ -1,0 +1,153 @@
+"""An engine's host in a hurry: engines that come, work, end and are killed, agents that register again and again, readers of all
+kinds, changes of rate, pauses. Looks at what tailord keeps meanwhile: memory, threads, descriptors."""
+import http.client
+import os
+import pathlib
+import random
+import signal
+import socket
+import statistics
+import subprocess
+import threading
+import time
+
+from live_daemon import cpu_ns
+from raw_agent import RawAgent
+from tailor_env import BIN, Daemon
+
+
+class UnixHttp(http.client.HTTPConnection):
+    def __init__(self, path):
+        super().__init__("localhost", timeout=60)
+        self.path = str(path)
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(60)
+        self.sock.connect(self.path)
+
+
+def kept_by(pid):
+    """Resident memory (MB), threads and open descriptors of a process."""
+    proc = pathlib.Path(f"/proc/{pid}")
+    status = dict(line.split(":", 1) for line in (proc / "status").read_text().splitlines())
+    return int(status["VmRSS"].split()[0]) / 1024, int(status["Threads"]), len(os.listdir(proc / "fd"))
+
+
+class Churn:
+    """Threads that do one thing each, over and over, until stop()."""
+
+    def __init__(self, daemon, seed=1):
+        self.daemon, self.random = daemon, random.Random(seed)
+        self.stopping = threading.Event()
+        self.done = {}  # how often, by what
+        self.failed = []
+        jobs = (self.engine, self.killed_engine, self.agent, self.reader, self.scraper, self.operator)
+        self.threads = [threading.Thread(target=self.loop, args=(job,)) for job in jobs]
+        for thread in self.threads:
+            thread.start()
+
+    def loop(self, job):
+        while not self.stopping.is_set():
+            try:
+                job()
+            except Exception as error:  # noqa: BLE001: whatever it is, the soak has failed
+                self.failed.append(f"{job.__name__}: {error!r}")
+                return
+            self.done[job.__name__] = self.done.get(job.__name__, 0) + 1
+
+    def stop(self):
+        self.stopping.set()
+        for thread in self.threads:
+            thread.join()
+
+    def weft(self, repeat, **options):
+        query = self.random.choice(["tpch-1", "tpch-3", "tpch-6", "tpch-12"])
+        return subprocess.Popen([BIN / "weft", "--sf", "0.01", "--threads", str(self.random.choice([1, 2])), "--repeat", str(repeat),
+                                 "--quiet", "--query", query], env={**os.environ, **self.daemon.env}, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **options)
+
+    def engine(self):
+        if self.weft(20).wait() != 0:
+            raise RuntimeError("weft failed")
+
+    def killed_engine(self):
+        process = self.weft(3000)  # it ends by itself where nobody is left to kill it
+        self.stopping.wait(self.random.uniform(0.1, 1.5))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+    def agent(self):
+        agent = RawAgent(self.daemon.socket)
+        for number in range(1, 50):
+            agent.plan(number, levels=[200], slot=number)
+            agent.code(number, plan=number, base=0x100000 + number * 0x10000, size=4000)
+            agent.begin(number, os.urandom(16), [("user", "soak"), ("query", f"select {number}")])
+        for number in range(1, 50):
+            agent.end(number)
+            agent.unload_code(number)
+        agent.say(24, b"")
+        # A child that another thread forks at this moment holds the connection open until it executes its program. Then the next
+        # agent of this process would be one too many.
+        agent.socket.shutdown(socket.SHUT_RDWR)
+        agent.close()
+        self.stopping.wait(0.05)
+
+    def reader(self):
+        for arguments in (["list", "--json"], ["status"], ["report", "--by", "hour", "--json"]):
+            self.daemon.tailor(*arguments, expect=None)
+        self.daemon.tailor("report", "--last", "3", "--json", expect=None)
+
+    def scraper(self):
+        connection = UnixHttp(self.daemon.control.parent / "http.sock")
+        for target in ("/metrics", "/api/v1/status", "/api/v1/executions?limit=20", "/api/v1/fingerprints", "/api/v1/host", "/nothing"):
+            connection.request("GET", target)
+            connection.getresponse().read()
+        connection.close()
+        # A live stream that its reader leaves.
+        stream = UnixHttp(self.daemon.control.parent / "http.sock")
+        stream.request("GET", "/api/v1/live")
+        stream.getresponse().read(64)
+        stream.close()
+        self.stopping.wait(0.2)
+
+    def operator(self):
+        for arguments in (["rate", "499", "--for", "1s"], ["pause"], ["resume"], ["rate", "default"]):
+            self.daemon.tailor(*arguments, expect=None)
+            self.stopping.wait(0.5)
+
+
+def growth(values):
+    """How much more the last third has than the one before it, in the middle of each."""
+    third = len(values) // 3
+    return statistics.median(values[-third:]) - statistics.median(values[-2 * third:-third])
+
+
+# Of memory, threads and descriptors. Memory: the allocator's own noise. The others: one connection of each kind more, at that moment.
+ALLOWED = (12.0, 4, 16)
+
+
+def is_flat(looks, allowed=ALLOWED):
+    """looks: (memory, threads, descriptors), one after the other at equal distances."""
+    return all(growth(list(column)) <= most for column, most in zip(zip(*looks), allowed))
+
+
+def soak(seconds, every, options=()):
+    """Returns what the daemon kept, what was done, and what failed; CPU time of the daemon as a part of a core."""
+    with Daemon(frequency=997, options=options) as daemon:
+        churn = Churn(daemon)
+        pid, begin, cpu = daemon.process.pid, time.monotonic(), 0
+        looks = []
+        try:
+            while time.monotonic() - begin < seconds and not churn.failed and daemon.process.poll() is None:
+                time.sleep(every)
+                looks.append(kept_by(pid))
+            cpu = cpu_ns(pid)
+        finally:
+            churn.stop()
+        took = time.monotonic() - begin
+        alive = daemon.process.poll() is None
+        after = kept_by(pid) if alive else None
+        code = daemon.stop()
+        failed = churn.failed + ([] if alive else ["tailord ended"]) + ([] if code == 0 else [f"tailord's exit code: {code}"])
+        return looks, after, churn.done, failed, cpu / 1e9 / took

@@ -1,0 +1,98 @@
+// The views as they are on terminals of 80 and 200 columns: the texts in golden/. With TAILOR_WRITE_GOLDEN=1
+// the test writes these texts anew; look at what changed before you commit it.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include "daemon/query/memory_points.h"
+#include "daemon/serve/views.h"
+#include "tests/support/profile_bytes.h"
+#include "tests/support/region_accesses.h"
+#include "tests/support/sample_profile.h"
+#include "tests/unit/cli/plain_terminal.h"
+#include "tests/unit/cli/sample_view.h"
+#include "viewer/cli/render.h"
+#include "viewer/cli/render_memory.h"
+#include "viewer/cli/render_views.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+std::string report_text(std::size_t width) {
+  const serve::View view = view_of(40);
+  const auto report = query::plan_report(view.profile, view.selection);
+  EXPECT_TRUE(report);
+  return render(view.profile, *report, plain(width));
+}
+
+std::string timeline_text(std::size_t width) {
+  const serve::View view = view_of(40);
+  serve::TimelineRequest request;
+  request.lanes = query::Lanes::kPipeline;
+  request.buckets = static_cast<std::uint32_t>(timeline_buckets(plain(width)));
+  const auto line = serve::timeline_of(view, request);
+  EXPECT_TRUE(line);
+  return render(view, *line, plain(width), 12);
+}
+
+std::string flame_text(std::size_t width) {
+  const serve::View view = view_of(40);
+  const auto report = query::flame_report(view.profile, view.selection, query::default_flame_order());
+  EXPECT_TRUE(report);
+  return render(*report, plain(width), 0.02);
+}
+
+// All operators cost half as much again.
+std::string diff_text(std::size_t width) {
+  const auto both = serve::comparison(view_of(40), view_of(60));
+  EXPECT_TRUE(both);
+  return render(*both, "before.tailor", "after.tailor", plain(width));
+}
+
+std::string memory_text(std::size_t width) {
+  query::LoadOptions options;
+  options.keep_samples = options.keep_activity = true;
+  const query::Profile profile = test::load(test::profile_bytes(test::give_region_accesses), options);
+  const auto report = query::memory_report(profile, {});
+  EXPECT_TRUE(report);
+  const query::MemoryPoints points =
+      query::memory_points(profile, {}, report->source.index, query::kAllPoints, {});
+  return render_regions(query::region_rows(profile, *report, points), plain(width)) +
+         render_accesses(profile, points, test::kSampleStart, 2, plain(width)) + "\n" +
+         render(profile, *report, plain(width));
+}
+
+struct Picture {
+  const char* name;
+  std::string (*text)(std::size_t width);
+};
+
+class ViewsGolden : public testing::TestWithParam<std::tuple<Picture, std::size_t>> {};
+
+TEST_P(ViewsGolden, IsAsItWas) {
+  const auto& [picture, width] = GetParam();
+  const std::string text = picture.text(width);
+  const std::string path =
+      std::string(TAILOR_GOLDEN) + "/" + picture.name + "." + std::to_string(width) + ".txt";
+  if (std::getenv("TAILOR_WRITE_GOLDEN") != nullptr) std::ofstream(path) << text;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(columns(line), width) << line;
+  std::ifstream in(path);
+  ASSERT_TRUE(in) << path;
+  EXPECT_EQ(text, std::string(std::istreambuf_iterator<char>(in), {}));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ViewsGolden,
+    testing::Combine(testing::Values(Picture{"report", report_text}, Picture{"timeline", timeline_text},
+                                     Picture{"flame", flame_text}, Picture{"diff", diff_text},
+                                     Picture{"memory", memory_text}),
+                     testing::Values(80u, 200u)),
+    [](const auto& each) { return std::get<0>(each.param).name + std::to_string(std::get<1>(each.param)); });
+
+}  // namespace
+}  // namespace tailor::cli

@@ -1,0 +1,133 @@
+#include "daemon/export/make_trace.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/export/loaded_sample_profile.h"
+
+namespace tailor::exporter {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using ::testing::UnorderedElementsAre;
+
+formats::Trace trace_of(const query::Profile& profile, const TraceOptions& options) {
+  auto trace = make_trace(profile, {}, options);
+  EXPECT_TRUE(trace) << (trace ? "" : trace.error().message);
+  return trace ? *std::move(trace) : formats::Trace{};
+}
+
+std::string stack_of(const formats::Trace& trace, std::uint32_t node) {
+  std::string out;
+  for (; node != 0; node = trace.nodes[node].parent) {
+    if (!out.empty()) out.insert(0, ";");
+    out.insert(0, trace.frames[trace.nodes[node].frame].name);
+  }
+  return out;
+}
+
+// Stack > samples.
+std::map<std::string, std::size_t> stacks(const formats::Trace& trace) {
+  std::map<std::string, std::size_t> out;
+  for (const formats::TraceSample& sample : trace.samples) ++out[stack_of(trace, sample.node)];
+  return out;
+}
+
+// What one round of give_profile() is, by operators: worked out by hand from the links of its plan.
+TEST(MakeTrace, EverySampleIsBelowItsOperators) {
+  const query::Profile profile = test::sample_profile();
+  const formats::Trace trace = trace_of(profile, {.levels = {"operator"}});
+  ASSERT_EQ(trace.samples.size(), test::kRounds * test::kSamplesOfRound);
+  std::uint64_t weight = 0;
+  for (const formats::TraceSample& sample : trace.samples) weight += sample.weight;
+  EXPECT_EQ(weight, test::kRounds * test::kSamplesOfRound * test::kWeight);
+  constexpr std::size_t kOnce = test::kRounds;
+  EXPECT_THAT(stacks(trace), UnorderedElementsAre(
+                                 // IR 6 and 7, and the tag of its task.
+                                 Pair("Group by", 3 * kOnce),
+                                 // IR 3, 5 and 9: both owners of the last are tasks of the join.
+                                 Pair("Hash join", 3 * kOnce), Pair("Filter", kOnce),
+                                 // Both scans, by IR 1 and 4.
+                                 Pair("Table scan", 2 * kOnce),
+                                 // IR 8, and the row that names two instructions.
+                                 Pair("Group by + Hash join", kOnce), Pair("Group by + Table scan", kOnce),
+                                 // Set-up code, the prologue, two engine components, the kernel.
+                                 Pair("", 5 * kOnce)));
+}
+
+TEST(MakeTrace, LevelsNestInTheOrderAsked) {
+  const query::Profile profile = test::sample_profile();
+  const auto all = stacks(trace_of(profile, {.levels = {"process", "plan", "pipeline", "levels"}}));
+  EXPECT_EQ(all.at("weft (4242);figure-9;pipeline 1;Filter;filter"), 3u);
+  EXPECT_EQ(all.at("weft (4242);figure-9;compile"), 3u);
+  const auto turned = stacks(trace_of(profile, {.levels = {"task", "operator", "ir"}}));
+  EXPECT_EQ(turned.at("filter;Filter;ir 2"), 3u);
+  EXPECT_EQ(turned.count("Filter;filter;ir 2"), 0u);
+}
+
+TEST(MakeTrace, SamplesOfNobodySayWhy) {
+  const query::Profile profile = test::sample_profile();
+  const formats::Trace trace = trace_of(profile, {.levels = {"levels"}});
+  std::size_t nobodys = 0;
+  for (const formats::TraceSample& sample : trace.samples) {
+    const std::uint32_t frame = trace.nodes[sample.node].frame;
+    if (sample.node == 0 || trace.frames[frame].kind != formats::TraceFrame::Kind::kNobody) continue;
+    ++nobodys;
+    EXPECT_THAT(trace.frames[frame].name, HasSubstr("["));
+    EXPECT_EQ(trace.owners[sample.labels], trace.frames[frame].name);
+  }
+  EXPECT_GT(nobodys, 0u);
+}
+
+TEST(MakeTrace, SamplesAreInTheOrderOfTimeWithTheirThread) {
+  const query::Profile profile = test::sample_profile();
+  const formats::Trace trace = trace_of(profile, {});
+  for (std::size_t i = 1; i < trace.samples.size(); ++i)
+    EXPECT_LE(trace.samples[i - 1].time, trace.samples[i].time);
+  ASSERT_EQ(trace.threads.size(), 1u);
+  EXPECT_EQ(trace.threads[0].pid, tailor::test::kSampleProcess.pid);
+  EXPECT_EQ(trace.threads[0].tid, 4243);
+  EXPECT_EQ(trace.threads[0].thread, "worker-1");
+  ASSERT_EQ(trace.sources.size(), 1u);
+  EXPECT_EQ(trace.sources[0].unit, "nanoseconds");
+  EXPECT_FALSE(trace.sources[0].off_cpu);
+}
+
+TEST(MakeTrace, ExecutionsAreDrawnWithinTheChosenTime) {
+  const query::Profile profile = test::sample_profile();
+  const TimeNs start = tailor::test::kSampleStart;
+  ASSERT_EQ(trace_of(profile, {}).executions.size(), 1u);
+  const formats::Trace part = trace_of(profile, {.from = start + 5, .to = start + 9});
+  ASSERT_EQ(part.executions.size(), 1u);
+  EXPECT_EQ(part.executions[0].name, "figure-9");
+  EXPECT_EQ(part.executions[0].begin, start + 5);
+  EXPECT_EQ(part.executions[0].end, start + 9);
+  EXPECT_TRUE(trace_of(profile, {.to = start}).executions.empty());
+}
+
+TEST(MakeTrace, KeepsTheSamplesThatAreWanted) {
+  const query::Profile profile = test::sample_profile();
+  TraceOptions options;
+  options.keep = [](const query::TimedSample& sample) { return sample.key->engine_component != 0; };
+  EXPECT_EQ(trace_of(profile, options).samples.size(), 2u * test::kRounds);
+  options.keep = [](const query::TimedSample&) { return false; };
+  EXPECT_FALSE(make_trace(profile, {}, options));
+}
+
+TEST(MakeTrace, AnUnknownLevelFailsAndNamesTheKnown) {
+  const query::Profile profile = test::sample_profile();
+  const auto trace = make_trace(profile, {}, {.levels = {"operators"}});
+  ASSERT_FALSE(trace);
+  EXPECT_THAT(trace.error().message, HasSubstr("operator"));
+}
+
+TEST(MakeTrace, WithoutSamplesThereIsNothing) {
+  const query::Profile profile =
+      test::load([](profile::ProfileSink& sink) { tailor::test::give_context(sink); });
+  EXPECT_FALSE(make_trace(profile, {}, {}));
+}
+
+}  // namespace
+}  // namespace tailor::exporter

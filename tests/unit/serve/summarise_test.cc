@@ -1,0 +1,299 @@
+// Compaction: what a store tells of every query, operator and hour is the same before and after its samples
+// went. What is compared with is made of single samples by reports, which know nothing of summaries.
+#include "daemon/serve/summarise.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "daemon/query/plan_report.h"
+#include "daemon/serve/service.h"
+#include "daemon/serve/stored_sums.h"
+#include "daemon/store/store_directory.h"
+#include "daemon/store/summary_codec.h"
+#include "tests/unit/serve/compaction_fixture.h"
+
+namespace tailor::serve {
+namespace {
+
+using Lines = std::map<std::string, store::CostSum>;
+
+std::string line(store::Hour hour, const std::string& fingerprint, const std::string& what) {
+  return fmt::format("{} {} {}", hour, fingerprint, what);
+}
+
+Lines lines_of(const store::Summary& summary) {
+  constexpr const char* kClasses[] = {"operator", "component", "unattributed"};
+  Lines out;
+  for (const auto& [key, sum] : summary.costs) {
+    const std::string name =
+        fmt::format("{} {} {} {}", kClasses[static_cast<int>(key.what)], key.id, key.name, key.source);
+    store::CostSum& to = out[line(key.hour, key.fingerprint, name)];
+    to.samples += sum.samples;
+    to.weight += sum.weight;
+  }
+  return out;
+}
+
+// The same of samples, by reports on one execution and hour at a time.
+Lines lines_of(const query::Profile& profile) {
+  Lines out;
+  const auto hour_of = [&](TimeNs time) {
+    return static_cast<store::Hour>(profile.recording().wall_of(time) / store::kHourNs);
+  };
+  std::set<store::Hour> hours;
+  for (const query::TimedSample& sample : profile.samples()) hours.insert(hour_of(sample.time));
+  for (const store::Hour hour : hours) {
+    for (const ExecutionHandle execution : {test::kSampleExecution, kOther, ExecutionHandle{0}}) {
+      const query::Profile one = profile.only(
+          [&](const query::TimedSample& s) {
+            return hour_of(s.time) == hour && s.key->execution == execution;
+          },
+          "one");
+      const auto report = query::plan_report(one, {});
+      if (!report) continue;
+      const std::string fingerprint = execution == kOther ? kOtherFingerprint : execution == 0 ? "" : "first";
+      const auto put = [&](const std::string& what, const query::Share95& cost) {
+        if (cost.amount.samples == 0) return;
+        store::CostSum& to = out[line(hour, fingerprint, what + " cpu-clock")];
+        to.samples += cost.amount.samples;
+        to.weight += cost.amount.weight;
+      };
+      for (const query::PlanPart& part : report->plans) {
+        for (const query::OperatorRow& row : part.operators)
+          put(fmt::format("operator {} {}", row.id, row.name), row.cost);
+      }
+      for (const query::NamedRow& row : report->component_rows) put("component 0 " + row.name, row.cost);
+      for (const query::NamedRow& row : report->unattributed_rows) put("unattributed 0 " + row.key, row.cost);
+    }
+  }
+  return out;
+}
+
+// What differs, as text.
+std::vector<std::string> differences(const Lines& want, const Lines& have) {
+  std::vector<std::string> out;
+  const auto near = [](double a, double b) { return std::fabs(a - b) <= 1e-9 * std::max(a, b); };
+  for (const auto& [name, sum] : want) {
+    const auto at = have.find(name);
+    if (at == have.end()) {
+      out.push_back("missing: " + name);
+    } else if (!near(sum.samples, at->second.samples) || !near(sum.weight, at->second.weight)) {
+      out.push_back(fmt::format("{}: {} instead of {}", name, at->second.weight, sum.weight));
+    }
+  }
+  for (const auto& [name, sum] : have) {
+    if (!want.contains(name)) out.push_back("too much: " + name);
+  }
+  return out;
+}
+
+class SummariseTest : public CompactionTest {
+ protected:
+  static constexpr int kMinutes = 180;
+
+  // Everything in the store, of its samples, by reports.
+  Lines of_samples() {
+    auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
+    EXPECT_TRUE(catalogue);
+    auto profile = query::Profile::load_store(directory_, *catalogue, 1, {.keep_samples = true});
+    EXPECT_TRUE(profile) << profile.error().message;
+    return lines_of(*profile);
+  }
+
+  // The name that the first execution's query has here.
+  static Lines named(Lines lines, const store::Summary& summary) {
+    std::string own;
+    for (const auto& [key, names] : summary.queries) {
+      if (key.fingerprint != kOtherFingerprint) own = key.fingerprint;
+    }
+    Lines out;
+    for (const auto& [name, sum] : lines) {
+      const std::size_t at = name.find(" first ");
+      out.emplace(at == std::string::npos ? name : name.substr(0, at) + " " + own + name.substr(at + 6), sum);
+    }
+    return out;
+  }
+};
+
+TEST_F(SummariseTest, NothingChangesWhenSamplesGo) {
+  auto writer = open(options());
+  give_hours(*writer, kMinutes);
+  ASSERT_TRUE(writer->flush());
+  const store::Summary before = sums();
+  const Lines want = named(of_samples(), before);
+  ASSERT_GT(want.size(), 30u);
+  EXPECT_THAT(differences(want, lines_of(before)), testing::IsEmpty());
+  const std::uint64_t files = store::list_segments(directory_)->size();
+
+  writer->set_retention(1, 0);
+  store::SummaryWriter summaries(directory_);
+  compact(*writer, summaries);
+  EXPECT_LE(store::list_segments(directory_)->size(), 3u) << "of " << files;
+  EXPECT_FALSE(store::list_summaries(directory_)->empty());
+  const store::Summary after = sums();
+  EXPECT_THAT(differences(want, lines_of(after)), testing::IsEmpty());
+
+  // Who was lost, and which executions ended.
+  std::uint64_t lost = 0, late = 0, runs = 0;
+  for (const auto& [hour, loss] : after.losses) lost += loss.lost_ring, late += loss.late;
+  EXPECT_EQ(lost, 3u * kMinutes);
+  EXPECT_EQ(late, kMinutes / 2u);
+  for (const auto& [key, run] : after.runs) runs += run.executions;
+  ASSERT_EQ(runs, 1u);
+  EXPECT_EQ(after.runs.begin()->first.fingerprint, kOtherFingerprint);
+  EXPECT_EQ(after.runs.begin()->first.uid, 1000u);
+  EXPECT_EQ(encode(bounded(after))->size(), encode(bounded(before))->size());
+
+  // Nor when another daemon comes.
+  writer.reset();
+  writer = open(options());
+  EXPECT_THAT(differences(want, lines_of(sums())), testing::IsEmpty());
+}
+
+// The broken twins: the comparison sees a segment that counts twice, one that is left out, and an hour that
+// is another one.
+TEST_F(SummariseTest, TheComparisonSeesWhatIsWrong) {
+  auto writer = open(options());
+  give_hours(*writer, kMinutes);
+  ASSERT_TRUE(writer->flush());
+  const store::Summary right = sums();
+  const Lines want = named(of_samples(), right);
+  writer->set_retention(1, 0);
+  const auto due = writer->due_for_summary();
+  ASSERT_GT(due.size(), 10u);
+  const Stop stop;
+  auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  const auto one = summarise(directory_, *catalogue, std::span(due).subspan(5, 1), stop);
+  ASSERT_TRUE(one);
+  ASSERT_FALSE(one->summary.costs.empty());
+  store::Summary twice = right, without = right, later;
+  store::add(twice, one->summary);
+  EXPECT_THAT(differences(want, lines_of(twice)), testing::Not(testing::IsEmpty()));
+  for (const auto& [key, sum] : one->summary.costs) without.costs[key].weight -= sum.weight;
+  EXPECT_THAT(differences(want, lines_of(without)), testing::Not(testing::IsEmpty()));
+  for (const auto& [key, sum] : right.costs) {
+    store::CostKey moved = key;
+    ++moved.hour;
+    later.costs[moved] = sum;
+  }
+  EXPECT_THAT(differences(want, lines_of(later)), testing::Not(testing::IsEmpty()));
+}
+
+// Parts add up to the whole, wherever it is cut.
+TEST_F(SummariseTest, PartsAddUpToTheWhole) {
+  auto writer = open(options());
+  give_hours(*writer, kMinutes);
+  ASSERT_TRUE(writer->flush());
+  writer->set_retention(1, 0);
+  const auto due = writer->due_for_summary();
+  auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  const Stop stop;
+  const auto whole = summarise(directory_, *catalogue, due, stop);
+  ASSERT_TRUE(whole);
+  store::Summary parts;
+  for (std::size_t i = 0; i < due.size(); ++i) {
+    const auto part = summarise(directory_, *catalogue, std::span(due).subspan(i, 1), stop);
+    ASSERT_TRUE(part);
+    store::add(parts, part->summary);
+  }
+  EXPECT_THAT(differences(lines_of(whole->summary), lines_of(parts)), testing::IsEmpty());
+  EXPECT_EQ(*encode(bounded(whole->summary)), *encode(bounded(parts)));
+}
+
+// Who sees the executions of some users sees their sums, and nothing that is of the host; of labels sums know
+// nothing.
+TEST_F(SummariseTest, SumsAreOfWhatOneMaySee) {
+  auto writer = open(options());
+  give_hours(*writer, 20);
+  ASSERT_TRUE(writer->flush());
+  const auto library = open_store_library(directory_, {});
+  Service service(*library, {});
+  const Stop stop;
+  const auto all = service.answer(HistoryRequest{}, Access::everything(), stop);
+  ASSERT_TRUE(all) << all.error().message;
+  EXPECT_TRUE(all->contains("losses"));
+  EXPECT_EQ((*all)["queries"].size(), 3u);
+  Access one;
+  one.see_all = false;
+  one.uids = {1000};
+  const auto own = service.answer(HistoryRequest{}, one, stop);
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_FALSE(own->contains("losses"));
+  ASSERT_EQ((*own)["queries"].size(), 1u);
+  EXPECT_EQ((*own)["queries"][0]["fingerprint"], kOtherFingerprint);
+  one.uids = {1001};
+  EXPECT_EQ(service.answer(HistoryRequest{}, one, stop).error().kind, ErrorKind::kNotFound);
+  one.labels = {{"user", "ada"}};
+  EXPECT_EQ(service.answer(HistoryRequest{}, one, stop).error().kind, ErrorKind::kDenied);
+}
+
+// A list of executions goes on with the sums of those whose samples are gone: all of them, the newest first.
+TEST_F(SummariseTest, AListGoesOnWithTheSumsOfWhatIsGone) {
+  {
+    auto writer = open(options());
+    give_hours(*writer, 200);
+    ASSERT_TRUE(writer->finish());
+  }
+  const auto library = open_store_library(directory_, {});
+  Service service(*library, {});
+  const Stop stop;
+  const auto ask = [&](const Access& access, std::size_t limit = 1000, const std::string& fingerprint = "") {
+    ExecutionsRequest request;
+    request.filter.limit = limit;
+    request.filter.fingerprint = fingerprint;
+    return *service.answer(request, access, stop);
+  };
+  EXPECT_TRUE(ask(Access::everything())["gone"].empty()) << "nothing is summed up yet";
+  double cpu = 0, ended = 0;
+  const store::Summary before = sums();
+  for (const auto& [key, cost] : before.costs) {
+    if (!key.fingerprint.empty() && key.unit == profile::Unit::kNsOnCpu) cpu += cost.weight;
+  }
+  for (const auto& [key, runs] : before.runs) ended += static_cast<double>(runs.executions);
+  store::StoreOptions with = options();
+  with.keep_bytes = 1;
+  auto writer = open(with);
+  store::SummaryWriter summaries(directory_);
+  compact(*writer, summaries);
+
+  const auto all = ask(Access::everything());
+  EXPECT_FALSE(all["gone_more"]);
+  double cpu_now = 0, ended_now = 0;
+  for (const auto& row : all["gone"]) {
+    cpu_now += row["cpu_ns"].get<double>();
+    ended_now += row["executions"].get<double>();
+  }
+  EXPECT_NEAR(cpu_now, cpu, 1e-9 * cpu);
+  EXPECT_EQ(ended_now, ended);
+  ASSERT_GT(all["gone"].size(), 4u) << "several hours, two queries";
+  for (std::size_t i = 1; i < all["gone"].size(); ++i)
+    EXPECT_GE(all["gone"][i - 1]["begin_ms"], all["gone"][i]["begin_ms"]);
+  // Two of them are the first two; only one query's are its own.
+  const auto two = ask(Access::everything(), 2);
+  ASSERT_EQ(two["gone"].size(), 2u);
+  EXPECT_TRUE(two["gone_more"]);
+  EXPECT_EQ(two["gone"][1], all["gone"][1]);
+  const auto of_one = ask(Access::everything(), 1000, kOtherFingerprint);
+  for (const auto& row : of_one["gone"]) EXPECT_EQ(row["fingerprint"], kOtherFingerprint);
+  // Who sees the executions of a user sees the sums of them, and nobody sees sums by labels.
+  Access one;
+  one.see_all = false;
+  one.uids = {1000};
+  const auto own = ask(one);
+  EXPECT_FALSE(own["gone"].empty());
+  for (const auto& row : own["gone"]) EXPECT_EQ(row["fingerprint"], kOtherFingerprint);
+  one.labels = {{"user", "ada"}};
+  EXPECT_TRUE(ask(one)["gone"].empty());
+}
+
+}  // namespace
+}  // namespace tailor::serve

@@ -1,0 +1,246 @@
+// A recorder on a kernel that we play, whose processes get other rates while they are sampled.
+#include <gtest/gtest.h>
+#include <sys/ioctl.h>
+
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "daemon/clock/host_clock.h"
+#include "daemon/session/recorder.h"
+#include "tests/support/collecting_sink.h"
+#include "tests/support/fake_os.h"
+#include "tests/support/record_encoder.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr pid_t kOne = 4242, kTwo = 4243;
+constexpr TimeNs kSecond = 1'000'000'000;
+
+// Calls come from the recorder's threads and from the test.
+class Kernel : public test::FakeOs {
+ public:
+  Kernel() {
+    set_online_cpus("0");
+    add_threads(kOne, {kOne});
+    add_threads(kTwo, {kTwo});
+    for (const pid_t pid : {kOne, kTwo}) {
+      std::string stat = std::to_string(pid) + " (target) R";
+      for (int field = 4; field < 22; ++field) stat += " 0";
+      proc_files().write(std::to_string(pid) + "/stat", stat + " 1 0 0\n");  // when it began
+    }
+    fail_open = [this](const perf_event_attr& attr, pid_t, int) {
+      return attr.sample_period < least_period ? EMFILE : 0;
+    };
+    fail_ioctl = [this](unsigned long request) {
+      if (request == PERF_EVENT_IOC_ENABLE) ++enabled;
+      if (request == PERF_EVENT_IOC_DISABLE) ++disabled;
+      return 0;
+    };
+  }
+
+  std::atomic<TimeNs> ahead = 0;  // of the clock
+  std::atomic<std::uint64_t> least_period = 0;
+  std::atomic<int> enabled = 0, disabled = 0;
+  TimeNs now() override { return clock::read_raw_ns() + ahead; }
+  Result<std::unique_ptr<os::Poller>> make_poller() override { return os::real().make_poller(); }
+  Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group,
+                                   unsigned long flags) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::perf_event_open(attr, pid, cpu, group, flags);
+  }
+  Status perf_ioctl(int fd, unsigned long request, unsigned long argument) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::perf_ioctl(fd, request, argument);
+  }
+  Result<std::size_t> read(int fd, std::span<std::byte> into) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::read(fd, into);
+  }
+  Result<os::Mapping> map_ring(int fd, std::size_t bytes) override {
+    std::lock_guard lock(mutex_);
+    return FakeOs::map_ring(fd, bytes);
+  }
+
+  // The event of the process that was opened last.
+  Opened event_of(pid_t pid) {
+    std::lock_guard lock(mutex_);
+    Opened last{};
+    for (const Opened& each : opened()) {
+      if (each.pid == pid && each.attr.sample_period > 0) last = each;
+    }
+    return last;
+  }
+
+  void sample(const Opened& event, int count) {
+    capture::EventFormat format;
+    format.sample_type = event.attr.sample_type;
+    test::SampleFields fields;
+    fields.identifier = 1000 + static_cast<std::uint64_t>(event.fd);
+    fields.ip = 0x1000;
+    fields.pid = fields.tid = event.pid;
+    fields.user_registers.resize(static_cast<std::size_t>(std::popcount(event.attr.sample_regs_user)));
+    std::lock_guard lock(mutex_);
+    for (int i = 0; i < count; ++i) {
+      fields.time = static_cast<std::uint64_t>(clock::read_raw_ns() + ahead);
+      write_record(event.fd, test::encode_sample(format, fields));
+    }
+  }
+
+ private:
+  std::recursive_mutex mutex_;
+};
+
+bool eventually(const std::function<bool()>& condition) {
+  for (int i = 0; i < 1000; ++i) {
+    if (condition()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+capture::CaptureOptions at(std::uint64_t hz) {
+  capture::CaptureOptions options;
+  options.events.push_back(capture::cpu_clock(hz));
+  options.sampled_by = capture::SampledBy::kPerf;
+  options.placement = capture::Placement::kPerThread;
+  options.jitter = false;
+  return options;
+}
+
+Rate rate(std::uint64_t hz, const std::string& why = "asked for") {
+  return {hz, kTimeMax, why, std::make_shared<const capture::CaptureOptions>(at(hz))};
+}
+
+class RateChange : public testing::Test {
+ protected:
+  void SetUp() override {
+    RecorderOptions live;
+    live.agent_socket = (directory_.path() / "agent.sock").string();
+    live.capture = at(100);
+    auto started = Recorder::start(kernel_, live, sink_, [this](const pipeline::Problem& problem) {
+      problems_.push_back(problem.text);
+    });
+    ASSERT_TRUE(started.ok()) << started.error().message;
+    recorder_ = std::move(*started);
+    attach(kOne);
+  }
+  void attach(pid_t pid) {
+    const Status attached = recorder_->attach({{pid, 1}, "target"}, at(100));
+    ASSERT_TRUE(attached.ok()) << attached.error().message;
+  }
+  std::uint64_t period_of(pid_t pid) { return kernel_.event_of(pid).attr.sample_period; }
+  std::vector<profile::RateSpan> spans() {
+    recorder_->run([] {});  // a status is published after it
+    return recorder_->status().recording.rates;
+  }
+
+  test::TemporaryDirectory directory_;
+  Kernel kernel_;
+  test::CollectingSink sink_;
+  std::vector<std::string> problems_;
+  std::unique_ptr<Recorder> recorder_;
+};
+
+const std::uint64_t kUsual = capture::cpu_clock(100).period, kRaised = capture::cpu_clock(1000).period;
+
+TEST_F(RateChange, OtherEventsTakeThePlaceAndEverySampleHasItsOwnWeight) {
+  attach(kTwo);
+  EXPECT_EQ(period_of(kOne), kUsual);
+  kernel_.sample(kernel_.event_of(kOne), 5);
+  recorder_->flush();
+  auto changed = recorder_->set_rate(kOne, rate(1000), 0);
+  ASSERT_TRUE(changed.ok()) << changed.error().message;
+  EXPECT_EQ(changed->processes, std::vector<ProcessId>({{kOne, 1}}));
+  EXPECT_EQ(period_of(kOne), kRaised);
+  EXPECT_EQ(period_of(kTwo), kUsual) << "another process";
+  ASSERT_TRUE(eventually([&] { return kernel_.enabled > 0; }));
+  EXPECT_GT(kernel_.disabled, 0) << "the old events take nothing more";
+  kernel_.sample(kernel_.event_of(kOne), 7);
+  recorder_->flush();
+  ASSERT_TRUE(recorder_->reset_rate(kOne).ok());
+  EXPECT_EQ(period_of(kOne), kUsual);
+  kernel_.sample(kernel_.event_of(kOne), 3);
+  recorder_->flush();
+  recorder_->stop();
+  std::map<std::uint64_t, int> by_weight;
+  for (const profile::SampleRecord& sample : sink_.samples) ++by_weight[sample.weight];
+  EXPECT_EQ(by_weight, (std::map<std::uint64_t, int>{{kUsual, 8}, {kRaised, 7}}));
+  EXPECT_TRUE(problems_.empty()) << problems_[0];
+}
+
+TEST_F(RateChange, TheProfileSaysWhenAndWhy) {
+  ASSERT_TRUE(recorder_->set_rate(kOne, rate(1000, "somebody asked"), 0).ok());
+  ASSERT_EQ(spans().size(), 1u);
+  EXPECT_EQ(spans()[0].frequency, 1000u);
+  EXPECT_EQ(spans()[0].why, "somebody asked");
+  EXPECT_EQ(spans()[0].to, kTimeMax);
+  ASSERT_TRUE(recorder_->reset_rate(kOne).ok());
+  EXPECT_NE(spans()[0].to, kTimeMax);
+  EXPECT_EQ(sink_.recording.rates.size(), 1u);
+  const auto again = recorder_->reset_rate(kOne);
+  ASSERT_FALSE(again.ok());
+  EXPECT_EQ(again.error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(RateChange, IsOverByItself) {
+  ASSERT_TRUE(recorder_->set_rate(kOne, rate(1000), 10 * kSecond).ok());
+  EXPECT_EQ(period_of(kOne), kRaised);
+  EXPECT_NE(recorder_->status().processes.size(), 0u);
+  kernel_.ahead = 11 * kSecond;
+  EXPECT_TRUE(eventually([&] { return period_of(kOne) == kUsual; }));
+  EXPECT_NE(spans()[0].to, kTimeMax);
+}
+
+TEST_F(RateChange, ThatOfAllIsAlsoOfThoseThatComeLater) {
+  auto changed = recorder_->set_rate(std::nullopt, rate(1000), 0);
+  ASSERT_TRUE(changed.ok());
+  EXPECT_EQ(period_of(kOne), kRaised);
+  attach(kTwo);
+  EXPECT_TRUE(eventually([&] { return period_of(kTwo) == kRaised; }));
+  ASSERT_TRUE(recorder_->set_rate(kTwo, rate(500), 0).ok());
+  ASSERT_TRUE(recorder_->reset_rate(std::nullopt).ok());
+  EXPECT_EQ(period_of(kOne), kUsual);
+  EXPECT_EQ(period_of(kTwo), capture::cpu_clock(500).period) << "it has one of its own";
+}
+
+TEST_F(RateChange, LastsOverAPause) {
+  ASSERT_TRUE(recorder_->set_rate(kOne, rate(1000), 10 * kSecond).ok());
+  ASSERT_TRUE(recorder_->pause(kOne).ok());
+  EXPECT_EQ(recorder_->set_rate(kOne, rate(500), 0).error().kind, ErrorKind::kNotFound);
+  ASSERT_TRUE(recorder_->resume(kOne).ok());
+  EXPECT_TRUE(eventually([&] { return period_of(kOne) == kRaised; }));
+  ASSERT_TRUE(recorder_->pause(kOne).ok());
+  kernel_.ahead = 11 * kSecond;
+  recorder_->run([] {});
+  ASSERT_TRUE(recorder_->resume(kOne).ok());
+  EXPECT_TRUE(eventually([&] { return period_of(kOne) == kUsual; }));
+}
+
+TEST_F(RateChange, WhatCannotBeOpenedLeavesTheOldRate) {
+  kernel_.least_period = kUsual;
+  const auto refused = recorder_->set_rate(kOne, rate(1000), 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("the old rate stays"), std::string::npos) << refused.error().message;
+  EXPECT_TRUE(spans().empty());
+  kernel_.sample(kernel_.event_of(kOne), 5);
+  recorder_->flush();
+  recorder_->stop();
+  ASSERT_EQ(sink_.samples.size(), 5u);
+  EXPECT_EQ(sink_.samples[0].weight, kUsual);
+}
+
+TEST_F(RateChange, OfAProcessThatIsNotSampledThereIsNone) {
+  const auto refused = recorder_->set_rate(77, rate(1000), 0);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().kind, ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace tailor::session

@@ -1,0 +1,255 @@
+// Summaries: what is written comes back or is refused, limits change no total, and a crash leaves neither
+// less nor more.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include "daemon/store/summary_codec.h"
+#include "daemon/store/summary_files.h"
+#include "tests/support/failing_files.h"
+
+namespace tailor::store {
+namespace {
+
+namespace fs = std::filesystem;
+using test::FailingFiles;
+using test::Fault;
+
+constexpr Hour kHour = 472'222;
+
+// One segment in which two queries ran.
+Summary one(std::uint64_t segment) {
+  Summary summary;
+  summary.first = summary.last = segment;
+  const Hour hour = kHour + static_cast<Hour>(segment / 2);
+  for (const char* query : {"aaaa", "bbbb"}) {
+    for (std::uint32_t op = 1; op <= 3; ++op) {
+      const CostKey key{hour,   1000,   query,       CostOf::kOperator,      op,
+                        "scan", "scan", "cpu-clock", profile::Unit::kNsOnCpu};
+      summary.costs[key] = {op * 1.5, op * 1e6};
+    }
+    summary.runs[{hour, 1000, query}] = {1, 0, 5e6, 5'000'000, 5'000'000};
+    summary.queries[{1000, query}] = {"name", "select ?"};
+  }
+  const CostKey unknown{
+      hour, {}, "", CostOf::kUnattributed, 0, "unknown_kernel", "", "cpu-clock", profile::Unit::kNsOnCpu};
+  summary.costs[unknown] = {1, 1e6};
+  summary.losses[hour] = {1, 2, 3, 4};
+  return summary;
+}
+
+std::string bytes_of(const Summary& summary) {
+  auto bytes = encode(summary);
+  EXPECT_TRUE(bytes) << bytes.error().message;
+  return bytes ? *bytes : "";
+}
+
+Result<Summary> read(const std::string& bytes) {
+  MemoryInput input{std::string_view(bytes)};
+  return decode_summary(input);
+}
+
+double weight(const Summary& summary) {
+  double sum = 0;
+  for (const auto& [key, cost] : summary.costs) sum += cost.weight;
+  return sum;
+}
+
+std::uint64_t executions(const Summary& summary) {
+  std::uint64_t sum = 0;
+  for (const auto& [key, run] : summary.runs) sum += run.executions;
+  return sum;
+}
+
+TEST(SummaryCodec, GivesBackWhatWasGiven) {
+  Summary given = one(7);
+  add(given, one(8));
+  const auto again = read(bytes_of(given));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->first, 7u);
+  EXPECT_EQ(again->last, 8u);
+  EXPECT_EQ(bytes_of(*again), bytes_of(given));
+  ASSERT_EQ(again->costs.size(), given.costs.size());
+  for (const auto& [key, sum] : given.costs) {
+    ASSERT_TRUE(again->costs.contains(key));
+    EXPECT_EQ(again->costs.at(key).samples, sum.samples);
+    EXPECT_EQ(again->costs.at(key).weight, sum.weight);
+  }
+  EXPECT_EQ(executions(*again), 4u);
+  EXPECT_EQ(again->losses.begin()->second.unwritten, 4u);
+  EXPECT_EQ(again->queries.at({1000, "aaaa"}).text, "select ?");
+}
+
+TEST(SummaryCodec, RefusesWhatIsCutOrChanged) {
+  const std::string good = bytes_of(one(7));
+  for (std::size_t size = 0; size < good.size(); ++size) EXPECT_FALSE(read(good.substr(0, size))) << size;
+  for (std::size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ 0x10);
+    if (at >= 10 && at < 12) continue;  // a greater minor version is read
+    EXPECT_FALSE(read(bad)) << at;
+  }
+  EXPECT_FALSE(read(good + "x"));
+}
+
+TEST(SummaryLimits, ChangeNoTotal) {
+  Summary many;
+  for (int i = 0; i < 100; ++i) {
+    const std::string query = "query" + std::to_string(i);
+    for (std::uint32_t op = 1; op <= 20; ++op) {
+      const CostKey key{kHour,
+                        1000,
+                        query,
+                        CostOf::kOperator,
+                        op,
+                        "scan " + std::to_string(op),
+                        "scan",
+                        "cpu-clock",
+                        profile::Unit::kNsOnCpu};
+      many.costs[key] = {1, 1000.0 * i + op};
+    }
+    many.runs[{kHour, 1000, query}] = {2, 1, 10, 4, 6};
+    many.queries[{1000, query}] = {query, query};
+  }
+  const Summary less = bounded(many, {.queries = 10, .rows_of_a_query = 5});
+  EXPECT_EQ(weight(less), weight(many));
+  EXPECT_EQ(executions(less), executions(many));
+  EXPECT_LE(less.costs.size(), 11u * 6);
+  EXPECT_EQ(less.runs.size(), 11u);
+  EXPECT_EQ(less.queries.size(), 10u);
+  EXPECT_TRUE(less.queries.contains({1000, "query99"}));
+  EXPECT_FALSE(less.queries.contains({1000, "query0"}));
+  // What is bounded stays as it is.
+  EXPECT_EQ(bytes_of(bounded(less, {.queries = 11, .rows_of_a_query = 6})), bytes_of(less));
+}
+
+class SummaryFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    directory_ =
+        testing::TempDir() + "/summaries_" + testing::UnitTest::GetInstance()->current_test_info()->name();
+    fresh();
+  }
+  void TearDown() override { fs::remove_all(directory_); }
+  void fresh() {
+    fs::remove_all(directory_);
+    fs::create_directories(directory_);
+  }
+
+  Summary all() {
+    Summary sum;
+    auto files = list_summaries(directory_);
+    EXPECT_TRUE(files) << files.error().message;
+    if (!files) return sum;
+    for (const SummaryFile& file : *files) {
+      auto summary = read_summary(directory_, file);
+      EXPECT_TRUE(summary) << summary.error().message;
+      if (summary) add(sum, *summary);
+    }
+    return sum;
+  }
+  Summary expected(std::uint64_t last) {
+    Summary sum;
+    for (std::uint64_t segment = 1; segment <= last; ++segment) add(sum, one(segment));
+    return sum;
+  }
+
+  std::string directory_;
+};
+
+TEST_F(SummaryFiles, GrowUpToASizeAndThenAreMany) {
+  SummaryWriter writer(directory_);
+  const SummaryRetention retention{.merge_bytes = 450};
+  for (std::uint64_t segment = 1; segment <= 40; ++segment) ASSERT_TRUE(writer.put(one(segment), retention));
+  auto files = list_summaries(directory_);
+  ASSERT_TRUE(files);
+  EXPECT_GT(files->size(), 1u);
+  EXPECT_LT(files->size(), 40u);
+  EXPECT_EQ(summed_up_to(*files), 40u);
+  EXPECT_EQ(bytes_of(all()), bytes_of(expected(40)));
+  EXPECT_FALSE(writer.put(one(40), retention)) << "nothing is summed up twice";
+  EXPECT_EQ(bytes_of(all()), bytes_of(expected(40)));
+}
+
+TEST_F(SummaryFiles, TheOldestGoByAgeAndBySize) {
+  SummaryWriter writer(directory_);
+  const SummaryRetention apart{.keep_bytes = 0, .keep_ns = 0, .merge_bytes = 0};
+  for (std::uint64_t segment = 1; segment <= 10; ++segment) ASSERT_TRUE(writer.put(one(segment), apart));
+  ASSERT_EQ(list_summaries(directory_)->size(), 10u);
+  ASSERT_TRUE(writer.retain(apart, std::numeric_limits<std::uint64_t>::max()));
+  EXPECT_EQ(list_summaries(directory_)->size(), 10u);
+  // Segments 1 to 3 end two hours after the first, at most.
+  ASSERT_TRUE(writer.retain({.keep_bytes = 0, .keep_ns = kHourNs}, (kHour + 3) * kHourNs + 1));
+  EXPECT_EQ(list_summaries(directory_)->front().first, 4u);
+  ASSERT_TRUE(writer.retain({.keep_bytes = 1, .keep_ns = 0}, 0));
+  ASSERT_EQ(list_summaries(directory_)->size(), 1u) << "the newest one stays";
+  EXPECT_EQ(list_summaries(directory_)->front().last, 10u);
+}
+
+TEST_F(SummaryFiles, OnesThatOverlapAreRefused) {
+  SummaryWriter writer(directory_);
+  ASSERT_TRUE(writer.put(expected(4), {.merge_bytes = 0}));
+  fs::copy(summary_path(directory_, {1, 4, 0}), summary_path(directory_, {3, 9, 0}));
+  EXPECT_FALSE(list_summaries(directory_));
+}
+
+TEST_F(SummaryFiles, OneOfAnotherNameIsRefused) {
+  SummaryWriter writer(directory_);
+  ASSERT_TRUE(writer.put(expected(4), {.merge_bytes = 0}));
+  fs::rename(summary_path(directory_, {1, 4, 0}), summary_path(directory_, {1, 9, 0}));
+  EXPECT_FALSE(read_summary(directory_, {1, 9, 0}));
+}
+
+// Whatever call fails, and wherever the process dies: each segment is summed up once or not at all.
+TEST_F(SummaryFiles, AFaultAtEveryCallNeitherLosesNorDoubles) {
+  for (const Fault fault : {Fault::kNoSpace, Fault::kFull, Fault::kIo, Fault::kKill}) {
+    std::uint64_t at = 1;
+    for (bool reached = true; reached; ++at) {
+      fresh();
+      const SummaryRetention retention{.keep_bytes = 0, .keep_ns = 0, .merge_bytes = 450};
+      {
+        FailingFiles files(fault, at);
+        SummaryWriter writer(directory_, files);
+        for (std::uint64_t segment = 1; segment <= 6; ++segment) {
+          const auto before = list_summaries(directory_);
+          ASSERT_TRUE(before);
+          if (summed_up_to(*before) >= segment) continue;
+          if (fault == Fault::kKill && files.struck()) break;
+          // Who is refused tries again, and nobody goes on before.
+          for (int tries = 0; tries < 2; ++tries) {
+            const auto now = list_summaries(directory_);
+            ASSERT_TRUE(now);
+            if (summed_up_to(*now) >= segment || writer.put(one(segment), retention)) break;
+          }
+          const auto after = list_summaries(directory_);
+          ASSERT_TRUE(after);
+          const std::uint64_t done = summed_up_to(*after);
+          ASSERT_TRUE(done == segment || done == segment - 1) << "call " << at;
+          ASSERT_EQ(bytes_of(all()), bytes_of(expected(done))) << "call " << at;
+          if (done < segment) break;
+        }
+        (void)writer.retain(retention, 0);
+        reached = files.calls() >= at;
+      }
+      const auto done = list_summaries(directory_);
+      ASSERT_TRUE(done);
+      EXPECT_EQ(bytes_of(all()), bytes_of(expected(summed_up_to(*done)))) << "call " << at;
+      // Another daemon goes on, and clears away what was left.
+      SummaryWriter next(directory_);
+      for (std::uint64_t segment = summed_up_to(*done) + 1; segment <= 6; ++segment)
+        ASSERT_TRUE(next.put(one(segment), retention));
+      ASSERT_TRUE(next.retain(retention, 0));
+      EXPECT_EQ(bytes_of(all()), bytes_of(expected(6))) << "call " << at;
+      for (const auto& entry : fs::directory_iterator(directory_))
+        EXPECT_TRUE(entry.path().extension() == ".summary") << entry.path();
+    }
+    EXPECT_GT(at, 20u) << "there are so many calls";
+  }
+}
+
+}  // namespace
+}  // namespace tailor::store

@@ -1,0 +1,102 @@
+#include "daemon/tailord/trigger_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tailor::tailord {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+struct Read {
+  TriggerRules rules;
+  std::vector<std::string> problems;  // with their lines
+};
+
+Read read(const char* text) {
+  Read out;
+  const toml::table file = toml::parse(text);
+  out.rules = read_triggers(*file["triggers"].as_table(),
+                            [&](const toml::source_region& where, const std::string& what) {
+                              out.problems.push_back(std::to_string(where.begin.line) + ": " + what);
+                            });
+  return out;
+}
+
+TEST(TriggerConfig, RulesAreRead) {
+  const Read r = read(R"([[triggers.raise]]
+name = "slow"
+slower-than-usual = 3
+process = "weft"
+frequency = 997
+for = "1m"
+cool-down = "10m"
+[[triggers.raise]]
+name = "traced"
+label = "trace=yes"
+frequency = 500
+[[triggers.raise]]
+name = "any"
+label = "trace"
+fingerprint = "9c1e"
+frequency = 500
+)");
+  EXPECT_THAT(r.problems, IsEmpty());
+  ASSERT_EQ(r.rules.size(), 3u);
+  EXPECT_EQ(r.rules[0].slower_than_usual, 3);
+  EXPECT_EQ(r.rules[0].process, "weft");
+  EXPECT_EQ(r.rules[0].frequency, 997u);
+  EXPECT_EQ(r.rules[0].lasts, 60'000'000'000);
+  EXPECT_EQ(r.rules[0].cool_down, 600'000'000'000);
+  EXPECT_EQ(r.rules[1].label_key, "trace");
+  EXPECT_EQ(r.rules[1].label_value, "yes");
+  EXPECT_EQ(r.rules[1].lasts, TriggerRule().lasts);
+  EXPECT_EQ(r.rules[2].label_value, std::nullopt);
+  EXPECT_EQ(r.rules[2].fingerprint, "9c1e");
+}
+
+TEST(TriggerConfig, EverythingThatIsWrongIsToldWithItsLine) {
+  const Read r = read(R"([triggers]
+lower = 1
+[[triggers.raise]]
+frequency = 0
+label = "=x"
+[[triggers.raise]]
+name = "a"
+slower-than-usual = 0.5
+frequency = 100
+for = "2h"
+[[triggers.raise]]
+name = "b"
+frequency = 100
+[[triggers.raise]]
+name = "c"
+process = "weft"
+frequency = 100
+[[triggers.raise]]
+name = "c"
+process = "weft"
+frequency = 100
+when = "soon"
+)");
+  EXPECT_THAT(r.problems,
+              UnorderedElementsAre(
+                  HasSubstr("2: there is no key \"lower\""), HasSubstr("3: a trigger needs a name"),
+                  HasSubstr("3: a trigger needs one of"), HasSubstr("5: a label is given as"),
+                  HasSubstr("4: a trigger needs a \"frequency\""), HasSubstr("8: \"slower-than-usual\" is"),
+                  HasSubstr("6: a trigger needs one of"), HasSubstr("10: \"for\" is a time"),
+                  HasSubstr("11: a trigger needs one of"), HasSubstr("18: there are two triggers"),
+                  HasSubstr("22: there is no key \"when\"")));
+  ASSERT_EQ(r.rules.size(), 1u);
+  EXPECT_EQ(r.rules[0].name, "c");
+}
+
+TEST(TriggerConfig, WhatIsNoListIsTold) {
+  EXPECT_THAT(read("[triggers]\nraise = 5\n").problems,
+              UnorderedElementsAre(HasSubstr("2: \"raise\" is a list")));
+}
+
+}  // namespace
+}  // namespace tailor::tailord

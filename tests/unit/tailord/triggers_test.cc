@@ -1,0 +1,209 @@
+#include "daemon/tailord/triggers.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tailor::tailord {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+constexpr TimeNs kMs = 1'000'000, kSecond = 1000 * kMs;
+constexpr ProcessId kOne{1, 10}, kTwo{2, 20};
+
+TriggerRule slow() {
+  TriggerRule rule;
+  rule.name = "slow";
+  rule.slower_than_usual = 3;
+  rule.frequency = 997;
+  rule.lasts = 10 * kSecond;
+  rule.cool_down = 60 * kSecond;
+  return rule;
+}
+
+class TriggersTest : public testing::Test {
+ protected:
+  void begin(ProcessId process, std::uint64_t handle, TimeNs at,
+             std::vector<std::pair<std::string, std::string>> labels = {{"query", "select 1 from t"}}) {
+    profile::ExecutionRecord record;
+    record.process = process;
+    record.handle = handle;
+    record.begin = at;
+    record.labels = std::move(labels);
+    triggers.on_execution(record);
+    told_[{process, handle}] = record;
+  }
+  void end(ProcessId process, std::uint64_t handle, TimeNs at, const std::string& error = "") {
+    profile::ExecutionRecord record = told_.at({process, handle});
+    record.end = at;
+    record.error = error;
+    triggers.on_execution(record);
+  }
+  // So many runs of the query of 10 ms each, the last one over at the time that is given back.
+  TimeNs runs(int count, TimeNs at = 0) {
+    for (int i = 0; i < count; ++i, at += 20 * kMs) {
+      begin(kOne, ++handle_, at);
+      end(kOne, handle_, at + 10 * kMs);
+    }
+    return at;
+  }
+  std::vector<Triggers::Fired> take(TimeNs now, bool may_raise = true) {
+    return triggers.take(now, [&](ProcessId) { return may_raise; });
+  }
+
+  Triggers triggers;
+
+ private:
+  std::map<std::pair<ProcessId, std::uint64_t>, profile::ExecutionRecord> told_;
+  std::uint64_t handle_ = 100;
+};
+
+TEST_F(TriggersTest, FireWhileAQueryRunsLongerThanUsual) {
+  triggers.set({slow()});
+  const TimeNs at = runs(UsualTime::kLeast);
+  EXPECT_THAT(take(at), IsEmpty());
+  begin(kOne, 1, at);
+  EXPECT_THAT(take(at + 29 * kMs), IsEmpty());
+  const auto fired = take(at + 30 * kMs);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_EQ(fired[0].process, kOne);
+  EXPECT_EQ(fired[0].frequency, 997u);
+  EXPECT_EQ(fired[0].lasts, 10 * kSecond);
+  EXPECT_THAT(fired[0].why, HasSubstr("trigger slow: a query ran 3 times its usual 10 ms"));
+  EXPECT_THAT(take(at + 90 * kMs), IsEmpty()) << "once";
+  EXPECT_EQ(triggers.counts()[0].fired, 1u);
+}
+
+TEST_F(TriggersTest, DoNotFireOfWhatEndsInTime) {
+  triggers.set({slow()});
+  const TimeNs at = runs(UsualTime::kLeast);
+  begin(kOne, 1, at);
+  end(kOne, 1, at + 29 * kMs);
+  EXPECT_THAT(take(at + kSecond), IsEmpty());
+}
+
+TEST_F(TriggersTest, KnowNoUsualTimeOfFewRunsOrOfFailures) {
+  triggers.set({slow()});
+  TimeNs at = runs(static_cast<int>(UsualTime::kLeast) - 1);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    begin(kOne, 500 + i, at);
+    end(kOne, 500 + i, at + kMs, "cancelled");
+  }
+  begin(kOne, 1, at);
+  EXPECT_THAT(take(at + kSecond), IsEmpty());
+}
+
+TEST_F(TriggersTest, LiteralsAreNoOtherQueryAndOtherTextsAre) {
+  triggers.set({slow()});
+  TimeNs at = 0;
+  for (std::uint64_t i = 1; i <= UsualTime::kLeast; ++i, at += 20 * kMs) {
+    begin(kOne, i, at, {{"query", "select a from t where b = " + std::to_string(i)}});
+    end(kOne, i, at + 10 * kMs);
+  }
+  begin(kOne, 50, at, {{"query", "select a from u where b = 1"}});
+  EXPECT_THAT(take(at + kSecond), IsEmpty());
+  begin(kOne, 51, at, {{"query", "select a from t where b = 99"}});
+  EXPECT_THAT(take(at + kSecond), SizeIs(1));
+}
+
+TEST_F(TriggersTest, WithoutATextThePlansNameTellsQueriesApart) {
+  triggers.set({slow()});
+  v1::Plan plan;
+  plan.set_id(7);
+  plan.set_name("tpch-1");
+  triggers.on_plan(kOne, 0, plan);
+  const auto run = [&](std::uint64_t handle, TimeNs from, PlanId id) {
+    profile::ExecutionRecord record;
+    record.process = kOne;
+    record.handle = handle;
+    record.plan = id;
+    record.begin = from;
+    triggers.on_execution(record);
+    record.end = from + 10 * kMs;
+    if (handle < 50) triggers.on_execution(record);
+  };
+  for (std::uint64_t i = 1; i <= UsualTime::kLeast; ++i) run(i, 0, 7);
+  for (std::uint64_t i = 11; i <= 10 + UsualTime::kLeast; ++i) run(i, 0, 8);  // nobody knows that plan
+  run(51, kSecond, 8);
+  EXPECT_THAT(take(2 * kSecond), IsEmpty());
+  run(50, kSecond, 7);
+  EXPECT_THAT(take(2 * kSecond), SizeIs(1));
+}
+
+TEST_F(TriggersTest, CoolDownAndLeaveProcessesWithARateOfTheirOwn) {
+  triggers.set({slow()});
+  TimeNs at = runs(UsualTime::kLeast);
+  begin(kOne, 1, at);
+  EXPECT_THAT(take(at + kSecond, false), IsEmpty()) << "somebody asked for a rate";
+  EXPECT_EQ(triggers.counts()[0].skipped, 1u);
+  begin(kOne, 2, at);
+  EXPECT_THAT(take(at + kSecond), SizeIs(1));
+  at += 60 * kSecond;
+  begin(kOne, 3, at);
+  begin(kTwo, 3, at);
+  const auto fired = take(at + kSecond);
+  ASSERT_THAT(fired, SizeIs(1));
+  EXPECT_EQ(fired[0].process, kTwo) << "each process for itself";
+  at += 11 * kSecond;
+  begin(kOne, 4, at);
+  EXPECT_THAT(take(at + kSecond), SizeIs(1)) << "after 10 s of raise and 60 s";
+}
+
+TEST_F(TriggersTest, FireOfALabelAndOfAnExecution) {
+  TriggerRule label = slow(), engine = slow();
+  label.name = "label";
+  label.slower_than_usual.reset();
+  label.label_key = "trace";
+  label.label_value = "yes";
+  engine.name = "engine";
+  engine.slower_than_usual.reset();
+  engine.process = "weft";
+  triggers.set({label, engine});
+  profile::ProcessRecord process;
+  process.process = kTwo;
+  process.comm = "main";
+  process.engine_name = "weft";
+  triggers.on_process(process);
+  begin(kOne, 1, 5, {{"trace", "no"}});
+  EXPECT_THAT(take(10), IsEmpty());
+  begin(kOne, 2, 5, {{"trace", "yes"}});
+  end(kOne, 2, 6);
+  auto fired = take(10);
+  ASSERT_THAT(fired, SizeIs(1)) << "also of one that is over already";
+  EXPECT_EQ(fired[0].why, "trigger label");
+  begin(kTwo, 3, 5, {{"trace", "yes"}});
+  fired = take(10);
+  ASSERT_THAT(fired, SizeIs(1)) << "one raise of a process";
+  EXPECT_EQ(triggers.counts()[0].fired + triggers.counts()[1].fired, 2u);
+}
+
+TEST_F(TriggersTest, WorkersOfAQueryAreNoQueries) {
+  TriggerRule rule = slow();
+  rule.slower_than_usual.reset();
+  rule.label_key = "leader_execution";
+  triggers.set({rule});
+  begin(kOne, 1, 5, {{"leader_execution", std::string(32, 'a')}});
+  EXPECT_THAT(take(10), IsEmpty());
+}
+
+TEST_F(TriggersTest, AreBounded) {
+  triggers.set({slow()});
+  for (std::uint64_t i = 1; i <= 3 * Triggers::kMostRunning; ++i)
+    begin(kOne, i, 5, {{"query", "q" + std::to_string(i)}});
+  EXPECT_THAT(take(kSecond), IsEmpty());
+}
+
+TEST(UsualTimeTest, IsTheMedianOfTheLastRuns) {
+  UsualTime usual;
+  for (std::size_t i = 0; i + 1 < UsualTime::kLeast; ++i) usual.add(100);
+  EXPECT_FALSE(usual.get());
+  usual.add(1'000'000);
+  EXPECT_EQ(usual.get(), 100);
+  for (std::size_t i = 0; i < UsualTime::kMost; ++i) usual.add(7);
+  EXPECT_EQ(usual.get(), 7);
+}
+
+}  // namespace
+}  // namespace tailor::tailord

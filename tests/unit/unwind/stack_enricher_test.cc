@@ -1,0 +1,147 @@
+// Samples of this process itself, as the BPF program takes them of a thread that told of its objects.
+#include "daemon/unwind/stack_enricher.h"
+
+#include <asm/perf_regs.h>
+#include <gtest/gtest.h>
+#include <linux/perf_event.h>
+#include <unistd.h>
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "daemon/capture/decode/sample_view.h"
+#include "tailor/thread_area.h"
+#include "tests/unit/unwind/object_methods.h"
+#include "tests/unit/unwind/own_stack.h"
+
+namespace tailor::unwind {
+namespace {
+
+constexpr std::uint64_t kKey = 0xFEDCBA9876543210, kId = 5;
+constexpr std::uint32_t kSlotOfPlan = 3, kGeneration = 2;
+constexpr std::uint64_t kRegistersTaken =
+    capture::kGeneralRegisters | capture::register_bit(capture::kSlotPlace);
+
+test::OwnStack taken;
+
+[[gnu::noinline]] void call_back() {
+  test::take_own_stack(taken);
+}
+
+std::uint64_t tag_of(std::uint32_t upper, std::uint32_t lower) {
+  return tailor_tag_make(kKey, kSlotOfPlan, kGeneration, upper, lower);
+}
+
+class Record {
+ public:
+  explicit Record(std::uint64_t slot, const std::vector<std::uint64_t>& objects) {
+    put(0);
+    put(kId);
+    put(taken.frame.value[kReturnAddress]);
+    put(std::uint64_t{static_cast<std::uint32_t>(::getpid())} * 0x100000001);
+    put(77);  // time
+    put(std::uint64_t{offsetof(Object, method)} << 32 | (4 + objects.size() * 8));
+    for (std::uint64_t object : objects) put(object);
+    put(PERF_SAMPLE_REGS_ABI_64);
+    for (std::uint64_t rest = kRegistersTaken; rest != 0; rest &= rest - 1)
+      put(value_of(static_cast<unsigned>(std::countr_zero(rest)), slot));
+    put(taken.bytes.size());
+    bytes.insert(bytes.end(), taken.bytes.begin(), taken.bytes.end());
+    put(taken.bytes.size());
+    const perf_event_header header{PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER,
+                                   static_cast<std::uint16_t>(bytes.size())};
+    std::memcpy(bytes.data(), &header, sizeof header);
+  }
+  std::vector<std::byte> bytes;
+
+ private:
+  void put(std::uint64_t word) {
+    const auto* from = reinterpret_cast<const std::byte*>(&word);
+    bytes.insert(bytes.end(), from, from + sizeof word);
+  }
+  static std::uint64_t value_of(unsigned perf_register, std::uint64_t slot) {
+    // AX BX CX DX SI DI BP SP IP, then R8 to R15
+    constexpr std::array kDwarf = {0, 3, 2, 1, 4, 5, 6, 7, 16};
+    if (perf_register == capture::kSlotPlace) return slot;
+    if (perf_register < kDwarf.size())
+      return taken.frame.value[static_cast<std::size_t>(kDwarf[perf_register])];
+    return taken.frame.value[perf_register - PERF_REG_X86_R8 + 8];
+  }
+};
+
+class EnrichedObjects : public testing::Test {
+ protected:
+  EnrichedObjects() {
+    registration::PeerConnected peer;
+    peer.process.pid = ::getpid();
+    peer.process.start = 1;
+    peer.hello.set_tag_key(kKey);
+    peer.hello.set_tag_strategy(v1::TAGS_MEMORY_SLOT);
+    enricher.connected(peer);
+    capture::EventFormat format;
+    format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                         PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+    format.regs_user = kRegistersTaken;
+    capture::RingLayout layout;
+    layout.formats = {format};
+    layout.ids = {{kId, 0}};
+    enriched = enricher.layout(layout);
+    child.method = keeps_object;
+    calls_method(&parent, call_back, &child);
+  }
+
+  // The tag that a sample has afterwards, and where it was found.
+  std::pair<std::uint64_t, capture::TagFrom> tag_after(std::uint64_t slot,
+                                                       const std::vector<std::uint64_t>& objects) {
+    const capture::RingChunk chunk = enricher.chunk({0, Record(slot, objects).bytes});
+    std::uint64_t id = 0;
+    std::memcpy(&id, chunk.bytes.data() + sizeof(perf_event_header), sizeof id);
+    const auto known = std::ranges::find(enriched.ids, id, &capture::EventIdEntry::id);
+    const capture::EventFormat& format = enriched.formats.at(known->format);
+    EXPECT_FALSE(format.sample_type & (PERF_SAMPLE_RAW | PERF_SAMPLE_STACK_USER)) << "nobody else sees these";
+    capture::SampleView sample;
+    EXPECT_TRUE(
+        capture::parse_sample(format, std::span(chunk.bytes).subspan(sizeof(perf_event_header)), sample));
+    EXPECT_EQ(sample.user_registers.mask & capture::kGeneralRegisters & ~capture::kTagRegisters,
+              capture::register_bit(PERF_REG_X86_IP));
+    return {sample.user_registers.values[sample.user_registers.values.size() - 3], format.tag_from};
+  }
+  static std::uint64_t address(const Object& object) { return reinterpret_cast<std::uint64_t>(&object); }
+
+  StackEnricher enricher{os::real(), false};
+  capture::RingLayout enriched;
+  Object parent, child;
+};
+
+TEST_F(EnrichedObjects, TheInnermostOneTakesThePlaceOfAComponent) {
+  const auto [tag, from] = tag_after(tag_of(0, 9), {address(parent), address(child)});
+  EXPECT_EQ(tag, tag_of(2, 0));
+  EXPECT_EQ(from, capture::TagFrom::kUnwound);
+  EXPECT_EQ(enricher.counts().objects.told, 1u);
+}
+
+TEST_F(EnrichedObjects, ATagThatNamesAnOperatorStays) {
+  EXPECT_EQ(tag_after(tag_of(2, 0), {address(parent), address(child)}).first, tag_of(2, 0));
+  EXPECT_EQ(tag_after(tag_of(1, 0), {address(parent), address(child)}).first, tag_of(1, 0));
+  EXPECT_EQ(enricher.counts().objects.same, 1u);
+  EXPECT_EQ(enricher.counts().objects.other, 1u);
+}
+
+TEST_F(EnrichedObjects, UnlessNoTagEverNamesTheObject) {
+  const auto [tag, from] = tag_after(tag_of(1, 0), {address(parent), address(child) | TAILOR_OBJECT_HIDDEN});
+  EXPECT_EQ(tag, tag_of(2, 0));
+  EXPECT_EQ(from, capture::TagFrom::kUnwound);
+}
+
+TEST_F(EnrichedObjects, WithoutAPlanOrAnObjectNothingChanges) {
+  EXPECT_EQ(tag_after(0, {address(parent)}).first, 0u);
+  EXPECT_EQ(tag_after(0x1234, {address(parent)}).first, 0x1234u) << "that is no tag";
+  const auto [tag, from] = tag_after(tag_of(0, 9), {0x1000});
+  EXPECT_EQ(tag, tag_of(0, 9));
+  EXPECT_EQ(from, capture::TagFrom::kRegister);
+  EXPECT_EQ(enricher.counts().objects.told, 0u);
+}
+
+}  // namespace
+}  // namespace tailor::unwind

@@ -1,0 +1,46 @@
+#include <fmt/format.h>
+
+#include "daemon/query/annotate_report.h"
+#include "daemon/query/report_json.h"
+#include "viewer/cli/choose.h"
+#include "viewer/cli/command.h"
+#include "viewer/cli/render.h"
+
+namespace tailor::cli {
+namespace {
+
+struct AnnotateCommand {
+  Choice choice;
+  AnnotateOptions view;
+  PlanId plan = 0;
+  bool ir_only = false;
+};
+
+int run_annotate(AnnotateCommand options) {
+  options.choice.detail.code = !options.ir_only;
+  auto chosen = choose(options.choice);
+  if (!chosen) return complain(chosen.error());
+  auto report = query::annotate_report(chosen->profile, chosen->selection, options.plan);
+  if (!report) return complain(report.error());
+  fmt::print("{}", options.choice.json
+                       ? query::to_json(chosen->profile, *report)
+                       : render(chosen->profile, *report, options.choice.terminal(), options.view));
+  return kOk;
+}
+
+}  // namespace
+
+void add_annotate(CLI::App& app, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "annotate", "The IR of a query line by line with its machine code, with cost and owner");
+  auto options = std::make_shared<AnnotateCommand>();
+  add_choice(command, options->choice);
+  add_time_choice(command, options->choice);
+  add_iteration_choice(command, options->choice);
+  command.add_option("--plan", options->plan, "The number of the plan, if the selection has several");
+  command.add_flag("--ir-only", options->ir_only, "Without the machine code");
+  command.add_flag("--all", options->view.all, "Show functions and machine code without any cost too");
+  command.callback([options, &action] { action = [options] { return run_annotate(*options); }; });
+}
+
+}  // namespace tailor::cli
