@@ -54,7 +54,7 @@ void raise_descriptor_limit() {
 // own: after a minute of agents and readers that come and go, these held three times what was in use, and
 // grew on.
 void share_freed_memory() {
-  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_ARENA_MAX, 1);
 }
 
 int run(int argc, char** argv) {
