@@ -49,7 +49,9 @@ void add_registers(const RegisterView& view, std::uint8_t tag_register, Event& e
 }
 
 // The chain as the kernel gives it: markers say which part follows, and each part begins with its IP. The
-// kernel's part is kept whole, as far as it comes first and fits its count.
+// kernel's part is kept whole, as far as it comes first and fits its count. The user's part comes last. Its
+// words are what lay on the stack, so one of them may look like a marker: it is left out, and changes
+// nothing.
 void add_chain(const WordView& chain, Event& event, Batch& out) {
   constexpr auto kMostKernelFrames = std::numeric_limits<std::uint8_t>::max();
   event.chain_offset = static_cast<std::uint32_t>(out.words.size());
@@ -59,6 +61,7 @@ void add_chain(const WordView& chain, Event& event, Batch& out) {
   for (std::size_t i = 0; i < chain.size(); ++i) {
     std::uint64_t word = chain[i];
     if (word >= static_cast<std::uint64_t>(PERF_CONTEXT_MAX)) {
+      if (user) continue;
       kernel =
           word == static_cast<std::uint64_t>(PERF_CONTEXT_KERNEL) && event.chain_offset == out.words.size();
       user = first = word == static_cast<std::uint64_t>(PERF_CONTEXT_USER);

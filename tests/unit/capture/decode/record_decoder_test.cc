@@ -130,6 +130,28 @@ TEST(RecordDecoder, UserChainLeavesOutMarkersKernelAndIp) {
             (std::vector<std::uint64_t>{0x402000, 0x403000}));
 }
 
+// dash kept -128 where a frame pointer led, and what followed became frames of the kernel.
+TEST(RecordDecoder, WordsOfTheUsersStackAreNoMarkers) {
+  auto format = tagged_format();
+  format.sample_type = (format.sample_type & ~std::uint64_t{PERF_SAMPLE_REGS_USER}) | PERF_SAMPLE_CALLCHAIN;
+  auto decoder = decoder_for(format);
+  auto fields = user_sample();
+  for (const auto marker : {PERF_CONTEXT_KERNEL, PERF_CONTEXT_USER, PERF_CONTEXT_HV, PERF_CONTEXT_MAX}) {
+    for (const bool behind_ip : {true, false}) {
+      const auto word = static_cast<std::uint64_t>(marker);
+      fields.chain = {static_cast<std::uint64_t>(PERF_CONTEXT_USER), 0x401000, 0x402000, 0x403000, 0x404000};
+      fields.chain.insert(fields.chain.begin() + (behind_ip ? 2 : 3), word);
+      Batch batch = decode(decoder, test::encode_sample(format, fields));
+      const Event& event = batch.events.at(0);
+      EXPECT_EQ(event.kernel_chain_size, 0u) << marker;
+      auto chain = batch.chain(event);
+      EXPECT_EQ(std::vector<std::uint64_t>(chain.begin(), chain.end()),
+                (std::vector<std::uint64_t>{0x402000, 0x403000, 0x404000}))
+          << marker;
+    }
+  }
+}
+
 std::vector<std::byte> all_sideband(const EventFormat& format) {
   std::vector<std::byte> stream;
   for (const auto& record : test::every_sideband_record(format, user_sample(), 900)) {
