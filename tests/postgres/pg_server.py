@@ -1,6 +1,7 @@
 """A private PostgreSQL server in a temporary folder, on a UNIX socket, run by a user without rights.
 
-TAILOR_PG_BIN and TAILOR_PG_LIB name its programs and the folder with tailor_pg.so and tailor_pg_probe.so.
+TAILOR_PG_BIN and TAILOR_PG_LIB name its programs and the folder with tailor_pg.so and tailor_pg_probe.so, TAILOR_PG_TWINS the
+folder of tests' twins.
 """
 import atexit
 import concurrent.futures
@@ -8,7 +9,6 @@ import dataclasses
 import math
 import os
 import pathlib
-import pwd
 import shutil
 import signal
 import socket
@@ -17,10 +17,16 @@ import sys
 import tempfile
 import threading
 
+from reach import unprivileged, within_reach
 from tailor_env import BIN, check, skip
 
-PG_BIN = pathlib.Path(os.environ["TAILOR_PG_BIN"])
-PG_LIB = pathlib.Path(os.environ["TAILOR_PG_LIB"])
+# The whole installation: programs find their files beside them.
+GIVEN = [pathlib.Path(os.environ["TAILOR_PG_BIN"]).parent, pathlib.Path(os.environ["TAILOR_PG_LIB"])]
+if "TAILOR_PG_TWINS" in os.environ:
+    GIVEN.append(pathlib.Path(os.environ["TAILOR_PG_TWINS"]))
+INSTALLATION, PG_LIB, *TWINS = within_reach(GIVEN)
+PG_BIN = INSTALLATION / "bin"
+TWINS = TWINS[0] if TWINS else None
 
 FUNCTIONS = """
 create function probe(int, int) returns int as 'tailor_pg_probe', 'pg_probe' language c stable parallel safe cost 1;
@@ -32,18 +38,6 @@ create function stolen_ns() returns bigint as 'tailor_pg_probe', 'pg_stolen_ns' 
 create function tailor_last_execution() returns text as 'tailor_pg', 'tailor_pg_last_execution' language c volatile;
 create function tailor_last_plan() returns text as 'tailor_pg', 'tailor_pg_last_plan' language c volatile;
 """
-
-
-def unprivileged():
-    """The user who runs servers: the one who runs the test, but never root."""
-    if os.getuid() != 0:
-        return None
-    for name in ("postgres", "nobody"):
-        try:
-            return pwd.getpwnam(name)
-        except KeyError:
-            pass
-    skip("PostgreSQL does not run as root, and there is no user postgres or nobody")
 
 
 def together(*works):

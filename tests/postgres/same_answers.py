@@ -8,16 +8,14 @@ around those of the extension. What psql prints must be the same text, and so mu
 ANALYZE, and must fail.
 """
 import difflib
-import os
 import pathlib
 import subprocess
 import time
 
-from pg_server import PG_BIN, Server, Session, measuring, together
+from pg_server import PG_BIN, Server, Session, TWINS, measuring, together
 from statements import SETUP, STATEMENTS, WITH_ERRORS
 from tailor_env import Daemon, check, sampling_denied, skip
 
-TWINS = pathlib.Path(os.environ["TAILOR_PG_TWINS"])
 ANSWERS = pathlib.Path(__file__).with_name("answers.sql")
 # In the place of the function that asks where it runs: here only answers count.
 PROBES = """

@@ -5,15 +5,12 @@ its own plan: 95 to 105 %, and what chance and the host do beside it (Burnt). A 
 the planner. Behind each statement comes a long one, which the session reads for a while: that is no plan's time. A build that
 does not put back the slot after a run counts it for the plan, and must fail.
 """
-import os
-import pathlib
 import tempfile
 import time
 
-from pg_server import Burnt, Server, Session, measuring, together
+from pg_server import Burnt, Server, Session, TWINS, measuring, together
 from tailor_env import Daemon, check, sampling_denied, skip
 
-TWINS = pathlib.Path(os.environ["TAILOR_PG_TWINS"])
 FREQUENCY = 3989
 TURNS = 2000
 SETUP = """

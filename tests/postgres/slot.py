@@ -6,15 +6,13 @@ cursors. Two broken twins of the extension must fail: one that does not put back
 not wrap again what the server unwraps.
 """
 import os
-import pathlib
 import re
 
-from pg_server import PG_LIB, Listener, Server, together
+from pg_server import Listener, PG_LIB, Server, TWINS, together
 from statements import SETUP, STATEMENTS, TABLE_FUNCTION, WITH_ERRORS
 from tailor_env import check
 
 ALWAYS = {"tailor.most_overhead": "100"}  # no plan is left out because its wrappers cost much
-TWINS = pathlib.Path(os.environ["TAILOR_PG_TWINS"])
 
 
 def counts(text):

@@ -12,14 +12,13 @@ import pathlib
 import re
 import tempfile
 
-from pg_server import Server, measuring
+from pg_server import Server, TWINS, measuring
 from tailor_env import ROOT, Daemon, at_least, check, run, sampling_denied, skip, until_enough
 
 RULES = ROOT / "deploy/rules/postgres.toml"
 TOOL = pathlib.Path(os.environ["TAILOR_BUILD"]) / "targets/stack_kinds"
 ANY_SCAN = "Scan: conditions and output"
 MOST_WRONG = 0.001
-TWINS = pathlib.Path(os.environ["TAILOR_PG_TWINS"])
 WRAPPED = {"tailor.most_overhead": "100", "tailor.rows_every": "0"}
 
 SETUP = """

@@ -6,13 +6,11 @@ statement's begin to its answer. What the kernel calls waiting for storage must 
 any other name, must fail; and so must a build of the extension that gives each number the name of its neighbour.
 """
 import os
-import pathlib
 import time
 
-from pg_server import Server, Session, measuring, together
+from pg_server import Server, Session, TWINS, measuring, together
 from tailor_env import Daemon, check, sampling_denied, skip
 
-TWINS = pathlib.Path(os.environ["TAILOR_PG_TWINS"])
 HELD = 2.5  # s; deadlock_timeout wakes the waiting session meanwhile
 SETTINGS = {"tailor.short_run": "0", "shared_buffers": "2MB"}
 SETUP = """

@@ -53,6 +53,11 @@ def at_least(part, whole, share):
     return whole > 0 and part / whole >= share - 3 * math.sqrt(share * (1 - share) / whole)
 
 
+def at_most(part, whole, share):
+    """Whether `part` of `whole` samples can be `share` of them or fewer: by chance they are more, rarely by three deviations."""
+    return whole > 0 and part / whole <= share + 3 * math.sqrt(share * (1 - share) / whole)
+
+
 def about(part, whole, share, slack):
     """Whether `part` of `whole` samples can be `share` of them within `slack`, and within what chance does beside it."""
     return whole > 0 and abs(part / whole - share) <= slack + 3 * math.sqrt(share * (1 - share) / whole)
