@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/coverage.h"
@@ -74,6 +75,22 @@ Finding look_at_plans(const query::PlanReport& report) {
           ""};
 }
 
+// What agents noticed of how their engines use them. Many processes of an engine may say the same.
+void look_at_notices(const query::Profile& profile, std::vector<Finding>& out) {
+  std::map<std::string, std::pair<std::int32_t, std::size_t>> said;  // first process, how many
+  for (const auto& [id, process] : profile.processes()) {
+    for (const std::string& notice : process.agent_notices)
+      ++said.try_emplace(notice, id.pid, 0).first->second.second;
+  }
+  for (const auto& [notice, by] : said) {
+    const std::string more =
+        by.second > 1 ? fmt::format(" ({} processes say this)", by.second) : std::string();
+    out.push_back({State::kProblem, "agent",
+                   fmt::format("the agent of process {} says: {}{}", by.first, notice, more),
+                   "change how the engine uses its agent (docs/agent.md)"});
+  }
+}
+
 Finding look_at_evidence(const query::PlanReport& report) {
   const query::Amount& all = report.all.amount;
   const double inferred = part(all.inferred, all.weight);
@@ -124,6 +141,7 @@ std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status) {
 
 std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report) {
   std::vector<Finding> out = look_at_file(profile);
+  look_at_notices(profile, out);
   out.push_back(look_at_plans(report));
   out.push_back(look_at_unattributed(report));
   out.push_back(look_at_losses(report));
