@@ -65,7 +65,12 @@ Finding look_at_unattributed(const query::PlanReport& report) {
           remedy_of(most.key)};
 }
 
-Finding look_at_plans(const query::PlanReport& report) {
+Finding look_at_plans(const query::Profile& profile, const query::PlanReport& report) {
+  if (report.plans.empty() && !profile.executions().empty())
+    return {State::kProblem, "plans",
+            "executions were recorded, but no sample has an operator of their plans",
+            "load the code of queries (tailor_code_load), or set tags around the work of operators "
+            "(docs/integrate-your-engine.md)"};
   if (report.plans.empty())
     return {State::kNote, "plans", "no query plan was recorded",
             "without an agent, report --level function and --rules show what there is (docs/rules.md)"};
@@ -142,7 +147,7 @@ std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status) {
 std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report) {
   std::vector<Finding> out = look_at_file(profile);
   look_at_notices(profile, out);
-  out.push_back(look_at_plans(report));
+  out.push_back(look_at_plans(profile, report));
   out.push_back(look_at_unattributed(report));
   out.push_back(look_at_losses(report));
   out.push_back(look_at_coverage(profile));

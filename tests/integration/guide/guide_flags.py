@@ -73,8 +73,8 @@ for (compiler, options, kept), file in itertools.product(BUILDS, right):
     name = f"{os.path.basename(compiler)} {options.strip()}: {file.name}"
     check(first(result) == right[file], f"{name} computes the right result: {result.strip() or 'it crashed'}")
     check((file.name in notices and "r15" in notices) != kept, f"{name}: its agent says that the register is not kept: {not kept}")
-    check(file != PRESSURE or (" kept" in result) != ("not kept" in result) and ("not kept" in result) != kept,
-          f"{name}: the engine can ask for it")
+    if file == PRESSURE:
+        check(("not kept" not in result) == kept, f"{name}: the engine can ask for it")
     warns = "clang uses this register" in said
     check(warns == (compiler == CLANG) and ("warning" in said) == warns, f"{name}: the compiler warns if it is clang, and of nothing else: {warns}")
 
