@@ -10,6 +10,7 @@
 #include "agent/components.h"
 #include "agent/encode.h"
 #include "agent/message_queue.h"
+#include "agent/notices.h"
 #include "agent/plan_slots.h"
 #include "agent/region_kinds.h"
 #include "agent/sender.h"
@@ -70,6 +71,16 @@ class Agent {
   // enum tailor_tag_strategy, as given to tailor_agent_start.
   std::uint32_t tag_strategy() const { return tag_strategy_; }
 
+  // Something tells samples the operators of plans: a tag was made, or code was loaded.
+  void note_owners() noexcept {
+    if (!has_owners_.load(std::memory_order_relaxed)) has_owners_.store(true, std::memory_order_relaxed);
+  }
+  // An execution of a plan that shall have tags began.
+  void note_plan_runs() noexcept { plan_runs_.store(true, std::memory_order_relaxed); }
+  bool lacks_owners() const noexcept {
+    return plan_runs_.load(std::memory_order_relaxed) && !has_owners_.load(std::memory_order_relaxed);
+  }
+
   void count_dropped() noexcept {
     std::atomic_ref(arenas_.header()->messages_dropped).fetch_add(1, std::memory_order_relaxed);
   }
@@ -120,6 +131,7 @@ class Agent {
   RegionKinds region_kinds_;
   std::uint64_t tag_key_ = 0;
   std::array<std::uint8_t, 16> instance_{};
+  std::atomic<bool> has_owners_{false}, plan_runs_{false};
   std::atomic<std::uint64_t> next_code_{0};
   std::atomic<std::uint64_t> next_execution_{0};
   std::atomic<std::uint32_t> next_barrier_{0};
@@ -165,6 +177,9 @@ bool Agent::post_serialised(MessageHead head, std::span<const char> bytes, F f) 
 
 // Says that a component has this name. Any thread.
 void post_component(Agent& agent, std::uint32_t id, std::string_view name) noexcept;
+
+// Tells the daemon what was noticed, if it was. Any thread.
+void post_notice(Agent& agent, Notice kind) noexcept;
 
 // The running agent, or nullptr: then every call does nothing.
 Agent* current() noexcept;

@@ -12,6 +12,7 @@
 #include "agent/current_thread.h"
 #include "agent/lifecycle.h"
 #include "agent/marks.h"
+#include "agent/notices.h"
 
 using namespace tailor::agent;
 
@@ -38,6 +39,25 @@ bool has_leader(std::span<const tailor_label> labels) {
   return std::ranges::any_of(labels, [](const tailor_label& label) {
     return label.key && std::string_view(label.key) == "leader_execution";
   });
+}
+
+[[gnu::noinline, gnu::cold]] void tell_cut(Agent& agent, std::uint32_t component) {
+  const bool first =
+      notice_number(Notice::kComponentCut,
+                    "tailor_tag was asked for a tag of component {}. A tag can hold numbers up to 16383 "
+                    "(TAILOR_TAG_COMPONENT_MAX), so there is none for this component, and samples of shared "
+                    "code that works for it are unattributed.",
+                    component);
+  if (first) post_notice(agent, Notice::kComponentCut);
+}
+
+[[gnu::noinline, gnu::cold]] void tell_no_owners(Agent& agent) {
+  const bool first =
+      notice(Notice::kNoOwners,
+             "An execution of a plan ended, and until then this process had made no tag (tailor_tag) "
+             "and loaded no code (tailor_code_load). So nothing tells for which operator of the plan "
+             "code runs, and samples have the execution, but no operator.");
+  if (first) post_notice(agent, Notice::kNoOwners);
 }
 
 int load_result(const Agent& agent, bool posted, std::size_t size) {
@@ -102,6 +122,21 @@ void tailor_agent_get_counters(struct tailor_agent_counters* out) {
   all.size = out->size;
   if (Agent* agent = current()) count(*agent, all);
   std::memcpy(out, &all, std::min(all.size, sizeof(all)));
+}
+
+const char* tailor_agent_notice(uint32_t index) {
+  for (std::size_t kind = 0; kind < kNotices; ++kind) {
+    const char* text = noticed(static_cast<Notice>(kind));
+    if (text && index-- == 0) return text;
+  }
+  return nullptr;
+}
+
+void tailor_tag_not_kept(uint32_t strategy, const char* file) {
+  remember_not_kept(strategy, file);
+  Agent* agent = current();  // it runs already when a library is loaded later
+  if (agent && strategy == agent->tag_strategy() && notice_not_kept(strategy))
+    post_notice(*agent, Notice::kRegisterUsed);
 }
 
 int tailor_thread_register(const char* name) {
@@ -189,6 +224,11 @@ void tailor_plan_unload(uint64_t plan_id) {
 uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower) {
   Agent* agent = current();
   if (!agent || !plan || plan->id == 0) return TAILOR_TAG_NONE;
+  if (upper > TAILOR_TAG_COMPONENT_MAX) {
+    tell_cut(*agent, upper);
+    return TAILOR_TAG_NONE;
+  }
+  agent->note_owners();
   return tailor_tag_make(agent->tag_key(), plan->slot, plan->generation, upper, lower);
 }
 
@@ -205,6 +245,7 @@ int tailor_code_load_since(uint64_t code_id, const void* code_object, size_t siz
   Agent* agent = current();
   if (!agent) return kOff;
   if (code_id == 0 || !code_object) return -EINVAL;
+  agent->note_owners();
   bool posted = agent->post_serialised({MessageKind::kCodeLoad, 0, code_id, 0},
                                        {static_cast<const char*>(code_object), size},
                                        [&](FixedWire& tail, std::uint64_t tsc) {
@@ -224,6 +265,7 @@ uint64_t tailor_execution_begin(uint64_t plan_id, const struct tailor_label* lab
   std::span<const tailor_label> span(labels, labels ? std::min(count, kMaxLabels) : 0);
   std::uint64_t handle = agent->next_execution();
   if (has_leader(span)) handle = Agent::with_leader(handle);
+  if (plan_id != 0 && Agent::has_tags(handle)) agent->note_plan_runs();
   std::uint8_t id[16];
   execution_identity(*agent, handle, id);
   agent->post(
@@ -243,6 +285,8 @@ void tailor_execution_end(uint64_t execution, uint64_t rows, const char* error) 
     body.number(2, rows);
     body.text(3, text);
   });
+  if (agent->lacks_owners()) [[unlikely]]
+    tell_no_owners(*agent);
 }
 
 uint32_t tailor_execution_tag_strategy(uint64_t execution) {

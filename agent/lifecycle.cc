@@ -6,13 +6,16 @@
 #include <atomic>
 #include <bit>
 #include <cerrno>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "agent/agent.h"
 #include "agent/current_thread.h"
+#include "agent/notices.h"
 
 namespace tailor::agent {
 
@@ -60,6 +63,10 @@ void after_fork_in_child() {
   g_survives_fork = false;
   forget_current_thread();
   g_current = nullptr;
+  notice(Notice::kForked,
+         "This process is a forked child, and the agent of its parent does not work in it. Call "
+         "tailor_agent_start here too, or give the parent's start TAILOR_AGENT_NO_THREAD and "
+         "TAILOR_AGENT_SURVIVES_FORK.");
   // Its heap memory is left alone: the parent's threads may have been in the middle of changing it.
   if (Agent* agent = g_agent.exchange(nullptr)) agent->let_go_after_fork();
   g_state = State::kOff;
@@ -70,14 +77,49 @@ bool disabled() {
   return value && *value && std::strcmp(value, "0") != 0;
 }
 
-// The options that this caller's (perhaps older) struct has, the rest with their defaults.
-tailor_agent_options complete(const tailor_agent_options* options) {
-  tailor_agent_options complete{};
-  if (options) std::memcpy(&complete, options, std::min(options->size, sizeof(complete)));
+// What the agent does not start with, whatever else is asked. Defaults are not yet filled in.
+bool refuse(Notice kind, std::string_view text, std::uint64_t number) {
+  notice_number(kind, text, number);
+  return false;
+}
+bool are_valid(const tailor_agent_options& options) {
+  if (options.tag_strategy > TAILOR_TAGS_MEMORY_SLOT) {
+    return refuse(Notice::kTagStrategy,
+                  "tailor_agent_start was refused: there is no tag strategy {} (enum tailor_tag_strategy).",
+                  options.tag_strategy);
+  }
+  const std::uint32_t records = options.log_records;
+  if (records != 0 && (records < kMinLogRecords || records > kMaxLogRecords)) {
+    return refuse(
+        Notice::kLogRecords,
+        "tailor_agent_start was refused: log_records is {}, and must be 0 (the default, 16384) or from "
+        "64 to 65536.",
+        records);
+  }
+  constexpr std::uint32_t kFlags = TAILOR_AGENT_NO_THREAD | TAILOR_AGENT_SURVIVES_FORK;
+  if ((options.flags & ~kFlags) != 0 || options.flags == TAILOR_AGENT_SURVIVES_FORK) {
+    return refuse(
+        Notice::kFlags,
+        "tailor_agent_start was refused: no flags have the sum {}. TAILOR_AGENT_SURVIVES_FORK needs "
+        "TAILOR_AGENT_NO_THREAD.",
+        options.flags);
+  }
+  return true;
+}
+
+// The options that this caller's (perhaps older) struct has, the rest 0.
+tailor_agent_options known_of(const tailor_agent_options* options) {
+  tailor_agent_options known{};
+  if (options) std::memcpy(&known, options, std::min(options->size, sizeof(known)));
+  return known;
+}
+
+// With defaults for what is 0.
+tailor_agent_options complete(tailor_agent_options complete) {
   if (complete.queue_bytes == 0) complete.queue_bytes = kDefaultQueueBytes;
   complete.queue_bytes = std::min(complete.queue_bytes, kMaxQueueBytes);
   if (complete.log_records == 0) complete.log_records = kDefaultLogRecords;
-  complete.log_records = std::bit_ceil(std::clamp(complete.log_records, kMinLogRecords, kMaxLogRecords));
+  complete.log_records = std::bit_ceil(complete.log_records);
   return complete;
 }
 
@@ -111,8 +153,6 @@ int make_agent(const tailor_agent_options& options) {
 }
 
 int start_changing(const tailor_agent_options& options) {
-  constexpr std::uint32_t kFlags = TAILOR_AGENT_NO_THREAD | TAILOR_AGENT_SURVIVES_FORK;
-  if ((options.flags & ~kFlags) != 0 || options.flags == TAILOR_AGENT_SURVIVES_FORK) return -EINVAL;
   if (!g_agent) {
     if (int error = make_agent(options)) return error;
   }
@@ -126,6 +166,8 @@ int start_changing(const tailor_agent_options& options) {
   for (std::uint32_t id = 1; id <= Components::kMax && agent.components().name(id); ++id) {
     post_component(agent, id, agent.components().name(id));
   }
+  notice_not_kept(options.tag_strategy);
+  for (std::size_t kind = 0; kind < kNotices; ++kind) post_notice(agent, static_cast<Notice>(kind));
   return 0;
 }
 
@@ -137,11 +179,21 @@ Agent* current() noexcept {
 
 int start(const tailor_agent_options* options) noexcept {
   if (disabled()) return -ECANCELED;
+  // All versions of this ABI had the options before `flags`.
+  if (options && options->size < offsetof(tailor_agent_options, flags)) {
+    notice_number(Notice::kOptionsSize,
+                  "tailor_agent_start was refused: the options have the size {}. Set it to sizeof(struct "
+                  "tailor_agent_options).",
+                  options->size);
+    return -EINVAL;
+  }
+  const tailor_agent_options known = known_of(options);
+  if (!are_valid(known)) return -EINVAL;
   State expected = State::kOff;
   if (!g_state.compare_exchange_strong(expected, State::kChanging)) return -EALREADY;
   int result = -ENOMEM;
   try {
-    result = start_changing(complete(options));
+    result = start_changing(complete(known));
   } catch (...) {
     // Memory is short.
   }

@@ -25,6 +25,7 @@ enum class MessageKind : std::uint32_t {
   kBarrier = 23,
   kGoodbye = 24,
   kWaitNames = 25,
+  kNotice = 26,
 };
 
 struct MessageHead {

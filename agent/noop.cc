@@ -27,6 +27,10 @@ void tailor_agent_get_counters(struct tailor_agent_counters* out) {
   size_t known = out->size < sizeof(*out) ? out->size : sizeof(*out);
   std::memset(reinterpret_cast<char*>(out) + kSize, 0, known - kSize);
 }
+const char* tailor_agent_notice(uint32_t) {
+  return nullptr;
+}
+void tailor_tag_not_kept(uint32_t, const char*) {}
 int tailor_thread_register(const char*) {
   return -ENOTSUP;
 }

@@ -72,6 +72,8 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
     entry.said_again.clear();
   } else {
     stop_agent(entry, time, "its agent was replaced");
+    entry.notices = 0;
+    entry.record.agent_notices.clear();
     const bool own = !registration::speaks_for_another(event.connection);
     entry.state.start_agent(event.connection, event.hello.tag_key(), time, own);
     if (own) sink_.on_component(entry.id(), process::kStartComponent, process::kStartComponentName);
@@ -289,6 +291,9 @@ Status AgentMessages::take(const Said& said, const v1::AgentMessage& message) {
       return take_region_kind(said, message.region_kind());
     case v1::AgentMessage::kWaitNames:
       return take_wait_names(said, message.wait_names());
+    case v1::AgentMessage::kNotice:
+      take_notice(said, message.notice());
+      return Ok{};
     case v1::AgentMessage::kBarrier:  // answered by whoever holds the socket
     case v1::AgentMessage::kGoodbye:  // the end of the connection follows
       return Ok{};
@@ -425,6 +430,16 @@ Status AgentMessages::take_wait_names(const Said& said, const v1::WaitNames& nam
   if (taken != said.entry.waits) said.entry.waits_bytes = taken.use_count() > 2 ? 0 : bytes_of(names);
   said.entry.waits = taken;
   return Ok{};
+}
+
+// An agent that connects again says all of them again.
+void AgentMessages::take_notice(const Said& said, const v1::Notice& notice) {
+  const std::uint32_t kind = 1u << notice.kind();
+  if ((said.entry.notices & kind) != 0) return;
+  said.entry.notices |= kind;
+  said.entry.record.agent_notices.push_back(notice.text());
+  tell_process(said.entry);
+  problems_.add(said.entry.id(), "its agent says: " + notice.text());
 }
 
 void AgentMessages::stop_agent(ProcessEntry& entry, TimeNs time, const char* why) {

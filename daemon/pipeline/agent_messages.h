@@ -92,6 +92,7 @@ class AgentMessages {
   Status take_thread(const Said& said, const v1::ThreadAdd& thread);
   Status take_region_kind(const Said& said, const v1::RegionKind& kind);
   Status take_wait_names(const Said& said, const v1::WaitNames& names);
+  void take_notice(const Said& said, const v1::Notice& notice);
   void stop_agent(ProcessEntry& entry, TimeNs time, const char* why);
   void end_resync(ProcessEntry& entry);
   static void note_work(ProcessEntry& entry, const tailor_log_record& mark, TimeNs time);

@@ -79,6 +79,7 @@ struct ProcessRecord {
   // has executed a program since.
   ProcessId parent = {};
   TimeNs forked = 0;
+  std::vector<std::string> agent_notices = {};  // what its agent said of how it is used; may hold anything
 };
 
 struct ExecutionRecord {

@@ -21,6 +21,9 @@ inline constexpr std::uint32_t kMaxPipelines = 1u << 16;
 inline constexpr int kMaxWaitNames = 4096;
 inline constexpr std::size_t kMaxWaitNameBytes = 63;
 
+inline constexpr std::uint32_t kMaxNotices = 16;  // kinds of them
+inline constexpr std::size_t kMaxNoticeBytes = 4096;
+
 inline constexpr std::uint32_t kMaxArenas = 256;  // of one connection
 inline constexpr std::uint32_t kMaxAreas = 4096;  // of one arena
 inline constexpr std::uint32_t kMaxAreasOfConnection =

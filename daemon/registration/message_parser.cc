@@ -79,6 +79,12 @@ Status validate_wait_names(const v1::WaitNames& waits) {
   return Ok{};
 }
 
+Status validate_notice(const v1::Notice& notice) {
+  const bool kind = notice.kind() != 0 && notice.kind() <= kMaxNotices;
+  return require(kind && !notice.text().empty() && notice.text().size() <= kMaxNoticeBytes,
+                 "notice of a kind that cannot be, without a text, or with one that is too long");
+}
+
 }  // namespace
 
 Result<v1::AgentMessage> parse(std::string_view bytes) {
@@ -133,6 +139,8 @@ Status validate(const v1::AgentMessage& message) {
       return validate_region_kind(message.region_kind());
     case v1::AgentMessage::kWaitNames:
       return validate_wait_names(message.wait_names());
+    case v1::AgentMessage::kNotice:
+      return validate_notice(message.notice());
     case v1::AgentMessage::kBarrier:
     case v1::AgentMessage::kGoodbye:
       return Ok{};

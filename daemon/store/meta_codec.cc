@@ -127,6 +127,7 @@ void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out) {
   out.set_tag_key(in.tag_key);
   out.set_tag_strategy(in.tag_strategy);
   out.set_cgroup(to_utf8(in.cgroup));
+  for (const std::string& notice : in.agent_notices) out.add_agent_notices(to_utf8(notice));
   if (in.parent == ProcessId{}) return;
   set_process(*out.mutable_parent(), in.parent);
   out.set_forked(in.forked);
@@ -144,7 +145,8 @@ Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
                                 in.tag_strategy(),
                                 in.cgroup(),
                                 get_process(in.parent()),
-                                in.forked()};
+                                in.forked(),
+                                {in.agent_notices().begin(), in.agent_notices().end()}};
 }
 
 void encode(const profile::ExecutionRecord& in, v1::Execution& out) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/coverage.h"
@@ -64,7 +65,12 @@ Finding look_at_unattributed(const query::PlanReport& report) {
           remedy_of(most.key)};
 }
 
-Finding look_at_plans(const query::PlanReport& report) {
+Finding look_at_plans(const query::Profile& profile, const query::PlanReport& report) {
+  if (report.plans.empty() && !profile.executions().empty())
+    return {State::kProblem, "plans",
+            "executions were recorded, but no sample has an operator of their plans",
+            "load the code of queries (tailor_code_load), or set tags around the work of operators "
+            "(docs/integrate-your-engine.md)"};
   if (report.plans.empty())
     return {State::kNote, "plans", "no query plan was recorded",
             "without an agent, report --level function and --rules show what there is (docs/rules.md)"};
@@ -72,6 +78,22 @@ Finding look_at_plans(const query::PlanReport& report) {
           fmt::format("{} of the time is in operators of {} plan{}", percent(report.operators.share),
                       report.plans.size(), report.plans.size() == 1 ? "" : "s"),
           ""};
+}
+
+// What agents noticed of how their engines use them. Many processes of an engine may say the same.
+void look_at_notices(const query::Profile& profile, std::vector<Finding>& out) {
+  std::map<std::string, std::pair<std::int32_t, std::size_t>> said;  // first process, how many
+  for (const auto& [id, process] : profile.processes()) {
+    for (const std::string& notice : process.agent_notices)
+      ++said.try_emplace(notice, id.pid, 0).first->second.second;
+  }
+  for (const auto& [notice, by] : said) {
+    const std::string more =
+        by.second > 1 ? fmt::format(" ({} processes say this)", by.second) : std::string();
+    out.push_back({State::kProblem, "agent",
+                   fmt::format("the agent of process {} says: {}{}", by.first, notice, more),
+                   "change how the engine uses its agent (docs/agent.md)"});
+  }
 }
 
 Finding look_at_evidence(const query::PlanReport& report) {
@@ -124,7 +146,8 @@ std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status) {
 
 std::vector<Finding> look_at_profile(const query::Profile& profile, const query::PlanReport& report) {
   std::vector<Finding> out = look_at_file(profile);
-  out.push_back(look_at_plans(report));
+  look_at_notices(profile, out);
+  out.push_back(look_at_plans(profile, report));
   out.push_back(look_at_unattributed(report));
   out.push_back(look_at_losses(report));
   out.push_back(look_at_coverage(profile));

@@ -46,7 +46,7 @@ extern "C" {
 /* The ABI version of this header. tailor_agent_abi_version() gives the version of the library. They fit if
  * the majors are equal and the library's minor is not smaller. */
 #define TAILOR_AGENT_ABI_MAJOR 2u
-#define TAILOR_AGENT_ABI_MINOR 2u
+#define TAILOR_AGENT_ABI_MINOR 3u
 
 /* (major << 16) | minor of the loaded library. */
 TAILOR_EXPORT uint32_t tailor_agent_abi_version(void);
@@ -60,14 +60,14 @@ enum tailor_tag_strategy {
 };
 
 struct tailor_agent_options {
-  size_t size;                /* sizeof(struct tailor_agent_options), so that the struct can grow */
+  size_t size;                /* sizeof(struct tailor_agent_options), so that the struct can grow; not 0 */
   const char* engine_name;    /* for example "weft"; reports show it */
   const char* engine_version; /* may be NULL */
   uint32_t tag_strategy;      /* enum tailor_tag_strategy */
   const char* socket_path;    /* NULL: TAILOR_SOCKET, else the default */
   size_t queue_bytes;         /* most bytes of waiting messages; 0: 64 MiB */
-  uint32_t log_records;       /* capacity of a thread's activity log, a power of two up to 65536; 0: 16384 */
-  uint32_t flags;             /* sum of enum tailor_agent_flags */
+  uint32_t log_records; /* capacity of a thread's activity log: 64 to 65536, made a power of two; 0: 16384 */
+  uint32_t flags;       /* sum of enum tailor_agent_flags */
 };
 
 enum tailor_agent_flags {
@@ -87,9 +87,10 @@ enum tailor_agent_flags {
  * for the daemon. A process has one agent. A forked child has none until it calls this itself. `options` may
  * be NULL: then all have their defaults.
  *
- * Returns 0 or a negative errno: -EALREADY if the agent runs, -ECANCELED if TAILOR_DISABLE is set, -EINVAL,
- * -EFBIG if RLIMIT_FSIZE leaves no room for one log, -EAGAIN if no thread can be made, -ENOMEM, and others.
- * After an error every other function does nothing (after -EALREADY the running agent continues). */
+ * Returns 0 or a negative errno: -EALREADY if the agent runs, -ECANCELED if TAILOR_DISABLE is set, -EINVAL if
+ * an option has a value that it cannot have (tailor_agent_notice says which; no option is put right or
+ * ignored), -EFBIG if RLIMIT_FSIZE leaves no room for one log, -EAGAIN if no thread can be made, -ENOMEM, and
+ * others. After an error every other function does nothing (after -EALREADY the running agent continues). */
 TAILOR_EXPORT int tailor_agent_start(const struct tailor_agent_options* options);
 
 /* Ends the agent: sends the queued messages, says goodbye to the daemon and ends the background thread.
@@ -126,6 +127,17 @@ struct tailor_agent_counters {
 };
 /* Fills the fields that fit into out->size. All are 0 without an agent. */
 TAILOR_EXPORT void tailor_agent_get_counters(struct tailor_agent_counters* out);
+
+/* What the agent noticed about how this process uses it, in English, one sentence or more each, for the
+ * engine's own log: an operator's number that no tag can hold, executions that nothing tells the operators
+ * of, a file whose compiler uses the tag's register. The daemon hears it too. Returns the one with this
+ * index, which counts from 0, or NULL beyond the last. There are few, each comes once in a process, and the
+ * texts stay valid. */
+TAILOR_EXPORT const char* tailor_agent_notice(uint32_t index);
+
+/* Called by tailor/tag_scope.h when the program starts: the compiler of the source `file` may use the
+ * register of this strategy. The text must stay valid. Async-signal-safe before the agent is started. */
+TAILOR_EXPORT void tailor_tag_not_kept(uint32_t strategy, const char* file);
 
 /* ---- Threads ------------------------------------------------------------------------------------------ */
 
@@ -215,7 +227,9 @@ TAILOR_EXPORT int tailor_plan_load(uint64_t plan_id, const void* plan, size_t si
 TAILOR_EXPORT void tailor_plan_unload(uint64_t plan_id);
 
 /* Returns the tag for two components (upper, lower) of a plan, in the form in which it is written (see
- * tailor/tag.h). Returns 0 without an agent. */
+ * tailor/tag.h). Returns 0, which is no tag, without an agent, and if `upper` is above
+ * TAILOR_TAG_COMPONENT_MAX (16383): no tag can hold it. A `lower` above it is left out, so that the tag names
+ * the upper component alone. */
 TAILOR_EXPORT uint64_t tailor_tag(const struct tailor_plan_ids* plan, uint32_t upper, uint32_t lower);
 
 /* A code object: a serialised tailor.v1.CodeObject whose `id` is from tailor_code_new. Load it once, before

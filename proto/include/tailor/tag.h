@@ -36,12 +36,14 @@ static inline uint64_t tailor_tag_check(uint64_t key, uint64_t low48) {
   return x ? x : 1;
 }
 
-/* A tag. Fields wider than their bits are cut; `lower` above TAILOR_TAG_COMPONENT_MAX becomes 0. Pure. */
+/* A tag. `lower` above TAILOR_TAG_COMPONENT_MAX becomes 0: then the tag names the upper component alone. An
+ * `upper` above it has no tag: the result is TAILOR_TAG_NONE, because a part of the number is the number of
+ * another component. Slot and generation are cut to their bits. Pure. */
 static inline uint64_t tailor_tag_make(uint64_t key, uint32_t plan_slot, uint32_t generation, uint32_t upper,
                                        uint32_t lower) {
   uint64_t low48 = ((uint64_t)(plan_slot & 0xFFFF) << 32) | ((uint64_t)(generation & 0xF) << 28) |
-                   ((uint64_t)(upper & TAILOR_TAG_COMPONENT_MAX) << 14) |
-                   (lower > TAILOR_TAG_COMPONENT_MAX ? 0 : lower);
+                   ((uint64_t)upper << 14) | (lower > TAILOR_TAG_COMPONENT_MAX ? 0 : lower);
+  if (upper > TAILOR_TAG_COMPONENT_MAX) return TAILOR_TAG_NONE;
   return (tailor_tag_check(key, low48) << 48) | low48;
 }
 

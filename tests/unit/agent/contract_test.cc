@@ -23,6 +23,9 @@ void call_with_nothing() {
   tailor_agent_connected();
   EXPECT_EQ(tailor_agent_barrier(0), 0);
   tailor_agent_get_counters(nullptr);
+  EXPECT_EQ(tailor_agent_notice(UINT32_MAX), nullptr);
+  tailor_tag_not_kept(TAILOR_TAGS_R15, nullptr);
+  tailor_tag_not_kept(UINT32_MAX, "file.c");
   tailor_thread_register(nullptr);
   EXPECT_EQ(tailor_other_thread_add(0, nullptr, 0, 0, 0), nullptr);
   tailor_other_thread_remove(nullptr);

@@ -21,6 +21,30 @@ TEST_F(PipelineTest, AnExecutionIsToldWhenItBeginsAndWhenItEnds) {
   EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 1u);
 }
 
+// It is told once: an agent that connects again says it again. Another agent of the process is heard anew.
+TEST_F(PipelineTest, WhatAnAgentNoticedIsKeptAndTold) {
+  start_engine();
+  (void)pipeline.take_problems();
+  const auto notice = [&](std::uint32_t kind, const std::string& text) {
+    script.say(kProcess, ms(1), [&](v1::AgentMessage& message) {
+      message.mutable_notice()->set_kind(kind);
+      message.mutable_notice()->set_text(text);
+    });
+  };
+  notice(5, "r15 is not kept");
+  notice(16, "something else");
+  script.gone(kProcess, registration::GoneReason::kHangup);
+  script.hello(kProcess, 2, ms(10));
+  notice(5, "r15 is not kept");
+  EXPECT_EQ(sink.processes.at(kProcess).agent_notices,
+            (std::vector<std::string>{"r15 is not kept", "something else"}));
+  const auto problems = pipeline.take_problems();
+  ASSERT_EQ(problems.size(), 2u);
+  EXPECT_EQ(problems[0].process, kProcess);
+  EXPECT_EQ(problems[0].text, "its agent says: r15 is not kept");
+  EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
+}
+
 TEST_F(PipelineTest, RowsThatNobodyCountedAreNotKnown) {
   start_engine();
   script.begin(kProcess, ms(1), 5, 1);

@@ -210,6 +210,14 @@ TEST(Validate, EverythingElse) {
                 wait.set_name(std::string(64, 'x'));
               }),
               HasSubstr("too long"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_notice()->set_text("no kind"); }), HasSubstr("cannot be"));
+  EXPECT_THAT(refusal([](auto& m) { m.mutable_notice()->set_kind(kMaxNotices + 1); }),
+              HasSubstr("cannot be"));
+  EXPECT_THAT(refusal([](auto& m) {
+                m.mutable_notice()->set_kind(1);
+                m.mutable_notice()->set_text(std::string(kMaxNoticeBytes + 1, 'x'));
+              }),
+              HasSubstr("too long"));
   EXPECT_THAT(refusal([](auto& m) {
                 m.mutable_barrier();
                 m.set_payload_bytes(5);
