@@ -19,15 +19,15 @@ namespace {
 // Users whose descriptors are closed at the same time. More of them wait for their turn.
 constexpr std::size_t kMostThreads = 16;
 
-struct Job {
-  int fd = -1;
-  bool is_connection = false;
-};
-
 }  // namespace
 
 class DescriptorCloser::State : public std::enable_shared_from_this<State> {
  public:
+  struct Job {
+    int fd = -1;
+    bool is_connection = false;
+  };
+
   explicit State(Close close) : close_(std::move(close)) {}
 
   void add(std::uint32_t uid, Job job) {
