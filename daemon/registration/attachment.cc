@@ -20,7 +20,7 @@ namespace {
 
 // A memory file of at least `bytes` bytes that has all of these seals.
 Status check(int fd, std::uint64_t bytes, int seals) {
-  if (fd < 0) return invalid("no descriptor came with it");
+  if (fd < 0) return invalid("no descriptor of a memory file came with it");
   int has = ::fcntl(fd, F_GET_SEALS);
   if (has < 0) return invalid("its descriptor is no memory file");
   if ((has & seals) != seals)

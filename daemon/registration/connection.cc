@@ -23,12 +23,13 @@ constexpr std::uint64_t kBeforeConnecting = std::uint64_t{60} << 30;
 }  // namespace
 
 Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
-                       Admit admit)
+                       DescriptorCloser& closer, Admit admit)
     : id_(id),
       socket_(std::move(socket)),
       process_(std::move(process)),
       sink_(sink),
       counters_(counters),
+      closer_(closer),
       admit_(std::move(admit)),
       logs_(process_, counters_),
       accepted_tsc_(ordered_tsc()) {}
@@ -78,7 +79,7 @@ std::size_t Connection::read(const Share& share) {
       packet = std::move(*waiting_);
       waiting_.reset();
     } else {
-      packet = receive_packet(socket_.get());
+      packet = receive();
     }
     if (packet.state != Packet::State::kGot) {
       const bool over = packet.state == Packet::State::kEnd;
@@ -106,6 +107,13 @@ std::size_t Connection::read(const Share& share) {
     if (last_bytes_ && bytes_read_ >= *last_bytes_) finish(GoneReason::kProcessExit, "");
   }
   return cost_;
+}
+
+Packet Connection::receive() {
+  Packet packet = receive_packet(socket_.get());
+  for (UniqueFd& foreign : packet.foreign) closer_.close(process_.uid(), std::move(foreign));
+  packet.foreign.clear();
+  return packet;
 }
 
 void Connection::handle(Packet packet) {
@@ -280,8 +288,7 @@ void Connection::try_settle() {
 
 LogPositions Connection::close() {
   if (socket_ && greeted()) sink_.on_gone({id_, process_.id(), end_->reason, end_->detail});
-  discard_unread(socket_.get());
-  socket_.reset();
+  closer_.close_connection(process_.uid(), std::move(socket_));
   return logs_.take_positions();
 }
 

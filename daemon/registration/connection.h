@@ -12,6 +12,7 @@
 #include <string>
 
 #include "daemon/registration/counters.h"
+#include "daemon/registration/descriptor_closer.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/log_drain.h"
 #include "daemon/registration/ordered_tsc.h"
@@ -41,7 +42,9 @@ class Connection {
   };
 
   Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
-             Admit admit);
+             DescriptorCloser& closer, Admit admit);
+  // The socket is closed elsewhere, and soon.
+  ~Connection() { closer_.close_connection(process_.uid(), std::move(socket_)); }
 
   ConnectionId id() const { return id_; }
   int socket() const { return socket_.get(); }
@@ -49,6 +52,9 @@ class Connection {
   const std::string& instance() const { return instance_; }
   bool greeted() const { return !instance_.empty(); }
   const std::optional<End>& end() const { return end_; }
+
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
 
   // Reads at most its share (and the whole of its last message). Returns what that cost: bytes, and something
   // a packet.
@@ -96,6 +102,7 @@ class Connection {
   bool ends_waits = true;
 
  private:
+  Packet receive();
   void handle(Packet packet);
   void handle_large(Packet packet);
   void handle_parsed(v1::AgentMessage message, Packet packet);
@@ -111,6 +118,7 @@ class Connection {
   PeerProcess process_;
   Sink& sink_;
   Counters& counters_;
+  DescriptorCloser& closer_;
   Admit admit_;
   LogDrain logs_;
   LogPositions resume_;

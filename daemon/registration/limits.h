@@ -56,5 +56,8 @@ inline constexpr std::size_t kPacketCost = 512;
 // New connections and new processes: each costs far more than a message.
 inline constexpr int kAcceptsAPoll = 64;
 inline constexpr int kHellosAPoll = 8;
+// Of one user: descriptors that are no memory files and wait to be closed. Closing them may take as long as
+// he likes, so nothing more of his is read meanwhile.
+inline constexpr std::size_t kMostForeignDescriptors = 64;
 
 }  // namespace tailor::registration

@@ -5,11 +5,16 @@
 #include <cerrno>
 #include <cstring>
 
+#include "daemon/registration/descriptor_closer.h"
 #include "daemon/registration/limits.h"
 
 namespace tailor::registration {
 
 namespace {
+
+// As many as the kernel passes at once (SCM_MAX_FD). Where there is less room it closes the rest itself, in
+// this thread.
+constexpr std::size_t kMostDescriptors = 253;
 
 void take_control(msghdr& header, Packet& packet) {
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); item; item = CMSG_NXTHDR(&header, item)) {
@@ -25,10 +30,12 @@ void take_control(msghdr& header, Packet& packet) {
       int fd = -1;
       std::memcpy(&fd, CMSG_DATA(item) + i * sizeof(int), sizeof(fd));
       UniqueFd owned(fd);
-      if (packet.attached) {
-        packet.oversized = true;
-      } else {
+      const bool is_first = !packet.attached && packet.foreign.empty();
+      packet.oversized |= !is_first;
+      if (is_first && is_memory_file(fd)) {
         packet.attached = std::move(owned);
+      } else {
+        packet.foreign.push_back(std::move(owned));
       }
     }
   }
@@ -40,7 +47,7 @@ Packet receive_packet(int socket) {
   Packet packet;
   thread_local char buffer[kMaxPacketBytes];
   iovec data{buffer, sizeof(buffer)};
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(kMostDescriptors * sizeof(int))];
   msghdr header{};
   header.msg_iov = &data;
   header.msg_iovlen = 1;

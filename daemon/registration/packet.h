@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "proto/base/unique_fd.h"
 
@@ -13,7 +14,9 @@ struct Packet {
   enum class State { kGot, kNothing, kEnd };
   State state = State::kNothing;
   std::string bytes;
-  UniqueFd attached;       // the first descriptor; others were closed
+  UniqueFd attached;  // the first descriptor, if it is a memory file
+  // What came beside it, or instead. To close one may take long (descriptor_closer.h).
+  std::vector<UniqueFd> foreign;
   bool oversized = false;  // more bytes or descriptors than any agent sends; `bytes` are cut
   pid_t sender = 0;        // process that sent it, 0 if it is not visible from here
 };
@@ -22,7 +25,8 @@ struct Packet {
 Packet receive_packet(int socket);
 
 // Takes what waits in the socket, up to some hundred packets, and throws it away: a socket that is closed
-// with unread packets tells its peer of an error before what was said to him.
+// with unread packets tells its peer of an error before what was said to him. Descriptors in these packets
+// are closed, which may take long.
 void discard_unread(int socket);
 
 }  // namespace tailor::registration

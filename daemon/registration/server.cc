@@ -140,6 +140,11 @@ bool Server::watch(int fd, std::uint64_t token) {
   return ::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) == 0;
 }
 
+// The closer may hold a socket for long, and what ended on it would wake us all the time.
+void Server::unwatch(int fd) {
+  ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+}
+
 void Server::wake() {
   const std::uint64_t one = 1;
   // A full counter is a wake-up that is already under way.
@@ -226,8 +231,21 @@ void Server::read_messages(std::vector<Connection*>& connections) {
 
 void Server::read_one(Connection& connection, const Connection::Share& share) {
   const std::uint32_t uid = connection.process().uid();
+  const std::size_t not_closed = closer_.pending(uid).descriptors;
+  if (!connection.end() && not_closed >= kMostForeignDescriptors) {
+    return pause(
+        connection, "user-descriptors",
+        fmt::format("{} descriptors that processes of user {} sent are not closed yet: these processes are "
+                    "read later",
+                    not_closed, uid));
+  }
   const bool may = connection.end() || user_messages_.may(uid, connection.id(), UserMessages::Clock::now());
-  if (!may) return pause(connection);
+  if (!may) {
+    return pause(
+        connection, "user-messages-per-second",
+        fmt::format("the processes of user {} send more than {} messages a second: they are read later", uid,
+                    options_.user_messages_a_second));
+  }
   connection.paused = false;
   const std::size_t cost = connection.read(share);
   connection.debt += static_cast<double>(cost);
@@ -248,14 +266,11 @@ void Server::let_end_waits(Connection& connection, bool ends_waits) {
 }
 
 // What is not read must not wake us either.
-void Server::pause(Connection& connection) {
+void Server::pause(Connection& connection, const char* limit, const std::string& why) {
   let_end_waits(connection, false);
   if (std::exchange(connection.paused, true)) return;
   ++counters_.paused;
-  tell_limit(connection.id(), "user-messages-per-second",
-             fmt::format("the processes of user {} send more than {} messages a second: they are read later",
-                         connection.process().uid(), options_.user_messages_a_second),
-             0);
+  tell_limit(connection.id(), limit, why, 0);
 }
 
 void Server::read_logs(std::vector<Connection*>& connections) {
@@ -305,12 +320,19 @@ void Server::accept_one(UniqueFd socket) {
   ucred credentials{};
   socklen_t size = sizeof(credentials);
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return;
+  admit_connection(socket, credentials);
+  closer_.close_connection(credentials.uid, std::move(socket));  // where it was not admitted
+}
+
+void Server::admit_connection(UniqueFd& socket, const ucred& credentials) {
   if (connections_.size() >= options_.max_connections) {
     return turn_away(
         socket.get(), credentials, "max-processes",
         fmt::format("{} processes are registered, which is the limit (max-processes)", connections_.size()));
   }
-  if (connections_of(credentials.uid) >= options_.user_processes) {
+  // To close one that holds strange descriptors takes as long as their owner likes.
+  if (connections_of(credentials.uid) + closer_.pending(credentials.uid).connections >=
+      options_.user_processes) {
     return turn_away(socket.get(), credentials, "user-processes",
                      fmt::format("user {} has {} processes registered, which is the limit (user-processes)",
                                  credentials.uid, options_.user_processes));
@@ -319,9 +341,10 @@ void Server::accept_one(UniqueFd socket) {
   if (!process) return turn_away(socket.get(), credentials, "process not found", process.error().message);
   ConnectionId id = next_id_++;
   auto connection = std::make_unique<Connection>(
-      id, std::move(socket), std::move(*process), sink_, counters_,
+      id, std::move(socket), std::move(*process), sink_, counters_, closer_,
       [this](const Connection& newcomer, const v1::Hello& hello) { return admit(newcomer, hello); });
   if (!watch(connection->socket(), id) || !watch(connection->process().pidfd(), id | kProcessEnd)) {
+    unwatch(connection->socket());
     return turn_away(connection->socket(), credentials, "epoll", "it cannot be watched");
   }
   ++counters_.connections;
@@ -333,7 +356,6 @@ void Server::turn_away(int socket, const ucred& peer, const char* kind, const st
   v1::DaemonMessage refusal;
   refusal.mutable_refusal()->set_reason(reason);
   const std::string bytes = refusal.SerializeAsString();
-  discard_unread(socket);
   (void)::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ++counters_.refused;
   ++counters_.refusals[kind];
@@ -373,6 +395,7 @@ void Server::reap() {
       continue;
     }
     bool comes_back = connection.end()->reason != GoneReason::kProcessExit;
+    unwatch(connection.socket());
     LogPositions positions = connection.close();
     if (comes_back && connection.greeted()) remember(connection, std::move(positions));
     it = connections_.erase(it);

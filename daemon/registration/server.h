@@ -13,6 +13,7 @@
 
 #include "daemon/registration/connection.h"
 #include "daemon/registration/counters.h"
+#include "daemon/registration/descriptor_closer.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/limits.h"
 #include "daemon/registration/reading_order.h"
@@ -78,14 +79,17 @@ class Server {
   Status take_over(int listener);
   void accept();
   void accept_one(UniqueFd socket);
+  // Takes the socket where its process may have a connection.
+  void admit_connection(UniqueFd& socket, const ucred& credentials);
   bool turn_one_away();
   void turn_away(int socket, const ucred& peer, const char* kind, const std::string& reason);
   Connection::Admission admit(const Connection& newcomer, const v1::Hello& hello);
   void read_messages(std::vector<Connection*>& connections);
   void read_one(Connection& connection, const Connection::Share& share);
   void read_logs(std::vector<Connection*>& connections);
-  void pause(Connection& connection);
+  void pause(Connection& connection, const char* limit, const std::string& why);
   bool watch(int fd, std::uint64_t token);
+  void unwatch(int fd);
   void wait(int timeout_ms);
   void let_end_waits(Connection& connection, bool ends_waits);
   void reap();
@@ -100,6 +104,7 @@ class Server {
   UniqueFd spare_;  // given up for a moment to turn peers away when no descriptors are left
   bool bound_ = false;
   Counters counters_;
+  DescriptorCloser closer_;  // outlives the connections
   ConnectionId next_id_ = 1;
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
 

@@ -14,7 +14,10 @@ namespace tailor::store {
 namespace {
 
 constexpr int kSchemaVersion = 1;
-constexpr int kBusyTimeoutMs = 2000;
+// How long a reader waits for a writer, and a writer for readers. The writer's thread has more to do than to
+// wait for whoever reads for long.
+constexpr int kReaderWaitsMs = 2000;
+constexpr int kWriterWaitsMs = 10;
 
 // `record` is a serialised tailor.v1.Execution; the columns beside it are what is searched and sorted by.
 constexpr const char* kSchema = R"sql(
@@ -43,7 +46,7 @@ std::string indexes() {
 
 Status execute(sqlite3* db, const char* sql) {
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
-  return internal(fmt::format("catalogue: {}", sqlite3_errmsg(db)));
+  return catalogue_error(db);
 }
 
 Result<int> schema_version(sqlite3* db) {
@@ -148,7 +151,7 @@ Result<Catalogue> Catalogue::open(const std::string& path, Mode mode, int flags)
     return internal(
         fmt::format("cannot open the catalogue {}: {}", path, db ? sqlite3_errmsg(db) : "out of memory"));
   }
-  sqlite3_busy_timeout(db, kBusyTimeoutMs);
+  sqlite3_busy_timeout(db, kReaderWaitsMs);
   if (mode == Mode::kWrite) {
     if (auto ok = prepare_writing(db); !ok) return in_context(path + ": ", ok.error());
   }
@@ -159,6 +162,10 @@ Result<Catalogue> Catalogue::open(const std::string& path, Mode mode, int flags)
     return error;
   }
   return catalogue;
+}
+
+void Catalogue::wait_for_readers(bool for_long) {
+  sqlite3_busy_timeout(db_, for_long ? kReaderWaitsMs : kWriterWaitsMs);
 }
 
 Status Catalogue::begin() {

@@ -82,6 +82,10 @@ class Catalogue {
   Catalogue& operator=(Catalogue&&) noexcept;
   ~Catalogue();
 
+  // A change that another program's reading keeps from being made fails with EBUSY after two seconds; with
+  // false here at once, for threads that have more to do.
+  void wait_for_readers(bool for_long);
+
   // What is written between these is there after a crash as a whole or not at all.
   Status begin();
   Status commit();

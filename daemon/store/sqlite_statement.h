@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 
 #include <bit>
+#include <cerrno>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -13,6 +14,12 @@
 #include "proto/base/result.h"
 
 namespace tailor::store {
+
+// What SQLite said last. A lock that somebody else holds is EBUSY: the same works later.
+inline Error catalogue_error(sqlite3* db) {
+  const std::string message = fmt::format("catalogue: {}", sqlite3_errmsg(db));
+  return sqlite3_errcode(db) == SQLITE_BUSY ? os_error(message, EBUSY) : internal(message);
+}
 
 // Unsigned 64-bit values are stored as the signed ones of the same bits.
 class Statement {
@@ -61,7 +68,7 @@ class Statement {
     if (code_ == SQLITE_OK) code_ = code;
     return *this;
   }
-  Error error() const { return internal(fmt::format("catalogue: {}", sqlite3_errmsg(db_))); }
+  Error error() const { return catalogue_error(db_); }
 
   sqlite3* db_;
   sqlite3_stmt* statement_ = nullptr;

@@ -141,6 +141,7 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
     *segment = std::move(*created);
   }
   writer->apply_retention();
+  writer->catalogue_.wait_for_readers(false);
   return writer;
 }
 
@@ -182,6 +183,20 @@ std::uint64_t StoreWriter::age_of(const SegmentRow& row) const {
 
 void StoreWriter::complain(const Status& status) {
   if (!status && problem_.empty()) problem_ = status.error().message;
+}
+
+// Whoever reads the catalogue is no problem, unless he goes on and on.
+void StoreWriter::complain_of_catalogue(const Status& status) {
+  constexpr TimeNs kLong = 30'000'000'000;
+  waits_for_readers_ = !status && status.error().code == EBUSY;
+  if (!waits_for_readers_) {
+    waits_since_ = kTimeMax;
+    return complain(status);
+  }
+  waits_since_ = std::min(waits_since_, watermark_);
+  if (watermark_ - waits_since_ < kLong) return;
+  complain(in_context("another program reads it all the time, so new executions are missing there: ",
+                      status.error()));
 }
 
 // A round is over: what went wrong in it is what is known to be wrong.
@@ -306,7 +321,7 @@ void StoreWriter::flush_segments() {
 void StoreWriter::enter_in_catalogue() {
   flush_segments();
   entered_ = watermark_;
-  complain(write_catalogue());
+  complain_of_catalogue(write_catalogue());
 }
 
 // As a whole or not at all: costs are added to what is there.
@@ -340,6 +355,8 @@ Status StoreWriter::flush() {
   enter_in_catalogue();
   settle_problem();
   if (!told_problem_.empty()) return internal(told_problem_);
+  if (waits_for_readers_)
+    return os_error("another program reads the catalogue of the store; ask again", EBUSY);
   return Ok{};
 }
 
@@ -386,6 +403,8 @@ void StoreWriter::begin_data_segment() {
 }
 
 void StoreWriter::roll_where_due() {
+  // What was noted is of the segments that the catalogue is to have it from.
+  if (waits_for_readers_) return;
   if (dictionary_->writer.stats().bytes >= options_.dictionary_bytes) {
     roll(dictionary_, FileKind::kDictionarySegment);
   }
@@ -478,6 +497,7 @@ WriteStats StoreWriter::stats() const {
 }
 
 Status StoreWriter::finish() {
+  catalogue_.wait_for_readers(true);
   Status first = flush();
   const auto note = [&first](Status status) {
     if (first && !status) first = std::move(status);

@@ -80,7 +80,8 @@ class StoreWriter : public profile::ProfileSink {
   // Why they could not be summed up; empty: they could. It is one of the problems of this store.
   void set_summary_problem(const std::string& problem) { summary_problem_ = problem; }
 
-  // Everything given so far can be read, and is in the catalogue, once this returns.
+  // Everything given so far can be read, and is in the catalogue, once this returns. EBUSY where somebody
+  // reads the catalogue just then: it does not wait for him, so that nothing waits for it.
   Status flush();
   // Seals the segments. Nothing may be given afterwards. Fails if anything, now or before, was lost.
   Status finish();
@@ -111,6 +112,7 @@ class StoreWriter : public profile::ProfileSink {
   Status remove_segment(std::uint64_t number, FileKind kind);
   Status remove_file(std::uint64_t number, FileKind kind);
   void complain(const Status& status);
+  void complain_of_catalogue(const Status& status);
   void settle_problem();
   void flush_segments();
   void forget_notes_if_too_many();
@@ -141,6 +143,8 @@ class StoreWriter : public profile::ProfileSink {
   TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin,
          flushed_ = kTimeMin;
   TimeNs segment_began_ = kTimeMin;
+  bool waits_for_readers_ = false;  // the catalogue lacks what was noted since waits_since_
+  TimeNs waits_since_ = kTimeMax;
   std::string summary_problem_;
   std::string problem_;       // of this round
   std::string told_problem_;  // as it is known outside

@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
+#include <thread>
 #include <utility>
 
 #include "daemon/control/access.h"
@@ -33,6 +35,9 @@ namespace {
 
 // Of the log's limits; processes have their pids.
 constexpr std::int64_t kControlSocket = -1;
+
+constexpr int kFlushTries = 25;
+constexpr std::chrono::milliseconds kBetweenFlushes{20};
 
 constexpr std::uint64_t kLongestRateDays = 7;
 constexpr std::uint64_t kLongestRateNs = kLongestRateDays * 86'400 * 1'000'000'000;
@@ -377,7 +382,13 @@ Status Daemon::flush(v1::FlushReply& out) {
   out.set_time(os_.now());
   recorder_->flush();
   Status flushed = Ok{};
-  recorder_->run([&] { flushed = store_->flush(); });
+  // Who reads the catalogue mostly does so for a moment. The recorder does not wait for him, so this thread
+  // does.
+  for (int tries = 0; tries < kFlushTries; ++tries) {
+    if (tries > 0) std::this_thread::sleep_for(kBetweenFlushes);
+    recorder_->run([&] { flushed = store_->flush(); });
+    if (flushed.ok() || flushed.error().code != EBUSY) break;
+  }
   return flushed;
 }
 

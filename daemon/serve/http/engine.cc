@@ -69,11 +69,13 @@ Visitor visitor_of(const httplib::Request& request, const Peer& peer) {
           request.get_header_value("Sec-Fetch-Site"),
           request.get_header_value("Authorization"),
           request.get_header_value("Cookie"),
-          request.method != "GET" && request.method != "HEAD"};
+          request.method != "GET" && request.method != "HEAD",
+          peer.port};
 }
 
-std::string cookie(const std::string& secret, int seconds) {
-  return fmt::format("tailor_session={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", secret, seconds);
+std::string cookie(const Peer& peer, const std::string& secret, int seconds) {
+  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", cookie_name(peer.port), secret,
+                     seconds);
 }
 
 Parameters parameters_of(const httplib::Request& request) {
@@ -121,8 +123,17 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
       !request.method.empty() && request.method.size() <= 32 &&
       std::all_of(request.method.begin(), request.method.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
   const std::string path = request.target.substr(0, request.target.find('?'));
-  if (const std::string_view methods = methods_of(path);
-      response.status == 400 && method && !methods.empty() && request.version.starts_with("HTTP/1.")) {
+  const std::string_view methods = methods_of(path);
+  const bool known =
+      response.status == 400 && method && !methods.empty() && request.version.starts_with("HTTP/1.");
+  const std::string_view asked =
+      request.method == "HEAD" ? std::string_view("GET") : std::string_view(request.method);
+  if (known && methods.find(asked) != std::string_view::npos) {
+    // Nothing else is wrong with it: httplib reads no line that is longer.
+    refuse(response,
+           invalid(fmt::format("a header is longer than {} bytes, or is none", CPPHTTPLIB_HEADER_MAX_LENGTH)),
+           431);
+  } else if (known) {
     response.set_header("Allow", std::string(methods));
     refuse(response, invalid(fmt::format("{} takes {}", path.substr(0, 100), methods)), 405);
   } else {
@@ -214,16 +225,17 @@ void HttpServer::Engine::session(const httplib::Request& request, httplib::Respo
                                  const Visitor& visitor) {
   if (request.method == "DELETE") {
     gate_.close_session(visitor);
-    response.set_header("Set-Cookie", cookie("", 0));
+    response.set_header("Set-Cookie", cookie(*current_->peer, "", 0));
     response.status = 204;
     return;
   }
-  const auto access = gate_.bearer(visitor);
-  if (!access) {
+  const Token* token = gate_.bearer(visitor);
+  if (token == nullptr) {
     response.set_header("WWW-Authenticate", "Bearer");
     return refuse(response, denied("a session is opened with a bearer token"), 401);
   }
-  response.set_header("Set-Cookie", cookie(gate_.open_session(*access), 12 * 3600));
+  const std::string secret = gate_.open_session(token->name, token->access);
+  response.set_header("Set-Cookie", cookie(*current_->peer, secret, 12 * 3600));
   response.status = 204;
 }
 
@@ -232,7 +244,7 @@ void HttpServer::Engine::start(const httplib::Request& request, httplib::Respons
   if (!secret) {
     return refuse(response, denied("this link was used already, or is too old: run `tailor web` again"), 401);
   }
-  response.set_header("Set-Cookie", cookie(*secret, 12 * 3600));
+  response.set_header("Set-Cookie", cookie(*current_->peer, *secret, 12 * 3600));
   response.set_redirect("/", 303);
 }
 

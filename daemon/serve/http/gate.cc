@@ -13,7 +13,8 @@
 namespace tailor::serve {
 namespace {
 
-constexpr std::string_view kCookie = "tailor_session=";
+// The owner of sessions that a link of `tailor web` began; no token has this name.
+const std::string kOfLinks = "\nlinks of tailor web";
 
 std::string hex(std::string_view bytes) {
   std::string out;
@@ -42,12 +43,14 @@ bool same(const Sha256Digest& a, const Sha256Digest& b) {
 }
 
 // The session's secret in a Cookie header.
-std::string_view cookie_of(std::string_view header) {
+std::string_view cookie_of(const Visitor& visitor) {
+  const std::string begin = cookie_name(visitor.port) + "=";
+  std::string_view header = visitor.cookie;
   while (!header.empty()) {
     const std::size_t end = header.find(';');
     std::string_view one = header.substr(0, end);
     while (one.starts_with(' ')) one.remove_prefix(1);
-    if (one.starts_with(kCookie)) return one.substr(kCookie.size());
+    if (one.starts_with(begin)) return one.substr(begin.size());
     if (end == std::string_view::npos) break;
     header.remove_prefix(end + 1);
   }
@@ -62,6 +65,10 @@ Access own_only(std::uint32_t uid) {
 }
 
 }  // namespace
+
+std::string cookie_name(std::uint16_t port) {
+  return port == 0 ? "tailor_session" : fmt::format("tailor_session_{}", port);
+}
 
 std::string random_secret() {
   std::array<char, 32> bytes{};
@@ -85,19 +92,22 @@ Status Gate::check_origin(const Visitor& visitor) const {
   return Ok{};
 }
 
-std::optional<Access> Gate::bearer(const Visitor& visitor) const {
+const Token* Gate::bearer(const Visitor& visitor) const {
   constexpr std::string_view kScheme = "Bearer ";
-  if (!visitor.authorization.starts_with(kScheme)) return std::nullopt;
+  if (!visitor.authorization.starts_with(kScheme)) return nullptr;
   const Sha256Digest digest = sha256(std::string_view(visitor.authorization).substr(kScheme.size()));
   for (const Token& token : options_.tokens) {
-    if (same(token.digest, digest)) return token.access;
+    if (same(token.digest, digest)) return &token;
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 std::optional<Access> Gate::identify(const Visitor& visitor) {
-  if (!visitor.authorization.empty()) return bearer(visitor);
-  if (const std::string_view cookie = cookie_of(visitor.cookie); !cookie.empty()) {
+  if (!visitor.authorization.empty()) {
+    const Token* token = bearer(visitor);
+    return token == nullptr ? std::nullopt : std::optional(token->access);
+  }
+  if (const std::string_view cookie = cookie_of(visitor); !cookie.empty()) {
     std::lock_guard lock(mutex_);
     const auto session = sessions_.find(digest_of(cookie));
     if (session != sessions_.end() && Clock::now() < session->second.until) return session->second.access;
@@ -109,24 +119,27 @@ std::optional<Access> Gate::identify(const Visitor& visitor) {
   return own_only(visitor.uid);
 }
 
-std::string Gate::open_session(const Access& access) {
+std::string Gate::open_session(const std::string& owner, const Access& access) {
   constexpr std::chrono::hours kLength{12};
   std::string secret = random_secret();
   std::lock_guard lock(mutex_);
   const Clock::time_point now = Clock::now();
   std::erase_if(sessions_, [&](const auto& each) { return now >= each.second.until; });
-  if (sessions_.size() >= kMostSessions) {
-    sessions_.erase(std::min_element(sessions_.begin(), sessions_.end(), [](const auto& a, const auto& b) {
-      return a.second.until < b.second.until;
-    }));
+  std::size_t own = 0;
+  auto oldest = sessions_.end();
+  for (auto each = sessions_.begin(); each != sessions_.end(); ++each) {
+    if (each->second.owner != owner) continue;
+    ++own;
+    if (oldest == sessions_.end() || each->second.until < oldest->second.until) oldest = each;
   }
-  sessions_[digest_of(secret)] = {access, now + kLength};
+  if (own >= kMostSessions) sessions_.erase(oldest);
+  sessions_[digest_of(secret)] = {owner, access, now + kLength};
   return secret;
 }
 
 void Gate::close_session(const Visitor& visitor) {
   std::lock_guard lock(mutex_);
-  sessions_.erase(digest_of(cookie_of(visitor.cookie)));
+  sessions_.erase(digest_of(cookie_of(visitor)));
 }
 
 std::string Gate::issue_start_token() {
@@ -146,7 +159,7 @@ std::optional<std::string> Gate::start(std::string_view token) {
     start_tokens_.erase(found);
     if (!in_time) return std::nullopt;
   }
-  return open_session(Access::everything());
+  return open_session(kOfLinks, Access::everything());
 }
 
 }  // namespace tailor::serve

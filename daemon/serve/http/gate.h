@@ -17,6 +17,10 @@
 
 namespace tailor::serve {
 
+// The name of the cookie that holds a session. Browsers send the cookies of a host to all of its ports, so
+// each listener has a name of its own: no server spoils the session of another. `port`: 0 on the UNIX socket.
+std::string cookie_name(std::uint16_t port);
+
 // One who may come in over TCP. Of the token only its SHA-256 is kept.
 struct Token {
   std::string name;
@@ -30,6 +34,7 @@ struct Visitor {
   std::uint32_t uid = 0;                                        // then: of the peer, as the kernel says
   std::string host, origin, fetch_site, authorization, cookie;  // headers; empty: not sent
   bool changes = false;                                         // a method that is no GET or HEAD
+  std::uint16_t port = 0;                                       // of the TCP listener it came through
 };
 
 struct GateOptions {
@@ -47,11 +52,12 @@ class Gate {
   // None: nobody we know. On the UNIX socket root and the daemon's own user see everything, others what is
   // theirs.
   std::optional<Access> identify(const Visitor& visitor);
-  // None where the request has no bearer token that we know.
-  std::optional<Access> bearer(const Visitor& visitor) const;
+  // Null where the request has no bearer token that we know.
+  const Token* bearer(const Visitor& visitor) const;
 
-  // A session for who may do `access`: the value of its cookie. Sessions end after 12 hours.
-  std::string open_session(const Access& access);
+  // A session of `owner` (a token's name), who may do `access`: the value of its cookie. Sessions end after
+  // 12 hours. Each owner has at most 100; another one ends his oldest.
+  std::string open_session(const std::string& owner, const Access& access);
   void close_session(const Visitor& visitor);
 
   // A token that start() takes once, within ten minutes.
@@ -62,10 +68,11 @@ class Gate {
  private:
   using Clock = std::chrono::steady_clock;
   struct Session {
+    std::string owner;
     Access access;
     Clock::time_point until;
   };
-  static constexpr std::size_t kMostSessions = 1000;
+  static constexpr std::size_t kMostSessions = 100;  // of an owner
 
   const GateOptions options_;
   std::mutex mutex_;

@@ -79,6 +79,17 @@ Result<UniqueFd> listen_tcp(const Listener& listener, std::uint16_t& port) {
   return fd;
 }
 
+// The address without its port; of an IPv4 peer of an IPv6 socket too.
+std::string text_of(const sockaddr_storage& address) {
+  char text[INET6_ADDRSTRLEN] = {};
+  if (address.ss_family == AF_INET) {
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, text, sizeof text);
+  } else if (address.ss_family == AF_INET6) {
+    ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr, text, sizeof text);
+  }
+  return text;
+}
+
 }  // namespace
 
 HttpServer::HttpServer(Service& service, HttpOptions options)
@@ -86,7 +97,8 @@ HttpServer::HttpServer(Service& service, HttpOptions options)
       options_(std::move(options)),
       gate_(options_.gate),
       workers_(2, 32),
-      engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)) {}
+      engine_(std::make_unique<Engine>(service_, gate_, workers_, options_, streams_)),
+      connections_(options_.connections) {}
 
 std::unique_ptr<HttpServer> HttpServer::without_listeners(Service& service, HttpOptions options) {
   options.listeners.clear();
@@ -116,8 +128,8 @@ HttpServer::~HttpServer() {
   }
   workers_.end();
   std::unique_lock lock(mutex_);
-  for (int fd : connections_) ::shutdown(fd, SHUT_RDWR);
-  ended_.wait(lock, [this] { return connections_.empty(); });
+  for (const auto& [fd, guest] : connections_.open()) ::shutdown(fd, SHUT_RDWR);
+  ended_.wait(lock, [this] { return connections_.open().empty(); });
 }
 
 Status HttpServer::open(const Listener& listener) {
@@ -125,7 +137,7 @@ Status HttpServer::open(const Listener& listener) {
   auto fd = listener.unix_path.empty() ? listen_tcp(listener, port) : listen_unix(listener.unix_path);
   if (!fd) return fd.error();
   if (listener.unix_path.empty()) ports_.push_back(port);
-  open_.push_back({std::move(*fd), listener});
+  open_.push_back({std::move(*fd), listener, port});
   return Ok{};
 }
 
@@ -142,33 +154,42 @@ void HttpServer::accept_loop() {
 }
 
 void HttpServer::accept_one(const Open& from) {
-  UniqueFd fd(::accept4(from.fd.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  UniqueFd fd(::accept4(from.fd.get(), reinterpret_cast<sockaddr*>(&address), &size, SOCK_CLOEXEC));
   if (!fd) {
     // Out of descriptors: the next attempt is not to come at once.
     if (errno == EMFILE || errno == ENFILE) ::usleep(10'000);
     return;
   }
-  Peer peer{!from.listener.unix_path.empty(), 0, from.listener.metrics_only};
+  Peer peer{!from.listener.unix_path.empty(), 0, from.listener.metrics_only, from.port};
+  using Door = ConnectionShares::Door;
+  ConnectionShares::Guest guest{peer.metrics_only ? Door::kMetrics : Door::kTcp, text_of(address), false};
   if (peer.local) {
     ucred who{};
-    socklen_t size = sizeof who;
+    size = sizeof who;
     if (::getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &who, &size) != 0) return;
     peer.uid = who.uid;
+    guest = {Door::kSocket, std::to_string(who.uid), who.uid == 0 || who.uid == ::geteuid()};
   }
+  begin(std::move(fd), peer, guest);
+}
+
+void HttpServer::begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest) {
   std::lock_guard lock(mutex_);
-  if (connections_.size() >= options_.connections) {
+  if (!connections_.has_room_for(guest)) {
     constexpr std::string_view kFull =
         "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\nRetry-After: 1\r\nConnection: close\r\n\r\n";
     (void)!::send(fd.get(), kFull.data(), kFull.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return;
   }
   const int number = fd.get();
-  connections_.insert(number);
+  connections_.opened(number, guest);
   try {
     std::thread([this, peer, own = std::move(fd)]() mutable { connection(std::move(own), peer); }).detach();
   } catch (const std::system_error&) {
     // No thread is left: the peer sees its connection closed, and may come again.
-    connections_.erase(number);
+    connections_.closed(number);
     ::usleep(10'000);
   }
 }
@@ -184,7 +205,7 @@ void HttpServer::connection(UniqueFd fd, Peer peer) {
   // The descriptor is closed under the lock: its number is not another connection's before it has left the
   // set.
   std::lock_guard lock(mutex_);
-  connections_.erase(fd.get());
+  connections_.closed(fd.get());
   fd.reset();
   ended_.notify_all();
 }

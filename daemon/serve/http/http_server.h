@@ -8,11 +8,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "daemon/serve/http/connection_shares.h"
 #include "daemon/serve/http/gate.h"
 #include "daemon/serve/service.h"
 #include "daemon/serve/workers.h"
@@ -51,6 +51,7 @@ struct Peer {
   bool local = false;
   std::uint32_t uid = 0;
   bool metrics_only = false;
+  std::uint16_t port = 0;  // of the TCP listener
 };
 
 class HttpServer {
@@ -77,12 +78,14 @@ class HttpServer {
   struct Open {
     UniqueFd fd;
     Listener listener;
+    std::uint16_t port = 0;  // of a TCP listener
   };
 
   HttpServer(Service& service, HttpOptions options);
   Status open(const Listener& listener);
   void accept_loop();
   void accept_one(const Open& from);
+  void begin(UniqueFd fd, const Peer& peer, const ConnectionShares::Guest& guest);
   void connection(UniqueFd fd, Peer peer);
 
   Service& service_;
@@ -96,7 +99,7 @@ class HttpServer {
   std::thread acceptor_;
   std::mutex mutex_;
   std::condition_variable ended_;
-  std::set<int> connections_;  // descriptors of those that are open
+  ConnectionShares connections_;  // those that are open
   std::atomic<std::size_t> streams_{0};
   std::atomic<bool> stopping_{false};
 };

@@ -53,9 +53,22 @@ TEST(Doctor, TellsExecutionsWithoutOperatorsFromNoEngine) {
     const auto found = findings_of("plans", give);
     return found.size() == 1 ? found[0].found : "";
   };
-  EXPECT_EQ(plans([](profile::ProfileSink& sink) { test::give_context(sink); }),
+  const auto give_sample = [](profile::ProfileSink& sink) {
+    sink.on_samples(std::vector{test::unattributed_sample(test::kSampleStart, profile::Reason::kUnknownUserCode)});
+  };
+  EXPECT_EQ(plans([&](profile::ProfileSink& sink) {
+              test::give_context(sink);
+              give_sample(sink);
+            }),
             "executions were recorded, but no sample has an operator of their plans");
-  EXPECT_EQ(plans([](profile::ProfileSink&) {}), "no query plan was recorded");
+  EXPECT_EQ(plans([&](profile::ProfileSink& sink) {
+              profile::RecordingInfo info;
+              info.start = test::kSampleStart;
+              info.sources.push_back({0, "cpu-clock", profile::Unit::kNsOnCpu, 1'000'000, false});
+              sink.on_recording(info);
+              give_sample(sink);
+            }),
+            "no query plan was recorded");
   EXPECT_NE(
       plans([](profile::ProfileSink& sink) { test::give_profile(sink, 1); }).find("in operators of 1 plan"),
       std::string::npos);

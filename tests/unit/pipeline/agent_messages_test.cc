@@ -42,6 +42,7 @@ TEST_F(PipelineTest, WhatAnAgentNoticedIsKeptAndTold) {
   ASSERT_EQ(problems.size(), 2u);
   EXPECT_EQ(problems[0].process, kProcess);
   EXPECT_EQ(problems[0].text, "its agent says: r15 is not kept");
+  pipeline.flush(ms(20));
   EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
 }
 

@@ -103,6 +103,32 @@ TEST(Gate, AStartLinkWorksOnce) {
   EXPECT_FALSE(gate.identify(visitor));
 }
 
+// Browsers send a cookie to all ports of a host: that of another server is not ours, and does not end ours.
+TEST(Gate, EachPortHasACookieOfItsOwn) {
+  EXPECT_EQ(cookie_name(0), "tailor_session");
+  EXPECT_EQ(cookie_name(8080), "tailor_session_8080");
+  Gate gate(options());
+  const auto secret = gate.start(gate.issue_start_token());
+  Visitor visitor = tcp("localhost");
+  visitor.port = 8080;
+  visitor.cookie = "tailor_session_8081=other; tailor_session_8080=" + *secret + "; tailor_session=third";
+  EXPECT_TRUE(gate.identify(visitor));
+  visitor.port = 8081;
+  EXPECT_FALSE(gate.identify(visitor));
+}
+
+TEST(Gate, SessionsOfOneOwnerEndNoOthers) {
+  Gate gate(options());
+  Visitor visitor = tcp("localhost"), first = tcp("localhost"), last = tcp("localhost");
+  visitor.cookie = "tailor_session=" + gate.open_session("one", Access::everything());
+  first.cookie = "tailor_session=" + gate.open_session("many", Access::everything());
+  for (int i = 0; i < 1500; ++i)
+    last.cookie = "tailor_session=" + gate.open_session("many", Access::everything());
+  EXPECT_TRUE(gate.identify(visitor));
+  EXPECT_FALSE(gate.identify(first));
+  EXPECT_TRUE(gate.identify(last));
+}
+
 TEST(Gate, SecretsDiffer) {
   EXPECT_NE(random_secret(), random_secret());
   EXPECT_EQ(random_secret().size(), 64u);

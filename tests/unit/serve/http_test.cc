@@ -108,6 +108,13 @@ TEST_F(HttpTest, StatusesFollowFromTheKindOfError) {
   EXPECT_EQ(status(ask("BREW /api/v1/status HTTP/1.1\r\nHost: localhost\r\n\r\n")), 405);
 }
 
+TEST_F(HttpTest, AHeaderThatIsTooLongIsToldSo) {
+  const std::string answer = get("/api/v1/status", "X-Long: " + std::string(9000, 'x') + "\r\n");
+  EXPECT_EQ(status(answer), 431) << answer;
+  EXPECT_NE(answer.find("a header is longer than 8192 bytes"), std::string::npos) << answer;
+  EXPECT_FALSE(go_on_);
+}
+
 TEST_F(HttpTest, ForeignHostsAndPagesAreDenied) {
   EXPECT_EQ(status(ask("GET /api/v1/status HTTP/1.1\r\nHost: evil\r\nAuthorization: Bearer sesame\r\n\r\n")),
             403);

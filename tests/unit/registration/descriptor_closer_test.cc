@@ -1,0 +1,166 @@
+// Closing what strangers sent delays nobody else.
+#include "daemon/registration/descriptor_closer.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <set>
+#include <vector>
+
+#include "daemon/registration/limits.h"
+#include "tests/unit/registration/server_fixture.h"
+
+namespace tailor::registration::testing {
+namespace {
+
+// Closing takes until somebody lets it.
+class Gate {
+ public:
+  void wait() {
+    std::unique_lock lock(mutex_);
+    opened_.wait(lock, [this] { return open_; });
+  }
+  void open() {
+    std::lock_guard lock(mutex_);
+    open_ = true;
+    opened_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool open_ = false;
+};
+
+// What was closed, and a way to wait for it.
+class Closed {
+ public:
+  void note(int fd) {
+    ::close(fd);
+    std::lock_guard lock(mutex_);
+    fds_.push_back(fd);
+    changed_.notify_all();
+  }
+  void wait_for(std::size_t count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return fds_.size() >= count; });
+  }
+  std::vector<int> fds() {
+    std::lock_guard lock(mutex_);
+    return fds_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<int> fds_;
+};
+
+UniqueFd some_file() {
+  return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+
+TEST(DescriptorCloserTest, OneUsersWaitIsHisOwn) {
+  Gate gate;
+  Closed closed;
+  UniqueFd slow = some_file(), behind = some_file(), others = some_file();
+  const int slow_fd = slow.get(), behind_fd = behind.get(), others_fd = others.get();
+  DescriptorCloser closer([&](int fd) {
+    if (fd == slow_fd) gate.wait();
+    closed.note(fd);
+  });
+  closer.close(1, std::move(slow));
+  closer.close(1, std::move(behind));
+  closer.close(2, std::move(others));
+  closed.wait_for(1);
+  EXPECT_EQ(closed.fds(), std::vector{others_fd});
+  EXPECT_EQ(closer.pending(1).descriptors, 2u);
+  EXPECT_EQ(closer.pending(1).connections, 0u);
+  gate.open();
+  closed.wait_for(3);
+  EXPECT_EQ(closed.fds(), (std::vector{others_fd, slow_fd, behind_fd}));
+}
+
+TEST(DescriptorCloserTest, ManyUsersAreServedThoughSomeWait) {
+  constexpr std::uint32_t kSlow = 10, kUsers = 200;
+  Gate gate;
+  Closed closed;
+  std::vector<UniqueFd> slow;
+  std::set<int> slow_fds;
+  for (std::uint32_t uid = 0; uid < kSlow; ++uid) slow_fds.insert(slow.emplace_back(some_file()).get());
+  DescriptorCloser closer([&](int fd) {
+    if (slow_fds.contains(fd)) gate.wait();
+    closed.note(fd);
+  });
+  for (std::uint32_t uid = 0; uid < kSlow; ++uid) closer.close(uid, std::move(slow[uid]));
+  for (std::uint32_t uid = kSlow; uid < kUsers; ++uid) closer.close(uid, some_file());
+  closed.wait_for(kUsers - kSlow);
+  gate.open();
+  closed.wait_for(kUsers);
+}
+
+TEST(DescriptorCloserTest, OnlyMemoryFilesAreClosedAtOnce) {
+  EXPECT_TRUE(is_memory_file(memfd("x", 0).get()));
+  EXPECT_TRUE(is_memory_file(memfd("x", kArenaSeals).get()));
+  EXPECT_FALSE(is_memory_file(some_file().get()));
+  EXPECT_FALSE(is_memory_file(UniqueFd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)).get()));
+}
+
+// Its last close waits a minute for a peer that does not read.
+class LingeringSocket {
+ public:
+  LingeringSocket() {
+    UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    auto* where = reinterpret_cast<sockaddr*>(&address);
+    if (::bind(listener.get(), where, size) != 0 || ::listen(listener.get(), 1) != 0 ||
+        ::getsockname(listener.get(), where, &size) != 0)
+      return;
+    ours.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::connect(ours.get(), where, size) != 0) {
+      ours.reset();
+      return;
+    }
+    theirs.reset(::accept(listener.get(), nullptr, nullptr));
+    const std::string much(1 << 16, 'x');
+    while (::send(ours.get(), much.data(), much.size(), MSG_DONTWAIT) > 0) {
+    }
+    const linger wait{.l_onoff = 1, .l_linger = 60};
+    ::setsockopt(ours.get(), SOL_SOCKET, SO_LINGER, &wait, sizeof wait);
+  }
+  UniqueFd ours, theirs;
+};
+
+class ForeignDescriptorsTest : public ServerFixture {};
+
+// Twin: with the close in poll() this takes a minute for each, and ctest ends the test.
+TEST_F(ForeignDescriptorsTest, ASocketThatLingersDelaysNoOtherProcess) {
+  LingeringSocket with_message, with_many, unread;
+  ASSERT_TRUE(with_message.ours && with_many.ours && unread.ours);
+  RawAgent hostile(server_.path());
+  ASSERT_TRUE(open(hostile));
+  const int fd = with_message.ours.get();
+  hostile.send(plan(1), {fd});
+  hostile.send(plan(2), std::vector<int>(3, with_many.ours.get()));
+  hostile.send(plan(3), {unread.ours.get()});
+  // Now only packets hold them.
+  for (LingeringSocket* each : {&with_message, &with_many, &unread}) each->ours.reset();
+  expect_gone(GoneReason::kProtocol, "more bytes or descriptors");
+  EXPECT_EQ(sink().messages.size(), 1u);
+  // What is still open there wakes nobody.
+  const auto before = std::chrono::steady_clock::now();
+  server_->poll(200);
+  EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::milliseconds(200));
+  for (LingeringSocket* each : {&with_message, &with_many, &unread}) each->theirs.reset();
+}
+
+}  // namespace
+}  // namespace tailor::registration::testing
