@@ -96,7 +96,7 @@ static TAILOR_TAG_INLINE_ void tailor_tag_write(uint32_t strategy, uint64_t tag)
 #if defined(__linux__) && defined(__x86_64__)
 /* A function that changes the register. It puts back what it found if the compiler may use the register, and
  * does not if the register is kept free. This is what tailor_tag_is_kept looks at. */
-static __attribute__((noinline)) void tailor_tag_change_(uint32_t strategy, uint64_t value) {
+static __attribute__((noinline)) void tailor_tag_change_register(uint32_t strategy, uint64_t value) {
   tailor_tag_write(strategy, ~value);
 }
 #endif
@@ -109,7 +109,7 @@ static inline int tailor_tag_is_kept(uint32_t strategy) {
   const uint64_t before = tailor_tag_read(strategy);
   uint64_t value = before, after;
   if (strategy != TAILOR_TAGS_R15 && strategy != TAILOR_TAGS_SWIFTSELF) return 1;
-  tailor_tag_change_(strategy, value);
+  tailor_tag_change_register(strategy, value);
   after = tailor_tag_read(strategy);
   tailor_tag_write(strategy, before);
   /* Not earlier: else the compiler might have had ~value in that register itself. */
@@ -123,7 +123,7 @@ static inline int tailor_tag_is_kept(uint32_t strategy) {
 #if defined(__linux__) && defined(__x86_64__)
 /* Missing in a program that opens the agent with dlopen, and in older agents. */
 #pragma weak tailor_tag_not_kept
-static __attribute__((constructor)) void tailor_tag_look_(void) {
+static __attribute__((constructor)) void tailor_tag_look_at_start(void) {
   if (!tailor_tag_not_kept) return;
   if (!tailor_tag_is_kept(TAILOR_TAGS_R15)) tailor_tag_not_kept(TAILOR_TAGS_R15, __BASE_FILE__);
   if (!tailor_tag_is_kept(TAILOR_TAGS_SWIFTSELF)) tailor_tag_not_kept(TAILOR_TAGS_SWIFTSELF, __BASE_FILE__);

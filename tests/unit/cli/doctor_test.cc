@@ -54,7 +54,8 @@ TEST(Doctor, TellsExecutionsWithoutOperatorsFromNoEngine) {
     return found.size() == 1 ? found[0].found : "";
   };
   const auto give_sample = [](profile::ProfileSink& sink) {
-    sink.on_samples(std::vector{test::unattributed_sample(test::kSampleStart, profile::Reason::kUnknownUserCode)});
+    sink.on_samples(
+        std::vector{test::unattributed_sample(test::kSampleStart, profile::Reason::kUnknownUserCode)});
   };
   EXPECT_EQ(plans([&](profile::ProfileSink& sink) {
               test::give_context(sink);
