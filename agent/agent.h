@@ -76,7 +76,9 @@ class Agent {
     if (!has_owners_.load(std::memory_order_relaxed)) has_owners_.store(true, std::memory_order_relaxed);
   }
   // An execution of a plan that shall have tags began.
-  void note_plan_runs() noexcept { plan_runs_.store(true, std::memory_order_relaxed); }
+  void note_plan_runs() noexcept {
+    if (!plan_runs_.load(std::memory_order_relaxed)) plan_runs_.store(true, std::memory_order_relaxed);
+  }
   bool lacks_owners() const noexcept {
     return plan_runs_.load(std::memory_order_relaxed) && !has_owners_.load(std::memory_order_relaxed);
   }

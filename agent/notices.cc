@@ -48,18 +48,19 @@ class Writer {
 
 }  // namespace
 
-bool notice(Notice kind, std::string_view text, std::string_view what) noexcept {
+bool notice(Notice kind, std::string_view text, std::initializer_list<std::string_view> what) noexcept {
   Place& mine = place(kind);
   State none = State::kNone;
   if (!mine.state.compare_exchange_strong(none, State::kWriting, std::memory_order_acq_rel)) return false;
   constexpr std::string_view kPlace = "{}";
-  const std::size_t at = std::min(text.find(kPlace), text.size());
   Writer writer(mine.text);
-  writer.add(text.substr(0, at));
-  if (at < text.size()) {
-    writer.add(what.substr(what.size() - std::min(what.size(), kMostOfName)));
-    writer.add(text.substr(at + kPlace.size()));
+  for (const std::string_view each : what) {
+    const std::size_t at = std::min(text.find(kPlace), text.size());
+    writer.add(text.substr(0, at));
+    writer.add(each.substr(each.size() - std::min(each.size(), kMostOfName)));
+    text.remove_prefix(std::min(at + kPlace.size(), text.size()));
   }
+  writer.add(text);
   mine.state.store(State::kReady, std::memory_order_release);
   return true;
 }
@@ -67,7 +68,7 @@ bool notice(Notice kind, std::string_view text, std::string_view what) noexcept 
 bool notice_number(Notice kind, std::string_view text, std::uint64_t number) noexcept {
   std::array<char, 20> digits;
   const char* end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
-  return notice(kind, text, std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+  return notice(kind, text, {std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data()))});
 }
 
 const char* noticed(Notice kind) noexcept {
@@ -85,19 +86,14 @@ bool notice_not_kept(std::uint32_t strategy) noexcept {
   if (strategy != TAILOR_TAGS_R15 && strategy != TAILOR_TAGS_SWIFTSELF) return false;
   const char* file = g_not_kept[strategy].load();
   if (file == nullptr) return false;
-  constexpr std::string_view kR15 =
-      "{} includes <tailor/tag_scope.h>, and its compiler may use r15, the register of the tags, for other "
+  const std::string_view reg = strategy == TAILOR_TAGS_R15 ? "r15" : "r13";
+  return notice(
+      Notice::kRegisterUsed,
+      "{} includes <tailor/tag_scope.h>, and its compiler may use {}, the register of the tags, for other "
       "values. Results are right, but there a sample may find no tag, or the tag of a scope that has ended. "
-      "Compile all code that runs under tags with gcc and -ffixed-r15 (with -flto, give it to the linker "
-      "too), "
-      "or choose TAILOR_TAGS_MEMORY_SLOT.";
-  constexpr std::string_view kR13 =
-      "{} includes <tailor/tag_scope.h>, and its compiler may use r13, the register of the tags, for other "
-      "values. Results are right, but there a sample may find no tag, or the tag of a scope that has ended. "
-      "Compile all code that runs under tags with gcc and -ffixed-r13 (with -flto, give it to the linker "
-      "too), "
-      "or choose TAILOR_TAGS_MEMORY_SLOT.";
-  return notice(Notice::kRegisterUsed, strategy == TAILOR_TAGS_R15 ? kR15 : kR13, file);
+      "Compile all code that runs under tags with gcc and -ffixed-{} (with -flto, give it to the linker "
+      "too), or choose TAILOR_TAGS_MEMORY_SLOT.",
+      {file, reg, reg});
 }
 
 }  // namespace tailor::agent

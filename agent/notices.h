@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 namespace tailor::agent {
@@ -22,9 +23,9 @@ enum class Notice : std::uint8_t {
 };
 inline constexpr std::size_t kNotices = 8;
 
-// Notes it. In the text, "{}" stands for `what`, of which a long one loses its beginning. True: it is the
-// first of its kind.
-bool notice(Notice kind, std::string_view text, std::string_view what = {}) noexcept;
+// Notes it. In the text, each "{}" stands for the next of `what`, of which a long one loses its beginning.
+// True: it is the first of its kind.
+bool notice(Notice kind, std::string_view text, std::initializer_list<std::string_view> what = {}) noexcept;
 bool notice_number(Notice kind, std::string_view text, std::uint64_t number) noexcept;
 // The text, NULL if it was not noticed.
 const char* noticed(Notice kind) noexcept;

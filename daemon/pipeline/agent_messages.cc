@@ -7,60 +7,10 @@
 #include <vector>
 
 #include "daemon/clock/growing_times.h"
+#include "daemon/pipeline/message_use.h"
 #include "daemon/profile/told_by.h"
 
 namespace tailor::pipeline {
-namespace {
-
-constexpr std::size_t kNode = 64;  // of a map
-// Executions are kept while they run, and once more by the store.
-constexpr std::size_t kCopiesOfExecution = 3;
-
-std::size_t bytes_of(const profile::ExecutionRecord& execution) {
-  std::size_t bytes = sizeof execution + kNode + execution.error.size();
-  for (const auto& [key, value] : execution.labels) bytes += kNode + key.size() + value.size();
-  return kCopiesOfExecution * bytes;
-}
-
-std::size_t bytes_of(const v1::WaitNames& waits) {
-  return static_cast<std::size_t>(waits.names_size()) * (sizeof(EngineWaits::value_type) + kNode);
-}
-
-// What keeping it takes, about.
-Use wanted(const v1::AgentMessage& message) {
-  Use use;
-  switch (message.body_case()) {
-    case v1::AgentMessage::kPlanLoad:
-      use.plans = 1;
-      use.bytes = sizeof(process::PlanState) + 2 * kNode;
-      break;
-    case v1::AgentMessage::kCodeLoad: {
-      const v1::CodeObject& code = message.code_load();
-      const auto rows = static_cast<std::size_t>(code.rows().offset_delta_size());
-      use.code_bytes = code.code().size() + rows * sizeof(process::CodeRow) + code.eh_frame().size();
-      use.bytes = sizeof(process::CodeState) + kNode + use.code_bytes;
-      break;
-    }
-    case v1::AgentMessage::kExecutionBegin:
-      use.bytes = kCopiesOfExecution * (message.ByteSizeLong() + sizeof(profile::ExecutionRecord));
-      break;
-    case v1::AgentMessage::kComponentDeclare:
-    case v1::AgentMessage::kComponentCode:
-    case v1::AgentMessage::kRegionKind:
-    case v1::AgentMessage::kThreadAdd:
-      use.bytes = message.ByteSizeLong() + sizeof(process::ThreadTimeline) + kNode;
-      break;
-    case v1::AgentMessage::kWaitNames:
-      use.bytes = bytes_of(message.wait_names());
-      break;
-    default:
-      break;
-  }
-  return use;
-}
-
-}  // namespace
-
 void AgentMessages::connected(const registration::PeerConnected& event) {
   const TimeNs time = timeline_.to_ns(event.received_tsc);
   ProcessEntry& entry = table_.get(event.process, time);
@@ -73,6 +23,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   } else {
     stop_agent(entry, time, "its agent was replaced");
     entry.notices = 0;
+    entry.notices_bytes = 0;
     entry.record.agent_notices.clear();
     const bool own = !registration::speaks_for_another(event.connection);
     entry.state.start_agent(event.connection, event.hello.tag_key(), time, own);
@@ -118,9 +69,9 @@ bool AgentMessages::message(const registration::PeerMessage& event) {
 
 void AgentMessages::measure(ProcessEntry& entry) {
   const process::ProcessState& state = entry.state;
-  entry.share.set(
-      {state.bytes() + entry.running_bytes + entry.region_kinds.size() * kNode + entry.waits_bytes,
-       state.live_plans(), state.code_bytes(), state.region_count()});
+  entry.share.set({state.bytes() + entry.running_bytes + entry.region_kinds.size() * kNode +
+                       entry.waits_bytes + entry.notices_bytes,
+                   state.live_plans(), state.code_bytes(), state.region_count()});
 }
 
 void AgentMessages::reach(ProcessEntry& entry, LimitReached limit, std::uint64_t refused) {
@@ -438,6 +389,7 @@ void AgentMessages::take_notice(const Said& said, const v1::Notice& notice) {
   if ((said.entry.notices & kind) != 0) return;
   said.entry.notices |= kind;
   said.entry.record.agent_notices.push_back(notice.text());
+  said.entry.notices_bytes += notice.text().size() + kNode;
   tell_process(said.entry);
   problems_.add(said.entry.id(), "its agent says: " + notice.text());
 }

@@ -64,9 +64,10 @@ struct ProcessEntry {
   std::shared_ptr<const EngineWaits> waits;
   std::size_t waits_bytes = 0;
   std::unordered_map<std::int32_t, KeptActivity> kept;  // of its threads' logs
-  Shares::Share share;           // of what the daemon may keep; nobody's before it registers
-  std::size_t mappings = 0;      // told
-  std::uint32_t notices = 0;     // kinds that its agent has said, a bit each
+  Shares::Share share;        // of what the daemon may keep; nobody's before it registers
+  std::size_t mappings = 0;   // told
+  std::uint32_t notices = 0;  // kinds that its agent has said, a bit each
+  std::size_t notices_bytes = 0;
   std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
   std::string started_by;        // the name of state.started_by()
   std::string jitdump;           // the last file of such a name that it mapped executable

@@ -19,9 +19,9 @@ struct Counters {
   std::uint64_t log_records = 0;        // handed to the sink
   std::uint64_t log_lost = 0;           // overwritten before they were read
   std::uint64_t log_malformed = 0;
-  std::uint64_t paused = 0;  // times a user's agents were read later, for they sent too many messages
   std::map<std::string, std::uint64_t>
-      refusals;  // connections that were turned away or closed, by reason: few
+      refusals;                                 // connections that were turned away or closed, by reason: few
+  std::map<std::string, std::uint64_t> pauses;  // times a user's agents were read later, by limit
 };
 
 }  // namespace tailor::registration

@@ -17,7 +17,7 @@ namespace tailor::registration {
 
 class DescriptorCloser {
  public:
-  // Closes one descriptor, which it is given; other tests than those of the closer need not name it.
+  // Stands for close(2), which it is by default; its own tests watch and delay it.
   using Close = std::function<void(int fd)>;
 
   explicit DescriptorCloser(Close close = {});

@@ -269,7 +269,7 @@ void Server::let_end_waits(Connection& connection, bool ends_waits) {
 void Server::pause(Connection& connection, const char* limit, const std::string& why) {
   let_end_waits(connection, false);
   if (std::exchange(connection.paused, true)) return;
-  ++counters_.paused;
+  ++counters_.pauses[limit];
   tell_limit(connection.id(), limit, why, 0);
 }
 

@@ -453,7 +453,7 @@ void Recorder::publish() {
   status.recording = facts_.info();
   status.registration = server_->counters();
   status.limits = pipeline_.messages().refused_by_limit();
-  if (status.registration.paused > 0) status.limits["user-messages-per-second"] = status.registration.paused;
+  status.limits.insert(status.registration.pauses.begin(), status.registration.pauses.end());
   status.all_paused = paused_.all();
   status.clock_source = clock::name(clock_.model().source());
   status.clock_error_ns = clock_.model().error_bound_ns();

@@ -1,6 +1,7 @@
 #include "daemon/store/catalogue_scan.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <map>
 #include <set>
 #include <vector>
@@ -136,6 +137,24 @@ Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
     if (auto ok = catalogue.put_use_since(each.recording, each.since, each.number); !ok) return ok;
   }
   return catalogue.commit();
+}
+
+Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files) {
+  const std::string path = catalogue_path(directory);
+  // SQLite would make one that everybody may read, and gives its journal the same mode.
+  if (auto own = make_private_file(path); !own) return own.error();
+  auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
+  Status whole = catalogue ? catalogue_segments(directory, *catalogue) : Status(catalogue.error());
+  if (whole) return catalogue;
+  // Of a newer program: it is not ours to change.
+  if (whole.error().code == ENOTSUP) return in_context(directory + ": ", whole.error());
+  (void)files.rename(path, path + ".bad");
+  (void)files.remove(path + "-journal");
+  if (auto own = make_private_file(path); !own) return own.error();
+  auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);
+  if (!fresh) return fresh.error();
+  if (auto ok = catalogue_segments(directory, *fresh); !ok) return ok.error();
+  return fresh;
 }
 
 }  // namespace tailor::store

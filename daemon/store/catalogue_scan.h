@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "daemon/os/files.h"
 #include "daemon/store/catalogue.h"
 #include "proto/base/result.h"
 
@@ -12,5 +13,10 @@ namespace tailor::store {
 // is gone. For use before anything is written: an unfinished segment is taken for one whose writer was
 // killed. A segment that is no profile stays where it is and is not entered.
 Status catalogue_segments(const std::string& directory, Catalogue& catalogue);
+
+// The catalogue of a store, up to date. One that cannot be used is put aside (catalogue.bad) and made again:
+// the segments hold all that it held. Fails with ENOTSUP, and leaves it as it is, where a newer program wrote
+// it.
+Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files);
 
 }  // namespace tailor::store

@@ -30,25 +30,6 @@ Result<UniqueFd> lock_store(const std::string& directory) {
   return fd;
 }
 
-// A catalogue that cannot be used is put aside; the segments hold all that it held.
-Result<Catalogue> open_catalogue(const std::string& directory, os::Files& files) {
-  const std::string path = catalogue_path(directory);
-  // SQLite would make one that everybody may read, and gives its journal the same mode.
-  if (auto own = make_private_file(path); !own) return own.error();
-  auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
-  Status whole = catalogue ? catalogue_segments(directory, *catalogue) : Status(catalogue.error());
-  if (whole) return catalogue;
-  // Of a newer program: it is not ours to change.
-  if (whole.error().code == ENOTSUP) return in_context(directory + ": ", whole.error());
-  (void)files.rename(path, path + ".bad");
-  (void)files.remove(path + "-journal");
-  if (auto own = make_private_file(path); !own) return own.error();
-  auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);
-  if (!fresh) return fresh.error();
-  if (auto ok = catalogue_segments(directory, *fresh); !ok) return ok.error();
-  return fresh;
-}
-
 EncoderOptions without_clock(EncoderOptions options) {
   // The store says when to flush.
   options.flush_interval = std::numeric_limits<TimeNs>::max();
@@ -115,7 +96,7 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   if (auto ok = make_store_directory(directory); !ok) return ok.error();
   auto lock = lock_store(directory);
   if (!lock) return lock.error();
-  auto catalogue = open_catalogue(directory, *options.files);
+  auto catalogue = open_for_writing(directory, *options.files);
   if (!catalogue) return catalogue.error();
   // Whoever wrote it before is dead, and what was running then is over.
   if (auto ok = catalogue->end_running(); !ok) return ok.error();

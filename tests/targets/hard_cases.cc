@@ -91,7 +91,7 @@ extern "C" void rt_throw(std::uint64_t turns) {
 
 // The unwinder knows nothing of the register: who catches restores the tag by a scope inside the try block.
 extern "C" void rt_catch(Visit* throws, std::uint64_t turns) {
-  // To throw takes a tenth as long as what B does before. Until the scope ends that is B's, then it is A's.
+  // To throw takes time, too. Until the scope has ended it is B's, and then A's.
   const std::uint64_t begin = cpu_ns(), of_b = truth_of[kB];
   std::uint64_t back = begin;
   try {

@@ -107,7 +107,8 @@ TEST_F(AgentDaemonTest, EnginesKilledAtAnyMoment) {
   EXPECT_TRUE(sink().rejected.empty());
   EXPECT_EQ(server_->counters().protocol_errors, 0u);
   EXPECT_EQ(server_->counters().log_malformed, 0u);
-  EXPECT_EQ(open_descriptors(), before);
+  // Threads of the server close connections, and some of an earlier server may have been open before.
+  EXPECT_TRUE(server_.until([&] { return open_descriptors() <= before; })) << open_descriptors();
 }
 
 TEST_F(AgentDaemonTest, DaemonKilledAndStartedAgain) {

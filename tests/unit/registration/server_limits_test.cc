@@ -32,7 +32,7 @@ TEST_F(ServerLimitsTest, TooManyMessagesAreReadLater) {
   ASSERT_TRUE(open(agent));
   (void)agent.receive();
   for (std::uint64_t id = 1; id <= 120; ++id) agent.send(plan(id));
-  ASSERT_TRUE(server_.until([&] { return counters().paused > 0; }));
+  ASSERT_TRUE(server_.until([&] { return counters().pauses.contains("user-messages-per-second"); }));
   EXPECT_LT(sink().messages.size(), 120u);
   EXPECT_EQ(agent.receive().limit_reached().limit(), "user-messages-per-second");
   ASSERT_TRUE(server_.until([&] { return sink().messages.size() == 120; }));
@@ -199,7 +199,8 @@ TEST_F(ServerLimitsTest, ConnectionsDoNotAddUp) {
   }
   ASSERT_TRUE(server_.until([&] { return sink().gone.size() == 200; }));
   sink().arenas.clear();
-  EXPECT_EQ(descriptors(), before);
+  // Threads of the server close connections, and some of an earlier server may have been open before.
+  EXPECT_TRUE(server_.until([&] { return descriptors() <= before; })) << descriptors() << " of " << before;
 }
 
 }  // namespace
