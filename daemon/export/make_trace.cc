@@ -67,6 +67,7 @@ class Making {
     out_.samples.reserve(chosen.size());
     for (const query::TimedSample* sample : chosen) add(*sample);
     add_executions(selection);
+    name_program(chosen);
     return std::move(out_);
   }
 
@@ -94,6 +95,24 @@ class Making {
     out_.start = info.start;
     out_.end = std::max(info.start, profile_.last_time());
     out_.label_keys = {"execution", "plan", "pipeline"};
+  }
+
+  // Of the process with most samples: counts of all sources, because weights of several cannot be compared.
+  // The kernel cuts the name of a process, and a program may have a version in its name ("python3.11").
+  void name_program(const std::vector<const query::TimedSample*>& chosen) {
+    std::map<ProcessId, std::size_t> counts;
+    for (const query::TimedSample* sample : chosen) ++counts[sample->key->process];
+    const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
+    const auto record = profile_.processes().find(most->first);
+    if (record == profile_.processes().end() || record->second.comm.empty()) return;
+    const std::string& comm = record->second.comm;
+    out_.program = comm;
+    std::size_t shortest = std::string::npos;
+    for (const formats::TraceFrame& frame : out_.frames) {
+      if (!frame.object.starts_with(comm) || frame.object.size() >= shortest) continue;
+      shortest = frame.object.size();
+      out_.program = frame.object;
+    }
   }
 
   void add_source(std::uint16_t index) {

@@ -66,6 +66,7 @@ struct TraceSpan {
 struct Trace {
   std::string producer;  // "tailor 0.1.0"
   std::string host, command;
+  std::string program;        // TraceFrame::object of the program that has most of the samples; "" unknown
   std::uint64_t wall_ns = 0;  // of `start`, since 1970; 0 unknown
   TimeNs start = 0, end = 0;  // of the recording
   std::vector<TraceSource> sources;

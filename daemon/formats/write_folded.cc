@@ -4,17 +4,28 @@
 #include <map>
 
 #include "daemon/formats/trace_writers.h"
+#include "proto/base/harmful.h"
 #include "proto/base/utf8.h"
 
 namespace tailor::formats {
 namespace {
 
-// What separates frames, and lines, cannot be in a name.
+// What separates frames, and lines, cannot be in a name; nor what a terminal would obey: these files are
+// looked at with cat and grep.
 std::string folded_name(const TraceFrame& frame) {
-  std::string name = replace_non_utf8(frame.name);
-  for (char& c : name) {
-    if (c == ';') c = ':';
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
+  const std::string clean = replace_non_utf8(frame.name);
+  std::string name;
+  for (std::string_view rest = clean; !rest.empty();) {
+    const std::size_t size = utf8_sequence_length(rest);
+    const std::string_view character = rest.substr(0, size);
+    if (character == ";") {
+      name += ':';
+    } else if (is_harmful(utf8_character(character))) {
+      name += ' ';
+    } else {
+      name += character;
+    }
+    rest.remove_prefix(size);
   }
   if (frame.kind == TraceFrame::Kind::kKernel) name += "_[k]";
   if (frame.kind == TraceFrame::Kind::kGenerated) name += "_[j]";

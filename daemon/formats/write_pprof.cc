@@ -101,18 +101,21 @@ void add_samples(pbf_writer& to, const Trace& trace, Strings& strings) {
   }
 }
 
-// One function and one location a frame; what has a library is in a mapping of its name.
+// One function and one location a frame; what has a library is in a mapping of its name. The first mapping is
+// that of the program: readers name the profile after it.
 void add_frames(pbf_writer& to, const Trace& trace, Strings& strings) {
   std::map<std::string, std::uint64_t> mappings;
-  for (const TraceFrame& frame : trace.frames) {
-    if (frame.object.empty() || mappings.contains(frame.object)) continue;
+  const auto add_mapping = [&](const std::string& object) {
+    if (object.empty() || mappings.contains(object)) return;
     const std::uint64_t id = mappings.size() + 1;
-    mappings.emplace(frame.object, id);
+    mappings.emplace(object, id);
     pbf_writer mapping(to, kMapping);
     mapping.add_uint64(1, id);
-    mapping.add_int64(5, strings.number(replace_non_utf8(frame.object)));
+    mapping.add_int64(5, strings.number(replace_non_utf8(object)));
     mapping.add_bool(7, true);  // it has functions: nobody needs to look them up
-  }
+  };
+  add_mapping(trace.program);
+  for (const TraceFrame& frame : trace.frames) add_mapping(frame.object);
   for (std::size_t i = 0; i < trace.frames.size(); ++i) {
     const TraceFrame& frame = trace.frames[i];
     pbf_writer function(to, kFunction);

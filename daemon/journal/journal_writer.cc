@@ -23,10 +23,14 @@ void put_u32(std::string& out, std::uint32_t value) {
 }  // namespace
 
 Result<std::unique_ptr<JournalWriter>> JournalWriter::create(const std::string& path,
-                                                             const pipeline::PipelineOptions& options) {
-  auto output = store::create_file(path, store::Existing::kReplace);
-  if (!output.ok()) return output.error();
-  return on(std::move(*output), options);
+                                                             const pipeline::PipelineOptions& options,
+                                                             const store::OutputOptions& output) {
+  auto opened = store::open_output(path, output);
+  if (!opened.ok()) return opened.error();
+  store::NamedOutput* const named = opened->get();
+  auto writer = on(*std::move(opened), options);
+  writer->named_ = named;
+  return writer;
 }
 
 std::unique_ptr<JournalWriter> JournalWriter::on(std::unique_ptr<store::Output> output,
@@ -167,7 +171,8 @@ Status JournalWriter::finish() {
   write();
   write_out();
   if (!status_.ok()) return status_;
-  return output_->sync();
+  if (Status synced = output_->sync(); !synced.ok()) return synced;
+  return named_ == nullptr ? Status(Ok{}) : named_->complete();
 }
 
 v1::JournalRecord& JournalWriter::next() {

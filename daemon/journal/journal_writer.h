@@ -8,6 +8,7 @@
 #include "daemon/pipeline/input.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/store/file_io.h"
+#include "daemon/store/output_file.h"
 #include "proto/base/result.h"
 #include "tailor/v1/journal.pb.h"
 
@@ -17,9 +18,11 @@ namespace tailor::journal {
 // tells. One thread, that of the pipeline.
 class JournalWriter : public pipeline::Input {
  public:
-  // Replaces a file of that name. `options` are those of the pipeline that hears the same inputs.
+  // `options` are those of the pipeline that hears the same inputs. Fails where store::open_output() does.
   static Result<std::unique_ptr<JournalWriter>> create(const std::string& path,
-                                                       const pipeline::PipelineOptions& options);
+                                                       const pipeline::PipelineOptions& options,
+                                                       const store::OutputOptions& output = {
+                                                           .shown = store::OutputOptions::Shown::kAtOnce});
   static std::unique_ptr<JournalWriter> on(std::unique_ptr<store::Output> output,
                                            const pipeline::PipelineOptions& options);
 
@@ -43,6 +46,11 @@ class JournalWriter : public pipeline::Input {
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;
 
+  // The recording has begun (store::OutputOptions::Shown::kWhenBegun). Any thread may call it.
+  void begin() {
+    if (named_ != nullptr) named_->begin();
+  }
+
   // Completes the file and makes it durable. Fails if anything, now or before, could not be written.
   Status finish();
 
@@ -54,6 +62,7 @@ class JournalWriter : public pipeline::Input {
   void write_out();
 
   std::unique_ptr<store::Output> output_;
+  store::NamedOutput* named_ = nullptr;  // output_; NULL with on()
   std::string buffer_;
   v1::JournalRecord record_;
   std::uint64_t records_ = 0;

@@ -33,15 +33,15 @@ Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink) {
   return report;
 }
 
-Result<ReplayReport> replay_file(const std::string& journal, const std::string& output) {
+Result<ReplayReport> replay_file(const std::string& journal, const std::string& output,
+                                 const store::OutputOptions& how) {
   auto input = store::open_file(journal);
   if (!input.ok()) return input.error();
-  auto file = store::FileWriter::create(output, store::Existing::kReplace);
+  auto file = store::FileWriter::create(output, how);
   if (!file.ok()) return file.error();
   auto report = replay(**input, **file);
-  Status finished = (*file)->finish();
   if (!report.ok()) return report;
-  if (!finished.ok()) return finished.error();
+  if (Status finished = (*file)->finish(); !finished.ok()) return finished.error();
   return report;
 }
 

@@ -8,6 +8,7 @@
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/profile/sink.h"
 #include "daemon/store/file_io.h"
+#include "daemon/store/output_file.h"
 #include "proto/base/result.h"
 
 namespace tailor::journal {
@@ -21,7 +22,9 @@ struct ReplayReport {
 // before it has been given. A journal whose writer died ends early, which is no error: see the report.
 Result<ReplayReport> replay(store::Input& journal, profile::ProfileSink& sink);
 
-// `tailor replay JOURNAL -o FILE`: writes the profile. Replaces `output`, also if it then fails.
-Result<ReplayReport> replay_file(const std::string& journal, const std::string& output);
+// `tailor replay JOURNAL -o FILE`: writes the profile to `output`, as `how` says (store::open_output). Where
+// it fails, a file of that name stays as it was.
+Result<ReplayReport> replay_file(const std::string& journal, const std::string& output,
+                                 const store::OutputOptions& how = {});
 
 }  // namespace tailor::journal

@@ -29,12 +29,14 @@ Result<Pipe> make_pipe() {
 }
 
 // In the child, between fork and exec: only calls that are safe there.
-[[noreturn]] void wait_and_execute(int go, int failure, char* const* argv, char* const* envp) {
+[[noreturn]] void wait_and_execute(int go, int failure, char* const* argv, char* const* envp,
+                                   LaunchedCommand::Prints prints) {
   char byte;
   ssize_t got;
   do got = ::read(go, &byte, 1);
   while (got < 0 && errno == EINTR);
   if (got != 1) ::_exit(127);
+  if (prints == LaunchedCommand::Prints::kOnStandardError) ::dup2(STDERR_FILENO, STDOUT_FILENO);
   ::execvpe(argv[0], argv, envp);
   int code = errno;
   [[maybe_unused]] ssize_t written = ::write(failure, &code, sizeof code);
@@ -64,7 +66,7 @@ void add_others(std::vector<char*>& env) {
 }  // namespace
 
 Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& argv,
-                                                const std::vector<std::string>& environment) {
+                                                const std::vector<std::string>& environment, Prints prints) {
   if (argv.empty()) return invalid("no command was given");
   auto go = make_pipe();
   if (!go) return go.error();
@@ -81,7 +83,7 @@ Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& 
   if (pid == 0) {
     // Else it would keep the pipe open that tells it of our death.
     ::close(go->write.get());
-    wait_and_execute(go->read.get(), failure->write.get(), args.data(), env.data());
+    wait_and_execute(go->read.get(), failure->write.get(), args.data(), env.data(), prints);
   }
   return LaunchedCommand(pid, std::move(go->write), std::move(failure->read));
 }

@@ -15,10 +15,14 @@ namespace tailor::os {
 // destructor; one that was started is the caller's to wait for (pid()). Not thread-safe.
 class LaunchedCommand {
  public:
+  // Where its standard output goes: to ours, or to our standard error because ours is taken.
+  enum class Prints : unsigned char { kAsWe, kOnStandardError };
+
   // `argv[0]` is looked up in PATH. `environment` ("NAME=value") takes the place of what
   // our own says of that name.
   static Result<LaunchedCommand> launch(const std::vector<std::string>& argv,
-                                        const std::vector<std::string>& environment = {});
+                                        const std::vector<std::string>& environment = {},
+                                        Prints prints = Prints::kAsWe);
 
   LaunchedCommand(LaunchedCommand&& other) noexcept;
   LaunchedCommand& operator=(LaunchedCommand&&) = delete;

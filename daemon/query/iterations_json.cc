@@ -28,7 +28,9 @@ Json json_of(const Profile& profile, const Selection& selection, const std::vect
                    {"spread", loop.spread()},
                    {"iterations", std::move(iterations)}});
   }
-  return {{"loops", std::move(out)}, {"accounting", accounting_json(account_of(profile))}};
+  return {{"loops", std::move(out)},
+          {"accounting", accounting_json(account_of(profile))},
+          {"file", damage_json(profile)}};
 }
 
 }  // namespace tailor::query

@@ -1,6 +1,7 @@
 #include "daemon/query/json_parts.h"
 
 #include "daemon/profile/draw.h"
+#include "daemon/query/damage.h"
 #include "daemon/query/terms.h"
 #include "daemon/query/wall_time.h"
 
@@ -42,7 +43,8 @@ Json damage_json(const Profile& profile) {
           {"malformed_blocks", read.malformed_blocks},
           {"missing_samples", read.missing_samples},
           {"tail_bytes", read.tail_bytes},
-          {"first_problem", read.first_problem}};
+          {"first_problem", read.first_problem},
+          {"text", damage_text(profile)}};
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/query/damage.h"
 #include "daemon/query/drawn_total.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
@@ -278,6 +279,8 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
         "no sample in this selection: a share of the executions is sampled (--sample-executions), and none "
         "of these "
         "was drawn");
+  if (is_damaged(profile))
+    return not_found("no sample in this selection could be read. " + damage_text(profile));
   return not_found(
       "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
       "is, --last N takes several executions together");

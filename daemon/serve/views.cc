@@ -202,6 +202,7 @@ Result<Json> compare_json(const View& a, const View& b) {
   }
   out["accounting"] = {{"a", query::accounting_json(both.a.accounting)},
                        {"b", query::accounting_json(both.b.accounting)}};
+  out["file"] = {{"a", query::damage_json(*a.whole)}, {"b", query::damage_json(*b.whole)}};
   return out;
 }
 

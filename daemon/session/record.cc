@@ -27,6 +27,7 @@
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/file_writer.h"
+#include "daemon/store/output_target.h"
 #include "daemon/store/selecting_sink.h"
 #include "proto/base/errors.h"
 #include "proto/base/unique_fd.h"
@@ -140,12 +141,39 @@ RecordOutcome outcome_of(int exit_code, Recorder& recorder, const store::FileWri
   return outcome;
 }
 
-Result<std::unique_ptr<journal::JournalWriter>> open_journal(const RecordOptions& options,
-                                                             RecorderOptions& live) {
-  if (options.journal.empty()) return std::unique_ptr<journal::JournalWriter>();
-  auto created = journal::JournalWriter::create(options.journal, live.pipeline);
-  if (created.ok()) live.journal = created->get();
-  return created;
+// What a recording writes.
+struct Outputs {
+  std::unique_ptr<journal::JournalWriter> journal;  // NULL: none
+  std::unique_ptr<store::FileWriter> file;
+  bool on_standard_output = false;
+
+  void begin() const {
+    file->begin();
+    if (journal != nullptr) journal->begin();
+  }
+};
+
+// Before the command is launched: to open a pipe waits for its reader, and Ctrl-C must end that.
+Result<Outputs> open_outputs(const RecordOptions& options, RecorderOptions& live) {
+  Outputs out;
+  store::OutputOptions how;
+  how.shown = store::OutputOptions::Shown::kWhenBegun;
+  out.on_standard_output = store::is_standard_output(options.output);
+  if (!options.journal.empty()) {
+    const bool journal_too = store::is_standard_output(options.journal);
+    if (out.on_standard_output && journal_too)
+      return invalid("the profile and the journal cannot both go to standard output");
+    out.on_standard_output = out.on_standard_output || journal_too;
+    auto journal = journal::JournalWriter::create(options.journal, live.pipeline, how);
+    if (!journal.ok()) return journal.error();
+    out.journal = *std::move(journal);
+    live.journal = out.journal.get();
+  }
+  how.keep_old = options.keep_old;
+  auto file = store::FileWriter::create(options.output, how);
+  if (!file.ok()) return file.error();
+  out.file = *std::move(file);
+  return out;
 }
 
 // Where the process was told to look for a daemon.
@@ -210,7 +238,12 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   live.seed = options.sampling.seed;
   live.untagged_ppm = options.sampling.untagged_executions;
 
-  auto command = os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket});
+  auto outputs = open_outputs(options, live);
+  if (!outputs.ok()) return outputs.error();
+  auto command =
+      os::LaunchedCommand::launch(options.command, {"TAILOR_SOCKET=" + live.agent_socket},
+                                  outputs->on_standard_output ? os::LaunchedCommand::Prints::kOnStandardError
+                                                              : os::LaunchedCommand::Prints::kAsWe);
   if (!command.ok()) return command.error();
   auto process = os::identify(os, command->pid());
   if (!process.ok()) return process.error();
@@ -218,12 +251,8 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   if (!pidfd.ok()) return pidfd.error();
   SignalsForTheCommand signals;
 
-  auto journal = open_journal(options, live);
-  if (!journal.ok()) return journal.error();
-  auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
-  if (!file.ok()) return file.error();
   std::vector<pipeline::Problem> problems;
-  auto recorder = Recorder::start(os, live, **file, [&](const pipeline::Problem& problem) {
+  auto recorder = Recorder::start(os, live, *outputs->file, [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);
   });
   if (!recorder.ok()) return recorder.error();
@@ -232,18 +261,19 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   const TimeNs began = os.now();
   Status started = command->start();
   if (!started.ok()) return started.error();
+  outputs->begin();
 
   const Ended ended = wait_for(command->pid(), *pidfd, signals);
   const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
   (*recorder)->note_cpu_time(ended.used);
   (*recorder)->stop();
-  Status finished = (*file)->finish();
+  Status finished = outputs->file->finish();
   if (!finished.ok()) return finished.error();
-  RecordOutcome outcome = outcome_of(ended.exit_code, **recorder, **file);
+  RecordOutcome outcome = outcome_of(ended.exit_code, **recorder, *outputs->file);
   outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
-  if (*journal != nullptr) {
-    Status kept = (*journal)->finish();
+  if (outputs->journal != nullptr) {
+    Status kept = outputs->journal->finish();
     if (!kept.ok()) return kept.error();
   }
   return outcome;
@@ -270,13 +300,11 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   std::error_code unwritable;  // told by who listens there
   std::filesystem::create_directories(std::filesystem::path(live.agent_socket).parent_path(), unwritable);
 
+  auto outputs = open_outputs(options, live);
+  if (!outputs.ok()) return outputs.error();
   SignalsForTheCommand signals;
-  auto journal = open_journal(options, live);
-  if (!journal.ok()) return journal.error();
-  auto file = store::FileWriter::create(options.output, store::Existing::kReplace);
-  if (!file.ok()) return file.error();
   // Other engines may look for a daemon at the same place.
-  store::SelectingSink selected(**file, *process, kTimeMin, kTimeMax);
+  store::SelectingSink selected(*outputs->file, *process, kTimeMin, kTimeMax);
   std::vector<pipeline::Problem> problems;
   auto recorder = Recorder::start(os, live, selected, [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);
@@ -286,18 +314,19 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   wait_for_agent(**recorder, known_process(os, *process));
   auto sampled = (*recorder)->sample_process(known_process(os, *process), live.capture);
   if (!sampled.ok()) return sampled.error();
+  outputs->begin();
   const TimeNs began = os.now();
   if (running.on_begin) running.on_begin(sampled->note);
   wait_for_end(*pidfd, running.seconds, signals);
   const auto wall_ns = static_cast<std::uint64_t>(os.now() - began);
   (*recorder)->stop();
-  Status finished = (*file)->finish();
+  Status finished = outputs->file->finish();
   if (!finished.ok()) return finished.error();
-  RecordOutcome outcome = outcome_of(0, **recorder, **file);
+  RecordOutcome outcome = outcome_of(0, **recorder, *outputs->file);
   outcome.wall_ns = wall_ns;
   outcome.problems = std::move(problems);
-  if (*journal != nullptr) {
-    Status kept = (*journal)->finish();
+  if (outputs->journal != nullptr) {
+    Status kept = outputs->journal->finish();
     if (!kept.ok()) return kept.error();
   }
   return outcome;

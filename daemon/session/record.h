@@ -17,7 +17,8 @@ namespace tailor::session {
 
 struct RecordOptions {
   std::vector<std::string> command;
-  std::string output = "profile.tailor";  // replaced if it exists
+  std::string output = "profile.tailor";  // store::open_output()
+  bool keep_old = false;                  // a file of that name is then called NAME.old
   std::string journal;                    // every input is kept there too; empty: none
   config::SamplingOptions sampling;
 };
@@ -35,7 +36,10 @@ struct RecordOutcome {
   std::vector<pipeline::Problem> problems;  // the first ones
 };
 
-// Runs the command to its end. SIGINT, SIGTERM, SIGHUP and SIGQUIT that arrive meanwhile are passed on to it.
+// Runs the command to its end. The files get their names when it has begun; before that, and where it never
+// does, files of these names stay as they were. Where the profile goes to standard output, the command's own
+// output goes to standard error.
+// SIGINT, SIGTERM, SIGHUP and SIGQUIT that arrive meanwhile are passed on to it.
 // Fails, before the command has run, if it does not exist, the output cannot be written, or sampling is
 // denied (the error names the blocker and the remedy); and afterwards if the profile could not be completed.
 // Call it from the main thread of a program without other threads: it forks.

@@ -142,6 +142,8 @@ Result<std::optional<Block>> BlockReader::next() {
     if (!whole) return whole.error();
     if (whole->size() < size) {
       report_.tail_bytes = whole->size();
+      problem(position_,
+              fmt::format("{} of the {} bytes of a block are missing", size - whole->size(), size));
       return std::optional<Block>();
     }
     const auto payload = whole->subspan(kBlockHeaderSize);

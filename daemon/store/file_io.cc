@@ -91,13 +91,6 @@ Status sync_directory(const std::string& directory, os::Files& files) {
 
 Result<std::unique_ptr<Output>> create_file(const std::string& path, Existing existing, os::Files& files) {
   if (existing == Existing::kReplace) {
-    struct stat info{};
-    const bool there = ::lstat(path.c_str(), &info) == 0;
-    if (there && S_ISCHR(info.st_mode)) {
-      UniqueFd device(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-      if (!device) return system_error("cannot open", path, errno);
-      return std::unique_ptr<Output>(std::make_unique<FileOutput>(files, std::move(device), path));
-    }
     const Status removed = files.remove(path);
     if (!removed && removed.error().code != ENOENT)
       return system_error("cannot replace", path, removed.error().code);

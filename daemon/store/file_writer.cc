@@ -9,11 +9,14 @@ namespace tailor::store {
 FileWriter::FileWriter(std::unique_ptr<Blocks> blocks, EncoderOptions options)
     : ProfileEncoder(*blocks, options), blocks_(std::move(blocks)) {}
 
-Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, Existing existing,
+Result<std::unique_ptr<FileWriter>> FileWriter::create(const std::string& path, const OutputOptions& output,
                                                        EncoderOptions options) {
-  auto output = create_file(path, existing);
-  if (!output) return output.error();
-  return on(std::move(*output), options);
+  auto opened = open_output(path, output);
+  if (!opened) return opened.error();
+  NamedOutput* const named = opened->get();
+  auto writer = on(*std::move(opened), options);
+  writer->named_ = named;
+  return writer;
 }
 
 std::unique_ptr<FileWriter> FileWriter::on(std::unique_ptr<Output> output, EncoderOptions options) {
@@ -23,6 +26,9 @@ std::unique_ptr<FileWriter> FileWriter::on(std::unique_ptr<Output> output, Encod
 Status FileWriter::finish() {
   ProfileEncoder::finish();
   if (auto ok = blocks_->writer.finish(); !ok) return ok;
+  if (named_ != nullptr) {
+    if (auto ok = named_->complete(); !ok) return ok;
+  }
   const WriteStats& s = stats();
   if (s.lost_blocks == 0) return Ok{};
   return internal(

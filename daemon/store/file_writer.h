@@ -7,6 +7,7 @@
 #include "daemon/store/block_writer.h"
 #include "daemon/store/encoder.h"
 #include "daemon/store/file_io.h"
+#include "daemon/store/output_file.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
@@ -16,11 +17,17 @@ namespace tailor::store {
 // and, as soon as there is room, in the file. One thread.
 class FileWriter : public ProfileEncoder {
  public:
-  // Fails where the file cannot be created, or exists and `existing` refuses that.
-  static Result<std::unique_ptr<FileWriter>> create(const std::string& path, Existing existing,
+  // Fails where open_output() does.
+  static Result<std::unique_ptr<FileWriter>> create(const std::string& path, const OutputOptions& output = {},
                                                     EncoderOptions options = {});
   // Writes to `output` instead (tests).
   static std::unique_ptr<FileWriter> on(std::unique_ptr<Output> output, EncoderOptions options = {});
+
+  // The recording has begun: with OutputOptions::kWhenBegun the file takes its name as soon as something is
+  // in it. Any thread may call it.
+  void begin() {
+    if (named_ != nullptr) named_->begin();
+  }
 
   // Completes the file and makes it durable. Without it (a crash) the file is readable and says that its end
   // is missing. Fails if anything, now or before, could not be written. Nothing may be given afterwards.
@@ -43,6 +50,7 @@ class FileWriter : public ProfileEncoder {
   FileWriter(std::unique_ptr<Blocks> blocks, EncoderOptions options);
 
   std::unique_ptr<Blocks> blocks_;
+  NamedOutput* named_ = nullptr;  // of blocks_; NULL with on()
 };
 
 }  // namespace tailor::store

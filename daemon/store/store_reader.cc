@@ -52,6 +52,8 @@ Status read_segment(const std::string& directory, std::uint64_t number, FileKind
     if (got && *got < head.size()) return Ok{};
     return in_context(path + ": ", ok.error());
   }
+  // The end of what is being written is no problem.
+  if (!sealed && one.damaged_spots + one.malformed_blocks == 0) one.first_problem.clear();
   if (!one.first_problem.empty()) one.first_problem = fmt::format("{} {}", path, one.first_problem);
   merge(one, sealed, report);
   loss.samples += said.samples;

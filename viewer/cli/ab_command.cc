@@ -68,6 +68,7 @@ std::string render(const Json& answer, const Terminal& terminal) {
 }
 
 int run_ab(const AbOptions& options) {
+  if (Status ok = refuse_store_of_file(options.choice); !ok) return complain(ok.error());
   const auto filter = execution_filter(options.choice.filter, query::wall_clock_ns());
   if (!filter) return complain(filter.error());
   const auto library = open_library(options.choice);
@@ -76,7 +77,11 @@ int run_ab(const AbOptions& options) {
   const auto answer =
       service.answer(serve::TagCostRequest{*filter, options.limit}, serve::Access::everything(), stop);
   if (!answer) return complain(answer.error());
-  fmt::print("{}", options.choice.json ? query::dump(*answer) : render(*answer, options.choice.terminal()));
+  if (options.choice.json) {
+    print_json(query::dump(*answer));
+  } else {
+    print_text(render(*answer, options.choice.terminal()), options.choice.terminal());
+  }
   return kOk;
 }
 

@@ -4,6 +4,7 @@
 #include "daemon/query/report_json.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/ignored_options.h"
 #include "viewer/cli/render.h"
 
 namespace tailor::cli {
@@ -22,9 +23,12 @@ int run_annotate(AnnotateCommand options) {
   if (!chosen) return complain(chosen.error());
   auto report = query::annotate_report(chosen->profile, chosen->selection, options.plan);
   if (!report) return complain(report.error());
-  fmt::print("{}", options.choice.json
-                       ? query::to_json(chosen->profile, *report)
-                       : render(chosen->profile, *report, options.choice.terminal(), options.view));
+  if (options.choice.json) {
+    print_json(query::to_json(chosen->profile, *report));
+  } else {
+    print_text(render(chosen->profile, *report, options.choice.terminal(), options.view),
+               options.choice.terminal());
+  }
   return kOk;
 }
 
@@ -40,7 +44,14 @@ void add_annotate(CLI::App& app, Action& action) {
   command.add_option("--plan", options->plan, "The number of the plan, if the selection has several");
   command.add_flag("--ir-only", options->ir_only, "Without the machine code");
   command.add_flag("--all", options->view.all, "Show functions and machine code without any cost too");
-  command.callback([options, &action] { action = [options] { return run_annotate(*options); }; });
+  command.callback([options, &command, &action] {
+    action = [options, &command] {
+      Status ok = refuse_loop_without_iteration(command);
+      if (ok && options->choice.json)
+        ok = refuse_given(command, {"--all"}, "with --json, which has everything");
+      return ok ? run_annotate(*options) : complain(ok.error());
+    };
+  });
 }
 
 }  // namespace tailor::cli

@@ -9,6 +9,7 @@
 
 #include "daemon/store/file_writer.h"
 #include "daemon/store/meta_codec.h"
+#include "daemon/store/output_target.h"
 #include "daemon/store/selecting_sink.h"
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_reader.h"
@@ -53,12 +54,12 @@ Result<store::RecordingNumber> newest_recording(const store::Catalogue& catalogu
   return segments->back().recording;
 }
 
-Status write_span(const Span& span, const std::string& output) {
+Status write_span(const Span& span, const std::string& output, const store::OutputOptions& how) {
   auto catalogue = store::Catalogue::open(store::catalogue_path(span.store), store::Catalogue::Mode::kRead);
   if (!catalogue) return catalogue.error();
   auto recording = newest_recording(*catalogue);
   if (!recording) return recording.error();
-  auto writer = store::FileWriter::create(output, store::Existing::kReplace);
+  auto writer = store::FileWriter::create(output, how);
   if (!writer) return writer.error();
   store::SelectingSink sink(**writer, span.process, span.from, span.to);
   store::ReadReport report;
@@ -66,10 +67,11 @@ Status write_span(const Span& span, const std::string& output) {
   const store::StoreSelection selection{*recording, span.from, span.to};
   if (auto ok = store::read_store(span.store, *catalogue, selection, sink, report, loss); !ok) return ok;
   if (auto ok = (*writer)->finish(); !ok) return ok;
-  const std::string name = escape(output, false);
+  const std::string name = escape(store::output_name(output), false);
   const std::uint64_t samples = (*writer)->stats().samples;
   fmt::print(stderr, "tailor: {} samples in {}\n", grouped(samples), name);
-  if (samples > 0) fmt::print(stderr, "tailor: next: tailor report {}\n", name);
+  if (samples > 0 && !store::is_standard_output(output))
+    fmt::print(stderr, "tailor: next: tailor report {}\n", name);
   return Ok{};
 }
 
@@ -111,7 +113,8 @@ int record_process(const AttachOptions& options) {
       span, 0);
   // The process may have ended by itself, and its sampling with it.
   if (!ended) warn(ended.error().message);
-  if (auto ok = write_span(span, options.output); !ok) return complain(ok.error());
+  if (auto ok = write_span(span, options.output, {.keep_old = options.keep_old}); !ok)
+    return complain(ok.error());
   return kOk;
 }
 

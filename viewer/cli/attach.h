@@ -8,8 +8,9 @@ namespace tailor::cli {
 
 struct AttachOptions {
   std::int32_t pid = 0;
-  std::string output;
-  double seconds = 0;  // 0: until the process ends or SIGINT or SIGTERM comes
+  std::string output;     // store::open_output()
+  bool keep_old = false;  // a file of that name is then called NAME.old
+  double seconds = 0;     // 0: until the process ends or SIGINT or SIGTERM comes
 };
 
 // Whether a daemon listens.

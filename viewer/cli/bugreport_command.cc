@@ -17,13 +17,17 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/store/output_file.h"
+#include "daemon/store/output_target.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/bug_report.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/doctor.h"
+#include "viewer/cli/output_option.h"
 #include "viewer/cli/program_output.h"
 #include "viewer/cli/status_json.h"
+#include "viewer/cli/text.h"
 
 namespace tailor::cli {
 namespace {
@@ -33,6 +37,7 @@ constexpr const char* kDefaultConfig = "/etc/tailor/tailord.toml";
 
 struct BugreportOptions {
   std::string output = "tailor-bugreport.tar.gz";
+  bool keep_old = false;
   std::string journal, config, log;
 };
 
@@ -154,7 +159,34 @@ Result<std::string> log_of(const std::string& file) {
       kMostLogBytes);
 }
 
+// It is for its owner to give away: nobody else can read what is unpacked of it either, and it names no user.
+Status pack(const std::string& folder, const std::string& to) {
+  const auto packed = program_output({"tar", "-C", folder, "--mode=u=rwX,go=", "--owner=0", "--group=0",
+                                      "--numeric-owner", "-czf", to, "tailor-bugreport"},
+                                     0);
+  if (!packed) return in_context("cannot pack the report: ", packed.error());
+  return Ok{};
+}
+
+Status hand_out(const std::string& packed, const BugreportOptions& options) {
+  store::OutputOptions how;
+  how.keep_old = options.keep_old;
+  how.mode = 0600;
+  auto to = store::open_output(options.output, how);
+  if (!to) return to.error();
+  std::ifstream in(packed, std::ios::binary);
+  std::array<char, 65536> piece{};
+  while (in.read(piece.data(), piece.size()) || in.gcount() > 0) {
+    if (Status done = (*to)->append({piece.data(), static_cast<std::size_t>(in.gcount())}); !done)
+      return done;
+  }
+  if (in.bad() || !in.eof()) return system_error("cannot read " + packed, errno);
+  if (Status done = (*to)->sync(); !done) return done;
+  return (*to)->complete();
+}
+
 int run_bugreport(const BugreportOptions& options) {
+  ::umask(077);
   auto folder = Folder::make();
   if (!folder) return complain(folder.error());
   const std::string parts = (*folder)->path() + "/tailor-bugreport";
@@ -181,16 +213,17 @@ int run_bugreport(const BugreportOptions& options) {
   const auto contents = bundle.finish();
   if (!contents) return complain(contents.error());
 
-  ::umask(077);  // it is for its owner to give away
-  const auto packed = program_output(
-      {"tar", "-C", (*folder)->path(), "-czf", std::filesystem::absolute(options.output), "tailor-bugreport"},
-      0);
-  if (!packed) return complain(in_context("cannot write " + options.output + ": ", packed.error()));
+  const std::string packed = (*folder)->path() + "/packed.tar.gz";
+  if (Status done = pack((*folder)->path(), packed); !done) return complain(done.error());
+  if (Status done = hand_out(packed, options); !done) return complain(done.error());
+  const bool to_stdout = store::is_standard_output(options.output);
+  const std::string name = escape(store::output_name(options.output), false);
   fmt::print(
+      to_stdout ? stderr : stdout,
       "{}\n{}What looks like a token, names of users in paths, and this host's name are removed from all but "
       "a journal.\n"
       "Look at it before you send it: tar -xzf {}\n",
-      options.output, *contents, options.output);
+      name, *contents, to_stdout ? "FILE" : name);
   return kOk;
 }
 
@@ -200,8 +233,7 @@ void add_bugreport(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand(
       "bugreport", "Puts the state of this host's Tailor into one file: status, checks, configuration, log");
   auto options = std::make_shared<BugreportOptions>();
-  command.add_option("-o,--output", options->output, "The file; replaced if it exists")
-      ->capture_default_str();
+  CLI::Option* output = add_output(command, options->output, "The file");
   command.add_option(
       "--config", options->config,
       "The daemon's configuration (default: that of the running daemon, else /etc/tailor/tailord.toml)");
@@ -210,7 +242,10 @@ void add_bugreport(CLI::App& app, Action& action) {
   command.add_option(
       "--journal", options->journal,
       "Also a recording made with --journal. It is added as it is, with literals if it holds any");
-  command.callback([options, &action] { action = [options] { return run_bugreport(*options); }; });
+  command.callback([options, output, &action] {
+    options->keep_old = output->count() == 0;
+    action = [options] { return run_bugreport(*options); };
+  });
 }
 
 }  // namespace tailor::cli

@@ -6,7 +6,10 @@
 #include <charconv>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <set>
 
+#include "daemon/query/damage.h"
 #include "daemon/query/wall_time.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
@@ -58,6 +61,58 @@ Status add_filters(const Choice& choice, serve::Filters& filters) {
   return Ok{};
 }
 
+// Tells once what of a profile could not be read: it may be read again with more detail.
+class DamageTeller {
+ public:
+  explicit DamageTeller(std::string name)
+      : name_(std::move(name)), told_(std::make_shared<std::set<std::string>>()) {}
+  void operator()(const query::Profile& profile) const {
+    const std::string text = query::damage_text(profile);
+    if (!text.empty() && told_->insert(text).second) warn(fmt::format("{}: {}", name_, text));
+  }
+
+ private:
+  std::string name_;
+  std::shared_ptr<std::set<std::string>> told_;
+};
+
+// A store that tells of the damage of all that is read of it.
+class TellingStore : public serve::Library {
+ public:
+  TellingStore(std::unique_ptr<serve::Library> store, const std::string& name)
+      : store_(std::move(store)), tell_(name) {}
+
+  Status visit(const serve::ExecutionFilter& filter, const Stop& stop,
+               const std::function<bool(store::ExecutionRow)>& take) override {
+    return store_->visit(filter, stop, take);
+  }
+  Result<serve::Loaded> load(const serve::Target& target, serve::Detail detail, const Stop& stop,
+                             const serve::Visible& visible) override {
+    auto loaded = store_->load(target, detail, stop, visible);
+    if (loaded) tell_(*loaded->profile);
+    return loaded;
+  }
+  Result<store::Summary> sums(const store::WallRange& range, const Stop& stop) override {
+    return store_->sums(range, stop);
+  }
+  Result<serve::GoneList> gone(const serve::ExecutionFilter& filter, const serve::SeesUser& sees,
+                               const Stop& stop) override {
+    return store_->gone(filter, sees, stop);
+  }
+  Status visit_slices(const store::WallRange& range, const Stop& stop,
+                      const std::function<void(const query::Profile&)>& take) override {
+    return store_->visit_slices(range, stop, [&](const query::Profile& profile) {
+      tell_(profile);
+      take(profile);
+    });
+  }
+  const std::string& file() const override { return store_->file(); }
+
+ private:
+  std::unique_ptr<serve::Library> store_;
+  DamageTeller tell_;
+};
+
 }  // namespace
 
 Status settle_last(Choice& choice, std::size_t& count) {
@@ -71,18 +126,34 @@ Status settle_last(Choice& choice, std::size_t& count) {
   return Ok{};
 }
 
+Status refuse_store_of_file(const Choice& choice) {
+  if (choice.store.empty() || !names_file(choice)) return Ok{};
+  return invalid(fmt::format("--store has no meaning beside the file {}", choice.what));
+}
+
 bool names_file(const Choice& choice) {
   return !choice.what.empty() && is_file(choice.what);
 }
 
+std::unique_ptr<serve::Library> open_file(const std::string& path) {
+  return serve::open_file_library(
+      path, [tell = DamageTeller(path)](const std::string& file, const query::LoadOptions& options) {
+        auto profile = load_any_file(file, options);
+        if (profile) tell(*profile);
+        return profile;
+      });
+}
+
 std::unique_ptr<serve::Library> open_library(const Choice& choice) {
-  if (names_file(choice)) return serve::open_file_library(choice.what, load_any_file);
-  return serve::open_store_library(store_directory(choice.store), flush_daemon);
+  if (names_file(choice)) return open_file(choice.what);
+  const std::string directory = store_directory(choice.store);
+  return std::make_unique<TellingStore>(serve::open_store_library(directory, flush_daemon), directory);
 }
 
 Result<serve::Target> target_of(Choice& choice) {
   std::size_t last = 0;
   if (Status settled = settle_last(choice, last); !settled) return settled.error();
+  if (Status ok = refuse_store_of_file(choice); !ok) return ok.error();
   const bool file = names_file(choice);
   const std::string& prefix = choice.execution.empty() && !file ? choice.what : choice.execution;
   using What = serve::Target::What;
@@ -172,7 +243,7 @@ Result<ChosenLoops> choose_loops(const Choice& choice) {
 }
 
 std::unique_ptr<serve::Library> choose_library(const Choice& choice) {
-  return choice.what.empty() ? open_library(choice) : serve::open_file_library(choice.what, load_any_file);
+  return choice.what.empty() ? open_library(choice) : open_file(choice.what);
 }
 
 }  // namespace tailor::cli

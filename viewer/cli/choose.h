@@ -52,9 +52,14 @@ void add_iteration_choice(CLI::App& command, Choice& choice);
 // argument only where it is a number, and else gives it to Choice::what. Fails where that has a value
 // already.
 Status settle_last(Choice& choice, std::size_t& count);
+// Fails where both a file and a store are named.
+Status refuse_store_of_file(const Choice& choice);
 // Whether Choice::what is a profile and no execution.
 bool names_file(const Choice& choice);
 
+// A file of any tool that we can read. What of it could not be read is told on standard error, once; so is
+// that of a store.
+std::unique_ptr<serve::Library> open_file(const std::string& path);
 // The file of the choice (of another tool too: a perf.data as if it had been imported), or the store, into
 // which a running daemon writes what it has first.
 std::unique_ptr<serve::Library> open_library(const Choice& choice);

@@ -23,6 +23,11 @@ enum ExitCode : int {
 int complain(const Error& error);
 // Prints the same of what is no failure of the command.
 void warn(const std::string& message);
+// Prints JSON on standard output. For a terminal, characters of names that it would obey are \u escapes in
+// it.
+void print_json(const std::string& json);
+// Prints a text for people on standard output, its lines cut to the width of the terminal.
+void print_text(const std::string& text, const Terminal& terminal);
 // The exit code of a command that has printed that there is nothing.
 int nothing_to_show();
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "daemon/query/damage.h"
 #include "daemon/serve/views.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
@@ -79,6 +80,13 @@ int run_diff(const DiffOptions& options) {
   if (!a) return complain(a.error());
   auto b = open_side(options, options.b);
   if (!b) return complain(b.error());
+  for (const auto& [name, side] : {std::pair{&options.a, &*a}, std::pair{&options.b, &*b}}) {
+    // What is missing looks like a change, and what grew may be missing.
+    if (!conditions.empty() && query::is_damaged(*side->whole))
+      return complain(
+          internal(fmt::format("{}: no condition of --fail-if can be judged on a damaged profile. {}", *name,
+                               query::damage_text(*side->whole))));
+  }
   auto both = serve::comparison(*a, *b);
   if (!both) return complain(both.error());
   Reasons held, unknown;
@@ -93,9 +101,10 @@ int run_diff(const DiffOptions& options) {
     if (!json) return complain(json.error());
     (*json)["fail_if"] = json_of(held);
     (*json)["fail_if_unknown"] = json_of(unknown);
-    fmt::print("{}", query::dump(*json));
+    print_json(query::dump(*json));
   } else {
-    fmt::print("{}", render(*both, options.a, options.b, options.view.choice.terminal()));
+    const Terminal terminal = options.view.choice.terminal();
+    print_text(render(*both, options.a, options.b, terminal), terminal);
   }
   std::fflush(stdout);
   for (const auto& [condition, why] : held) warn(fmt::format("--fail-if {}: {}", condition, why));

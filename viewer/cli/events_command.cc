@@ -13,7 +13,7 @@ namespace {
 
 using capture::EventOffer;
 
-void print_text(const std::vector<EventOffer>& offers, const Terminal& terminal) {
+void print_offers(const std::vector<EventOffer>& offers, const Terminal& terminal) {
   std::size_t width = 0;
   for (const EventOffer& offer : offers) width = std::max(width, offer.name.size());
   for (const EventOffer& offer : offers) {
@@ -25,7 +25,7 @@ void print_text(const std::vector<EventOffer>& offers, const Terminal& terminal)
   }
 }
 
-void print_json(const std::vector<EventOffer>& offers) {
+void print_offers_json(const std::vector<EventOffer>& offers) {
   nlohmann::json rows = nlohmann::json::array();
   for (const EventOffer& offer : offers) {
     rows.push_back({{"name", offer.name},
@@ -33,7 +33,7 @@ void print_json(const std::vector<EventOffer>& offers) {
                     {"available", offer.available},
                     {"detail", offer.detail}});
   }
-  fmt::print("{}\n", rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_json(rows.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 void print_counters(const capture::HostPmu& pmu) {
@@ -46,7 +46,7 @@ int run_events(bool json, bool ascii) {
   const auto offers = capture::probe_events(os::real(), capture::probe_pmu(os::real()));
   Terminal terminal = Terminal::detect();
   terminal.ascii = terminal.ascii || ascii;
-  json ? print_json(offers) : print_text(offers, terminal);
+  json ? print_offers_json(offers) : print_offers(offers, terminal);
   if (!json) print_counters(capture::probe_pmu(os::real()));
   const bool any = std::ranges::any_of(offers, &EventOffer::available);
   return any ? kOk : nothing_to_show();

@@ -1,8 +1,5 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <cstdio>
-#include <fstream>
 #include <map>
 #include <memory>
 
@@ -10,9 +7,12 @@
 #include "daemon/export/parquet_tables.h"
 #include "daemon/formats/trace_writers.h"
 #include "daemon/serve/fingerprint.h"
+#include "daemon/store/output_file.h"
+#include "daemon/store/output_target.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/ignored_options.h"
 #include "viewer/cli/table_directory.h"
 #include "viewer/cli/text.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 struct ExportOptions {
   Choice choice;
-  std::string format, output;
+  std::string format, output = "-";
   std::vector<std::string> levels = exporter::TraceOptions{}.levels;
 };
 
@@ -43,16 +43,22 @@ bool of_one_source(const std::string& format) {
   return format == "firefox" || format == "folded";
 }
 
-int put(const std::string& bytes, const std::string& path) {
-  if (path.empty() || path == "-") {
-    const bool whole =
-        std::fwrite(bytes.data(), 1, bytes.size(), stdout) == bytes.size() && std::fflush(stdout) == 0;
-    return whole ? kOk : complain(os_error("cannot write to standard output", errno));
-  }
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  file.close();
-  return file ? kOk : complain(os_error("cannot write " + path, errno));
+bool is_binary(const std::string& format) {
+  return format == "otlp" || format == "pprof" || format == "perfetto";
+}
+
+// Names come from the recorded programs: a terminal must not obey them.
+std::string shown(const std::string& format, std::string text) {
+  if (!Terminal::detect().is_terminal || is_binary(format)) return text;
+  const bool json = format == "firefox" || format == "speedscope";
+  return json ? harmless_json(text) : harmless_lines(text);
+}
+
+int put(const std::string& format, std::string content, const std::string& path) {
+  const bool to_terminal = store::is_standard_output(path);
+  if (to_terminal) content = shown(format, std::move(content));
+  const Status written = store::write_output(path, content);
+  return written ? kOk : complain(written.error());
 }
 
 // Each execution's once: there are many more questions than executions.
@@ -85,10 +91,10 @@ int write_tables(const serve::View& view, const std::string& path) {
 
 int run_export(ExportOptions options) {
   const bool tables = options.format == "parquet";
-  if (tables && (options.output.empty() || options.output == "-"))
+  if (tables && store::is_standard_output(options.output))
     return complain(invalid("a parquet export is a directory with a file for each table: name it with -o"));
-  const bool binary = options.format == "otlp" || options.format == "pprof" || options.format == "perfetto";
-  if (binary && options.output.empty() && ::isatty(STDOUT_FILENO) != 0)
+  if (is_binary(options.format) && store::is_standard_output(options.output) &&
+      Terminal::detect().is_terminal)
     return complain(invalid("a " + options.format + " file is no text: name it with -o"));
   options.choice.detail.functions = true;
   options.choice.detail.samples = true;
@@ -101,7 +107,7 @@ int run_export(ExportOptions options) {
       *chosen->whole, chosen->selection,
       {options.levels, "tailor " TAILOR_VERSION, chosen->keep, chosen->from, chosen->to});
   if (!trace) return complain(trace.error());
-  return put(written(options.format, *trace, 0), options.output);
+  return put(options.format, written(options.format, *trace, 0), options.output);
 }
 
 }  // namespace
@@ -116,15 +122,25 @@ void add_export(CLI::App& app, Action& action) {
                   "csv, firefox, folded, otlp, parquet, perfetto, pprof or speedscope")
       ->required()
       ->check(CLI::IsMember(kFormats));
-  command.add_option("-o,--output", options->output,
-                     "The file, of parquet the directory; replaced if it exists (default: standard output)");
+  command
+      .add_option("-o,--output", options->output,
+                  "The file, of parquet the directory; replaced if it exists. -: standard output")
+      ->capture_default_str();
   command
       .add_option("--levels", options->levels,
                   "Frames of the stacks, outermost first: process, plan, pipeline, function, the name of a "
                   "level of the plans (operator, task, ir), or levels (all levels except the lowest)")
       ->delimiter(',')
       ->capture_default_str();
-  command.callback([options, &action] { action = [options] { return run_export(*options); }; });
+  command.callback([options, &command, &action] {
+    action = [options, &command] {
+      const Status ok =
+          options->format == "parquet"
+              ? refuse_given(command, {"--levels"}, "with parquet, which has all levels as tables")
+              : Status(Ok{});
+      return ok ? run_export(*options) : complain(ok.error());
+    };
+  });
 }
 
 }  // namespace tailor::cli

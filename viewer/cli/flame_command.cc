@@ -3,9 +3,12 @@
 #include <algorithm>
 
 #include "daemon/serve/views.h"
+#include "daemon/store/output_file.h"
+#include "daemon/store/output_target.h"
 #include "viewer/cli/command.h"
-#include "viewer/cli/html_report.h"
+#include "viewer/cli/ignored_options.h"
 #include "viewer/cli/render_views.h"
+#include "viewer/cli/text.h"
 #include "viewer/cli/view_choice.h"
 
 namespace tailor::cli {
@@ -25,8 +28,8 @@ std::string title_of(const FlameOptions& options) {
 }
 
 int write_picture(const std::string& path, const std::string& picture) {
-  if (auto ok = write_whole_file(path, picture); !ok) return complain(ok.error());
-  fmt::print("{}: opens in any browser\n", path);
+  if (auto ok = store::write_output(path, picture); !ok) return complain(ok.error());
+  if (!store::is_standard_output(path)) fmt::print("{}: opens in any browser\n", escape(path, false));
   return kOk;
 }
 
@@ -39,15 +42,19 @@ int run_flame(const FlameOptions& options) {
   if (options.view.choice.json) {
     const auto json = serve::flame_json(*view, *order);
     if (!json) return complain(json.error());
-    fmt::print("{}", query::dump(*json));
+    print_json(query::dump(*json));
     return kOk;
   }
   const auto report = serve::flame_of(*view, *order);
   if (!report) return complain(report.error());
   if (!options.svg.empty()) return write_picture(options.svg, flame_svg(*report, title_of(options)));
   if (!options.html.empty()) return write_picture(options.html, flame_html(*report, title_of(options)));
-  fmt::print("{}", options.folded ? flame_folded(*report)
-                                  : render(*report, options.view.choice.terminal(), options.least));
+  if (options.folded) {
+    fmt::print("{}", flame_folded(*report));
+  } else {
+    const Terminal terminal = options.view.choice.terminal();
+    print_text(render(*report, terminal, options.least), terminal);
+  }
   return kOk;
 }
 
@@ -80,7 +87,14 @@ void add_flame(CLI::App& app, Action& action) {
   svg->excludes(folded)->excludes(html);
   html->excludes(folded);
   for (CLI::Option* picture : {svg, html, folded}) picture->excludes(command.get_option("--json"));
-  command.callback([options, &action] { action = [options] { return run_flame(*options); }; });
+  command.callback([options, &command, &action] {
+    action = [options, &command] {
+      const bool text =
+          options->svg.empty() && options->html.empty() && !options->folded && !options->view.choice.json;
+      const Status ok = text ? Status(Ok{}) : refuse_given(command, {"--least"}, "but for the tree as text");
+      return ok ? run_flame(*options) : complain(ok.error());
+    };
+  });
 }
 
 }  // namespace tailor::cli

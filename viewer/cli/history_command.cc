@@ -28,8 +28,11 @@ int show_history(const Choice& choice, const std::string& by) {
   const Stop stop;
   const auto answer = service.answer(request, serve::Access::everything(), stop);
   if (!answer) return complain(answer.error());
-  fmt::print("{}", choice.json ? answer->dump(2, ' ', false, query::Json::error_handler_t::replace) + "\n"
-                               : render_history(*answer, choice.terminal()));
+  if (choice.json) {
+    print_json(query::dump(*answer));
+  } else {
+    print_text(render_history(*answer, choice.terminal()), choice.terminal());
+  }
   return kOk;
 }
 

@@ -7,8 +7,11 @@
 #include "daemon/serve/http/assets.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
+#include "daemon/store/output_file.h"
+#include "daemon/store/output_target.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/html_report.h"
+#include "viewer/cli/text.h"
 
 namespace tailor::cli {
 int write_html(Choice choice, const std::string& path) {
@@ -22,8 +25,10 @@ int write_html(Choice choice, const std::string& path) {
   const std::string data = bundle->dump(-1, ' ', false, serve::Json::error_handler_t::replace);
   const auto report = html_report(serve::report_template(), data);
   if (!report) return complain(report.error());
-  if (auto ok = write_whole_file(path, *report); !ok) return complain(ok.error());
-  fmt::print("{}: {:.1f} MB, opens in any browser\n", path, static_cast<double>(report->size()) / 1e6);
+  if (auto ok = store::write_output(path, *report); !ok) return complain(ok.error());
+  if (!store::is_standard_output(path))
+    fmt::print("{}: {:.1f} MB, opens in any browser\n", escape(path, false),
+               static_cast<double>(report->size()) / 1e6);
   return kOk;
 }
 

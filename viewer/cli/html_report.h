@@ -13,8 +13,4 @@ namespace tailor::cli {
 // does not have the place exactly once, and, saying what to do, if it is empty: tailor was built without it.
 Result<std::string> html_report(std::string_view page, std::string_view bundle);
 
-// Writes the file whole or not at all: into a new file beside it, which then takes its name. An existing file
-// is replaced. Fails with the reason.
-Status write_whole_file(const std::string& path, std::string_view content);
-
 }  // namespace tailor::cli

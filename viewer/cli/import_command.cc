@@ -7,9 +7,11 @@
 
 #include "daemon/import/perf_import.h"
 #include "daemon/store/file_writer.h"
+#include "daemon/store/output_target.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/import.h"
+#include "viewer/cli/output_option.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -36,6 +38,7 @@ importer::PerfImportOptions options_for(const std::string& path) {
 
 struct ImportOptions {
   std::string file, output = "perf.tailor", dictionary;
+  bool keep_old = false;
   importer::PerfImportOptions names;
 };
 
@@ -63,7 +66,7 @@ int run_import(const ImportOptions& options) {
   how.progress = [&](std::uint64_t done) {
     if (live && size > 0) fmt::print(stderr, "\rtailor: {} %", 100 * done / size);
   };
-  auto output = store::FileWriter::create(options.output, store::Existing::kReplace);
+  auto output = store::FileWriter::create(options.output, {.keep_old = options.keep_old});
   if (!output) return complain(output.error());
   auto imported = importer::import_perf_data(**input, **output, how);
   if (live) fmt::print(stderr, "\r{:20}\r", "");  // what follows may be shorter
@@ -72,10 +75,11 @@ int run_import(const ImportOptions& options) {
   for (const std::string& note : imported->notes) tell_user(note);
   const profile::Accounting& total = imported->total;
   tell_user(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read",
-                        grouped(imported->samples), options.output, (*output)->stats().bytes,
-                        grouped(total.lost_ring + total.lost_hardware), grouped(total.late),
-                        grouped(total.undecoded)));
-  if (imported->samples > 0) tell_user("next: tailor report " + options.output);
+                        grouped(imported->samples), store::output_name(options.output),
+                        (*output)->stats().bytes, grouped(total.lost_ring + total.lost_hardware),
+                        grouped(total.late), grouped(total.undecoded)));
+  if (imported->samples > 0 && !store::is_standard_output(options.output))
+    tell_user("next: tailor report " + options.output);
   return kOk;
 }
 
@@ -100,8 +104,7 @@ void add_import(CLI::App& app, Action& action) {
       *app.add_subcommand("import", "Makes a profile from a recording of another tool (perf.data)");
   auto options = std::make_shared<ImportOptions>();
   command.add_option("file", options->file, "A perf.data file of `perf record`")->required();
-  command.add_option("-o,--output", options->output, "The profile; replaced if it exists")
-      ->capture_default_str();
+  CLI::Option* output = add_output(command, options->output, "The profile");
   command.add_option("--jitdump", options->names.jitdumps, "A jitdump with the names of generated code")
       ->allow_extra_args(false);
   command
@@ -114,7 +117,10 @@ void add_import(CLI::App& app, Action& action) {
       "engines said then owns the samples (perf record -k CLOCK_MONOTONIC_RAW)");
   command.add_flag("!--no-find", options->names.find_names,
                    "Use the named files only, and look for no others");
-  command.callback([options, &action] { action = [options] { return run_import(*options); }; });
+  command.callback([options, output, &action] {
+    options->keep_old = output->count() == 0;
+    action = [options] { return run_import(*options); };
+  });
 }
 
 }  // namespace tailor::cli

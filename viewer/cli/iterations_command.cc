@@ -55,7 +55,7 @@ int run_iterations(const Choice& choice) {
   if (!inside) return complain(inside.error());
   chosen->loops = std::move(*inside);
   if (choice.json) {
-    fmt::print("{}", query::dump(query::json_of(*view.whole, view.selection, chosen->loops, view.keep)));
+    print_json(query::dump(query::json_of(*view.whole, view.selection, chosen->loops, view.keep)));
     return kOk;
   }
   const Terminal terminal = choice.terminal();
@@ -63,7 +63,7 @@ int run_iterations(const Choice& choice) {
   for (const query::Loop& loop : chosen->loops)
     out += (out.empty() ? "" : "\n") + render_loop(*chosen, loop, terminal);
   out += "\n" + wrap(accounting_text(query::account_of(*view.whole)), terminal.width, 2) + "\n";
-  fmt::print("{}", out);
+  print_text(out, terminal);
   return kOk;
 }
 

@@ -35,6 +35,61 @@ std::string who_text(const profile::ExecutionRecord& e, bool ascii) {
   return out;
 }
 
+// A table whose last column, the query, has the rest of the line. A narrow terminal has the first columns
+// only that are worth their room.
+class ListTable {
+ public:
+  explicit ListTable(const Terminal& terminal) : terminal_(terminal) {}
+
+  // Shown on terminals of `least` columns or more. Text begins on the left, numbers end on the right.
+  void add(std::string_view title, std::size_t width, std::size_t least, bool number) {
+    columns_.push_back({title, width, number, terminal_.width >= least});
+  }
+
+  std::string heading() const {
+    std::vector<std::string> titles;
+    for (const Column& column : columns_) titles.emplace_back(column.title);
+    return terminal_.dim(line(titles, "query")) + "\n";
+  }
+
+  // `query` is escaped.
+  std::string row(const std::vector<std::string>& cells, const std::string& query) const {
+    return line(cells, query) + "\n";
+  }
+
+ private:
+  struct Column {
+    std::string_view title;
+    std::size_t width;
+    bool number, shown;
+  };
+
+  std::string line(const std::vector<std::string>& cells, const std::string& query) const {
+    std::string out;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Column& column = columns_[i];
+      if (!column.shown) continue;
+      out += column.number ? pad_left(cells[i], column.width)
+                           : pad(cut(cells[i], column.width, terminal_.ascii), column.width);
+      out += "  ";
+    }
+    const std::size_t used = cli::columns(out);
+    out += cut(query, terminal_.width > used + 10 ? terminal_.width - used : 10, terminal_.ascii);
+    while (out.ends_with(' ')) out.pop_back();
+    return out;
+  }
+
+  const Terminal& terminal_;
+  std::vector<Column> columns_;
+};
+
+std::string query_text(const std::string& name, const std::string& sql, bool ascii) {
+  std::string query = escape_line(name, ascii);
+  const std::string text = sql_line(sql, ascii);
+  if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
+  return query;
+}
+
 std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, const Terminal& terminal) {
   const std::vector<store::ExecutionRow>& rows = list.rows;
   double most_samples = 0, most_rows = 0;
@@ -42,28 +97,24 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
     most_samples = std::max(most_samples, static_cast<double>(row.cost.samples));
     if (row.record.rows_known) most_rows = std::max(most_rows, static_cast<double>(row.record.rows));
   }
-  const std::size_t samples = number_width(most_samples, 10), counts = number_width(most_rows, 12);
-  std::string out = terminal.dim(fmt::format("{:<19}  {:<12}  {:>9}  {:>9}{}{}  {:<12}  {}", "began",
-                                             "execution", "elapsed", "CPU", pad_left("samples", samples),
-                                             pad_left("rows", counts), "who", "query")) +
-                    "\n";
+  ListTable table(terminal);
+  table.add("began", 19, 72, false);
+  table.add("execution", 12, 0, false);
+  table.add("elapsed", 9, 50, true);
+  table.add("CPU", 9, 0, true);
+  table.add("samples", number_width(most_samples, 10) - 2, 84, true);
+  table.add("rows", number_width(most_rows, 12) - 2, 96, true);
+  table.add("who", 12, 110, false);
+  std::string out = table.heading();
   for (const store::ExecutionRow& row : rows) {
     const profile::ExecutionRecord& e = row.record;
-    std::string query = escape_line(row.plan_name, terminal.ascii);
-    const std::string text = sql_line(label(e, "query"), terminal.ascii);
-    if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
+    std::string query = query_text(row.plan_name, label(e, "query"), terminal.ascii);
     if (!e.error.empty()) query = fmt::format("failed: {}; {}", escape_line(e.error, terminal.ascii), query);
-    std::string line =
-        fmt::format("{:<19}  {}  {}  {}{}{}  {}  ", query::local_time(row.wall_begin_ns, now_ns),
-                    query::hex(e.id).substr(0, 12), pad_left(elapsed_text(e), 9),
-                    pad_left(e.drawn ? duration(row.cost.cpu_ns) : "not", 9),
-                    pad_left(e.drawn ? grouped(row.cost.samples) : "drawn", samples),
-                    pad_left(e.rows_known ? grouped(e.rows) : "?", counts),
-                    pad(cut(who_text(e, terminal.ascii), 12, terminal.ascii), 12));
-    const std::size_t used = columns(line);
-    line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
+    out += table.row(
+        {query::local_time(row.wall_begin_ns, now_ns), query::hex(e.id).substr(0, 12), elapsed_text(e),
+         e.drawn ? duration(row.cost.cpu_ns) : "not drawn", e.drawn ? grouped(row.cost.samples) : "",
+         e.rows_known ? grouped(e.rows) : "?", who_text(e, terminal.ascii)},
+        query);
   }
   if (list.more) out += terminal.dim("... more, older ones (--limit, --until)") + "\n";
   return out;
@@ -81,28 +132,23 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
     most_runs = std::max(most_runs, static_cast<double>(row.runs.executions));
     most_samples = std::max(most_samples, row.cpu.samples);
   }
-  const std::size_t runs = number_width(most_runs, 9), samples = number_width(most_samples, 10);
-  std::string out = terminal.dim("Samples deleted: sums of the executions that ended in the hour") + "\n" +
-                    terminal.dim(fmt::format("{:<19}  {:<16}{}{:>9}  {:>9}  {:>9}{}  {}", "hour from",
-                                             "fingerprint", pad_left("ended", runs), "failed", "elapsed",
-                                             "CPU", pad_left("samples", samples), "query")) +
-                    "\n";
+  ListTable table(terminal);
+  table.add("hour from", 19, 76, false);
+  table.add("fingerprint", 16, 0, false);
+  table.add("ended", number_width(most_runs, 9) - 2, 60, true);
+  table.add("failed", 7, 120, true);
+  table.add("elapsed", 9, 90, true);
+  table.add("CPU", 9, 0, true);
+  table.add("samples", number_width(most_samples, 10) - 2, 100, true);
+  std::string out =
+      terminal.dim("Samples deleted: sums of the executions that ended in the hour") + "\n" + table.heading();
   for (const serve::GoneRow& row : gone.rows) {
-    std::string query = escape_line(row.names.name, terminal.ascii);
-    const std::string text = sql_line(row.names.text, terminal.ascii);
-    if (!text.empty()) query += (query.empty() ? "" : ": ") + text;
-    std::string line =
-        fmt::format("{:<19}  {}{}{:>9}  {}  {}{}  ",
-                    query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
-                    pad(cut(escape_line(row.fingerprint, terminal.ascii), 16, terminal.ascii), 16),
-                    pad_left(grouped(row.runs.executions), runs), grouped(row.runs.failed),
-                    pad_left(row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)), 9),
-                    pad_left(duration(row.cpu.weight), 9),
-                    pad_left(grouped(static_cast<std::uint64_t>(std::llround(row.cpu.samples))), samples));
-    const std::size_t used = columns(line);
-    line += cut(query, terminal.width > used + 20 ? terminal.width - used : 20, terminal.ascii);
-    while (line.ends_with(' ')) line.pop_back();
-    out += line + "\n";
+    out += table.row(
+        {query::local_time(static_cast<std::uint64_t>(row.hour) * store::kHourNs, now_ns),
+         escape_line(row.fingerprint, terminal.ascii), grouped(row.runs.executions), grouped(row.runs.failed),
+         row.runs.executions == 0 ? "?" : duration(mean_elapsed(row.runs)), duration(row.cpu.weight),
+         grouped(static_cast<std::uint64_t>(std::llround(row.cpu.samples)))},
+        query_text(row.names.name, row.names.text, terminal.ascii));
   }
   const char* more = "... more, older ones (--limit, --until, or tailor report --by hour)";
   return gone.more ? out + terminal.dim(more) + "\n" : out;
@@ -114,6 +160,7 @@ struct ListOptions {
 };
 
 int run_list(const ListOptions& options) {
+  if (Status ok = refuse_store_of_file(options.choice); !ok) return complain(ok.error());
   const std::uint64_t now_ns = query::wall_clock_ns();
   auto filter = execution_filter(options.choice.filter, now_ns);
   if (!filter) return complain(filter.error());
@@ -130,14 +177,20 @@ int run_list(const ListOptions& options) {
         not_found(which.empty() ? "no execution was recorded" : "no execution was recorded that " + which));
   }
   if (options.choice.json) {
-    fmt::print("{}\n",
-               serve::list_json(*list, *gone).dump(2, ' ', false, serve::Json::error_handler_t::replace));
+    serve::Json json = serve::list_json(*list, *gone);
+    // The catalogue of a store lists executions without their samples: it has no such thing.
+    if (!library->file().empty()) {
+      const auto whole = library->load({serve::Target::What::kAll}, serve::Detail::kSums, Stop(), {});
+      if (!whole) return complain(whole.error());
+      json["file"] = query::damage_json(*whole->profile);
+    }
+    print_json(query::dump(json));
     return kOk;
   }
   const Terminal terminal = options.choice.terminal();
-  if (!list->rows.empty()) fmt::print("{}", render_rows(*list, now_ns, terminal));
+  if (!list->rows.empty()) print_text(render_rows(*list, now_ns, terminal), terminal);
   if (!list->rows.empty() && !gone->rows.empty()) fmt::print("\n");
-  fmt::print("{}", render_gone(*gone, now_ns, terminal));
+  print_text(render_gone(*gone, now_ns, terminal), terminal);
   return kOk;
 }
 

@@ -3,8 +3,11 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
+#include <iostream>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +28,14 @@ int complain(const Error& error) {
 
 void warn(const std::string& message) {
   fmt::print(stderr, "tailor: {}\n", escape(message, false));
+}
+
+void print_json(const std::string& json) {
+  fmt::print("{}", Terminal::detect().is_terminal ? harmless_json(json) : json);
+}
+
+void print_text(const std::string& text, const Terminal& terminal) {
+  fmt::print("{}", fit(text, terminal.width, terminal.ascii));
 }
 
 int nothing_to_show() {
@@ -50,6 +61,17 @@ bool is_paged(const CLI::App& app) {
   if (chosen.empty() || !std::ranges::binary_search(kPaged, chosen.front()->get_name())) return false;
   const CLI::Option* json = chosen.front()->get_option_no_throw("--json");
   return json == nullptr || json->count() == 0;
+}
+
+// What was printed may not have been written yet: a disk may be full.
+int all_written(int code) {
+  std::cout.flush();
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
+  const int why = errno != 0 ? errno : EIO;
+  const int failed =
+      complain(os_error(fmt::format("cannot write standard output: {}", std::strerror(why)), why));
+  return code == kOk ? failed : code;
 }
 
 int run(int argc, char** argv) {
@@ -96,12 +118,13 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? kOk : serve::exit_code(ErrorKind::kInvalid);
+    return all_written(app.exit(error) == 0 ? kOk : serve::exit_code(ErrorKind::kInvalid));
   }
   Terminal::detect();
   std::optional<Pager> pager;
   if (is_paged(app)) pager.emplace();
-  return action();
+  const int code = action();
+  return pager && pager->runs() ? code : all_written(code);
 }
 
 // The samples of a block take 13 MB, one block after the other. To get such memory from the kernel anew, and

@@ -3,6 +3,7 @@
 #include "daemon/query/region_report.h"
 #include "daemon/serve/views.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/ignored_options.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/render_memory.h"
 #include "viewer/cli/view_choice.h"
@@ -22,7 +23,7 @@ int run_memory(const MemoryOptions& options) {
   if (options.view.choice.json) {
     const auto json = serve::memory_json(*view, options.points);
     if (!json) return complain(json.error());
-    fmt::print("{}", query::dump(*json));
+    print_json(query::dump(*json));
     return kOk;
   }
   const auto report = query::memory_report(view->profile, view->selection);
@@ -30,9 +31,10 @@ int run_memory(const MemoryOptions& options) {
   const query::MemoryPoints points = query::memory_points(*view->whole, view->selection, report->source.index,
                                                           query::kAllPoints, view->keep);
   const Terminal terminal = options.view.choice.terminal();
-  fmt::print("{}{}\n{}", render_regions(query::region_rows(view->profile, *report, points), terminal),
-             render_accesses(view->profile, points, view->origin, options.pictures, terminal),
-             render(view->profile, *report, terminal));
+  print_text(render_regions(query::region_rows(view->profile, *report, points), terminal) +
+                 render_accesses(view->profile, points, view->origin, options.pictures, terminal) + "\n" +
+                 render(view->profile, *report, terminal),
+             terminal);
   return kOk;
 }
 
@@ -49,7 +51,14 @@ void add_memory(CLI::App& app, Action& action) {
       ->capture_default_str();
   command.add_option("--points", options->points, "With --json: how many single accesses at most")
       ->capture_default_str();
-  command.callback([options, &action] { action = [options] { return run_memory(*options); }; });
+  command.callback([options, &command, &action] {
+    action = [options, &command] {
+      const bool json = options->view.choice.json;
+      const Status ok = json ? refuse_given(command, {"--pictures"}, "with --json, which has points")
+                             : refuse_given(command, {"--points"}, "without --json");
+      return ok ? run_memory(*options) : complain(ok.error());
+    };
+  });
 }
 
 }  // namespace tailor::cli

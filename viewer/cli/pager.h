@@ -13,6 +13,7 @@ class Pager {
   Pager();
   // Waits until the reader has left it.
   ~Pager();
+  bool runs() const { return pid_ >= 0; }
   Pager(const Pager&) = delete;
   Pager& operator=(const Pager&) = delete;
 

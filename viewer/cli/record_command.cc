@@ -5,10 +5,12 @@
 #include "daemon/os/os.h"
 #include "daemon/query/coverage.h"
 #include "daemon/session/record.h"
+#include "daemon/store/output_target.h"
 #include "proto/control/paths.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/attach.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/output_option.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 
@@ -32,10 +34,11 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
   const auto known = static_cast<double>(total.attributed + total.unattributed);
   for (const pipeline::Problem& problem : outcome.problems) say(problem.text);
   if (!outcome.sampling_notes.empty()) say("sampling: " + outcome.sampling_notes);
-  say(fmt::format(
-      "{} samples, {} of them attributed, {} lost; {} bytes in {}", grouped(outcome.samples_written),
-      percent(known > 0 ? static_cast<double>(total.attributed) / known : 0),
-      grouped(total.lost_ring + total.lost_hardware), grouped(outcome.bytes_written), options.output));
+  say(fmt::format("{} samples, {} of them attributed, {} lost; {} bytes in {}",
+                  grouped(outcome.samples_written),
+                  percent(known > 0 ? static_cast<double>(total.attributed) / known : 0),
+                  grouped(total.lost_ring + total.lost_hardware), grouped(outcome.bytes_written),
+                  store::output_name(options.output)));
   if (total.lost_ring + total.lost_hardware + total.late + total.throttled > 0)
     say(accounting_text({total, 0}));
   if (options.sampling.max_overhead > 0 && outcome.wall_ns > 0) {
@@ -44,7 +47,8 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
   }
   const auto coverage = query::coverage_of(outcome.recording);
   if (coverage && coverage->falls_short) say(coverage_warning(*coverage));
-  if (outcome.samples_written > 0) say(fmt::format("next: tailor report {}", options.output));
+  if (outcome.samples_written > 0 && !store::is_standard_output(options.output))
+    say(fmt::format("next: tailor report {}", options.output));
 }
 
 int run_command(const RecordOptions& options) {
@@ -81,7 +85,7 @@ int run_record(const RecordOptions& options) {
                             "to by its own options",
                             option->get_name())));
   }
-  return record_process({options.pid, options.record.output, options.seconds});
+  return record_process({options.pid, options.record.output, options.record.keep_old, options.seconds});
 }
 
 }  // namespace
@@ -90,8 +94,7 @@ void add_record(CLI::App& app, Action& action) {
   CLI::App& command =
       *app.add_subcommand("record", "Samples a command or a running process, and writes a profile");
   auto options = std::make_shared<RecordOptions>();
-  command.add_option("-o,--output", options->record.output, "The profile; replaced if it exists")
-      ->capture_default_str();
+  CLI::Option* output = add_output(command, options->record.output, "The profile");
   options->of_commands = config::declare(command, config::sampling_settings(), options->record.sampling);
   options->of_commands.push_back(command.add_option("--journal", options->record.journal,
                                                     "Keep every input in this file, for `tailor replay`"));
@@ -104,21 +107,24 @@ void add_record(CLI::App& app, Action& action) {
       ->check(CLI::PositiveNumber);
   command.add_option("command", options->record.command, "The command and its arguments, after --");
   command.positionals_at_end();
-  command.callback([options, &action] { action = [options] { return run_record(*options); }; });
+  command.callback([options, output, &action] {
+    options->record.keep_old = output->count() == 0;
+    action = [options] { return run_record(*options); };
+  });
 }
 
 void add_replay(CLI::App& app, Action& action) {
   CLI::App& command = *app.add_subcommand("replay", "Makes a profile again from the journal of a recording");
   auto paths = std::make_shared<std::pair<std::string, std::string>>("", "replay.tailor");
   command.add_option("journal", paths->first, "The file of `tailor record --journal`")->required();
-  command.add_option("-o,--output", paths->second, "The profile; replaced if it exists")
-      ->capture_default_str();
-  command.callback([paths, &action] {
-    action = [paths] {
-      auto report = journal::replay_file(paths->first, paths->second);
+  CLI::Option* output = add_output(command, paths->second, "The profile");
+  command.callback([paths, output, &action] {
+    action = [paths, keep_old = output->count() == 0] {
+      auto report = journal::replay_file(paths->first, paths->second, {.keep_old = keep_old});
       if (!report) return complain(report.error());
       if (!report->complete) say("the journal ends early: its recording was killed");
-      say(fmt::format("{} inputs replayed into {}", grouped(report->records), paths->second));
+      say(fmt::format("{} inputs replayed into {}", grouped(report->records),
+                      store::output_name(paths->second)));
       return static_cast<int>(kOk);
     };
   });

@@ -13,6 +13,13 @@ namespace tailor::cli {
 namespace {
 
 constexpr std::size_t kCostWidth = 11, kChangeWidth = 10, kIntervalWidth = 19, kWhereWidth = 8;
+constexpr std::size_t kNarrowDiff = 76;      // below it the interval goes: names need the room
+constexpr std::size_t kVeryNarrowDiff = 60;  // below it the costs go too
+
+// With a space before it, also where it is wider than its column.
+std::string apart(const std::string& text, std::size_t width) {
+  return columns(text) < width ? pad_left(text, width) : " " + text;
+}
 
 // Narrower than weight_text(): the unit is the same in the whole column.
 std::string cost_text(double weight, const profile::Source& source) {
@@ -29,8 +36,9 @@ class DiffTable {
         b_parts_(query::parts_of(both.executions_b)) {}
 
   std::string heading() const {
-    return terminal_.bold(pad_left("A", kCostWidth) + pad_left("B", kCostWidth) +
-                          pad_left("change", kChangeWidth) + pad_left("95 %", kIntervalWidth) + "  " +
+    return terminal_.bold((has_costs() ? pad_left("A", kCostWidth) + pad_left("B", kCostWidth) : "") +
+                          pad_left("change", kChangeWidth) +
+                          (has_interval() ? pad_left("95 %", kIntervalWidth) : "") + "  " +
                           pad("", kWhereWidth) + "operator") +
            "\n";
   }
@@ -43,27 +51,34 @@ class DiffTable {
     const query::SampledCost right =
         query::sampled_cost(both_.b, b == nullptr ? query::Amount{} : *b, b_parts_);
     const auto grown = query::growth(left, right);
-    std::string out = pad_left(a == nullptr ? "" : cost_text(left.of_one(), both_.a.source), kCostWidth) +
-                      pad_left(b == nullptr ? "" : cost_text(right.of_one(), both_.b.source), kCostWidth);
+    std::string out;
+    if (has_costs())
+      out = apart(a == nullptr ? "" : cost_text(left.of_one(), both_.a.source), kCostWidth) +
+            apart(b == nullptr ? "" : cost_text(right.of_one(), both_.b.source), kCostWidth);
     std::string change = grown ? fmt::format("{:+.1f} %", 100 * (grown->ratio - 1)) : "";
     std::string interval =
         grown ? fmt::format("{:+.1f} to {:+.1f} %", 100 * (grown->low - 1), 100 * (grown->high - 1))
         : a != nullptr && b != nullptr ? "too few samples"
                                        : "";
-    change = pad_left(change, kChangeWidth);
+    change = apart(change, kChangeWidth);
     if (grown && grown->grew()) change = terminal_.warn(change);
     if (grown && grown->shrank()) change = terminal_.bar_colour(change);
-    out += change + terminal_.dim(pad_left(interval, kIntervalWidth)) + "  " + pad(where, kWhereWidth) + name;
+    out += change + (has_interval() ? terminal_.dim(apart(interval, kIntervalWidth)) : "") + "  " +
+           pad(where, kWhereWidth) + name;
     while (out.ends_with(' ')) out.pop_back();
     return out + "\n";
   }
 
   std::size_t room() const {
-    constexpr std::size_t kUsed = 2 * kCostWidth + kChangeWidth + kIntervalWidth + 2 + kWhereWidth;
-    return terminal_.width > kUsed + 20 ? terminal_.width - kUsed : 20;
+    const std::size_t used = (has_costs() ? 2 * kCostWidth : 0) + kChangeWidth +
+                             (has_interval() ? kIntervalWidth : 0) + 2 + kWhereWidth;
+    return terminal_.width > used + 20 ? terminal_.width - used : 20;
   }
 
  private:
+  bool has_costs() const { return terminal_.width >= kVeryNarrowDiff; }
+  bool has_interval() const { return terminal_.width >= kNarrowDiff; }
+
   const query::Comparison& both_;
   const Terminal& terminal_;
   double a_parts_, b_parts_;
@@ -73,10 +88,12 @@ std::string side_text(std::string_view letter, const std::string& what, const qu
                       std::uint64_t known, const Terminal& terminal) {
   const std::string plan = report.plans.empty() ? "no plan" : report.plans.front().name;
   const auto executions = static_cast<std::uint64_t>(query::parts_of(known));
-  return terminal.bold(letter) +
-         fmt::format("  {}: {}, {} execution{}, {} in {}\n", escape_line(what, terminal.ascii),
-                     escape_line(plan, terminal.ascii), grouped(executions), executions == 1 ? "" : "s",
-                     weight_text(report.total.weight, report.source), samples_text(report.total.samples));
+  const std::string text =
+      wrap(fmt::format("{}: {}, {} execution{}, {} in {}", escape_line(what, terminal.ascii),
+                       escape_line(plan, terminal.ascii), grouped(executions), executions == 1 ? "" : "s",
+                       weight_text(report.total.weight, report.source), samples_text(report.total.samples)),
+           terminal.width, 3);
+  return terminal.bold(letter) + text.substr(1) + "\n";
 }
 
 std::string plans_text(const query::Comparison& both) {
@@ -97,8 +114,9 @@ std::string render(const query::Comparison& both, const std::string& name_a, con
                    const Terminal& terminal) {
   const DiffTable table(both, terminal);
   std::string out = side_text("A", name_a, both.a, both.executions_a, terminal) +
-                    side_text("B", name_b, both.b, both.executions_b, terminal) + plans_text(both) +
-                    " Costs are of one execution.\n\n" + table.heading();
+                    side_text("B", name_b, both.b, both.executions_b, terminal) +
+                    wrap(plans_text(both) + " Costs are of one execution.", terminal.width, 0) + "\n\n" +
+                    table.heading();
   TreeLines lines(terminal);
   for (const query::ComparedOperator& row : both.operators) {
     const query::OperatorRow& shown = row.a ? row.a->row : row.b->row;
@@ -110,7 +128,8 @@ std::string render(const query::Comparison& both, const std::string& name_a, con
   }
   for (const query::ComparedRest& row : both.rest) {
     if (row.a.amount.weight <= 0 && row.b.amount.weight <= 0) continue;
-    out += table.line(&row.a.amount, &row.b.amount, "", escape_line(row.name, terminal.ascii));
+    out += table.line(&row.a.amount, &row.b.amount, "",
+                      cut(escape_line(row.name, terminal.ascii), table.room(), terminal.ascii));
   }
   out += table.line(&both.a.all.amount, &both.b.all.amount, "", "= everything");
   return out + "\n" +

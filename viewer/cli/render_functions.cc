@@ -13,6 +13,9 @@ namespace {
 
 constexpr std::size_t kMostObjects = 10;
 constexpr std::size_t kNameRoom = 40;  // of the function, before its object
+constexpr std::size_t kNarrowFunctions =
+    70;  // below it ranges go, and samples beside totals: names need the room
+constexpr std::size_t kRangeBeside = kRangeWidth + 1;
 
 std::size_t samples_width(const query::PlanReport& summary) {
   return number_width(static_cast<double>(summary.total.samples), kLeastSamplesWidth);
@@ -46,11 +49,14 @@ std::string functions_section(const query::FunctionReport& report, const Functio
                               const Terminal& terminal) {
   const bool totals = !report.calls.empty();
   const std::size_t samples = samples_width(report.summary);
-  const std::size_t left = kShareWidth + 14 + (totals ? kShareWidth : 0) + samples + 2;
-  std::string out = terminal.dim(pad_left("self", kShareWidth) + pad_left("95 % range", 14) +
-                                 (totals ? pad_left("total", kShareWidth) : "") +
-                                 pad_left("samples", samples) + "  function") +
-                    "\n";
+  const bool ranges = terminal.width >= kNarrowFunctions, counts = ranges || !totals;
+  const std::size_t left =
+      kShareWidth + (ranges ? kRangeBeside : 0) + (totals ? kShareWidth : 0) + (counts ? samples : 0) + 2;
+  std::string out =
+      terminal.dim(pad_left("self", kShareWidth) + (ranges ? pad_left("95 % range", kRangeBeside) : "") +
+                   (totals ? pad_left("total", kShareWidth) : "") +
+                   (counts ? pad_left("samples", samples) : "") + "  function") +
+      "\n";
   std::size_t shown = 0;
   double rest = 0;
   std::size_t hidden = 0;
@@ -61,9 +67,11 @@ std::string functions_section(const query::FunctionReport& report, const Functio
       continue;
     }
     ++shown;
-    std::string line = share_cell(row.cost, terminal) + " " + range_cell(row.cost, terminal);
+    std::string line = share_cell(row.cost, terminal);
+    if (ranges) line += " " + range_cell(row.cost, terminal);
     if (totals) line += share_cell(row.total, terminal);
-    line += samples_cell(row.cost, samples, terminal) + "  ";
+    if (counts) line += samples_cell(row.cost, samples, terminal);
+    line += "  ";
     const std::size_t room = terminal.width > left + 20 ? terminal.width - left : 20;
     out += line + function_text(row.name, row.function, room, terminal) + "\n";
   }
@@ -107,26 +115,30 @@ std::string calls_section(const query::FunctionReport& report, const FunctionVie
 }
 
 std::string heading(const query::PlanReport& summary, const std::string& what, const Terminal& terminal) {
-  return terminal.bold(what) +
-         fmt::format(": {} in {} samples of {}\n", weight_text(summary.total.weight, summary.source),
-                     grouped(summary.total.samples), escape_line(summary.source.name, terminal.ascii));
+  const std::string text =
+      wrap(fmt::format("{}: {} in {} samples of {}", what, weight_text(summary.total.weight, summary.source),
+                       grouped(summary.total.samples), escape_line(summary.source.name, terminal.ascii)),
+           terminal.width, 0);
+  return (text.starts_with(what) ? terminal.bold(what) + text.substr(what.size()) : text) + "\n";
 }
 
 std::string chains_text(const query::FunctionReport& report) {
   if (report.with_chain > 0) {
-    return fmt::format("{} of the samples brought callers; without them a total is what is known of it.\n",
+    return fmt::format("{} of the samples brought callers; without them a total is what is known of it.",
                        percent(report.with_chain));
   }
-  return "No call chains were taken: record with --callchain for totals and the call graph.\n";
+  return "No call chains were taken: record with --callchain for totals and the call graph.";
 }
 
 std::string named_section(const std::vector<query::NamedRow>& rows, std::size_t samples,
                           const Terminal& terminal) {
   std::string out;
+  const bool ranges = terminal.width >= kNarrowFunctions;
   for (const query::NamedRow& row : rows) {
-    out += rest_of_line(share_cell(row.cost, terminal) + " " + range_cell(row.cost, terminal) +
-                            samples_cell(row.cost, samples, terminal) + "  ",
-                        escape_line(row.name, terminal.ascii), terminal);
+    out +=
+        rest_of_line(share_cell(row.cost, terminal) + (ranges ? " " + range_cell(row.cost, terminal) : "") +
+                         samples_cell(row.cost, samples, terminal) + "  ",
+                     escape_line(row.name, terminal.ascii), terminal);
   }
   return out;
 }
@@ -140,15 +152,18 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
   out += functions_section(report, view, terminal) + "\n" + objects_section(report, terminal) + "\n";
   const std::string calls = calls_section(report, view, terminal);
   if (!calls.empty()) out += calls + "\n";
-  return out + chains_text(report) + quality_section(profile, report.summary, terminal);
+  return out + wrap(chains_text(report), terminal.width, 0) + "\n" +
+         quality_section(profile, report.summary, terminal);
 }
 
 std::string render(const query::Profile& profile, const query::RuleReport& report, const Terminal& terminal) {
   const std::string engine =
       report.engine.empty() ? "Operators by rules" : escape_line(report.engine, terminal.ascii) + " by rules";
   const std::size_t samples = samples_width(report.summary);
-  const std::string head = terminal.dim(pad_left("share", kShareWidth) + pad_left("95 % range", 14) +
-                                        pad_left("samples", samples) + "  ");
+  const std::string head =
+      terminal.dim(pad_left("share", kShareWidth) +
+                   (terminal.width < kNarrowFunctions ? "" : pad_left("95 % range", kRangeBeside)) +
+                   pad_left("samples", samples) + "  ");
   std::string out =
       notices(profile, report.summary, terminal) + heading(report.summary, engine, terminal) + "\n";
   out += head + terminal.dim("operator") + "\n" + named_section(report.operators, samples, terminal) + "\n";

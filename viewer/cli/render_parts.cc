@@ -9,36 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/query/damage.h"
 #include "daemon/query/terms.h"
 #include "viewer/cli/accounting_text.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
 namespace {
-
-std::string damage_text(const query::Profile& profile) {
-  const store::ReadReport& read = profile.read_report();
-  std::string out;
-  if (read.damaged_spots + read.malformed_blocks + read.missing_blocks > 0) {
-    out += fmt::format(
-        "The profile is damaged: {} block{} missing, {} spot{} unreadable, {} block{} malformed; first {}.\n",
-        read.missing_blocks, read.missing_blocks == 1 ? " is" : "s are", read.damaged_spots,
-        read.damaged_spots == 1 ? " is" : "s are", read.malformed_blocks,
-        read.malformed_blocks == 1 ? " is" : "s are", read.first_problem);
-  }
-  if (!read.finished) {
-    out += fmt::format(
-        "The recording was not finished: it still runs, or its writer was killed ({} bytes of an "
-        "incomplete block at the end).\n",
-        read.tail_bytes);
-  }
-  const store::SaidLoss& loss = profile.said_loss();
-  if (loss.blocks > 0) {
-    out += fmt::format("While recording, {} blocks with {} samples could not be written: {}\n", loss.blocks,
-                       loss.samples, loss.reason);
-  }
-  return out;
-}
 
 // Tags that were not where they are kept.
 std::string recovered_text(const query::ByRule& by) {
@@ -72,7 +49,8 @@ std::string share_cell(const query::Share95& cost, const Terminal& terminal) {
 std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
   const std::string range =
       fmt::format("{:.1f}{}{:.1f} %", 100 * cost.interval.low, terminal.dash(), 100 * cost.interval.high);
-  return terminal.dim(pad_left(range, kRangeWidth));
+  // "100.0–100.0 %" would touch what stands before it.
+  return terminal.dim(columns(range) < kRangeWidth ? pad_left(range, kRangeWidth) : " " + range);
 }
 
 std::string weight_text(double weight, const profile::Source& source) {
@@ -217,8 +195,8 @@ std::string quality_section(const query::Profile& profile, const query::PlanRepo
   }
   facts += " " + accounting_text(report.accounting);
   std::string out = terminal.bold("Measured") + "\n" + wrap(facts, terminal.width, 2) + "\n";
-  const std::string damage = damage_text(profile);
-  if (!damage.empty()) out += terminal.warn(damage);
+  const std::string damage = query::damage_text(profile);
+  if (!damage.empty()) out += terminal.warn(wrap(escape(damage, terminal.ascii), terminal.width, 0)) + "\n";
   if (coverage && coverage->falls_short)
     out += terminal.warn(wrap(coverage_warning(*coverage), terminal.width, 0) + "\n");
   return out;

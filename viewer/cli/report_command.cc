@@ -11,10 +11,13 @@
 #include "viewer/cli/command.h"
 #include "viewer/cli/history_command.h"
 #include "viewer/cli/html_command.h"
+#include "viewer/cli/ignored_options.h"
 #include "viewer/cli/render.h"
 
 namespace tailor::cli {
 namespace {
+
+constexpr const char* kFunctionLevel = "function";
 
 struct ReportOptions {
   Choice choice;
@@ -24,9 +27,32 @@ struct ReportOptions {
   std::string of = "plan";
   std::string html;
   std::string by;
+  const CLI::App* command = nullptr;
 };
 
-constexpr const char* kFunctionLevel = "function";
+Status refuse_of_functions(const ReportOptions& options) {
+  return refuse_given(*options.command, {"--limit", "--calls", "--least"}, "but with --level function");
+}
+
+// What no report of this kind looks at. What is shown without --level is known later.
+Status refuse_ignored(const ReportOptions& options) {
+  if (Status ok = refuse_loop_without_iteration(*options.command); !ok) return ok;
+  const bool functions = options.level == kFunctionLevel;
+  const bool other =
+      !options.level.empty() || !options.rules.empty() || !options.html.empty() || !options.by.empty();
+  if (other && !functions) {
+    if (Status ok = refuse_of_functions(options); !ok) return ok;
+  }
+  if (functions && options.choice.json) {
+    if (Status ok =
+            refuse_given(*options.command, {"--limit", "--calls"}, "with --json, which has all of them");
+        !ok)
+      return ok;
+  }
+  if (functions || !options.rules.empty() || !options.html.empty() || !options.by.empty())
+    return refuse_given(*options.command, {"--of"}, "but for reports of plans");
+  return Ok{};
+}
 
 // Nobody spoke for any process but files that runtimes write for perf: there is no plan to show.
 bool only_functions(const query::Profile& profile, const query::PlanReport& report) {
@@ -52,8 +78,11 @@ Result<std::string> read_text(const std::string& path) {
 
 template <typename Report>
 int show(const query::Profile& profile, const Report& report, const Choice& choice) {
-  fmt::print("{}",
-             choice.json ? query::to_json(profile, report) : render(profile, report, choice.terminal()));
+  if (choice.json) {
+    print_json(query::to_json(profile, report));
+  } else {
+    print_text(render(profile, report, choice.terminal()), choice.terminal());
+  }
   return kOk;
 }
 
@@ -64,8 +93,11 @@ int run_functions(ReportOptions options) {
   const query::Profile& profile = chosen->profile;
   auto report = query::function_report(profile, chosen->selection, options.functions);
   if (!report) return complain(report.error());
-  fmt::print("{}", options.choice.json ? query::to_json(profile, *report)
-                                       : render(profile, *report, options.choice.terminal(), options.view));
+  if (options.choice.json) {
+    print_json(query::to_json(profile, *report));
+  } else {
+    print_text(render(profile, *report, options.choice.terminal(), options.view), options.choice.terminal());
+  }
   return kOk;
 }
 
@@ -83,6 +115,7 @@ int run_rules(ReportOptions options) {
 }
 
 int run_report(const ReportOptions& options) {
+  if (Status ok = refuse_ignored(options); !ok) return complain(ok.error());
   if (!options.by.empty()) return show_history(options.choice, options.by);
   if (!options.html.empty()) return write_html(options.choice, options.html);
   if (!options.rules.empty()) return run_rules(options);
@@ -95,6 +128,7 @@ int run_report(const ReportOptions& options) {
     auto report = query::plan_report(profile, chosen->selection);
     if (!report) return complain(report.error());
     if (options.level.empty() && only_functions(profile, *report)) return run_functions(options);
+    if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
     return show(profile, *report, options.choice);
   }
   auto report = query::level_report(profile, chosen->selection, options.level);
@@ -144,6 +178,8 @@ void add_report(CLI::App& app, Action& action) {
   for (const char* other :
        {"--level", "--rules", "--html", "--iteration", "--source", "--pid", "--execution", "--from", "--to"})
     by->excludes(command.get_option(other));
+  command.get_option("--rules")->excludes(command.get_option("--level"));
+  options->command = &command;
   command.callback([options, &action] { action = [options] { return run_report(*options); }; });
 }
 

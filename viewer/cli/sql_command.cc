@@ -58,7 +58,7 @@ std::string csv_field(const std::string& text) {
   return out + "\"";
 }
 
-// Rows go out as they come, but those of a table that people read, which needs to know its widths.
+// Rows of CSV go out as they come. A table that people read needs to know its widths, and JSON must be whole.
 class Output {
  public:
   Output(const SqlOptions& options, const Terminal& terminal) : options_(options), terminal_(terminal) {}
@@ -66,7 +66,6 @@ class Output {
   void columns(const std::vector<std::string>& names) {
     names_ = names;
     if (options_.csv) csv_line(names);
-    if (options_.view.choice.json) fmt::print("[");
     widths_.assign(names.size(), 0);
     right_.assign(names.size(), true);
     measure(names);
@@ -86,7 +85,7 @@ class Output {
   }
 
   void finish() const {
-    if (options_.view.choice.json) fmt::print("{}]\n", first_ ? "" : "\n");
+    if (options_.view.choice.json) print_json(fmt::format("[{}]\n", json_.empty() ? "" : json_ + "\n"));
     if (options_.csv || options_.view.choice.json) return;
     std::vector<std::string> names;
     for (const std::string& name : names_) names.push_back(escape_line(name, terminal_.ascii));
@@ -105,14 +104,16 @@ class Output {
   void json_row(const std::vector<Value>& values) {
     nlohmann::ordered_json object = nlohmann::ordered_json::object();
     for (std::size_t i = 0; i < values.size(); ++i) object[names_[i]] = json_of(values[i]);
-    fmt::print("{}\n  {}", std::exchange(first_, false) ? "" : ",",
-               object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    json_ += (json_.empty() ? "\n  " : ",\n  ") +
+             object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   }
 
-  static void csv_line(const std::vector<std::string>& fields) {
+  void csv_line(const std::vector<std::string>& fields) const {
     std::string out;
-    for (const std::string& field : fields) out += (out.empty() ? "" : ",") + csv_field(field);
-    fmt::print("{}\r\n", out);
+    bool first = true;
+    for (const std::string& field : fields)
+      out += (std::exchange(first, false) ? "" : ",") + csv_field(field);
+    fmt::print("{}\r\n", terminal_.is_terminal ? escape(out, false) : out);
   }
 
   std::string line(const std::vector<std::string>& texts) const {
@@ -127,7 +128,7 @@ class Output {
 
   const SqlOptions& options_;
   const Terminal& terminal_;
-  bool first_ = true;
+  std::string json_;
   std::vector<std::string> names_;
   std::vector<std::size_t> widths_;
   std::vector<bool> right_;  // columns of numbers
@@ -169,6 +170,7 @@ void add_sql(CLI::App& app, Action& action) {
   CLI::Option* schema = command.add_flag("--schema", options->schema, "Prints the tables and their columns");
   CLI::Option* csv = command.add_flag("--csv", options->csv, "Comma-separated values instead of a table");
   csv->excludes(command.get_option("--json"))->excludes(schema);
+  schema->excludes(command.get_option("--query"))->excludes(command.get_option("--json"));
   command.callback([options, &action] { action = [options] { return run_sql(*options); }; });
 }
 

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "daemon/query/damage.h"
 #include "daemon/query/keys.h"
 #include "daemon/query/memory_points.h"
 #include "daemon/query/memory_report.h"
@@ -28,6 +29,12 @@ constexpr const char* kSchema =
   plan INTEGER, plan_name TEXT,
   begin_ns INTEGER,                -- since the begin of what is shown
   elapsed_ns INTEGER               -- NULL: it has not ended
+);
+CREATE TABLE damage (              -- a row if something of the profile could not be read
+  finished INTEGER,                -- 0: its end is missing
+  missing_samples INTEGER,         -- NULL: not known
+  damaged_spots INTEGER, missing_blocks INTEGER, malformed_blocks INTEGER,
+  text TEXT                        -- the same in words
 );
 CREATE TABLE plans (pid INTEGER, plan INTEGER, name TEXT);
 CREATE TABLE components (          -- of all levels of the plans
@@ -152,6 +159,16 @@ Status fill_executions(sqlite3* db, const serve::View& view) {
     table.row(each.process.pid, each.handle, query::hex(each.id), each.plan,
               plan == nullptr ? "" : plan->name(), each.begin - view.origin, elapsed);
   }
+  return table.done();
+}
+
+Status fill_damage(sqlite3* db, const query::Profile& profile) {
+  if (!query::is_damaged(profile)) return Ok{};
+  Insert table(db, "INSERT INTO damage VALUES (?, ?, ?, ?, ?, ?)");
+  const store::ReadReport& read = profile.read_report();
+  const Nullable missing{static_cast<std::int64_t>(read.missing_samples), !read.finished};
+  table.row(read.finished, missing, read.damaged_spots, read.missing_blocks, read.malformed_blocks,
+            query::damage_text(profile));
   return table.done();
 }
 
@@ -359,6 +376,7 @@ Result<SqlTables> SqlTables::make(const serve::View& view) {
   for (const query::SampleCell& cell : columns->cells) plans.insert({cell.key->process, cell.key->plan});
   Status done = run(opened, kSchema);
   if (done.ok()) done = run(opened, "BEGIN");
+  if (done.ok()) done = fill_damage(opened, *view.whole);
   if (done.ok()) done = fill_executions(opened, view);
   if (done.ok()) done = fill_plans(opened, view, plans);
   if (done.ok()) done = fill_cells(opened, view, *columns);

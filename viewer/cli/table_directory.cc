@@ -1,11 +1,10 @@
 #include "viewer/cli/table_directory.h"
 
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 
+#include "daemon/store/output_file.h"
 #include "proto/base/errors.h"
 
 namespace tailor::cli {
@@ -13,27 +12,13 @@ namespace {
 
 class DiskTable : public exporter::TableFile {
  public:
-  explicit DiskTable(std::string path)
-      : path_(std::move(path)), file_(path_, std::ios::binary | std::ios::trunc) {}
+  explicit DiskTable(std::unique_ptr<store::NamedOutput> file) : file_(std::move(file)) {}
 
-  bool is_open() const { return file_.is_open(); }
-  Status write(std::string_view bytes) override {
-    file_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    return said();
-  }
-  Status close() override {
-    file_.close();
-    return said();
-  }
+  Status write(std::string_view bytes) override { return file_->append(bytes); }
+  Status close() override { return file_->complete(); }
 
  private:
-  Status said() const {
-    if (file_) return Ok{};
-    return os_error("cannot write " + path_, errno);
-  }
-
-  std::string path_;
-  std::ofstream file_;
+  std::unique_ptr<store::NamedOutput> file_;
 };
 
 }  // namespace
@@ -45,10 +30,9 @@ Result<exporter::OpenTable> open_table_directory(const std::string& path) {
   if (!std::filesystem::is_directory(path, failed))
     return invalid(path + " is no directory: tables are files of their own, name a directory with -o");
   return exporter::OpenTable([path](const std::string& name) -> Result<std::unique_ptr<exporter::TableFile>> {
-    const std::string file = path + "/" + name + ".parquet";
-    auto table = std::make_unique<DiskTable>(file);
-    if (!table->is_open()) return os_error("cannot write " + file, errno);
-    return std::unique_ptr<exporter::TableFile>(std::move(table));
+    auto file = store::open_output(path + "/" + name + ".parquet", {.mode = 0666});
+    if (!file) return file.error();
+    return std::unique_ptr<exporter::TableFile>(std::make_unique<DiskTable>(*std::move(file)));
   });
 }
 

@@ -34,6 +34,7 @@ Terminal look() {
   const char* no_colour = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");
   const bool dumb = term == nullptr || std::strcmp(term, "dumb") == 0;
+  out.is_terminal = is_terminal;
   out.colour = is_terminal && !dumb && (no_colour == nullptr || *no_colour == '\0');
   // The locale decides about characters only: numbers stay as programs expect them.
   if (std::setlocale(LC_CTYPE, "") != nullptr) out.ascii = std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0;

@@ -7,6 +7,7 @@
 namespace tailor::cli {
 
 struct Terminal {
+  bool is_terminal = false;  // also where a pager stands before it
   bool colour = false;
   bool ascii = true;  // no characters outside ASCII
   std::size_t width = 120;

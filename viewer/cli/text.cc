@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "proto/base/harmful.h"
+
 namespace tailor::cli {
 namespace {
 
@@ -45,12 +47,6 @@ bool in(const Range (&ranges)[n], std::uint32_t code) {
                      [code](const Range& r) { return code >= r.first && code <= r.last; });
 }
 
-// Not to be shown as they are: controls, marks that change direction, what is invisible, private use and
-// tags.
-constexpr Range kHarmful[] = {{0x00, 0x1F},       {0x7F, 0x9F},     {0xAD, 0xAD},     {0x061C, 0x061C},
-                              {0x180E, 0x180E},   {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2060, 0x206F},
-                              {0xE000, 0xF8FF},   {0xFE00, 0xFE0F}, {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB},
-                              {0xE0000, 0x10FFFF}};
 constexpr Range kCombining[] = {
     {0x0300, 0x036F}, {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x20D0, 0x20FF}, {0xFE20, 0xFE2F}};
 constexpr Range kWide[] = {{0x1100, 0x115F},   {0x2E80, 0x303E},  {0x3041, 0xA4CF}, {0xAC00, 0xD7A3},
@@ -77,12 +73,46 @@ std::string escape(std::string_view text, bool ascii) {
       out += "\\n";
     } else if (c.code == '\t') {
       out += "\\t";
-    } else if (in(kHarmful, c.code) || combining > 4 || (ascii && c.code > 0x7E)) {
+    } else if (is_harmful(c.code) || combining > 4 || (ascii && c.code > 0x7E)) {
       out += c.code < 0x100 ? fmt::format("\\x{:02x}", c.code) : fmt::format("\\u{{{:x}}}", c.code);
     } else {
       out.append(text.substr(0, c.size));
     }
     text.remove_prefix(c.size);
+  }
+  return out;
+}
+
+std::string harmless_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    std::string_view line = text.substr(0, end);
+    const bool ended = end < text.size(), with_return = ended && line.ends_with('\r');
+    if (with_return) line.remove_suffix(1);
+    out += escape(line, false);
+    if (ended) out += with_return ? "\r\n" : "\n";
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+std::string harmless_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const Character c = decode(json);
+    if (!c.valid) {
+      out += "\\ufffd";
+    } else if (c.code >= 0x20 && is_harmful(c.code)) {
+      // Only strings have such characters.
+      const std::uint32_t high = (c.code - 0x10000) >> 10, low = (c.code - 0x10000) & 0x3FF;
+      out += c.code < 0x10000 ? fmt::format("\\u{:04x}", c.code)
+                              : fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + high, 0xDC00 + low);
+    } else {
+      out.append(json.substr(0, c.size));
+    }
+    json.remove_prefix(c.size);
   }
   return out;
 }
@@ -139,6 +169,64 @@ std::string cut(std::string_view text, std::size_t width, bool ascii) {
     text.remove_prefix(c.size);
   }
   return out.append(mark);
+}
+
+namespace {
+
+// The length of the colour at the start of `text`; 0: there is none.
+std::size_t colour_size(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != std::string_view::npos && text[end] == 'm' ? end + 1 : 0;
+}
+
+std::string without_colours(std::string_view line) {
+  std::string out;
+  while (!line.empty()) {
+    const std::size_t colour = colour_size(line);
+    if (colour == 0) out += line.front();
+    line.remove_prefix(std::max<std::size_t>(colour, 1));
+  }
+  return out;
+}
+
+void add_fitting(std::string_view line, std::size_t width, bool ascii, std::string& out) {
+  if (columns(without_colours(line)) <= width) {
+    out += line;
+    return;
+  }
+  const std::string_view mark = ascii ? "..." : "…";
+  const std::size_t mark_width = ascii ? 3 : 1;
+  std::size_t used = 0;
+  bool full = false;
+  while (!line.empty()) {
+    const std::size_t colour = colour_size(line);
+    const Character c = decode(line);
+    const std::size_t size = colour > 0 ? colour : c.size;
+    if (colour > 0) {
+      out += line.substr(0, size);
+    } else if (!full && used + width_of(c.code) + mark_width > width) {
+      full = true;
+      out += mark;
+    } else if (!full) {
+      used += width_of(c.code);
+      out += line.substr(0, size);
+    }
+    line.remove_prefix(size);
+  }
+}
+
+}  // namespace
+
+std::string fit(std::string_view lines, std::size_t width, bool ascii) {
+  std::string out;
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size());
+    add_fitting(lines.substr(0, end), width, ascii, out);
+    if (end < lines.size()) out += '\n';
+    lines.remove_prefix(std::min(end + 1, lines.size()));
+  }
+  return out;
 }
 
 std::string pad(std::string_view text, std::size_t width) {

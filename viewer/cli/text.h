@@ -12,6 +12,11 @@ namespace tailor::cli {
 // other character than printable ASCII too. Line breaks and tabs are escaped as well.
 std::string escape(std::string_view text, bool ascii);
 
+// Lines of text for programs, made harmless for a terminal: each as escape() has it, line ends as they are.
+std::string harmless_lines(std::string_view text);
+// The same of JSON, which stays the same JSON: what escape() would escape is written as \u009b.
+std::string harmless_json(std::string_view json);
+
 // For query texts: runs of white space become one space, then as escape().
 std::string escape_line(std::string_view text, bool ascii);
 
@@ -23,6 +28,10 @@ std::size_t columns(std::string_view text);
 
 // At most `width` columns of it; what is cut is marked by an ellipsis.
 std::string cut(std::string_view text, std::size_t width, bool ascii);
+
+// The same of each line, in which colours (escape sequences that end with "m") take no columns and stay
+// whole.
+std::string fit(std::string_view lines, std::size_t width, bool ascii);
 
 // Filled up with spaces to `width` columns.
 std::string pad(std::string_view text, std::size_t width);

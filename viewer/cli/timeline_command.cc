@@ -2,6 +2,7 @@
 
 #include "daemon/serve/views.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/ignored_options.h"
 #include "viewer/cli/render_views.h"
 #include "viewer/cli/view_choice.h"
 
@@ -34,12 +35,12 @@ int run_timeline(const TimelineOptions& options) {
   if (options.view.choice.json) {
     const auto json = serve::timeline_json(*view, request);
     if (!json) return complain(json.error());
-    fmt::print("{}", query::dump(*json));
+    print_json(query::dump(*json));
     return kOk;
   }
   const auto line = serve::timeline_of(*view, request);
   if (!line) return complain(line.error());
-  fmt::print("{}", render(*view, *line, terminal, options.rows));
+  print_text(render(*view, *line, terminal, options.rows), terminal);
   return kOk;
 }
 
@@ -66,7 +67,15 @@ void add_timeline(CLI::App& app, Action& action) {
                   "How many rows a group has at most; the other rows are shown as one")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.callback([options, &action] { action = [options] { return run_timeline(*options); }; });
+  command.callback([options, &command, &action] {
+    action = [options, &command] {
+      if (options->view.choice.json) {
+        if (auto ok = refuse_given(command, {"--rows"}, "with --json, which has all rows"); !ok)
+          return complain(ok.error());
+      }
+      return run_timeline(*options);
+    };
+  });
 }
 
 }  // namespace tailor::cli

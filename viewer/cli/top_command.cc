@@ -220,7 +220,7 @@ int run_top(const TopOptions& options) {
   if (options.json) {
     const auto answer = top.ask();
     if (!answer) return complain(answer.error());
-    fmt::print("{}", query::dump(*answer));
+    print_json(query::dump(*answer));
     return kOk;
   }
   if (!options.once && ::isatty(STDIN_FILENO) != 0 && ::isatty(STDOUT_FILENO) != 0)

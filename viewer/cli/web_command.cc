@@ -11,9 +11,9 @@
 #include "proto/base/unique_fd.h"
 #include "proto/control/control_client.h"
 #include "proto/control/paths.h"
+#include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
-#include "viewer/cli/import.h"
 
 namespace tailor::cli {
 namespace {
@@ -87,7 +87,7 @@ int run_web(const WebOptions& options) {
   ::pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   std::unique_ptr<serve::Library> library =
       options.file.empty() ? serve::open_store_library(store_directory(options.store), seldom(flush_daemon))
-                           : serve::open_file_library(options.file, load_any_file);
+                           : open_file(options.file);
   // A file that is not there or no profile is told here, not in a page.
   const Stop stop;
   auto loaded = library->executions({}, stop);
@@ -125,6 +125,7 @@ void add_web(CLI::App& app, Action& action) {
   command.add_option("--port", options->port, "The port on 127.0.0.1 (default: one that is free)");
   command.add_option("--store", options->store,
                      "The directory of the store (default: that of the daemon, TAILOR_STORE)");
+  command.get_option("--store")->excludes(command.get_option("file"));
   command.add_flag("--no-browser", options->no_browser, "Only print the link");
   command.callback([options, &action] { action = [options] { return run_web(*options); }; });
 }

@@ -101,6 +101,22 @@ TEST(Text, ColumnsOfNumbersHaveRoomForTheLargest) {
   EXPECT_EQ(number_width(std::numeric_limits<double>::infinity(), 9), 27u);
 }
 
+TEST(Text, LinesAreCutAndColoursStayWhole) {
+  EXPECT_EQ(fit("12345\n123456\n\n", 5, false), "12345\n1234…\n\n");
+  EXPECT_EQ(fit("123456", 5, true), "12...");
+  EXPECT_EQ(fit("\x1b[1m12345\x1b[0m", 5, false), "\x1b[1m12345\x1b[0m") << "colours take no columns";
+  EXPECT_EQ(fit("\x1b[1m123456\x1b[0m\n", 5, false), "\x1b[1m1234…\x1b[0m\n")
+      << "and end where they were cut";
+  EXPECT_EQ(fit("漢字漢", 5, false), "漢字…");
+}
+
+TEST(Text, LinesForProgramsAreHarmlessOnATerminal) {
+  EXPECT_EQ(harmless_lines("a,b\r\nc\x1b[2J\nd\xc2\x9b"), "a,b\r\nc\\x1b[2J\nd\\x9b");
+  EXPECT_EQ(harmless_lines("a\rb\n"), "a\\x0db\n") << "a return within a line would hide its begin";
+  EXPECT_EQ(harmless_json("{\n \"a\": \"\xc2\x9b\xe2\x80\xae\xf3\xa0\x80\x81\x7fé\"}"),
+            "{\n \"a\": \"\\u009b\\u202e\\udb40\\udc01\\u007fé\"}");
+}
+
 TEST(Bar, FillsItsColumns) {
   Terminal ascii;
   EXPECT_EQ(ascii.bar(0.5, 10), "#####     ");

@@ -1,5 +1,5 @@
-// The views as they are on terminals of 80 and 200 columns: the texts in golden/. With TAILOR_WRITE_GOLDEN=1
-// the test writes these texts anew; look at what changed before you commit it.
+// The views as they are on terminals of 40, 80 and 200 columns: the texts in golden/. With
+// TAILOR_WRITE_GOLDEN=1 the test writes these texts anew; look at what changed before you commit it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -75,7 +75,7 @@ class ViewsGolden : public testing::TestWithParam<std::tuple<Picture, std::size_
 
 TEST_P(ViewsGolden, IsAsItWas) {
   const auto& [picture, width] = GetParam();
-  const std::string text = picture.text(width);
+  const std::string text = fit(picture.text(width), width, false);  // as print_text() does
   const std::string path =
       std::string(TAILOR_GOLDEN) + "/" + picture.name + "." + std::to_string(width) + ".txt";
   if (std::getenv("TAILOR_WRITE_GOLDEN") != nullptr) std::ofstream(path) << text;
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(testing::Values(Picture{"report", report_text}, Picture{"timeline", timeline_text},
                                      Picture{"flame", flame_text}, Picture{"diff", diff_text},
                                      Picture{"memory", memory_text}),
-                     testing::Values(80u, 200u)),
+                     testing::Values(40u, 80u, 200u)),
     [](const auto& each) { return std::get<0>(each.param).name + std::to_string(std::get<1>(each.param)); });
 
 }  // namespace

@@ -54,12 +54,25 @@ TEST(TraceWriters, FoldedStacksHaveAllTheWeightOfTheirSource) {
                                                          {"", 1'000'000}}));
 }
 
+// These files are looked at with cat: nothing in them is for a terminal to obey.
+TEST(TraceWriters, FoldedNamesHaveNothingThatATerminalObeys) {
+  Trace hostile = trace();
+  hostile.frames[1].name =
+      "a\x1b[2J\x7f\xc2\x9b"
+      "b\xe2\x80\xae"
+      "c\xe2\x81\xa6"
+      "d";  // ESC, DEL, CSI, RLO, LRI
+  const std::string folded = write_folded(hostile, 0);
+  EXPECT_NE(folded.find("a [2J  b c d"), folded.npos) << folded;
+}
+
 struct Pprof {
   std::vector<std::string> strings;
   std::vector<std::vector<std::int64_t>> values;
   std::vector<std::vector<std::uint64_t>> stacks;
   std::map<std::uint64_t, std::uint64_t> functions;  // location -> function
   std::map<std::uint64_t, std::int64_t> names;
+  std::vector<std::int64_t> files;  // of the mappings
 };
 
 Pprof read_pprof(const std::string& bytes) {
@@ -78,6 +91,15 @@ Pprof read_pprof(const std::string& bytes) {
           for (const std::int64_t value : sample.get_packed_int64()) values.push_back(value);
         } else {
           sample.skip();
+        }
+      }
+    } else if (profile.tag() == 3) {
+      pbf_reader mapping = profile.get_message();
+      while (mapping.next()) {
+        if (mapping.tag() == 5) {
+          out.files.push_back(mapping.get_int64());
+        } else {
+          mapping.skip();
         }
       }
     } else if (profile.tag() == 4) {
@@ -133,6 +155,19 @@ TEST(TraceWriters, PprofKeepsEverySourceApart) {
       innermost_kernel += stack.size() == 3;
   }
   EXPECT_EQ(innermost_kernel, 1u) << "the innermost frame comes first";
+}
+
+// Readers take the first mapping for the program.
+TEST(TraceWriters, PprofNamesTheProgramFirst) {
+  for (const char* program : {"", "engine", "[kernel]"}) {
+    Trace named = trace();
+    named.program = program;
+    const Pprof read = read_pprof(write_pprof(named));
+    const std::string first = *program == '\0' ? "lib,engine.so" : program;
+    ASSERT_FALSE(read.files.empty());
+    EXPECT_EQ(read.strings.at(static_cast<std::size_t>(read.files.front())), first);
+    EXPECT_EQ(read.files.size(), first == "engine" ? 3U : 2U);
+  }
 }
 
 TEST(TraceWriters, SpeedscopeHasAProfilePerThreadAndSource) {
