@@ -17,6 +17,18 @@ bool is_jitdump_name(std::string_view path) {
   return name.starts_with("jit-") && name.ends_with(".dump");
 }
 
+constexpr const char* kAnonymous = "//anon";
+constexpr std::uint64_t kAllAddresses = std::uint64_t{1} << 63;  // of user code
+
+// Memory of no file, by the kernel's names for it.
+bool is_anonymous(std::string_view path) {
+  return path.empty() || path.starts_with("//") || path.starts_with("[anon");
+}
+
+process::FileRanges::File file_of(const profile::MappingRecord& mapping) {
+  return {mapping.begin, mapping.size, mapping.file_offset, mapping.path, mapping.build_id};
+}
+
 std::string hex_of(const capture::Batch& batch, const capture::Event& event) {
   const auto words = batch.chain(event);
   const std::size_t bytes = std::min<std::size_t>(event.data_source, words.size() * sizeof(std::uint64_t));
@@ -62,7 +74,13 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   entry.record.comm = process.comm;
   entry.record.cgroup = process.cgroup;
   entry.record_changed = true;
-  for (const profile::MappingRecord& mapping : process.mappings) tell_mapping(entry, mapping);
+  // A first look counts for all times before, as nothing else is known of them. A later one, after the
+  // process was not sampled for a while, counts from now on, behind the records that are still on their way.
+  if (entry.mappings == 0) {
+    for (const profile::MappingRecord& mapping : process.mappings) map_file(entry, mapping);
+  } else if (!process.mappings.empty()) {
+    looks_.push_back({process, now_});
+  }
   for (const MemoryMapping& each : process.memory)
     entry.state.memory().map(
         {each.begin, each.size, each.readable, each.writable, each.executable, each.shared, each.name});
@@ -290,8 +308,11 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
   if (event.flag_exec) {
     messages_.executed(*entry, event.time);
     entry->state.memory().clear();
-    entry->record.parent = {};  // what it had mapped is gone
-    entry->record_changed = true;
+    entry->files.clear();
+    ++entry->executed;
+    entry->jitdump.clear();
+    // What it had mapped, itself or by its parent, is gone; the program's own files are told next.
+    tell_mapping(*entry, {entry->id(), event.time, 0, kAllAddresses, 0, ""});
   }
   std::string name(batch.text_of(event));
   if (event.pid == event.tid) {
@@ -310,28 +331,77 @@ void Pipeline::name_agent(ProcessEntry& entry) {
   sink_.on_component(entry.id(), process::kAgentComponent, process::kAgentComponentName);
 }
 
-// The profile is told of executable files only: generated code is registered, and data is never an address of
-// code.
+// The profile is told of files with code, and where something else took their place: generated code is
+// registered, and data is never an address of code.
 void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) {
   ProcessEntry* entry = owner(event.pid, event.time);
   if (entry == nullptr) return;
   const std::string_view path = batch.text_of(event);
   entry->state.memory().map({event.address, event.size, event.flag_readable, event.flag_writable,
                              event.flag_executable, event.flag_shared, path});
-  if (!event.flag_executable || path.empty() || path.starts_with("//")) return;
-  tell_mapping(*entry, {entry->id(), event.time, event.address, event.size, event.page_offset,
-                        std::string(path), hex_of(batch, event)});
+  if (!event.flag_executable) return;
+  profile::MappingRecord mapping{entry->id(),       event.time,        event.address,       event.size,
+                                 event.page_offset, std::string(path), hex_of(batch, event)};
+  const bool anonymous = is_anonymous(path);
+  if (anonymous) {
+    mapping.path = kAnonymous;
+    mapping.file_offset = 0;
+  }
+  // One that is late says nothing of what is there now.
+  if (event.time < entry->last_mapping) return tell_mapping(*entry, mapping);
+  entry->last_mapping = event.time;
+  if (!anonymous) return map_file(*entry, mapping);
+  if (entry->files.unmap(event.address, event.size)) tell_mapping(*entry, mapping);
 }
 
-// A process that maps code without end fills no profile.
-void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+void Pipeline::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping) {
   if (is_jitdump_name(mapping.path)) entry.jitdump = mapping.path;
-  if (entry.mappings >= options_.limits.mappings) return;
-  ++entry.mappings;
-  sink_.on_mapping(mapping);
+  if (!entry.files.map(file_of(mapping))) return;
+  tell_mapping(entry, mapping);
   if (mapping.path.rfind(process::kAgentLibrary) == std::string::npos) return;
   entry.state.set_agent_code(mapping.begin, mapping.size);
   name_agent(entry);
+}
+
+void Pipeline::look_again(TimeNs watermark) {
+  while (!looks_.empty() && looks_.front().time <= watermark) {
+    const Look look = std::move(looks_.front());
+    looks_.pop_front();
+    if (look.time > sorter_.watermark()) sorter_.advance(look.time, Leaving{*this});
+    end_spans();
+    map_again(look.process, look.time);
+  }
+}
+
+void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
+  ProcessEntry* entry = table_.find(process.process);
+  if (entry == nullptr) return;
+  std::vector<process::FileRanges::File> seen;
+  for (const profile::MappingRecord& mapping : process.mappings) seen.push_back(file_of(mapping));
+  for (const auto& [begin, size] : entry->files.keep_only(seen))
+    tell_mapping(*entry, {entry->id(), time, begin, size, 0, kAnonymous});
+  for (profile::MappingRecord mapping : process.mappings) {
+    mapping.time = time;
+    map_file(*entry, mapping);
+  }
+}
+
+// A process that maps code without end fills no profile. Beyond the limit it is said, once, that nobody knows
+// any more which file is where: what is told last must not own an address for good.
+void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+  constexpr TimeNs kOneMoreEach = 50'000'000;
+  if (entry.mappings_ended) return;
+  if (entry.first_mapping == kTimeMin) entry.first_mapping = mapping.time;
+  const bool has_time = entry.first_mapping != kTimeMin && mapping.time > entry.first_mapping;
+  const TimeNs since = has_time ? mapping.time - entry.first_mapping : 0;
+  const std::size_t most = options_.limits.mappings + static_cast<std::size_t>(since / kOneMoreEach);
+  if (entry.mappings >= most) {
+    entry.mappings_ended = true;
+    sink_.on_mapping({entry.id(), mapping.time, 0, kAllAddresses, 0, "[too many mappings]"});
+    return;
+  }
+  ++entry.mappings;
+  sink_.on_mapping(mapping);
 }
 
 // The child may be known already: its agent speaks through a socket, which is faster than a ring.
@@ -347,6 +417,7 @@ void Pipeline::process_started(const capture::Event& event) {
   if (child == nullptr || parent == nullptr) return;
   child->record.comm = parent->record.comm;
   child->state.memory() = parent->state.memory();
+  child->files = parent->files;
   start_on_behalf(event, *child);
   child->record.parent = parent->id();
   child->record.forked = event.time;

@@ -117,6 +117,9 @@ class Pipeline : public Input {
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void name_agent(ProcessEntry& entry);
   void mapped(const capture::Batch& batch, const capture::Event& event);
+  void look_again(TimeNs watermark);
+  void map_again(const KnownProcess& process, TimeNs time);
+  void map_file(ProcessEntry& entry, const profile::MappingRecord& mapping);
   void tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping);
   void process_started(const capture::Event& event);
   void start_on_behalf(const capture::Event& event, ProcessEntry& child);
@@ -173,6 +176,11 @@ class Pipeline : public Input {
     TimeNs time = 0;
   };
   std::vector<CutWaits> cuts_;  // to be made when the watermark gets there
+  struct Look {
+    KnownProcess process;
+    TimeNs time = 0;
+  };
+  std::deque<Look> looks_;  // to be taken when the watermark gets there
   TimeNs now_ = kTimeMin;
   TimeNs round_ = kTimeMin;
   PipelineStats stats_;

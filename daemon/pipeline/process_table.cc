@@ -86,7 +86,9 @@ std::size_t ProcessTable::trim(TimeNs watermark) {
 ProcessEntry& ProcessTable::insert(ProcessId id, TimeNs since) {
   Entries& entries = by_pid_[id.pid];
   ++size_;
-  return *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_));
+  ProcessEntry& entry = *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_));
+  entry.number = ++entries_;
+  return entry;
 }
 
 }  // namespace tailor::pipeline

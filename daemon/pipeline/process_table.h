@@ -14,6 +14,7 @@
 #include "daemon/pipeline/kept_activity.h"
 #include "daemon/pipeline/shares.h"
 #include "daemon/pipeline/wait_names.h"
+#include "daemon/process/file_ranges.h"
 #include "daemon/process/process_state.h"
 #include "daemon/profile/sink.h"
 #include "daemon/registration/events.h"
@@ -65,11 +66,16 @@ struct ProcessEntry {
   std::size_t waits_bytes = 0;
   std::unordered_map<std::int32_t, KeptActivity> kept;  // of its threads' logs
   Shares::Share share;        // of what the daemon may keep; nobody's before it registers
+  process::FileRanges files;  // of code, as it has them mapped
   std::size_t mappings = 0;   // told
   std::uint32_t notices = 0;  // kinds that its agent has said, a bit each
   std::size_t notices_bytes = 0;
+  TimeNs first_mapping = kTimeMin, last_mapping = kTimeMin;  // of those that the kernel told
+  bool mappings_ended = false;   // there were too many: the profile says so instead
   std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
   std::string started_by;        // the name of state.started_by()
+  std::uint64_t number = 0;      // of all entries: another process of the same pid has another one
+  std::uint32_t executed = 0;    // programs, as far as the watermark is
   std::string jitdump;           // the last file of such a name that it mapped executable
 };
 
@@ -119,6 +125,7 @@ class ProcessTable {
   std::int32_t last_pid_ = 0;  // of last_, which may be NULL: at() is asked for one process many times
   Entries* last_ = nullptr;
   profile::Accounting forgotten_;
+  std::uint64_t entries_ = 0;  // ever made
 };
 
 }  // namespace tailor::pipeline

@@ -75,8 +75,8 @@ struct ProcessRecord {
   std::uint64_t tag_key = 0;
   std::uint32_t tag_strategy = 0;
   std::string cgroup;  // path in the unified hierarchy; "" unknown
-  // It was forked off `parent` then, and has what that one had mapped by then; {}: nothing is known, or it
-  // has executed a program since.
+  // It was forked off `parent` then, and has what that one had mapped by then, until it executes a program;
+  // {}: nothing is known.
   ProcessId parent = {};
   TimeNs forked = 0;
   std::vector<std::string> agent_notices = {};  // what its agent said of how it is used; may hold anything
@@ -117,8 +117,8 @@ struct MappingRecord {
   TimeNs time = 0;
   std::uint64_t begin = 0, size = 0;
   std::uint64_t file_offset = 0;  // of `begin`
-  std::string path;               // as the process saw it, or the kernel's name in brackets ("[vdso]")
-  std::string build_id = {};      // of the file, in hexadecimal; "" unknown
+  std::string path;  // as the process saw it, or the kernel's name: "[vdso]", "//anon"; "": nothing is there
+  std::string build_id = {};  // of the file, in hexadecimal; "" unknown
 };
 
 // A process was not sampled, because somebody asked for that.

@@ -10,78 +10,41 @@ namespace {
 constexpr std::size_t kMostPlaces = std::size_t{1} << 20;
 constexpr std::size_t kMostNodes = std::size_t{1} << 22;
 constexpr std::size_t kMostKnown = std::size_t{1} << 20;  // of all processes
-constexpr int kMostAncestors = 16;
 
-// Takes [begin, end) out of disjoint ranges.
-template <typename Range, typename Split>
-void clear_range(std::map<std::uint64_t, Range>& ranges, std::uint64_t begin, std::uint64_t end,
-                 Split split) {
-  auto at = ranges.lower_bound(begin);
-  if (at != ranges.begin()) {
-    auto before = std::prev(at);
-    if (before->second.end > begin) {
-      if (before->second.end > end) ranges.emplace(end, split(*before, end));
-      before->second.end = begin;
-    }
-  }
-  while (at != ranges.end() && at->first < end) {
-    if (at->second.end > end) ranges.emplace(end, split(*at, end));
-    at = ranges.erase(at);
-  }
+// Whether code whose name came late is what lies there. Of a perf map nothing says since when it holds, so a
+// library that was mapped while the process ran is believed more.
+bool is_there(const LateNames::CodeAt& code, const CodeTimeline::State& state) {
+  if (state.code != 0 && state.loaded > code.loaded) return false;
+  if (code.loaded != kTimeMin) return state.changed <= code.loaded;
+  const bool library = state.mapped.kind == MappedCode::Kind::kFile && !state.mapped.of_program;
+  return !library || state.mapped_from == kTimeMin;
 }
 
 }  // namespace
 
-FunctionSummer::FunctionSummer(LateNames* names) : names_(names) {
+FunctionSummer::FunctionSummer(CodeTimelines& timelines, LateNames* names)
+    : timelines_(timelines), names_(names) {
   sums_.nodes.push_back({0, 0});
   sums_.places.push_back({CodePlace::Kind::kTooMany});
 }
 
-void FunctionSummer::on_process(const profile::ProcessRecord& record) {
-  Process& process = processes_[record.process];
-  if (process.parent == record.parent && process.forked == record.forked) return;
-  process.parent = record.parent;
-  process.forked = record.forked;
-  forget_known(process);
-}
-
-void FunctionSummer::on_mapping(const profile::MappingRecord& mapping) {
-  if (mapping.size == 0 || mapping.begin > UINT64_MAX - mapping.size) return;
-  Process& process = processes_[mapping.process];
-  const std::uint64_t end = mapping.begin + mapping.size;
-  const auto split = [](const auto& range, std::uint64_t at) {
-    Range rest = range.second;
-    rest.file_offset += at - range.first;
-    return rest;
-  };
-  clear_range(process.mapped, mapping.begin, end, split);
-  const auto [number, fresh] = file_numbers_.try_emplace({mapping.path, mapping.build_id},
-                                                         static_cast<std::uint32_t>(sums_.files.size()));
-  if (fresh) sums_.files.push_back({mapping.path, mapping.build_id, mapping.time});
-  process.mapped.insert_or_assign(mapping.begin,
-                                  Range{end, mapping.file_offset, number->second, mapping.time});
-  forget_known(process);
-  ++ranges_;
-}
-
-void FunctionSummer::on_code(ProcessId id, CodeId code, std::uint64_t begin, std::uint64_t size) {
-  if (size == 0 || begin > UINT64_MAX - size) return;
-  Process& process = processes_[id];
-  clear_range(process.code, begin, begin + size,
-              [](const auto& range, std::uint64_t) { return range.second; });
-  process.code.insert_or_assign(begin, Code{begin + size, code});
-  forget_known(process);
-  ++ranges_;
-}
-
-void FunctionSummer::forget_known(Process& process) {
+void FunctionSummer::refresh(ProcessId id, Process& process) {
+  const std::uint64_t version = timelines_.version(id);
+  if (process.version == version) return;
+  process.version = version;
   known_ -= process.known.size();
   process.known.clear();
+  process.named_late.clear();
+  if (names_ == nullptr) return;
+  for (const auto& each : timelines_.line_of(id, kTimeMax)) {
+    if (names_->knows(each.first)) process.named_late.push_back(each);
+  }
 }
 
 // Callers are looked up by the call itself, not by what comes after it.
 std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
   Process& process = processes_[sample.process];
+  refresh(sample.process, process);
   chain_.clear();
   const bool kernel = sample.mode != profile::Mode::kUser;
   const profile::Attribution& attribution = sample.attribution;
@@ -111,45 +74,37 @@ std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
 }
 
 std::uint32_t FunctionSummer::place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time) {
-  if (names_ != nullptr && names_->knows(id)) {
-    if (const auto code = names_->code_at(id, address, time)) {
-      const auto kind = *code == 0 ? CodePlace::Kind::kTwoNames : CodePlace::Kind::kGenerated;
-      return intern({kind, 0, id, *code, 0});
-    }
+  const auto found = process.known.find(address);
+  if (found != process.known.end() && time >= found->second.from && time < found->second.until)
+    return found->second.place;
+  Known known{};
+  known.place = intern(look_up(id, process, address, time, known));
+  if (known.from > time || known.until <= time) return known.place;
+  if (found != process.known.end()) {
+    found->second = known;
+  } else if (known_ < kMostKnown && process.known.emplace(address, known).second) {
+    ++known_;
   }
-  if (const auto known = process.known.find(address); known != process.known.end()) return known->second;
-  CodePlace place{CodePlace::Kind::kUnknown, 0, id, 0, address};
-  const auto code = process.code.upper_bound(address);
-  std::uint64_t begin = 0;
-  if (code != process.code.begin() && address < std::prev(code)->second.end) {
-    place = {CodePlace::Kind::kGenerated, 0, id, std::prev(code)->second.id, 0};
-  } else if (const Range* range = find_mapping(process, address, begin)) {
-    place = {CodePlace::Kind::kFile, range->file, {}, 0, address - begin + range->file_offset};
-  }
-  const std::uint32_t number = intern(place);
-  if (known_ < kMostKnown && process.known.emplace(address, number).second) ++known_;
-  return number;
+  return known.place;
 }
 
-// A forked child has what its parent had by then.
-const FunctionSummer::Range* FunctionSummer::find_mapping(const Process& process, std::uint64_t address,
-                                                          std::uint64_t& begin) const {
-  const Process* of = &process;
-  TimeNs by = kTimeMax;
-  for (int generation = 0; generation < kMostAncestors; ++generation) {
-    if (const auto after = of->mapped.upper_bound(address); after != of->mapped.begin()) {
-      const auto& [from, range] = *std::prev(after);
-      if (address < range.end && range.time <= by) {
-        begin = from;
-        return &range;
-      }
-    }
-    const auto parent = processes_.find(of->parent);
-    if (of->parent == ProcessId{} || parent == processes_.end()) return nullptr;
-    by = of->forked;
-    of = &parent->second;
+// `known` becomes how long it holds; never, where that is not known.
+CodePlace FunctionSummer::look_up(ProcessId id, const Process& process, std::uint64_t address, TimeNs time,
+                                  Known& known) {
+  const auto [state, of_code] = timelines_.find(id, address, time);
+  for (const auto& [named, until] : process.named_late) {
+    const auto code = names_->code_at(named, address, std::min(time, until));
+    if (!code || !is_there(*code, state)) continue;
+    return {code->id == 0 ? CodePlace::Kind::kTwoNames : CodePlace::Kind::kGenerated, 0, named, code->id, 0};
   }
-  return nullptr;
+  if (process.named_late.empty()) {
+    known.from = state.from;
+    known.until = state.until;
+  }
+  if (state.code != 0) return {CodePlace::Kind::kGenerated, 0, of_code, state.code, 0};
+  if (state.mapped.kind == MappedCode::Kind::kFile || state.mapped.kind == MappedCode::Kind::kMemory)
+    return {CodePlace::Kind::kFile, state.mapped.file, {}, 0, address - state.mapped.bias};
+  return {CodePlace::Kind::kUnknown, 0, id, 0, address};
 }
 
 std::uint32_t FunctionSummer::intern(const CodePlace& place) {
@@ -175,13 +130,14 @@ std::uint32_t FunctionSummer::node_of(std::uint32_t caller, std::uint32_t place)
 
 std::size_t FunctionSummer::bytes() const {
   constexpr std::size_t kNode = 64;  // of a map, beside what it holds
-  return known_ * kNode + ranges_ * (sizeof(Range) + kNode) + processes_.size() * (sizeof(Process) + kNode) +
+  return known_ * (kNode + sizeof(Known)) + processes_.size() * (sizeof(Process) + kNode) +
          sums_.places.size() * (2 * sizeof(CodePlace) + kNode) +
          sums_.nodes.size() * (sizeof(FunctionSums::Node) + kNode) +
          sums_.cells.size() * (sizeof(FunctionSums::Key) + sizeof(Cell) + kNode);
 }
 
 FunctionSums FunctionSummer::take() {
+  sums_.files = timelines_.files();
   return std::exchange(sums_, {});
 }
 

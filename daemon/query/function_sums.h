@@ -6,10 +6,12 @@
 #include <map>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
+#include "daemon/query/code_timelines.h"
 #include "daemon/query/late_names.h"
 #include "proto/base/ids.h"
 
@@ -31,13 +33,6 @@ struct CodePlace {
   CodeId code = 0;
   std::uint64_t address = 0;
   auto operator<=>(const CodePlace&) const = default;
-};
-
-// Files by their path; one path may be two files.
-struct CodeFile {
-  std::string path;      // as the process saw it, or the kernel's name in brackets
-  std::string build_id;  // in hexadecimal, "" unknown
-  TimeNs mapped = 0;     // when it was first seen
 };
 
 struct FunctionSums {
@@ -63,46 +58,37 @@ struct FunctionSums {
 // One thread. Bounded: what exceeds the limits goes to one place, or keeps the innermost part of its chain.
 class FunctionSummer {
  public:
-  // `names`, if any, must outlive it.
-  explicit FunctionSummer(LateNames* names = nullptr);
+  // `timelines` is told everything before the samples that it is for. Both must outlive it.
+  explicit FunctionSummer(CodeTimelines& timelines, LateNames* names = nullptr);
 
-  void on_process(const profile::ProcessRecord& process);
-  void on_mapping(const profile::MappingRecord& mapping);
-  void on_code(ProcessId process, CodeId code, std::uint64_t begin, std::uint64_t size);
   // The node of its innermost frame.
   std::uint32_t add(const profile::SampleRecord& sample);
   FunctionSums take();
   std::size_t bytes() const;  // of memory, about
 
  private:
-  struct Range {
-    std::uint64_t end, file_offset;
-    std::uint32_t file;
-    TimeNs time;
-  };
-  struct Code {
-    std::uint64_t end;
-    CodeId id;
+  // A place holds within [from, until).
+  struct Known {
+    TimeNs from, until;
+    std::uint32_t place;
   };
   struct Process {
-    std::map<std::uint64_t, Range> mapped;  // by begin, disjoint
-    std::map<std::uint64_t, Code> code;
-    std::unordered_map<std::uint64_t, std::uint32_t> known;  // address -> place, while nothing changes
-    ProcessId parent = {};
-    TimeNs forked = 0;
+    std::unordered_map<std::uint64_t, Known> known;  // by address, while nothing is told of the process
+    std::uint64_t version = UINT64_MAX;              // of its timeline
+    // It, and those it was forked off, of which names came late, with the times up to which they count.
+    std::vector<std::pair<ProcessId, TimeNs>> named_late;
   };
 
-  void forget_known(Process& process);
+  void refresh(ProcessId id, Process& process);
   std::uint32_t place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
-  const Range* find_mapping(const Process& process, std::uint64_t address, std::uint64_t& begin) const;
+  CodePlace look_up(ProcessId id, const Process& process, std::uint64_t address, TimeNs time, Known& known);
   std::uint32_t intern(const CodePlace& place);
   std::uint32_t node_of(std::uint32_t caller, std::uint32_t place);
 
+  CodeTimelines& timelines_;
   LateNames* names_;
-  std::size_t ranges_ = 0;  // of mappings and code
-  std::size_t known_ = 0;   // addresses whose place is known, of all processes
+  std::size_t known_ = 0;  // addresses whose place is known, of all processes
   std::map<ProcessId, Process> processes_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> file_numbers_;
   std::map<CodePlace, std::uint32_t> place_numbers_;
   std::unordered_map<std::uint64_t, std::uint32_t> node_numbers_;  // caller << 32 | place
   std::vector<std::uint32_t> chain_;                               // of one sample

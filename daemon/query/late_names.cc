@@ -240,10 +240,10 @@ bool LateNames::apply_code(profile::SampleRecord& sample) {
   return false;
 }
 
-std::optional<CodeId> LateNames::code_at(ProcessId process, std::uint64_t address, TimeNs time) {
+std::optional<LateNames::CodeAt> LateNames::code_at(ProcessId process, std::uint64_t address, TimeNs time) {
   const auto found = find(process, address, time);
   if (!found) return std::nullopt;
-  return found->two_names ? 0 : found->code->id;
+  return CodeAt{found->two_names ? 0 : found->code->id, found->code->loaded};
 }
 
 }  // namespace tailor::query

@@ -39,8 +39,12 @@ class LateNames {
   // component or a caller too, but never from an execution of another plan.
   bool apply(profile::SampleRecord& sample);
 
-  // The code object that held the address, for the frames of call chains; 0: it had two names. Nothing: none.
-  std::optional<CodeId> code_at(ProcessId process, std::uint64_t address, TimeNs time);
+  // The code object that held the address, for the frames of call chains. Nothing: none.
+  struct CodeAt {
+    CodeId id = 0;  // 0: it had two names
+    TimeNs loaded = kTimeMin;
+  };
+  std::optional<CodeAt> code_at(ProcessId process, std::uint64_t address, TimeNs time);
   bool knows(ProcessId process) const { return processes_.contains(process); }
   // Whether any code or plan of the process came late.
   bool came_late(ProcessId process) const;

@@ -13,15 +13,18 @@ namespace {
 
 std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbols) {
   if (key.address == 0) return "unknown address";
-  const profile::MappingRecord* mapping = profile.mapping(key.process, key.address);
-  if (mapping == nullptr) return fmt::format("{:#x}", key.address);
-  if (mapping->path.starts_with('[')) return mapping->path;
+  const auto [mapped, several] = profile.timelines().only_at(key.process, key.address);
+  const bool of_file = mapped.kind == MappedCode::Kind::kFile || mapped.kind == MappedCode::Kind::kMemory;
+  if (several) return fmt::format("{:#x}, where one file was after the other", key.address);
+  if (!of_file) return fmt::format("{:#x}", key.address);
+  const CodeFile& file = profile.timelines().files()[mapped.file];
+  if (file.path.starts_with('[')) return file.path;
   const profile::RecordingInfo& info = profile.recording();
   // What it had mapped when it was first sampled was there then.
   const auto process = profile.processes().find(key.process);
   const TimeNs first = process == profile.processes().end() ? info.start : process->second.first_seen;
-  const TimeNs since_start = std::max({mapping->time, first, info.start}) - info.start;
-  return symbols.name(mapping->path, key.address - mapping->begin + mapping->file_offset,
+  const TimeNs since_start = std::max({file.mapped, first, info.start}) - info.start;
+  return symbols.name(file.path, key.address - mapped.bias,
                       static_cast<std::int64_t>(info.wall_clock_ns) + since_start);
 }
 

@@ -47,8 +47,9 @@ void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
 void ProfileLoader::on_process(const profile::ProcessRecord& process) {
   count_kept(sizeof process + process.comm.size() + process.engine_name.size() + process.cgroup.size());
   data_->processes[process.process] = process;
-  if (!names_are_whole_) names_.on_process(process);
-  if (options_.functions) functions_.on_process(process);
+  if (names_are_whole_) return;
+  names_.on_process(process);
+  data_->timelines->on_process(process);
 }
 
 void ProfileLoader::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
@@ -63,9 +64,7 @@ void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std:
 }
 
 void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
-  count_kept(kNode + mapping.path.size());
-  data_->mappings[mapping.process].push_back(mapping);
-  if (options_.functions) functions_.on_mapping(mapping);
+  if (!names_are_whole_) data_->timelines->on_mapping(mapping);
 }
 
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
@@ -89,9 +88,13 @@ void ProfileLoader::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& pl
 }
 
 void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
-  if (!names_are_whole_) names_.on_code(process, loaded, code);
-  if (options_.functions)
-    functions_.on_code(process, code.id(), code.base(), code.size() != 0 ? code.size() : code.code().size());
+  if (!names_are_whole_) {
+    names_.on_code(process, loaded, code);
+    const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
+    // Names that came late are asked for their own code.
+    if (code.told_by() == v1::TOLD_BY_AGENT)
+      data_->timelines->on_code(process, loaded, code.id(), code.base(), size);
+  }
   for (const v1::Attachment& attachment : code.attachments()) {
     if (attachment.sha256().empty() || attachment.content().empty()) continue;
     count_kept(kNode + attachment.content().size());
@@ -111,7 +114,9 @@ void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObje
 }
 
 void ProfileLoader::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
-  if (!names_are_whole_) names_.on_code_unload(process, time, code);
+  if (names_are_whole_) return;
+  names_.on_code_unload(process, time, code);
+  data_->timelines->on_code_unload(process, time, code);
 }
 
 void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
@@ -203,7 +208,7 @@ void ProfileLoader::add(std::span<const profile::SampleRecord> samples) {
   TimeNs last = data_->last_time;
   for (const profile::SampleRecord& sample : samples) {
     last = std::max(last, sample.time);
-    const std::uint32_t node = options_.functions ? functions_.add(sample) : 0;
+    const std::uint32_t node = options_.functions ? functions_->add(sample) : 0;
     const std::uint32_t spot = options_.code ? spot_of(sample) : 0;
     if (options_.keep_samples || spot != 0) {
       const CellKey& key = *keys_.insert(key_of(sample)).first;
@@ -279,7 +284,7 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
   for (const auto& [hour, cells] : hours_) hours += 2 * cells.bytes();
   const std::uint64_t taken = hours + kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples +
                               places + marks + names_.bytes() + (slicer_ ? slicer_->bytes() : 0) +
-                              functions_.bytes() + code_.bytes();
+                              functions_->bytes() + data_->timelines->bytes() + code_.bytes();
   if (taken <= store::memory_budget(read)) return Ok{};
   return exhausted(
       fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
@@ -294,7 +299,7 @@ Profile ProfileLoader::finish() {
     data_->cells = cells_.take();
   }
   for (auto& [hour, cells] : hours_) data_->hours[hour] = cells.take();
-  data_->functions = functions_.take();
+  data_->functions = functions_->take();
   for (const auto& [process, samples] : named_late_) {
     // The recorder counted them when they had no name yet.
     profile::Accounting& account = data_->accounting[process];
@@ -317,8 +322,8 @@ Result<Profile> Profile::load_from(const LoadOptions& options,
                                    const std::function<Status(ProfileLoader&)>& read) {
   ProfileLoader first(options);
   if (Status done = read(first); !done) return done.error();
-  if (!first.names_came_late()) return first.finish();
-  ProfileLoader again(options, first.take_names());
+  if (!first.learned_late()) return first.finish();
+  ProfileLoader again(options, std::move(first));
   if (Status done = read(again); !done) return done.error();
   return again.finish();
 }
@@ -441,15 +446,6 @@ const std::string* Profile::attachment(ProcessId process, PlanId id, std::string
     return find_or_null(data_->attachments, InProcess<std::string>{process, attachment.sha256()});
   }
   return nullptr;
-}
-
-const profile::MappingRecord* Profile::mapping(ProcessId process, std::uint64_t address) const {
-  const auto* all = find_or_null(data_->mappings, process);
-  if (all == nullptr) return nullptr;
-  const auto found = std::find_if(all->rbegin(), all->rend(), [&](const profile::MappingRecord& mapping) {
-    return address >= mapping.begin && address - mapping.begin < mapping.size;
-  });
-  return found == all->rend() ? nullptr : &*found;
 }
 
 std::string Profile::engine_component_name(ProcessId process, std::uint32_t id) const {

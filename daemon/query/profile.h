@@ -16,6 +16,7 @@
 #include "daemon/profile/sink.h"
 #include "daemon/query/cell.h"
 #include "daemon/query/code_sums.h"
+#include "daemon/query/code_timelines.h"
 #include "daemon/query/execution_table.h"
 #include "daemon/query/function_sums.h"
 #include "daemon/query/late_names.h"
@@ -93,8 +94,8 @@ class Profile {
     static const Places none;
     return narrowed_to_.empty() ? data_->places : none;
   }
-  // What the process had mapped at the address, or had last; NULL if nothing is known of it.
-  const profile::MappingRecord* mapping(ProcessId process, std::uint64_t address) const;
+  // Whose code was where, at what time.
+  const CodeTimelines& timelines() const { return *data_->timelines; }
   // The one of process {} is that of the rings.
   const std::map<ProcessId, profile::Accounting>& accounting() const { return data_->accounting; }
   const store::ReadReport& read_report() const { return data_->read; }
@@ -172,8 +173,7 @@ class Profile {
     std::vector<profile::ActivityRecord> marks;
     std::vector<profile::ActivityRecord> activity;
     Places places;
-    std::map<ProcessId, std::vector<profile::MappingRecord>>
-        mappings;  // in the order in which they were made
+    std::shared_ptr<CodeTimelines> timelines = std::make_shared<CodeTimelines>();
     std::map<ProcessId, profile::Accounting> accounting;
     store::ReadReport read;
     store::SaidLoss loss;
@@ -198,9 +198,10 @@ class Profile {
 class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
  public:
   explicit ProfileLoader(const LoadOptions& options) : options_(options) { begin(); }
-  // One that knows from the start the names that another one, which saw the same calls, learned late.
-  ProfileLoader(const LoadOptions& options, LateNames names)
-      : options_(options), names_(std::move(names)), names_are_whole_(true) {
+  // One that knows from the start what `earlier`, which saw the same calls, learned late.
+  ProfileLoader(const LoadOptions& options, ProfileLoader&& earlier)
+      : options_(options), names_(std::move(earlier.names_)), names_are_whole_(true) {
+    data_->timelines = earlier.data_->timelines;
     begin();
   }
 
@@ -227,10 +228,11 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
 
   // Fails where what was collected takes more memory than blocks of that size may.
   Status may_go_on(std::uint64_t read) const;
-  // Whether names came that samples before them could have had: then the same calls are to be made again to a
-  // loader that has them.
-  bool names_came_late() const { return !names_are_whole_ && !names_.empty(); }
-  LateNames take_names() { return std::move(names_); }
+  // Whether something came late that samples before it could have had: names, or code where something else
+  // seemed to be. Then the same calls are to be made again to a loader that has it.
+  bool learned_late() const {
+    return !names_are_whole_ && (!names_.empty() || (options_.functions && data_->timelines->told_late()));
+  }
 
   // Ends the collection; call once.
   Profile finish();
@@ -238,6 +240,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
  private:
   void begin() {
     if (options_.slices > 0) slicer_.emplace(options_.slices);
+    functions_.emplace(*data_->timelines, names_are_whole_ ? &names_ : nullptr);
   }
   void count_kept(std::size_t bytes) { kept_ += bytes; }
   void select(std::span<const profile::SampleRecord> samples);
@@ -255,7 +258,6 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   bool names_are_whole_ = false;
   std::vector<profile::SampleRecord> renamed_;  // the samples of one call
   std::map<ProcessId, std::uint64_t> named_late_;
-  FunctionSummer functions_{names_are_whole_ ? &names_ : nullptr};
   profile::CellSums cells_;
   std::map<std::int64_t, profile::CellSums> hours_;
   std::vector<std::uint32_t> numbers_;  // of the cells of the samples of one call
@@ -263,6 +265,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   CodeSummer code_;
   std::set<CellKey> keys_;  // of the samples that are kept, and of those in generated code
   std::shared_ptr<Profile::Data> data_ = std::make_shared<Profile::Data>();
+  std::optional<FunctionSummer> functions_;
 };
 
 }  // namespace tailor::query

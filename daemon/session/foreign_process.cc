@@ -8,11 +8,13 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "daemon/clock/host_clock.h"
 #include "daemon/formats/perf_map.h"
 #include "daemon/os/host_files.h"
+#include "daemon/os/living_folder.h"
 #include "daemon/registration/peer_process.h"
 #include "daemon/session/own_file.h"
 
@@ -57,6 +59,22 @@ bool older_than(int file, std::uint64_t process_start) {
   return written < began - kSecond;
 }
 
+// How far the CLOCK_MONOTONIC of a process in a time namespace is ahead of the host's. The file speaks of the
+// namespace of its children, which is its own unless it has just made one.
+TimeNs clock_ahead_of(const std::filesystem::path& process) {
+  std::error_code unknown;
+  const auto own = std::filesystem::read_symlink(process / "ns/time", unknown);
+  if (unknown || own != std::filesystem::read_symlink(process / "ns/time_for_children", unknown)) return 0;
+  std::ifstream file(process / "timens_offsets");
+  std::string clock;
+  for (TimeNs seconds = 0, nanoseconds = 0; file >> clock >> seconds >> nanoseconds;) {
+    if (clock != "monotonic" && clock != "1") continue;
+    constexpr TimeNs kMost = kTimeMax / kSecond / 4;
+    return std::clamp(seconds, -kMost, kMost) * kSecond + nanoseconds % kSecond;
+  }
+  return 0;
+}
+
 // A time that a dump gives; 0 where it gives none.
 std::uint64_t tsc_of(std::uint64_t timestamp, bool is_tsc, const ForeignMoment& moment) {
   if (timestamp == 0 || is_tsc) return timestamp;
@@ -81,8 +99,18 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
       inner_pid_(pid_inside(directory_, process.pid)),
       map_path_(fmt::format("/tmp/perf-{}.map", inner_pid_)) {
   if (auto start = os::start_time_of(os, process.pid); start_ == 0 && start.ok()) start_ = *start;
-  root_.reset(::open((directory_ / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  root_.reset(
+      ::open((os::living_folder(os.proc(), process.pid) / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   uid_ = user_of(directory_);
+  clock_ahead_ = clock_ahead_of(directory_);
+}
+
+void ForeignProcess::executed() {
+  dump_ = {};
+  plan_.reset();
+  malformed_told_ = 0;
+  forget_map();
+  next_look_ = next_map_ = kTimeMin;
 }
 
 void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
@@ -92,7 +120,7 @@ void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
     next_look_ = now + kLookInterval;
     // It may have become another user since.
     if (const std::uint32_t uid = user_of(directory_); uid != UINT32_MAX) uid_ = uid;
-    dump_.find(directory_, inner_pid_, uid_);
+    dump_.find(os::living_folder(directory_.parent_path(), process_.pid), inner_pid_, uid_);
   }
   if (dump_.open()) return tell_dump(input, moment);
   if (now < next_map_ || names_ == NamesFrom::kJitdump) return;
@@ -131,9 +159,10 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
       plan_.emplace(++plans_, "jitdump", true, v1::TOLD_BY_JITDUMP);
     std::vector<v1::CodeObject> codes;
     codes.reserve(read->size());
+    ForeignMoment own = moment;
+    own.monotonic_ahead += clock_ahead_;
     for (const formats::JitSymbol& symbol : *read) {
-      codes.push_back(
-          plan_->add(symbol, ++codes_, tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), moment)));
+      codes.push_back(plan_->add(symbol, ++codes_, tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), own)));
     }
     say_plan(input, said, *plan_);
     for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
@@ -146,7 +175,10 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
   const std::string text = read_map();
   std::size_t used = 0;
   const formats::JitSymbols map = formats::parse_perf_map(text, used);
+  constexpr std::size_t kTail = 256;
   map_read_ += used;
+  map_tail_ = (map_tail_ + text.substr(0, used));
+  map_tail_.erase(0, map_tail_.size() - std::min(kTail, map_tail_.size()));
   if (map.symbols.empty()) return;
   const registration::PeerConnected said = hello(input, moment, "perf map", map_instances_);
   if (map.malformed > 0)
@@ -163,12 +195,12 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
 }
 
 // What the map has beyond the lines that were read; "" if there is nothing, or it is not to be believed. One
-// that has become shorter is another one.
+// that has become shorter, or has other lines where they were read, is another one.
 std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
   const UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
   if (!file || size > kMaxMapBytes || older_than(file.get(), start_)) return {};
-  if (size < map_read_) forget_map();
+  if (size < map_read_ || !is_the_same_map(file.get())) forget_map();
   std::string text(size - map_read_, '\0');
   std::size_t got = 0;
   while (got < text.size()) {
@@ -181,8 +213,17 @@ std::string ForeignProcess::read_map() {
   return text;
 }
 
+// Whether what was read of it last is still there. One that was written again may be longer than it was.
+bool ForeignProcess::is_the_same_map(int file) const {
+  std::string there(map_tail_.size(), '\0');
+  const ssize_t n =
+      ::pread(file, there.data(), there.size(), static_cast<off_t>(map_read_ - map_tail_.size()));
+  return n == static_cast<ssize_t>(there.size()) && there == map_tail_;
+}
+
 void ForeignProcess::forget_map() {
   map_read_ = 0;
+  map_tail_.clear();
   map_plan_.reset();
   functions_ = 0;
   ++map_instances_;

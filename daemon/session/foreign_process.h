@@ -43,6 +43,9 @@ class ForeignProcess {
   // `dump`: the jitdump that it was seen to map, as it saw it; "" none.
   void tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump);
 
+  // It executes another program: what was read so far says nothing of that one, which has files of its own.
+  void executed();
+
   // How many functions were named so far; 0: there is neither file, or none to believe.
   std::size_t functions() const { return functions_; }
   // For the user: where the names come from, or what was looked for.
@@ -52,6 +55,7 @@ class ForeignProcess {
   void tell_dump(pipeline::Input& input, const ForeignMoment& moment);
   void tell_map(pipeline::Input& input, const ForeignMoment& moment);
   std::string read_map();
+  bool is_the_same_map(int file) const;
   void forget_map();
   registration::PeerConnected hello(pipeline::Input& input, const ForeignMoment& moment, const char* engine,
                                     std::uint64_t instance);
@@ -64,6 +68,7 @@ class ForeignProcess {
   ProcessId process_;
   NamesFrom names_;
   std::uint64_t start_;              // of the process, also where it is known by number only
+  TimeNs clock_ahead_ = 0;           // its CLOCK_MONOTONIC less the host's
   UniqueFd root_;                    // its root directory; it can be looked into when the process has ended
   std::uint32_t uid_ = UINT32_MAX;   // whose files are believed
   std::filesystem::path directory_;  // in /proc
@@ -73,6 +78,7 @@ class ForeignProcess {
   std::optional<foreign::ForeignPlan> plan_;  // of the dump, the newest
   std::uint64_t malformed_told_ = 0;
   std::uint64_t map_read_ = 0;  // bytes, whole lines
+  std::string map_tail_;        // the last of them
   std::optional<foreign::ForeignPlan> map_plan_;
   std::uint64_t map_instances_ = 0;
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;

@@ -11,12 +11,24 @@ void ForeignProcesses::add(ProcessId process, NamesFrom names) {
   if (processes_.contains(process)) return;
   ForeignProcess foreign(os_, process, names);
   foreign.tell(input_, ForeignMoment::now(pipeline_.timeline()));
-  processes_.emplace(process, std::move(foreign));
+  Followed followed{std::move(foreign)};
+  if (const pipeline::ProcessEntry* entry = pipeline_.processes().find(process); entry != nullptr)
+    followed.executed = entry->executed;
+  processes_.emplace(process, std::move(followed));
+}
+
+// False: the entry is of another process.
+bool ForeignProcesses::follow(Followed& followed, const pipeline::ProcessEntry* entry) {
+  if (entry == nullptr) return true;
+  if (followed.number == 0) followed.number = entry->number;
+  if (followed.number != entry->number) return false;
+  if (std::exchange(followed.executed, entry->executed) != entry->executed) followed.process.executed();
+  return true;
 }
 
 std::string ForeignProcesses::source_of(ProcessId process) const {
   const auto found = processes_.find(process);
-  return found == processes_.end() ? std::string() : found->second.source();
+  return found == processes_.end() ? std::string() : found->second.process.source();
 }
 
 void ForeignProcesses::tell(const Moment& moment) {
@@ -25,18 +37,24 @@ void ForeignProcesses::tell(const Moment& moment) {
   if (processes_.empty()) return;
   const ForeignMoment now = ForeignMoment::now(pipeline_.timeline());
   for (auto each = processes_.begin(); each != processes_.end();) {
-    if (!moment.ending && !is_over(each->first, moment)) {
-      (each++)->second.tell(input_, now);
+    const pipeline::ProcessEntry* entry = pipeline_.processes().find(each->first);
+    Followed& followed = each->second;
+    if (!follow(followed, entry)) {
+      each = processes_.erase(each);
       continue;
     }
-    const pipeline::ProcessEntry* entry = pipeline_.processes().find(each->first);
-    each->second.tell_last(input_, now, entry == nullptr ? std::string() : entry->jitdump);
-    // What it mapped is known for certain when everything was read.
-    if (moment.ending && !moment.all_read && each->second.functions() == 0) {
+    if (!moment.ending && !is_over(each->first, moment)) {
+      followed.process.tell(input_, now);
       ++each;
       continue;
     }
-    spoken_for_.insert(each->first);
+    followed.process.tell_last(input_, now, entry == nullptr ? std::string() : entry->jitdump);
+    // What it mapped is known for certain when everything was read.
+    if (moment.ending && !moment.all_read && followed.process.functions() == 0) {
+      ++each;
+      continue;
+    }
+    spoken_for_.emplace(each->first, followed.number);
     each = processes_.erase(each);
   }
 }
@@ -47,10 +65,11 @@ void ForeignProcesses::adopt_children() {
   pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
     const ProcessId id = entry.id();
     if (entry.ended != kTimeMax || entry.record.first_seen == 0 || entry.connection != 0) return;
-    if (processes_.contains(id) || spoken_for_.contains(id) ||
+    if (processes_.contains(id) || spoken_for_.contains({id, entry.number}) ||
         spoken_for_.size() + processes_.size() >= kMost)
       return;
-    if (entry.record.registered == kTimeMin) processes_.emplace(id, ForeignProcess(os_, id));
+    if (entry.record.registered == kTimeMin)
+      processes_.emplace(id, Followed{ForeignProcess(os_, id), entry.number, entry.executed});
   });
 }
 

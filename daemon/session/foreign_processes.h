@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "daemon/os/os.h"
 #include "daemon/pipeline/pipeline.h"
@@ -40,8 +41,15 @@ class ForeignProcesses {
   os::Os& os_;
   pipeline::Pipeline& pipeline_;
   pipeline::Input& input_;
-  std::map<ProcessId, ForeignProcess> processes_;
-  std::set<ProcessId> spoken_for_;  // to their end
+  // A pid may be another process's later, and a process may execute another program.
+  struct Followed {
+    ForeignProcess process;
+    std::uint64_t number = 0;  // of its entry in the pipeline, 0: it has none yet
+    std::uint32_t executed = 0;
+  };
+  static bool follow(Followed& followed, const pipeline::ProcessEntry* entry);
+  std::map<ProcessId, Followed> processes_;
+  std::set<std::pair<ProcessId, std::uint64_t>> spoken_for_;  // to their end, with their numbers
 };
 
 }  // namespace tailor::session

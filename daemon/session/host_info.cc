@@ -14,6 +14,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "daemon/os/living_folder.h"
 #include "daemon/process/process_state.h"
 
 namespace tailor::session {
@@ -56,7 +57,7 @@ struct MapsLine {
 
 template <typename Visit>
 void for_each_mapping(const os::Os& os, std::int32_t pid, const Visit& visit) {
-  std::ifstream maps(os.proc() / std::to_string(pid) / "maps");
+  std::ifstream maps(os::living_folder(os.proc(), pid) / "maps");
   for (std::string text; std::getline(maps, text);) {
     MapsLine line;
     int path = 0;
@@ -114,10 +115,11 @@ std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pi
 
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
   std::vector<profile::MappingRecord> mappings;
+  const std::filesystem::path folder = os::living_folder(os.proc(), process.pid);
   for_each_mapping(os, process.pid, [&](const MapsLine& line) {
     if (line.protection[2] != 'x' || line.name.empty()) return;
     std::string name = line.name;
-    if (name.starts_with('/')) name = path_here(os.proc() / std::to_string(process.pid), name);
+    if (name.starts_with('/')) name = path_here(folder, name);
     mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, std::move(name)});
   });
   return mappings;

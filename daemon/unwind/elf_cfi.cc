@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 
 #include "daemon/unwind/cfi_cursor.h"
 #include "proto/base/errors.h"
@@ -40,6 +41,37 @@ bool read_struct(int fd, std::uint64_t offset, T& out) {
   if (bytes.size() != sizeof out) return false;
   std::memcpy(&out, bytes.data(), sizeof out);
   return true;
+}
+
+// Where the program headers say that the unwind table is, 0: they do not.
+std::uint64_t table_by_header(int fd, const Elf64_Phdr& frames) {
+  const auto start = read_at(fd, frames.p_offset, std::min<std::uint64_t>(frames.p_filesz, 16));
+  CfiCursor cursor(start, frames.p_vaddr);
+  const auto version = cursor.fixed<std::uint8_t>();
+  const auto encoding = cursor.fixed<std::uint8_t>();
+  cursor.skip(2);
+  const std::uint64_t address = cursor.pointer(encoding);
+  return cursor.ok() && version == 1 ? address : 0;
+}
+
+// A static program has no use for the header of the table: there the section's name tells. 0: there is none.
+std::uint64_t table_by_section(int fd, const Elf64_Ehdr& header) {
+  constexpr std::size_t kMostSections = 4096, kMostNames = std::size_t{1} << 20;
+  constexpr std::string_view kName = ".eh_frame";
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shstrndx >= header.e_shnum) return 0;
+  Elf64_Shdr names{};
+  if (!read_struct(fd, header.e_shoff + header.e_shstrndx * sizeof names, names)) return 0;
+  const auto text = read_at(fd, names.sh_offset, std::min<std::uint64_t>(names.sh_size, kMostNames));
+  const std::string_view all(reinterpret_cast<const char*>(text.data()), text.size());
+  const std::size_t count = std::min<std::size_t>(header.e_shnum, kMostSections);
+  for (std::size_t i = 0; i < count; ++i) {
+    Elf64_Shdr section{};
+    if (!read_struct(fd, header.e_shoff + i * sizeof section, section)) break;
+    if (section.sh_name >= all.size() || (section.sh_flags & SHF_ALLOC) == 0) continue;
+    const std::string_view name = all.substr(section.sh_name);
+    if (name.substr(0, name.find('\0')) == kName) return section.sh_addr;
+  }
+  return 0;
 }
 
 bool is_ours(const Elf64_Ehdr& header) {
@@ -82,14 +114,9 @@ Result<ElfCfi> read_elf_cfi(const std::string& path) {
     if (segment.p_type == PT_GNU_EH_FRAME) frames = segment;
   }
   const Error none{fmt::format("{} has no unwind table", path)};
-  if (!frames) return none;
-  const auto start = read_at(fd.get(), frames->p_offset, std::min<std::uint64_t>(frames->p_filesz, 16));
-  CfiCursor cursor(start, frames->p_vaddr);
-  const auto version = cursor.fixed<std::uint8_t>();
-  const auto encoding = cursor.fixed<std::uint8_t>();
-  cursor.skip(2);
-  const std::uint64_t address = cursor.pointer(encoding);
-  if (!cursor.ok() || version != 1) return none;
+  const std::uint64_t address =
+      frames ? table_by_header(fd.get(), *frames) : table_by_section(fd.get(), header);
+  if (address == 0) return none;
   for (const ElfCfi::Segment& segment : elf.segments) {
     if (address < segment.address || address - segment.address >= segment.size) continue;
     const std::uint64_t inside = address - segment.address;

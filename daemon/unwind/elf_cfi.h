@@ -1,4 +1,5 @@
-// The call frame information of an ELF file, found through its program headers.
+// The call frame information of an ELF file, found through its program headers, or by the name of its
+// section.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ struct ElfCfi {
 };
 
 // Reads `path`, which anybody may have written and may change meanwhile: nothing of it is mapped. Fails for
-// what is no 64-bit ELF file of this machine with a PT_GNU_EH_FRAME segment.
+// what is no 64-bit ELF file of this machine with an .eh_frame.
 Result<ElfCfi> read_elf_cfi(const std::string& path);
 
 }  // namespace tailor::unwind

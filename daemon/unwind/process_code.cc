@@ -1,11 +1,16 @@
 #include "daemon/unwind/process_code.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <charconv>
 #include <fstream>
+#include <iterator>
 #include <sstream>
+
+#include "daemon/os/living_folder.h"
 
 namespace tailor::unwind {
 namespace {
@@ -26,25 +31,71 @@ bool read_hex(std::string_view text, std::uint64_t& out) {
 
 }  // namespace
 
+namespace {
+
+// A line of /proc/PID/maps.
+struct MapsLine {
+  Mapping mapping;
+  bool executable = false, of_file = false;
+};
+
+bool read_line(std::string_view line, MapsLine& out) {
+  const std::string_view range = next_field(line), rights = next_field(line), offset = next_field(line);
+  const std::string_view device = next_field(line), inode = next_field(line);
+  const std::size_t dash = range.find('-');
+  if (dash == range.npos || rights.size() < 3 || inode.empty()) return false;
+  Mapping& mapping = out.mapping;
+  if (!read_hex(range.substr(0, dash), mapping.begin) || !read_hex(range.substr(dash + 1), mapping.end) ||
+      !read_hex(offset, mapping.file_offset) || mapping.begin >= mapping.end) {
+    return false;
+  }
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  mapping.path = std::string(line);
+  mapping.file = std::string(device) + ":" + std::string(inode);
+  out.executable = rights[2] == 'x';
+  out.of_file = inode != "0";
+  return true;
+}
+
+// Whether one piece of a file goes on where the other ends, with `gap` in between.
+bool goes_on(const MapsLine& before, const MapsLine& behind, std::uint64_t gap) {
+  return before.of_file && behind.of_file && before.mapping.file == behind.mapping.file &&
+         before.mapping.end + gap == behind.mapping.begin &&
+         behind.mapping.file_offset - before.mapping.file_offset ==
+             behind.mapping.begin - before.mapping.begin;
+}
+
+}  // namespace
+
+std::string file_of(std::uint32_t device_major, std::uint32_t device_minor, std::uint64_t inode) {
+  return fmt::format("{:02x}:{:02x}:{}", device_major, device_minor, inode);
+}
+
 std::vector<Mapping> parse_maps(std::string_view text) {
   std::vector<Mapping> out;
+  MapsLine before;             // the last one of a file
+  std::vector<Mapping> moved;  // right behind it: executable, of no file
+  const auto end = [&] { return moved.empty() ? before.mapping.end : moved.back().end; };
   while (!text.empty()) {
     std::string_view line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
-    const std::string_view range = next_field(line), rights = next_field(line), offset = next_field(line);
-    const std::string_view device = next_field(line), inode = next_field(line);
-    const std::size_t dash = range.find('-');
-    Mapping mapping;
-    if (dash == range.npos || rights.size() < 3 || rights[2] != 'x' || inode.empty() || inode == "0")
-      continue;
-    if (!read_hex(range.substr(0, dash), mapping.begin) || !read_hex(range.substr(dash + 1), mapping.end) ||
-        !read_hex(offset, mapping.file_offset) || mapping.begin >= mapping.end) {
+    MapsLine now;
+    if (!read_line(line, now)) continue;
+    if (!now.of_file && now.executable && before.of_file && now.mapping.begin == end()) {
+      moved.push_back(now.mapping);
       continue;
     }
-    line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-    mapping.path = std::string(line);
-    mapping.file = std::string(device) + ":" + std::string(inode);
-    out.push_back(std::move(mapping));
+    if (!moved.empty() && goes_on(before, now, end() - before.mapping.end)) {
+      for (Mapping& each : moved) {
+        each.file_offset = before.mapping.file_offset + (each.begin - before.mapping.begin);
+        each.path = before.mapping.path;
+        each.file = before.mapping.file;
+        out.push_back(each);
+      }
+    }
+    moved.clear();
+    if (now.of_file && now.executable) out.push_back(now.mapping);
+    before = std::move(now);
   }
   std::ranges::sort(out, {}, &Mapping::begin);
   return out;
@@ -56,13 +107,16 @@ std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file,
   if (known != tables_.end()) return known->second;
   if (tables_.size() >= kMost) return nullptr;
   std::shared_ptr<const ElfCfi> table;
+  bool opened = false;
   for (const std::string& path : paths) {
     auto read = read_elf_cfi(path);
+    opened |= read.ok() || read.error().code == 0;
     if (!read) continue;
     table = std::make_shared<ElfCfi>(std::move(*read));
     break;
   }
-  tables_[file] = table;
+  // One that this process cannot show any more, another one may.
+  if (opened) tables_[file] = table;
   return table;
 }
 
@@ -136,11 +190,52 @@ Mapping* ProcessCode::mapping_at(std::uint64_t address) {
 void ProcessCode::read_maps(TimeNs now) {
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
-  std::ifstream file(folder_ / "maps");
-  std::stringstream text;
-  text << file.rdbuf();
-  auto mappings = parse_maps(text.str());
+  const auto read = [this] {
+    std::ifstream file(folder_ / "maps");
+    std::stringstream text;
+    text << file.rdbuf();
+    return parse_maps(text.str());
+  };
+  std::vector<Mapping> mappings = read();
+  if (mappings.empty()) {
+    folder_ = os::living_folder(proc_, pid_);
+    mappings = read();
+  }
   if (!mappings.empty()) mappings_ = std::move(mappings);  // a process that has ended keeps what it had
+}
+
+bool ProcessCode::take_out(std::uint64_t begin, std::uint64_t end) {
+  auto first =
+      std::ranges::partition_point(mappings_, [&](const Mapping& each) { return each.end <= begin; });
+  const auto last =
+      std::ranges::partition_point(mappings_, [&](const Mapping& each) { return each.begin < end; });
+  if (first == last) return false;
+  std::vector<Mapping> rest;
+  if (first->begin < begin) rest.emplace_back(*first).end = begin;
+  if (Mapping behind = *std::prev(last); behind.end > end) {
+    behind.file_offset += end - behind.begin;
+    behind.begin = end;
+    rest.push_back(std::move(behind));
+  }
+  first = mappings_.erase(first, last);
+  mappings_.insert(first, rest.begin(), rest.end());
+  return true;
+}
+
+void ProcessCode::map(Mapping mapping) {
+  if (mapping.begin >= mapping.end || mappings_.size() >= kMostMappings) return;
+  const Mapping* known = mapping_at(mapping.begin);
+  const bool same = known != nullptr && known->end >= mapping.end && known->file == mapping.file &&
+                    mapping.file_offset - known->file_offset == mapping.begin - known->begin;
+  if (same) return;  // another protection
+  take_out(mapping.begin, mapping.end);
+  const auto at = std::ranges::upper_bound(mappings_, mapping.begin, {}, &Mapping::begin);
+  mappings_.insert(at, std::move(mapping));
+}
+
+void ProcessCode::map_anonymous(std::uint64_t begin, std::uint64_t end) {
+  // It may be the text of a file that was moved: a look tells.
+  if (begin < end && take_out(begin, end)) next_look_ = kTimeMin;
 }
 
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
@@ -161,7 +256,14 @@ bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& s
 
 std::vector<std::string> ProcessCode::paths_of(const Mapping& mapping) const {
   const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
-  return {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path};
+  std::vector<std::string> paths = {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path};
+  // The process may have ended already. Our file of that name may be another one.
+  struct stat ours{};
+  const bool same =
+      mapping.path.starts_with('/') && ::stat(mapping.path.c_str(), &ours) == 0 &&
+      file_of(::gnu_dev_major(ours.st_dev), ::gnu_dev_minor(ours.st_dev), ours.st_ino) == mapping.file;
+  if (same) paths.push_back(mapping.path);
+  return paths;
 }
 
 void ProcessCode::find_table(Mapping& mapping) {

@@ -29,7 +29,12 @@ struct Mapping {
   bool asked_for_arguments = false;
 };
 
-// Executable file mappings in the text of /proc/PID/maps. Lines that make no sense are left out. Pure.
+// Mapping::file from what a record of the kernel has.
+std::string file_of(std::uint32_t device_major, std::uint32_t device_minor, std::uint64_t inode);
+
+// Executable file mappings in the text of /proc/PID/maps. Lines that make no sense are left out. Executable
+// memory of no file is that of the file which is mapped right before and right behind it, at those very
+// offsets: text that was moved to huge pages. Pure.
 std::vector<Mapping> parse_maps(std::string_view text);
 
 // The unwind tables of files, shared by all processes. A file that has none is not asked again.
@@ -57,7 +62,7 @@ struct RegisteredCode {
 class ProcessCode {
  public:
   ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
-      : folder_(proc / std::to_string(pid)), files_(files) {}
+      : proc_(std::move(proc)), pid_(pid), folder_(proc_ / std::to_string(pid)), files_(files) {}
 
   // Registered code. `eh_frame` may be empty. Replaces what lay there before.
   void add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
@@ -70,6 +75,16 @@ class ProcessCode {
     const Registered* code = registered_at(address);
     return code != nullptr && code->range.of_plan;
   }
+
+  // What the kernel's records say, which is there when the process has ended already, and tells libraries
+  // apart that were loaded one after the other at one address.
+  void map(Mapping mapping);
+  // Executable memory of no file.
+  void map_anonymous(std::uint64_t begin, std::uint64_t end);
+  // It executes another program.
+  void forget_files() { mappings_.clear(); }
+  // It was forked off that one.
+  void inherit_files(const ProcessCode& parent) { mappings_ = parent.mappings_; }
 
   // Whether code that was told of lies there.
   bool is_registered(std::uint64_t address) const { return registered_at(address) != nullptr; }
@@ -101,11 +116,15 @@ class ProcessCode {
   void find_table(Mapping& mapping);
   std::vector<std::string> paths_of(const Mapping& mapping) const;
   void read_maps(TimeNs now);
+  bool take_out(std::uint64_t begin, std::uint64_t end);
 
+  static constexpr std::size_t kMostMappings = 65536;
   static constexpr std::size_t kMostRegistered = 65536;
   static constexpr std::size_t kMostRemoved = 1024;
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
-  std::filesystem::path folder_;
+  std::filesystem::path proc_;
+  std::int32_t pid_;
+  std::filesystem::path folder_;  // of the process, or of a thread of it that lives
   FileTables& files_;
   Code registered_;                                   // by begin
   std::unordered_map<CodeId, std::uint64_t> begins_;  // of those that were not removed

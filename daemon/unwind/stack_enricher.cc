@@ -2,6 +2,7 @@
 
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "daemon/capture/decode/byte_cursor.h"
 #include "daemon/capture/decode/sample_view.h"
 #include "tailor/thread_area.h"
 
@@ -157,10 +159,10 @@ AgentTag tag_word(const v1::Hello& hello) {
 StackEnricher::Process& StackEnricher::process(std::int32_t pid) {
   if (processes_.size() >= kMostProcesses && !processes_.contains(pid)) {
     // The ones that never registered can be found out about again.
-    std::erase_if(processes_, [](const auto& each) { return each.second.tags.reg == TagRegister::kNone; });
+    std::erase_if(processes_, [](const auto& each) { return each.second.id.start == 0; });
   }
   Process& process = processes_[pid];
-  if (process.code == nullptr) process.code = std::make_unique<ProcessCode>(os_.proc(), pid, files_);
+  if (process.code == nullptr) process.code = std::make_shared<ProcessCode>(os_.proc(), pid, files_);
   return process;
 }
 
@@ -197,6 +199,65 @@ void StackEnricher::gone(const registration::PeerGone& event) {
   if (known != processes_.end()) known->second.gone = now;
 }
 
+// What the kernel says of code, beside the samples: processes may have ended before anybody looks.
+void StackEnricher::learn(std::span<const std::byte> record) {
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof header);
+  if (header.type == PERF_RECORD_MMAP2) return mapped(record);
+  capture::ByteCursor fields(record.subspan(kHeader));
+  const std::int32_t pid = fields.i32(), second = fields.i32(), tid = fields.i32();
+  if (!fields.ok() || pid <= 0) return;
+  if (header.type == PERF_RECORD_FORK && pid != second) return forked(pid, second);
+  const auto known = processes_.find(pid);
+  if (known == processes_.end()) return;
+  if (header.type == PERF_RECORD_EXIT && pid == tid) known->second.ended = true;
+  if (header.type != PERF_RECORD_COMM || (header.misc & PERF_RECORD_MISC_COMM_EXEC) == 0) return;
+  known->second.code->forget_files();
+  known->second.ended = false;
+}
+
+void StackEnricher::mapped(std::span<const std::byte> record) {
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof header);
+  capture::ByteCursor fields(record.subspan(kHeader));
+  const std::int32_t pid = fields.i32();
+  fields.take(sizeof(std::uint32_t));
+  Mapping mapping;
+  mapping.begin = fields.u64();
+  const std::uint64_t size = fields.u64();
+  mapping.file_offset = fields.u64();
+  const std::uint32_t device_major = fields.u32(), device_minor = fields.u32();
+  const std::uint64_t inode = fields.u64();
+  fields.take(sizeof(std::uint64_t));
+  const std::uint32_t protection = fields.u32();
+  fields.take(sizeof(std::uint32_t));
+  const bool executable = (protection & PROT_EXEC) != 0;
+  if (!fields.ok() || pid <= 0 || !executable || size == 0 || mapping.begin > UINT64_MAX - size) return;
+  mapping.end = mapping.begin + size;
+  const auto text = fields.take(fields.remaining());
+  const std::string_view path(reinterpret_cast<const char*>(text.data()), text.size());
+  mapping.path = std::string(path.substr(0, path.find('\0')));
+  ProcessCode& code = *process(pid).code;
+  const bool has_build_id = (header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0;  // where the file would be
+  if (has_build_id || inode == 0) return code.map_anonymous(mapping.begin, mapping.end);
+  mapping.file = file_of(device_major, device_minor, inode);
+  code.map(std::move(mapping));
+}
+
+// Records of several rings come in any order: the child may have executed a program already.
+void StackEnricher::forked(std::int32_t child, std::int32_t parent) {
+  const auto known = processes_.find(child);
+  if (known != processes_.end()) {
+    const bool speaks = known->second.id.start != 0 && known->second.gone == kTimeMax;
+    if (speaks || !known->second.ended) return;
+    processes_.erase(known);
+  }
+  const auto from = processes_.find(parent);
+  if (from == processes_.end()) return;
+  const std::shared_ptr<ProcessCode> code = from->second.code;
+  process(child).code->inherit_files(*code);
+}
+
 RingLayout StackEnricher::layout(const RingLayout& layout) {
   if (std::ranges::none_of(layout.formats, has_stack)) return layout;
   rings_[layout.ring] = layout;
@@ -214,17 +275,21 @@ RingLayout StackEnricher::layout(const RingLayout& layout) {
 }
 
 capture::RingChunk StackEnricher::chunk(capture::RingChunk&& chunk) {
+  if (rings_.empty()) return std::move(chunk);
   const auto ring = rings_.find(chunk.ring);
-  if (ring == rings_.end()) return std::move(chunk);
+  const bool has_stacks = ring != rings_.end();
   capture::RingChunk out{chunk.ring, {}};
   std::span<const std::byte> rest(chunk.bytes);
   while (rest.size() >= kHeader) {
     perf_event_header header;
     std::memcpy(&header, rest.data(), sizeof header);
     if (header.size < kHeader || header.size > rest.size()) break;
-    enrich(ring->second, rest.first(header.size), out.bytes);
+    const auto record = rest.first(header.size);
+    if (header.type != PERF_RECORD_SAMPLE) learn(record);
+    if (has_stacks) enrich(ring->second, record, out.bytes);
     rest = rest.subspan(header.size);
   }
+  if (!has_stacks) return std::move(chunk);
   out.bytes.insert(out.bytes.end(), rest.begin(), rest.end());  // cut short: the decoder says so
   return out;
 }

@@ -52,10 +52,14 @@ class StackEnricher {
   struct Process {
     ProcessId id;
     TimeNs gone = kTimeMax;
-    std::unique_ptr<ProcessCode> code;
+    std::shared_ptr<ProcessCode> code;
     capture::AgentTag tags;
+    bool ended = false;  // its main thread has; the next one of this number is another
   };
   Process& process(std::int32_t pid);
+  void learn(std::span<const std::byte> record);
+  void mapped(std::span<const std::byte> record);
+  void forked(std::int32_t child, std::int32_t parent);
   std::uint64_t tag_by_object(const Process& owner, std::uint64_t slot, std::size_t object, bool hidden);
   void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,
               std::vector<std::byte>& out);

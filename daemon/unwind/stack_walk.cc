@@ -146,8 +146,10 @@ Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags
     bool signal = false;
     const Step how = step(frame, exact, stack, signal, code, anchor, now);
     if (how == Step::kNone) break;
-    // Stacks grow down: a caller's frame lies higher. What does not is no stack.
-    if (frame.value[kReturnAddress] == 0 || !frame.has(kSp) || frame.value[kSp] <= before) break;
+    // Stacks grow down: a caller's frame lies higher. What does not is no stack. The innermost function alone
+    // may have its return address in a register, and its caller's stack pointer then: vfork has.
+    const std::uint64_t least = exact && walked.chain.empty() && how == Step::kByTable ? before : before + 1;
+    if (frame.value[kReturnAddress] == 0 || !frame.has(kSp) || frame.value[kSp] < least) break;
     anchor.pass(frame);
     if (how == Step::kByTable)
       search.pass(callee, exact, frame);

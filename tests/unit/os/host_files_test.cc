@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "daemon/os/living_folder.h"
 #include "tests/support/fake_os.h"
 
 namespace tailor::os {
@@ -31,6 +32,20 @@ TEST(HostFiles, ThreadsAreTheNumbersAmongTheEntries) {
   os.proc_files().write("5/task/stray", "");
   EXPECT_EQ(*threads_of(os, 5), (std::vector<pid_t>{5, 7, 9}));
   EXPECT_FALSE(threads_of(os, 6).ok());
+}
+
+// The main thread of a process may end before the others: then /proc/PID has no memory.
+TEST(HostFiles, AThreadThatLivesShowsTheMemoryOfItsProcess) {
+  test::FakeOs os;
+  os.proc_files().write("5/maps", "1000-2000 r-xp\n");
+  EXPECT_EQ(living_folder(os.proc(), 5), os.proc() / "5");
+  os.proc_files().write("6/maps", "");
+  os.proc_files().write("6/task/6/maps", "");
+  os.proc_files().write("6/task/9/maps", "1000-2000 r-xp\n");
+  EXPECT_EQ(living_folder(os.proc(), 6), os.proc() / "6/task/9");
+  os.proc_files().write("7/task/7/maps", "");
+  EXPECT_EQ(living_folder(os.proc(), 7), os.proc() / "7");
+  EXPECT_EQ(living_folder(os.proc(), 8), os.proc() / "8");
 }
 
 TEST(HostFiles, StartTimeAfterANameWithParentheses) {

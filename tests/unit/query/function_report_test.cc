@@ -180,6 +180,44 @@ TEST_F(FunctionReportTest, APartOfTheSamplesHasTheFunctionsOfThatPart) {
   EXPECT_DOUBLE_EQ(by_rules->in_operators.share + by_rules->unexplained.share, 1);
 }
 
+// Compiled queries that an engine loads one after the other at one address: the time of the sample counts,
+// and what is told late is there when the profile is read again.
+TEST(FunctionSums, AFileHasTheSamplesOfItsTime) {
+  constexpr ProcessId kEngine{7, 1};
+  LoadOptions options;
+  options.functions = true;
+  const auto give = [&](ProfileLoader& loader) {
+    const auto map = [&](TimeNs time, const std::string& path) {
+      loader.on_mapping({kEngine, time, 0x7000, 0x1000, 0, path});
+    };
+    map(100, "/tmp/query_0.so");
+    map(200, "/tmp/query_1.so");
+    std::vector<profile::SampleRecord> samples(5);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      samples[i].process = kEngine;
+      samples[i].time = 50 + static_cast<TimeNs>(i) * 100;
+      samples[i].weight = 10;
+      samples[i].ip = samples[i].user_ip = 0x7010;
+    }
+    loader.on_samples(samples);
+    map(300, "//anon");
+    map(400, "/tmp/query_2.so");
+    return Status(Ok{});
+  };
+  std::map<std::string, std::uint64_t> got;
+  const auto profile = Profile::load_from(options, give);
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  const FunctionSums& sums = profile->functions();
+  for (const auto& [key, cell] : sums.cells) {
+    const CodePlace& place = sums.places[sums.nodes[key.node].place];
+    if (place.kind == CodePlace::Kind::kFile) EXPECT_EQ(place.address, 0x10u);
+    got[place.kind == CodePlace::Kind::kFile ? sums.files[place.file].path : "unknown"] += cell.samples;
+  }
+  EXPECT_EQ(got,
+            (std::map<std::string, std::uint64_t>{
+                {"/tmp/query_0.so", 1}, {"/tmp/query_1.so", 1}, {"/tmp/query_2.so", 1}, {"unknown", 2}}));
+}
+
 // One chain of many frames, shared by samples of many processes: rows of a few bytes.
 TEST(FunctionSummer, WhatItKnowsOfAddressesIsBoundedAndCounted) {
   constexpr std::size_t kFrames = 500;
@@ -188,7 +226,8 @@ TEST(FunctionSummer, WhatItKnowsOfAddressesIsBoundedAndCounted) {
     frames[i].address = 0x1000 + 16 * i;
     frames[i].caller = i + 1 < kFrames ? &frames[i + 1] : nullptr;
   }
-  FunctionSummer summer;
+  CodeTimelines timelines;
+  FunctionSummer summer(timelines);
   const auto add = [&](std::int32_t from, std::int32_t to) {
     profile::SampleRecord sample;
     sample.stack = frames.data();

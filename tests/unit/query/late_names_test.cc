@@ -75,7 +75,8 @@ TEST(LateNames, AnAddressOfAMapWithTwoNamesIsOwnedByNobody) {
   EXPECT_FALSE(names.apply(early)) << "it was not unattributed";
   EXPECT_EQ(early.attribution.quality, Quality::kTwoNames);
   EXPECT_EQ(early.attribution.link, 0u);
-  EXPECT_EQ(names.code_at(kProcess, 0x1090, 5), CodeId{0});
+  ASSERT_TRUE(names.code_at(kProcess, 0x1090, 5));
+  EXPECT_EQ(names.code_at(kProcess, 0x1090, 5)->id, CodeId{0});
 }
 
 TEST(LateNames, CodeOfADumpCountsFromItsTimeUntilOtherCodeIsThere) {

@@ -81,6 +81,32 @@ TEST_F(ServerTest, TimesFromTheFutureAreSetToTheArrival) {
   EXPECT_EQ(counters().future_times, 1u);
 }
 
+// Code may have been there before it was told of: the samples in between are its own. Not after, though, and
+// where the agent says nothing, the message's time counts.
+TEST_F(ServerTest, CodeCountsFromTheTimeThatItsAgentSays) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(open(agent));
+  constexpr std::uint64_t kSaid = 5000;
+  std::size_t heard = 0;
+  for (const auto& [since, counts] : {std::pair<std::uint64_t, std::uint64_t>{1234, 1234},
+                                      {kSaid, kSaid},
+                                      {kSaid + 1, kSaid},
+                                      {~std::uint64_t{0}, kSaid},
+                                      {0, kSaid}}) {
+    Body load;
+    load.set_tsc(kSaid);
+    v1::CodeObject& code = *load.mutable_code_load();
+    code.set_id(3);
+    code.set_base(0x7f0000001000);
+    code.set_size(100);
+    code.set_load_tsc(since);
+    agent.send(load);
+    ++heard;
+    ASSERT_TRUE(server_.until([&] { return sink().messages.size() == heard; })) << since;
+    EXPECT_EQ(sink().messages.back().message.code_load().load_tsc(), counts) << since;
+  }
+}
+
 // Whoever is turned away hears why.
 TEST_F(ServerTest, AnAgentOfAnotherProtocolIsToldSo) {
   RawAgent agent(server_.path());

@@ -121,6 +121,35 @@ TEST_F(ForeignProcessTest, TheMapsLinesAreSaidOnceAsTheyCome) {
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
 }
 
+// The lines where the others ended are none of it.
+TEST_F(ForeignProcessTest, AMapThatWasWrittenAgainIsAnotherOneThoughItIsLonger) {
+  std::ofstream(map) << "10000 40 one\n10040 40 two\n";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 2u);
+  std::ofstream(map) << "20000 40 three\n20040 40 four\n20080 40 five\n";
+  foreign.tell(pipeline, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), 3u);
+}
+
+TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasADumpOfItsOwn) {
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("old", 0x10000, 100);
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(150));
+  EXPECT_EQ(foreign.functions(), 1u);
+  ::munmap(mapped, 4096);
+  std::remove(dump.c_str());
+  begin_dump(static_cast<std::uint32_t>(process.pid));
+  load("new", 0x20000, 200);
+  load("newer", 0x30000, 210);
+  foreign.tell(pipeline, at(250));
+  EXPECT_EQ(foreign.functions(), 1u) << "nobody has said so yet";
+  foreign.executed();
+  foreign.tell(pipeline, at(300));
+  EXPECT_EQ(foreign.functions(), 2u);
+}
+
 TEST_F(ForeignProcessTest, WhatIsWrittenAtTheEndIsReadThen) {
   ForeignProcess foreign(os::real(), process);
   foreign.tell(pipeline, at(10));

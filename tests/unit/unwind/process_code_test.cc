@@ -1,6 +1,15 @@
 #include "daemon/unwind/process_code.h"
 
+#include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 
 namespace tailor::unwind {
 namespace {
@@ -20,6 +29,74 @@ TEST(ParseMaps, KeepsExecutableFilesOnly) {
   EXPECT_EQ(maps[0].file_offset, 0x8000u);
   EXPECT_EQ(maps[0].file, "fd:01:42");
   EXPECT_EQ(maps[0].path, "/usr/bin/engine of ours (deleted)");
+}
+
+// Text that was moved to huge pages: the file is still mapped right before and right behind it.
+TEST(ParseMaps, MemoryOfNoFileAmidAFileIsTheFiles) {
+  const auto maps = parse_maps(
+      "400000-401000 r--p 00000000 fd:01 42 /usr/bin/engine\n"
+      "401000-402000 r-xp 00001000 fd:01 42 /usr/bin/engine\n"
+      "402000-404000 r-xp 00000000 00:00 0 \n"
+      "404000-405000 r--p 00004000 fd:01 42 /usr/bin/engine\n"
+      "405000-406000 r-xp 00000000 00:00 0 \n"
+      "406000-407000 r--p 00007000 fd:01 42 /usr/bin/engine\n"
+      "500000-501000 r-xp 00000000 fd:01 43 /usr/lib/a.so\n"
+      "501000-502000 r-xp 00000000 00:00 0 \n"
+      "502000-503000 r-xp 00002000 fd:01 44 /usr/lib/b.so\n"
+      "504000-505000 r-xp 00000000 00:00 0 \n");
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> got;
+  for (const Mapping& each : maps) got.emplace_back(each.begin, each.file_offset);
+  EXPECT_EQ(got, (std::vector<std::pair<std::uint64_t, std::uint64_t>>{
+                     {0x401000, 0x1000}, {0x402000, 0x2000}, {0x500000, 0}, {0x502000, 0x2000}}));
+  EXPECT_EQ(maps[1].path, "/usr/bin/engine");
+  EXPECT_EQ(maps[1].file, "fd:01:42");
+}
+
+// This program as a child that has ended before anybody looked had it mapped.
+TEST(ProcessCode, RecordsTellOfProcessesThatAreGone) {
+  struct stat info{};
+  char path[4096] = {};
+  ASSERT_GT(::readlink("/proc/self/exe", path, sizeof path - 1), 0);
+  ASSERT_EQ(::stat(path, &info), 0);
+  Mapping own;
+  own.file = file_of(::gnu_dev_major(info.st_dev), ::gnu_dev_minor(info.st_dev), info.st_ino);
+  own.path = path;
+  const auto elf = read_elf_cfi(path);
+  ASSERT_TRUE(elf.ok());
+  const auto text = std::ranges::find_if(elf->segments, [](const auto& each) { return each.executable; });
+  ASSERT_NE(text, elf->segments.end());
+  constexpr std::uint64_t kBegin = 0x7f0000000000;
+  own.begin = kBegin;
+  own.end = kBegin + text->size;
+  own.file_offset = text->offset & ~std::uint64_t{4095};
+  const std::uint64_t function = elf->table.ranges().front().begin;
+  const std::uint64_t address = kBegin + (function - text->address) + (text->offset - own.file_offset);
+
+  FileTables files;
+  ProcessCode gone("/nonexistent", 1, files);
+  const std::vector<std::byte> bytes(64, std::byte{0x11});
+  const auto steps = [&](ProcessCode& code) {
+    Frame frame;
+    frame.set(kReturnAddress, address);
+    frame.set(kSp, 0x7000);
+    frame.set(kBp, 0x7000);
+    bool signal = false;
+    return code.step(frame, true, {0x7000, bytes}, signal, 0);
+  };
+  EXPECT_FALSE(steps(gone));
+  Mapping other = own;
+  other.file = "00:00:1";  // our file of that name is another one
+  gone.map(other);
+  EXPECT_FALSE(steps(gone));
+  gone.map(own);
+  EXPECT_TRUE(steps(gone)) << "one file after the other at one address";
+  ProcessCode child("/nonexistent", 2, files);
+  child.inherit_files(gone);
+  EXPECT_TRUE(steps(child));
+  gone.map_anonymous(address & ~std::uint64_t{4095}, (address & ~std::uint64_t{4095}) + 4096);
+  EXPECT_FALSE(steps(gone));
+  child.forget_files();
+  EXPECT_FALSE(steps(child));
 }
 
 TEST(ProcessCode, GeneratedCodeIsReplacedByWhatComesThere) {
@@ -55,6 +132,34 @@ TEST(ReadElfCfi, WhatIsNoElfFileIsRefused) {
   ASSERT_TRUE(own.ok()) << own.error().message;
   EXPECT_GT(own->table.entries(), 10u);
   EXPECT_EQ(own->table.refused(), 0u);
+}
+
+// As gcc -static makes programs: nothing but the section's name says where the table is.
+TEST(ReadElfCfi, AProgramWithoutAHeaderOfTheTableHasOne) {
+  std::stringstream content;
+  content << std::ifstream("/proc/self/exe", std::ios::binary).rdbuf();
+  std::string bytes = content.str();
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    char* const at = bytes.data() + header.e_phoff + i * sizeof(Elf64_Phdr);
+    Elf64_Phdr segment;
+    std::memcpy(&segment, at, sizeof segment);
+    if (segment.p_type != PT_GNU_EH_FRAME) continue;
+    segment.p_type = PT_NULL;
+    std::memcpy(at, &segment, sizeof segment);
+  }
+  const std::string path = testing::TempDir() + "tailor-static-" + std::to_string(::getpid());
+  std::ofstream(path, std::ios::binary) << bytes;
+  const auto without = read_elf_cfi(path), with = read_elf_cfi("/proc/self/exe");
+  ASSERT_TRUE(without.ok()) << without.error().message;
+  ASSERT_TRUE(with.ok());
+  EXPECT_EQ(without->table.entries(), with->table.entries());
+  header.e_shoff = bytes.size() - 3;  // and one that lies
+  std::memcpy(bytes.data(), &header, sizeof header);
+  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_FALSE(read_elf_cfi(path).ok());
+  ::unlink(path.c_str());
 }
 
 }  // namespace

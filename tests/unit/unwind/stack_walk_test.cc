@@ -179,6 +179,32 @@ TEST_F(StackWalk, CodeWithoutAPlanIsLeftByItsTable) {
   }
 }
 
+// vfork takes its return address off the stack into a register, since the child would overwrite it: the
+// caller's stack pointer is its own then. A second frame that does not move is no stack.
+TEST_F(StackWalk, AReturnAddressInARegisterIsFollowedOnce) {
+  constexpr unsigned kDi = 5;
+  std::vector<std::byte> table;
+  test::append32(table, 20);
+  test::append32(table, 0);
+  test::append(table, {1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1B});
+  test::append(table, {0x0C, 7, 0, 0x09, 16, kDi, 0});  // CFA = rsp, the return address in rdi
+  test::append32(table, 16);
+  test::append32(table, 28);
+  test::append32(table, static_cast<std::uint32_t>(test::kCode - (test::kTable + table.size())));
+  test::append32(table, 0x40);
+  test::append(table, {0, 0, 0, 0});
+  test::append32(table, 0);
+  const std::string_view bytes(reinterpret_cast<const char*>(table.data()), table.size());
+  ProcessCode libc("/nonexistent", 1, files);
+  libc.add_code({1, test::kCode, test::kCode + 0x40, false}, bytes, test::kTable);
+  Frame frame;
+  frame.set(kReturnAddress, test::kCode + 8);
+  frame.set(kSp, 0x7000);
+  frame.set(kDi, test::kCode + 0x20);  // its caller, which makes no frame either
+  const auto stack = test::words({1, 2});
+  EXPECT_EQ(walk(frame, {0x7000, stack}, {}, libc, 8, 0).chain, std::vector{test::kCode + 0x20});
+}
+
 // Native code at kNative, of which nothing is known, was called by generated code of a plan, which keeps an
 // anchor: its frame lies at kFrame.
 class StackWalkByAnchor : public testing::Test {

@@ -1,0 +1,109 @@
+// Whose code was at an address of one process, at a time: a file's, a code object's, or nobody's that is
+// known.
+//
+// It is fed by mapping records, by looks at /proc, and by what agents load and unload, in any order of their
+// times. Code objects lie in mappings. What begins later ends what it overlaps:
+//
+//   a file, or nothing      ends the mapping, and the code objects that were loaded before. Where the same
+//   bytes
+//                           of the same file were there already, only their protection has changed.
+//   anonymous memory, and   ends a file's mapping, but no code object: the kernel merges anonymous neighbours
+//   and files made for code     reports the whole range again, and a change of protection reports single
+//   pages. It
+//                           does not end the program's own text: nobody unloads it, and some programs move it
+//                           to huge pages at its own addresses.
+//   a code object           ends the one that was there.
+//
+// What is told late counts from its own time, so it never ends what is newer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "proto/base/ids.h"
+
+namespace tailor::query {
+
+// What memory with code was mapped from.
+struct MappedCode {
+  enum class Kind : std::uint8_t {
+    kUnknown,    // nothing is known of it
+    kNothing,    // no file's, as was said
+    kAnonymous,  // memory of no file
+    kMemory,     // a file that exists to hold code in memory
+    kFile,
+  };
+  Kind kind = Kind::kUnknown;
+  bool of_program = false;  // the file is the program itself
+  std::uint32_t file = 0;   // of kMemory and kFile
+  std::uint64_t bias = 0;   // an address less this is the offset in the file
+  friend bool operator==(const MappedCode&, const MappedCode&) = default;
+};
+
+// One thread. Addresses are whole ranges, [begin, end).
+class CodeTimeline {
+ public:
+  // At most so many entries are kept, by all timelines that share `budget`. Of ranges for which there is no
+  // room nothing is known from then on.
+  explicit CodeTimeline(std::size_t& budget) : budget_(&budget) {}
+
+  void map(std::uint64_t begin, std::uint64_t end, TimeNs from, const MappedCode& what);
+  void load(std::uint64_t begin, std::uint64_t end, TimeNs from, CodeId code);
+  // Ends the last load of `code` that was not after `time`.
+  void unload(CodeId code, TimeNs time);
+
+  // What one moment looks like.
+  struct State {
+    MappedCode mapped;
+    TimeNs mapped_from = kTimeMin;
+    TimeNs changed = kTimeMin;  // when another file, or nothing, took the place of what was there
+    CodeId code = 0;            // 0: no code object
+    TimeNs loaded = kTimeMin;
+    std::uint32_t generation = 0;              // of whom the code object is: 0 the process, 1 its parent, ...
+    TimeNs from = kTimeMin, until = kTimeMax;  // it holds at least within [from, until)
+  };
+  // `inherited`: what the process had when it was forked, if it was.
+  State find(std::uint64_t address, TimeNs time, const std::optional<State>& inherited = {}) const;
+
+  // All that was mapped at `address`, by time; nothing where a range was given up.
+  std::vector<MappedCode> mapped_at(std::uint64_t address) const;
+
+ private:
+  struct Mapped {
+    TimeNs from;
+    MappedCode what;
+    MappedCode shown;  // `what`, or what it does not end
+    TimeNs changed;    // as in State
+  };
+  struct Loaded {
+    TimeNs from, to;
+    CodeId code;
+  };
+  // Addresses of one history.
+  struct Span {
+    std::uint64_t end = 0;
+    std::vector<Mapped> mapped;  // by time
+    std::vector<Loaded> loaded;
+    TimeNs given_up = kTimeMax;  // from here on nothing is known
+  };
+  using Spans = std::map<std::uint64_t, Span>;  // by begin, disjoint
+
+  static bool follow(const Mapped* before, Mapped& now);
+  void split(std::uint64_t at);
+  template <typename Add>
+  void add(std::uint64_t begin, std::uint64_t end, TimeNs from, Add add);
+  bool has_room(std::size_t entries) const { return *budget_ >= entries; }
+  void count(std::size_t entries);
+  template <typename Entries, typename Entry>
+  typename Entries::iterator insert(Entries& entries, Entry entry);
+
+  std::size_t* budget_;
+  Spans spans_;
+  std::map<std::pair<CodeId, TimeNs>, std::pair<std::uint64_t, std::uint64_t>> loads_;  // to begin and end
+};
+
+}  // namespace tailor::query

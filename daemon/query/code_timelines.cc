@@ -1,0 +1,144 @@
+#include "daemon/query/code_timelines.h"
+
+#include <algorithm>
+
+namespace tailor::query {
+
+// The kernel's names. Of a deleted file there is nothing to read: programs that write their code into memory
+// files delete them first.
+MappedCode::Kind mapped_kind(std::string_view path) {
+  using Kind = MappedCode::Kind;
+  if (path.empty()) return Kind::kNothing;
+  if (path.starts_with("//") || path.starts_with("[anon")) return Kind::kAnonymous;
+  if (path.starts_with("[vdso") || path.starts_with("[vsyscall")) return Kind::kFile;
+  const bool of_memory = !path.starts_with('/') || path.starts_with("/memfd:") ||
+                         path.starts_with("/dev/zero") || path.starts_with("/dev/shm/") ||
+                         path.starts_with("/anon_hugepage") || path.starts_with("/SYSV") ||
+                         path.ends_with(" (deleted)");
+  return of_memory ? Kind::kMemory : Kind::kFile;
+}
+
+CodeTimelines::Process& CodeTimelines::of(ProcessId process) {
+  return processes_.try_emplace(process, budget_).first->second;
+}
+
+void CodeTimelines::told(Process& process, TimeNs from) {
+  ++process.version;
+  told_late_ |= process.asked != kTimeMin && from <= process.asked;
+}
+
+void CodeTimelines::on_process(const profile::ProcessRecord& record) {
+  Process& process = of(record.process);
+  if (process.parent == record.parent && process.forked == record.forked) return;
+  process.parent = record.parent;
+  process.forked = record.forked;
+  told(process, record.forked);
+}
+
+std::uint32_t CodeTimelines::number_of(const profile::MappingRecord& mapping) {
+  const auto [number, fresh] =
+      file_numbers_.try_emplace({mapping.path, mapping.build_id}, static_cast<std::uint32_t>(files_.size()));
+  if (fresh) files_.push_back({mapping.path, mapping.build_id, mapping.time});
+  return number->second;
+}
+
+void CodeTimelines::on_mapping(const profile::MappingRecord& mapping) {
+  if (mapping.size == 0 || mapping.begin > UINT64_MAX - mapping.size) return;
+  Process& process = of(mapping.process);
+  MappedCode what{.kind = mapped_kind(mapping.path)};
+  if (what.kind == MappedCode::Kind::kFile || what.kind == MappedCode::Kind::kMemory) {
+    what.file = number_of(mapping);
+    what.bias = mapping.begin - mapping.file_offset;
+  }
+  if (what.kind == MappedCode::Kind::kFile) {
+    // The kernel maps the program below everything that it finds a place for itself.
+    if (mapping.begin < process.program_begin) {
+      process.program_begin = mapping.begin;
+      process.program = what.file;
+    }
+    what.of_program = what.file == process.program;
+  }
+  if (what.kind == MappedCode::Kind::kNothing) process.program_begin = UINT64_MAX;  // another program comes
+  process.timeline.map(mapping.begin, mapping.begin + mapping.size, mapping.time, what);
+  told(process, mapping.time);
+}
+
+void CodeTimelines::on_code(ProcessId id, TimeNs loaded, CodeId code, std::uint64_t begin,
+                            std::uint64_t size) {
+  if (size == 0 || begin > UINT64_MAX - size) return;
+  Process& process = of(id);
+  process.timeline.load(begin, begin + size, loaded, code);
+  told(process, loaded);
+}
+
+void CodeTimelines::on_code_unload(ProcessId id, TimeNs time, CodeId code) {
+  const auto process = processes_.find(id);
+  if (process == processes_.end()) return;
+  process->second.timeline.unload(code, time);
+  told(process->second, time);
+}
+
+std::optional<CodeTimeline::State> CodeTimelines::find(const Process& process, std::uint64_t address,
+                                                       TimeNs time, int generation) const {
+  std::optional<CodeTimeline::State> inherited;
+  const auto parent = processes_.find(process.parent);
+  if (process.parent != ProcessId{} && parent != processes_.end() && generation < kMostAncestors) {
+    inherited = find(parent->second, address, std::min(time, process.forked), generation + 1);
+    if (inherited->code != 0) ++inherited->generation;
+    // It holds for a child for good, and before the fork for a moment.
+    const bool after = time >= process.forked;
+    inherited->from = after ? process.forked : time;
+    inherited->until = after ? kTimeMax : time;
+  }
+  return process.timeline.find(address, time, inherited);
+}
+
+CodeTimelines::Found CodeTimelines::find(ProcessId id, std::uint64_t address, TimeNs time) {
+  const auto known = processes_.find(id);
+  if (known == processes_.end()) return {};
+  Process& process = known->second;
+  process.asked = std::max(process.asked, time);
+  Found found{*find(process, address, time, 0), id};
+  for (std::uint32_t i = 0; found.state.code != 0 && i < found.state.generation; ++i)
+    found.of_code = processes_.find(found.of_code)->second.parent;
+  return found;
+}
+
+std::vector<std::pair<ProcessId, TimeNs>> CodeTimelines::line_of(ProcessId id, TimeNs time) const {
+  std::vector<std::pair<ProcessId, TimeNs>> out = {{id, time}};
+  for (int generation = 0; generation < kMostAncestors; ++generation) {
+    const auto process = processes_.find(id);
+    if (process == processes_.end() || process->second.parent == ProcessId{}) break;
+    time = std::min(time, process->second.forked);
+    id = process->second.parent;
+    out.emplace_back(id, time);
+  }
+  return out;
+}
+
+CodeTimelines::Only CodeTimelines::only_at(ProcessId id, std::uint64_t address) const {
+  const auto process = processes_.find(id);
+  if (process == processes_.end()) return {};
+  const std::vector<MappedCode> all = process->second.timeline.mapped_at(address);
+  if (all.empty()) {
+    const auto& [parent, forked] = std::pair(process->second.parent, process->second.forked);
+    const auto known = parent == ProcessId{} ? processes_.end() : processes_.find(parent);
+    return known == processes_.end() ? Only{} : Only{find(known->second, address, forked, 1)->mapped};
+  }
+  const bool several = std::ranges::any_of(all, [&](const MappedCode& each) { return each != all.front(); });
+  return {all.back(), several};
+}
+
+std::uint64_t CodeTimelines::version(ProcessId process) const {
+  const auto known = processes_.find(process);
+  return known == processes_.end() ? 0 : known->second.version;
+}
+
+std::size_t CodeTimelines::bytes() const {
+  constexpr std::size_t kEntry = 96;  // with its node of a map
+  std::size_t files = 0;
+  for (const CodeFile& file : files_) files += 2 * file.path.size() + sizeof file + kEntry;
+  return files + (kMostEntries - budget_) * kEntry + processes_.size() * (sizeof(Process) + kEntry);
+}
+
+}  // namespace tailor::query
