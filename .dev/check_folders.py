@@ -65,7 +65,7 @@ USES = {
     "daemon/unwind": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/registration"},
     "daemon/pipeline": DECODE | {"daemon/clock", "daemon/registration", "daemon/process", "daemon/enrich", "daemon/attribute"},
     "daemon/store": VOCABULARY | {"daemon/os"},
-    "daemon/query": VOCABULARY | {"daemon/store"},
+    "daemon/query": VOCABULARY | {"daemon/os", "daemon/store"},
     "daemon/config": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host", "daemon/query"},
     "daemon/redact": BASE,
     "daemon/serve": VOCABULARY | {"daemon/store", "daemon/query", "daemon/redact", "proto/control"},

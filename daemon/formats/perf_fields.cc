@@ -5,8 +5,8 @@
 namespace tailor::formats {
 namespace {
 
-constexpr unsigned kBuildIds = 2, kHostname = 3, kKernel = 4, kCpus = 7, kCpu = 8, kCommandLine = 11,
-                   kClock = 29;
+constexpr unsigned kBuildIds = 2, kHostname = 3, kKernel = 4, kArch = 6, kCpus = 7, kCpu = 8,
+                   kCommandLine = 11, kClock = 29;
 constexpr std::size_t kMostText = 65536;
 constexpr std::uint32_t kMostItems = 1u << 20;
 constexpr std::uint16_t kMiscBuildIdSize = 1u << 15;
@@ -72,6 +72,9 @@ void describe_perf_feature(unsigned feature, PerfBytes content, PerfDescription&
       return;
     case kKernel:
       out.kernel = take_perf_string(cursor);
+      return;
+    case kArch:
+      out.arch = take_perf_string(cursor);
       return;
     case kCpus:
       cursor.fixed<std::uint32_t>();  // that the host could have

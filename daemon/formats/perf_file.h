@@ -42,6 +42,7 @@ struct PerfBuildId {
 // What describes the recording as a whole; as far as the file says.
 struct PerfDescription {
   std::string host, kernel, cpu, command;
+  std::string arch;  // of the machine, as uname -m says it there
   std::uint32_t cpus = 0;
   // The same moment by the recording's clock and by CLOCK_REALTIME; 0: not said.
   std::uint64_t clock_ns = 0, wall_ns = 0;

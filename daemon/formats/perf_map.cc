@@ -1,5 +1,6 @@
 #include "daemon/formats/perf_map.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
@@ -7,13 +8,22 @@
 namespace tailor::formats {
 namespace {
 
-// A hexadecimal number, with or without 0x, up to the next space; moves `line` behind the space.
+constexpr std::string_view kBlanks = " \t";
+
+void skip_blanks(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
+}
+
+// A hexadecimal number, with or without 0x, up to the next blank; moves `line` behind all blanks there.
 std::optional<std::uint64_t> take_hex(std::string_view& line) {
+  skip_blanks(line);
   if (line.starts_with("0x") || line.starts_with("0X")) line.remove_prefix(2);
   std::uint64_t value = 0;
   auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), value, 16);
-  if (error != std::errc{} || end == line.data() + line.size() || *end != ' ') return std::nullopt;
-  line.remove_prefix(static_cast<std::size_t>(end - line.data()) + 1);
+  if (error != std::errc{}) return std::nullopt;
+  line.remove_prefix(static_cast<std::size_t>(end - line.data()));
+  if (line.empty() || kBlanks.find(line.front()) == std::string_view::npos) return std::nullopt;
+  skip_blanks(line);
   return value;
 }
 
@@ -32,20 +42,22 @@ std::optional<JitSymbol> parse_line(std::string_view line) {
 
 }  // namespace
 
-JitSymbols parse_perf_map(std::string_view text, std::size_t& used) {
+JitSymbols parse_perf_map(std::string_view text, std::size_t& used, bool whole) {
   JitSymbols result;
   used = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
-    if (end == std::string_view::npos) {
+    if (end == std::string_view::npos && !whole) {
       // The writer is in the middle of this line: it is not wrong, only not there yet.
       result.cut = true;
       break;
     }
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end + 1);
-    used += end + 1;
-    if (line.empty()) continue;
+    std::string_view line = text.substr(0, end);
+    const std::size_t taken = std::min(line.size() + 1, text.size());
+    text.remove_prefix(taken);
+    used += taken;
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    if (line.find_first_not_of(kBlanks) == std::string_view::npos) continue;
     auto symbol = parse_line(line);
     if (!symbol || result.symbols.size() >= kMaxJitSymbols) {
       ++result.malformed;

@@ -1,6 +1,7 @@
 // The perf map: /tmp/perf-PID.map, the convention by which JIT compilers name their code to perf
 // (Linux, tools/perf/Documentation/jit-interface.txt). One line a symbol: "START SIZE NAME", numbers in
-// hexadecimal, the name up to the end of the line. It has no times.
+// hexadecimal, the name up to the end of the line. Compilers write several blanks or tabs, too. It has no
+// times.
 #pragma once
 
 #include <string_view>
@@ -18,7 +19,7 @@ inline constexpr std::uint64_t kMaxJitCode = std::uint64_t{1} << 28;
 
 // Never fails: what is no line of a perf map is counted. Symbols come in the order of the file, those that
 // overlap others too. What follows the last end of a line is not there yet: JitSymbols::cut, and `used` says
-// how many bytes were whole lines.
-JitSymbols parse_perf_map(std::string_view text, std::size_t& used);
+// how many bytes were whole lines. `whole`: nobody writes any more, so that is the last line.
+JitSymbols parse_perf_map(std::string_view text, std::size_t& used, bool whole = false);
 
 }  // namespace tailor::formats

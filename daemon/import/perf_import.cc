@@ -11,6 +11,7 @@
 
 #include "daemon/formats/perf_data.h"
 #include "daemon/formats/perf_event_name.h"
+#include "daemon/formats/perf_kernel.h"
 #include "daemon/import/agent_words.h"
 #include "daemon/import/jit_names.h"
 #include "daemon/import/observing_sink.h"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
 constexpr capture::RingIndex kRing = 0;
+constexpr const char* kKernelPath = "[kernel.kallsyms]";  // as perf has it
 
 bool has_our_clock(const std::vector<formats::PerfAttr>& events) {
   return std::ranges::all_of(events, [](const formats::PerfAttr& event) {
@@ -45,6 +47,8 @@ class Feeding : public formats::PerfRecords::Taker {
   }
   Status kernel_records(formats::PerfBytes bytes) override {
     if (events_.empty()) return internal("perf.data: a record comes before the event it belongs to");
+    // perf tells of the kernel first.
+    if (kernel_anchor.empty() && ++looks_ <= kMostLooks) kernel_anchor = formats::kernel_anchor_in(bytes);
     // Events and their names come one by one in front of the records.
     if (Status told = tell_events(); !told) return told;
     chunk_.ring = kRing;
@@ -94,6 +98,10 @@ class Feeding : public formats::PerfRecords::Taker {
     said(description.host, text.host);
     said(description.kernel, text.kernel);
     said(description.cpu, text.cpu);
+    said(description.arch, text.arch);
+    for (const formats::PerfBuildId& id : text.build_ids) {
+      if (id.path == kKernelPath) kernel_build_id = id.build_id;
+    }
     said(description.command, text.command);
     if (text.cpus != 0) description.cpus = text.cpus;
     if (text.wall_ns != 0) {
@@ -106,8 +114,10 @@ class Feeding : public formats::PerfRecords::Taker {
   std::uint64_t layouts() const { return tellings_; }
 
   formats::PerfDescription description;
+  std::string kernel_anchor, kernel_build_id;  // as in RecordingInfo
 
  private:
+  static constexpr int kMostLooks = 64;  // for it
   Status tell_events() {
     if (told_) return Ok{};
     told_ = true;
@@ -139,6 +149,7 @@ class Feeding : public formats::PerfRecords::Taker {
   std::size_t ids_ = 0;
   bool told_ = true;  // the pipeline knows all events
   std::uint64_t tellings_ = 0;
+  int looks_ = 0;
   capture::RingChunk chunk_;
   TimeNs before_ = kTimeMin;
 };
@@ -204,6 +215,7 @@ void describe(const formats::PerfDescription& text, profile::RecordingInfo& info
   info.cpu = text.cpu;
   info.command = text.command;
   info.cpus = text.cpus;
+  info.machine = text.arch;
 }
 
 Status same_host(const profile::RecordingInfo& ours, const std::string& host) {
@@ -283,6 +295,8 @@ Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& 
   PerfImported out;
   out.description = feeding.description;
   describe(out.description, info);
+  info.kernel_anchor = feeding.kernel_anchor;
+  info.kernel_build_id = feeding.kernel_build_id;
   set_times(out.description, observed, options.written_ns, said, info);
   sink.on_recording(info);
   if (said != nullptr) note_words(*said, observed, out.notes);

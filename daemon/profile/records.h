@@ -164,7 +164,10 @@ struct RecordingInfo {
   // What engines call what their threads waited for, by SampleRecord::engine_wait - 1: of samples so far.
   std::vector<std::string> wait_names = {};
   std::vector<RateSpan> rates = {};  // the newest, in the order of their begin
-  std::uint32_t drawn_ppm = 0;       // the share of the executions that is sampled, see draw.h; 0: all
+  // Of the host: what code it runs ("x86_64"), its boot, and the kernel's build id in hexadecimal. Where the
+  // kernel had its code, as the address of one of its symbols: "_text=ffffffff81000000". "" not known.
+  std::string machine = {}, boot_id = {}, kernel_build_id = {}, kernel_anchor = {};
+  std::uint32_t drawn_ppm = 0;  // the share of the executions that is sampled, see draw.h; 0: all
 
   // CLOCK_REALTIME of a time of the recording; 0 if it is not known.
   std::uint64_t wall_of(TimeNs time) const {

@@ -13,6 +13,7 @@ namespace tailor::query {
 struct ElfFunction {
   std::uint64_t begin = 0, end = 0;  // addresses as the file has them
   std::string name;                  // as the linker has it
+  std::string source = {};           // where only that source file knows the name, as the compiler had it
 };
 
 struct ElfFunctions {
@@ -24,21 +25,29 @@ struct ElfFunctions {
   std::string build_id;                // in hexadecimal, "" none
 };
 
+// What a recording knows of a file that was mapped. Any file fits what is not said.
+struct RecordedFile {
+  std::int64_t mapped_ns = INT64_MAX;  // CLOCK_REALTIME
+  std::string build_id = {};           // in hexadecimal
+  std::string machine = {};            // of the recording's host, as uname says it
+};
+
 // Where files of debug information are kept (GDB manual, "Separate Debug Files").
 inline constexpr const char* kDebugRoot = "/usr/lib/debug";
 
-// Reads `path`. Without a symbol table of its own, that of the file under `debug_root` which has its build
-// id, or which its debug link names and whose checksum fits. Fails for what is no readable 64-bit ELF file,
-// and for one that was changed, or put in its place, after `mapped_ns` (CLOCK_REALTIME), or whose build id is
-// not `build_id` ("": any). The content is taken for hostile: sizes are checked against the file, no more
-// than 256 MiB are read of any section, and what is kept of a file is bounded. Functions without a name get
-// one by their `setters` (set_functions.h).
-Result<ElfFunctions> read_elf_functions(const std::string& path, std::int64_t mapped_ns = INT64_MAX,
-                                        const std::string& build_id = "",
+// Reads `path`: all tables of symbols of the file, the one that it has compressed, that of the file of its
+// debug information (elf_debug_files.h), Go's table of functions, and the entries of the linkage table. Fails
+// for what is no readable ELF file, for one of a machine that the recording's host cannot run, for one that
+// has not the build id that was recorded, and where none was, for one whose content was written after it was
+// mapped. The content is taken for hostile: sizes are checked against the file, no more than 256 MiB are read
+// of any section, and what is kept of a file is bounded. Functions without a name get one by their `setters`
+// (set_functions.h).
+Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedFile& recorded = {},
                                         const std::string& debug_root = kDebugRoot,
                                         const std::vector<std::string>& setters = {});
 
-// A linker's name for people: demangled, without parameters and return type, as perf shows it.
+// A linker's name for people: demangled (C++, and both manglings of Rust), without parameters, return type
+// and hash, as perf shows it. What is no such name stays as it is. Text beyond 4096 bytes is cut.
 std::string readable_name(const std::string& linker_name);
 
 }  // namespace tailor::query

@@ -53,7 +53,7 @@ std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
     if (!in_code) return place_of(sample.process, process, address, sample.time);
     if (attribution.quality == profile::Quality::kTwoNames)
       return intern({CodePlace::Kind::kTwoNames, 0, sample.process, 0, 0});
-    return intern({CodePlace::Kind::kGenerated, 0, sample.process, attribution.code, 0});
+    return intern({CodePlace::Kind::kGenerated, 0, sample.process, attribution.code, address});
   };
   chain_.push_back(kernel ? intern({CodePlace::Kind::kKernel, 0, {}, 0, sample.ip}) : user_leaf(sample.ip));
   const profile::StackFrame* frame = sample.stack;
@@ -95,13 +95,13 @@ CodePlace FunctionSummer::look_up(ProcessId id, const Process& process, std::uin
   for (const auto& [named, until] : process.named_late) {
     const auto code = names_->code_at(named, address, std::min(time, until));
     if (!code || !is_there(*code, state)) continue;
-    return {code->id == 0 ? CodePlace::Kind::kTwoNames : CodePlace::Kind::kGenerated, 0, named, code->id, 0};
+    return {CodePlace::Kind::kGenerated, 0, named, code->id, address};
   }
   if (process.named_late.empty()) {
     known.from = state.from;
     known.until = state.until;
   }
-  if (state.code != 0) return {CodePlace::Kind::kGenerated, 0, of_code, state.code, 0};
+  if (state.code != 0) return {CodePlace::Kind::kGenerated, 0, of_code, state.code, address};
   if (state.mapped.kind == MappedCode::Kind::kFile || state.mapped.kind == MappedCode::Kind::kMemory)
     return {CodePlace::Kind::kFile, state.mapped.file, {}, 0, address - state.mapped.bias};
   return {CodePlace::Kind::kUnknown, 0, id, 0, address};

@@ -23,7 +23,7 @@ struct CodePlace {
     kUnknown,  // of `process`: in no file, and nobody's
     kFile,     // `address` is an offset in `file`
     kKernel,
-    kGenerated,  // in the code object `code` of `process`
+    kGenerated,  // at `address`, in the code object `code` of `process`
     kTwoNames,   // generated code of `process` whose address had two names
     kTooMany,    // places beyond the limit
   };

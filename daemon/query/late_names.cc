@@ -67,15 +67,14 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
   if (code.told_by() == v1::TOLD_BY_AGENT || size == 0 || code.base() > UINT64_MAX - size) return;
   Process& process = processes_[id];
   if (process.codes.size() >= kMostCodes) return;
-  const bool untimed = code.told_by() == v1::TOLD_BY_PERF_MAP;
   Code& kept = process.codes.emplace_back();
+  kept.untimed = code.told_by() == v1::TOLD_BY_PERF_MAP;
   kept.id = code.id();
   kept.plan = code.plan_id();
-  kept.loaded = untimed ? kTimeMin : loaded;
+  kept.loaded = kept.untimed ? kTimeMin : loaded;
   kept.begin = code.base();
   kept.end = code.base() + size;
   kept.of_agent = code.told_by() == profile::kToldByAgentLate;
-  process.untimed |= untimed;
   process.settled = false;
   constexpr std::size_t kSpans = 2 * (sizeof(Span) + sizeof(std::uint32_t));  // where pieces do not overlap
   bytes_ += sizeof kept + kSpans;
@@ -83,22 +82,18 @@ void LateNames::on_code(ProcessId id, TimeNs loaded, const v1::CodeObject& code)
   if (kept.of_agent) {
     process.last_of[kept.id] = process.codes.size() - 1;
     bytes_ += kNode;
-  } else {
-    kept.name = names_.try_emplace(code.name(), static_cast<std::uint32_t>(names_.size())).first->second;
-    bytes_ += code.name().size() + kNode;
   }
   keep_rows(code, kept);
 }
 
 void LateNames::keep_rows(const v1::CodeObject& code, Code& kept) {
   const v1::RowTable& rows = code.rows();
-  const bool untimed = code.told_by() == v1::TOLD_BY_PERF_MAP;
-  kept.level = untimed ? 0 : 1;  // foreign::ForeignPlan
+  kept.level = kept.untimed ? 0 : 1;  // foreign::ForeignPlan
   std::uint32_t offset = 0, link = 0;
   for (int i = 0; i < rows.offset_delta_size() && i < rows.link_delta_size(); ++i) {
     offset += rows.offset_delta(i);
     link += static_cast<std::uint32_t>(rows.link_delta(i));
-    Quality quality = untimed ? Quality::kInferred : Quality::kExact;
+    Quality quality = kept.untimed ? Quality::kInferred : Quality::kExact;
     const auto at = static_cast<std::size_t>(i);
     if (kept.of_agent) quality = at < rows.flags().size() ? quality_of(rows.flags()[at]) : Quality::kUnmapped;
     kept.rows.push_back({offset, link, quality});
@@ -130,41 +125,51 @@ void LateNames::settle(Process& process) {
     if (open.empty()) continue;
     kept += open.size();
     if (kept > kMostInSpans) continue;
-    Span& span = process.spans.emplace_back(Span{cuts[i], cuts[i + 1], open, false});
-    std::ranges::sort(span.codes);  // the order in which they were said
-    std::ranges::stable_sort(span.codes, {}, [&](std::uint32_t c) { return process.codes[c].loaded; });
-    const std::uint32_t first = process.codes[span.codes.front()].name;
-    span.two_names = process.untimed && std::ranges::any_of(span.codes, [&](std::uint32_t c) {
-                       return process.codes[c].name != first;
-                     });
+    sort_codes(process, process.spans.emplace_back(Span{cuts[i], cuts[i + 1], open}));
   }
 }
 
-std::optional<LateNames::Found> LateNames::find(ProcessId id, std::uint64_t address, TimeNs time) {
+void LateNames::sort_codes(const Process& process, Span& span) {
+  std::ranges::sort(span.codes);  // the order in which they were said
+  std::ranges::stable_sort(span.codes, {}, [&](std::uint32_t c) { return process.codes[c].loaded; });
+  const auto within = [&](std::uint32_t inner, std::uint32_t outer) {
+    const Code &a = process.codes[inner], &b = process.codes[outer];
+    return a.begin >= b.begin && a.end <= b.end && a.end - a.begin < b.end - b.begin;
+  };
+  // Those of a perf map come first, as they have no time.
+  const auto timed =
+      std::ranges::find_if(span.codes, [&](std::uint32_t c) { return !process.codes[c].untimed; });
+  auto best = span.codes.begin();
+  for (auto each = best; each != timed; ++each) {
+    if (!within(*best, *each)) best = each;
+  }
+  if (best != timed) std::rotate(best, std::next(best), timed);
+}
+
+const LateNames::Code* LateNames::find(ProcessId id, std::uint64_t address, TimeNs time) {
   const auto known = processes_.find(id);
-  if (known == processes_.end() || address == 0) return std::nullopt;
+  if (known == processes_.end() || address == 0) return nullptr;
   Process& process = known->second;
   if (!process.settled) settle(process);
   const auto after = std::ranges::upper_bound(process.spans, address, {}, &Span::begin);
-  if (after == process.spans.begin() || address >= std::prev(after)->end) return std::nullopt;
+  if (after == process.spans.begin() || address >= std::prev(after)->end) return nullptr;
   const Span& span = *std::prev(after);
   // The last that was loaded by then.
   const auto later = std::ranges::upper_bound(span.codes, time, {},
                                               [&](std::uint32_t c) { return process.codes[c].loaded; });
-  if (later == span.codes.begin()) return std::nullopt;
+  if (later == span.codes.begin()) return nullptr;
   const Code& code = process.codes[*std::prev(later)];
-  if (code.unloaded <= time) return std::nullopt;
-  return Found{&code, span.two_names && !code.of_agent};
+  if (code.unloaded <= time) return nullptr;
+  return &code;
 }
 
 // Without code of the engine that belongs to no plan: it works for its callers.
-std::optional<LateNames::Found> LateNames::find_planned(ProcessId id, std::uint64_t address, TimeNs time) {
-  const auto found = find(id, address, time);
-  return found && found->code->of_agent && found->code->plan == 0 ? std::nullopt : found;
+const LateNames::Code* LateNames::find_planned(ProcessId id, std::uint64_t address, TimeNs time) {
+  const Code* const found = find(id, address, time);
+  return found != nullptr && found->of_agent && found->plan == 0 ? nullptr : found;
 }
 
-void LateNames::name(const Found& found, std::uint64_t address, How how, profile::SampleRecord& sample) {
-  const Code& code = *found.code;
+void LateNames::name(const Code& code, std::uint64_t address, How how, profile::SampleRecord& sample) {
   profile::Attribution& attribution = sample.attribution;
   sample.alike = 0;
   attribution.how = how;
@@ -174,11 +179,9 @@ void LateNames::name(const Found& found, std::uint64_t address, How how, profile
   attribution.level = code.level;
   attribution.engine_component = 0;
   const auto after = std::ranges::upper_bound(code.rows, address - code.begin, {}, &Row::offset);
-  const bool owned = !found.two_names && after != code.rows.begin();
+  const bool owned = after != code.rows.begin();
   attribution.link = owned ? std::prev(after)->link : 0;
-  attribution.quality = owned             ? std::prev(after)->quality
-                        : found.two_names ? Quality::kTwoNames
-                                          : Quality::kUnmapped;
+  attribution.quality = owned ? std::prev(after)->quality : Quality::kUnmapped;
 }
 
 // Attribution named no code, or some that is known here too: else that may be more inside than what is.
@@ -187,17 +190,17 @@ bool LateNames::knows_code_of(const Process& process, const profile::Attribution
 }
 
 // What attribution did not know, code that came late tells where it is more inside than what was known.
-bool LateNames::take_agents(const Found& found, std::uint64_t address, How how,
+bool LateNames::take_agents(const Code& found, std::uint64_t address, How how,
                             profile::SampleRecord& sample) {
   profile::Attribution& attribution = sample.attribution;
   const bool by_code = attribution.how == How::kCode || attribution.how == How::kKernelCode;
   const Process& process = processes_[sample.process];
-  if (by_code || found.code->id == attribution.code || !knows_code_of(process, attribution)) return false;
-  const auto level = process.lowest.find(found.code->plan);
+  if (by_code || found.id == attribution.code || !knows_code_of(process, attribution)) return false;
+  const auto level = process.lowest.find(found.plan);
   if (level == process.lowest.end()) return false;
   const bool unattributed = attribution.how == How::kUnattributed;
   const auto plan = process.plans.find(attribution.execution);
-  const bool of_another = plan != process.plans.end() && plan->second != found.code->plan;
+  const bool of_another = plan != process.plans.end() && plan->second != found.plan;
   if (of_another && !unattributed) return false;
   name(found, address, how, sample);
   attribution.level = level->second;
@@ -208,8 +211,8 @@ bool LateNames::take_agents(const Found& found, std::uint64_t address, How how,
   return unattributed;
 }
 
-bool LateNames::take(const Found& found, std::uint64_t address, How how, profile::SampleRecord& sample) {
-  if (found.code->of_agent) return take_agents(found, address, how, sample);
+bool LateNames::take(const Code& found, std::uint64_t address, How how, profile::SampleRecord& sample) {
+  if (found.of_agent) return take_agents(found, address, how, sample);
   const bool unattributed = sample.attribution.how == How::kUnattributed;
   const bool by_component =
       sample.attribution.how == How::kComponentInterval || sample.attribution.how == How::kComponentCode;
@@ -229,21 +232,21 @@ bool LateNames::apply_code(profile::SampleRecord& sample) {
   if (by_tag || !processes_.contains(sample.process)) return false;
   const bool kernel = sample.mode != profile::Mode::kUser;
   const std::uint64_t address = kernel ? sample.user_ip : sample.ip;
-  if (const auto found = find_planned(sample.process, address, sample.time))
+  if (const Code* const found = find_planned(sample.process, address, sample.time))
     return take(*found, address, kernel ? How::kKernelCode : How::kCode, sample);
   if (was == How::kCode || was == How::kKernelCode) return false;
   for (const profile::StackFrame* frame = sample.stack; frame != nullptr; frame = frame->caller) {
     if (profile::is_kernel_address(frame->address) || frame->address < 2) continue;
-    const auto found = find_planned(sample.process, frame->address - 1, sample.time);
-    if (found) return take(*found, frame->address - 1, How::kCallchain, sample);
+    const Code* const found = find_planned(sample.process, frame->address - 1, sample.time);
+    if (found != nullptr) return take(*found, frame->address - 1, How::kCallchain, sample);
   }
   return false;
 }
 
 std::optional<LateNames::CodeAt> LateNames::code_at(ProcessId process, std::uint64_t address, TimeNs time) {
-  const auto found = find(process, address, time);
-  if (!found) return std::nullopt;
-  return CodeAt{found->two_names ? 0 : found->code->id, found->code->loaded};
+  const Code* const found = find(process, address, time);
+  if (found == nullptr) return std::nullopt;
+  return CodeAt{found->id, found->loaded};
 }
 
 }  // namespace tailor::query

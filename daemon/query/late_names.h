@@ -30,18 +30,19 @@ class LateNames {
   bool empty() const { return codes_ == 0 && plans_.empty(); }   // nothing came late
   std::size_t bytes() const { return bytes_ + plans_.bytes(); }  // of memory, about
 
-  // Gives `sample` the name of its address where that has come late, and takes back one of a perf map where
-  // the address had two. True if it was unattributed and is no longer.
+  // Gives `sample` the name of its address where that has come late. True if it was unattributed and is no
+  // longer.
   //
   // Code of a jitdump counts from its load until other code is loaded over it. A perf map has no times: its
-  // names count for the whole life of the process, as inferred; what had two is owned by nobody, for that
-  // reason. Code of an agent counts from its load until its unloading. It takes a sample from an engine
-  // component or a caller too, but never from an execution of another plan.
+  // names count for the whole life of the process, as inferred. Where entries overlap, the one within the
+  // other counts, else the later, as perf reads them. Code of an agent counts from its load until its
+  // unloading. It takes a sample from an engine component or a caller too, but never from an execution of
+  // another plan.
   bool apply(profile::SampleRecord& sample);
 
   // The code object that held the address, for the frames of call chains. Nothing: none.
   struct CodeAt {
-    CodeId id = 0;  // 0: it had two names
+    CodeId id = 0;
     TimeNs loaded = kTimeMin;
   };
   std::optional<CodeAt> code_at(ProcessId process, std::uint64_t address, TimeNs time);
@@ -58,17 +59,15 @@ class LateNames {
     CodeId id = 0;
     PlanId plan = 0;
     TimeNs loaded = kTimeMin, unloaded = kTimeMax;
-    bool of_agent = false;
+    bool of_agent = false, untimed = false;  // untimed: of a perf map
     std::uint64_t begin = 0, end = 0;
-    std::uint32_t name = 0;  // numbers of names, for comparison
     LevelIndex level = 0;
     std::vector<Row> rows;
   };
   // A piece of the address space, and the pieces of code that were ever there.
   struct Span {
     std::uint64_t begin = 0, end = 0;
-    std::vector<std::uint32_t> codes;  // by load; of a perf map in the order of the file
-    bool two_names = false;            // of a perf map
+    std::vector<std::uint32_t> codes;  // by load; of a perf map the one that counts is the last
   };
   struct Process {
     std::vector<Code> codes;
@@ -77,28 +76,22 @@ class LateNames {
     std::unordered_map<ExecutionHandle, PlanId> plans;
     std::vector<Span> spans;  // by begin, disjoint; made of `codes` at the first question
     bool settled = false;
-    bool untimed = false;
-  };
-  struct Found {
-    const Code* code;
-    bool two_names;
   };
 
   bool apply_code(profile::SampleRecord& sample);
   static void settle(Process& process);
-  std::optional<Found> find(ProcessId process, std::uint64_t address, TimeNs time);
-  std::optional<Found> find_planned(ProcessId process, std::uint64_t address, TimeNs time);
-  bool take(const Found& found, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
-  bool take_agents(const Found& found, std::uint64_t address, profile::How how,
-                   profile::SampleRecord& sample);
-  static void name(const Found& found, std::uint64_t address, profile::How how,
-                   profile::SampleRecord& sample);
+  static void sort_codes(const Process& process, Span& span);
+  // NULL: none.
+  const Code* find(ProcessId process, std::uint64_t address, TimeNs time);
+  const Code* find_planned(ProcessId process, std::uint64_t address, TimeNs time);
+  bool take(const Code& found, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
+  bool take_agents(const Code& found, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
+  static void name(const Code& code, std::uint64_t address, profile::How how, profile::SampleRecord& sample);
   void keep_rows(const v1::CodeObject& code, Code& kept);
   static bool knows_code_of(const Process& process, const profile::Attribution& attribution);
 
   LatePlans plans_;
   std::map<ProcessId, Process> processes_;
-  std::unordered_map<std::string, std::uint32_t> names_;
   std::size_t codes_ = 0;
   std::size_t bytes_ = 0;
 };

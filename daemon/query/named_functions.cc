@@ -12,8 +12,7 @@ class Namer {
   Namer(const Profile& profile, const std::vector<std::string>& setters)
       : profile_(profile),
         info_(profile.recording()),
-        kernel_(KernelNames::of_recording(info_.kernel,
-                                          static_cast<std::int64_t>(info_.wall_clock_ns) - info_.start)),
+        kernel_(KernelNames::of_recording(info_)),
         symbols_(setters) {}
 
   Function name(const CodePlace& place) {
@@ -23,12 +22,15 @@ class Namer {
         return in_file(profile_.functions().files[place.file], place.address);
       case Kind::kKernel: {
         const KernelNames::Function found = kernel_.at(place.address);
-        return {Function::Kind::kKernel, std::string(found.name), std::string(found.object)};
+        return {Function::Kind::kKernel,
+                std::string(found.name),
+                std::string(found.object),
+                std::string(found.why),
+                "",
+                found.begin};
       }
-      case Kind::kGenerated: {
-        const CodeInfo* code = profile_.code(place.process, place.code);
-        return {Function::Kind::kGenerated, code == nullptr ? "" : code->name, "[jit]"};
-      }
+      case Kind::kGenerated:
+        return generated(place);
       case Kind::kTwoNames:
         return {Function::Kind::kGenerated, "[two names]", "[jit]"};
       case Kind::kTooMany:
@@ -36,22 +38,34 @@ class Namer {
       case Kind::kUnknown:
         break;
     }
-    return {Function::Kind::kUnknown, "", ""};
+    return {Function::Kind::kUnknown, "", "", "anonymous memory, no perf map"};
   }
 
  private:
+  Function generated(const CodePlace& place) const {
+    const CodeInfo* code = profile_.code(place.process, place.code);
+    if (code == nullptr) return {Function::Kind::kGenerated, "", "[jit]", "the profile has lost this code"};
+    const std::string& name = code->function_at(place.address);
+    return {Function::Kind::kGenerated, name, "[jit]", name.empty() ? "nobody gave it a name" : ""};
+  }
+
   Function in_file(const CodeFile& file, std::uint64_t offset) {
     Function out;
     out.object = file.path.substr(file.path.rfind('/') + 1);
     if (file.path.starts_with('[')) out.name = file.path;
     if (!file.path.starts_with('/')) return out;
-    if (info_.wall_clock_ns == 0) {
-      out.name = symbols_.function(file.path, offset, INT64_MAX, file.build_id);
-      return out;
+    RecordedFile recorded;
+    recorded.build_id = file.build_id;
+    recorded.machine = info_.machine;
+    if (info_.wall_clock_ns != 0) {
+      const TimeNs since_start = std::max(file.mapped, info_.start) - info_.start;
+      recorded.mapped_ns = static_cast<std::int64_t>(info_.wall_clock_ns) + since_start;
     }
-    const TimeNs since_start = std::max(file.mapped, info_.start) - info_.start;
-    out.name = symbols_.function(file.path, offset,
-                                 static_cast<std::int64_t>(info_.wall_clock_ns) + since_start, file.build_id);
+    NamedCode found = symbols_.function(file.path, offset, recorded);
+    out.name = std::move(found.name);
+    out.why = std::move(found.why);
+    out.source = std::move(found.source);
+    out.begin = found.begin;
     return out;
   }
 

@@ -13,8 +13,13 @@ namespace tailor::query {
 struct Function {
   enum class Kind : std::uint8_t { kUser, kKernel, kGenerated, kUnknown };
   Kind kind = Kind::kUser;
-  std::string name;    // "": nothing names it (a stripped file, code that is gone)
-  std::string object;  // "libc.so.6", "[kernel]", "[jit]"; "": in no file
+  std::string name;         // "": nothing names it (a stripped file, code that is gone)
+  std::string object;       // "libc.so.6", "[kernel]", "[jit]"; "": in no file
+  std::string why = {};     // why nothing names it
+  std::string source = {};  // the source file, where the name is known there only; as the compiler had it
+  // Of the function, in its file or kernel: two functions of one name are two. 0 without a name, and for
+  // generated code, which may be made again.
+  std::uint64_t begin = 0;
   auto operator<=>(const Function&) const = default;
 };
 

@@ -24,8 +24,9 @@ std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbo
   const auto process = profile.processes().find(key.process);
   const TimeNs first = process == profile.processes().end() ? info.start : process->second.first_seen;
   const TimeNs since_start = std::max({file.mapped, first, info.start}) - info.start;
-  return symbols.name(file.path, key.address - mapped.bias,
-                      static_cast<std::int64_t>(info.wall_clock_ns) + since_start);
+  const RecordedFile recorded{static_cast<std::int64_t>(info.wall_clock_ns) + since_start, file.build_id,
+                              info.machine};
+  return symbols.name(file.path, key.address - mapped.bias, recorded);
 }
 
 }  // namespace

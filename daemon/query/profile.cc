@@ -31,6 +31,16 @@ void count(Cell& cell, std::uint64_t sample_weight) {
   cell.weight_squares += weight * weight;
 }
 
+std::vector<CodeInfo::Function> functions_of(const v1::CodeObject& code) {
+  std::vector<CodeInfo::Function> out;
+  for (const v1::CodeSymbol& symbol : code.symbols()) {
+    const std::uint32_t room = UINT32_MAX - symbol.offset();
+    out.push_back({symbol.offset(), symbol.offset() + std::min(room, symbol.size()), symbol.name()});
+  }
+  std::ranges::stable_sort(out, {}, &CodeInfo::Function::begin);
+  return out;
+}
+
 store::MayGoOn asked_after_blocks(const ProfileLoader& loader, const Stop* stop) {
   return [&loader, stop](std::uint64_t read) -> Status {
     if (stop != nullptr && stop->stopped()) return stop->error();
@@ -39,6 +49,18 @@ store::MayGoOn asked_after_blocks(const ProfileLoader& loader, const Stop* stop)
 }
 
 }  // namespace
+
+const std::string& CodeInfo::function_at(std::uint64_t address) const {
+  constexpr int kNested = 8;  // functions seldom lie within each other
+  static const std::string kNone;
+  if (functions.empty()) return name;
+  if (address < base) return kNone;
+  auto at = std::ranges::upper_bound(functions, address - base, {}, &Function::begin);
+  for (int tries = 0; tries < kNested && at != functions.begin(); ++tries) {
+    if (address - base < (--at)->end) return at->name;
+  }
+  return kNone;
+}
 
 void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
   data_->recording = info;
@@ -109,7 +131,12 @@ void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObje
     data_->code_objects.insert_or_assign({process, code.id()}, std::move(kept));
   }
   const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
-  CodeInfo info{code.plan_id(), code.name(), code.tier(), code.base(), size, code.rows().link_sets()};
+  CodeInfo info{code.plan_id(), code.name(), code.tier(), code.base(), size, code.rows().link_sets(), {}};
+  if (options_.functions) {
+    info.functions = functions_of(code);
+    for (const CodeInfo::Function& function : info.functions)
+      count_kept(sizeof function + function.name.size());
+  }
   data_->codes.insert_or_assign({process, code.id()}, std::move(info));
 }
 

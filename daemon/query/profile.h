@@ -47,10 +47,18 @@ struct TimedSample {
 using Places = std::map<PlaceKey, profile::Sum>;
 
 struct CodeInfo {
+  struct Function {
+    std::uint32_t begin, end;  // from `base`
+    std::string name;
+  };
+  // The function that holds the address, "": none does. Where no functions were told, the name of the whole.
+  const std::string& function_at(std::uint64_t address) const;
+
   PlanId plan = 0;
   std::string name, tier;
   std::uint64_t base = 0, size = 0;
   LinkSets link_sets;
+  std::vector<Function> functions;  // by begin; with LoadOptions::functions
 };
 
 // Of a process: (process, id within it).

@@ -1,8 +1,11 @@
-#include <cxxabi.h>
+// Its basename() is not that of C++.
+#define HAVE_DECL_BASENAME 1
+#include <libiberty/demangle.h>
 
+#include <algorithm>
 #include <cctype>
-#include <cstdlib>
-#include <memory>
+#include <csetjmp>
+#include <string>
 #include <string_view>
 
 #include "daemon/query/elf_functions.h"
@@ -10,52 +13,66 @@
 namespace tailor::query {
 namespace {
 
-// The parameter list at the end, with what may follow it.
-std::string_view without_parameters(std::string_view text) {
-  std::string_view rest = text;
-  for (bool again = true; again;) {
-    again = false;
-    for (std::string_view word : {" const", " volatile", " &&", " &", " noexcept"}) {
-      if (!rest.ends_with(word)) continue;
-      rest.remove_suffix(word.size());
-      again = true;
-    }
-  }
-  if (!rest.ends_with(')')) return text;
-  std::size_t depth = 0;
-  for (std::size_t i = rest.size(); i-- > 0;) {
-    if (rest[i] == ')') ++depth;
-    if (rest[i] == '(' && --depth == 0) return i == 0 ? text : rest.substr(0, i);
-  }
-  return text;
+// The library's own limit is about 1024, as it works on the stack. So much needs no megabyte of it.
+constexpr std::size_t kLongestMangled = 4096;
+constexpr std::size_t kLongestShown = 4096;
+
+// What a demangler writes, piece by piece. A name may be text that a reader of it never ends with, as each
+// reference to an earlier part can repeat all of it: so what is beyond the limit ends the demangler. It keeps
+// nothing on the heap while it writes C++, so nothing is lost by that.
+struct Output {
+  char text[kLongestShown];
+  std::size_t size = 0;
+  bool may_leave = false;
+  std::jmp_buf out;
+};
+
+void take_text(const char* text, std::size_t size, void* to) {
+  auto& output = *static_cast<Output*>(to);
+  const std::size_t part = std::min(size, kLongestShown - output.size);
+  std::copy_n(text, part, output.text + output.size);
+  output.size += part;
+  if (part < size && output.may_leave) std::longjmp(output.out, 1);  // NOLINT(cert-err52-cpp)
 }
 
-// Templates show their return type; names have no space outside of brackets, but for some operators.
-std::string_view without_return_type(std::string_view text) {
-  if (text.find('<') == text.npos || text.find("operator") != text.npos) return text;
-  int depth = 0;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '<' || text[i] == '(' || text[i] == '{') ++depth;
-    if (text[i] == '>' || text[i] == ')' || text[i] == '}') --depth;
-    if (depth == 0 && text[i] == ' ') begin = i + 1;
-  }
-  return depth == 0 ? text.substr(begin) : text;
+using Demangler = int (*)(const char*, int, demangle_callbackref, void*);
+
+// Nothing with a destructor lives in this frame.
+bool run(Demangler demangle, const char* mangled, Output& output) {
+  output.size = 0;
+  if (setjmp(output.out) != 0) return true;  // NOLINT(cert-err52-cpp)
+  return demangle(mangled, DMGL_NO_RECURSE_LIMIT, take_text, &output) != 0 && output.size > 0;
 }
 
-// A name may be text that a reader of it never ends with: each reference to an earlier part can repeat all of
-// it. With so many the text has at most some 1.45^24 times the length of the name.
-bool may_demangle(std::string_view mangled) {
-  constexpr std::size_t kLongest = 1024, kMostReferences = 24;
-  if (mangled.size() > kLongest) return false;
-  std::size_t references = 0;
-  for (std::size_t i = 0; i < mangled.size(); ++i) {
-    if (mangled[i] != 'S' && mangled[i] != 'T') continue;
-    std::size_t end = i + 1;
-    while (end < mangled.size() && std::isalnum(static_cast<unsigned char>(mangled[end]))) ++end;
-    references += end < mangled.size() && mangled[end] == '_';
+// Rust's names of other alphabets are decoded on the heap; those that could become endless too are not
+// demangled. With so many references the text has at most some 1.45^24 times the length of the name.
+bool rust_may_be_endless(std::string_view mangled) {
+  constexpr std::ptrdiff_t kMostReferences = 24;
+  return std::ranges::count(mangled, 'B') > kMostReferences;
+}
+
+bool has_other_alphabets(std::string_view mangled) {
+  for (std::size_t i = 0; i + 1 < mangled.size(); ++i) {
+    if (mangled[i] == 'u' && std::isdigit(static_cast<unsigned char>(mangled[i + 1])) != 0) return true;
   }
-  return references <= kMostReferences;
+  return false;
+}
+
+// "" where it is no name of these languages. Without the option for parameters the library leaves out the
+// return type too.
+std::string demangled(const std::string& mangled) {
+  const bool rust = mangled.starts_with("_R");
+  if (!rust && !mangled.starts_with("_Z")) return {};
+  if (mangled.size() > kLongestMangled) return {};
+  const bool other = rust && has_other_alphabets(mangled);
+  if (other && rust_may_be_endless(mangled)) return {};
+  Output output;
+  output.may_leave = !other;
+  // Rust's older names look like C++.
+  if (!run(rust_demangle_callback, mangled.c_str(), output) &&
+      (rust || !run(cplus_demangle_v3_callback, mangled.c_str(), output)))
+    return {};
+  return {output.text, output.size};
 }
 
 }  // namespace
@@ -64,19 +81,17 @@ std::string readable_name(const std::string& linker_name) {
   // perf's own names for entries of the linkage table.
   const bool linkage = linker_name.ends_with("@plt");
   std::string mangled = linkage ? linker_name.substr(0, linker_name.size() - 4) : linker_name;
-  const std::size_t clone = mangled.starts_with("_Z") ? mangled.find('.') : std::string::npos;
-  const std::string suffix = clone == std::string::npos ? "" : " [clone " + mangled.substr(clone) + "]";
-  if (clone != std::string::npos) mangled.resize(clone);
-  if (const std::size_t version = mangled.find('@'); version != std::string::npos) mangled.resize(version);
-  if (!mangled.starts_with("_Z")) return linkage ? mangled + "@plt" : linker_name;
-  if (!may_demangle(mangled)) return linker_name;
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> plain(
-      abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
-  if (status != 0 || plain == nullptr) return linker_name;
-  constexpr std::size_t kLongestShown = 4096;
-  const std::string_view name = without_return_type(without_parameters(plain.get())).substr(0, kLongestShown);
-  return std::string(name) + suffix + (linkage ? "@plt" : "");
+  if (const std::size_t version = mangled.find('@'); version != std::string::npos && version != 0)
+    mangled.resize(version);
+  const bool cpp = mangled.starts_with("_Z"), rust = mangled.starts_with("_R");
+  if (!cpp && !rust) return linkage ? mangled + "@plt" : linker_name;
+  // What compilers put behind the name of a part of a function. Rust's older names have points in them.
+  const std::size_t clone = mangled.find('.', cpp ? mangled.rfind('E') + 1 : 0);
+  const std::string suffix =
+      clone == std::string::npos ? std::string() : " [clone " + mangled.substr(clone) + "]";
+  const std::string name = demangled(mangled.substr(0, clone));
+  if (name.empty()) return linker_name;
+  return name + suffix + (linkage ? "@plt" : "");
 }
 
 }  // namespace tailor::query

@@ -289,10 +289,14 @@ namespace {
 
 Json function_json(const std::string& name, const Function& function) {
   static constexpr std::string_view kKinds[] = {"user", "kernel", "generated", "unknown"};
-  return {{"name", name},
-          {"object", function.object},
-          {"kind", kKinds[static_cast<std::size_t>(function.kind)]},
-          {"named", !function.name.empty()}};
+  Json out = {{"name", name},
+              {"object", function.object},
+              {"kind", kKinds[static_cast<std::size_t>(function.kind)]},
+              {"named", !function.name.empty()}};
+  if (!function.why.empty()) out["unknown_because"] = function.why;
+  if (!function.source.empty()) out["source"] = function.source;
+  if (function.begin != 0) out["address"] = fmt::format("{:x}", function.begin);
+  return out;
 }
 
 Json function_rows_json(const std::vector<FunctionRow>& rows) {

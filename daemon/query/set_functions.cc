@@ -25,23 +25,12 @@ struct Range {
   std::uint64_t begin = 0, end = 0;
 };
 
-// The part of the file that is loaded there; empty: none is.
-std::vector<std::uint8_t> bytes_at(const ElfFile& file, const ElfFunctions& elf, Range range) {
-  for (const ElfFunctions::Segment& part : elf.segments) {
-    if (range.begin < part.address || range.begin - part.address >= part.size) continue;
-    const std::uint64_t inside = range.begin - part.address;
-    return file.read<std::uint8_t>(part.offset + inside,
-                                   std::min(range.end - range.begin, part.size - inside));
-  }
-  return {};
-}
-
 // Where functions begin, in order. Only the encodings that linkers write: a table of pairs of offsets from
 // its own address, with 32 bits.
 std::vector<std::uint64_t> function_begins(const ElfFile& file) {
   constexpr std::uint8_t kOffsets = 0x3B, kCount = 0x03;  // DW_EH_PE_datarel | sdata4, udata4
   constexpr std::size_t kHeader = 12;
-  for (const Elf64_Phdr& part : file.read<Elf64_Phdr>(file.header().e_phoff, file.header().e_phnum)) {
+  for (const Elf64_Phdr& part : file.parts()) {
     if (part.p_type != PT_GNU_EH_FRAME) continue;
     const auto head = file.read<std::uint8_t>(part.p_offset, kHeader);
     if (head.size() < kHeader || head[0] != 1 || head[2] != kCount || head[3] != kOffsets) return {};
@@ -82,7 +71,7 @@ std::optional<std::uint64_t> target_of(const ZydisDecodedInstruction& instructio
 class Search {
  public:
   Search(const ElfFile& file, ElfFunctions& elf)
-      : file_(file), elf_(elf), fixed_(file.header().e_type == ET_EXEC), begins_(function_begins(file)) {
+      : file_(file), elf_(elf), fixed_(file.type() == ET_EXEC), begins_(function_begins(file)) {
     ZydisDecoderInit(&decoder_, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (const ElfFunction& function : elf.functions) named_.insert(function.begin);
   }
@@ -106,7 +95,7 @@ class Search {
   void add_found() {
     for (const auto& [begin, setters] : found_) {
       if (setters.size() == 1)
-        elf_.functions.push_back({begin, range_of(begin).end, set_by(*setters.begin())});
+        elf_.functions.push_back({begin, range_of(begin).end, set_by(*setters.begin()), {}});
     }
     std::ranges::sort(elf_.functions, {}, &ElfFunction::begin);
   }
@@ -124,7 +113,7 @@ class Search {
     std::vector<std::uint64_t> out;
     const Range range = range_of(begin);
     if (bytes_read_ > kMostBytes) return out;
-    const std::vector<std::uint8_t> code = bytes_at(file_, elf_, range);
+    const std::vector<std::uint8_t> code = file_.loaded(range.begin, range.end - range.begin);
     bytes_read_ += code.size();
     ZydisDecodedInstruction instruction;
     std::array<ZydisDecodedOperand, ZYDIS_MAX_OPERAND_COUNT> operands;
@@ -156,12 +145,12 @@ std::string set_by(const std::string& setter) {
 
 void name_set_functions(const ElfFile& file, const std::vector<std::string>& setters,
                         ElfFunctions& functions) {
-  if (setters.empty() || file.header().e_machine != EM_X86_64) return;
+  if (setters.empty() || file.machine() != EM_X86_64) return;
   std::vector<ElfFunction> chosen;
   for (const ElfFunction& function : functions.functions) {
     const std::string name = readable_name(function.name);
     if (std::ranges::any_of(setters, [&](const std::string& pattern) { return matches(pattern, name); }))
-      chosen.push_back({function.begin, function.end, name});
+      chosen.push_back({function.begin, function.end, name, {}});
   }
   Search search(file, functions);
   if (!search.has_table()) return;

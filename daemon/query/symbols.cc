@@ -1,22 +1,22 @@
 #include "daemon/query/symbols.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 
 namespace tailor::query {
 
-Result<FunctionNames> FunctionNames::read(const std::string& path, std::int64_t mapped_ns,
-                                          const std::string& build_id,
+Result<FunctionNames> FunctionNames::read(const std::string& path, const RecordedFile& recorded,
                                           const std::vector<std::string>& setters) {
-  auto elf = read_elf_functions(path, mapped_ns, build_id, kDebugRoot, setters);
+  auto elf = read_elf_functions(path, recorded, kDebugRoot, setters);
   if (!elf) return elf.error();
   FunctionNames out;
   out.elf_ = *std::move(elf);
   return out;
 }
 
-std::string FunctionNames::at(std::uint64_t file_offset) const {
+NamedCode FunctionNames::at(std::uint64_t file_offset) const {
   const std::vector<ElfFunction>& functions = elf_.functions;
   for (const ElfFunctions::Segment& segment : elf_.segments) {
     if (file_offset < segment.offset || file_offset - segment.offset >= segment.size) continue;
@@ -28,25 +28,29 @@ std::string FunctionNames::at(std::uint64_t file_offset) const {
     // near.
     for (int tries = 0; tries < 8 && after != functions.begin(); ++tries) {
       --after;
-      if (address < after->end) return readable_name(after->name);
+      if (address < after->end) return {readable_name(after->name), "", after->source, after->begin};
     }
   }
-  return {};
+  return {"",
+          functions.empty() ? "the file has no names of functions" : "no symbol of the file reaches here"};
 }
 
-std::string Symbols::function(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns,
-                              const std::string& build_id) {
-  const auto [it, added] = files_.try_emplace({path, build_id});
+NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
+                            const RecordedFile& recorded) {
+  const auto [it, added] = files_.try_emplace({path, recorded.build_id});
+  File& file = it->second;
   if (added) {
-    if (auto read = FunctionNames::read(path, mapped_ns, build_id, setters_); read.ok())
-      it->second = std::make_unique<FunctionNames>(*std::move(read));
+    if (auto read = FunctionNames::read(path, recorded, setters_); read.ok())
+      file.names = std::make_unique<FunctionNames>(*std::move(read));
+    else
+      file.why = ::access(path.c_str(), F_OK) != 0 ? "the file is gone" : read.error().message;
   }
-  return it->second == nullptr ? std::string() : it->second->at(file_offset);
+  return file.names == nullptr ? NamedCode{"", file.why} : file.names->at(file_offset);
 }
 
-std::string Symbols::name(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns) {
+std::string Symbols::name(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded) {
   const std::string file = path.substr(path.rfind('/') + 1);
-  const std::string found = function(path, file_offset, mapped_ns);
+  const std::string found = function(path, file_offset, recorded).name;
   return found.empty() ? fmt::format("{}+{:#x}", file, file_offset) : fmt::format("{} ({})", found, file);
 }
 

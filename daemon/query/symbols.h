@@ -9,22 +9,29 @@
 #include <utility>
 #include <vector>
 
+#include "daemon/profile/records.h"
 #include "daemon/query/elf_functions.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
 
+struct NamedCode {
+  std::string name;         // for people; "": nothing names it
+  std::string why = {};     // why nothing names it, else ""
+  std::string source = {};  // ElfFunction::source
+  std::uint64_t begin = 0;  // of the function: the address that its file has for it; 0 without a name
+};
+
 // The functions of one file.
 class FunctionNames {
  public:
   // As read_elf_functions().
-  static Result<FunctionNames> read(const std::string& path, std::int64_t mapped_ns = INT64_MAX,
-                                    const std::string& build_id = "",
+  static Result<FunctionNames> read(const std::string& path, const RecordedFile& recorded = {},
                                     const std::vector<std::string>& setters = {});
 
-  // The function whose code holds that offset of the file; "" if none is known to. Sizes of symbols count, so
-  // that a function without a name does not get its neighbour's.
-  std::string at(std::uint64_t file_offset) const;
+  // The function whose code holds that offset of the file. Sizes of symbols count, so that a function without
+  // a name does not get its neighbour's.
+  NamedCode at(std::uint64_t file_offset) const;
 
  private:
   ElfFunctions elf_;
@@ -36,43 +43,57 @@ class Symbols {
   // Functions without a name get one by their `setters` (set_functions.h).
   explicit Symbols(std::vector<std::string> setters = {}) : setters_(std::move(setters)) {}
 
-  // The function at that offset of a file, "" unknown: also where the file is another one than was mapped at
-  // `mapped_ns` (CLOCK_REALTIME), or than has that build id ("": any).
-  std::string function(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns = INT64_MAX,
-                       const std::string& build_id = "");
+  // The function at that offset of a file. None where the file is another one than was recorded.
+  NamedCode function(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded = {});
   // "memcpy (libc.so.6)", else "libc.so.6+0x1a2b".
-  std::string name(const std::string& path, std::uint64_t file_offset, std::int64_t mapped_ns = INT64_MAX);
+  std::string name(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded = {});
 
  private:
+  struct File {
+    std::unique_ptr<FunctionNames> names;  // NULL: cannot be read, for this reason
+    std::string why;
+  };
   std::vector<std::string> setters_;
-  std::map<std::pair<std::string, std::string>, std::unique_ptr<FunctionNames>>
-      files_;  // NULL: cannot be read
+  std::map<std::pair<std::string, std::string>, File> files_;
 };
 
 // The functions of a kernel, by address.
 class KernelNames {
  public:
   struct Function {
-    std::string_view name;    // "" unknown
-    std::string_view object;  // "[kernel]", or a module: "[ext4]"
+    std::string_view name;      // "" unknown
+    std::string_view object;    // "[kernel]", or a module: "[ext4]"
+    std::uint64_t begin = 0;    // of the function
+    std::string_view why = {};  // nothing names it
   };
   // From the text of /proc/kallsyms; lines that make no sense, and hidden addresses, are left out.
   static KernelNames parse(std::string_view kallsyms);
-  // Of the kernel that runs here, if `kernel` (uname's release) booted at `boot_wall_ns` (CLOCK_REALTIME,
-  // give or take seconds) is that one; else none.
-  static KernelNames of_recording(const std::string& kernel, std::int64_t boot_wall_ns);
+  // Those of the kernel that runs here, as far as it is the one of the recording: of the same release and
+  // build, and with its code at the same addresses. Names of modules only if it has not been booted since.
+  // Else none, with the reason.
+  static KernelNames of_recording(const profile::RecordingInfo& info);
+  static KernelNames none(std::string why);
 
+  // A function ends where the next symbol begins, and where its object ends.
   Function at(std::uint64_t address) const;
+  // Whether a symbol is where RecordingInfo::kernel_anchor says.
+  bool fits(const std::string& anchor) const;
   bool empty() const { return symbols_.empty(); }
 
  private:
   struct Symbol {
-    std::uint64_t address;
+    std::uint64_t address, end;  // end == address: a mark, or data
     std::uint32_t name, object;  // into text_ and objects_
   };
+  void add_line(std::string_view line, std::map<std::string, std::uint32_t, std::less<>>& objects);
+  void find_ends();
+  std::uint64_t address_of(std::string_view symbol) const;  // of the kernel itself; 0: there is none
+
   std::vector<Symbol> symbols_;  // by address
   std::string text_;             // names, each with a 0 behind
   std::vector<std::string> objects_;
+  bool with_modules_ = true;
+  std::string why_;  // there are none
 };
 
 }  // namespace tailor::query

@@ -14,6 +14,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "daemon/os/elf_build_id.h"
+#include "daemon/os/kernel_identity.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/process/process_state.h"
 
@@ -69,6 +71,14 @@ void for_each_mapping(const os::Os& os, std::int32_t pid, const Visit& visit) {
   }
 }
 
+// Of the file that is mapped, also where its name leads to another one by now. Without the right to open that
+// (CAP_CHECKPOINT_RESTORE) the name must do: it is marked where the file was removed.
+std::string build_id_of(const std::filesystem::path& folder, const MapsLine& line) {
+  const std::filesystem::path direct = folder / fmt::format("map_files/{:x}-{:x}", line.begin, line.end);
+  if (std::string id = os::elf_build_id(direct); !id.empty()) return id;
+  return os::elf_build_id((folder / "root").string() + line.name);
+}
+
 }  // namespace
 
 const char* const kVersion = TAILOR_VERSION;
@@ -76,10 +86,13 @@ const char* const kVersion = TAILOR_VERSION;
 profile::RecordingInfo host_info(const os::Os& os) {
   profile::RecordingInfo info;
   utsname names{};
-  if (::uname(&names) == 0) {
-    info.host = names.nodename;
-    info.kernel = names.release;
-  }
+  if (::uname(&names) == 0) info.host = names.nodename;
+  const os::KernelIdentity kernel = os::kernel_identity(os.proc(), os.sys());
+  info.kernel = kernel.release;
+  info.machine = kernel.machine;
+  info.boot_id = kernel.boot_id;
+  info.kernel_build_id = kernel.build_id;
+  info.kernel_anchor = kernel.anchor;
   info.cpu = cpu_model(os);
   info.daemon_version = kVersion;
   timespec wall{};
@@ -118,9 +131,13 @@ std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId proc
   const std::filesystem::path folder = os::living_folder(os.proc(), process.pid);
   for_each_mapping(os, process.pid, [&](const MapsLine& line) {
     if (line.protection[2] != 'x' || line.name.empty()) return;
-    std::string name = line.name;
-    if (name.starts_with('/')) name = path_here(folder, name);
-    mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, std::move(name)});
+    std::string name = line.name, build_id;
+    if (name.starts_with('/')) {
+      build_id = build_id_of(folder, line);
+      name = path_here(folder, name);
+    }
+    mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, std::move(name),
+                        std::move(build_id)});
   });
   return mappings;
 }

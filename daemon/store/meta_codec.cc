@@ -73,6 +73,10 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out) {
   }
   for (const std::string& name : in.wait_names) out.add_wait_names(to_utf8(name));
   out.set_drawn_ppm(in.drawn_ppm);
+  out.set_machine(to_utf8(in.machine));
+  out.set_boot_id(to_utf8(in.boot_id));
+  out.set_kernel_build_id(to_utf8(in.kernel_build_id));
+  out.set_kernel_anchor(to_utf8(in.kernel_anchor));
 }
 
 Result<profile::RecordingInfo> decode(const v1::Recording& in) {
@@ -110,6 +114,10 @@ Result<profile::RecordingInfo> decode(const v1::Recording& in) {
                          rate.frequency(), rate.why()});
   out.wait_names.assign(in.wait_names().begin(), in.wait_names().end());
   out.drawn_ppm = in.drawn_ppm() > 1'000'000 ? 0 : in.drawn_ppm();
+  out.machine = in.machine();
+  out.boot_id = in.boot_id();
+  out.kernel_build_id = in.kernel_build_id();
+  out.kernel_anchor = in.kernel_anchor();
   return out;
 }
 

@@ -31,8 +31,11 @@ std::string rest_of_line(const std::string& line, const std::string& text, const
   return line + cut(text, terminal.width > used + 10 ? terminal.width - used : 10, terminal.ascii) + "\n";
 }
 
+// Of what has no name, why.
 std::string object_text(const query::Function& function, const Terminal& terminal) {
-  return function.object.empty() ? "" : "  (" + escape_line(function.object, terminal.ascii) + ")";
+  std::string text = function.object;
+  if (!function.why.empty()) text += (text.empty() ? "" : ": ") + function.why;
+  return text.empty() ? "" : "  (" + escape_line(text, terminal.ascii) + ")";
 }
 
 // Room for the object behind a name that is too long for both.

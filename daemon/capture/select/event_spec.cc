@@ -57,6 +57,7 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
 void set_sideband(const CaptureOptions& options, perf_event_attr& attr) {
   attr.mmap = 1;
   attr.mmap2 = 1;
+  attr.build_id = 1;  // tells files of one path apart
   // All memory, not only code, where samples have data addresses.
   attr.mmap_data = wants_memory_map(options);
   attr.comm = 1;

@@ -36,6 +36,25 @@ TEST(PerfMap, ALineThatIsBeingWrittenIsNotWrong) {
   EXPECT_EQ(used, 14u) << "it is read again when it is whole";
 }
 
+TEST(PerfMap, ReadsTabsAndSeveralBlanks) {
+  auto map = parse("1000\t20\ttabs here\n  0x2000   0x10   blanks\r\n \t\n");
+  ASSERT_EQ(map.symbols.size(), 2u);
+  EXPECT_EQ(map.symbols[0].address, 0x1000u);
+  EXPECT_EQ(map.symbols[0].name, "tabs here");
+  EXPECT_EQ(map.symbols[1].size, 0x10u);
+  EXPECT_EQ(map.symbols[1].name, "blanks");
+  EXPECT_EQ(map.malformed, 0u);
+}
+
+TEST(PerfMap, TheLastLineOfAMapThatIsWholeNeedsNoEnd) {
+  std::size_t used = 0;
+  auto map = parse_perf_map("1000 20 first\n2000 20 last", used, true);
+  ASSERT_EQ(map.symbols.size(), 2u);
+  EXPECT_EQ(map.symbols[1].name, "last");
+  EXPECT_FALSE(map.cut);
+  EXPECT_EQ(used, 26u);
+}
+
 TEST(PerfMap, EveryLineIsKeptInTheOrderOfTheFile) {
   auto map = parse("2000 10 b\n1000 100 first\n1080 10 inside\n1000 100 again\n");
   ASSERT_EQ(map.symbols.size(), 4u);

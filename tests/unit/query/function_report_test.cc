@@ -66,6 +66,33 @@ class FunctionReportTest : public testing::Test {
   TimeNs time = 1;
 };
 
+TEST_F(FunctionReportTest, EachFunctionOfACodeObjectHasItsOwnName) {
+  v1::CodeObject code;
+  code.set_id(9);
+  code.set_base(0x9000);
+  code.set_size(0x100);
+  code.set_name("less_2");
+  const auto symbol = [&](std::uint32_t offset, std::uint32_t size, const char* name) {
+    v1::CodeSymbol& out = *code.add_symbols();
+    out.set_offset(offset);
+    out.set_size(size);
+    out.set_name(name);
+  };
+  symbol(0x40, 0x40, "pipeline_1");
+  symbol(0, 0x20, "less_2");
+  loader.on_code(kProcess, 0, code);
+  sample({0x9010, 0x1001});
+  sample({0x9050, 0x9011});
+  sample({0x9090, 0x9011});  // no function is there
+  const Profile profile = loader.finish();
+  const auto report = function_report(profile, {});
+  ASSERT_TRUE(report.ok()) << report.error().message;
+  std::map<std::string, double> self;
+  for (const FunctionRow& row : report->functions) self[row.name] += row.cost.amount.weight;
+  EXPECT_EQ(self, (std::map<std::string, double>{
+                      {"less_2", 100}, {"pipeline_1", 100}, {"[unknown]", 100}, {"main", 0}}));
+}
+
 TEST_F(FunctionReportTest, SelfAndTotalAndCalls) {
   for (int i = 0; i < 6; ++i) sample({0x3010, 0x2020, 0x1030});
   for (int i = 0; i < 3; ++i) sample({0x2010, 0x1030});

@@ -55,7 +55,7 @@ TEST(LateNames, AMapThatComesAtTheEndNamesTheWholeLifeAsInferred) {
   EXPECT_EQ(beyond.attribution.reason, Reason::kNotRegistered);
 }
 
-TEST(LateNames, AnAddressOfAMapWithTwoNamesIsOwnedByNobody) {
+TEST(LateNames, OfEntriesOfAMapThatOverlapTheOneWithinCounts) {
   LateNames names;
   names.on_code(kProcess, 0, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
   names.on_code(kProcess, 0, code(2, 0x1080, 0x40, "g", v1::TOLD_BY_PERF_MAP));
@@ -64,19 +64,38 @@ TEST(LateNames, AnAddressOfAMapWithTwoNamesIsOwnedByNobody) {
   EXPECT_TRUE(names.apply(only));
   EXPECT_EQ(only.attribution.quality, Quality::kInferred);
   EXPECT_TRUE(names.apply(both));
-  EXPECT_EQ(both.attribution.quality, Quality::kTwoNames);
-  EXPECT_EQ(both.attribution.link, 0u);
+  EXPECT_EQ(both.attribution.code, CodeId{2});
+  EXPECT_EQ(both.attribution.quality, Quality::kInferred);
   EXPECT_TRUE(names.apply(after));
   EXPECT_EQ(after.attribution.quality, Quality::kInferred);
-  // What was attributed while only one of the names was known is taken back.
+  // What was attributed while only one of the names was known changes its name.
   profile::SampleRecord early = sample(0x1090, 5);
   early.attribution.how = How::kCode;
   early.attribution.link = 1 << 1;
   EXPECT_FALSE(names.apply(early)) << "it was not unattributed";
-  EXPECT_EQ(early.attribution.quality, Quality::kTwoNames);
-  EXPECT_EQ(early.attribution.link, 0u);
-  ASSERT_TRUE(names.code_at(kProcess, 0x1090, 5));
-  EXPECT_EQ(names.code_at(kProcess, 0x1090, 5)->id, CodeId{0});
+  EXPECT_EQ(early.attribution.code, CodeId{2});
+  EXPECT_EQ(early.attribution.link, 2u << 1);
+  EXPECT_EQ(names.code_at(kProcess, 0x1090, 5)->id, CodeId{2});
+}
+
+TEST(LateNames, AnEntryOfAMapForTheWholeArenaLeavesTheNamesOfThoseWithin) {
+  LateNames names;
+  names.on_code(kProcess, 0, code(1, 0x1100, 0x40, "first", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kProcess, 0, code(2, 0x1000, 0x1000, "arena", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kProcess, 0, code(3, 0x1200, 0x40, "second", v1::TOLD_BY_PERF_MAP));
+  EXPECT_EQ(names.code_at(kProcess, 0x1110, 5)->id, CodeId{1});
+  EXPECT_EQ(names.code_at(kProcess, 0x1180, 5)->id, CodeId{2});
+  EXPECT_EQ(names.code_at(kProcess, 0x1210, 5)->id, CodeId{3});
+}
+
+TEST(LateNames, OfEntriesOfAMapThatAreNotWithinEachOtherTheLaterCounts) {
+  LateNames names;
+  names.on_code(kProcess, 0, code(1, 0x1000, 0x100, "old", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kProcess, 0, code(2, 0x1000, 0x100, "new", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kProcess, 0, code(3, 0x10c0, 0x100, "across", v1::TOLD_BY_PERF_MAP));
+  EXPECT_EQ(names.code_at(kProcess, 0x1010, 5)->id, CodeId{2});
+  EXPECT_EQ(names.code_at(kProcess, 0x10d0, 5)->id, CodeId{3});
+  EXPECT_EQ(names.code_at(kProcess, 0x1110, 5)->id, CodeId{3});
 }
 
 TEST(LateNames, CodeOfADumpCountsFromItsTimeUntilOtherCodeIsThere) {

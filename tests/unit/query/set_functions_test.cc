@@ -27,7 +27,7 @@ class SetFunctionsTest : public testing::Test {
   }
 
   static ElfFunctions read(const std::vector<std::string>& setters) {
-    auto read = read_elf_functions(TAILOR_HIDDEN_METHODS, INT64_MAX, "", "/nonexistent", setters);
+    auto read = read_elf_functions(TAILOR_HIDDEN_METHODS, {}, "/nonexistent", setters);
     EXPECT_TRUE(read.ok());
     return read.ok() ? *std::move(read) : ElfFunctions{};
   }

@@ -1,0 +1,86 @@
+#include "daemon/os/elf_build_id.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "proto/base/unique_fd.h"
+
+namespace tailor::os {
+namespace {
+
+// Linkers put the notes at the begin of a file.
+std::string begin_of(const std::filesystem::path& path) {
+  constexpr std::size_t kMost = 64 << 10;
+  // Without O_NONBLOCK a FIFO of that name would wait for a writer.
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  struct stat facts{};
+  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+  std::string out(std::min<std::size_t>(kMost, static_cast<std::size_t>(facts.st_size)), '\0');
+  std::size_t have = 0;
+  while (have < out.size()) {
+    const ssize_t n = ::pread(file.get(), &out[have], out.size() - have, static_cast<off_t>(have));
+    if (n <= 0) break;
+    have += static_cast<std::size_t>(n);
+  }
+  out.resize(have);
+  return out;
+}
+
+template <typename T>
+bool read_at(std::string_view bytes, std::uint64_t offset, T& to) {
+  if (offset > bytes.size() || sizeof to > bytes.size() - offset) return false;
+  std::memcpy(&to, bytes.data() + offset, sizeof to);
+  return true;
+}
+
+std::string id_in(std::string_view notes) {
+  constexpr std::size_t kLongest = 64;
+  const auto padded = [](std::size_t n) { return (n + 3) & ~std::size_t{3}; };
+  Elf64_Nhdr note{};
+  while (read_at(notes, 0, note)) {
+    notes.remove_prefix(sizeof note);
+    const std::size_t name = padded(note.n_namesz);
+    if (name > notes.size() || note.n_descsz > notes.size() - name) break;
+    const bool gnu = note.n_namesz == 4 && notes.starts_with("GNU");
+    if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= kLongest) {
+      std::string out;
+      for (const char byte : notes.substr(name, note.n_descsz))
+        out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      return out;
+    }
+    notes.remove_prefix(std::min(notes.size(), name + padded(note.n_descsz)));
+  }
+  return {};
+}
+
+template <typename Header, typename Part>
+std::string id_of(std::string_view file) {
+  Header header{};
+  if (!read_at(file, 0, header)) return {};
+  for (std::uint64_t i = 0; i < header.e_phnum; ++i) {
+    Part part{};
+    if (!read_at(file, header.e_phoff + i * sizeof part, part)) break;
+    if (part.p_type != PT_NOTE || part.p_offset > file.size()) continue;
+    if (std::string id = id_in(file.substr(part.p_offset, part.p_filesz)); !id.empty()) return id;
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string elf_build_id(const std::filesystem::path& path) {
+  const std::string file = begin_of(path);
+  const bool elf = file.size() > EI_NIDENT && file.starts_with(ELFMAG) && file[EI_DATA] == ELFDATA2LSB;
+  if (!elf) return {};
+  return file[EI_CLASS] == ELFCLASS32 ? id_of<Elf32_Ehdr, Elf32_Phdr>(file)
+                                      : id_of<Elf64_Ehdr, Elf64_Phdr>(file);
+}
+
+}  // namespace tailor::os

@@ -1,0 +1,14 @@
+// What tells builds of a program or library apart.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace tailor::os {
+
+// The build id that an ELF file carries in a note that is loaded with it, in hexadecimal; "" for a file that
+// has none, or that is no regular file. As the kernel reads it where a file is mapped. The content is not
+// trusted: not more than 64 KiB of the file are read.
+std::string elf_build_id(const std::filesystem::path& path);
+
+}  // namespace tailor::os
