@@ -62,10 +62,19 @@ v1::CodeObject ForeignPlan::add(const formats::JitSymbol& symbol, CodeId id, std
   }
   // Instructions before the first line, or of a symbol without any, belong to "line 0" of the function.
   if (symbol.lines.empty() || symbol.lines.front().offset != 0)
-    rows.add(0, line_of(function, symbol.name, 0));
+    rows.add(0, line_of(function, symbol.name, 0, symbol.name));
   for (const formats::SourceLine& line : symbol.lines)
-    rows.add(line.offset, line_of(function, line.file, line.line));
+    rows.add(line.offset, line_of(function, line.file, line.line, symbol.name));
   return code;
+}
+
+void ForeignPlan::name(const formats::JitSymbol& symbol) {
+  const ComponentId function = function_of(symbol.name);
+  if (!with_lines_) return;
+  if (symbol.lines.empty() || symbol.lines.front().offset != 0)
+    (void)line_of(function, symbol.name, 0, symbol.name);
+  for (const formats::SourceLine& line : symbol.lines)
+    (void)line_of(function, line.file, line.line, symbol.name);
 }
 
 ComponentId ForeignPlan::function_of(const std::string& name) {
@@ -74,14 +83,22 @@ ComponentId ForeignPlan::function_of(const std::string& name) {
   return found->second;
 }
 
-ComponentId ForeignPlan::line_of(ComponentId function, const std::string& file, std::uint32_t line) {
-  auto [found, fresh] =
-      lines_.try_emplace({function, file, line}, static_cast<ComponentId>(lines_.size() + 1));
-  if (fresh) {
-    describe(1, found->second, file + ":" + std::to_string(line), "line");
-    plan_.mutable_levels(1)->add_links(function << 1);
+// `name`: of the function. Its line 0 is there for every function, whatever room there is.
+ComponentId ForeignPlan::line_of(ComponentId function, const std::string& file, std::uint32_t line,
+                                 const std::string& name) {
+  constexpr std::size_t kNode = 256;  // of a map, and of the plan, beside the names
+  const auto known = lines_.find({function, file, line});
+  if (known != lines_.end()) return known->second;
+  if (line_bytes_ > kMostLineBytes && line != 0) {
+    ++lines_left_out_;
+    return line_of(function, name, 0, name);
   }
-  return found->second;
+  line_bytes_ += kNode + 2 * file.size();
+  const auto id = static_cast<ComponentId>(lines_.size() + 1);
+  lines_.emplace(std::tuple(function, file, line), id);
+  describe(1, id, file + ":" + std::to_string(line), "line");
+  plan_.mutable_levels(1)->add_links(function << 1);
+  return id;
 }
 
 void ForeignPlan::describe(int level, ComponentId id, const std::string& name, const char* kind) {

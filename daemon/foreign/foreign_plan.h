@@ -26,12 +26,19 @@ class ForeignPlan {
   // component, numbered as they come. load_tsc 0: the moment at which it is said.
   v1::CodeObject add(const formats::JitSymbol& symbol, CodeId id, std::uint64_t load_tsc);
 
+  // Only its components: where the plan is told before any code.
+  void name(const formats::JitSymbol& symbol);
+
   const v1::Plan& plan() const { return plan_; }
   std::size_t functions() const { return functions_.size(); }
+  // Lines beyond kMostLineBytes of memory, which count as line 0 of their function.
+  static constexpr std::size_t kMostLineBytes = std::size_t{256} << 20;
+  std::uint64_t lines_left_out() const { return lines_left_out_; }
 
  private:
   ComponentId function_of(const std::string& name);
-  ComponentId line_of(ComponentId function, const std::string& file, std::uint32_t line);
+  ComponentId line_of(ComponentId function, const std::string& file, std::uint32_t line,
+                      const std::string& name);
   void describe(int level, ComponentId id, const std::string& name, const char* kind);
 
   bool with_lines_;
@@ -39,6 +46,8 @@ class ForeignPlan {
   v1::Plan plan_;
   std::unordered_map<std::string, ComponentId> functions_;
   std::map<std::tuple<ComponentId, std::string, std::uint32_t>, ComponentId> lines_;
+  std::size_t line_bytes_ = 0;
+  std::uint64_t lines_left_out_ = 0;
 };
 
 }  // namespace tailor::foreign

@@ -198,6 +198,8 @@ bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
     if (!name) return false;
     if (at < address || at - address >= kMaxJitCode) continue;
     if (*name != "\xFF") file = name->substr(0, kMaxJitName);  // 0xFF: the same file as before
+    line_bytes_ += sizeof(SourceLine) + file.size();
+    if (line_bytes_ > kMaxJitLineBytes) return false;
     lines.push_back({static_cast<std::uint32_t>(at - address), line, file});
   }
   std::ranges::stable_sort(lines, {}, &SourceLine::offset);

@@ -13,12 +13,15 @@
 
 namespace tailor::formats {
 
+// An entry of seventeen bytes may name a file with four thousand.
+inline constexpr std::size_t kMaxJitLineBytes = std::size_t{256} << 20;
+
 // Reads a dump piece by piece, as its writer goes on with it. Sans I/O. One thread.
 class JitDumpParser {
  public:
   // Takes the bytes that follow those of the calls before, in pieces of any size. An error, for ever, only if
   // the file is no jitdump of this machine's byte order and version 1. A record that does not fit its own
-  // sizes is counted and passed over.
+  // sizes is counted and passed over, and so are lines beyond kMaxJitLineBytes of memory.
   Status feed(std::span<const std::byte> bytes);
 
   // The symbols since the last call, in the order of the file. A move is the symbol again at its new address,
@@ -52,7 +55,8 @@ class JitDumpParser {
   std::uint32_t pid_ = 0;
   bool tsc_timestamps_ = false;
   std::uint64_t malformed_ = 0;
-  std::size_t symbols_ = 0;  // ever
+  std::size_t symbols_ = 0;     // ever
+  std::size_t line_bytes_ = 0;  // of memory, of all lines ever
   std::vector<JitSymbol> fresh_;
   std::unordered_map<std::uint64_t, Known> by_index_;
   std::unordered_map<std::uint64_t, std::vector<SourceLine>> lines_;  // by address, until their code comes

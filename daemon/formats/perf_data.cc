@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include "daemon/capture/select/event_spec.h"
 #include "daemon/formats/perf_event_name.h"
+#include "daemon/formats/perf_rewrite.h"
 #include "daemon/profile/accounting.h"
 #include "proto/base/errors.h"
 
@@ -19,10 +21,14 @@ using capture::RingLayout;
 // The kernel's records to the decoder; events as they are announced (pipe mode).
 class Decoding : public PerfRecords::Taker {
  public:
-  Decoding(PerfData& data, std::uint8_t tag_register) : data_(data), tag_register_(tag_register) {}
+  Decoding(PerfData& data, std::uint8_t tag_register) : data_(data) { how_.tag_register = tag_register; }
 
+  // Once for all events that were announced between two records.
   Status use_events() {
-    RingLayout layout = perf_data_layout(data_.events, tag_register_, data_.sources);
+    used_ = true;
+    rewriter_.set_events(data_.events);
+    how_.rewritten = rewriter_.needed();
+    RingLayout layout = perf_data_layout(data_.events, how_, data_.sources);
     if (decoder_) return decoder_->update(std::move(layout));
     auto decoder = RecordDecoder::create(std::move(layout));
     if (!decoder) return decoder.error();
@@ -30,36 +36,59 @@ class Decoding : public PerfRecords::Taker {
     return Ok{};
   }
   Status kernel_records(PerfBytes bytes) override {
-    if (!decoder_) return internal("perf.data: a record comes before the event it belongs to");
-    decoder_->decode(bytes, data_.batch);
+    if (data_.events.empty()) return internal("perf.data: a record comes before the event it belongs to");
+    if (!used_) {
+      if (Status used = use_events(); !used) return used;
+    }
+    if (!how_.rewritten) {
+      decoder_->decode(bytes, data_.batch);
+      return Ok{};
+    }
+    rewritten_.clear();
+    rewriter_.rewrite(bytes, rewritten_);
+    decoder_->decode(rewritten_, data_.batch);
     return Ok{};
   }
   Status event(PerfAttr attr) override {
-    if (Status few = check_perf_counts(data_.events.size() + 1, attr.ids.size()); !few) return few;
-    if (attr.name.empty()) attr.name = event_name(attr.attr);
+    ids_ += attr.ids.size();
+    if (Status few = check_perf_counts(data_.events.size() + 1, ids_); !few) return few;
+    if (attr.name.empty()) attr.name = formats::event_name(attr.attr);
+    for (const std::uint64_t id : attr.ids) event_of_.try_emplace(id, data_.events.size());
     data_.events.push_back(std::move(attr));
-    return use_events();
-  }
-  void event_name_is(PerfDataEvent& event, std::string name) {
-    event.name = std::move(name);
-    (void)perf_data_layout(data_.events, tag_register_, data_.sources);
+    used_ = false;
+    return Ok{};
   }
   void event_name(std::uint64_t id, std::string name) override {
-    for (PerfDataEvent& event : data_.events) {
-      if (std::ranges::find(event.ids, id) != event.ids.end()) event_name_is(event, name);
-    }
+    const auto known = event_of_.find(id);
+    if (known != event_of_.end()) data_.events[known->second].name = std::move(name);
   }
-  void described(const PerfDescription&) override {}
+  void described(const PerfDescription& so_far) override { describe(so_far); }
+  void describe(const PerfDescription& text) {
+    if (!text.arch.empty()) how_.arch = text.arch;
+  }
   Status round() override { return Ok{}; }
 
-  capture::DecodeCounts counts() const { return decoder_ ? decoder_->counts() : capture::DecodeCounts{}; }
+  // What is known when all has been read.
+  Status finish() {
+    if (!used_ && !data_.events.empty()) {
+      if (Status used = use_events(); !used) return used;
+    }
+    (void)perf_data_layout(data_.events, how_, data_.sources);  // names come late
+    if (decoder_) data_.counts = decoder_->counts();
+    data_.counts.malformed += rewriter_.dropped();
+    data_.unknown_members = rewriter_.unknown_members();
+    return Ok{};
+  }
 
  private:
-  static std::string event_name(const perf_event_attr& attr) { return formats::event_name(attr); }
-
   PerfData& data_;
-  std::uint8_t tag_register_;
+  PerfLayoutOptions how_;
+  PerfRewriter rewriter_;
+  std::vector<std::byte> rewritten_;
   std::optional<RecordDecoder> decoder_;
+  std::unordered_map<std::uint64_t, std::size_t> event_of_;  // by id
+  std::size_t ids_ = 0;
+  bool used_ = false;
 };
 
 PerfReadAt reader_of(PerfBytes file) {
@@ -73,7 +102,12 @@ PerfReadAt reader_of(PerfBytes file) {
 
 }  // namespace
 
-RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, std::uint8_t tag_register,
+bool is_x86(const std::string& arch) {
+  return arch.empty() || arch.starts_with("x86") ||
+         (arch.size() == 4 && arch[0] == 'i' && arch.ends_with("86"));
+}
+
+RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, const PerfLayoutOptions& options,
                             std::vector<profile::Source>& sources) {
   RingLayout layout;
   layout.cpu = profile::kEveryCpu;
@@ -81,13 +115,15 @@ RingLayout perf_data_layout(const std::vector<PerfDataEvent>& events, std::uint8
   sources.clear();
   for (const PerfDataEvent& event : events) {
     const auto index = static_cast<std::uint16_t>(layout.formats.size());
+    const perf_event_attr attr = options.rewritten ? PerfRewriter::rewritten(event.attr) : event.attr;
     EventSpec spec;
-    spec.period = event.attr.freq ? 0 : event.attr.sample_period;
-    layout.formats.push_back(capture::format_of(event.attr, spec, index, tag_register));
+    spec.period = attr.freq ? 0 : attr.sample_period;
+    layout.formats.push_back(capture::format_of(attr, spec, index, options.tag_register));
+    layout.formats.back().registers_known = is_x86(options.arch);
     for (std::uint64_t id : event.ids) layout.ids.push_back({id, index});
-    const bool time = event.attr.type == PERF_TYPE_SOFTWARE && event.attr.config <= PERF_COUNT_SW_TASK_CLOCK;
+    const bool time = attr.type == PERF_TYPE_SOFTWARE && attr.config <= PERF_COUNT_SW_TASK_CLOCK;
     sources.push_back({index, event.name, time ? profile::Unit::kNsOnCpu : profile::Unit::kEvents,
-                       spec.period, event.attr.precise_ip > 0});
+                       spec.period, attr.precise_ip > 0});
   }
   return layout;
 }
@@ -101,27 +137,25 @@ Result<PerfData> read_perf_data(std::span<const std::byte> file, std::uint8_t ta
   if (!header->pipe) {
     auto attrs = read_perf_attrs(*header, read);
     if (!attrs) return attrs.error();
-    (void)read_perf_description(*header, read, *attrs);
+    decoding.describe(read_perf_description(*header, read, *attrs));
     for (PerfAttr& attr : *attrs) {
-      if (attr.name.empty()) attr.name = event_name(attr.attr);
-      data.events.push_back(std::move(attr));
+      if (Status known = decoding.event(std::move(attr)); !known) return known.error();
     }
-    auto used = decoding.use_events();
-    if (!used) return used.error();
+    if (Status used = decoding.use_events(); !used) return used.error();
   }
-  if (header->records.offset > file.size())
-    return internal("perf.data: the section of records does not fit the file");
-  const auto rest = file.subspan(static_cast<std::size_t>(header->records.offset));
-  if (!header->pipe && header->records.size > rest.size())
-    return internal("perf.data: the section of records does not fit the file");
-  PerfRecords records(decoding);
-  Status fed = records.feed(
-      rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(header->records.size, rest.size()))));
-  if (!fed) return fed.error();
+  PerfBytes rest;
+  if (header->records.offset < file.size())
+    rest = file.subspan(static_cast<std::size_t>(header->records.offset));
+  rest = rest.first(static_cast<std::size_t>(std::min<std::uint64_t>(header->records.size, rest.size())));
+  PerfRecords records(decoding, header->records.offset);
+  if (Status fed = records.feed(rest); !fed) return fed.error();
   records.finish();
-  data.counts = decoding.counts();
+  if (Status done = decoding.finish(); !done) return done.error();
   data.counts.cut_bytes += records.cut_bytes();
   data.tool_records = records.tool_records();
+  data.unfinished = header->unfinished;
+  data.missing_bytes = records.missing_bytes();
+  if (!header->pipe && !header->unfinished) data.missing_bytes += header->records.size - rest.size();
   return data;
 }
 

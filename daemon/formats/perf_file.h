@@ -57,7 +57,10 @@ struct PerfSection {
 // The beginning of a file.
 struct PerfHeader {
   bool pipe = false;  // records follow at once; all else comes in records of their own
-  PerfSection records;
+  // The recorder was killed before it wrote how many records there are: they go on to the end of the file,
+  // and nothing follows them.
+  bool unfinished = false;
+  PerfSection records;  // of a pipe and of an unfinished file: as large as can be
   PerfSection attrs;
   std::uint64_t attr_size = 0;
   std::uint64_t features = 0;  // bits of the sections that follow the records
@@ -96,18 +99,29 @@ class PerfRecords {
     virtual Status round() = 0;
   };
 
-  explicit PerfRecords(Taker& taker);
+  // `offset`: where in its file the first byte is, for messages.
+  explicit PerfRecords(Taker& taker, std::uint64_t offset = 0);
   ~PerfRecords();
 
   // The bytes that follow those of the calls before, in pieces of any size. An error, after which nothing
-  // more may be given, where compressed data is damaged or the taker says so. Bytes behind a record with an
-  // impossible size are counted and passed over to the end.
+  // more may be given, where compressed data is damaged, where it grows beyond all that a recorder packs, or
+  // where the taker says so. Bytes behind a record with an impossible size are counted and passed over to the
+  // end.
   Status feed(PerfBytes bytes);
+  // The next so many bytes belong to no record, and need not be read: pass_over() says that they were not.
+  std::uint64_t ahead() const { return outer_.skip; }
+  void pass_over(std::uint64_t bytes);
+  // Nothing says where the next record begins: what follows is not worth reading.
+  bool broken() const { return outer_.broken; }
   // There is no more. The beginning of a record that did not come whole counts as cut.
   void finish();
 
+  // Where in its file the next byte is; of a broken stream, where what is no record begins.
+  std::uint64_t offset() const { return outer_.broken ? broken_at_ : offset_; }
   std::uint64_t tool_records() const { return tool_records_; }  // of perf itself
   std::uint64_t cut_bytes() const { return cut_bytes_; }
+  // Of what belongs to a record of the tool, so many bytes did not come. After finish().
+  std::uint64_t missing_bytes() const { return missing_bytes_; }
 
  private:
   struct Stream {  // of records: the file's, or what was compressed in it
@@ -119,14 +133,17 @@ class PerfRecords {
 
   Status feed(Stream& stream, PerfBytes bytes, bool inner);
   Result<std::size_t> take_all(Stream& stream, PerfBytes bytes, bool inner);
-  Status tool_record(Stream& stream, std::uint32_t type, PerfBytes payload, bool inner);
+  Status tool_record(const perf_event_header& header, PerfBytes payload, bool inner);
   Status unpack(PerfBytes packed);
+  Status check_growth(std::size_t packed) const;
 
   Taker& taker_;
   Stream outer_, inner_;
   std::unique_ptr<Unpacker> unpacker_;
   PerfDescription description_;
-  std::uint64_t tool_records_ = 0, cut_bytes_ = 0;
+  std::uint64_t offset_, broken_at_ = 0;  // in the file
+  std::uint64_t packed_ = 0, unpacked_ = 0;
+  std::uint64_t tool_records_ = 0, cut_bytes_ = 0, missing_bytes_ = 0;
 };
 
 }  // namespace tailor::formats

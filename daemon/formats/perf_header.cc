@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include <bit>
-#include <set>
 #include <unordered_map>
 
 #include "daemon/formats/perf_fields.h"
@@ -79,6 +78,12 @@ Result<PerfHeader> parse_perf_header(PerfBytes bytes) {
   header.features = cursor.fixed<std::uint64_t>();
   if (!cursor.ok()) return damaged("the header");
   if (header.records.offset > UINT64_MAX - header.records.size) return damaged("the section of records");
+  // The size is written at the end, and before it a recorder writes none of its features.
+  if (header.records.size == 0) {
+    header.unfinished = true;
+    header.records.size = UINT64_MAX - header.records.offset;
+    header.features = 0;
+  }
   return header;
 }
 
@@ -119,14 +124,15 @@ PerfDescription read_perf_description(const PerfHeader& header, const PerfReadAt
       describe_perf_feature(feature, *content, out);
       continue;
     }
-    std::unordered_multimap<std::uint64_t, std::size_t> event_of;
+    // An id is one event's. A file that gives it to a thousand would have each name set a thousand times.
+    std::unordered_map<std::uint64_t, std::size_t> event_of;
     for (std::size_t i = 0; i < attrs.size(); ++i) {
-      if (attrs[i].ids.empty()) event_of.emplace(~std::uint64_t{i}, i);
-      for (std::uint64_t id : std::set(attrs[i].ids.begin(), attrs[i].ids.end())) event_of.emplace(id, i);
+      if (attrs[i].ids.empty()) event_of.try_emplace(~std::uint64_t{i}, i);
+      for (std::uint64_t id : attrs[i].ids) event_of.try_emplace(id, i);
     }
     for (auto& [id, name] : parse_perf_event_names(*content)) {
-      const auto [from, to] = event_of.equal_range(id);
-      for (auto at = from; at != to && !name.empty(); ++at) attrs[at->second].name = name;
+      const auto known = event_of.find(id);
+      if (known != event_of.end() && !name.empty()) attrs[known->second].name = name;
     }
   }
   return out;

@@ -23,7 +23,10 @@ enum : std::uint32_t {
 };
 constexpr std::uint64_t kUpdateName = 2;
 constexpr unsigned kEventDescriptions = 12;
-constexpr std::size_t kUnpackedPiece = std::size_t{1} << 20;
+constexpr std::size_t kUnpackedPiece = std::size_t{256} << 10;
+// Records of a busy machine pack to a third, those of an idle one to a fiftieth. zstd can name a file of
+// zeros in a thirty thousandth: nobody recorded that.
+constexpr std::uint64_t kMostGrowth = 512, kGrowsFreely = std::uint64_t{16} << 20;
 
 std::uint64_t bytes_after(std::uint32_t type, PerfBytes payload) {
   PerfCursor cursor(payload);
@@ -51,15 +54,22 @@ struct PerfRecords::Unpacker {
   std::vector<std::byte> piece;
 };
 
-PerfRecords::PerfRecords(Taker& taker) : taker_(taker) {}
+PerfRecords::PerfRecords(Taker& taker, std::uint64_t offset) : taker_(taker), offset_(offset) {}
 PerfRecords::~PerfRecords() = default;
 
 Status PerfRecords::feed(PerfBytes bytes) {
+  offset_ += bytes.size();
   return feed(outer_, bytes, false);
+}
+
+void PerfRecords::pass_over(std::uint64_t bytes) {
+  outer_.skip -= std::min(bytes, outer_.skip);
+  offset_ += bytes;
 }
 
 void PerfRecords::finish() {
   cut_bytes_ += outer_.waiting.size() + inner_.waiting.size();
+  missing_bytes_ += outer_.skip;
   outer_ = {};
   inner_ = {};
 }
@@ -109,6 +119,7 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
       Status given = hand_over();
       if (!given) return given.error();
       stream.broken = true;
+      broken_at_ = offset_ - (inner ? 0 : bytes.size() - at);
       cut_bytes_ += bytes.size() - at;
       return bytes.size();
     }
@@ -126,15 +137,7 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
     Status given = hand_over();
     if (!given) return given.error();
     const PerfBytes payload = bytes.subspan(at + sizeof header, size - sizeof header);
-    Status taken = header.type == kToolBuildId ? Ok{} : tool_record(stream, header.type, payload, inner);
-    if (header.type == kToolBuildId) {
-      ++tool_records_;
-      if (auto id = parse_perf_build_id(payload, header.misc)) {
-        description_.build_ids = {*std::move(id)};
-        taker_.described(description_);
-        description_.build_ids.clear();
-      }
-    }
+    Status taken = tool_record(header, payload, inner);
     if (!taken) return taken.error();
     at += size;
     pass_over(bytes_after(header.type, payload));
@@ -144,10 +147,17 @@ Result<std::size_t> PerfRecords::take_all(Stream& stream, PerfBytes bytes, bool 
   return at;
 }
 
-Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfBytes payload, bool inner) {
+Status PerfRecords::tool_record(const perf_event_header& header, PerfBytes payload, bool inner) {
   ++tool_records_;
   PerfCursor cursor(payload);
-  switch (type) {
+  switch (header.type) {
+    case kToolBuildId:
+      if (auto id = parse_perf_build_id(payload, header.misc)) {
+        description_.build_ids = {*std::move(id)};
+        taker_.described(description_);
+        description_.build_ids.clear();
+      }
+      return Ok{};
     case kToolAttr: {
       auto attr = take_perf_attr(cursor);
       if (!attr) return internal("perf.data: an event does not fit the file");
@@ -188,6 +198,14 @@ Status PerfRecords::tool_record(Stream& /*stream*/, std::uint32_t type, PerfByte
   }
 }
 
+Status PerfRecords::check_growth(std::size_t packed) const {
+  if (unpacked_ <= kGrowsFreely || (unpacked_ - kGrowsFreely) / kMostGrowth <= packed_ + packed) return Ok{};
+  return exhausted(fmt::format(
+      "perf.data: the compressed records before byte {} grow to more than {} times their size: no "
+      "recorder writes such a file",
+      offset_, kMostGrowth));
+}
+
 // One stream over all such records: what they hold may end inside of a record.
 Status PerfRecords::unpack(PerfBytes packed) {
   if (unpacker_ == nullptr) unpacker_ = std::make_unique<Unpacker>();
@@ -198,12 +216,16 @@ Status PerfRecords::unpack(PerfBytes packed) {
     ZSTD_outBuffer out{unpacker_->piece.data(), unpacker_->piece.size(), 0};
     const std::size_t done = ZSTD_decompressStream(unpacker_->context, &out, &in);
     if (ZSTD_isError(done))
-      return internal(fmt::format("perf.data: compressed records are damaged: {}", ZSTD_getErrorName(done)));
+      return internal(fmt::format("perf.data: compressed records before byte {} are damaged: {}", offset_,
+                                  ZSTD_getErrorName(done)));
+    unpacked_ += out.pos;
+    if (Status fits = check_growth(in.pos); !fits) return fits;
     Status fed = feed(inner_, PerfBytes(unpacker_->piece).first(out.pos), true);
     if (!fed) return fed;
     full = out.pos == out.size;
     if (out.pos == 0 && in.pos == in.size) break;
   }
+  packed_ += packed.size();
   return Ok{};
 }
 

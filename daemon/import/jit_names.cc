@@ -1,20 +1,18 @@
 #include "daemon/import/jit_names.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 
 #include "daemon/foreign/foreign_plan.h"
 #include "daemon/formats/jitdump.h"
 #include "daemon/formats/perf_map.h"
 #include "daemon/import/perf_import.h"
-#include "proto/base/unique_fd.h"
 
 namespace tailor::importer {
 namespace {
@@ -22,32 +20,12 @@ namespace {
 constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
 constexpr std::uint64_t kMostOfAMap = std::uint64_t{256} << 20;
 constexpr std::size_t kPiece = std::size_t{1} << 20;
+// A clock of files ticks in steps of up to two seconds.
+constexpr std::int64_t kFileClock = 2'000'000'000;
 
-struct Opened {
-  UniqueFd file;
-  std::uint64_t size = 0;
-  std::int64_t written_ns = 0;
-};
-
-std::optional<Opened> open_regular(const std::string& path) {
-  Opened out;
-  out.file.reset(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat info{};
-  if (!out.file || ::fstat(out.file.get(), &info) != 0 || !S_ISREG(info.st_mode)) return std::nullopt;
-  out.size = static_cast<std::uint64_t>(info.st_size);
-  out.written_ns = info.st_mtim.tv_sec * std::int64_t{1'000'000'000} + info.st_mtim.tv_nsec;
-  return out;
-}
-
-std::size_t read_at(const UniqueFd& file, std::uint64_t offset, std::span<char> to) {
-  std::size_t got = 0;
-  while (got < to.size()) {
-    const ssize_t n = ::pread(file.get(), to.data() + got, to.size() - got, static_cast<off_t>(offset + got));
-    if (n <= 0) break;
-    got += static_cast<std::size_t>(n);
-  }
-  return got;
-}
+// By how much perf's clock may be behind.
+constexpr TimeNs kClockGap = 1'000'000'000, kLatest = kTimeMax - kClockGap;
+constexpr std::size_t kMostNotes = 200;
 
 // perf-123.map, jit-123.dump: 0 if there is no such number.
 std::int32_t pid_of(const std::string& path, std::string_view before, std::string_view after) {
@@ -58,91 +36,179 @@ std::int32_t pid_of(const std::string& path, std::string_view before, std::strin
   return pid;
 }
 
+// The wall-clock time of a moment of the recording, 0: the recording does not say it.
+std::int64_t wall_of(const profile::RecordingInfo& info, const formats::PerfDescription& description,
+                     TimeNs time) {
+  if (description.wall_ns == 0 || time == kTimeMax) return 0;
+  return static_cast<std::int64_t>(info.wall_of(time));
+}
+
 }  // namespace
 
-void JitNames::add(const PerfImportOptions& options, const ObservingSink& seen,
-                   const profile::RecordingInfo& info) {
+// Names take memory by the size of their files.
+void JitNames::ask_to_go_on(std::uint64_t bytes) {
+  read_ += bytes;
+  if (progress_ && go_on_.ok()) go_on_ = progress_(read_);
+}
+
+Status JitNames::add(const PerfImportOptions& options, const ObservingSink& seen,
+                     const profile::RecordingInfo& info, const formats::PerfDescription& description) {
+  progress_ = options.progress;
+  read_ = options.file_bytes;
   std::set<std::int32_t> named;
   for (const std::string& path : options.jitdumps) {
-    if (add_jitdump(path, 0))
-      named.insert(pid_of(path, "jit-", ".dump"));
-    else
-      notes_.push_back(path + ": no jitdump that can be read");
+    if (add_jitdump(path, 0, nullptr)) named.insert(pid_of(path, "jit-", ".dump"));
   }
   for (const std::string& path : options.perf_maps) {
     const std::int32_t pid = pid_of(path, "perf-", ".map");
-    if (pid != 0 && add_perf_map(path, pid, INT64_MIN))
+    if (pid == 0) {
+      note(path + ": the name of a perf map says whose it is: perf-PID.map");
+    } else if (add_perf_map(path, pid, nullptr)) {
       named.insert(pid);
-    else
-      notes_.push_back(path + ": no perf map that can be read (its name says whose it is: perf-PID.map)");
+    }
   }
-  if (!options.find_names) return;
-  const auto began = static_cast<std::int64_t>(info.wall_clock_ns);
+  if (!options.find_names || !go_on_) return go_on_;
+  const bool here = description.host.empty() || description.host == name_of_this_host();
+  const std::int64_t began = wall_of(info, description, seen.first_time());
+  // What has the number now is the process that was recorded, if it began before the recording. Where that
+  // does not say its date, it is of before the file was written, and its times are those since the machine
+  // was started, about.
+  const auto owner_now = [&](std::int32_t pid) {
+    return began != 0
+               ? owner_of_running(pid, began, kTimeMax)
+               : owner_of_running(pid, options.written_ns, std::min(seen.first_time(), kLatest) + kClockGap);
+  };
   for (const ProcessId& process : seen.processes()) {
     if (process.pid <= 0 || named.contains(process.pid)) continue;
-    const auto dump = seen.jitdumps().find(process);
-    if (dump != seen.jitdumps().end()) {
-      const std::string name = dump->second.substr(dump->second.rfind('/') + 1);
-      if (add_jitdump(dump->second, process.pid) || add_jitdump(options.directory + name, process.pid))
-        continue;
-      notes_.push_back(fmt::format("{}: the jitdump of process {} is not there", dump->second, process.pid));
+    Rules rules{common_owners(), 0, began};
+    if (options.owner) rules.owners.insert(*options.owner);
+    if (here) {
+      if (const auto owner = owner_now(process.pid)) rules.owners.insert(*owner);
     }
-    const std::string map = fmt::format("perf-{}.map", process.pid);
-    if (add_perf_map(options.directory + map, process.pid, began)) continue;
-    (void)add_perf_map("/tmp/" + map, process.pid, began);
+    if (const auto forked = seen.forked().find(process); forked != seen.forked().end())
+      rules.process_began_ns = wall_of(info, description, forked->second);
+    find(options, seen, process, here, rules);
+    if (!go_on_) return go_on_;
   }
+  return go_on_;
 }
 
-// The dump of `pid`, 0: of the process that its header names.
-bool JitNames::add_jitdump(const std::string& path, std::int32_t pid) {
-  const auto opened = open_regular(path);
-  if (!opened || opened->size > kMostBytes) return false;
-  formats::JitDumpParser parser;
+void JitNames::find(const PerfImportOptions& options, const ObservingSink& seen, ProcessId process, bool here,
+                    const Rules& rules) {
+  const auto dump = seen.jitdumps().find(process);
+  if (dump != seen.jitdumps().end()) {
+    const std::string name = dump->second.substr(dump->second.rfind('/') + 1);
+    if (here && add_jitdump(dump->second, process.pid, &rules)) return;
+    if (add_jitdump(options.directory + name, process.pid, &rules)) return;
+    note(fmt::format("{}: the jitdump of process {} could not be used", dump->second, process.pid));
+  }
+  const std::string map = fmt::format("perf-{}.map", process.pid);
+  if (add_perf_map(options.directory + map, process.pid, &rules)) return;
+  if (here) (void)add_perf_map("/tmp/" + map, process.pid, &rules);
+}
+
+// A recording may be of any number of processes.
+void JitNames::note(std::string text) {
+  if (notes_.size() < kMostNotes) notes_.push_back(std::move(text));
+}
+
+bool JitNames::refuse(const std::string& path, const Error& why) {
+  note(fmt::format("{} names nothing: {}", path, why.message));
+  return false;
+}
+
+// The dump of `pid`, 0: of the process that its header names. `rules` NULL: somebody named the file.
+bool JitNames::add_jitdump(const std::string& path, std::int32_t pid, const Rules* rules) {
+  const auto opened = open_jit_file(path, rules != nullptr ? &rules->owners : nullptr);
+  if (!opened) {
+    const bool looked_for = rules != nullptr && opened.error().kind == ErrorKind::kNotFound;
+    return looked_for ? false : refuse(path, opened.error());
+  }
+  if (opened->size > kMostBytes)
+    return refuse(path, exhausted(fmt::format("a jitdump of {} GB is beyond the {} that are read",
+                                              opened->size >> 30, kMostBytes >> 30)));
+  return tell_dump(*opened, path, pid);
+}
+
+Status JitNames::read_dump(const JitFile& file, formats::JitDumpParser& parser,
+                           const std::function<void(const formats::JitSymbol&)>& take) {
   std::vector<char> piece(kPiece);
-  std::optional<foreign::ForeignPlan> plan;
-  std::vector<v1::CodeObject> codes;
-  std::vector<TimeNs> times;
-  for (std::uint64_t at = 0; at < opened->size;) {
-    const std::size_t got = read_at(opened->file, at, piece);
+  for (std::uint64_t at = 0; at < file.size && go_on_;) {
+    const std::size_t got = file.read_at(at, piece);
     if (got == 0) break;
     at += got;
-    if (!parser.feed(std::as_bytes(std::span(piece).first(got))).ok()) return false;
-    const bool timed = timed_ && !parser.tsc_timestamps();
-    if (!plan) plan.emplace(++plans_, "jitdump", timed, timed ? v1::TOLD_BY_JITDUMP : v1::TOLD_BY_PERF_MAP);
-    for (const formats::JitSymbol& symbol : parser.take()) {
-      codes.push_back(plan->add(symbol, ++codes_, 0));
-      times.push_back(timed ? static_cast<TimeNs>(symbol.timestamp_ns) : kTimeMin);
-    }
+    if (Status fed = parser.feed(std::as_bytes(std::span(piece).first(got))); !fed) return fed;
+    for (const formats::JitSymbol& symbol : parser.take()) take(symbol);
   }
-  if (!parser.has_header() || !plan) return false;
-  const ProcessId process{pid != 0 ? pid : static_cast<std::int32_t>(parser.pid()), 0};
+  return parser.has_header() ? Status(Ok{}) : invalid("it is too short for a jitdump");
+}
+
+// The plan is told before the code, and the code of all functions may take gigabytes: the file is read once
+// for the names and once for the code.
+bool JitNames::tell_dump(const JitFile& file, const std::string& path, std::int32_t pid) {
+  formats::JitDumpParser names, codes;
+  std::optional<foreign::ForeignPlan> plan;
+  std::uint64_t found = 0, told = 0;
+  bool timed = false;
+  Status read = read_dump(file, names, [&](const formats::JitSymbol& symbol) {
+    timed = timed_ && !names.tsc_timestamps();
+    if (!plan) plan.emplace(++plans_, "jitdump", timed, timed ? v1::TOLD_BY_JITDUMP : v1::TOLD_BY_PERF_MAP);
+    plan->name(symbol);
+    ++found;
+  });
+  if (!read) return refuse(path, read.error());
+  if (!plan) return refuse(path, invalid("it names no function"));
+  const ProcessId process{pid != 0 ? pid : static_cast<std::int32_t>(names.pid()), 0};
   sink_.on_plan(process, kTimeMin, plan->plan());
-  for (std::size_t i = 0; i < codes.size(); ++i) sink_.on_code(process, times[i], codes[i]);
-  functions_ += codes.size();
-  notes_.push_back(
-      fmt::format("{} functions of process {} are named by {}", codes.size(), process.pid, path));
-  if (parser.malformed() > 0)
-    notes_.push_back(fmt::format("{}: {} records make no sense", path, parser.malformed()));
+  (void)read_dump(file, codes, [&](const formats::JitSymbol& symbol) {
+    if (told == found) return;  // the file grew meanwhile
+    ++told;
+    sink_.on_code(process, timed ? static_cast<TimeNs>(symbol.timestamp_ns) : kTimeMin,
+                  plan->add(symbol, ++codes_, 0));
+  });
+  ask_to_go_on(file.size);
+  functions_ += told;
+  note(fmt::format("{} functions of process {} are named by {}", told, process.pid, path));
+  if (names.malformed() > 0) note(fmt::format("{}: {} records make no sense", path, names.malformed()));
+  if (plan->lines_left_out() > 0)
+    note(fmt::format("{}: {} lines are more than are kept", path, plan->lines_left_out()));
   return true;
 }
 
-bool JitNames::add_perf_map(const std::string& path, std::int32_t pid, std::int64_t not_before_ns) {
-  const auto opened = open_regular(path);
-  if (!opened || opened->size > kMostOfAMap || opened->written_ns < not_before_ns) return false;
-  std::vector<char> text(opened->size);
-  text.resize(read_at(opened->file, 0, text));
-  text.push_back('\n');  // nobody writes any more
-  std::size_t used = 0;
-  const formats::JitSymbols map = formats::parse_perf_map({text.data(), text.size()}, used);
-  if (map.symbols.empty()) return false;
+bool JitNames::add_perf_map(const std::string& path, std::int32_t pid, const Rules* rules) {
+  const auto opened = open_jit_file(path, rules != nullptr ? &rules->owners : nullptr);
+  if (!opened) {
+    const bool looked_for = rules != nullptr && opened.error().kind == ErrorKind::kNotFound;
+    return looked_for ? false : refuse(path, opened.error());
+  }
+  if (opened->size > kMostOfAMap)
+    return refuse(path, exhausted(fmt::format("a perf map of {} MB is beyond the {} that are read",
+                                              opened->size >> 20, kMostOfAMap >> 20)));
+  const std::int64_t written = opened->written_ns + kFileClock;
+  if (rules != nullptr && rules->process_began_ns != 0 && written < rules->process_began_ns)
+    return refuse(path, invalid(fmt::format("it was written before process {} began: by another one", pid)));
+  formats::JitSymbols map;
+  {
+    std::vector<char> text(opened->size);
+    text.resize(opened->read_at(0, text));
+    text.push_back('\n');  // nobody writes any more
+    std::size_t used = 0;
+    map = formats::parse_perf_map({text.data(), text.size()}, used);
+  }
+  if (map.symbols.empty()) return refuse(path, invalid("it has no line of a perf map"));
+  // The plan is told before the code, and a code object takes several times what its line does: they are made
+  // one by one, once for the names and once for themselves.
   foreign::ForeignPlan plan(++plans_, "perf map", false, v1::TOLD_BY_PERF_MAP);
-  std::vector<v1::CodeObject> codes;
-  codes.reserve(map.symbols.size());
-  for (const formats::JitSymbol& symbol : map.symbols) codes.push_back(plan.add(symbol, ++codes_, 0));
+  for (const formats::JitSymbol& symbol : map.symbols) plan.name(symbol);
   sink_.on_plan({pid, 0}, kTimeMin, plan.plan());
-  for (const v1::CodeObject& code : codes) sink_.on_code({pid, 0}, kTimeMin, code);
-  functions_ += codes.size();
-  notes_.push_back(fmt::format("{} functions of process {} are named by {}", codes.size(), pid, path));
+  for (const formats::JitSymbol& symbol : map.symbols)
+    sink_.on_code({pid, 0}, kTimeMin, plan.add(symbol, ++codes_, 0));
+  ask_to_go_on(opened->size);
+  functions_ += map.symbols.size();
+  note(fmt::format("{} functions of process {} are named by {}", map.symbols.size(), pid, path));
+  if (map.malformed > 0) note(fmt::format("{}: {} lines could not be used", path, map.malformed));
+  if (rules != nullptr && rules->recording_began_ns != 0 && written < rules->recording_began_ns)
+    note(path + " was written last before the recording began: it names the code of that time");
   return true;
 }
 

@@ -25,9 +25,15 @@ class ObservingSink : public profile::ProfileSink {
   // Processes that were sampled, and the jitdumps that processes mapped.
   const std::set<ProcessId>& processes() const { return processes_; }
   const std::map<ProcessId, std::string>& jitdumps() const { return jitdumps_; }
+  // When processes began, of those that began while it was recorded.
+  const std::map<ProcessId, TimeNs>& forked() const { return forked_; }
 
   void on_recording(const profile::RecordingInfo& info) override { out_.on_recording(info); }
-  void on_process(const profile::ProcessRecord& process) override { out_.on_process(process); }
+  void on_process(const profile::ProcessRecord& process) override {
+    if (process.forked != 0 && forked_.size() < kMostFiles)
+      forked_.try_emplace(process.process, process.forked);
+    out_.on_process(process);
+  }
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override {
     out_.on_thread(process, tid, name);
   }
@@ -36,7 +42,8 @@ class ObservingSink : public profile::ProfileSink {
   }
   void on_mapping(const profile::MappingRecord& mapping) override {
     const std::string name = mapping.path.substr(mapping.path.rfind('/') + 1);
-    if (name.starts_with("jit-") && name.ends_with(".dump")) jitdumps_[mapping.process] = mapping.path;
+    if (name.starts_with("jit-") && name.ends_with(".dump") && jitdumps_.size() < kMostFiles)
+      jitdumps_[mapping.process] = mapping.path;
     const auto known = build_ids_.find(mapping.path);
     if (!mapping.build_id.empty() || known == build_ids_.end()) return out_.on_mapping(mapping);
     profile::MappingRecord with_id = mapping;
@@ -61,7 +68,8 @@ class ObservingSink : public profile::ProfileSink {
     for (const profile::SampleRecord& sample : samples) {
       first_ = std::min(first_, sample.time);
       last_ = std::max(last_, sample.time);
-      if (!(sample.process == last_process_)) processes_.insert(last_process_ = sample.process);
+      if (sample.process == last_process_ || processes_.size() >= kMostFiles) continue;
+      processes_.insert(last_process_ = sample.process);
     }
     out_.on_samples(samples);
   }
@@ -78,6 +86,7 @@ class ObservingSink : public profile::ProfileSink {
   profile::ProfileSink& out_;
   std::map<std::string, std::string> build_ids_;
   std::map<ProcessId, std::string> jitdumps_;
+  std::map<ProcessId, TimeNs> forked_;
   std::set<ProcessId> processes_;
   ProcessId last_process_ = {-2, 0};
   TimeNs first_ = kTimeMax, last_ = kTimeMin;

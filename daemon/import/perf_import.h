@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,15 +16,26 @@
 
 namespace tailor::importer {
 
+// A file of a recording that is a directory, beside its main file.
+struct PerfPart {
+  store::Input* file = nullptr;  // records alone; must outlive the call
+  std::string name;
+};
+
 struct PerfImportOptions {
-  // Of generated code, beside what is found by itself: jit-PID.dump where the process mapped it, or beside
-  // the file; perf-PID.map beside the file and in /tmp, if it was written after the recording began.
+  // Of generated code, beside what is found by itself: JitNames.
   std::vector<std::string> jitdumps, perf_maps;
   bool find_names = true;
-  std::string directory;        // of the file
-  std::int64_t written_ns = 0;  // when the file was written last (CLOCK_REALTIME), 0 unknown
+  std::string directory;                    // where the recording lies
+  std::int64_t written_ns = 0;              // when the file was written last (CLOCK_REALTIME), 0 unknown
+  std::uint64_t file_bytes = 0;             // its size, 0 unknown
+  std::optional<std::uint32_t> owner = {};  // its user id; none: not known
+  std::vector<PerfPart> parts = {};
   std::uint8_t tag_register = capture::kNoTagRegister;  // perf register number
-  std::function<void(std::uint64_t bytes)> progress;    // read so far; now and then
+  // Of memory, for what waits for its order; 0: PerfFeed::kMostHeldBytes.
+  std::size_t most_held_bytes = 0;
+  // Now and then, with what was read so far; its error ends the import.
+  std::function<Status(std::uint64_t bytes)> progress;
   // The journal of a recording of ours that was made at the same time on the same machine: what engines said
   // then owns the samples, as in that recording. The samples must have its clock
   // (`perf record -k CLOCK_MONOTONIC_RAW`). NULL: none. Must outlive the call.
@@ -36,14 +48,20 @@ struct PerfImported {
   std::uint64_t samples = 0;          // given to the sink
   std::uint64_t records_of_perf = 0;  // of the tool itself
   std::uint64_t jit_functions = 0;    // named by jitdumps and perf maps
-  std::uint64_t layouts = 0;          // how often events or their names changed between records
+  std::uint64_t layouts = 0;          // how often the pipeline was told of events
+  std::size_t most_held_bytes = 0;    // of memory, by what waited for its order
+  bool complete = true;               // nothing is missing at the end
+  std::string damage;                 // what is missing or could not be read, and where; "" nothing
   std::vector<std::string> notes;     // for the user: what was found, and what could not be used
 };
 
-// Reads `file` from its beginning to its end, with memory for what perf has not yet put into order. Times are
-// those of the recording's clock, processes have no start time unless the dictionary knows them. Fails for
-// what is no perf.data, for one of the other byte order, where its headers or its compression are damaged,
-// and for a dictionary of another clock or host; records that make no sense are counted.
+// Reads `file` from its beginning to its end, with bounded memory for what perf has not yet put into order
+// (PerfFeed). Times are those of the recording's clock, or places in the file where its records have none.
+// Processes have no start time unless the dictionary knows them. Of a file that was cut, or whose recorder
+// was killed, it takes what is there and says what is missing. Fails for what is no perf.data, for one of the
+// other byte order, where its headers or its compression are damaged, for what no recorder writes (compressed
+// records that grow without end, times that cannot be), and for a dictionary of another clock or host;
+// records that make no sense are counted.
 Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& sink,
                                       const PerfImportOptions& options);
 

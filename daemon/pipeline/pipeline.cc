@@ -44,7 +44,8 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       options_(options),
       shares_(options_.limits),
       table_(options_.limits),
-      messages_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks) {}
+      messages_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks),
+      sorter_(options_.most_pending) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
@@ -111,7 +112,14 @@ void Pipeline::on_chunk(const capture::RingChunk& chunk) {
   if (layout->clock == capture::RecordClock::kPerf) pebs_watch_.add(layout->ring, decoded_);
   adopt_nameless(*layout, decoded_.batch);
   count_losses(*layout, decoded_.batch);
-  for (const capture::Arrival& arrival : decoded_.order) newest_ = std::max(newest_, arrival.time);
+  newest_of_chunk_ = kTimeMin;
+  for (const capture::Arrival& arrival : decoded_.order) {
+    newest_ = std::max(newest_, arrival.time);
+    const bool is_sample =
+        arrival.packed() || decoded_.batch.events[arrival.at].kind == capture::Kind::kSample;
+    if (is_sample) newest_of_chunk_ = std::max(newest_of_chunk_, arrival.time);
+  }
+  newest_sample_ = std::max(newest_sample_, newest_of_chunk_);
   sorter_.add(std::move(decoded_), late_);
   take_late(late_);
 }
@@ -182,6 +190,7 @@ PipelineStats Pipeline::stats() const {
   stats.undecoded = rings_.undecoded();
   stats.problems = problems_.count();
   stats.processes = table_.size();
+  stats.pending_bytes = sorter_.held_bytes();
   stats.pending = sorter_.pending();
   return stats;
 }

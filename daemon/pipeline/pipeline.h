@@ -29,9 +29,10 @@
 namespace tailor::pipeline {
 
 struct PipelineOptions {
-  TimeNs delay = 200'000'000;      // how long samples wait for what is said about them
-  TimeNs max_lag = 2'000'000'000;  // but never longer than this
-  bool all_marks = false;          // every record of the activity logs is kept
+  TimeNs delay = 200'000'000;                       // how long samples wait for what is said about them
+  TimeNs max_lag = 2'000'000'000;                   // but never longer than this
+  bool all_marks = false;                           // every record of the activity logs is kept
+  std::size_t most_pending = std::size_t{1} << 20;  // events that wait; beyond it the older half leaves early
   process::Limits limits;
 };
 
@@ -44,7 +45,8 @@ struct PipelineStats {
   std::uint64_t without_settlement = 0;  // times the watermark went on though an agent had not settled
   std::uint64_t problems = 0;
   std::size_t processes = 0;
-  std::size_t pending = 0;  // events that wait for the watermark
+  std::size_t pending = 0;        // events that wait for the watermark
+  std::size_t pending_bytes = 0;  // of memory that they hold
 };
 
 // One thread; `sink` must outlive it.
@@ -82,6 +84,10 @@ class Pipeline : public Input {
   TimeNs horizon() const { return round_; }
   // The latest time of any record so far, kTimeMin without one.
   TimeNs newest() const { return newest_; }
+  // The same of samples. Other records may be told ahead of their time.
+  TimeNs newest_sample() const { return newest_sample_; }
+  // Of the samples of the last chunk.
+  TimeNs newest_of_chunk() const { return newest_of_chunk_; }
   // Whether the recorded times of PEBS samples are those of the buffer's drain, by their own testimony.
   bool pebs_times_doubted() const { return pebs_watch_.doubted(); }
   std::vector<Problem> take_problems() { return problems_.take(); }
@@ -188,7 +194,7 @@ class Pipeline : public Input {
   ThreadSpans spans_;
   capture::Intake decoded_;
   capture::Batch late_;
-  TimeNs newest_ = kTimeMin;
+  TimeNs newest_ = kTimeMin, newest_sample_ = kTimeMin, newest_of_chunk_ = kTimeMin;
   std::deque<profile::StackFrame> frames_;  // of samples_
   std::vector<profile::SampleRecord> samples_;
   bool process_untold_ = false;  // samples_ has some of a process that the sink knows otherwise

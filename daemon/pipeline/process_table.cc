@@ -18,8 +18,8 @@ TimeNs gone_at(const ProcessEntry& entry) {
 
 }  // namespace
 
-ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits)
-    : state(id, limits), since(from) {
+ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits, process::MapBudget& maps)
+    : state(id, limits, &maps), since(from) {
   record.process = id;
   accounting.process = id;
 }
@@ -86,7 +86,7 @@ std::size_t ProcessTable::trim(TimeNs watermark) {
 ProcessEntry& ProcessTable::insert(ProcessId id, TimeNs since) {
   Entries& entries = by_pid_[id.pid];
   ++size_;
-  ProcessEntry& entry = *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_));
+  ProcessEntry& entry = *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_, maps_));
   entry.number = ++entries_;
   return entry;
 }

@@ -31,7 +31,7 @@ struct RunningExecution {
 };
 
 struct ProcessEntry {
-  ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits);
+  ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits, process::MapBudget& maps);
 
   ProcessId id() const { return state.id(); }
   // It was sampled, or spoke, before `time`.
@@ -120,6 +120,7 @@ class ProcessTable {
   ProcessEntry& insert(ProcessId id, TimeNs since);
 
   process::Limits limits_;
+  process::MapBudget maps_;  // of all entries
   std::map<std::int32_t, Entries> by_pid_;
   std::size_t size_ = 0;
   std::int32_t last_pid_ = 0;  // of last_, which may be NULL: at() is asked for one process many times

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string_view>
 
 namespace tailor::process {
@@ -31,14 +32,23 @@ struct NewMapping {
   std::string_view name;  // a path, "[stack]", "//anon" or ""
 };
 
+// How many mappings all maps that share it hold. A forked process shares its parent's map until one of both
+// changes it: whoever forks without end, and maps a page between, would have a copy for each.
+struct MapBudget {
+  std::size_t most = std::size_t{1} << 22;
+  std::size_t held = 0;
+};
+
 // One thread. What is mapped takes the place of what was there; that memory is unmapped is not heard of.
 class MemoryMap {
  public:
-  // Mappings beyond `most` are left out.
-  explicit MemoryMap(std::size_t most) : most_(most) {}
+  // Mappings beyond `most` are left out, and beyond what `budget` has, which must outlive it; NULL: no bound.
+  explicit MemoryMap(std::size_t most, MapBudget* budget = nullptr)
+      : most_(most), areas_(std::make_shared<Shared>(budget)) {}
+  // A copy shares the memory of the other until one of both changes.
 
   void map(const NewMapping& mapping);
-  void clear() { areas_.clear(); }
+  void clear();
 
   // What `address` is, for a thread whose stack pointer is `stack`, 0: not known. Nothing is known of memory
   // that was never heard of. A thread's stack is a mapping like the heap's, so within the mapping of the
@@ -51,7 +61,7 @@ class MemoryMap {
   };
   Found find(std::uint64_t address, std::uint64_t stack) const;
 
-  std::size_t size() const { return areas_.size(); }
+  std::size_t size() const { return areas_->areas.size(); }
   std::uint64_t refused() const { return refused_; }
 
  private:
@@ -60,12 +70,24 @@ class MemoryMap {
     MemoryArea what;
   };
   using Areas = std::map<std::uint64_t, Area>;  // by begin
+  struct Shared {
+    explicit Shared(MapBudget* from) : budget(from) {}
+    ~Shared() { count(0); }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    void count(std::size_t now);
+    Areas areas;
+    MapBudget* budget;
+    std::size_t counted = 0;
+  };
+  bool own();
+  bool has_room() const;
   Areas::const_iterator area_at(std::uint64_t address) const;
   void make_room(std::uint64_t begin, std::uint64_t end);
   MemoryArea kind_of(const NewMapping& mapping) const;
 
   std::size_t most_;
-  Areas areas_;
+  std::shared_ptr<Shared> areas_;
   std::uint64_t refused_ = 0;
 };
 

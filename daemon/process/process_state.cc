@@ -23,14 +23,14 @@ Status check_update(const PlanState& old, const PlanState& next) {
 
 }  // namespace
 
-ProcessState::ProcessState(ProcessId id, const Limits& limits)
+ProcessState::ProcessState(ProcessId id, const Limits& limits, MapBudget* maps)
     : id_(id),
       limits_(limits),
       plans_(limits),
       code_(limits),
       ranges_(limits),
       regions_(limits),
-      memory_(limits.memory_areas) {}
+      memory_(limits.memory_areas, maps) {}
 
 void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time, bool own) {
   stop_agent(time);

@@ -42,7 +42,8 @@ inline constexpr const char* kAgentLibrary = "/libtailor_agent.so";  // and its 
 
 class ProcessState {
  public:
-  ProcessState(ProcessId id, const Limits& limits);
+  // `maps`: of the memory maps of all processes together; must outlive it. NULL: no bound.
+  ProcessState(ProcessId id, const Limits& limits, MapBudget* maps = nullptr);
 
   // ---- Changes: control thread only. ----
 

@@ -10,6 +10,11 @@ constexpr std::size_t kFewEvents = 65536;
 // Batches whose memory is kept for the next ones.
 constexpr std::size_t kSpareBatches = 64;
 
+std::size_t bytes_of(const Batch& batch) {
+  return batch.events.capacity() * sizeof(Event) + batch.words.capacity() * sizeof(std::uint64_t) +
+         batch.text.capacity();
+}
+
 }  // namespace
 
 void EventSorter::add(Intake&& intake, Batch& late) {
@@ -56,7 +61,9 @@ std::uint32_t EventSorter::hold(Intake& intake) {
   std::swap(held.batch, intake.batch);
   held.formats = std::move(intake.formats);
   held.events = held.left = intake.order.size();
+  held.bytes = bytes_of(held.batch);
   held_events_ += held.events;
+  held_bytes_ += held.bytes;
   intake.batch.clear();
   return number;
 }
@@ -64,6 +71,7 @@ std::uint32_t EventSorter::hold(Intake& intake) {
 void EventSorter::release(std::uint32_t batch) {
   Held& held = held_[batch];
   held_events_ -= held.events;
+  held_bytes_ -= held.bytes;
   if (free_.size() < kSpareBatches) {
     held.batch.clear();
   } else {
@@ -160,7 +168,7 @@ void EventSorter::compact() {
   }
   held_.clear();
   free_.clear();
-  held_events_ = 0;
+  held_events_ = held_bytes_ = 0;
   if (!together.order.empty()) hold(together);
 }
 

@@ -80,6 +80,9 @@ class EventSorter {
   // Every event earlier than this was emitted.
   TimeNs watermark() const { return watermark_; }
   std::size_t pending() const { return keys_.size() - first_ + fresh_.size(); }
+  // Of memory, that batches hold of which an event is still to leave. An event of a large batch holds all of
+  // it until the batch is moved together with others.
+  std::size_t held_bytes() const { return held_bytes_; }
   const SorterCounts& counts() const { return counts_; }
 
  private:
@@ -92,7 +95,8 @@ class EventSorter {
     Batch batch;
     std::shared_ptr<const FixedFormats> formats;
     std::size_t events = 0;
-    std::size_t left = 0;  // of these
+    std::size_t left = 0;   // of these
+    std::size_t bytes = 0;  // of memory
 
     Event event(const Arrival& arrival) const {
       return arrival.packed() ? Intake::packed(batch, *formats, arrival).event() : batch.events[arrival.at];
@@ -116,7 +120,8 @@ class EventSorter {
   std::vector<Held> held_;
   std::vector<std::uint32_t> free_;  // of held_
   std::size_t held_events_ = 0;      // also those that have left
-  std::vector<Key> keys_;            // sorted from first_ on
+  std::size_t held_bytes_ = 0;
+  std::vector<Key> keys_;  // sorted from first_ on
   std::size_t first_ = 0;
   std::vector<Key> fresh_, scratch_;  // fresh_: not among keys_ yet
   SorterCounts counts_;

@@ -51,6 +51,7 @@ std::optional<FixedSample> FixedSample::of(const EventFormat& format, std::uint3
   fixed.blank_.part = format.part;
   fixed.blank_.weight = format.period;
   fixed.blank_.has_address = type & PERF_SAMPLE_ADDR;
+  if (!format.registers_known) return fixed;
   if (fixed.interrupt_ != kAbsent) {
     fixed.set_registers(fixed.interrupt_, format.regs_intr, format.tag_register);
   } else if (fixed.user_ != kAbsent) {

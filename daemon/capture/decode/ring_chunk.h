@@ -39,6 +39,8 @@ struct EventFormat {
   std::uint8_t tag_register = kNoTagRegister;
   TagFrom tag_from = TagFrom::kRegister;  // where the value in the register's place comes from
   Part part = Part::kAll;                 // which of the moments that it samples it counts
+  // False: sampled on another architecture, whose numbers of registers mean nothing here.
+  bool registers_known = true;
   bool operator==(const EventFormat&) const = default;
 };
 

@@ -118,7 +118,8 @@ void append_sample(const EventFormat& format, std::uint32_t ring_cpu, std::uint1
   event.data_source = sample.data_source;
   event.latency = latency_of(format, sample);
   const RegisterView& registers = user_code_registers(sample, event.mode);
-  if (!registers.values.empty()) add_registers(registers, format.tag_register, event, out);
+  if (!registers.values.empty() && format.registers_known)
+    add_registers(registers, format.tag_register, event, out);
   if (event.mode == profile::Mode::kUser) event.user_ip = sample.ip;
   if (!sample.chain.empty()) add_chain(sample.chain, event, out);
 }

@@ -38,13 +38,14 @@ std::string show(const Line& line) {
 
 // What all events of a recording have; perf refuses to print others.
 struct Fields {
-  bool address = false, data_source = false, latency = false;
+  bool address = false, data_source = false, latency = false, time = false;
 };
 
 Fields fields_of(const formats::PerfData& data) {
   std::uint64_t all = ~std::uint64_t{0};
   for (const formats::PerfDataEvent& event : data.events) all &= event.attr.sample_type;
-  return {(all & PERF_SAMPLE_ADDR) != 0, (all & PERF_SAMPLE_DATA_SRC) != 0, (all & PERF_SAMPLE_WEIGHT) != 0};
+  return {(all & PERF_SAMPLE_ADDR) != 0, (all & PERF_SAMPLE_DATA_SRC) != 0, (all & PERF_SAMPLE_WEIGHT) != 0,
+          (all & PERF_SAMPLE_TIME) != 0};
 }
 
 std::vector<std::filesystem::path> recordings() {
@@ -92,13 +93,17 @@ std::vector<Line> perf_script(const std::filesystem::path& file, const Fields& f
   std::vector<Line> lines;
   const std::string more = std::string(fields.address ? ",addr" : "") +
                            (fields.data_source ? ",data_src" : "") + (fields.latency ? ",weight" : "");
-  for (const std::string& text : perf_lines(file, "-G -F pid,tid,time,period,event,ip" + more)) {
+  const std::string time = fields.time ? "time," : "";
+  for (const std::string& text : perf_lines(file, "-G -F pid,tid," + time + "period,event,ip" + more)) {
     Line line{};
-    long long seconds, nanoseconds;
+    long long seconds = 0, nanoseconds = 0;
     char event[128];
     int length = 0;
-    const int got = std::sscanf(text.c_str(), " %d/%d %lld.%lld: %" SCNu64 " %127s%n", &line.pid, &line.tid,
-                                &seconds, &nanoseconds, &line.period, event, &length);
+    const int got = fields.time
+                        ? std::sscanf(text.c_str(), " %d/%d %lld.%lld: %" SCNu64 " %127s%n", &line.pid,
+                                      &line.tid, &seconds, &nanoseconds, &line.period, event, &length)
+                        : 2 + std::sscanf(text.c_str(), " %d/%d %" SCNu64 " %127s%n", &line.pid, &line.tid,
+                                          &line.period, event, &length);
     if (got != 6) continue;
     line.time = seconds * 1'000'000'000 + nanoseconds;
     line.event = std::string(event).substr(0, std::string(event).find(':'));
@@ -106,7 +111,7 @@ std::vector<Line> perf_script(const std::filesystem::path& file, const Fields& f
     lines.push_back(line);
   }
   std::size_t samples = 0, frames = 0;
-  for (const std::string& text : perf_lines(file, "-F pid,tid,time,ip")) {
+  for (const std::string& text : perf_lines(file, "-F pid,tid," + time + "ip")) {
     if (text.find('/') != text.npos) {
       ++samples;
       frames = 0;
@@ -143,7 +148,7 @@ std::vector<Line> decoded(const formats::PerfData& data, const Fields& fields, s
   for (const Event& event : data.batch.events) {
     if (event.kind != Kind::kSample) continue;
     const std::string& name = data.events[event.source].name;
-    lines.push_back({event.pid, event.tid, event.time, event.weight, event.ip,
+    lines.push_back({event.pid, event.tid, fields.time ? event.time : 0, event.weight, event.ip,
                      fields.address ? event.address : 0, event.data_source, event.latency,
                      name.substr(0, name.find(':')), callers_of(event, data.batch, of_callers)});
   }
@@ -248,6 +253,21 @@ TEST(PerfScript, ARecordingMadeHereDecodesToWhatPerfPrints) {
   if (std::system(command.c_str()) != 0) GTEST_SKIP() << "perf record does not work here";
   expect_what_perf_prints(file, 10);
   std::filesystem::remove(file);
+}
+
+// Each event of a group has samples of its own, and records without time are read all the same.
+TEST(PerfScript, GroupsAndRecordsWithoutTimeDecodeToWhatPerfPrints) {
+  const auto file = temporary_file();
+  for (const std::string options :
+       {"-e '{cpu-clock,task-clock,page-faults}:S' -c 200000", "-g -e '{task-clock,cpu-clock}:S' -F 4999",
+        "--per-thread -e cpu-clock -c 200000", "--per-thread -g -e cpu-clock,page-faults -c 200000"}) {
+    SCOPED_TRACE(options);
+    std::string command = "perf record -q " + options + " -o '" + file.string() +
+                          "' -- sh -c 'i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done' >/dev/null 2>&1";
+    if (std::system(command.c_str()) != 0) GTEST_SKIP() << "perf record does not work here";
+    expect_what_perf_prints(file, 10);
+    std::filesystem::remove(file);
+  }
 }
 
 }  // namespace

@@ -170,6 +170,53 @@ TEST(PerfData, FilesOfSimpleperfAreRead) {
   expect_two_samples(*data);
 }
 
+// The header of a file whose recorder was killed: no size of records, no features.
+TEST(PerfData, ARecorderThatWasKilledLeavesItsRecords) {
+  auto file = plain_file();
+  for (std::size_t at = 48; at < 56; ++at) file[at] = std::byte{0};
+  file[72] = std::byte{0xff};  // features that it never wrote
+  auto data = read_perf_data(file);
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  expect_two_samples(*data);
+  EXPECT_TRUE(data->unfinished);
+  auto cut = read_perf_data(std::span(file).first(file.size() - 8));
+  ASSERT_TRUE(cut.ok()) << cut.error().message;
+  EXPECT_EQ(cut->batch.events.size(), 1u);
+  EXPECT_EQ(cut->counts.cut_bytes, sample_of(9, 0x200).size() - 8);
+}
+
+TEST(PerfData, OfAFileThatWasCutIsSaidHowMuchIsMissing) {
+  const auto file = plain_file();
+  const std::size_t sample = sample_of(9, 0x200).size();
+  for (std::size_t missing = 1; missing < 2 * sample; ++missing) {
+    auto data = read_perf_data(std::span(file).first(file.size() - missing));
+    ASSERT_TRUE(data.ok()) << data.error().message;
+    EXPECT_EQ(data->missing_bytes, missing);
+    EXPECT_EQ(data->batch.events.size(), missing <= sample ? 1u : 0u);
+  }
+}
+
+// 40 KiB of zstd for a gigabyte of zeros.
+TEST(PerfData, CompressedRecordsThatGrowWithoutEndAreRefused) {
+  std::vector<std::byte> file = pipe_file();
+  ZSTD_CStream* stream = ZSTD_createCStream();
+  // Records that the kernel does not know, without end.
+  const std::vector<std::byte> inner(std::size_t{1} << 20, std::byte{8});
+  std::vector<char> packed(ZSTD_compressBound(inner.size()) + 64);
+  for (int i = 0; i < 1024; ++i) {
+    ZSTD_inBuffer in{inner.data(), inner.size(), 0};
+    ZSTD_outBuffer out{packed.data(), packed.size(), 0};
+    ASSERT_EQ(ZSTD_compressStream2(stream, &out, &in, ZSTD_e_flush), 0u);
+    test::append(file, RecordBytes(81, 0).raw({packed.data(), out.pos}).done());
+  }
+  ZSTD_freeCStream(stream);
+  ASSERT_LT(file.size(), 1u << 20);
+  auto data = read_perf_data(file);
+  ASSERT_FALSE(data.ok());
+  EXPECT_EQ(data.error().kind, ErrorKind::kExhausted);
+  EXPECT_NE(data.error().message.find("before byte"), std::string::npos) << data.error().message;
+}
+
 TEST(PerfData, OtherFilesAreRefusedWithAReason) {
   std::vector<std::byte> file;
   EXPECT_FALSE(read_perf_data(file).ok());
@@ -190,6 +237,44 @@ TEST(PerfData, EveryTruncationGivesAnErrorOrFewerRecords) {
       auto data = read_perf_data(std::span(whole).first(size));
       EXPECT_TRUE(!data.ok() || data->batch.events.size() <= 2);
     }
+  }
+}
+
+// Events that come between records, and names: the table of ids is made once for all that come together.
+TEST(PerfData, NamesOfEventsComeAtAnyTime) {
+  auto file = pipe_file();
+  test::append(file, RecordBytes(78, 0).u64(2).u64(9).raw(std::string("late") + std::string(4, '\0')).done());
+  auto data = read_perf_data(file);
+  ASSERT_TRUE(data.ok()) << data.error().message;
+  EXPECT_EQ(data->events[1].name, "late");
+  EXPECT_EQ(data->sources[1].name, "late");
+}
+
+// On another architecture the eighth register is no instruction pointer.
+TEST(PerfData, RegistersOfAnotherArchitectureMeanNothing) {
+  for (const std::string arch : {"x86_64", "aarch64"}) {
+    perf_event_attr attr{};
+    attr.size = sizeof attr;
+    attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER;
+    attr.sample_regs_user = 1u << 8;
+    std::vector<std::byte> file;
+    put(file, {0x32454C4946524550, 16});
+    test::append(file, RecordBytes(64, 0).raw(bytes_of(attr)).u64(7).done());
+    RecordBytes feature(80, 0);
+    feature.u64(6).u32(16).raw(arch).raw(std::string(16 - arch.size(), '\0'));
+    test::append(file, feature.done());
+    test::append(file, RecordBytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL)
+                           .u64(0xffffffff81000000)
+                           .u32(7)
+                           .u32(7)
+                           .u64(1)
+                           .u64(2)
+                           .u64(0x4000)
+                           .done());
+    auto data = read_perf_data(file);
+    ASSERT_TRUE(data.ok()) << data.error().message;
+    ASSERT_EQ(data->batch.events.size(), 1u);
+    EXPECT_EQ(data->batch.events[0].user_ip, arch == "x86_64" ? 0x4000u : 0u);
   }
 }
 

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -43,14 +45,27 @@ class PerfImportTest : public testing::Test {
   }
   void add(RecordBytes record) { test::append(file, record.done()); }
   void sample(std::uint64_t time, std::uint64_t ip, std::vector<std::uint64_t> chain,
-              std::uint16_t misc = PERF_RECORD_MISC_USER) {
+              std::uint16_t misc = PERF_RECORD_MISC_USER, std::int32_t pid = kPid) {
     test::SampleFields fields;
     fields.misc = misc;
     fields.ip = ip;
-    fields.pid = fields.tid = kPid;
+    fields.pid = fields.tid = pid;
     fields.time = time;
     fields.chain = std::move(chain);
     test::append(file, test::encode_sample(format, fields));
+  }
+  static std::int64_t wall_now() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::system_clock::now().time_since_epoch())
+        .count();
+  }
+  // The same moment by both clocks.
+  void clock_data(std::int64_t wall, std::uint64_t clock) {
+    add(RecordBytes(80, 0).u64(29).u32(1).u32(4).u64(static_cast<std::uint64_t>(wall)).u64(clock));
+  }
+  bool noted(const std::string& text) const {
+    return std::ranges::any_of(imported.notes,
+                               [&](const std::string& note) { return note.find(text) != note.npos; });
   }
   void round() { add(RecordBytes(68, 0)); }
 
@@ -65,7 +80,7 @@ class PerfImportTest : public testing::Test {
           store::MemoryInput input({reinterpret_cast<const std::uint8_t*>(file.data()), file.size()});
           PerfImportOptions options;
           options.directory = folder;
-          options.written_ns = 1;
+          options.written_ns = written_ns;
           auto done = import_perf_data(input, loader, options);
           if (!done) return done.error();
           imported = *std::move(done);
@@ -90,6 +105,7 @@ class PerfImportTest : public testing::Test {
   capture::EventFormat format;
   PerfImported imported;
   std::vector<query::NamedRow> unattributed;
+  std::int64_t written_ns = 1;
 };
 
 TEST_F(PerfImportTest, SamplesOfAllRoundsInOrder) {
@@ -121,6 +137,117 @@ TEST_F(PerfImportTest, AMapBesideTheFileNamesGeneratedCodeAndItsCallers) {
   EXPECT_DOUBLE_EQ(rows["[two names]"].cost.share, 0.25) << "inner and late overlap";
   ASSERT_EQ(unattributed.size(), 1u);
   EXPECT_EQ(unattributed[0].key, "two_names");
+}
+
+// Without its date in the file a recording began before the file was written: how long before, nobody knows.
+// So no map is too old for it.
+TEST_F(PerfImportTest, AMapMayBeOlderThanTheRecording) {
+  std::ofstream(folder + "perf-4711.map") << "7000 100 outer\n";
+  std::filesystem::last_write_time(folder + "perf-4711.map",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  written_ns = wall_now();
+  sample(100, 0x7010, {});
+  EXPECT_DOUBLE_EQ(functions()["outer"].cost.share, 1);
+  // With its date the report says so.
+  clock_data(wall_now(), 50);
+  sample(200, 0x7010, {});
+  EXPECT_DOUBLE_EQ(functions()["outer"].cost.share, 1);
+  EXPECT_TRUE(noted("before the recording began"));
+}
+
+TEST_F(PerfImportTest, AMapIsNotOlderThanItsProcess) {
+  std::ofstream(folder + "perf-4711.map") << "7000 100 outer\n";
+  std::filesystem::last_write_time(folder + "perf-4711.map",
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(1));
+  clock_data(wall_now(), 50);
+  sample(60, 0x7010, {}, PERF_RECORD_MISC_USER, 12);
+  RecordBytes fork(PERF_RECORD_FORK, 0);
+  add(fork.u32(kPid).u32(12).u32(kPid).u32(12).u64(70).u32(kPid).u32(kPid).u64(70));
+  sample(100, 0x7010, {});
+  EXPECT_FALSE(functions().contains("outer"));
+  EXPECT_TRUE(noted("written before process 4711 began"));
+}
+
+TEST_F(PerfImportTest, ALinkToAMapIsNotFollowed) {
+  std::ofstream(folder + "other") << "7000 100 outer\n";
+  std::filesystem::create_symlink(folder + "other", folder + "perf-4711.map");
+  sample(100, 0x7010, {});
+  EXPECT_FALSE(functions().contains("outer"));
+  EXPECT_TRUE(noted("symbolic link"));
+}
+
+TEST_F(PerfImportTest, AMapThatCannotBeUsedIsSaid) {
+  std::ofstream(folder + "perf-4711.map") << "no line of a map\n";
+  sample(100, 0x7010, {});
+  EXPECT_FALSE(functions().contains("outer"));
+  EXPECT_TRUE(noted("perf-4711.map names nothing"));
+}
+
+TEST_F(PerfImportTest, ADumpThatTheProcessMappedNamesGeneratedCode) {
+  std::string dump;
+  const auto put_dump = [&dump](auto... values) {
+    (dump.append(reinterpret_cast<const char*>(&values), sizeof values), ...);
+  };
+  put_dump(0x4A695444u, 1u, 40u, 62u, 0u, static_cast<std::uint32_t>(kPid), std::uint64_t{0},
+           std::uint64_t{0});
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const std::string name = i == 0 ? "first" : "other";
+    put_dump(0u, static_cast<std::uint32_t>(16 + 40 + name.size() + 1 + 64), std::uint64_t{1});
+    put_dump(static_cast<std::uint32_t>(kPid), static_cast<std::uint32_t>(kPid), kCode + 64 * i,
+             kCode + 64 * i, std::uint64_t{64}, i);
+    dump += name + std::string(1 + 64, '\0');
+  }
+  std::ofstream(folder + "jit-4711.dump") << dump;
+  RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+  mapped.u32(kPid).u32(kPid).u64(0x100000).u64(0x1000).u64(0).u64s({0, 0, 0}).u32(5).u32(2);
+  add(mapped.text("/nowhere/jit-4711.dump").u32(kPid).u32(kPid).u64(50));
+  sample(100, kCode + 70, {});
+  auto rows = functions();
+  EXPECT_EQ(imported.jit_functions, 2u);
+  EXPECT_DOUBLE_EQ(rows["other"].cost.share, 1);
+  // A dump of nothing is no reason to look no further.
+  std::ofstream(folder + "jit-4711.dump") << dump.substr(0, 40);
+  std::ofstream(folder + "perf-4711.map") << "7000 100 of_the_map\n";
+  EXPECT_DOUBLE_EQ(functions()["of_the_map"].cost.share, 1);
+  EXPECT_TRUE(noted("names no function"));
+}
+
+// Each count of a group is a sample of its event.
+TEST_F(PerfImportTest, EveryEventOfAGroupHasItsSamples) {
+  file.resize(16);
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.type = PERF_TYPE_HARDWARE;
+  attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_READ;
+  attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
+  attr.sample_id_all = 1;
+  for (attr.config = 0; attr.config < 2; ++attr.config)
+    add(RecordBytes(64, 0).raw({reinterpret_cast<const char*>(&attr), sizeof attr}).u64(attr.config + 1));
+  for (std::uint64_t i = 1; i <= 3; ++i)
+    add(RecordBytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER)
+            .u64(kCode)
+            .u32(kPid)
+            .u32(kPid)
+            .u64(i)
+            .u64(1)
+            .u64(2)
+            .u64s({100 * i, 1, 7 * i, 2}));
+  auto profile = load();
+  ASSERT_TRUE(profile.ok()) << profile.error().message;
+  EXPECT_EQ(imported.samples, 6u);
+  std::map<std::uint16_t, double> weight;
+  for (const auto& [key, cell] : profile->cells()) weight[key.source] += cell.weight;
+  EXPECT_DOUBLE_EQ(weight[0], 300);
+  EXPECT_DOUBLE_EQ(weight[1], 21);
+}
+
+TEST_F(PerfImportTest, TheArchitectureOfAnotherMachineIsSaid) {
+  RecordBytes feature(80, 0);
+  add(feature.u64(6).u32(16).raw("aarch64").raw(std::string(9, '\0')));
+  sample(100, kCode, {});
+  ASSERT_TRUE(load().ok());
+  EXPECT_EQ(imported.description.arch, "aarch64");
+  EXPECT_TRUE(noted("another architecture (aarch64)"));
 }
 
 TEST_F(PerfImportTest, AKernelSampleLeadsToTheUserCodeThatEnteredIt) {
