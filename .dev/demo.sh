@@ -9,12 +9,12 @@ dev_demo() {
     esac
     shift
   done
-  need build data test  # the build files look for the test libraries too
-  need_venv
+  need build data demo
+  need_tools
   start=$SECONDS
   say "Building"
   web_build
-  build release tailord tailor weft
+  build_programs tailord tailor weft
   say "Built in $((SECONDS - start)) s"
   PATH=$TAILOR_ROOT/build/bin:$PATH
   export TAILOR_PAGER=  # the demo runs through

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 dev_fetch() {
-  need build data test full jvm maven service packages postgres browser kernel lint
+  need build data demo test full jvm maven service packages postgres browser kernel lint
   need_venv
   web_packages || true
   if [ -x tests/kernel/fetch ]; then tests/kernel/fetch || say "kernel images: not fetched; the kernel tests will be skipped"; fi

@@ -32,7 +32,7 @@ web_build() {
   local stamp=$WEB/node_modules/.sources.sha256 sources
   sources=$(web_sources)
   [ -f "$WEB/dist/report.html" ] && [ -f "$stamp" ] && [ "$(cat "$stamp")" = "$sources" ] && return 0
-  need_venv  # node and npm are in it
+  need_tools  # node and npm are in it
   if ! web_packages; then
     say "the web page is not built: tailord and tailor will have none"
     return 0

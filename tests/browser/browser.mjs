@@ -24,6 +24,9 @@ export async function launch() {
   return packages("playwright-core").chromium.launch({ executablePath: chromium });
 }
 
+// Where the page is, as it says itself: what Playwright has heard of it comes later.
+export const addressOf = (page) => page.evaluate(() => location.href);
+
 export const axeSource = () => readFileSync(packages.resolve("axe-core/axe.min.js"), "utf8");
 
 // As `tailor report --html` does it: no "<" in the data, so that no name can end the element.

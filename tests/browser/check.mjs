@@ -1,3 +1,7 @@
+import { spawnSync } from "node:child_process";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
 // The smallest test runner that prints what held: test("what", async () => ...), then finish().
 const tests = [];
 export const test = (what, run) => tests.push([what, run]);
@@ -5,6 +9,14 @@ export const test = (what, run) => tests.push([what, run]);
 export function skip(reason) {
   console.log(`SKIP: ${reason}`);
   process.exit(77);
+}
+
+// Why this host lets nobody sample, asked of the kernel and not of the recorder under test; "" if it does.
+export function samplingDenied() {
+  const script = join(dirname(fileURLToPath(import.meta.url)), "..", "support", "host_allows.py");
+  const asked = spawnSync("python3", [script, "sampling"], { encoding: "utf8" });
+  if (asked.error) throw asked.error;
+  return asked.status === 0 ? "" : asked.stdout.trim() || asked.stderr.trim();
 }
 
 export function expect(held, what) {

@@ -1,6 +1,6 @@
 // What a reader chooses reaches every view: parts of very many samples, pipelines in memory and machine code, and tables
 // whose order is part of the address.
-import { launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 
@@ -157,7 +157,7 @@ test("the order of a table, and that it shows all rows, are part of the address"
   await page.locator("#card-code button:has-text('Show all')").click();
   const wanted = await page.locator("#card-code tbody tr td:first-child").allTextContents();
   expect(wanted.length > 300 && wanted[0] === "700", `${wanted.length} rows, the first is line ${wanted[0]}`);
-  const again = await open(browser, page.url());
+  const again = await open(browser, await addressOf(page));
   expect((await again.locator("#card-code tbody tr td:first-child").allTextContents()).join() === wanted.join(), "the link shows another order");
   expect(again.wrong.length === 0, again.wrong.join("; "));
   await again.close();

@@ -7,21 +7,17 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { axeSource, launch, missing, open } from "./browser.mjs";
-import { expect, finish, skip, test } from "./check.mjs";
+import { expect, finish, samplingDenied, skip, test } from "./check.mjs";
 
 const bin = join(process.env.TAILOR_BUILD ?? "build", "bin");
 if (missing()) skip(missing());
+if (samplingDenied()) skip(samplingDenied());
 for (const name of ["tailord", "tailor", "weft"]) if (!existsSync(join(bin, name))) skip(`no ${name} in ${bin}`);
 const folder = mkdtempSync(join(tmpdir(), "tailor-live-"));
 const env = { ...process.env, NO_COLOR: "1", TAILOR_SOCKET: join(folder, "agent.sock"), TAILOR_CONTROL: join(folder, "control.sock"), TAILOR_STORE: join(folder, "store") };
 const run = (name, ...args) => execFileSync(join(bin, name), args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], env });
 const weft = (query) => run("weft", "--sf", "0.01", "--threads", "2", "--repeat", "100", "--quiet", "--query", query);
 run("weft", "load-tpch", "--sf", "0.01");
-try {
-  run("tailor", "record", "-o", join(folder, "probe.tailor"), "--", "true");
-} catch (error) {
-  skip(`tailor record does not work here: ${String(error.stderr).trim().split("\n").pop()}`);
-}
 
 const port = await new Promise((found) => {
   const probe = createServer().listen(0, "127.0.0.1", () => {

@@ -1,5 +1,5 @@
 // The page in a browser: one-file report from disk, brushing, links, keys, tables, both themes, axe; and from a server.
-import { axeSource, launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, axeSource, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 
@@ -34,14 +34,15 @@ test("brushing narrows every view, the address says so, and the address alone le
   await page.mouse.move(box.x + box.width * 0.7, box.y + 40, { steps: 8 });
   await page.mouse.up();
   await page.waitForSelector("[data-filter=time]");
+  await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.href));
   const after = await samplesOf(page);
   expect(after < before && after > 0, `${after} of ${before} samples`);
-  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await addressOf(page)) ?? [];
   const { time_ns } = bundle.responses["executions/all/samples"];
   const wanted = time_ns.filter((time) => time >= Number(from) && time < Number(to)).length;
   expect(after === wanted, `${after} shown, ${wanted} in [${from}, ${to})`);
   expect((await text(page, "#plan-node-6 .share")) === "0 %", "customer was scanned long before");
-  const again = await open(browser, page.url());
+  const again = await open(browser, await addressOf(page));
   expect((await samplesOf(again)) === after, "the linked state differs");
   await again.keyboard.press("Escape");
   await again.waitForSelector("[data-filter=time]", { state: "detached" });
@@ -60,7 +61,7 @@ test("an operator, its lines and its machine code are linked both ways", async (
   const line = page.locator(".codeline.instruction:has(.cost:not(:empty))").first();
   await line.click();
   await page.waitForFunction(() => /op=\d+/.test(location.hash) && /line=\d+/.test(location.hash));
-  const state = new URLSearchParams(page.url().split("?")[1]);
+  const state = new URLSearchParams((await addressOf(page)).split("?")[1]);
   const [chosen, number] = [state.get("op"), Number(state.get("line"))];
   const wanted = bundle.responses["executions/all/listing"].lines[number - 1].operator_keys[0];
   expect(wanted.endsWith(`:${chosen}`), `line ${number} is of ${wanted}, not of ${chosen}`);
@@ -79,9 +80,10 @@ test("the plan and the charts work by keyboard", async () => {
   await page.locator("#card-activity .chart").focus();
   await page.keyboard.press("ArrowRight");
   await page.waitForSelector("[data-filter=time]");
-  const first = page.url();
+  const first = await addressOf(page);
   await page.keyboard.press("ArrowRight");
-  expect(page.url() !== first, "the chosen part moves");
+  // The address follows the key in its own time: if it never does, this fails.
+  await page.waitForFunction((before) => location.href !== before, first);
   await page.keyboard.press("5");
   await page.waitForSelector("#card-iterations");
   await page.keyboard.press("]");
@@ -93,7 +95,7 @@ test("the plan and the charts work by keyboard", async () => {
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   const before = await theme();
   await page.keyboard.press("d");
-  expect((await theme()) !== before, "d changes the theme");
+  await page.waitForFunction((was) => document.documentElement.dataset.theme !== was, before);
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
 });
@@ -136,7 +138,7 @@ test("a server's page works under its policy and follows what is live", async ()
   await page.locator("a:has-text('tpch-3')").first().waitFor();
   await page.locator("section[aria-label=Executions] tbody a:has-text('tpch-3')").first().click();
   await page.waitForSelector(".node");
-  expect(/#\/execution\/3f2a/.test(page.url()), page.url());
+  expect(/#\/execution\/3f2a/.test(await addressOf(page)), await addressOf(page));
   for (const tab of ["code", "memory", "threads", "iterations"]) {
     await page.locator(`#tab-${tab}`).click();
     await page.waitForSelector(`#card-${tab} canvas, #card-${tab} .listing`);
@@ -167,6 +169,7 @@ const drag = async (page, from, to) => {
   await page.mouse.move(box.x + box.width * to, box.y + 40, { steps: 8 });
   await page.mouse.up();
   await page.waitForSelector("[data-filter=time]");
+  await page.waitForFunction(() => /from=\d+&to=\d+/.test(location.href));
 };
 
 test("sums over slices of time are brushed in whole slices, and the page says so", async () => {
@@ -178,7 +181,7 @@ test("sums over slices of time are brushed in whole slices, and the page says so
   expect((await samplesOf(page)) === 4000, "a thread cannot be chosen");
   expect((await page.locator("#card-activity button:has-text('Threads')").count()) === 0, "nor have a lane");
   await drag(page, 0.2, 0.6);
-  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(page.url()) ?? [];
+  const [, from, to] = /from=(\d+)&to=(\d+)/.exec(await addressOf(page)) ?? [];
   let wanted = 0;
   slices.time_ns.forEach((time, i) => { if (time >= Number(from) && time < Number(to)) wanted += slices.samples[i]; });
   expect((await samplesOf(page)) === wanted && wanted > 0 && wanted < 4000, `${await samplesOf(page)} shown, ${wanted} in the slices`);

@@ -1,5 +1,5 @@
 // What the pages beside an execution's own show, and what a report file offers of them.
-import { launch, missing, open, serve, writeReport } from "./browser.mjs";
+import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
 import { expect, finish, near, skip, test } from "./check.mjs";
 import { makeBundle } from "./fixture.mjs";
 
@@ -133,7 +133,7 @@ test("a query's page shows its operators over days, with what is unattributed, a
   await page.locator("#card-periods select").nth(1).selectOption({ index: 1 });
   await page.waitForFunction(() => /31\.0 %/.test(document.querySelector("#card-periods tbody").textContent));
   expect((await join.textContent()).endsWith("no"), "one of 100 is chance");
-  const again = await open(browser, page.url());
+  const again = await open(browser, await addressOf(page));
   expect(/31\.0 %/.test(await again.locator("#card-periods tbody").textContent()), "the choice is not in the address");
   await again.close();
   await page.locator("#card-history button:has-text('Hours')").click();

@@ -5,7 +5,6 @@ it is asked to.
 attacks.py KIND: a kind of tests/support/hostile_agents.py.
 """
 import json
-import math
 import os
 import signal
 import subprocess
@@ -13,9 +12,10 @@ import sys
 import threading
 import time
 
+from chance import same
 from hostile_agents import Attackers
 from raw_agent import ask_control, field
-from tailor_env import BIN, ROOT, Daemon, check, operators, sampling_denied, skip
+from tailor_env import BIN, ROOT, Daemon, check, check_live, of_count, operators, sampling_denied, skip, undisturbed
 
 MEMORY_MB = 64  # that processes may fill
 REPEAT = 40     # executions of the victim's query in a round
@@ -95,13 +95,12 @@ def cpu_ns(pid):
 
 
 def differences(a, b):
-    """Where the shares of operators differ by more than chance: two binomials, five standard deviations."""
+    """Where the shares of operators differ by more than chance."""
     found = []
     totals = sum(a.values()), sum(b.values())
     for name in a.keys() | b.keys():
         shares = [samples.get(name, 0) / total for samples, total in zip((a, b), totals)]
-        mean = (a.get(name, 0) + b.get(name, 0)) / sum(totals)
-        if abs(shares[0] - shares[1]) > 5 * math.sqrt(mean * (1 - mean) * sum(1 / total for total in totals)):
+        if not same(a.get(name, 0), totals[0], b.get(name, 0), totals[1]):
             found.append(f"{name}: {shares[0]:.3f} and {shares[1]:.3f}")
     return found
 
@@ -143,11 +142,11 @@ def profile_of_enough(victim, query):
 
 
 def compare(alone, beside):
-    check(not any(alone["losses"].values()), f"the victim alone lost nothing: {alone['losses']}")
-    check(alone["losses"] == beside["losses"], f"beside the attacks neither: {beside['losses']}")
+    check_live(not any(alone["losses"].values()), f"the victim alone lost nothing: {alone['losses']}")
+    check_live(alone["losses"] == beside["losses"], f"beside the attacks neither: {beside['losses']}")
     few = min(alone["received"], beside["received"])
-    check(abs(alone["sampled"] - beside["sampled"]) < 5 * math.sqrt(2 / few) * alone["sampled"],
-          f"samples stand for {alone['sampled']:.3f} of its CPU time alone, {beside['sampled']:.3f} beside the attacks")
+    check_live(abs(alone["sampled"] - beside["sampled"]) < 2 * of_count(few) * alone["sampled"],
+               f"samples stand for {alone['sampled']:.3f} of its CPU time alone, {beside['sampled']:.3f} beside the attacks")
     found = differences(alone["samples"], beside["samples"])
     check(not found, f"its operators have the same shares of {sum(alone['samples'].values()):.0f} and "
                      f"{sum(beside['samples'].values()):.0f} samples {found or ''}".rstrip())
@@ -178,12 +177,11 @@ def check_end(daemon):
     asked = time.monotonic()
     code = daemon.stop(signal.SIGTERM)
     took = time.monotonic() - asked
-    daemon.log.seek(0)
-    last = daemon.log.read().strip().splitlines()[-1:]
+    last = daemon.said().strip().splitlines()[-1:]
     check(took <= ENDS_WITHIN and code == 0, f"SIGTERM ends it in {took:.2f} s while the attacks go on, exit code {code} {last if code else ''}".rstrip())
 
 
 if __name__ == "__main__":
     if reason := sampling_denied():
         skip(reason)
-    main(sys.argv[1])
+    undisturbed(lambda: main(sys.argv[1]), tries=2)

@@ -5,10 +5,10 @@ The denominator is every user and kernel sample of every thread from registratio
 """
 import json
 
-from tailor_env import Daemon, check, operators, sampling_denied, skip, until_enough
+from tailor_env import Daemon, at_least, check, check_live, operators, sampling_denied, skip, undisturbed, until_enough
 
 QUERIES = ["tpch-1", "tpch-3", "tpch-6", "tpch-18", "figure-9", "sfja"]
-SAMPLED, INSTRUMENTED = 300, 20  # executions
+SAMPLED, INSTRUMENTED = 60, 20  # executions
 BUSY_NS = 20e6
 
 
@@ -20,25 +20,33 @@ def unseen(timed, sampled):
 
 if reason := sampling_denied():
     skip(reason)
-inside = owned = 0
-with Daemon(frequency=2000) as daemon:
-    for query in QUERIES:
-        common = ["--sf", "0.1", "--threads", "2", "--quiet", "--query", query]
 
-        def window_of(work):
-            daemon.weft(*common, "--repeat", work * SAMPLED)
-            return daemon.report("--last", str(work * SAMPLED))["windows"]
 
-        window = until_enough(200, lambda found: found["samples"], window_of)
-        inside += window["samples"]
-        owned += window["in_operators"]
-        print(f"{query:9} {window['in_operators']:6} of {window['samples']:6} samples inside executions are in operators")
-        # Samples and readings of the counter measure the same executions, so what the readings cost is in both.
-        timed = json.loads(daemon.weft(*common, "--repeat", INSTRUMENTED, "--instrument", "--timing-json", "-"))["operators"]
-        sampled = {op["id"] for op in operators(daemon.report("--last", str(INSTRUMENTED))) if op["samples"] > 0}
-        busy = [op for op in timed if op["ns"] >= BUSY_NS]
-        missing = unseen(timed, sampled)
-        check(not missing, f"{query}: all {len(busy)} operators that used 20 ms have samples {missing or ''}")
-        check(busy and all(unseen(timed, sampled - {op["id"]}) for op in busy),
-              f"{query}: without the samples of any one of them the check fails")
-check(owned >= 0.98 * inside, f"{owned / inside:.2%} of the samples inside executions go to operators (at least 98 %)")
+def attempt():
+    """What rdtsc tells of a section is time on the wall: a thread that is put off its CPU in it looks busy."""
+    inside = owned = 0
+    with Daemon(frequency=2000) as daemon:
+        for query in QUERIES:
+            common = ["--sf", "0.1", "--threads", "2", "--quiet", "--query", query]
+
+            def window_of(work):
+                daemon.weft(*common, "--repeat", work * SAMPLED)
+                return daemon.report("--last", str(work * SAMPLED))["windows"]
+
+            window = until_enough(400, lambda found: found["samples"], window_of)
+            inside += window["samples"]
+            owned += window["in_operators"]
+            print(f"{query:9} {window['in_operators']:6} of {window['samples']:6} samples inside executions are in operators")
+            # Samples and readings of the counter measure the same executions, so what the readings cost is in both.
+            timed = json.loads(daemon.weft(*common, "--repeat", INSTRUMENTED, "--instrument", "--timing-json", "-"))["operators"]
+            sampled = {op["id"] for op in operators(daemon.report("--last", str(INSTRUMENTED))) if op["samples"] > 0}
+            busy = [op for op in timed if op["ns"] >= BUSY_NS]
+            missing = unseen(timed, sampled)
+            check_live(not missing, f"{query}: all {len(busy)} operators that used 20 ms have samples {missing or ''}")
+            check(busy and all(unseen(timed, sampled - {op["id"]}) for op in busy),
+                  f"{query}: without the samples of any one of them the check fails")
+    return inside, owned
+
+
+inside, owned = undisturbed(attempt)
+check(at_least(owned, inside, 0.98), f"{owned / inside:.2%} of the samples inside executions go to operators (at least 98 %)")

@@ -8,12 +8,14 @@ import subprocess
 import sys
 import tempfile
 
-from tailor_env import BIN, about, at_least, check, operators, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, about, at_least, check, operators, perf_tool_denied, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
 if shutil.which("perf") is None:
     skip("perf is not installed")
+if reason := perf_tool_denied():
+    skip(reason)
 
 
 def record(folder, work, clock=("-k", "CLOCK_MONOTONIC_RAW")):
@@ -40,8 +42,8 @@ def shares(report):
 
 
 def measure(folder, work):
-    if reason := record(folder, work):
-        skip(f"perf cannot record here: {reason}")
+    reason = record(folder, work)
+    check(not reason, f"perf records under tailor record {reason or ''}")
     return imported(folder, "--dictionary", folder / "journal")
 
 
@@ -64,8 +66,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         judge(folder, until_enough(600, lambda report: report["operators"]["samples"], lambda work: measure(folder, work)))
-        if reason := record(folder, 1, clock=()):
-            skip(f"perf cannot record here: {reason}")
+        reason = record(folder, 1, clock=())
+        check(not reason, f"and by its own clock {reason or ''}")
         refused = subprocess.run([BIN / "tailor", "import", folder / "perf.data", "--dictionary", folder / "journal", "-o", folder / "x.tailor"],
                                  capture_output=True, text=True)
         check(refused.returncode == 2 and "-k CLOCK_MONOTONIC_RAW" in refused.stderr, "perf's own clock is refused")

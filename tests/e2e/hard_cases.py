@@ -7,12 +7,11 @@ tags nor stacks. Call stacks alone must get right what the innermost generated f
     hard_cases.py ... -- --sampler perf    with other options of tailor record
 """
 import json
-import math
 import subprocess
 import sys
 import tempfile
 
-from tailor_env import BIN, BUILD, check, run, sampling_denied, skip
+from tailor_env import BIN, BUILD, by_chance, check, run, sampling_denied, skip
 
 CASES = ["plain", "nested", "callback", "exception", "recursion", "signal", "malloc", "touch", "fault", "fork", "pool"]
 # Shared code that works for another operator than the generated frame that called it: no call stack tells.
@@ -50,7 +49,7 @@ def found(report):
 
 
 def errors(truth, report):
-    """What is wrong: an operator's part of the true time, found and true, beyond chance (four standard errors) and one
+    """What is wrong: an operator's part of the true time, found and true, beyond chance and one
     point of bias. Samples of different weight count as fewer."""
     total = sum(ns for query in truth.values() for ns in query.values())
     samples = EFFECTIVE * total / 1e9 * FREQUENCY
@@ -59,7 +58,7 @@ def errors(truth, report):
         for operator, ns in operators.items():
             true = ns / total
             seen = found(report).get(query, {}).get(operator, 0) / total
-            allowed = 0.01 + 4 * math.sqrt(max(true * (1 - true), 0.01) / samples)
+            allowed = 0.01 + by_chance(min(max(true, 0.01), 0.99), samples)
             if abs(seen - true) > allowed:
                 wrong.append(f"{query}.{operator}: {seen:.1%} of the time, in truth {true:.1%} (+-{allowed:.1%})")
     return wrong

@@ -11,12 +11,14 @@ import subprocess
 import sys
 import tempfile
 
-from tailor_env import BIN, BUILD, check, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, BUILD, check, perf_tool_denied, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
 if shutil.which("perf") is None:
     skip("perf is not installed")
+if reason := perf_tool_denied():
+    skip(reason)
 SWAPPED = {"TAILOR_TWIN_KIND": "scan", "TAILOR_TWIN_CONSUMER": "group_by"}
 
 
@@ -30,8 +32,7 @@ def recorded(folder, work, weft=BIN / "weft", env=None):
                            "-k", "CLOCK_MONOTONIC_RAW", "-d", "--user-regs=r15", "-e", "page-faults", "-c", "1", "-o", folder / "perf.data",
                            "--", weft, "--sf", "0.1", "--threads", "2", "--quiet", "--query", "tpch-18", "--repeat", str(5 * work)],
                           env={**os.environ, **(env or {})}, capture_output=True, text=True, timeout=600)
-    if done.returncode != 0 or not (folder / "perf.data").exists():
-        skip(f"perf cannot record here: {done.stderr[-500:]}")
+    check(done.returncode == 0 and (folder / "perf.data").exists(), f"perf records under tailor record {done.stderr[-500:] if done.returncode else ''}")
     return imported(folder, "--dictionary", folder / "journal")
 
 

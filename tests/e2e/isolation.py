@@ -5,12 +5,11 @@ time of the other, which the program says of each execution. Its twin marks the 
 must find it wrong.
 """
 import json
-import math
 import os
 import subprocess
 import tempfile
 
-from tailor_env import BIN, BUILD, Daemon, check, run, sampling_denied, skip
+from tailor_env import BIN, BUILD, Daemon, check, of_count, run, sampling_denied, skip
 
 
 def exchanged(*mode):
@@ -23,7 +22,7 @@ def exchanged(*mode):
     check(len(truth) == 8 and truth.keys() <= found.keys(), f"{len(truth)} executions of one plan, two at a time, are listed")
     wrong = []
     for key, used in truth.items():
-        chance = 4 * math.sqrt(used / 1e9 * 2000) * 1e9 / 2000
+        chance = used * of_count(used / 1e9 * 2000)
         if abs(found[key]["cpu_ns"] - used) > 0.03 * used + chance:
             wrong.append(f"{found[key]['cpu_ns'] / 1e6:.0f} ms of {used / 1e6:.0f} ms")
     return wrong

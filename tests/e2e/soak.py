@@ -6,7 +6,7 @@ from tailor_env import check, sampling_denied, skip
 
 if reason := sampling_denied():
     skip(reason)
-SECONDS = int(sys.argv[1]) if len(sys.argv) > 1 else 40
+SECONDS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
 looks, after, done, failed, cpu = soak(SECONDS, SECONDS / 60)
 check(not failed, f"nothing failed ({'; '.join(failed) or done})")
 for number, (what, unit) in enumerate((("memory", " MB"), ("threads", ""), ("descriptors", ""))):

@@ -2,7 +2,7 @@
 import tempfile
 
 from jvm_env import java, record, report, rows_of, time_of
-from tailor_env import at_least, check, sampling_denied, skip, until_enough
+from tailor_env import at_least, bpf_denied, check, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
@@ -36,7 +36,8 @@ def identified(measured):
 measured = until_enough(1000, expected, measure())
 found = measured[1]
 if "tags are in memory slots" in measured[2] or not found["accounting"].get("stacks", 1):
-    skip("no BPF here")
+    check(bpf_denied(), "BPF is allowed, so it reads the anchors")
+    skip(f"no BPF here: {bpf_denied()}")
 check(identified(measured), "time in native code is the method's that called it")
 runtime = sum(row["samples"] for row in found["component_rows"] if row["name"] == "JVM runtime")
 unknown = sum(row["samples"] for row in found["unattributed_rows"] if row["key"] != "not_registered")

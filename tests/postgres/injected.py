@@ -4,10 +4,11 @@ burn() uses CPU time in an expression and counts what it used by the thread's ow
 in its node, beside what chance and the host do (Burnt): once with wrappers around the nodes, once without, by call stacks.
 The twin asks another node, and must fail.
 """
+import functools
 import time
 
-from pg_server import Burnt, Server, Session, measuring
-from tailor_env import Daemon, check, sampling_denied, skip
+from pg_server import Burnt, Server, Session, measuring, together
+from tailor_env import Daemon, adopt, check, check_live, sampling_denied, skip, undisturbed
 
 TURNS = 2_000_000
 FREQUENCY = 3989
@@ -88,22 +89,33 @@ def judge(what, burnt, rows, node, may_be_unknown):
     if not burnt.found_in(ns, FREQUENCY):
         for name, (other_ns, other_samples) in sorted(rows.items(), key=lambda row: -row[1][0]):
             print(f"   {what}: {other_ns / 1e6:.1f} ms in {name}, in {other_samples:.0f} samples")
-    check(burnt.found_in(ns, FREQUENCY), f"{what}: {burnt.text(ns, FREQUENCY)} in {node}, in {samples:.0f} samples")
+    check_live(burnt.found_in(ns, FREQUENCY), f"{what}: {burnt.text(ns, FREQUENCY)} in {node}, in {samples:.0f} samples")
     for other in others:
         check(not burnt.found_in(rows[other][0], FREQUENCY), f"{what}: the check fails for {other}")
+
+
+def backend(session):
+    return int(session.sql("select pg_backend_pid()")[0])
+
+
+def by(daemon, way, way_settings):
+    """All places, in a server of its own."""
+    with Server(agent=daemon.socket) as server:
+        server.sql(SETUP)
+        for place, (settings, statement, node) in PLACES.items():
+            with Session(server) as session:
+                session.sql(PLAIN + way_settings + settings)
+                undisturbed(lambda: judge(f"{place}, {way}", *measure(daemon, session, statement.format(n=TURNS)), node,
+                                          (place, way) in MAY_BE_UNKNOWN), [backend(session)])
 
 
 def main():
     if reason := sampling_denied():
         skip(reason)
-    with Daemon(frequency=FREQUENCY) as daemon, Server(agent=measuring(daemon).socket) as server:
-        server.sql(SETUP)
-        for way, way_settings in WAYS.items():
-            for place, (settings, statement, node) in PLACES.items():
-                with Session(server) as session:
-                    session.sql(PLAIN + way_settings + settings)
-                    judge(f"{place}, {way}", *measure(daemon, session, statement.format(n=TURNS)), node,
-                          (place, way) in MAY_BE_UNKNOWN)
+    adopt()
+    with Daemon(frequency=FREQUENCY) as daemon:
+        measuring(daemon)
+        together(*[functools.partial(by, daemon, *way) for way in WAYS.items()])
 
 
 if __name__ == "__main__":

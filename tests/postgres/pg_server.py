@@ -6,7 +6,6 @@ folder of tests' twins.
 import atexit
 import concurrent.futures
 import dataclasses
-import math
 import os
 import pathlib
 import shutil
@@ -18,7 +17,7 @@ import tempfile
 import threading
 
 from reach import unprivileged, within_reach
-from tailor_env import BIN, check, skip
+from tailor_env import BIN, bpf_denied, check, of_count, skip
 
 # The whole installation: programs find their files beside them.
 GIVEN = [pathlib.Path(os.environ["TAILOR_PG_BIN"]).parent, pathlib.Path(os.environ["TAILOR_PG_LIB"])]
@@ -61,7 +60,7 @@ class Burnt:
 
     def slack(self, frequency):
         """95 to 105 % are right, and what chance does beside it to so many samples."""
-        return 0.05 + 3 / math.sqrt(max(1, self.cpu / 1e9 * frequency))
+        return 0.05 + of_count(self.cpu / 1e9 * frequency)
 
     def found_in(self, ns, frequency):
         """Whether `ns` of samples can be this."""
@@ -103,13 +102,14 @@ class Listener:
 
 
 def measuring(daemon):
-    """Makes the sockets of a tailord reachable for the server's user. Skips where tailord cannot read slots."""
+    """Makes the sockets of a tailord reachable for the server's user. Skips where this host lets nobody read slots."""
     os.chmod(daemon.folder.name, 0o755)
     os.chmod(daemon.socket, 0o777)
+    if reason := bpf_denied():
+        skip(f"tags in memory are read by BPF: {reason}")
     probe = subprocess.run([str(BIN / "tailor"), "record", "--sampler", "bpf", "-o", "/dev/null", "--", "true"],
                            capture_output=True, text=True, check=False)
-    if probe.returncode != 0:
-        skip(f"tags in memory are read by BPF: {probe.stderr.strip()}")
+    check(probe.returncode == 0, f"this host allows BPF, and tailor samples by it {probe.stderr.strip()}")
     return daemon
 
 

@@ -81,8 +81,7 @@ def places_of(words, daemon, folder):
     texts = {f"answer {' '.join(question[:1])} {question[-1]}": daemon.tailor(*(part.format(folder=folder) for part in question)).encode()
              for question in QUESTIONS}
     daemon.stop()
-    daemon.log.seek(0)
-    texts["log"] = daemon.log.read().encode()
+    texts["log"] = daemon.said().encode()
     for root in (daemon.store, folder):
         texts |= {str(path.relative_to(root)): path.read_bytes() for path in pathlib.Path(root).rglob("*") if path.is_file()}
     lower = {name: text.lower() for name, text in texts.items()}

@@ -131,8 +131,7 @@ def sampled(work, settings, preload="tailor_pg,tailor_pg_probe", statements=tupl
 
 def nodes_of(daemon):
     """(samples whose node the stack alone tells, those where the slot says the same, and where it says another one)"""
-    daemon.log.seek(0)
-    said = re.search(r"operators on call stacks: (\d+) samples by them alone, (\d+) as their tags say, (\d+) otherwise", daemon.log.read())
+    said = re.search(r"operators on call stacks: (\d+) samples by them alone, (\d+) as their tags say, (\d+) otherwise", daemon.said())
     check(said, "tailord says how often stacks show nodes")
     return tuple(map(int, said.groups()))
 

@@ -3,7 +3,6 @@
 Used by tests/e2e and tests/bench. Everything lives in one temporary folder that goes when the daemon ends.
 """
 import json
-import math
 import os
 import pathlib
 import signal
@@ -11,6 +10,10 @@ import subprocess
 import sys
 import tempfile
 import time
+
+from chance import about, at_least, at_most, by_chance, of_count  # noqa: F401: all tests have them from here
+from disturbance import Watch, adopt, check_live, undisturbed  # noqa: F401
+from host_allows import bpf_denied, perf_tool_denied, sampling_denied  # noqa: F401
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TAILOR_BUILD", ROOT / "build"))
@@ -48,21 +51,6 @@ def until_enough(wanted, count, measure, most=64):
         work *= 2
 
 
-def at_least(part, whole, share):
-    """Whether `part` of `whole` samples can be `share` of them or more: by chance they are fewer, rarely by three deviations."""
-    return whole > 0 and part / whole >= share - 3 * math.sqrt(share * (1 - share) / whole)
-
-
-def at_most(part, whole, share):
-    """Whether `part` of `whole` samples can be `share` of them or fewer: by chance they are more, rarely by three deviations."""
-    return whole > 0 and part / whole <= share + 3 * math.sqrt(share * (1 - share) / whole)
-
-
-def about(part, whole, share, slack):
-    """Whether `part` of `whole` samples can be `share` of them within `slack`, and within what chance does beside it."""
-    return whole > 0 and abs(part / whole - share) <= slack + 3 * math.sqrt(share * (1 - share) / whole)
-
-
 def run(*command, env=None, timeout=300, expect=0, stdin=None):
     """Runs a command to its end; returns its standard output. Any other exit code than `expect` fails the test."""
     done = subprocess.run([str(c) for c in command], env={**os.environ, **(env or {})}, capture_output=True, text=True,
@@ -72,12 +60,6 @@ def run(*command, env=None, timeout=300, expect=0, stdin=None):
         print(done.stdout[-3000:], done.stderr[-3000:], sep="\n")
         sys.exit(1)
     return done.stdout
-
-
-def sampling_denied():
-    """Why perf_event cannot be used here, or None."""
-    probe = subprocess.run([str(BIN / "tailor"), "record", "-o", "/dev/null", "--", "true"], capture_output=True, text=True)
-    return None if probe.returncode == 0 else probe.stderr.strip()
 
 
 def all_accounted(account):
@@ -98,7 +80,8 @@ class Daemon:
         self.folder = tempfile.TemporaryDirectory(prefix="tailor-test-")
         base = pathlib.Path(self.folder.name)
         self.socket, self.control, self.store = base / "agent.sock", base / "control.sock", base / "store"
-        self.log = open(base / "log", "w+")
+        # The daemon writes to its end; whoever reads has a place of their own in it (said()).
+        self.log = open(base / "log", "a")
         self.env = {"TAILOR_SOCKET": str(self.socket), "TAILOR_CONTROL": str(self.control),
                     "TAILOR_STORE": str(self.store)}
         self.command = [str(BIN / "tailord"), "--socket", str(self.socket), "--control", str(self.control), "--store",
@@ -107,7 +90,7 @@ class Daemon:
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=self.log, stderr=subprocess.STDOUT)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120  # a daemon that ends is told at once; a busy host may be slow
         while time.monotonic() < deadline:
             if self.process.poll() is not None:
                 break
@@ -115,9 +98,12 @@ class Daemon:
             if status.returncode == 0:
                 return self
             time.sleep(0.05)
-        self.log.seek(0)
-        print("FAILED: tailord did not come up:", self.log.read()[-3000:])
+        print("FAILED: tailord did not come up:", self.said()[-3000:])
         sys.exit(1)
+
+    def said(self):
+        """What its log has so far."""
+        return pathlib.Path(self.log.name).read_text(errors="replace")
 
     def stop(self, how=signal.SIGTERM):
         if self.process and self.process.poll() is None:

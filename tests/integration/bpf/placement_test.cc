@@ -15,6 +15,7 @@
 #include "daemon/capture/decode/record_decoder.h"
 #include "daemon/os/host_files.h"
 #include "tests/support/child_process.h"
+#include "tests/support/host_allows.h"
 
 namespace tailor::bpf {
 namespace {
@@ -30,7 +31,7 @@ class Placed : public testing::Test {
     options_.ring_bytes = std::size_t{512} << 10;
     layout_ = layout_of(options_.events, false, false);
     auto sampler = Sampler::start(os::real(), options_);
-    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    if (!sampler) GTEST_SKIP() << test::skip_if_denied(test::bpf_denied(), sampler.error().message);
     sampler_ = *sampler;
   }
   void pin(int cpu) {

@@ -14,6 +14,7 @@
 
 #include "daemon/bpf/shared_sideband.h"
 #include "daemon/os/os.h"
+#include "tests/support/host_allows.h"
 
 namespace tailor::bpf {
 namespace {
@@ -94,7 +95,8 @@ TEST(SharedSideband, EachGetsTheRecordsOfItsProcess) {
   capture::CaptureOptions alone, family;
   family.follow_children = true;
   auto shared = SharedSideband::start(os::real(), alone);
-  if (!shared) GTEST_SKIP() << shared.error().message;
+  if (!shared)
+    GTEST_SKIP() << test::skip_if_denied(test::perf_event_denied(-1, 0, true), shared.error().message);
   Named one("pg-one", false), child("pg-child", true), other("pg-other", true), nobody("pg-nobody", false);
   const auto of_one = (*shared)->add(one.pid(), alone);
   const auto of_child = (*shared)->add(child.pid(), family);
@@ -116,7 +118,8 @@ TEST(SharedSideband, IsOneForRecordingsThatWantTheSame) {
   larger.ring_bytes = options.ring_bytes * 2;
   mapped.all_registers = true;
   auto shared = SharedSideband::start(os::real(), options);
-  if (!shared) GTEST_SKIP() << shared.error().message;
+  if (!shared)
+    GTEST_SKIP() << test::skip_if_denied(test::perf_event_denied(-1, 0, true), shared.error().message);
   EXPECT_TRUE((*shared)->suits(options));
   EXPECT_FALSE((*shared)->suits(larger));
   EXPECT_FALSE((*shared)->suits(mapped));

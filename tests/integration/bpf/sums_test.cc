@@ -6,6 +6,7 @@
 #include "daemon/capture/host/capture_reader.h"
 #include "tests/support/child_process.h"
 #include "tests/support/chunk_collector.h"
+#include "tests/support/host_allows.h"
 
 namespace tailor::bpf {
 namespace {
@@ -39,7 +40,7 @@ Taken take(TimeNs aggregate, capture::SampledBy by = capture::SampledBy::kBpf) {
   options.jitter = false;  // so that weights are numbers of samples
   auto attached = reader.attach(child.pid(), options);
   if (!attached) {
-    taken.denied = attached.error().message;
+    taken.denied = test::skip_if_denied(options, attached.error().message);
     return taken;
   }
   taken.period = attached->sources.front().period;
@@ -77,7 +78,7 @@ TEST(Sums, WithoutRoomASampleComesByItself) {
   options.sums = 2;
   options.jitter = false;
   auto sampler = Sampler::start(os::real(), options);
-  if (!sampler) GTEST_SKIP() << sampler.error().message;
+  if (!sampler) GTEST_SKIP() << test::skip_if_denied(test::bpf_denied(), sampler.error().message);
   const capture::RingLayout layout = layout_of(options.events, false, false);
   auto recording = (*sampler)->add(child.pid(), 0, layout);
   ASSERT_TRUE(recording.ok());

@@ -113,34 +113,42 @@ def check_recording(recording, way, bound, strays):
     return loop
 
 
-marked = Recording("emitted", "yes")
-check_recording(marked, "marks", 100e3, 0)
-by_samples = marked.loop("--iterations-from", "samples")
-check(by_samples["found_by"] == "samples", "the same recording's samples can be asked although it has marks")
-
-late = Recording("emitted", "late")
-check(not agrees(late.loop(), late.begins, 100e3), "the broken twin: marked when they are over, they begin elsewhere")
-check(not only_one(lambda number: late.report("--iteration", str(number)), SPECIAL), "and hold another one's samples")
-
-# Of a boundary the samples know no more than between which two of the last operator it lies.
-sample = 1e9 / FREQUENCY
-# A recording is repeated only where the program's own clocks say that the host stopped its thread; where it always
-# does, boundaries cannot be judged.
-not_judged = []
-for backend in ("emitted", "llvm", "c"):
-    for again in (True, True, False):
-        recording = Recording(backend, "no")
-        lost = f"{backend}: the thread lost its CPU for at most {recording.lost / 1e3:.0f} us of {recording.period / 1e3:.0f} us"
+def judged(backend, marks, judge):
+    """A recording of which judge(recording) holds, and what that gives. A recording is repeated only where the program's own clocks
+    say that the host stopped its thread; None and why where it always does: then boundaries cannot be judged."""
+    for _ in range(3):
+        recording = Recording(backend, marks)
+        lost = (f"{recording.name}: the thread lost its CPU for at most {recording.lost / 1e3:.0f} us of {recording.period / 1e3:.0f} us")
         try:
-            loop = check_recording(recording, "samples", 3 * sample, 2)
-            print(f"{lost}; iterations differ by {loop['spread']:.1%}")
-            break
+            return judge(recording), lost
         except SystemExit:
             print(lost)
             if not recording.disturbed():
                 raise
             print("the host was in the way")
-            if not again:
-                not_judged.append(lost)
+    not_judged.append(lost)
+    return None, lost
+
+
+def judge_marked(marked):
+    check_recording(marked, "marks", 100e3, 0)
+    by_samples = marked.loop("--iterations-from", "samples")
+    check(by_samples["found_by"] == "samples", "the same recording's samples can be asked although it has marks")
+
+
+def judge_late(late):
+    check(not agrees(late.loop(), late.begins, 100e3), "the broken twin: marked when they are over, they begin elsewhere")
+    check(not only_one(lambda number: late.report("--iteration", str(number)), SPECIAL), "and hold another one's samples")
+
+
+not_judged = []
+judged("emitted", "yes", judge_marked)
+judged("emitted", "late", judge_late)
+# Of a boundary the samples know no more than between which two of the last operator it lies.
+sample = 1e9 / FREQUENCY
+for backend in ("emitted", "llvm", "c"):
+    loop, lost = judged(backend, "no", lambda recording: check_recording(recording, "samples", 3 * sample, 2))
+    if loop:
+        print(f"{lost}; iterations differ by {loop['spread']:.1%}")
 if not_judged:
-    skip(f"iterations from samples: {'; '.join(not_judged)}, three times over")
+    skip(f"not judged, three times over: {'; '.join(not_judged)}")

@@ -18,8 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
     config.write_text('log-level = "info"\nkeep-days = 7\n')
     with Daemon(options=["--config", config]) as daemon:
         def said():
-            daemon.log.seek(0)
-            return daemon.log.read()
+            return daemon.said()
 
         def wait_for(what, condition):
             deadline = time.monotonic() + 60

@@ -16,6 +16,7 @@
 #include "tests/support/collecting_sink.h"
 #include "tests/support/fake_os.h"
 #include "tests/support/forwarding_os.h"
+#include "tests/support/host_allows.h"
 
 namespace tailor::session {
 namespace {
@@ -86,7 +87,7 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
   attr.sample_period = 0;
   attr.read_format = 0;
   auto counter = os.perf_event_open(attr, child.pid(), -1, -1, 0);
-  if (!counter) GTEST_SKIP() << counter.error().message;
+  if (!counter) GTEST_SKIP() << test::skip_if_denied(options, counter.error().message);
 
   test::TemporaryDirectory directory;
   test::CollectingSink sink;
@@ -97,7 +98,7 @@ void record(capture::SampledBy by, bool stalled, Told& told) {
   auto process = os::identify(os, child.pid());
   ASSERT_TRUE(process.ok());
   Status attached = (*recorder)->attach({*process, "page_faults"}, options);
-  if (!attached.ok()) GTEST_SKIP() << attached.error().message;
+  if (!attached.ok()) GTEST_SKIP() << test::skip_if_denied(options, attached.error().message);
 
   child.send("\n");
   std::this_thread::sleep_for(500ms);

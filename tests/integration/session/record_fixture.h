@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -14,7 +12,10 @@
 
 #include "daemon/session/record.h"
 #include "daemon/store/profile_reader.h"
+#include "tests/support/chance.h"
 #include "tests/support/collecting_sink.h"
+#include "tests/support/disturbance.h"
+#include "tests/support/host_allows.h"
 
 namespace tailor::session {
 
@@ -30,7 +31,8 @@ class RecordTest : public testing::Test {
   }
   ~RecordTest() override { std::filesystem::remove_all(directory); }
 
-  // Records the command; skips the test where sampling is denied.
+  // Records the command. Where the host denies it, `skipped` says why; where the recorder refuses what the
+  // host allows, the test has failed, and `skipped` says with what.
   RecordOutcome run(std::vector<std::string> command, const std::string& journal = {}) {
     RecordOptions options;
     options.command = std::move(command);
@@ -45,7 +47,7 @@ class RecordTest : public testing::Test {
     options.sampling.memory = memory;
     auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
-      skipped = outcome.error().message;
+      skipped = test::skip_if_denied(sampled_by, placement, outcome.error().message);
       return {};
     }
     read(options.output);
@@ -81,10 +83,6 @@ inline double coverage_of(const RecordOutcome& outcome) {
          static_cast<double>(outcome.recording.cpu_used_ns);
 }
 
-// A share of `samples` samples is off by chance by no more than this, but for one time in some hundred. How
-// many samples a run gets depends on the host and on who else is busy there: no test asks a number of it.
-inline double by_chance(double share, double samples) {
-  return 3 * std::sqrt(share * (1 - share) / std::max(samples, 1.0));
-}
+using test::by_chance;
 
 }  // namespace tailor::session

@@ -34,38 +34,41 @@ INSTANTIATE_TEST_SUITE_P(Sources, RecordBy,
                          });
 
 TEST_P(RecordBy, FindsTheKnownShares) {
-  const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"});
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  EXPECT_EQ(outcome.exit_code, 0);
-  std::map<int, double> weight;
-  double inside = 0;
-  std::map<profile::Quality, double> quality;
-  std::map<ExecutionHandle, std::set<std::int32_t>> threads;
-  for (const auto& sample : profile.samples) {
-    if (sample.attribution.execution == 0) continue;
-    weight[task_of(sample)] += static_cast<double>(sample.weight);
-    if (sample.attribution.how == profile::How::kCode) quality[sample.attribution.quality] += 1;
-    inside += static_cast<double>(sample.weight);
-    threads[sample.attribution.execution].insert(sample.tid);
-  }
-  ASSERT_GT(inside, 0);
-  const double samples = samples_in(inside);
-  EXPECT_NEAR(weight[1] / inside, 1.0 / 8, 0.01 + by_chance(1.0 / 8, samples));
-  EXPECT_NEAR(weight[2] / inside, 3.0 / 8, 0.01 + by_chance(3.0 / 8, samples));
-  EXPECT_NEAR(weight[3] / inside, 4.0 / 8, 0.01 + by_chance(4.0 / 8, samples));
-  EXPECT_GE((weight[1] + weight[2] + weight[3]) / inside, 0.98 - by_chance(0.98, samples));
-  // What the row table says of the address comes with the sample: of task 2's that it is inferred.
-  const double of_code = quality[profile::Quality::kExact] + quality[profile::Quality::kInferred];
-  EXPECT_NEAR(quality[profile::Quality::kExact] / of_code, 1.0 / 4, 0.02 + by_chance(0.25, of_code));
-  EXPECT_EQ(quality.size(), 2u);
-  EXPECT_EQ(threads.size(), 20u);
-  for (const auto& [execution, tids] : threads) EXPECT_EQ(tids.size(), 1u) << execution;
-  EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +
-                                        outcome.total.filtered + outcome.total.late);
-  EXPECT_EQ(outcome.samples_written, profile.samples.size());
-  EXPECT_EQ(outcome.total.messages_rejected, 0u);
-  EXPECT_EQ(profile.executions.size(), 20u);
-  EXPECT_EQ(profile.recording.sources.size(), 1u);
+  test::undisturbed([&] {
+    profile = {};
+    const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"});
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    EXPECT_EQ(outcome.exit_code, 0);
+    std::map<int, double> weight;
+    double inside = 0;
+    std::map<profile::Quality, double> quality;
+    std::map<ExecutionHandle, std::set<std::int32_t>> threads;
+    for (const auto& sample : profile.samples) {
+      if (sample.attribution.execution == 0) continue;
+      weight[task_of(sample)] += static_cast<double>(sample.weight);
+      if (sample.attribution.how == profile::How::kCode) quality[sample.attribution.quality] += 1;
+      inside += static_cast<double>(sample.weight);
+      threads[sample.attribution.execution].insert(sample.tid);
+    }
+    ASSERT_GT(inside, 0);
+    const double samples = samples_in(inside);
+    EXPECT_NEAR(weight[1] / inside, 1.0 / 8, 0.01 + by_chance(1.0 / 8, samples));
+    EXPECT_NEAR(weight[2] / inside, 3.0 / 8, 0.01 + by_chance(3.0 / 8, samples));
+    EXPECT_NEAR(weight[3] / inside, 4.0 / 8, 0.01 + by_chance(4.0 / 8, samples));
+    EXPECT_GE((weight[1] + weight[2] + weight[3]) / inside, 0.98 - by_chance(0.98, samples));
+    // What the row table says of the address comes with the sample: of task 2's that it is inferred.
+    const double of_code = quality[profile::Quality::kExact] + quality[profile::Quality::kInferred];
+    EXPECT_NEAR(quality[profile::Quality::kExact] / of_code, 1.0 / 4, 0.02 + by_chance(0.25, of_code));
+    EXPECT_EQ(quality.size(), 2u);
+    EXPECT_EQ(threads.size(), 20u);
+    for (const auto& [execution, tids] : threads) EXPECT_EQ(tids.size(), 1u) << execution;
+    EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +
+                                          outcome.total.filtered + outcome.total.late);
+    EXPECT_EQ(outcome.samples_written, profile.samples.size());
+    EXPECT_EQ(outcome.total.messages_rejected, 0u);
+    EXPECT_EQ(profile.executions.size(), 20u);
+    EXPECT_EQ(profile.recording.sources.size(), 1u);
+  });
 }
 
 TEST_P(RecordBy, ReplaysToTheSameBytes) {
@@ -91,29 +94,32 @@ std::map<int, double> shares_of(const std::vector<profile::SampleRecord>& sample
 }
 
 TEST_F(RecordTest, SumsGiveTheSharesOfSingleSamplesAndReplay) {
-  sampled_by = capture::SampledBy::kBpf;
-  stacks = capture::Stacks::kAdaptive;
-  aggregate = 300'000'000;
-  const std::string journal = directory + "/journal";
-  const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"}, journal);
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  auto shares = shares_of(profile.samples);
-  double weight = 0;
-  for (const auto& sample : profile.samples) weight += static_cast<double>(sample.weight);
-  const double samples = weight / static_cast<double>(profile.recording.sources.front().period);
-  ASSERT_GT(samples, 0);
-  EXPECT_NEAR(shares[1], 1.0 / 8, 0.01 + by_chance(1.0 / 8, samples));
-  EXPECT_NEAR(shares[2], 3.0 / 8, 0.01 + by_chance(3.0 / 8, samples));
-  EXPECT_NEAR(shares[3], 4.0 / 8, 0.01 + by_chance(4.0 / 8, samples));
-  EXPECT_GE(shares[1] + shares[2] + shares[3], 0.98 - by_chance(0.98, samples));
-  EXPECT_LT(static_cast<double>(profile.samples.size()), samples / 2) << "they are added up";
-  EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +
-                                        outcome.total.filtered + outcome.total.late);
-  EXPECT_EQ(outcome.total.late + outcome.total.lost_ring, 0u);
-  EXPECT_EQ(profile.recording.aggregated_ns, static_cast<std::uint64_t>(aggregate));
-  auto report = journal::replay_file(journal, directory + "/again.tailor");
-  ASSERT_TRUE(report.ok()) << report.error().message;
-  EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+  test::undisturbed([&] {
+    profile = {};
+    sampled_by = capture::SampledBy::kBpf;
+    stacks = capture::Stacks::kAdaptive;
+    aggregate = 300'000'000;
+    const std::string journal = directory + "/journal";
+    const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "10", "20"}, journal);
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    auto shares = shares_of(profile.samples);
+    double weight = 0;
+    for (const auto& sample : profile.samples) weight += static_cast<double>(sample.weight);
+    const double samples = weight / static_cast<double>(profile.recording.sources.front().period);
+    ASSERT_GT(samples, 0);
+    EXPECT_NEAR(shares[1], 1.0 / 8, 0.01 + by_chance(1.0 / 8, samples));
+    EXPECT_NEAR(shares[2], 3.0 / 8, 0.01 + by_chance(3.0 / 8, samples));
+    EXPECT_NEAR(shares[3], 4.0 / 8, 0.01 + by_chance(4.0 / 8, samples));
+    EXPECT_GE(shares[1] + shares[2] + shares[3], 0.98 - by_chance(0.98, samples));
+    EXPECT_LT(static_cast<double>(profile.samples.size()), samples / 2) << "they are added up";
+    EXPECT_EQ(outcome.total.received, outcome.total.attributed + outcome.total.unattributed +
+                                          outcome.total.filtered + outcome.total.late);
+    EXPECT_EQ(outcome.total.late + outcome.total.lost_ring, 0u);
+    EXPECT_EQ(profile.recording.aggregated_ns, static_cast<std::uint64_t>(aggregate));
+    auto report = journal::replay_file(journal, directory + "/again.tailor");
+    ASSERT_TRUE(report.ok()) << report.error().message;
+    EXPECT_TRUE(content(directory + "/profile.tailor") == content(directory + "/again.tailor"));
+  });
 }
 
 // Of the samples in kernel mode: weight by task, and that of all.
@@ -188,14 +194,17 @@ TEST_P(RecordBy, ATagInAMemorySlotIsReadByBpfAlone) {
 
 // Software events: page faults, which the kernel takes while it copies into pages it had given up.
 TEST_P(RecordBy, FaultsGoToTheTaskThatCausedThem) {
-  events = {"page-faults"};
-  run({std::string(TARGETS) + "/kernel_shares", "5", "20"});
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  KernelShares shares = kernel_shares(profile.samples);
-  EXPECT_GT(shares.all, 5000) << "faults";
-  EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99 - by_chance(0.99, shares.all));
-  // The tasks take turns by time, and a host that is slow for a while takes fewer faults in it.
-  EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
+  test::undisturbed([&] {
+    profile = {};
+    events = {"page-faults"};
+    run({std::string(TARGETS) + "/kernel_shares", "5", "20"});
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    KernelShares shares = kernel_shares(profile.samples);
+    EXPECT_GT(shares.all, 5000) << "faults";
+    EXPECT_GE((shares.of_task[1] + shares.of_task[3]) / shares.all, 0.99 - by_chance(0.99, shares.all));
+    // The tasks take turns by time, and a host that is slow for a while takes fewer faults in it.
+    EXPECT_NEAR(shares.of_task[1] / shares.all, 0.25, 0.05);
+  });
 }
 
 // Time of samples in executions by task, and how much of it is known by a tag that was put aside.
@@ -235,21 +244,24 @@ TEST_P(RecordBy, ATagThatALibraryPutAsideIsFoundAndNoStackIsKept) {
 
 // Known code and known tags need no stack; "always", the twin, takes one with every sample.
 TEST_F(RecordTest, AdaptiveStacksAreTakenOfFewSamples) {
-  sampled_by = capture::SampledBy::kBpf;
-  for (auto wanted : {capture::Stacks::kAdaptive, capture::Stacks::kAlways}) {
-    stacks = wanted;
-    profile = {};
-    // Long enough that what the program does before it registers, of which nothing is known, is a small part.
-    const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "30", "20"});
-    if (!skipped.empty()) GTEST_SKIP() << skipped;
-    ASSERT_GT(outcome.samples_written, 0u);
-    const auto part = static_cast<double>(outcome.stacks) / static_cast<double>(outcome.samples_written);
-    if (wanted == capture::Stacks::kAdaptive) {
-      EXPECT_LT(part, 0.05 + by_chance(0.05, static_cast<double>(outcome.samples_written)));
-    } else {
-      EXPECT_GT(part, 0.99 - by_chance(0.99, static_cast<double>(outcome.samples_written)));
+  test::undisturbed([&] {
+    sampled_by = capture::SampledBy::kBpf;
+    for (auto wanted : {capture::Stacks::kAdaptive, capture::Stacks::kAlways}) {
+      stacks = wanted;
+      profile = {};
+      // Long enough that what the program does before it registers, of which nothing is known, is a small
+      // part.
+      const RecordOutcome outcome = run({std::string(TARGETS) + "/known_shares", "2", "30", "20"});
+      if (!skipped.empty()) GTEST_SKIP() << skipped;
+      ASSERT_GT(outcome.samples_written, 0u);
+      const auto part = static_cast<double>(outcome.stacks) / static_cast<double>(outcome.samples_written);
+      if (wanted == capture::Stacks::kAdaptive) {
+        EXPECT_LT(part, 0.05 + by_chance(0.05, static_cast<double>(outcome.samples_written)));
+      } else {
+        EXPECT_GT(part, 0.99 - by_chance(0.99, static_cast<double>(outcome.samples_written)));
+      }
     }
-  }
+  });
 }
 
 // The twin that must fail: without stacks the tag is out of reach.
@@ -264,23 +276,26 @@ TEST_P(RecordBy, WithoutStacksATagThatALibraryPutAsideIsLost) {
 
 // A child that works for long, one after the other.
 TEST_P(RecordBy, ChildrenAreFollowedAndTheirTimeIsCovered) {
-  const RecordOutcome outcome = run(
-      {"sh", "-c", "for k in 1 2; do sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; done; :"});
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  std::map<std::int32_t, double> of_process;
-  double all = 0;
-  for (const auto& sample : profile.samples) {
-    of_process[sample.process.pid] += static_cast<double>(sample.weight);
-    all += static_cast<double>(sample.weight);
-  }
-  ASSERT_GT(all, 0);
-  std::size_t workers = 0;
-  for (const auto& [pid, ns] : of_process) workers += ns > 0.3 * all;
-  EXPECT_EQ(workers, 2u) << "both children, and not their parent";
-  EXPECT_EQ(all, static_cast<double>(outcome.recording.cpu_sampled_ns));
-  EXPECT_GT(coverage_of(outcome), 0.85);
-  EXPECT_LT(coverage_of(outcome), 1.10);
-  EXPECT_EQ(outcome.total.lost_ring, 0u);
+  test::undisturbed([&] {
+    profile = {};
+    const RecordOutcome outcome = run(
+        {"sh", "-c", "for k in 1 2; do sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; done; :"});
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    std::map<std::int32_t, double> of_process;
+    double all = 0;
+    for (const auto& sample : profile.samples) {
+      of_process[sample.process.pid] += static_cast<double>(sample.weight);
+      all += static_cast<double>(sample.weight);
+    }
+    ASSERT_GT(all, 0);
+    std::size_t workers = 0;
+    for (const auto& [pid, ns] : of_process) workers += ns > 0.3 * all;
+    EXPECT_EQ(workers, 2u) << "both children, and not their parent";
+    EXPECT_EQ(all, static_cast<double>(outcome.recording.cpu_sampled_ns));
+    EXPECT_GT(coverage_of(outcome), 0.85);
+    EXPECT_LT(coverage_of(outcome), 1.10);
+    EXPECT_EQ(outcome.total.lost_ring, 0u);
+  });
 }
 
 TEST_F(RecordTest, RecordsSeveralEvents) {
@@ -332,7 +347,7 @@ class WaitsTest : public RecordTest {
     outcome = run({"sh", "-c",
                    std::string(TARGETS) + "/known_waits 40 2000 " + directory + "/io " + how + " > " + out});
     if (skipped.empty() && outcome.sampling_notes.find("waits are not named") != std::string::npos)
-      skipped = outcome.sampling_notes;
+      skipped = test::skip_if_denied(test::bpf_denied(), outcome.sampling_notes);
     Waits waits;
     for (const auto& sample : profile.samples) {
       const auto ns = static_cast<double>(sample.weight);
@@ -375,18 +390,24 @@ class WaitsTest : public RecordTest {
 };
 
 TEST_F(WaitsTest, HaveNamesAndOperators) {
-  Waits waits = record_waits("");
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  expect_all(waits);
+  test::undisturbed([&] {
+    profile = {};
+    Waits waits = record_waits("");
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    expect_all(waits);
+  });
 }
 
 // perf's sample of a switch has registers only: the slot is told by the BPF program.
 TEST_F(WaitsTest, OfTagsInMemoryHaveNamesAndOperators) {
-  sampled_by = capture::SampledBy::kBpf;
-  Waits waits = record_waits("slot");
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  expect_all(waits);
-  EXPECT_EQ(outcome.total.lost_ring, 0u);
+  test::undisturbed([&] {
+    profile = {};
+    sampled_by = capture::SampledBy::kBpf;
+    Waits waits = record_waits("slot");
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    expect_all(waits);
+    EXPECT_EQ(outcome.total.lost_ring, 0u);
+  });
 }
 
 // The twin that must fail: without it they are nobody's, and the recording says so.
@@ -401,9 +422,13 @@ TEST_F(WaitsTest, OfTagsInMemoryAreNobodysWithoutBpf) {
 }
 
 TEST_F(RecordTest, AnEventThatDoesNotExistIsNamed) {
-  events = {"no-such-event"};
-  run({"true"});
-  EXPECT_NE(skipped.find("no-such-event"), std::string::npos);
+  RecordOptions options;
+  options.command = {"true"};
+  options.output = directory + "/profile.tailor";
+  options.sampling.events = {"no-such-event"};
+  auto outcome = record(os::real(), options);
+  ASSERT_FALSE(outcome.ok());
+  EXPECT_NE(outcome.error().message.find("no-such-event"), std::string::npos);
 }
 
 TEST_F(RecordTest, GivesTheExitCodeOfTheCommand) {

@@ -19,36 +19,44 @@ class ShortLives : public RecordTest {
 };
 
 TEST_F(ShortLives, AreCoveredByBpf) {
-  sampled_by = capture::SampledBy::kBpf;
-  const RecordOutcome outcome = churn();
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  expect_covered(outcome);
+  test::undisturbed([&] {
+    sampled_by = capture::SampledBy::kBpf;
+    const RecordOutcome outcome = churn();
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    expect_covered(outcome);
+  });
 }
 
 TEST_F(ShortLives, AreCoveredByOneEventPerCpu) {
-  sampled_by = capture::SampledBy::kPerf;
-  placement = capture::Placement::kPerCpu;
-  const RecordOutcome outcome = churn();
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  expect_covered(outcome);
+  test::undisturbed([&] {
+    sampled_by = capture::SampledBy::kPerf;
+    placement = capture::Placement::kPerCpu;
+    const RecordOutcome outcome = churn();
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    expect_covered(outcome);
+  });
 }
 
 // The twin that must fail.
 TEST_F(ShortLives, AreMissedByEventsOfThreads) {
-  sampled_by = capture::SampledBy::kPerf;
-  placement = capture::Placement::kPerThread;
-  const RecordOutcome outcome = churn();
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  EXPECT_LT(coverage_of(outcome), 0.5);
+  test::undisturbed([&] {
+    sampled_by = capture::SampledBy::kPerf;
+    placement = capture::Placement::kPerThread;
+    const RecordOutcome outcome = churn();
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    EXPECT_LT(coverage_of(outcome), 0.5);
+  });
 }
 
 TEST_F(ShortLives, AreNoticedAndThenCovered) {
-  sampled_by = capture::SampledBy::kPerf;
-  const RecordOutcome outcome = churn();
-  if (!skipped.empty()) GTEST_SKIP() << skipped;
-  EXPECT_NE(outcome.sampling_notes.find("threads and processes a second are made"), std::string::npos)
-      << outcome.sampling_notes;
-  expect_covered(outcome, 0.6);
+  test::undisturbed([&] {
+    sampled_by = capture::SampledBy::kPerf;
+    const RecordOutcome outcome = churn();
+    if (!skipped.empty()) GTEST_SKIP() << skipped;
+    EXPECT_NE(outcome.sampling_notes.find("threads and processes a second are made"), std::string::npos)
+        << outcome.sampling_notes;
+    expect_covered(outcome, 0.6);
+  });
 }
 
 }  // namespace

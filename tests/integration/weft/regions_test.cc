@@ -50,8 +50,8 @@ struct Seen {
 class Listener {
  public:
   explicit Listener(agent::testing::FakeDaemon& daemon) {
-    for (auto got = daemon.next(300); got.message.body_case() != v1::AgentMessage::BODY_NOT_SET;
-         got = daemon.next(300)) {
+    for (auto got = daemon.next(2000); got.message.body_case() != v1::AgentMessage::BODY_NOT_SET;
+         got = daemon.next(2000)) {
       if (got.message.has_region_kind()) kinds_[got.message.region_kind().id()] = got.message.region_kind();
       if (got.message.has_plan_load()) plan_ = got.message.plan_load();
       if (got.message.has_arena_add()) read_arena(got);

@@ -11,6 +11,7 @@
 
 #include "daemon/query/costs.h"
 #include "daemon/session/record.h"
+#include "tests/support/host_allows.h"
 
 namespace tailor::session {
 namespace {
@@ -45,7 +46,8 @@ class TierUp : public testing::Test {
     options.sampling.events = {"cpu-clock"};
     const auto outcome = record(os::real(), options);
     if (!outcome.ok()) {
-      skipped = outcome.error().message;
+      skipped =
+          test::skip_if_denied(capture::SampledBy::kAuto, capture::Placement::kAuto, outcome.error().message);
       return {};
     }
     EXPECT_EQ(outcome->exit_code, 0);
