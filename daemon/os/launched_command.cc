@@ -85,11 +85,14 @@ Result<LaunchedCommand> LaunchedCommand::launch(const std::vector<std::string>& 
     ::close(go->write.get());
     wait_and_execute(go->read.get(), failure->write.get(), args.data(), env.data(), prints);
   }
-  return LaunchedCommand(pid, std::move(go->write), std::move(failure->read));
+  return LaunchedCommand(pid, argv.front(), std::move(go->write), std::move(failure->read));
 }
 
 LaunchedCommand::LaunchedCommand(LaunchedCommand&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), go_(std::move(other.go_)), failure_(std::move(other.failure_)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      name_(std::move(other.name_)),
+      go_(std::move(other.go_)),
+      failure_(std::move(other.failure_)) {}
 
 LaunchedCommand::~LaunchedCommand() {
   if (pid_ <= 0 || !go_) return;
@@ -107,7 +110,7 @@ Status LaunchedCommand::start() {
   while (got < 0 && errno == EINTR);
   if (got == 0) return Ok{};
   ::waitpid(pid_, nullptr, 0);
-  return os_error(fmt::format("the command cannot be executed: {}", std::strerror(code)), code);
+  return os_error(fmt::format("the command {} cannot be executed: {}", name_, std::strerror(code)), code);
 }
 
 }  // namespace tailor::os

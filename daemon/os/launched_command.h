@@ -34,10 +34,11 @@ class LaunchedCommand {
   Status start();
 
  private:
-  LaunchedCommand(pid_t pid, UniqueFd go, UniqueFd failure)
-      : pid_(pid), go_(std::move(go)), failure_(std::move(failure)) {}
+  LaunchedCommand(pid_t pid, std::string name, UniqueFd go, UniqueFd failure)
+      : pid_(pid), name_(std::move(name)), go_(std::move(go)), failure_(std::move(failure)) {}
 
   pid_t pid_ = -1;
+  std::string name_;  // of the command, as it was given
   UniqueFd go_;       // a byte lets the child go on
   UniqueFd failure_;  // gives exec's errno, or ends when exec succeeded
 };

@@ -21,6 +21,15 @@ Status check_update(const PlanState& old, const PlanState& next) {
   return invalid(fmt::format("plan {}: sent again with another slot or fewer components", next.id));
 }
 
+// In overload agents drop messages, and the daemon refuses some: the end of what was lost so is no fault of
+// the engine's.
+std::string not_here(const char* what, std::uint64_t id) {
+  return fmt::format(
+      "{} {}: it was unloaded, but its loading did not arrive (the agent's queue was full), or was "
+      "refused before",
+      what, id);
+}
+
 }  // namespace
 
 ProcessState::ProcessState(ProcessId id, const Limits& limits, MapBudget* maps)
@@ -102,12 +111,12 @@ Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code,
 
 Status ProcessState::unload_plan(PlanId id, TimeNs time) {
   if (plans_.remove(id, time)) return Ok{};
-  return invalid(fmt::format("plan {}: it was unloaded but never loaded", id));
+  return invalid(not_here("plan", id));
 }
 
 Status ProcessState::unload_code(CodeId id, TimeNs time) {
   if (code_.remove(id, time)) return Ok{};
-  return invalid(fmt::format("code object {}: it was unloaded but never loaded", id));
+  return invalid(not_here("code object", id));
 }
 
 Result<ProcessState::Loaded> ProcessState::declare_component(const v1::ComponentDeclare& component) {

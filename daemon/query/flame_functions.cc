@@ -10,14 +10,14 @@ namespace {
 // Of a chain, the innermost; a tree is drawn as deep as this.
 constexpr std::size_t kMostFrames = 128;
 
-FlameStep step_of(const Function& function) {
+}  // namespace
+
+FlameStep flame_step_of(const Function& function) {
   FlameStep step{"", "function", function.name.empty() ? "[unknown]" : function.name, 0};
   if (!function.object.empty() && function.object != step.name) step.name += " (" + function.object + ")";
   step.key = fmt::format("function:{}:{}", function.object, function.name);
   return step;
 }
-
-}  // namespace
 
 FlameFunctions::FlameFunctions(const Profile& profile, const std::function<bool(const TimedSample&)>& keep)
     : profile_(profile), names_(profile) {
@@ -43,7 +43,7 @@ std::vector<FlameStep> FlameFunctions::chain_of(std::uint32_t node) const {
   std::vector<FlameStep> chain;
   for (; node != 0 && chain.size() < kMostFrames; node = sums.nodes[node].caller) {
     const Function& function = names_.at(names_.of_place(sums.nodes[node].place));
-    chain.push_back(step_of(function));
+    chain.push_back(flame_step_of(function));
     if (function.kind == Function::Kind::kGenerated) break;
   }
   std::ranges::reverse(chain);

@@ -18,6 +18,8 @@ struct FlameStep {
   std::uint32_t id = 0;
 };
 
+FlameStep flame_step_of(const Function& function);
+
 class FlameFunctions {
  public:
   // Of the samples that `keep` lets through; empty: of all. `profile` must outlive it, and must have been

@@ -28,12 +28,13 @@ struct OwnerPart {
   double part = 1;             // of the sample; the parts of a cell add up to 1
 };
 
-enum class OwnedBy { kOperator, kTask };
+// By function: each sample belongs to the function that it was in. Of timelines alone.
+enum class OwnedBy { kOperator, kTask, kFunction };
 
 // Immutable. The profile must outlive it.
 class OwnerTable {
  public:
-  // Of the selection's cells of one source.
+  // Of the selection's cells of one source; by operators or tasks.
   OwnerTable(const Profile& profile, const Selection& selection, std::uint16_t source, OwnedBy by);
 
   const std::vector<Owner>& owners() const { return owners_; }

@@ -281,6 +281,12 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
         "was drawn");
   if (is_damaged(profile))
     return not_found("no sample in this selection could be read. " + damage_text(profile));
+  if (const std::size_t count = selection.executions.size(); count > 0)
+    return not_found(fmt::format(
+        "no sample in this selection: {} no sample, as most that are shorter than the time between two "
+        "samples; "
+        "--last N takes more executions together, and without --last the newest that has samples is shown",
+        count == 1 ? "its execution has" : fmt::format("its {} executions have", count)));
   return not_found(
       "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "
       "is, --last N takes several executions together");
@@ -343,7 +349,7 @@ std::optional<LevelIndex> level_named(const PlanModel& model, const std::string&
 }
 
 Error no_such_level(const Profile& profile, const PlanReport& summary, const std::string& name) {
-  std::set<std::string> names;
+  std::set<std::string> names = {"function"};  // of every report, whatever engines declare
   for (const PlanPart& part : summary.plans) {
     const PlanModel* model = profile.plan(part.process, part.plan);
     for (LevelIndex level = 0; level < model->level_count(); ++level) names.insert(model->level_name(level));

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <unordered_set>
 
+#include "daemon/query/flame_functions.h"
 #include "daemon/query/keys.h"
 
 namespace tailor::query {
@@ -27,7 +29,11 @@ class Builder {
  public:
   Builder(const Profile& profile, const Selection& selection, std::uint16_t source,
           const TimelineOptions& options)
-      : profile_(profile), options_(options), owners_(profile, selection, source, options.by) {
+      : profile_(profile),
+        options_(options),
+        owners_(profile, selection, source,
+                options.by == OwnedBy::kFunction ? OwnedBy::kOperator : options.by) {
+    if (options.by == OwnedBy::kFunction) names_.emplace(profile);
     out_.source = profile.source(source);
     const auto [begin, end] = time_span(profile, selection);
     out_.from = options.from == kTimeMin ? begin : options.from;
@@ -56,8 +62,24 @@ class Builder {
       if (parts == nullptr || (options_.keep && !options_.keep(sample))) continue;
       const auto [key, added] = led_keys_.try_emplace(sample.key);
       if (added) key->second = profile_.for_leader(*sample.key);
-      placed_.push_back({&sample, &key->second, parts});
+      placed_.push_back({&sample, &key->second, names_ ? &part_of_function(sample) : parts});
     }
+  }
+
+  // The whole sample belongs to the function.
+  const std::vector<OwnerPart>& part_of_function(const TimedSample& sample) {
+    const std::uint32_t function = names_->of_place(profile_.functions().nodes[sample.node].place);
+    const auto [known, added] = function_parts_.try_emplace(function);
+    if (added) {
+      known->second = {{static_cast<std::uint32_t>(functions_.size()), 0, 1}};
+      const FlameStep step = flame_step_of(names_->at(function));
+      functions_.push_back({step.key, step.name, step.kind});
+    }
+    return known->second;
+  }
+
+  const Owner& owner(std::uint32_t number) const {
+    return names_ ? functions_[number] : owners_.owners()[number];
   }
 
   LaneKey lane_of(const Placed& placed, const OwnerPart& part) const {
@@ -152,8 +174,8 @@ class Builder {
     lane.weight += weight * part.part;
     const auto [row, added] = rows_[number].try_emplace(part.owner, lane.series.size());
     if (added)
-      lane.series.push_back({owners_.owners()[part.owner], std::vector<double>(out_.buckets),
-                             std::vector<double>(out_.buckets)});
+      lane.series.push_back(
+          {owner(part.owner), std::vector<double>(out_.buckets), std::vector<double>(out_.buckets)});
     TimelineSeries& series = lane.series[row->second];
     series.samples[bucket] += part.part;
     series.weights[bucket] += weight * part.part;
@@ -176,6 +198,9 @@ class Builder {
   const Profile& profile_;
   const TimelineOptions& options_;
   OwnerTable owners_;
+  std::optional<NamedFunctions> names_;  // by function
+  std::vector<Owner> functions_;
+  std::unordered_map<std::uint32_t, std::vector<OwnerPart>> function_parts_;
   Timeline out_;
   std::unordered_map<const CellKey*, CellKey> led_keys_;  // by the cell's own key
   std::vector<Placed> placed_;
@@ -207,6 +232,8 @@ std::pair<TimeNs, TimeNs> time_span(const Profile& profile, const Selection& sel
 
 Result<Timeline> timeline(const Profile& profile, const Selection& selection,
                           const TimelineOptions& options) {
+  if (options.by == OwnedBy::kFunction && profile.functions().nodes.empty())
+    return invalid("the functions of this profile were not loaded");
   if (options.buckets == 0 || options.buckets > kMaxBuckets)
     return invalid(fmt::format("a timeline has 1 to {} buckets, not {}", kMaxBuckets, options.buckets));
   const auto source = selection.source ? selection.source : default_source(profile, selection);

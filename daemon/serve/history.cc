@@ -26,7 +26,7 @@ double rank(const QuerySum& sum, FingerprintsRequest::Order order) {
     case FingerprintsRequest::Order::kExecutions:
       return static_cast<double>(sum.executions);
     case FingerprintsRequest::Order::kElapsed:
-      return sum.elapsed_mean();
+      return sum.ended == 0 ? sum.running_longest : sum.elapsed_mean();
   }
   return 0;
 }
@@ -38,10 +38,22 @@ std::string lower_case(std::string text) {
 
 }  // namespace
 
-void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text) {
+namespace {
+
+// How long the execution has run by then, or did run.
+double elapsed_by(const store::ExecutionRow& row, std::uint64_t now_ns) {
+  if (row.record.end != kTimeMax)
+    return static_cast<double>(std::max<TimeNs>(0, row.record.end - row.record.begin));
+  const bool known = row.wall_begin_ns != 0 && row.wall_begin_ns < now_ns;
+  return known ? static_cast<double>(now_ns - row.wall_begin_ns) : 0;
+}
+
+}  // namespace
+
+void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double part) {
   ++executions;
   samples += row.cost.samples;
-  cpu_ns += row.cost.cpu_ns;
+  cpu_ns += row.cost.cpu_ns * part;
   drawn[row.recording].add(row.record.drawn, row.cost.cpu_ns, static_cast<double>(row.cost.samples));
   if (row.wall_begin_ns >= last_ns) {
     last_ns = row.wall_begin_ns;
@@ -51,7 +63,11 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text) {
     text = short_text(redact::without_literals(label_of(row, "query")), most_text);
   }
   first_ns = std::min(first_ns, row.wall_begin_ns);
-  if (row.record.end == kTimeMax) return;
+  if (row.record.end == kTimeMax) {
+    ++running;
+    running_longest = std::max(running_longest, elapsed_by(row, query::wall_clock_ns()));
+    return;
+  }
   const auto elapsed = static_cast<double>(std::max<TimeNs>(0, row.record.end - row.record.begin));
   elapsed_min = ended == 0 ? elapsed : std::min(elapsed_min, elapsed);
   elapsed_max = std::max(elapsed_max, elapsed);
@@ -78,19 +94,29 @@ Json sum_json(const std::string& fingerprint, const QuerySum& sum) {
           {"drawn", drawn},
           {"cpu_ns_of_all", std::move(estimate)},
           {"elapsed_ns", {{"min", sum.elapsed_min}, {"mean", sum.elapsed_mean()}, {"max", sum.elapsed_max}}},
+          {"running", sum.running},
+          {"running_longest_ns", sum.running_longest},
           {"first_ms", to_ms(sum.first_ns == UINT64_MAX ? 0 : sum.first_ns)},
           {"last_ms", to_ms(sum.last_ns)},
           {"last_execution", sum.last_execution}};
 }
 
+double QuerySums::part_of(const store::ExecutionRow& row) const {
+  if (row.wall_begin_ns >= since_ns_) return 1;
+  const double before = static_cast<double>(since_ns_ - row.wall_begin_ns);
+  const double elapsed = elapsed_by(row, now_ns_);
+  return elapsed > before ? (elapsed - before) / elapsed : 0;
+}
+
 void QuerySums::add(const store::ExecutionRow& row) {
-  total_ += row.cost.cpu_ns;
+  const double part = part_of(row);
+  total_ += row.cost.cpu_ns * part;
   const std::string fingerprint = fingerprint_of(row);
   if (sums_.size() >= kMostQueries && !sums_.contains(fingerprint)) {
     truncated_ = true;
     return;
   }
-  sums_[fingerprint].add(row, kMostText);
+  sums_[fingerprint].add(row, kMostText, part);
 }
 
 Json QuerySums::json(std::size_t limit, FingerprintsRequest::Order order,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "daemon/query/drawn_total.h"
+#include "daemon/query/wall_time.h"
 #include "daemon/serve/request.h"
 #include "daemon/serve/views.h"
 #include "daemon/store/catalogue.h"
@@ -21,8 +22,12 @@ struct QuerySum {
   std::uint64_t first_ns = UINT64_MAX, last_ns = 0;
   std::map<store::RecordingNumber, query::DrawnSum> drawn;  // each recording may draw another share
 
-  // Of the texts at most so many bytes are kept.
-  void add(const store::ExecutionRow& row, std::size_t most_text);
+  // Those that have not ended: they are in no elapsed time above. How long the oldest of them has run by now.
+  std::uint64_t running = 0;
+  double running_longest = 0;
+
+  // Of the texts at most so many bytes are kept. `part`: of the execution's cost that counts.
+  void add(const store::ExecutionRow& row, std::size_t most_text, double part = 1);
   double elapsed_mean() const { return ended == 0 ? 0 : elapsed_sum / static_cast<double>(ended); }
 };
 
@@ -31,6 +36,9 @@ Json sum_json(const std::string& fingerprint, const QuerySum& sum);
 // Executions by fingerprint (docs/http-api.md, "fingerprints"). Rows come newest first.
 class QuerySums {
  public:
+  // Of an execution that began before `since_ns` and ran until later the cost counts that was used since
+  // then, as if it used as much at all times.
+  explicit QuerySums(std::uint64_t since_ns = 0) : since_ns_(since_ns) {}
   void add(const store::ExecutionRow& row);
   // The first `limit` of those with `containing` in their name or text, in any case of letters.
   Json json(std::size_t limit, FingerprintsRequest::Order order, const std::string& containing = "") const;
@@ -40,6 +48,10 @@ class QuerySums {
   static constexpr std::size_t kMostText = 1024;
 
  private:
+  double part_of(const store::ExecutionRow& row) const;
+
+  std::uint64_t since_ns_;
+  std::uint64_t now_ns_ = query::wall_clock_ns();
   std::map<std::string, QuerySum> sums_;
   double total_ = 0;
   bool truncated_ = false;

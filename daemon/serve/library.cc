@@ -35,10 +35,24 @@ Target prefix_target(std::string prefix) {
   return {Target::What::kPrefix, 1, std::move(prefix)};
 }
 
+namespace {
+
+// Whether it had not ended by then; it had begun.
+bool ran_at(const store::ExecutionRow& row, std::uint64_t wall_ns) {
+  if (row.record.end == kTimeMax) return true;
+  return row.wall_begin_ns +
+             static_cast<std::uint64_t>(std::max<TimeNs>(0, row.record.end - row.record.begin)) >=
+         wall_ns;
+}
+
+}  // namespace
+
 bool passes(const ExecutionFilter& filter, const store::ExecutionRow& row) {
   const profile::ExecutionRecord& record = row.record;
   if (filter.visible && !filter.visible(row)) return false;
-  if (filter.since_ns && row.wall_begin_ns < *filter.since_ns) return false;
+  if (filter.since_ns && row.wall_begin_ns < *filter.since_ns &&
+      !(filter.ran_since && ran_at(row, *filter.since_ns)))
+    return false;
   if (filter.until_ns && row.wall_begin_ns >= *filter.until_ns) return false;
   if (filter.pid && record.process.pid != *filter.pid) return false;
   if (!filter.process_name.empty() && !same_name(row.comm, filter.process_name) &&

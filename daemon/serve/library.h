@@ -27,6 +27,7 @@ using Visible = std::function<bool(const store::ExecutionRow&)>;
 struct ExecutionFilter {
   std::size_t limit = 100;
   std::optional<std::uint64_t> since_ns, until_ns;  // CLOCK_REALTIME of the begin: [since, until)
+  bool ran_since = false;  // those too that began before `since_ns` and ran then or later (store::WallRange)
   std::optional<std::int32_t> pid;
   std::string process_name;  // of the process or its engine, in any case of letters
   std::vector<std::pair<std::string, std::string>> labels;  // all must hold

@@ -343,12 +343,16 @@ Result<std::uint64_t> parse_time(const std::string& text) {
   double ms = 0;
   if (parse_number(text, ms) && ms >= 0 && ms <= kMostMs)
     return static_cast<std::uint64_t>(std::llround(ms * 1000)) * 1000;
+  if (text == "now" || text.starts_with('-') || text.ends_with(" ago"))
+    return query::parse_time(text, query::wall_clock_ns(), query::Repeated::kFirst);
   // A + that was not encoded arrives as a blank.
   std::string written = text;
   if (written.size() > 6 && written[written.size() - 6] == ' ') written[written.size() - 6] = '+';
   auto time = query::parse_rfc3339(written);
   if (time.ok()) return time;
-  return invalid("a time is Unix milliseconds, or as 2026-01-31T14:00:00+01:00 (the zone may be Z)");
+  return invalid(
+      "a time is Unix milliseconds, or as 2026-01-31T14:00:00+01:00 (the zone may be Z), or before now as "
+      "-10m");
 }
 
 }  // namespace tailor::serve

@@ -255,7 +255,7 @@ Result<Json> Service::fingerprints(const FingerprintsRequest& request, const Acc
                                    const Stop& stop) {
   ExecutionFilter filter = request.filter;
   filter.visible = visible_to(access);
-  QuerySums sums;
+  QuerySums sums(filter.ran_since ? filter.since_ns.value_or(0) : 0);
   Status read = library_.visit(filter, stop, [&](const store::ExecutionRow& row) {
     sums.add(row);
     return true;

@@ -91,11 +91,12 @@ Status visit_in(const store::Catalogue& catalogue, const ExecutionFilter& filter
                 const std::function<bool(store::ExecutionRow)>& take) {
   Sieve sieve(filter);
   bool stopped = false;
-  Status read = catalogue.visit_executions({filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX)},
-                                           [&](store::ExecutionRow row) {
-                                             stopped = stop.stopped();
-                                             return !stopped && (!sieve.passes(row) || take(std::move(row)));
-                                           });
+  Status read = catalogue.visit_executions(
+      {filter.since_ns.value_or(0), filter.until_ns.value_or(INT64_MAX), filter.ran_since},
+      [&](store::ExecutionRow row) {
+        stopped = stop.stopped();
+        return !stopped && (!sieve.passes(row) || take(std::move(row)));
+      });
   if (read.ok() && stopped) return stop.error();
   return read;
 }

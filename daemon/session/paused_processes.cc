@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
 
 namespace tailor::session {
@@ -87,8 +88,11 @@ void PausedProcesses::go_on(ProcessId process, const std::function<std::string(P
     resumed.processes.push_back(process);
     return;
   }
+  // It ended while it was paused: nothing is left to go on with, and nothing is wrong.
+  const auto there = os::identify(parts_.os, process.pid);
+  if (opened.error().code == ESRCH || !there.ok() || *there != process) return;
   resumed.problems.push_back(fmt::format("process {}: {}", process.pid, opened.error().message));
-  if (opened.error().code != ESRCH) sampled_.set_why_not(process, opened.error().message);
+  sampled_.set_why_not(process, opened.error().message);
 }
 
 std::string PausedProcesses::pause_if_all_are(ProcessId process) {

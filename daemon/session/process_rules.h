@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,8 +14,8 @@ namespace tailor::session {
 
 // All that is set must hold.
 struct ProcessMatch {
-  std::string executable;            // an absolute path, or the name of a file without its directory
-  std::string cgroup;                // in the unified hierarchy: this one, and those below it
+  std::string executable;  // an absolute path, or the name of a file without its directory; see below
+  std::string cgroup;      // in the unified hierarchy: this one, and those below it
   std::optional<std::uint32_t> uid;  // effective
   bool operator==(const ProcessMatch&) const = default;
 };
@@ -39,10 +40,20 @@ struct ProcessRules {
   bool operator==(const ProcessRules&) const = default;
 };
 
+// An executable is asked for by the name that people start it with, and the kernel knows the file that runs
+// in the end: /usr/bin/python3 is a link to python3.11, a script runs in its interpreter, and a program may
+// be an argument of the dynamic linker. So a process matches by any of these.
 struct ProcessFacts {
   std::string executable;  // as the process itself sees it; "" for threads of the kernel
   std::string cgroup;
   std::uint32_t uid = UINT32_MAX;
+  // What else the process runs by the name of: its first argument (a link, where the process wrote no other
+  // name there), the script in it, or the program that the dynamic linker runs. Paths as on its command line,
+  // so they are the process's own words.
+  std::vector<std::string> called = {};
+  // Whether an absolute path leads to the file that the process runs, in its own view of the files. Empty:
+  // no.
+  std::function<bool(const std::string& path)> leads_to_executable = {};
 };
 
 // Nothing, if there is no such process.

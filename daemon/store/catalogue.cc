@@ -40,8 +40,9 @@ CREATE TABLE use(data INTEGER, dictionary INTEGER, PRIMARY KEY(data, dictionary)
 // them.
 std::string indexes() {
   return "CREATE INDEX IF NOT EXISTS execution_by_wall ON execution(wall_begin_ns, recording, begin);"
-         "CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " +
-         killed_condition();
+         "CREATE INDEX IF NOT EXISTS execution_running ON execution(recording) WHERE ended=" +
+         std::to_string(kTimeMax) +
+         ";CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " + killed_condition();
 }
 
 Status execute(sqlite3* db, const char* sql) {

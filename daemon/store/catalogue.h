@@ -68,6 +68,9 @@ std::string process_entry_name(const profile::ProcessRecord& process);
 // Which executions, by when they began: CLOCK_REALTIME in [since, until).
 struct WallRange {
   std::uint64_t since_ns = 0, until_ns = INT64_MAX;
+  // Those too that began before `since_ns` and run still, and those of them that ended since then and have
+  // samples of that time.
+  bool ran_since = false;
 };
 
 // One thread. Errors carry SQLite's message. Several processes may have it open; one writes.
@@ -145,6 +148,8 @@ class Catalogue {
                     const std::function<bool(ExecutionRow)>& visit) const;
   // Whether this catalogue has the index: one that an older program wrote has fewer.
   bool has_index(const char* name) const;
+  // For visit_rows().
+  std::string earlier_ones(std::uint64_t since, std::uint64_t until) const;
   std::vector<profile::ExecutionRecord> records_of(RecordingNumber recording, const ExecutionId& id) const;
   Status drop_executions_without_data(RecordingNumber recording);
   Status put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record);

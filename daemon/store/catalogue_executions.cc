@@ -94,7 +94,28 @@ Status Catalogue::visit_executions(const WallRange& range,
         "recording DESC, begin DESC",
         has_index("execution_by_wall") ? "INDEXED BY execution_by_wall" : "", since, until);
   }
-  return visit_rows(from, "", [&](ExecutionRow row) { return !leaders.take(row) || visit(std::move(row)); });
+  bool more = true;
+  const auto take = [&](ExecutionRow row) {
+    more = !leaders.take(row) || visit(std::move(row));
+    return more;
+  };
+  Status read = visit_rows(from, "", take);
+  if (!read || !more || !range.ran_since || since == 0) return read;
+  return visit_rows(earlier_ones(since, until), "", take);
+}
+
+// Those that began before `since` and ran then or later. Which of many ended since then is found by their
+// samples: those of the last data segments name them, and no index over ends is kept for it.
+std::string Catalogue::earlier_ones(std::uint64_t since, std::uint64_t until) const {
+  const std::string running = fmt::format("ended={}", kTimeMax);
+  return fmt::format(
+      "WHERE ?1='' AND wall_begin_ns<{0} AND wall_begin_ns<{1} AND (recording, pid, start, handle) IN ("
+      "SELECT recording, pid, start, handle FROM execution {2} WHERE {3} "
+      "UNION SELECT recording, pid, start, handle FROM cost WHERE data IN (SELECT number FROM segment WHERE "
+      "kind=2 "
+      "AND number>=(SELECT coalesce(max(number), 0) FROM segment WHERE kind=2 AND wall_ns<={0}))) "
+      "AND ({3} OR wall_begin_ns+(ended-begin)>={0}) ORDER BY wall_begin_ns DESC, recording DESC, begin DESC",
+      since, until, has_index("execution_running") ? "INDEXED BY execution_running" : "", running);
 }
 
 Result<std::vector<ExecutionRow>> Catalogue::executions(std::size_t limit, const WallRange& range) const {

@@ -24,6 +24,7 @@
 #include "daemon/tailord/inherited_listener.h"
 #include "daemon/tailord/notify.h"
 #include "daemon/tailord/part_options.h"
+#include "daemon/tailord/prepared.h"
 #include "daemon/tailord/rate_options.h"
 #include "daemon/tailord/reload.h"
 #include "proto/control/control_socket.h"
@@ -114,9 +115,9 @@ void Daemon::cut_off(const std::string& why) {
 Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options) {
   std::unique_ptr<Daemon> daemon(new Daemon(os, options));
   daemon->started_ = os.now();
-  auto capture = config::capture_options(os, options.sampling);
-  if (!capture.ok()) return capture.error();
-  daemon->capture_ = std::move(*capture);
+  auto prepared = prepare(os, options);
+  if (!prepared.ok()) return prepared.error();
+  daemon->capture_ = std::move(prepared->capture);
   for (const std::string& path : {options.agent_socket, options.control_socket}) {
     Status made = control::make_socket_directory(path);
     if (!made.ok()) return made.error();
@@ -126,9 +127,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   daemon->store_ = std::move(*store);
   daemon->sinks_ = std::make_unique<profile::TeeSink>(std::vector<profile::ProfileSink*>{
       daemon->store_.get(), &daemon->meter_, &daemon->triggered_.triggers()});
-  auto rates = prepare_rates(os, options, daemon->capture_);
-  if (!rates.ok()) return rates.error();
-  daemon->triggered_.set(options.triggers, std::move(*rates));
+  daemon->triggered_.set(options.triggers, std::move(prepared->rates));
   if (!options.journal.empty()) {
     auto journal = journal::JournalWriter::create(options.journal, pipeline_options(options));
     if (!journal.ok()) return journal.error();
@@ -167,7 +166,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
       [raw = daemon.get()](const std::string& why) { raw->cut_off(why); }, options.control_clients);
   if (!control.ok()) return control.error();
   daemon->control_ = std::move(*control);
-  auto web = Web::start(options.web, daemon->web_side(), daemon->meter_);
+  auto web = Web::start(std::move(prepared->http), daemon->web_side(), daemon->meter_);
   if (!web.ok()) return web.error();
   daemon->web_ = std::move(*web);
   return daemon;

@@ -1,7 +1,6 @@
 // tailord: the daemon.
 #include <malloc.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -11,12 +10,14 @@
 #include <cstdio>
 #include <exception>
 #include <initializer_list>
+#include <string>
 
 #include "daemon/os/os.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/session/host_info.h"
 #include "daemon/tailord/daemon.h"
 #include "daemon/tailord/exit_deadline.h"
+#include "daemon/tailord/log.h"
 #include "daemon/tailord/notify.h"
 #include "daemon/tailord/options.h"
 #include "proto/base/unique_fd.h"
@@ -26,12 +27,6 @@ namespace {
 
 // From the signal to the end, with something to spare below the five seconds that are promised.
 constexpr std::chrono::milliseconds kPatience{4500};
-
-void start_logging(const Options& options) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("tailord"));
-  spdlog::set_level(spdlog::level::from_str(options.log_level));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%e%z tailord %l: %v");
-}
 
 // Blocked before the first thread starts, so that every thread leaves them to this descriptor.
 UniqueFd blocked_signals(std::initializer_list<int> signals) {
@@ -61,7 +56,7 @@ int run(int argc, char** argv) {
   const Parsed parsed = parse(argc, argv);
   if (parsed.finished) return parsed.exit_code;
   share_freed_memory();
-  start_logging(parsed.options);
+  start_logging(parsed.options.log_level, logs_to_journal());
   // Nothing that is made here is open to everybody, whatever the umask was; what must be says so itself.
   ::umask(::umask(S_IRWXO) | S_IWGRP | S_IRWXO);
   const UniqueFd stop = blocked_signals({SIGTERM, SIGINT});
@@ -92,7 +87,8 @@ int main(int argc, char** argv) {
   try {
     return tailor::tailord::run(argc, argv);
   } catch (const std::exception& problem) {
-    std::fprintf(stderr, "tailord: %s\n", problem.what());
+    const std::string text = std::string("tailord: ") + problem.what();
+    std::fputs(tailor::tailord::as_errors(text, tailor::tailord::logs_to_journal()).c_str(), stderr);
     return tailor::serve::exit_code(tailor::ErrorKind::kInternal);
   }
 }

@@ -5,16 +5,19 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <filesystem>
+#include <iostream>
 #include <memory>
+#include <sstream>
 
 #include "daemon/config/config_file.h"
 #include "daemon/os/os.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/session/host_info.h"
+#include "daemon/tailord/log.h"
+#include "daemon/tailord/prepared.h"
 #include "daemon/tailord/process_config.h"
 #include "daemon/tailord/settings.h"
 #include "daemon/tailord/trigger_config.h"
-#include "daemon/tailord/triggered_rates.h"
 #include "proto/control/paths.h"
 
 namespace tailor::tailord {
@@ -61,21 +64,19 @@ int check_config(const std::string& path) {
   declare(app, options);
   add_config(app, options);
   std::vector<std::string> arguments = {"--config=" + path};
+  const bool journal = logs_to_journal();
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& problem) {
-    fmt::print(stderr, "{}\n", problem.what());
+    fmt::print(stderr, "{}", as_errors(problem.what(), journal));
     return kWrongOptions;
   }
+  settle(options);
   // What this host cannot do is as wrong as what no host can.
-  const auto refuse = [&path](const Error& error) {
-    fmt::print(stderr, "{}: {}\n", path, error.message);
+  if (const auto prepared = prepare(os::real(), options); !prepared.ok()) {
+    fmt::print(stderr, "{}", as_errors(fmt::format("{}: {}", path, prepared.error().message), journal));
     return kWrongOptions;
-  };
-  const auto capture = config::capture_options(os::real(), options.sampling);
-  if (!capture.ok()) return refuse(capture.error());
-  if (const auto rates = prepare_rates(os::real(), options, *capture); !rates.ok())
-    return refuse(rates.error());
+  }
   fmt::print("{}: right\n", path);
   return 0;
 }
@@ -103,7 +104,9 @@ Parsed parse(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     parsed.finished = true;
-    parsed.exit_code = app.exit(error) == 0 ? 0 : kWrongOptions;
+    std::ostringstream said;
+    parsed.exit_code = app.exit(error, std::cout, said) == 0 ? 0 : kWrongOptions;
+    fmt::print(stderr, "{}", as_errors(said.str(), logs_to_journal()));
     return parsed;
   }
   if (check->count() > 0) {

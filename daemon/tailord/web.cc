@@ -1,5 +1,6 @@
 #include "daemon/tailord/web.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <charconv>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kFresh{1};
 
-// "127.0.0.1:9187", "[::1]:9187"
+// "127.0.0.1:19187", "[::1]:19187"
 Result<serve::Listener> parse_listener(const std::string& text, bool metrics_only) {
   const std::size_t colon = text.rfind(':');
   serve::Listener listener;
@@ -23,7 +24,13 @@ Result<serve::Listener> parse_listener(const std::string& text, bool metrics_onl
     const auto [rest, problem] = std::from_chars(text.data() + colon + 1, end, listener.port);
     if (listener.address.starts_with('[') && listener.address.ends_with(']'))
       listener.address = listener.address.substr(1, listener.address.size() - 2);
-    if (problem == std::errc() && rest == end) return listener;
+    if (problem == std::errc() && rest == end) {
+      in6_addr ignored{};
+      const bool is_address = ::inet_pton(AF_INET, listener.address.c_str(), &ignored) == 1 ||
+                              ::inet_pton(AF_INET6, listener.address.c_str(), &ignored) == 1;
+      if (is_address) return listener;
+      return invalid(fmt::format("\"{}\": \"{}\" is no IP address", text, listener.address));
+    }
   }
   return invalid(fmt::format("\"{}\" is no ADDRESS:PORT", text));
 }
@@ -36,8 +43,7 @@ std::map<std::string, double> kinds_of(metrics::OperatorMeter& meter) {
 
 }  // namespace
 
-Result<std::unique_ptr<Web>> Web::start(const WebOptions& options, Daemon daemon,
-                                        metrics::OperatorMeter& meter) {
+Result<serve::HttpOptions> http_options(const WebOptions& options) {
   serve::HttpOptions http;
   http.connections = options.connections;
   http.streams = options.streams;
@@ -51,13 +57,18 @@ Result<std::unique_ptr<Web>> Web::start(const WebOptions& options, Daemon daemon
   }
   if (!options.listen.empty() && options.tokens.empty())
     return invalid("over TCP everybody needs a token: name a file of them (--tokens, docs/security.md)");
-  if (http.listeners.empty()) return std::unique_ptr<Web>();
   if (!options.tokens.empty()) {
     auto tokens = serve::read_tokens(options.tokens);
     if (!tokens.ok()) return tokens.error();
     http.gate.tokens = std::move(*tokens);
   }
   http.gate.hosts.insert(options.hosts.begin(), options.hosts.end());
+  return http;
+}
+
+Result<std::unique_ptr<Web>> Web::start(serve::HttpOptions http, Daemon daemon,
+                                        metrics::OperatorMeter& meter) {
+  if (http.listeners.empty()) return std::unique_ptr<Web>();
   std::unique_ptr<Web> web(new Web(std::move(daemon)));
   http.metrics = [raw = web.get(), &meter] { return metrics::exposition(meter.read(), raw->status()); };
   web->library_ = serve::open_store_library(web->daemon_.store, [raw = web.get()] { raw->flush(); });

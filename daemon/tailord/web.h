@@ -23,6 +23,10 @@ struct WebOptions {
   std::uint64_t streams = serve::HttpOptions().streams;  // of live events
 };
 
+// Who listens, and who may ask. Reads the file of the tokens; opens nothing else. Fails if an option is
+// wrong, or the file is.
+Result<serve::HttpOptions> http_options(const WebOptions& options);
+
 class Web {
  public:
   struct Daemon {
@@ -32,8 +36,8 @@ class Web {
     // Any thread: does what is asked, for who may ask it.
     std::function<Result<v1::ControlReply>(const v1::ControlRequest&, const serve::Access&)> control;
   };
-  // Null where nothing is to listen. `meter` must outlive it.
-  static Result<std::unique_ptr<Web>> start(const WebOptions& options, Daemon daemon,
+  // `http`: of http_options(). Null where nothing is to listen. `meter` must outlive it.
+  static Result<std::unique_ptr<Web>> start(serve::HttpOptions http, Daemon daemon,
                                             metrics::OperatorMeter& meter);
 
  private:

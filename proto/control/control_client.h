@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "proto/base/result.h"
 #include "proto/base/unique_fd.h"
@@ -15,6 +16,9 @@ class ControlClient {
  public:
   // Fails, saying what to do, where no daemon listens.
   static Result<ControlClient> connect(const std::string& path);
+  // The first daemon that answers at one of `places` (control_socket_places()). The error names every place
+  // that was tried, and why it failed; it is kDenied if a daemon may be there that this user may not ask.
+  static Result<ControlClient> connect_first(const std::vector<std::string>& places);
 
   // Asks and waits for the reply. What the daemon refuses is an error with its words.
   Result<v1::ControlReply> ask(const v1::ControlRequest& request, int timeout_ms = 10'000);

@@ -13,14 +13,18 @@ std::string environment(const char* name) {
   return value != nullptr ? value : "";
 }
 
+// Where a service manager runs the daemon of the whole host.
+constexpr const char* kSystemRun = "/run/tailor";
+constexpr const char* kSystemState = "/var/lib/tailor";
+
 std::string run_directory() {
-  if (::geteuid() == 0) return "/run/tailor";
+  if (::geteuid() == 0) return kSystemRun;
   const std::string runtime = environment("XDG_RUNTIME_DIR");
   return runtime.empty() ? shared_run_directory() : runtime + "/tailor";
 }
 
 std::string state_directory() {
-  if (::geteuid() == 0) return "/var/lib/tailor";
+  if (::geteuid() == 0) return kSystemState;
   const std::string state = environment("XDG_STATE_HOME");
   return state.empty() ? environment("HOME") + "/.local/state/tailor" : state + "/tailor";
 }
@@ -46,6 +50,27 @@ std::string control_socket_path() {
 
 std::string store_path() {
   return either("TAILOR_STORE", state_directory() + "/store");
+}
+
+namespace {
+
+// What `variable` names alone; else the user's own, then the system's.
+std::vector<std::string> places(const char* variable, const std::string& own, const std::string& system) {
+  const std::string named = environment(variable);
+  if (!named.empty()) return {named};
+  if (own == system) return {own};
+  return {own, system};
+}
+
+}  // namespace
+
+std::vector<std::string> control_socket_places() {
+  return places("TAILOR_CONTROL", run_directory() + "/control.sock",
+                fmt::format("{}/control.sock", kSystemRun));
+}
+
+std::vector<std::string> store_places() {
+  return places("TAILOR_STORE", state_directory() + "/store", fmt::format("{}/store", kSystemState));
 }
 
 }  // namespace tailor::control

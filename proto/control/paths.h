@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tailor::control {
 
@@ -11,6 +12,12 @@ namespace tailor::control {
 std::string agent_socket_path();
 std::string control_socket_path();
 std::string store_path();
+
+// Where clients look for a daemon, and for a store, in this order: what the variable names, and nothing else;
+// without it the user's own place, then that of the daemon of the whole host (the same for root). Never
+// empty.
+std::vector<std::string> control_socket_places();
+std::vector<std::string> store_places();
 
 // The one of them that lies where everybody may write: used without XDG_RUNTIME_DIR. See socket_directory.h.
 std::string shared_run_directory();

@@ -236,7 +236,7 @@ def check_prometheus(daemon, metrics_port, load):
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "deploy/prometheus/tailor.rules.yml", folder)
         text = (ROOT / "deploy/prometheus/tailor.yml").read_text()
-        text = text.replace("127.0.0.1:9187", f"127.0.0.1:{metrics_port}").replace("15s", "1s")
+        text = text.replace("127.0.0.1:19187", f"127.0.0.1:{metrics_port}").replace("15s", "1s")
         rules = pathlib.Path(folder, "tailor.rules.yml")
         rules.write_text(rules.read_text().replace("interval: 15s", "interval: 1s"))
         pathlib.Path(folder, "tailor.yml").write_text(text)

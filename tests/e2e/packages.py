@@ -22,7 +22,8 @@ FILES = {
                 "usr/lib/sysusers.d/tailord.conf", "usr/share/man/man8/tailord.8.gz", "usr/share/bash-completion/completions/tailord",
                 "usr/share/tailor/prometheus/tailor.yml", "usr/share/tailor/prometheus/tailor.rules.yml", "usr/share/tailor/grafana/tailor.json"],
     "tailor": ["usr/bin/tailor", "usr/share/man/man1/tailor.1.gz", "usr/share/man/man1/tailor-report.1.gz",
-               "usr/share/bash-completion/completions/tailor", "usr/share/tailor/rules/duckdb.toml", "usr/share/tailor/rules/postgres.toml"],
+               "usr/share/bash-completion/completions/tailor", "usr/share/tailor/rules/duckdb.toml", "usr/share/tailor/rules/postgres.toml",
+               "usr/share/doc/tailor/security.md", "usr/share/doc/tailor/deploy.md"],
     "libtailor-agent2": [f"{LIBRARY}/libtailor_agent.so.2"],
     "libtailor-agent-dev": [f"{LIBRARY}/libtailor_agent.so", f"{LIBRARY}/libtailor_agent.a", f"{LIBRARY}/pkgconfig/tailor-agent.pc",
                             f"{LIBRARY}/cmake/TailorAgent/TailorAgentConfig.cmake", "usr/include/tailor/agent.h", "usr/include/tailor/tag.h",
@@ -88,12 +89,12 @@ class Root:
 def to_a_dashboard(root, settings, folder):
     """The steps of docs/operate.md, with the files that are installed: what the page says is what is done here."""
     page = (ROOT / "docs/operate.md").read_text()
-    line = 'metrics-listen = "127.0.0.1:9187"'
+    line = 'metrics-listen = "127.0.0.1:19187"'
     check(line in page and f"# {line}\n" in settings.read_text(), "the page names a line that the configuration has, commented out")
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     own = folder / "own.toml"
-    own.write_text(settings.read_text().replace(f"# {line}", line.replace("9187", str(port))))
+    own.write_text(settings.read_text().replace(f"# {line}", line.replace("19187", str(port))))
     names = {"--socket": "agent.sock", "--control": "control.sock", "--store": "store"}
     command = [root.path / "usr/bin/tailord", "--config", own, *(str(word) for key, name in names.items() for word in (key, folder / name))]
     env = {**os.environ, "LD_LIBRARY_PATH": str(root.path / LIBRARY), "TAILOR_SOCKET": str(folder / "agent.sock"),

@@ -50,8 +50,24 @@ for i in $(seq 200); do
 done
 for i in $(seq 60); do systemctl is-active tailord.service && break; sleep 1; done
 for i in $(seq 120); do tailor status | grep -q weft && echo engine-is-back && break; sleep 1; done
+systemctl reload tailord.service && echo service-was-reloaded
+systemctl stop tailord.service && echo stopped-beside-an-engine
+# The engine tries again in less time than that.
+for i in $(seq 5); do sleep 1; systemctl is-active tailord.service tailord.socket; done >/out/after_stop
+grep -qx active /out/after_stop || echo stays-stopped
+# As somebody does who knows the service alone.
+systemctl start tailord.service && systemctl is-active --quiet tailord.socket && echo socket-came-with-the-service
+stat -c 'mode-of-the-socket-%a' /run/tailor/agent.sock
+for i in $(seq 120); do tailor status | grep -q weft && echo engine-registers-again && break; sleep 1; done
+runuser -u engine -- tailor status 2>&1 | sed 's/^/as-another-user: /'
 kill $engine
 systemctl stop tailord.service && echo service-stopped
+echo 'listen = ["127.0.0.1:9"]' >>/etc/tailor/tailord.toml
+systemctl start tailord.service || echo wrong-configuration-fails
+systemctl show tailord.service -p NRestarts -p ExecMainStatus | sed 's/^/wrong-/'
+sed -i '$d' /etc/tailor/tailord.toml
+systemctl reset-failed tailord.service
+systemctl start tailord.service && systemctl stop tailord.service && echo service-ended-well
 systemctl show tailord.service -p Result -p ExecMainStatus
 ls -la /run/tailor
 journalctl -u tailord -u tailord.socket --no-pager -o cat 2>/dev/null | tail -n 40
@@ -169,8 +185,12 @@ with tempfile.TemporaryDirectory(prefix="tailor-systemd-") as folder:
     log, own, out = boot(folder)
     if os.environ.get("TAILOR_SHOW"):
         print(log, own, sep="\n")
-    for word in ("socket-listens", "service-is-ready", "watchdog-was-pinged", "hung-one-was-started-again", "engine-is-back", "service-stopped"):
+    for word in ("socket-listens", "service-is-ready", "watchdog-was-pinged", "hung-one-was-started-again", "engine-is-back", "service-was-reloaded", "stopped-beside-an-engine",
+                 "stays-stopped", "socket-came-with-the-service", "mode-of-the-socket-666", "engine-registers-again", "service-stopped",
+                 "wrong-configuration-fails", "wrong-NRestarts=0", "wrong-ExecMainStatus=2", "service-ended-well"):
         check(re.search(rf"(?m)^{word}$", log), word.replace("-", " "))
+    check("as-another-user: tailor: no daemon at /tmp/tailor-" in log and re.search(r"nor at /run/tailor/control.sock: Permission denied .*group tailor", log),
+          "who may not ask the daemon is told where it is and why")
     check(re.search(r"(?m)^ActiveState=active$", log) and re.search(r"(?m)^Result=success$", log), "systemd saw it come up and end well")
     check(re.search(r"(?m)^NoNewPrivs:\s*1$", log) and re.search(r"(?m)^Seccomp:\s*2$", log), "behind its limits")
     uid = re.search(r"(?m)^Uid:\s*(\d+)", log).group(1)

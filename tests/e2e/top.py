@@ -68,7 +68,7 @@ with Daemon(2000) as daemon:
     screen = Screen(TAILOR, "top", "--window", "3600", "--filter", "figure", env=daemon.env)
     check(screen.shows("figure-9") and screen.shows("by CPU time"), "a terminal gets a screen")
     for keys, text in (("s", "by runs"), ("\r", "Hash join"), ("\r", "Its code"), ("\x7f", "The last run"), ("\x7f", "by runs"),
-                       ("/", "filter:"), ("tpch\r", "queries that began"), ("s", "by mean elapsed time")):
+                       ("/", "filter:"), ("tpch\r", "queries that ran"), ("s", "by mean elapsed time")):
         screen.press(keys)
         check(screen.shows(text), f"{keys!r} shows {text!r}")
     for keys, text in (("/", "filter:"), ("figure", "filter: figure"), ("\x1b", "arrows: choose")):

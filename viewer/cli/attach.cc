@@ -14,8 +14,8 @@
 #include "daemon/store/store_directory.h"
 #include "daemon/store/store_reader.h"
 #include "proto/control/control_client.h"
-#include "proto/control/paths.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/daemon.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -85,11 +85,11 @@ Result<v1::ControlReply> ask(control::ControlClient& client,
 }  // namespace
 
 bool daemon_runs() {
-  return control::ControlClient::connect(control::control_socket_path()).ok();
+  return connect_daemon().ok();
 }
 
 int record_process(const AttachOptions& options) {
-  auto client = control::ControlClient::connect(control::control_socket_path());
+  auto client = connect_daemon();
   if (!client) return complain(client.error());
   Span span;
   auto sampled = ask(

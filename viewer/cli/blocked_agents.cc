@@ -67,7 +67,21 @@ std::string group_name(gid_t id) {
   return entry == nullptr ? fmt::format("{}", id) : entry->gr_name;
 }
 
+// What lets other users register, whoever made the socket.
+constexpr const char* kRemedy =
+    "make it a member of that group, or give tailord another one with --socket-group; a socket of systemd "
+    "(tailord.socket) is open to all users: systemctl enable --now tailord.socket, then systemctl restart "
+    "tailord";
+
 }  // namespace
+
+std::set<std::int32_t> registered_in(const v1::DaemonStatus& status) {
+  std::set<std::int32_t> registered;
+  for (const v1::ProcessStatus& each : status.processes()) {
+    if (!each.info().engine_name().empty()) registered.insert(each.info().process().pid());
+  }
+  return registered;
+}
 
 std::vector<BlockedAgent> find_blocked_agents(const fs::path& proc, const std::string& socket,
                                               const std::set<std::int32_t>& registered) {
@@ -82,11 +96,9 @@ std::vector<BlockedAgent> find_blocked_agents(const fs::path& proc, const std::s
     if (error != std::errc() || end != name.data() + name.size() || registered.contains(pid)) continue;
     Credentials who;
     if (!has_agent(entry.path()) || !read_credentials(entry.path(), who) || may_write(who, facts)) continue;
-    out.push_back(
-        {pid, first_line(entry.path() / "comm"),
-         fmt::format("its user {} may not write to {} (mode {:04o}, group {}): make it a member of that "
-                     "group, or give tailord another one with --socket-group",
-                     who.uid, socket, facts.st_mode & 07777, group_name(facts.st_gid))});
+    out.push_back({pid, first_line(entry.path() / "comm"),
+                   fmt::format("its user {} may not write to {} (mode {:04o}, group {}): {}", who.uid, socket,
+                               facts.st_mode & 07777, group_name(facts.st_gid), kRemedy)});
   }
   return out;
 }

@@ -4,12 +4,18 @@
 #include <string>
 
 #include "proto/base/result.h"
+#include "proto/control/control_client.h"
 #include "tailor/v1/control.pb.h"
 
 namespace tailor::cli {
 
-// `given`, else TAILOR_STORE, else the default.
+// `given`, else TAILOR_STORE, else the store of the daemon that answers, else the first that is there of the
+// user's own and the system's.
 std::string store_directory(const std::string& given);
+
+// The daemon that TAILOR_CONTROL names, else the user's own, else the system's. The error names all that were
+// tried.
+Result<control::ControlClient> connect_daemon();
 
 // Asks the running daemon; fails, saying what to do, where none answers.
 Result<v1::ControlReply> ask_daemon(const v1::ControlRequest& request);

@@ -1,14 +1,16 @@
 #include "viewer/cli/doctor.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "daemon/query/coverage.h"
-#include "proto/control/control_client.h"
-#include "proto/control/paths.h"
+#include "viewer/cli/daemon.h"
+#include "viewer/cli/installed.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -122,7 +124,8 @@ std::vector<Finding> look_at_file(const query::Profile& profile) {
 
 }  // namespace
 
-std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status) {
+std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status,
+                                    const std::vector<BlockedAgent>& blocked) {
   std::vector<Finding> out;
   out.push_back({State::kOk, "daemon", fmt::format("tailord {} runs", status.daemon_version()), ""});
   if (!status.store_problem().empty())
@@ -131,8 +134,12 @@ std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status) {
   if (status.agents_refused() > 0)
     out.push_back({State::kNote, "agents", fmt::format("{} agents were refused", status.agents_refused()),
                    "the daemon's log has the reasons"});
-  if (status.processes().empty())
-    out.push_back({State::kNote, "engines", "no engine has registered",
+  for (const BlockedAgent& each : blocked)
+    out.push_back({State::kProblem, "engines",
+                   fmt::format("process {} ({}) has an agent that cannot register", each.pid, each.comm),
+                   each.why});
+  if (status.processes().empty() && blocked.empty())
+    out.push_back({State::kNote, "engines", "no engine is registered now",
                    "start an engine with an agent, or sample any process: tailor record -p PID"});
   for (const v1::ProcessStatus& process : status.processes()) {
     if (process.sampled()) continue;
@@ -167,7 +174,8 @@ std::string render(const std::vector<Finding>& findings, const Terminal& termina
     const std::string check = pad(escape_line(each.check, terminal.ascii), kCheckWidth);
     const std::string text =
         escape_line(each.found, terminal.ascii) +
-        (each.remedy.empty() ? "" : ". Remedy: " + escape_line(each.remedy, terminal.ascii));
+        (each.remedy.empty() ? ""
+                             : ". Remedy: " + escape_line(with_document_paths(each.remedy), terminal.ascii));
     std::string lines = wrap(text, terminal.width, kStateWidth + kCheckWidth);
     lines.replace(0, kStateWidth + kCheckWidth, check);
     out += (each.state == State::kProblem ? terminal.warn(state) : terminal.dim(state)) + lines + "\n";
@@ -175,8 +183,24 @@ std::string render(const std::vector<Finding>& findings, const Terminal& termina
   return out;
 }
 
+std::vector<Finding> look_at_agent_socket(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) != 0) return {};  // no daemon: that is another finding
+  if (::access(path.c_str(), W_OK) == 0)
+    return {{State::kOk, "agents", fmt::format("engines of this user can register at {}", path), ""}};
+  return {{State::kProblem, "agents",
+           fmt::format("engines of this user cannot register: {} may not be opened by them (mode {:04o})", path,
+                       info.st_mode & 07777),
+           "tailord made the socket for its own group alone: start the socket of systemd, which is open to all users "
+           "(systemctl enable --now tailord.socket, then systemctl restart tailord), or see --socket-group "
+           "(docs/tailord.md)"}};
+}
+
 std::vector<Finding> ask_daemon() {
-  auto client = control::ControlClient::connect(control::control_socket_path());
+  auto client = connect_daemon();
+  if (!client && client.error().kind == ErrorKind::kDenied)
+    return {{State::kProblem, "daemon", client.error().message,
+             "`tailor record` needs no daemon; the daemon's answers need a user that it serves"}};
   if (!client)
     return {{State::kNote, "daemon", client.error().message,
              "`tailor record` needs no daemon; to sample all the time, start tailord (docs/operate.md)"}};
@@ -184,7 +208,8 @@ std::vector<Finding> ask_daemon() {
   request.mutable_status();
   auto reply = client->ask(request);
   if (!reply) return {{State::kProblem, "daemon", reply.error().message, ""}};
-  return look_at_daemon(reply->status());
+  const v1::DaemonStatus& status = reply->status();
+  return look_at_daemon(status, find_blocked_agents("/proc", status.agent_socket(), registered_in(status)));
 }
 
 std::string findings_json(const std::vector<Finding>& findings) {

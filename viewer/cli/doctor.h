@@ -8,6 +8,7 @@
 #include "daemon/query/plan_report.h"
 #include "daemon/query/profile.h"
 #include "tailor/v1/control.pb.h"
+#include "viewer/cli/blocked_agents.h"
 #include "viewer/cli/terminal.h"
 
 namespace tailor::cli {
@@ -27,10 +28,14 @@ struct Finding {
 // Opens events on the calling thread, to see whether the kernel lets us. Counts nothing.
 std::vector<Finding> look_at_host(os::Os& os);
 
-// `socket`: of the agents.
-std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status);
+// `blocked`: engines whose agents may not open its socket (find_blocked_agents()).
+std::vector<Finding> look_at_daemon(const v1::DaemonStatus& status, const std::vector<BlockedAgent>& blocked);
 
-// The same of the daemon that answers at the control socket; that none does is a note.
+// Whether engines of this user may open the socket where agents register. Nothing where there is none.
+std::vector<Finding> look_at_agent_socket(const std::string& path);
+
+// The same of the daemon that answers at the control socket; that none does is a note, that this
+// user may not ask it is a problem.
 std::vector<Finding> ask_daemon();
 
 // Of what was recorded of an engine.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <iterator>
 
 #include "viewer/cli/choose.h"
@@ -25,6 +26,10 @@ int run_doctor(const Choice& choice) {
   if (choice.what.empty() && choice.execution.empty() && !choice.has_last && choice.process.empty()) {
     std::vector<Finding> findings = look_at_host(os::real());
     std::ranges::move(ask_daemon(), std::back_inserter(findings));
+    // Where agents look: not where daemons of users other than root listen.
+    const char* named = std::getenv("TAILOR_SOCKET");
+    const std::string socket = named != nullptr && *named != '\0' ? named : "/run/tailor/agent.sock";
+    std::ranges::move(look_at_agent_socket(socket), std::back_inserter(findings));
     return print(findings, choice);
   }
   auto chosen = choose(choice);

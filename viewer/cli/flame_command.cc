@@ -19,7 +19,7 @@ struct FlameOptions {
   std::string order = "plan,pipeline,operator,task,line";
   double least = 0.005;
   std::string svg, html;
-  bool functions = false, folded = false;
+  bool functions = false, folded = false, has_order = false;
 };
 
 // What the pictures are called.
@@ -33,11 +33,32 @@ int write_picture(const std::string& path, const std::string& picture) {
   return kOk;
 }
 
-int run_flame(const FlameOptions& options) {
-  auto order = query::parse_flame_order(options.functions ? "plan,operator,function" : options.order);
-  if (!order) return complain(order.error());
-  const bool functions = std::ranges::find(*order, query::FlameLevel::kFunction) != order->end();
+constexpr const char* kFunctionOrder = "plan,operator,function";
+
+// Whether nothing but reasons stands below the root: no plan was recorded, and no component.
+bool is_all_unattributed(const query::FlameReport& report) {
+  return std::ranges::all_of(report.root.children,
+                             [](const query::FlameNode& each) { return each.kind == "unattributed"; });
+}
+
+// What the user asked for; where nobody asked for an order and there is no plan, the functions.
+Result<serve::View> open_flame(const FlameOptions& options, std::vector<query::FlameLevel>& order) {
+  const bool functions = std::ranges::find(order, query::FlameLevel::kFunction) != order.end();
   auto view = open_view(options.view, functions ? Needs::kFunctions : Needs::kSums);
+  if (!view || functions || options.has_order) return view;
+  const auto report = serve::flame_of(*view, order);
+  if (!report || !is_all_unattributed(*report)) return view;
+  warn("no query plan is in this selection: functions are shown (--order chooses)");
+  auto by_function = query::parse_flame_order(kFunctionOrder);
+  if (!by_function) return by_function.error();
+  order = std::move(*by_function);
+  return open_view(options.view, Needs::kFunctions);
+}
+
+int run_flame(const FlameOptions& options) {
+  auto order = query::parse_flame_order(options.functions ? kFunctionOrder : options.order);
+  if (!order) return complain(order.error());
+  auto view = open_flame(options, *order);
   if (!view) return complain(view.error());
   if (options.view.choice.json) {
     const auto json = serve::flame_json(*view, *order);
@@ -65,11 +86,12 @@ void add_flame(CLI::App& app, Action& action) {
       "flame", "Cost as a tree: plan, pipeline, operator, task, line of IR and functions, in any order");
   auto options = std::make_shared<FlameOptions>();
   add_view_choice(command, options->view);
-  CLI::Option* order =
-      command
-          .add_option("--order", options->order,
-                      "The levels from the outside in; function: the call chain below the generated code")
-          ->capture_default_str();
+  CLI::Option* order = command
+                           .add_option("--order", options->order,
+                                       "The levels from the outside in; function: the call chain below the "
+                                       "generated code. Where there is no plan "
+                                       "and this is not given: functions")
+                           ->capture_default_str();
   command
       .add_flag("--functions", options->functions,
                 "Functions below operators: --order plan,operator,function")
@@ -87,7 +109,8 @@ void add_flame(CLI::App& app, Action& action) {
   svg->excludes(folded)->excludes(html);
   html->excludes(folded);
   for (CLI::Option* picture : {svg, html, folded}) picture->excludes(command.get_option("--json"));
-  command.callback([options, &command, &action] {
+  command.callback([options, order, &command, &action] {
+    options->has_order = order->count() > 0;
     action = [options, &command] {
       const bool text =
           options->svg.empty() && options->html.empty() && !options->folded && !options->view.choice.json;

@@ -95,7 +95,8 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
   double most_samples = 0, most_rows = 0;
   for (const store::ExecutionRow& row : rows) {
     most_samples = std::max(most_samples, static_cast<double>(row.cost.samples));
-    if (row.record.rows_known) most_rows = std::max(most_rows, static_cast<double>(row.record.rows));
+    if (row.record.rows_known && row.record.end != kTimeMax)
+      most_rows = std::max(most_rows, static_cast<double>(row.record.rows));
   }
   ListTable table(terminal);
   table.add("began", 19, 72, false);
@@ -113,7 +114,7 @@ std::string render_rows(const serve::ExecutionList& list, std::uint64_t now_ns, 
     out += table.row(
         {query::local_time(row.wall_begin_ns, now_ns), query::hex(e.id).substr(0, 12), elapsed_text(e),
          e.drawn ? duration(row.cost.cpu_ns) : "not drawn", e.drawn ? grouped(row.cost.samples) : "",
-         e.rows_known ? grouped(e.rows) : "?", who_text(e, terminal.ascii)},
+         e.rows_known && e.end != kTimeMax ? grouped(e.rows) : "?", who_text(e, terminal.ascii)},
         query);
   }
   if (list.more) out += terminal.dim("... more, older ones (--limit, --until)") + "\n";

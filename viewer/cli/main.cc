@@ -9,6 +9,7 @@
 #include <exception>
 #include <iostream>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "daemon/serve/error_json.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/command.h"
+#include "viewer/cli/installed.h"
 #include "viewer/cli/pager.h"
 #include "viewer/cli/text.h"
 
@@ -27,7 +29,7 @@ int complain(const Error& error) {
 }
 
 void warn(const std::string& message) {
-  fmt::print(stderr, "tailor: {}\n", escape(message, false));
+  fmt::print(stderr, "tailor: {}\n", escape(with_document_paths(message), false));
 }
 
 void print_json(const std::string& json) {
@@ -118,7 +120,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return all_written(app.exit(error) == 0 ? kOk : serve::exit_code(ErrorKind::kInvalid));
+    std::ostringstream said;
+    const bool good = app.exit(error, std::cout, said) == 0;
+    std::istringstream lines(said.str());
+    for (std::string line; std::getline(lines, line);) warn(line);
+    return all_written(good ? kOk : serve::exit_code(ErrorKind::kInvalid));
   }
   Terminal::detect();
   std::optional<Pager> pager;

@@ -11,6 +11,7 @@
 #include "viewer/cli/attach.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/output_option.h"
+#include "viewer/cli/perf_words.h"
 #include "viewer/cli/render_parts.h"
 #include "viewer/cli/text.h"
 
@@ -20,9 +21,17 @@ namespace {
 struct RecordOptions {
   session::RecordOptions record;
   std::vector<const CLI::Option*> of_commands;  // not of processes that a daemon samples in its own way
-  std::int32_t pid = 0;
+  std::string pid;                              // as it was typed; "": none
   double seconds = 0;
+  bool quiet = false;
+  std::shared_ptr<PerfWords> perf = nullptr;
 };
+
+// Said at the end of a recording in which nobody named an operator.
+constexpr const char* kNoEngine =
+    "no query engine said anything of its plans: reports show functions, and processes and threads where "
+    "there are "
+    "several";
 
 void say(const std::string& text) {
   fmt::print(stderr, "tailor: {}\n", escape(text, false));
@@ -34,11 +43,15 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
   const auto known = static_cast<double>(total.attributed + total.unattributed);
   for (const pipeline::Problem& problem : outcome.problems) say(problem.text);
   if (!outcome.sampling_notes.empty()) say("sampling: " + outcome.sampling_notes);
-  say(fmt::format("{} samples, {} of them attributed, {} lost; {} bytes in {}",
-                  grouped(outcome.samples_written),
-                  percent(known > 0 ? static_cast<double>(total.attributed) / known : 0),
+  const bool engine = total.attributed > 0 || outcome.samples_written == 0;
+  const std::string attributed =
+      engine ? fmt::format(", {} of them attributed",
+                           percent(known > 0 ? static_cast<double>(total.attributed) / known : 0))
+             : "";
+  say(fmt::format("{} samples{}, {} lost; {} bytes in {}", grouped(outcome.samples_written), attributed,
                   grouped(total.lost_ring + total.lost_hardware), grouped(outcome.bytes_written),
-                  store::output_name(options.output)));
+                  options.output));
+  if (!engine) say(kNoEngine);
   if (total.lost_ring + total.lost_hardware + total.late + total.throttled > 0)
     say(accounting_text({total, 0}));
   if (options.sampling.max_overhead > 0 && outcome.wall_ns > 0) {
@@ -47,37 +60,53 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
   }
   const auto coverage = query::coverage_of(outcome.recording);
   if (coverage && coverage->falls_short) say(coverage_warning(*coverage));
-  if (outcome.samples_written > 0 && !store::is_standard_output(options.output))
-    say(fmt::format("next: tailor report {}", options.output));
+  if (outcome.samples_written == 0 || store::is_standard_output(options.output)) return;
+  const bool chains = options.sampling.callchain;
+  say(fmt::format("next: tailor report {}{}", options.output,
+                  engine   ? ""
+                  : chains ? fmt::format(" (functions), or tailor flame {}", options.output)
+                           : " (functions); with -g it has call chains"));
 }
 
 int run_command(const RecordOptions& options) {
   auto outcome = session::record(os::real(), options.record);
   if (!outcome) return complain(outcome.error());
-  summarise(options.record, *outcome);
+  if (!options.quiet) summarise(options.record, *outcome);
   return outcome->exit_code;
 }
 
 // Where no daemon runs.
-int run_alone(const RecordOptions& options) {
-  session::RunningProcess process{options.pid, options.seconds, control::agent_socket_path(), {}};
+int run_alone(const RecordOptions& options, std::int32_t pid) {
+  session::RunningProcess process{pid, options.seconds, control::agent_socket_path(), {}};
   process.on_begin = [&](const std::string& note) {
+    if (options.quiet) return;
     if (!note.empty()) say(note);
-    say(fmt::format("recording process {}; Ctrl-C ends it", options.pid));
+    say(fmt::format("recording process {}; Ctrl-C ends it", pid));
   };
   auto outcome = session::record_running(os::real(), options.record, process);
   if (!outcome) return complain(outcome.error());
-  summarise(options.record, *outcome);
+  if (!options.quiet) summarise(options.record, *outcome);
   return kOk;
 }
 
-int run_record(const RecordOptions& options) {
+Status check_what(const RecordOptions& options) {
   const bool command = !options.record.command.empty();
-  if (command == (options.pid != 0)) {
-    return complain(invalid("record what? Give a command after --, or a process with -p"));
-  }
-  if (command) return run_command(options);
-  if (!daemon_runs()) return run_alone(options);
+  if (Status known = options.perf->check(); !known.ok()) return known;
+  if (command && !options.pid.empty())
+    return invalid(
+        "-p is a process that runs already, and no command is started for it: type --seconds N for how "
+        "long to record it");
+  if (!command && options.pid.empty())
+    return invalid("record what? Give a command after --, or a process with -p");
+  return Ok{};
+}
+
+int run_record(const RecordOptions& options) {
+  if (Status right = check_what(options); !right.ok()) return complain(right.error());
+  if (!options.record.command.empty()) return run_command(options);
+  const auto pid = parse_pid(options.pid);
+  if (!pid) return complain(pid.error());
+  if (!daemon_runs()) return run_alone(options, *pid);
   for (const CLI::Option* option : options.of_commands) {
     if (option->count() == 0) continue;
     return complain(
@@ -85,7 +114,7 @@ int run_record(const RecordOptions& options) {
                             "to by its own options",
                             option->get_name())));
   }
-  return record_process({options.pid, options.record.output, options.record.keep_old, options.seconds});
+  return record_process({*pid, options.record.output, options.record.keep_old, options.seconds});
 }
 
 }  // namespace
@@ -101,10 +130,13 @@ void add_record(CLI::App& app, Action& action) {
   command
       .add_option("-p,--pid", options->pid,
                   "Samples this running process; if a daemon runs, the daemon does it, with its own options")
-      ->check(CLI::PositiveNumber);
+      ->type_name("PID");
   command
       .add_option("--seconds", options->seconds, "With -p: for how long (default: until it ends, or Ctrl-C)")
       ->check(CLI::PositiveNumber);
+  command.add_flag("-q,--quiet", options->quiet, "Says nothing but errors");
+  options->perf = std::make_shared<PerfWords>(command, options->record.sampling);
+  for (const char* name : {"-g", "--call-graph"}) options->of_commands.push_back(command.get_option(name));
   command.add_option("command", options->record.command, "The command and its arguments, after --");
   command.positionals_at_end();
   command.callback([options, output, &action] {

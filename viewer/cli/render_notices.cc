@@ -64,8 +64,9 @@ std::string marks_notice(const query::PlanReport& report) {
       "whole recording).",
       grouped(total.log_lost));
   const double share = report.total.weight > 0 ? report.marks_lost.weight / report.total.weight : 0;
-  out += fmt::format(" {} of this report ({}) is unattributed for it.",
-                     samples_text(static_cast<double>(report.marks_lost.samples)), percent(share));
+  out += fmt::format(" {} of this report ({}) {} unattributed for it.",
+                     samples_text(static_cast<double>(report.marks_lost.samples)), percent(share),
+                     report.marks_lost.samples == 1 ? "is" : "are");
   if (total.executions_unknown > 0)
     out += fmt::format(" {} more of the recording belong to operators, but to no execution.",
                        samples_text(static_cast<double>(total.executions_unknown)));

@@ -12,6 +12,7 @@
 #include "viewer/cli/history_command.h"
 #include "viewer/cli/html_command.h"
 #include "viewer/cli/ignored_options.h"
+#include "viewer/cli/installed.h"
 #include "viewer/cli/render.h"
 
 namespace tailor::cli {
@@ -102,6 +103,7 @@ int run_functions(ReportOptions options) {
 }
 
 int run_rules(ReportOptions options) {
+  options.rules = find_rules(options.rules);
   auto text = read_text(options.rules);
   if (!text) return complain(text.error());
   auto rules = query::StackRules::parse(*text);
@@ -162,8 +164,10 @@ void add_report(CLI::App& app, Action& action) {
       .add_option("--least", options->functions.least_call,
                   "With --level function: leave out calls with a smaller share of everything: 0.005")
       ->check(CLI::Range(0.0, 1.0));
-  command.add_option("--rules", options->rules,
-                     "Operators by the functions on the stack, for engines without an agent (docs/rules.md)");
+  command.add_option(
+      "--rules", options->rules,
+      "Operators by the functions on the stack, for engines without an agent (docs/rules.md): a file, or "
+      "the name of one that is installed, as duckdb");
   auto* html = command.add_option("--html", options->html,
                                   "Writes a page with pictures into this file: no server, no network");
   for (const char* other :

@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "daemon/query/wall_time.h"
 #include "daemon/store/meta_codec.h"
 #include "viewer/cli/accounting_text.h"
@@ -36,6 +39,18 @@ std::string rate_text(const v1::RateStatus& rate) {
   const std::string until =
       rate.until_ns() == 0 ? "" : " until " + query::local_time(rate.until_ns(), query::wall_clock_ns());
   return fmt::format("at {} Hz{}: {}", rate.frequency(), until, rate.why());
+}
+
+// Above the list of processes; who has ended by now is not in it, but in the sums.
+std::string processes_heading(const v1::DaemonStatus& s) {
+  if (!s.processes().empty()) {
+    const bool engines = std::ranges::any_of(
+        s.processes(), [](const v1::ProcessStatus& p) { return !p.info().engine_name().empty(); });
+    return engines ? "Engines:\n" : "Processes, none of which has registered:\n";
+  }
+  if (s.total().received() > 0)
+    return "No process is sampled now: those that the samples are of have ended.\n";
+  return "No engine has registered.\n";
 }
 
 std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
@@ -82,7 +97,7 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
   if (s.all_paused())
     out += terminal.warn(
         "  paused               all processes, also those that register now (tailor resume all)\n");
-  out += s.processes().empty() ? "No engine has registered.\n" : "Engines:\n";
+  out += processes_heading(s);
   for (const v1::ProcessStatus& p : s.processes()) {
     const v1::ProcessInfo& info = p.info();
     const std::string name = info.engine_name().empty() ? info.comm() + " (not registered)"
@@ -96,11 +111,7 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
       out += terminal.warn("            not sampled" + why + "\n");
     }
   }
-  std::set<std::int32_t> registered;
-  for (const v1::ProcessStatus& p : s.processes()) {
-    if (!p.info().engine_name().empty()) registered.insert(p.info().process().pid());
-  }
-  const auto blocked = find_blocked_agents("/proc", s.agent_socket(), registered);
+  const auto blocked = find_blocked_agents("/proc", s.agent_socket(), registered_in(s));
   if (!blocked.empty()) out += "Engines that cannot register:\n";
   for (const BlockedAgent& agent : blocked) {
     out += terminal.warn(fmt::format("  {:>8}  {}  {}\n", agent.pid, text(agent.comm), text(agent.why)));

@@ -58,6 +58,7 @@ class Top {
     const auto window = std::chrono::duration<double>(options_.window_s);
     request.filter.since_ns = static_cast<std::uint64_t>(
         std::chrono::duration_cast<std::chrono::nanoseconds>(now - window).count());
+    request.filter.ran_since = true;
     request.containing = filter_;
     request.limit = options_.limit;
     request.order = order_of(order);
@@ -88,7 +89,7 @@ class Top {
   }
 
   std::string title() const {
-    std::string text = fmt::format("tailor top: queries that began in the last {:.0f} s, by {}",
+    std::string text = fmt::format("tailor top: queries that ran in the last {:.0f} s, by {}",
                                    options_.window_s, order_key(order));
     if (!filter_.empty()) text += ", with \"" + escape_line(filter_, false) + "\"";
     return text;
@@ -243,8 +244,7 @@ void add_top(CLI::App& app, Action& action) {
   command.add_option("--interval", options->interval_s, "Seconds between two updates")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
-  command
-      .add_option("--window", options->window_s, "Only queries that began in this many seconds before now")
+  command.add_option("--window", options->window_s, "Only queries that ran in this many seconds before now")
       ->check(CLI::Range(1.0, 86400.0))
       ->capture_default_str();
   command.add_option("--filter", options->filter, "Only queries whose name or text contains this");

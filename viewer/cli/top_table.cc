@@ -12,13 +12,20 @@ std::string heading(std::string_view text, bool ordered) {
   return (ordered ? "*" : "") + std::string(text);
 }
 
+// The mean of the runs that have ended; where none has, how long the oldest has run at least.
+std::string elapsed_text(const TopQuery& query, const Terminal& terminal) {
+  if (query.running < query.executions) return duration(query.mean_elapsed_ns);
+  return (terminal.ascii ? "> " : "\u2265 ") + duration(query.running_longest_ns);
+}
+
 }  // namespace
 
 std::vector<TopQuery> top_queries(const query::Json& answer) {
   std::vector<TopQuery> out;
   for (const query::Json& each : answer.at("fingerprints")) {
     out.push_back({each.at("fingerprint"), each.at("last_execution"), each.at("name"), each.at("text"),
-                   each.at("executions"), each.at("cpu_ns"), each.at("elapsed_ns").at("mean")});
+                   each.at("executions"), each.at("cpu_ns"), each.at("elapsed_ns").at("mean"),
+                   each.at("running"), each.at("running_longest_ns")});
   }
   return out;
 }
@@ -37,7 +44,7 @@ std::vector<std::string> top_lines(const std::vector<TopQuery>& queries, double 
     const std::string line = pad_left(fmt::format("{:.2f}", each.cpu_ns / window_ns), kCores) +
                              pad_left(duration(each.cpu_ns), kCpu) +
                              pad_left(grouped(each.executions), kRuns) +
-                             pad_left(duration(each.mean_elapsed_ns), kElapsed) + "  " + name;
+                             pad_left(elapsed_text(each, terminal), kElapsed) + "  " + name;
     lines.push_back(cut(line, terminal.width, terminal.ascii));
   }
   return lines;

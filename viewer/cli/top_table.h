@@ -17,7 +17,9 @@ struct TopQuery {
   std::string fingerprint, last_execution;
   std::string name, text;  // may be hostile
   std::uint64_t executions = 0;
-  double cpu_ns = 0, mean_elapsed_ns = 0;
+  double cpu_ns = 0, mean_elapsed_ns = 0;  // in the window; of the runs that have ended
+  std::uint64_t running = 0;               // of the runs, those that have not
+  double running_longest_ns = 0;           // how long the oldest of these has run
 };
 
 // Of an answer to a FingerprintsRequest.

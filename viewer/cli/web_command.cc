@@ -9,8 +9,6 @@
 
 #include "daemon/serve/http/http_server.h"
 #include "proto/base/unique_fd.h"
-#include "proto/control/control_client.h"
-#include "proto/control/paths.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
@@ -34,7 +32,7 @@ class AskedStatus {
     until_ = now + std::chrono::seconds(1);
     v1::ControlRequest request;
     request.mutable_status();
-    auto client = control::ControlClient::connect(control::control_socket_path());
+    auto client = connect_daemon();
     if (!client) return status_ = {};
     auto reply = client->ask(request, 2000);
     status_ = reply ? reply->status() : v1::DaemonStatus();

@@ -37,7 +37,7 @@ Status check_sampled(control::ControlClient& daemon) {
 }  // namespace
 
 Result<MeasuredPlan> explain_analyze(const CompiledQuery& query, const AnalyzeOptions& options) {
-  auto daemon = control::ControlClient::connect(control::control_socket_path());
+  auto daemon = control::ControlClient::connect_first(control::control_socket_places());
   if (!daemon.ok()) return in_context("explain analyze: ", daemon.error());
   if (Status sampled = check_sampled(*daemon); !sampled.ok()) return std::move(sampled).error();
   v1::ControlRequest request;

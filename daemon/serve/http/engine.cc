@@ -78,8 +78,24 @@ std::string cookie(const Peer& peer, const std::string& secret, int seconds) {
                      seconds);
 }
 
+// Not httplib's: it takes what follows the last "=" for the value, and label=tenant=b has two.
 Parameters parameters_of(const httplib::Request& request) {
-  return {request.params.begin(), request.params.end()};
+  Parameters parameters;
+  const std::size_t question = request.target.find('?');
+  if (question == std::string::npos) return parameters;
+  std::string_view rest = std::string_view(request.target).substr(question + 1);
+  rest = rest.substr(0, rest.find('#'));
+  while (!rest.empty()) {
+    const std::size_t end = std::min(rest.find('&'), rest.size());
+    const std::string_view one = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (one.empty()) continue;
+    const std::size_t equal = std::min(one.find('='), one.size());
+    const std::string_view value = one.substr(std::min(equal + 1, one.size()));
+    parameters.emplace_back(httplib::detail::decode_url(std::string(one.substr(0, equal)), true),
+                            httplib::detail::decode_url(std::string(value), true));
+  }
+  return parameters;
 }
 
 }  // namespace

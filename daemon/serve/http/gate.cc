@@ -83,7 +83,10 @@ Status Gate::check_origin(const Visitor& visitor) const {
   // Programs that ask over the UNIX socket name whatever they like, as long as no browser resolves it.
   const bool socket_name = visitor.local && (name.empty() || name == "tailor");
   if (!loopback && !socket_name && !options_.hosts.contains(name))
-    return denied(fmt::format("this server is not called \"{}\"", name.substr(0, 100)));
+    return denied(fmt::format("this server is not called \"{}\": {}", name.substr(0, 100),
+                              visitor.local ? "over its UNIX socket it is http://tailor/ (curl --unix-socket "
+                                              "PATH http://tailor/api/v1/status)"
+                                            : "use localhost, or name it with tailord --http-host"));
   if (!visitor.origin.empty() && visitor.origin != "http://" + visitor.host &&
       visitor.origin != "https://" + visitor.host)
     return denied("the request comes from a page of another origin");

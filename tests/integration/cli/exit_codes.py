@@ -31,6 +31,10 @@ with tempfile.TemporaryDirectory() as folder:
     check(["frobnicate"], 2)
     check(["report", "--no-such-option"], 2)
     check(["record"], 2, says="command after --")
+    for words, said in ((["-a"], "-p PID"), (["-t", "7"], "--thread"), (["-c", "1000"], "NAME@PERIOD"), (["-D", "500"], "--from"),
+                        (["--cgroup", "x", "-p", "1"], "processes.sample"), (["-p", "1,2"], "start one for each"),
+                        (["-p", "1", "--", "sleep", "5"], "--seconds"), (["-p", "one"], "no pid"), (["--call-graph", "lbr", "--", "true"], "fp")):
+        check(["record", *words], 2, says=said)
     check(["record", "--stacks", "some", "--", "true"], 2, says="{adaptive,always,none}")
     check(["record", "-p", "99999999"], 3, says="there is no process")
     check(["record", "-e", "no-such-event", "--", "true"], 2, says="tailor events")

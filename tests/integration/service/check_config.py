@@ -1,5 +1,6 @@
 """`tailord --check-config`: everything that is wrong in a configuration file is told, each with its line, and the daemon
 starts with no such file; what is right is taken."""
+import os
 import pathlib
 import subprocess
 import tempfile
@@ -47,6 +48,24 @@ with tempfile.TemporaryDirectory() as folder:
     file.write_text('event = ["no-such-event"]\n')
     code, _, said = tailord("--check-config", file)
     check(code == 2 and "no-such-event" in said, f"an event that there is not: {said.strip()}")
+    # What tailord refuses, with the same words: nothing of it is opened before.
+    for text, word in (('listen = ["127.0.0.1:0"]\n', "--tokens"), (f'tokens = "{folder}/none.toml"\n', "none.toml"),
+                       ('socket-group = "no-such-group-here"\n', "no-such-group-here"), ('metrics-listen = "300.1.1.1:80"\n', "300.1.1.1"),
+                       ('metrics-listen = "127.0.0.1"\n', "ADDRESS:PORT"), (f'control = "/{"x" * 200}"\n', "xxx")):
+        file.write_text(text)
+        code, _, said = tailord("--check-config", file)
+        check(code == 2 and word in said and len(said.splitlines()) == 1, f"{text.strip()[:60]}: {said.strip()[:200]}")
+        message = said.strip().split(": ", 1)[1]
+        code, _, started = tailord("--config", file, "--store", folder / "store")
+        check(code == 2 and message in started and len(started.splitlines()) == 1, "tailord says the same, once")
+        check(not (folder / "store").exists(), "and makes nothing")
+    # In the journal each line has its priority, and the journal's time alone.
+    with open(folder / "said", "wb") as stream:
+        place = os.fstat(stream.fileno())
+        subprocess.run([BIN / "tailord", "--config", file], stderr=stream, env={**os.environ, "JOURNAL_STREAM": f"{place.st_dev}:{place.st_ino}"}, timeout=60)
+    said = (folder / "said").read_text()
+    check(said.startswith("<3>") and "tailord error" not in said and len(said.splitlines()) == 1, f"in the journal: {said.strip()[:100]}")
+    (folder / "said").unlink()
     file.write_text('config = "/etc/passwd"\n')
     check(tailord("--check-config", file)[0] == 2, "a file cannot name another")
 

@@ -50,6 +50,11 @@ with tempfile.TemporaryDirectory() as folder:
     (folder / "tailord.service").write_text(bare)
     check(exposure(folder / "tailord.service")[0] > HIGHEST, "without its limits the unit would fail")
 
+unit = {key: re.findall(rf"(?m)^{key}=(.*)$", service) for key in ("Requires", "After", "Also", "PropagatesStopTo", "ExecReload", "RestartPreventExitStatus")}
+check(all(unit[key] == ["tailord.socket"] for key in ("Requires", "After", "Also", "PropagatesStopTo")), "the service has its socket, and stops it")
+check(not any("/bin/kill" in line for line in unit["ExecReload"]), "no program is needed that a host may not have")
+wrong = subprocess.run([BIN / "tailord", "--listen", "127.0.0.1:0"], capture_output=True, text=True)
+check([str(wrong.returncode)] == unit["RestartPreventExitStatus"], f"a wrong configuration is not started again: {wrong.stderr.strip()}")
 wanted = set(re.search(r"^CapabilityBoundingSet=(.*)$", service, re.M).group(1).split())
 check(wanted == set(re.search(r"^AmbientCapabilities=(.*)$", service, re.M).group(1).split()), f"its capabilities: {wanted}")
 pod = ROOT / "deploy/kubernetes/daemonset.yaml"

@@ -336,5 +336,38 @@ TEST_F(ControlTest, APathThatDoesNotFitIsAnError) {
   EXPECT_FALSE(ControlClient::connect("").ok());
 }
 
+TEST_F(ControlTest, TheFirstPlaceWhereADaemonAnswersIsTaken) {
+  start();
+  const std::string nowhere = directory + "/none.sock";
+  auto client = ControlClient::connect_first({nowhere, path});
+  ASSERT_TRUE(client.ok()) << client.error().message;
+  v1::ControlRequest request;
+  request.mutable_status();
+  EXPECT_EQ(client->ask(request)->status().pid(), 42);
+}
+
+TEST_F(ControlTest, TheErrorNamesEveryPlaceThatWasTriedAndWhy) {
+  const std::string one = directory + "/one.sock", two = directory + "/two.sock";
+  std::ofstream(two) << "no socket";
+  const auto client = ControlClient::connect_first({one, two});
+  ASSERT_FALSE(client.ok());
+  const std::string& said = client.error().message;
+  EXPECT_NE(said.find("no daemon at " + one + ": No such file"), std::string::npos) << said;
+  EXPECT_NE(said.find("nor at " + two + ": Connection refused"), std::string::npos) << said;
+  EXPECT_NE(said.find("TAILOR_CONTROL"), std::string::npos) << said;
+  EXPECT_EQ(client.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST_F(ControlTest, ASocketThatMayNotBeUsedIsNoMissingDaemon) {
+  if (::geteuid() == 0 && ::seteuid(65534) != 0) GTEST_SKIP() << "no other user can be played";
+  const std::string theirs = "/proc/1/root/no.sock";  // nobody but root may look there
+  const auto client = ControlClient::connect_first({theirs, directory + "/none.sock"});
+  if (::getuid() == 0) ASSERT_EQ(::seteuid(0), 0);
+  ASSERT_FALSE(client.ok());
+  EXPECT_EQ(client.error().kind, ErrorKind::kDenied) << client.error().message;
+  EXPECT_NE(client.error().message.find("you may not use it"), std::string::npos) << client.error().message;
+  EXPECT_EQ(client.error().message.find("is tailord running"), std::string::npos) << client.error().message;
+}
+
 }  // namespace
 }  // namespace tailor::control

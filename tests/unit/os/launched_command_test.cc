@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <sys/wait.h>
 
+#include <cerrno>
+
 namespace tailor::os {
 namespace {
 
@@ -20,6 +22,16 @@ TEST(LaunchedCommandTest, AGivenVariableTakesThePlaceOfOurs) {
   int status = -1;
   ASSERT_EQ(::waitpid(pid, &status, 0), pid);
   EXPECT_EQ(status, 0);
+}
+
+TEST(LaunchedCommandTest, ACommandThatCannotBeExecutedIsNamed) {
+  auto command = LaunchedCommand::launch({"/no/such/program", "argument"});
+  ASSERT_TRUE(command.ok());
+  const Status started = command->start();
+  ASSERT_FALSE(started.ok());
+  EXPECT_EQ(started.error().message,
+            "the command /no/such/program cannot be executed: No such file or directory");
+  EXPECT_EQ(started.error().code, ENOENT);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "daemon/query/flame.h"
+#include "daemon/query/timeline.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 
@@ -72,6 +73,36 @@ TEST(FlameFunctions, OfSomeSamples) {
   const FlameReport report =
       report_of(called(), [](const TimedSample& sample) { return sample.time == test::kSampleStart + 2; });
   EXPECT_DOUBLE_EQ(report.root.samples, 1);
+}
+
+// A timeline shows them where there is no plan.
+TEST(FlameFunctions, ATimelineByFunctionHasEverySampleInItsOwnFunction) {
+  const Profile profile = called();
+  TimelineOptions options;
+  options.buckets = 1;
+  options.lanes = Lanes::kThread;
+  options.by = OwnedBy::kFunction;
+  const auto line = timeline(profile, {}, options);
+  ASSERT_TRUE(line) << line.error().message;
+  EXPECT_DOUBLE_EQ(line->samples, 4);
+  double samples = 0;
+  std::vector<std::string> kinds;
+  for (const TimelineSeries& each : line->lanes.front().series) {
+    samples += each.samples.front();
+    kinds.push_back(each.owner.kind);
+  }
+  EXPECT_DOUBLE_EQ(samples, 4);
+  EXPECT_THAT(kinds, testing::Each("function"));
+  EXPECT_EQ(line->lanes.front().series.front().samples.front(), 3) << "the library, whoever called it";
+}
+
+TEST(FlameFunctions, ATimelineByFunctionNeedsThem) {
+  const Profile profile =
+      test::load(test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 1); }),
+                 {.keep_samples = true});
+  TimelineOptions options;
+  options.by = OwnedBy::kFunction;
+  EXPECT_FALSE(timeline(profile, {}, options));
 }
 
 }  // namespace

@@ -230,7 +230,7 @@ TEST_F(OneRound, LevelReportAddsUpToo) {
     EXPECT_NEAR(sum, report->summary.plans[0].cost.amount.samples, 1e-9) << level;
   }
   EXPECT_THAT(level_report(profile_, {}, "nosuch").error().message,
-              "there is no level \"nosuch\"; there are: ir, operator, task");
+              "there is no level \"nosuch\"; there are: function, ir, operator, task");
 }
 
 // IR 1 .. 10 exact, IR 0 set-up code, the set shared; the tag's sample and those of components are at no

@@ -115,6 +115,23 @@ TEST_F(HttpTest, AHeaderThatIsTooLongIsToldSo) {
   EXPECT_FALSE(go_on_);
 }
 
+TEST_F(HttpTest, ALabelMayHoldAnEqualSign) {
+  for (const char* label : {"label=tenant=b", "label=tenant%3Db", "label=note=a=b+c"}) {
+    const std::string answer = get(std::string("/api/v1/executions?limit=5&") + label);
+    EXPECT_EQ(status(answer), 200) << label << answer;
+  }
+  EXPECT_EQ(status(get("/api/v1/executions?label=tenant")), 400);
+  EXPECT_EQ(status(get("/api/v1/executions?&since=-10m&")), 200);
+}
+
+TEST_F(HttpTest, AWrongNameOfTheServerIsToldWithTheRightOne) {
+  const Peer local{true, 0, false};
+  const std::string answer = ask("GET /api/v1/status HTTP/1.1\r\nHost: x\r\n\r\n", local);
+  EXPECT_EQ(status(answer), 403);
+  EXPECT_NE(answer.find("curl --unix-socket PATH http://tailor/api/v1/status"), std::string::npos) << answer;
+  EXPECT_EQ(ask("GET /api/v1/status HTTP/1.1\r\nHost: x\r\n\r\n").find("curl"), std::string::npos);
+}
+
 TEST_F(HttpTest, ForeignHostsAndPagesAreDenied) {
   EXPECT_EQ(status(ask("GET /api/v1/status HTTP/1.1\r\nHost: evil\r\nAuthorization: Bearer sesame\r\n\r\n")),
             403);

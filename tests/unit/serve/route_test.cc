@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "daemon/query/wall_time.h"
 #include "daemon/serve/error_json.h"
 #include "daemon/serve/http/assets.h"
 
@@ -76,8 +77,16 @@ TEST(ParseTime, UnixMillisecondsAndRfc3339) {
   EXPECT_EQ(*parse_time("1500"), 1'500'000'000u);
   EXPECT_EQ(*parse_time("1970-01-01T00:00:01.5Z"), 1'500'000'000u);
   EXPECT_EQ(*parse_time("1970-01-01T01:00:01+01:00"), 1'000'000'000u);
+  const std::uint64_t hour = 3'600'000'000'000, before = query::wall_clock_ns();
+  for (const char* ago : {"-1h", "1h ago"}) {
+    const auto time = parse_time(ago);
+    ASSERT_TRUE(time) << ago;
+    EXPECT_GE(*time + hour, before) << ago;
+    EXPECT_LE(*time + hour, query::wall_clock_ns()) << ago;
+  }
+  EXPECT_GE(*parse_time("now"), before);
   for (const char* wrong :
-       {"", "now", "-1", "nan", "1e300", "1970-01-01T00:00:01", "1970-01-01", "1970-01-01T00:00:01+1"})
+       {"", "then", "-1", "nan", "1e300", "1970-01-01T00:00:01", "1970-01-01", "1970-01-01T00:00:01+1"})
     EXPECT_FALSE(parse_time(wrong)) << wrong;
 }
 

@@ -234,6 +234,32 @@ TEST(QuerySums, ATextIsLookedForBeforeTheLimit) {
   EXPECT_TRUE(sums.json(100, order, "Cheap\ndear").at("fingerprints").empty());
 }
 
+TEST(QuerySums, OfWhatBeganBeforeTheTimeThePartWithinItCounts) {
+  QuerySums sums(1'000'000);
+  store::ExecutionRow row = row_of("long", 100, 600'000);
+  row.record.end = 800'000;  // of 800 us the last half lies in the time
+  sums.add(row);
+  sums.add(row_of("short", 7, 1'000'000));
+  const Json out = sums.json(10, FingerprintsRequest::Order::kCpu);
+  EXPECT_DOUBLE_EQ(out["fingerprints"][0]["cpu_ns"].get<double>(), 50);
+  EXPECT_DOUBLE_EQ(out["fingerprints"][1]["cpu_ns"].get<double>(), 7);
+  EXPECT_DOUBLE_EQ(out["total_cpu_ns"].get<double>(), 57);
+}
+
+TEST(QuerySums, WhatRunsIsInNoMean) {
+  QuerySums sums;
+  store::ExecutionRow row = row_of("query", 1, 1);
+  sums.add(row);
+  row.record.end = kTimeMax;
+  row.wall_begin_ns = query::wall_clock_ns() - 86'000'000'000;
+  sums.add(row);
+  const Json found = sums.json(10, FingerprintsRequest::Order::kCpu)["fingerprints"][0];
+  EXPECT_EQ(found["executions"], 2);
+  EXPECT_EQ(found["running"], 1);
+  EXPECT_GE(found["running_longest_ns"].get<double>(), 86e9);
+  EXPECT_DOUBLE_EQ(found["elapsed_ns"]["mean"].get<double>(), 1000);
+}
+
 TEST(HostSums, TheHeaviestHaveTheirOwnSeriesAndTheRestIsOne) {
   HostSums sums(0, 10'000);
   for (int i = 0; i < 100; ++i) sums.add(row_of("plan " + std::to_string(i), i, 1000));

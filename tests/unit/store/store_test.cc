@@ -487,7 +487,8 @@ TEST_F(StoreTest, AnOlderCatalogueSaysTheSame) {
   EXPECT_EQ(with[3], test::kSampleExecution);
   sqlite3* db = nullptr;
   ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
-  const char* drop = "DROP INDEX execution_by_wall; DROP INDEX execution_killed";
+  const char* drop =
+      "DROP INDEX execution_by_wall; DROP INDEX execution_killed; DROP INDEX execution_running";
   EXPECT_EQ(sqlite3_exec(db, drop, nullptr, nullptr, nullptr), SQLITE_OK);
   sqlite3_close(db);
   EXPECT_EQ(look(), with);
@@ -504,6 +505,40 @@ TEST_F(StoreTest, FindsExecutionsByTheStartOfTheirId) {
   EXPECT_EQ(catalogue->find_executions("")->size(), 1u);
   EXPECT_EQ(catalogue->find_executions("%")->size(), 0u);
   EXPECT_EQ(catalogue->find_executions("' OR 1=1 --")->size(), 0u);
+}
+
+// Those that ran at a time, and not only those that began then.
+TEST_F(StoreTest, FindsWhatRanBeforeItsWindow) {
+  auto writer = open();
+  test::give_profile(*writer, 1);
+  ASSERT_TRUE(writer->flush());
+  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  const auto all = catalogue->executions(10, {});
+  ASSERT_TRUE(all);
+  ASSERT_EQ(all->size(), 1u);
+  const ExecutionRow& row = all->front();
+  ASSERT_NE(row.record.end, kTimeMax);
+  const auto elapsed = static_cast<std::uint64_t>(row.record.end - row.record.begin);
+  const auto found = [&](std::uint64_t since, bool ran) {
+    return catalogue->executions(10, {since, INT64_MAX, ran})->size();
+  };
+  EXPECT_EQ(found(row.wall_begin_ns + 1, false), 0u);
+  EXPECT_EQ(found(row.wall_begin_ns + 1, true), 1u) << "it had not ended by then";
+  EXPECT_EQ(found(row.wall_begin_ns + elapsed + 1, true), 0u) << "it had";
+  EXPECT_EQ(found(row.wall_begin_ns, true), 1u) << "once";
+}
+
+TEST_F(StoreTest, WhatRunsStillIsFoundWheneverItBegan) {
+  auto writer = open();
+  test::give_context(*writer);
+  ASSERT_TRUE(writer->flush());
+  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+  ASSERT_TRUE(catalogue);
+  const auto rows = catalogue->executions(10, {kWall + 86'400'000'000'000, INT64_MAX, true});
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(rows->front().record.end, kTimeMax);
 }
 
 }  // namespace
