@@ -57,6 +57,23 @@ Result<int> schema_version(sqlite3* db) {
   return static_cast<int>(*row ? statement.integer(0) : 0);
 }
 
+Error other_version(int version) {
+  Error other = internal(
+      fmt::format("the catalogue has schema version {}, this program uses {}", version, kSchemaVersion));
+  if (version <= kSchemaVersion) return other;
+  other = invalid(fmt::format("{}: a newer tailord wrote this store; use that version, or name another "
+                              "store (--store)",
+                              other.message));
+  other.code = ENOTSUP;
+  return other;
+}
+
+Status refuse_newer(sqlite3* db) {
+  auto version = schema_version(db);
+  if (!version || *version <= kSchemaVersion) return Ok{};  // what is wrong with it is told later
+  return other_version(*version);
+}
+
 Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
   auto version = schema_version(db);
   if (!version) return version.error();
@@ -65,18 +82,7 @@ Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
     if (mode == Catalogue::Mode::kWrite) (void)execute(db, indexes().c_str());
     return Ok{};
   }
-  if (*version != 0 || mode == Catalogue::Mode::kRead) {
-    Error other = internal(
-        fmt::format("the catalogue has schema version {}, this program uses {}", *version, kSchemaVersion));
-    if (*version > kSchemaVersion) {
-      other =
-          invalid(fmt::format("{}: a newer tailord wrote this store; use that version, or name another "
-                              "store (--store)",
-                              other.message));
-      other.code = ENOTSUP;
-    }
-    return other;
-  }
+  if (*version != 0 || mode == Catalogue::Mode::kRead) return other_version(*version);
   if (auto ok = execute(db, "BEGIN"); !ok) return ok;
   if (auto ok = execute(db, kSchema); !ok) return ok;
   if (auto ok = execute(db, indexes().c_str()); !ok) return ok;
@@ -154,6 +160,8 @@ Result<Catalogue> Catalogue::open(const std::string& path, Mode mode, int flags)
   }
   sqlite3_busy_timeout(db, kReaderWaitsMs);
   if (mode == Mode::kWrite) {
+    // A newer one keeps its own ways, such as its journal mode.
+    if (auto ok = refuse_newer(db); !ok) return in_context(path + ": ", ok.error());
     if (auto ok = prepare_writing(db); !ok) return in_context(path + ": ", ok.error());
   }
   if (auto ok = prepare_schema(db, mode); !ok) {

@@ -1,5 +1,7 @@
 #include "daemon/store/catalogue_scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <map>
@@ -139,7 +141,8 @@ Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
   return catalogue.commit();
 }
 
-Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files) {
+Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files,
+                                   const std::function<void(const std::string& what)>& on_put_aside) {
   const std::string path = catalogue_path(directory);
   // SQLite would make one that everybody may read, and gives its journal the same mode.
   if (auto own = make_private_file(path); !own) return own.error();
@@ -148,7 +151,14 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   if (whole) return catalogue;
   // Of a newer program: it is not ours to change.
   if (whole.error().code == ENOTSUP) return in_context(directory + ": ", whole.error());
-  (void)files.rename(path, path + ".bad");
+  // Another program reads it: it is as good as before, and the next attempt finds it free.
+  if (whole.error().code == EBUSY) return whole.error();
+  const Status aside = files.rename(path, path + ".bad");
+  if (on_put_aside) {
+    on_put_aside(fmt::format("{}; {}, and the catalogue is made again from the segments", whole.error().message,
+                             aside ? fmt::format("it is {}.bad now", path)
+                                   : "it could not be put aside and is lost"));
+  }
   (void)files.remove(path + "-journal");
   if (auto own = make_private_file(path); !own) return own.error();
   auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);

@@ -1,6 +1,7 @@
 // Brings a catalogue up to date with the segments that lie in the store.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "daemon/os/files.h"
@@ -14,9 +15,10 @@ namespace tailor::store {
 // killed. A segment that is no profile stays where it is and is not entered.
 Status catalogue_segments(const std::string& directory, Catalogue& catalogue);
 
-// The catalogue of a store, up to date. One that cannot be used is put aside (catalogue.bad) and made again:
-// the segments hold all that it held. Fails with ENOTSUP, and leaves it as it is, where a newer program wrote
-// it.
-Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files);
+// The catalogue of a store, up to date. One that cannot be used is put aside (catalogue.bad), `on_put_aside`
+// is told, and it is made again: the segments hold all that it held. Fails, and leaves it as it is, with
+// ENOTSUP where a newer program wrote it, with EBUSY where another program reads it all the time.
+Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files,
+                                   const std::function<void(const std::string& what)>& on_put_aside);
 
 }  // namespace tailor::store

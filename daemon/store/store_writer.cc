@@ -14,6 +14,7 @@
 #include "daemon/store/catalogue_scan.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/store_directory.h"
+#include "daemon/store/store_versions.h"
 #include "daemon/store/summary_files.h"
 #include "proto/base/errors.h"
 
@@ -96,7 +97,8 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   if (auto ok = make_store_directory(directory); !ok) return ok.error();
   auto lock = lock_store(directory);
   if (!lock) return lock.error();
-  auto catalogue = open_for_writing(directory, *options.files);
+  if (auto ok = check_store_versions(directory); !ok) return ok.error();
+  auto catalogue = open_for_writing(directory, *options.files, options.on_put_aside);
   if (!catalogue) return catalogue.error();
   // Whoever wrote it before is dead, and what was running then is over.
   if (auto ok = catalogue->end_running(); !ok) return ok.error();
@@ -455,6 +457,7 @@ bool StoreWriter::give_up_oldest() {
   if (!removed) return false;
   ++given_up_.segments;
   given_up_.samples += row.samples;
+  tell_removed(fmt::format("segment {} with {} samples, which could not be summed up", row.number, row.samples));
   return true;
 }
 
@@ -464,10 +467,20 @@ void StoreWriter::apply_retention() {
   for (const SegmentRow& row : due(*rows)) {
     if (options_.summaries && row.number > summed_up_to_) break;
     if (auto ok = remove_segment(row.number, row.kind); !ok) return complain(ok);
+    tell_removed(fmt::format("segment {} with {} samples: it was too old, or the store too large", row.number,
+                             row.samples));
   }
   auto unused = catalogue_.unused_dictionaries();
   if (!unused) return complain(unused.error());
-  for (std::uint64_t number : *unused) complain(remove_segment(number, FileKind::kDictionarySegment));
+  for (std::uint64_t number : *unused) {
+    const Status removed = remove_segment(number, FileKind::kDictionarySegment);
+    complain(removed);
+    if (removed) tell_removed(fmt::format("dictionary segment {}, which no samples use", number));
+  }
+}
+
+void StoreWriter::tell_removed(const std::string& what) const {
+  if (options_.on_removed) options_.on_removed(what);
 }
 
 WriteStats StoreWriter::stats() const {

@@ -28,6 +28,9 @@ struct StoreOptions {
   TimeNs flush_interval = 500'000'000;    // what the death of the daemon may cost, beside what waits
   // Something cannot be written, and why; empty: it can again. Called from the sink calls.
   std::function<void(const std::string& problem)> on_problem;
+  // What was renamed because it cannot be used, and what was deleted; for the log. Called from open() and the
+  // sink calls.
+  std::function<void(const std::string& what)> on_put_aside, on_removed;
   EncoderOptions encoder;
   os::Files* files = &os::real_files();
 };
@@ -39,7 +42,9 @@ struct StoreOptions {
 class StoreWriter : public profile::ProfileSink {
  public:
   // Creates what is missing, makes the catalogue anew where it is damaged, and brings up to date what a
-  // writer that was killed left behind. `wall_clock_ns` is CLOCK_REALTIME now, for retention.
+  // writer that was killed left behind. Fails with ENOTSUP, before anything is changed, where any file is of a
+  // newer program; with EBUSY where another program reads the catalogue all the time.
+  // `wall_clock_ns` is CLOCK_REALTIME now, for retention.
   static Result<std::unique_ptr<StoreWriter>> open(const std::string& directory, const StoreOptions& options,
                                                    std::uint64_t wall_clock_ns);
   ~StoreWriter() override;
@@ -111,6 +116,7 @@ class StoreWriter : public profile::ProfileSink {
   std::vector<SegmentRow> due(const std::vector<SegmentRow>& rows) const;
   Status remove_segment(std::uint64_t number, FileKind kind);
   Status remove_file(std::uint64_t number, FileKind kind);
+  void tell_removed(const std::string& what) const;
   void complain(const Status& status);
   void complain_of_catalogue(const Status& status);
   void settle_problem();

@@ -20,6 +20,8 @@ store::StoreOptions store_options(const Options& options) {
       spdlog::error("store: {}; samples are lost and counted until it can be written again", problem);
     }
   };
+  store.on_put_aside = [](const std::string& what) { spdlog::warn("store: {}", what); };
+  store.on_removed = [](const std::string& what) { spdlog::info("store: removed {}", what); };
   return store;
 }
 
