@@ -454,6 +454,7 @@ void Recorder::publish() {
   status.registration = server_->counters();
   status.limits = pipeline_.messages().refused_by_limit();
   status.limits.insert(status.registration.pauses.begin(), status.registration.pauses.end());
+  if (stacks_.counts().given_up > 0) status.limits["unwind-work"] = stacks_.counts().given_up;
   status.all_paused = paused_.all();
   status.clock_source = clock::name(clock_.model().source());
   status.clock_error_ns = clock_.model().error_bound_ns();

@@ -10,6 +10,7 @@ namespace tailor::unwind {
 namespace {
 
 constexpr std::size_t kMostRemembered = 16;
+constexpr std::size_t kWorkOfACopy = 16;
 
 // DWARF expressions as far as compilers, linkers (PLT entries) and the C library (signal frames) use them.
 class Expression {
@@ -104,10 +105,14 @@ class Machine {
 
   bool run(std::span<const std::byte> instructions, std::uint64_t address) {
     CfiCursor code(instructions, address);
-    while (!code.at_end() && ok_ && at_ <= target_) one(code);
+    while (!code.at_end() && ok_ && at_ <= target_) {
+      ok_ = ++work_ <= CfiProgram::kMostWork;
+      if (ok_) one(code);
+    }
     return ok_ && code.ok();
   }
   void keep_as_initial() { initial_ = rules_; }
+  std::size_t work() const { return work_; }
 
  private:
   using Kind = CfiRule::Kind;
@@ -143,10 +148,12 @@ class Machine {
       case 0x06:
         return restore(code.uleb());
       case 0x0A:
+        work_ += kWorkOfACopy;
         ok_ &= remembered_.size() < kMostRemembered;
         if (ok_) remembered_.push_back(rules_);
         return;
       case 0x0B:
+        work_ += kWorkOfACopy;
         ok_ &= !remembered_.empty();
         if (!ok_) return;
         rules_ = remembered_.back();
@@ -219,6 +226,7 @@ class Machine {
   CfiRules& rules_;
   CfiRules initial_;
   std::vector<CfiRules> remembered_;
+  std::size_t work_ = 0;
   bool ok_ = true;
 };
 
@@ -251,11 +259,15 @@ std::optional<std::uint64_t> value_by(const CfiRule& rule, unsigned reg, std::ui
 
 }  // namespace
 
-bool CfiProgram::run(std::uint64_t begin, std::uint64_t address, CfiRules& out) const {
+bool CfiProgram::run(std::uint64_t begin, std::uint64_t address, CfiRules& out, std::size_t& work) const {
   Machine machine(*this, begin, address, out);
-  if (!machine.run(initial, initial_address)) return false;
-  machine.keep_as_initial();
-  return machine.run(own, own_address);
+  bool done = machine.run(initial, initial_address);
+  if (done) {
+    machine.keep_as_initial();
+    done = machine.run(own, own_address);
+  }
+  work += machine.work();
+  return done;
 }
 
 bool CfiRules::apply(Frame& frame, const StackView& stack) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -44,8 +45,10 @@ struct CfiProgram {
   std::uint64_t initial_address, own_address;
 
   // The rules that hold at `address` of the code that begins at `begin`. False for instructions that are
-  // unknown or do not fit.
-  bool run(std::uint64_t begin, std::uint64_t address, CfiRules& out) const;
+  // unknown or do not fit, and for more than kMostWork. Adds to `work` what it cost: one an instruction, and
+  // 16 where it copies all rules.
+  bool run(std::uint64_t begin, std::uint64_t address, CfiRules& out, std::size_t& work) const;
+  static constexpr std::size_t kMostWork = std::size_t{128} << 10;
 };
 
 }  // namespace tailor::unwind

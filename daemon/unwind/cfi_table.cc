@@ -1,6 +1,7 @@
 #include "daemon/unwind/cfi_table.h"
 
 #include <algorithm>
+#include <atomic>
 #include <limits>
 #include <map>
 
@@ -14,6 +15,8 @@ CfiTable CfiTable::parse(std::span<const std::byte> bytes, std::uint64_t address
   if (bytes.size() > std::numeric_limits<std::uint32_t>::max()) bytes = {};
   table.bytes_.assign(bytes.begin(), bytes.end());
   table.address_ = address;
+  static std::atomic<std::uint64_t> serials{0};
+  table.serial_ = ++serials;
   table.parse_all();
   return table;
 }
@@ -49,7 +52,8 @@ void CfiTable::parse_all() {
     const std::uint64_t begin = fields.pointer(common.pointer_encoding);
     const std::uint64_t size = fields.pointer(common.pointer_encoding, true);
     if (common.sized) fields.skip(fields.uleb());
-    if (!fields.ok() || size == 0 || begin + size < begin) {
+    if (!fields.ok() || size == 0 || begin + size < begin ||
+        fields.rest().size() > CfiWork::kMostProgramBytes) {
       ++refused_;
       continue;
     }
@@ -87,7 +91,7 @@ bool CfiTable::parse_common(std::size_t offset, std::span<const std::byte> body,
   }
   out.offset = static_cast<std::uint32_t>(offset + fields.position());
   out.size = static_cast<std::uint32_t>(fields.rest().size());
-  return fields.ok();
+  return fields.ok() && out.size <= CfiWork::kMostProgramBytes;
 }
 
 const CfiTable::Entry* CfiTable::find(std::uint64_t address) const {
@@ -97,7 +101,7 @@ const CfiTable::Entry* CfiTable::find(std::uint64_t address) const {
   return address < entry.end ? &entry : nullptr;
 }
 
-std::optional<CfiRules> CfiTable::rules_of(const Entry& entry, std::uint64_t address) const {
+bool CfiTable::run(const Entry& entry, std::uint64_t address, CfiRules& out, std::size_t& work) const {
   const Common& common = common_[entry.common];
   const std::span<const std::byte> all(bytes_);
   CfiProgram program{common.code_alignment,
@@ -107,14 +111,14 @@ std::optional<CfiRules> CfiTable::rules_of(const Entry& entry, std::uint64_t add
                      all.subspan(entry.offset, entry.size),
                      address_ + common.offset,
                      address_ + entry.offset};
-  CfiRules rules;
-  if (!program.run(entry.begin, address, rules)) return std::nullopt;
-  return rules;
+  return program.run(entry.begin, address, out, work);
 }
 
 std::optional<CfiRules> CfiTable::rules_at(std::uint64_t address) const {
   const Entry* entry = find(address);
-  return entry == nullptr ? std::nullopt : rules_of(*entry, address);
+  CfiRules rules;
+  std::size_t work = 0;
+  return entry != nullptr && run(*entry, address, rules, work) ? std::optional(rules) : std::nullopt;
 }
 
 std::optional<CfiTable::Range> CfiTable::range_at(std::uint64_t address) const {
@@ -129,13 +133,32 @@ std::vector<CfiTable::Range> CfiTable::ranges() const {
   return out;
 }
 
-bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack,
-                    bool& signal) const {
+bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack, bool& signal,
+                    CfiWork& work) const {
   const std::uint64_t address = frame.value[kReturnAddress] - bias - (exact ? 0 : 1);
   const Entry* entry = find(address);
   if (entry == nullptr) return false;
-  const auto rules = rules_of(*entry, address);
-  if (!rules || !rules->apply(frame, stack)) return false;
+  CfiRules own;
+  const CfiRules* rules = &own;
+  std::size_t cost = 0;
+  if (common_[entry->common].size + entry->size < CfiWork::kRemembered) {
+    if (!run(*entry, address, own, cost)) return false;
+  } else {
+    CfiWork::Slot& slot = work.slot(serial_, address);
+    if (slot.table != serial_ || slot.address != address) {
+      slot.table = 0;
+      slot.rules = {};
+      const bool done = run(*entry, address, slot.rules, cost);
+      work.spend(cost);
+      if (!done) return false;
+      slot.table = serial_;
+      slot.address = address;
+      cost = 0;
+    }
+    rules = &slot.rules;
+  }
+  work.spend(cost);
+  if (!rules->apply(frame, stack)) return false;
   signal = common_[entry->common].signal;
   return true;
 }

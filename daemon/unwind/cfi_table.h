@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "daemon/unwind/cfi_rules.h"
+#include "daemon/unwind/cfi_work.h"
 #include "daemon/unwind/frame.h"
 
 namespace tailor::unwind {
@@ -20,12 +21,17 @@ class CfiTable {
  public:
   // Indexes `bytes`, the content of .eh_frame at `address`; keeps a copy. An empty table is a valid one.
   static CfiTable parse(std::span<const std::byte> bytes, std::uint64_t address);
+  CfiTable() = default;
+  CfiTable(CfiTable&&) noexcept = default;
+  CfiTable& operator=(CfiTable&&) noexcept = default;
 
   // Makes `frame` its caller's. `frame`'s code is this table's at its instruction pointer less `bias`;
   // `exact`: the pointer is at the instruction itself (innermost, or interrupted by a signal), not behind a
   // call. False, and `frame` is as it was: there is no entry, or the stack was not sampled that far, or it
-  // makes no sense. `signal` becomes whether the caller was interrupted rather than called.
-  bool step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack, bool& signal) const;
+  // makes no sense. `signal` becomes whether the caller was interrupted rather than called. `work` is told
+  // what it cost, and remembers rules.
+  bool step(Frame& frame, std::uint64_t bias, bool exact, const StackView& stack, bool& signal,
+            CfiWork& work) const;
 
   // The rules that hold at `address`, in the table's own addresses; NULL as step(). Valid while the table is.
   std::optional<CfiRules> rules_at(std::uint64_t address) const;
@@ -58,10 +64,11 @@ class CfiTable {
   bool parse_common(std::size_t offset, std::span<const std::byte> body, Common& out) const;
   void parse_all();
   const Entry* find(std::uint64_t address) const;
-  std::optional<CfiRules> rules_of(const Entry& entry, std::uint64_t address) const;
+  bool run(const Entry& entry, std::uint64_t address, CfiRules& out, std::size_t& work) const;
 
   std::vector<std::byte> bytes_;
   std::uint64_t address_ = 0;
+  std::uint64_t serial_ = 0;  // no other table of this process has it
   std::vector<Common> common_;
   std::vector<Entry> entries_;  // by begin
   std::size_t refused_ = 0;

@@ -241,7 +241,7 @@ void ProcessCode::map_anonymous(std::uint64_t begin, std::uint64_t end) {
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
   const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
   if (const Registered* code = registered_at(address))
-    return code->table.step(frame, 0, exact, stack, signal);
+    return code->table.step(frame, 0, exact, stack, signal, files_.work());
   Mapping* mapping = mapping_at(address);
   if (mapping == nullptr) {
     read_maps(now);
@@ -251,7 +251,7 @@ bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& s
   if (!mapping->asked) find_table(*mapping);
   if (mapping->table == nullptr) return false;
   const auto bias = mapping->table->bias(mapping->begin, mapping->file_offset);
-  return bias && mapping->table->table.step(frame, *bias, exact, stack, signal);
+  return bias && mapping->table->table.step(frame, *bias, exact, stack, signal, files_.work());
 }
 
 std::vector<std::string> ProcessCode::paths_of(const Mapping& mapping) const {

@@ -45,11 +45,14 @@ class FileTables {
   // The first arguments of the functions of a file with a table. NULL: too many files were asked for.
   std::shared_ptr<FileArguments> arguments(const std::string& file, const std::vector<std::string>& paths,
                                            const std::shared_ptr<const ElfCfi>& table);
+  // Of all walks, one after the other.
+  CfiWork& work() { return work_; }
 
  private:
   static constexpr std::size_t kMost = 1024, kMostArguments = 64;
   std::map<std::string, std::shared_ptr<FileArguments>> arguments_;
   std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
+  CfiWork work_;
 };
 
 // What an agent says of a piece of code.
@@ -88,6 +91,10 @@ class ProcessCode {
 
   // Whether code that was told of lies there.
   bool is_registered(std::uint64_t address) const { return registered_at(address) != nullptr; }
+
+  // Before the first step of a stack; and whether its steps have cost so much that there should be no more.
+  void begin_walk() { files_.work().begin_walk(); }
+  bool is_spent() const { return files_.work().is_spent(); }
 
   // Looks at /proc again at the next unknown address, but not before `interval` has passed.
   bool step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now);

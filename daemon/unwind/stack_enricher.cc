@@ -355,6 +355,7 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
         tag_by_object(owner, slot, walked.object, objects.is_hidden(walked.object));
     if (by_object != slot) walked.from = TagFrom::kUnwound;
     slot = by_object;
+    counts_.given_up += walked.given_up;
     counts_.unwound += walked.from == TagFrom::kUnwound;
   }
   Words words(out);

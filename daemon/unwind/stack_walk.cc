@@ -140,7 +140,12 @@ Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags
   ObjectSearch search(objects, stack, code);
   bool exact = true;
   AnchorAhead anchor(innermost, stack);
+  code.begin_walk();
   while (walked.chain.size() < most && !generated && walked.tag == 0) {
+    if (code.is_spent()) {
+      walked.given_up = true;
+      break;
+    }
     const Frame callee = frame;
     const std::uint64_t before = frame.has(kSp) ? frame.value[kSp] : 0;
     bool signal = false;

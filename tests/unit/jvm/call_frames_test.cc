@@ -23,7 +23,8 @@ unwind::Frame caller_of(const std::string& table, std::uint64_t address, std::sp
   frame.set(unwind::kSp, kStack);
   frame.set(unwind::kBp, bp);
   bool signal = false;
-  const bool stepped = parsed.step(frame, 0, true, {kStack, std::as_bytes(words)}, signal);
+  unwind::CfiWork work;
+  const bool stepped = parsed.step(frame, 0, true, {kStack, std::as_bytes(words)}, signal, work);
   return stepped ? frame : unwind::Frame{};
 }
 
