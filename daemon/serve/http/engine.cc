@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <sstream>
+#include <string>
 
 #include "daemon/serve/error_json.h"
 #include "daemon/serve/http/assets.h"
@@ -83,17 +85,13 @@ Parameters parameters_of(const httplib::Request& request) {
   Parameters parameters;
   const std::size_t question = request.target.find('?');
   if (question == std::string::npos) return parameters;
-  std::string_view rest = std::string_view(request.target).substr(question + 1);
-  rest = rest.substr(0, rest.find('#'));
-  while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('&'), rest.size());
-    const std::string_view one = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+  std::istringstream rest(request.target.substr(question + 1, request.target.find('#') - question - 1));
+  for (std::string one; std::getline(rest, one, '&');) {
     if (one.empty()) continue;
     const std::size_t equal = std::min(one.find('='), one.size());
-    const std::string_view value = one.substr(std::min(equal + 1, one.size()));
-    parameters.emplace_back(httplib::detail::decode_url(std::string(one.substr(0, equal)), true),
-                            httplib::detail::decode_url(std::string(value), true));
+    const std::string value = equal < one.size() ? one.substr(equal + 1) : std::string();
+    parameters.emplace_back(httplib::detail::decode_url(one.substr(0, equal), true),
+                            httplib::detail::decode_url(value, true));
   }
   return parameters;
 }
