@@ -16,7 +16,7 @@ int write_engine_profile(const char* name, int argc, char** argv, TimeNs start, 
     std::fprintf(stderr, "usage: %s NUMBER FILE\n", name);
     return 2;
   }
-  auto file = store::FileWriter::create(argv[2], store::Existing::kReplace);
+  auto file = store::FileWriter::create(argv[2]);
   if (!file) {
     std::fprintf(stderr, "%s: %s\n", name, file.error().message.c_str());
     return 1;

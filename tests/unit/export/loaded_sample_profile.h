@@ -7,8 +7,7 @@
 namespace tailor::exporter::test {
 
 inline constexpr int kRounds = 3;
-// give_profile() makes so many in a round, each of this weight.
-inline constexpr std::size_t kSamplesOfRound = 16;
+using tailor::test::kSamplesOfRound;
 inline constexpr std::uint64_t kWeight = 1'000'000;
 
 inline query::Profile load(const std::function<void(profile::ProfileSink&)>& give) {

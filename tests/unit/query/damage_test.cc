@@ -1,6 +1,7 @@
 // What is missing of a profile is said, and how much of it.
 #include "daemon/query/damage.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

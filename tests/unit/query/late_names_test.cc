@@ -14,7 +14,7 @@ using profile::How;
 using profile::Quality;
 using profile::Reason;
 
-const ProcessId kProcess{7, 1};
+const ProcessId kOwner{7, 1};
 
 v1::CodeObject code(CodeId id, std::uint64_t base, std::uint64_t size, const std::string& name,
                     v1::ToldBy told_by) {
@@ -33,7 +33,7 @@ v1::CodeObject code(CodeId id, std::uint64_t base, std::uint64_t size, const std
 
 profile::SampleRecord sample(std::uint64_t ip, TimeNs time) {
   profile::SampleRecord out;
-  out.process = kProcess;
+  out.process = kOwner;
   out.time = time;
   out.ip = out.user_ip = ip;
   out.attribution.reason = Reason::kNotRegistered;
@@ -42,7 +42,7 @@ profile::SampleRecord sample(std::uint64_t ip, TimeNs time) {
 
 TEST(LateNames, AMapThatComesAtTheEndNamesTheWholeLifeAsInferred) {
   LateNames names;
-  names.on_code(kProcess, 1'000'000, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 1'000'000, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
   profile::SampleRecord s = sample(0x1080, 5);
   EXPECT_TRUE(names.apply(s));
   EXPECT_EQ(s.attribution.how, How::kCode);
@@ -57,9 +57,9 @@ TEST(LateNames, AMapThatComesAtTheEndNamesTheWholeLifeAsInferred) {
 
 TEST(LateNames, OfEntriesOfAMapThatOverlapTheOneWithinCounts) {
   LateNames names;
-  names.on_code(kProcess, 0, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
-  names.on_code(kProcess, 0, code(2, 0x1080, 0x40, "g", v1::TOLD_BY_PERF_MAP));
-  names.on_code(kProcess, 0, code(3, 0x1000, 0x40, "f", v1::TOLD_BY_PERF_MAP));  // the same name again
+  names.on_code(kOwner, 0, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 0, code(2, 0x1080, 0x40, "g", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 0, code(3, 0x1000, 0x40, "f", v1::TOLD_BY_PERF_MAP));  // the same name again
   profile::SampleRecord only = sample(0x1010, 5), both = sample(0x1090, 5), after = sample(0x10c0, 5);
   EXPECT_TRUE(names.apply(only));
   EXPECT_EQ(only.attribution.quality, Quality::kInferred);
@@ -75,33 +75,33 @@ TEST(LateNames, OfEntriesOfAMapThatOverlapTheOneWithinCounts) {
   EXPECT_FALSE(names.apply(early)) << "it was not unattributed";
   EXPECT_EQ(early.attribution.code, CodeId{2});
   EXPECT_EQ(early.attribution.link, 2u << 1);
-  EXPECT_EQ(names.code_at(kProcess, 0x1090, 5)->id, CodeId{2});
+  EXPECT_EQ(names.code_at(kOwner, 0x1090, 5)->id, CodeId{2});
 }
 
 TEST(LateNames, AnEntryOfAMapForTheWholeArenaLeavesTheNamesOfThoseWithin) {
   LateNames names;
-  names.on_code(kProcess, 0, code(1, 0x1100, 0x40, "first", v1::TOLD_BY_PERF_MAP));
-  names.on_code(kProcess, 0, code(2, 0x1000, 0x1000, "arena", v1::TOLD_BY_PERF_MAP));
-  names.on_code(kProcess, 0, code(3, 0x1200, 0x40, "second", v1::TOLD_BY_PERF_MAP));
-  EXPECT_EQ(names.code_at(kProcess, 0x1110, 5)->id, CodeId{1});
-  EXPECT_EQ(names.code_at(kProcess, 0x1180, 5)->id, CodeId{2});
-  EXPECT_EQ(names.code_at(kProcess, 0x1210, 5)->id, CodeId{3});
+  names.on_code(kOwner, 0, code(1, 0x1100, 0x40, "first", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 0, code(2, 0x1000, 0x1000, "arena", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 0, code(3, 0x1200, 0x40, "second", v1::TOLD_BY_PERF_MAP));
+  EXPECT_EQ(names.code_at(kOwner, 0x1110, 5)->id, CodeId{1});
+  EXPECT_EQ(names.code_at(kOwner, 0x1180, 5)->id, CodeId{2});
+  EXPECT_EQ(names.code_at(kOwner, 0x1210, 5)->id, CodeId{3});
 }
 
 TEST(LateNames, OfEntriesOfAMapThatAreNotWithinEachOtherTheLaterCounts) {
   LateNames names;
-  names.on_code(kProcess, 0, code(1, 0x1000, 0x100, "old", v1::TOLD_BY_PERF_MAP));
-  names.on_code(kProcess, 0, code(2, 0x1000, 0x100, "new", v1::TOLD_BY_PERF_MAP));
-  names.on_code(kProcess, 0, code(3, 0x10c0, 0x100, "across", v1::TOLD_BY_PERF_MAP));
-  EXPECT_EQ(names.code_at(kProcess, 0x1010, 5)->id, CodeId{2});
-  EXPECT_EQ(names.code_at(kProcess, 0x10d0, 5)->id, CodeId{3});
-  EXPECT_EQ(names.code_at(kProcess, 0x1110, 5)->id, CodeId{3});
+  names.on_code(kOwner, 0, code(1, 0x1000, 0x100, "old", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 0, code(2, 0x1000, 0x100, "new", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 0, code(3, 0x10c0, 0x100, "across", v1::TOLD_BY_PERF_MAP));
+  EXPECT_EQ(names.code_at(kOwner, 0x1010, 5)->id, CodeId{2});
+  EXPECT_EQ(names.code_at(kOwner, 0x10d0, 5)->id, CodeId{3});
+  EXPECT_EQ(names.code_at(kOwner, 0x1110, 5)->id, CodeId{3});
 }
 
 TEST(LateNames, CodeOfADumpCountsFromItsTimeUntilOtherCodeIsThere) {
   LateNames names;
-  names.on_code(kProcess, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
-  names.on_code(kProcess, 200, code(2, 0x1000, 0x100, "g", v1::TOLD_BY_JITDUMP));
+  names.on_code(kOwner, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
+  names.on_code(kOwner, 200, code(2, 0x1000, 0x100, "g", v1::TOLD_BY_JITDUMP));
   const auto link_at = [&](TimeNs time) {
     profile::SampleRecord s = sample(0x1010, time);
     return names.apply(s) ? s.attribution.link : 0;
@@ -114,7 +114,7 @@ TEST(LateNames, CodeOfADumpCountsFromItsTimeUntilOtherCodeIsThere) {
 
 TEST(LateNames, ALibraryIsOwnedByTheGeneratedCodeThatCalledIt) {
   LateNames names;
-  names.on_code(kProcess, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
+  names.on_code(kOwner, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_JITDUMP));
   const profile::StackFrame outer{nullptr, 0x5000}, caller{&outer, 0x1080};
   profile::SampleRecord s = sample(0x9000, 150);
   s.stack = &caller;
@@ -143,8 +143,8 @@ class LateAgent : public testing::Test {
     plan.set_id(3);
     plan.add_levels();
     plan.add_levels();
-    names.on_plan(kProcess, 0, plan);
-    names.on_code(kProcess, 100, agents_code(1, 0x1000));
+    names.on_plan(kOwner, 0, plan);
+    names.on_code(kOwner, 100, agents_code(1, 0x1000));
   }
   // Of the execution 8, as a component has it that is known by an interval.
   static profile::SampleRecord of_component(std::uint64_t ip, TimeNs time) {
@@ -158,7 +158,7 @@ class LateAgent : public testing::Test {
   }
   void run(ExecutionHandle handle, PlanId plan) {
     profile::ExecutionRecord execution;
-    execution.process = kProcess;
+    execution.process = kOwner;
     execution.handle = handle;
     execution.plan = plan;
     names.on_execution(execution);
@@ -167,8 +167,8 @@ class LateAgent : public testing::Test {
 };
 
 TEST_F(LateAgent, CodeCountsFromItsLoadUntilItsUnloading) {
-  names.on_code_unload(kProcess, 200, 1);
-  names.on_code(kProcess, 300, agents_code(2, 0x1080));
+  names.on_code_unload(kOwner, 200, 1);
+  names.on_code(kOwner, 300, agents_code(2, 0x1080));
   EXPECT_FALSE(names.empty());
   for (const auto& [time, code] : std::map<TimeNs, CodeId>{{99, 0}, {100, 1}, {199, 1}, {200, 0}, {300, 2}}) {
     profile::SampleRecord s = sample(0x10f0, time);
@@ -225,8 +225,8 @@ TEST_F(LateAgent, AComponentGivesWayToCodeOfTheExecutionsPlan) {
 }
 
 TEST_F(LateAgent, ACallerThatWasKnownGivesWayToOneMoreInside) {
-  names.on_code(kProcess, 100, agents_code(2, 0x5000));
-  names.on_code(kProcess, 100, agents_code(4, 0x7000, 0));  // of no plan: it works for its callers
+  names.on_code(kOwner, 100, agents_code(2, 0x5000));
+  names.on_code(kOwner, 100, agents_code(4, 0x7000, 0));  // of no plan: it works for its callers
   const profile::StackFrame outer{nullptr, 0x5080}, inner{&outer, 0x1080};
   profile::SampleRecord s = sample(0x7010, 150);
   s.stack = &inner;
@@ -238,7 +238,7 @@ TEST_F(LateAgent, ACallerThatWasKnownGivesWayToOneMoreInside) {
 }
 
 TEST_F(LateAgent, CodeOfAPlanThatIsNotThereNamesNothing) {
-  names.on_code(kProcess, 100, agents_code(2, 0x5000, 6));
+  names.on_code(kOwner, 100, agents_code(2, 0x5000, 6));
   profile::SampleRecord s = sample(0x5050, 150);
   EXPECT_FALSE(names.apply(s));
   EXPECT_EQ(s.attribution.how, How::kUnattributed);
@@ -246,9 +246,9 @@ TEST_F(LateAgent, CodeOfAPlanThatIsNotThereNamesNothing) {
 
 TEST(LateNames, WhatAgentsSaidInTimeIsNotSaidAgain) {
   LateNames names;
-  names.on_code(kProcess, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_AGENT));
+  names.on_code(kOwner, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_AGENT));
   EXPECT_TRUE(names.empty());
-  names.on_code(kProcess, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
+  names.on_code(kOwner, 100, code(1, 0x1000, 0x100, "f", v1::TOLD_BY_PERF_MAP));
   profile::SampleRecord other = sample(0x1010, 5);
   other.process = {8, 1};
   EXPECT_FALSE(names.apply(other));

@@ -116,9 +116,12 @@ TEST(Places, AFileThatWasChangedSinceItWasMappedGivesNoNames) {
   const std::uint64_t offset = address - mapping.begin + mapping.file_offset;
   struct stat facts{};
   ASSERT_EQ(::stat(program().c_str(), &facts), 0);
-  const std::int64_t changed = facts.st_ctim.tv_sec * std::int64_t{1'000'000'000} + facts.st_ctim.tv_nsec;
-  EXPECT_TRUE(Symbols().name(program(), offset, changed).starts_with("tailor_places_test_function "));
-  EXPECT_FALSE(Symbols().name(program(), offset, changed - 1).starts_with("tailor_places_test_function "));
+  const std::int64_t written = facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec;
+  const auto name = [&](std::int64_t mapped) {
+    return Symbols().name(program(), offset, RecordedFile{.mapped_ns = mapped});
+  };
+  EXPECT_TRUE(name(written).starts_with("tailor_places_test_function "));
+  EXPECT_FALSE(name(written - 1).starts_with("tailor_places_test_function "));
 }
 
 }  // namespace

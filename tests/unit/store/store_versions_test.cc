@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kOpened = 1'700'000'000'000'000'000;
+constexpr std::uint64_t kOpenedAt = 1'700'000'000'000'000'000;
 
 class StoreVersionsTest : public testing::Test {
  protected:
@@ -26,7 +26,7 @@ class StoreVersionsTest : public testing::Test {
     directory_ = testing::TempDir() + "/store_versions_" +
                  testing::UnitTest::GetInstance()->current_test_info()->name();
     fs::remove_all(directory_);
-    auto writer = StoreWriter::open(directory_, {}, kOpened);
+    auto writer = StoreWriter::open(directory_, {}, kOpenedAt);
     ASSERT_TRUE(writer) << writer.error().message;
     test::give_profile(**writer, 20);
     ASSERT_TRUE((*writer)->finish());
@@ -53,7 +53,7 @@ class StoreVersionsTest : public testing::Test {
     const auto before = files();
     StoreOptions options;
     options.keep_ns = 1;
-    auto writer = StoreWriter::open(directory_, options, kOpened + 1'000'000'000);
+    auto writer = StoreWriter::open(directory_, options, kOpenedAt + 1'000'000'000);
     EXPECT_EQ(before, files());
     return writer ? std::string() : writer.error().message;
   }
@@ -86,7 +86,7 @@ TEST_F(StoreVersionsTest, WhatIsPutAsideIsTold) {
   std::vector<std::string> told;
   StoreOptions options;
   options.on_put_aside = [&](const std::string& what) { told.push_back(what); };
-  auto writer = StoreWriter::open(directory_, options, kOpened);
+  auto writer = StoreWriter::open(directory_, options, kOpenedAt);
   ASSERT_TRUE(writer) << writer.error().message;
   ASSERT_EQ(told.size(), 1u);
   EXPECT_THAT(told[0], testing::HasSubstr(catalogue_path(directory_) + ".bad"));
@@ -99,7 +99,7 @@ TEST_F(StoreVersionsTest, WhatIsRemovedIsTold) {
   StoreOptions options;
   options.keep_ns = 1;
   options.on_removed = [&](const std::string& what) { told.push_back(what); };
-  auto writer = StoreWriter::open(directory_, options, kOpened + 1'000'000'000'000'000);
+  auto writer = StoreWriter::open(directory_, options, kOpenedAt + 1'000'000'000'000'000);
   ASSERT_TRUE(writer) << writer.error().message;
   EXPECT_EQ(told.size(), before);
   EXPECT_THAT(told, testing::Contains(testing::HasSubstr("too old")));
