@@ -61,6 +61,7 @@ class RealOs : public Os {
     if (fd < 0 && errno == EINVAL && attr.build_id) {
       attr.build_id = 0;
       fd = open();
+      if (fd < 0) attr.build_id = 1;  // something else is wrong, too
     }
     if (fd < 0) return errno_error("perf_event_open");
     return UniqueFd(static_cast<int>(fd));

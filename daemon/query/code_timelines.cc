@@ -129,9 +129,10 @@ CodeTimelines::Only CodeTimelines::only_at(ProcessId id, std::uint64_t address) 
   return {all.back(), several};
 }
 
-std::uint64_t CodeTimelines::version(ProcessId process) const {
-  const auto known = processes_.find(process);
-  return known == processes_.end() ? 0 : known->second.version;
+std::uint64_t CodeTimelines::ask(ProcessId id, TimeNs time) {
+  Process& process = of(id);
+  process.asked = std::max(process.asked, time);
+  return process.version;
 }
 
 std::size_t CodeTimelines::bytes() const {

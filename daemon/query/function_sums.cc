@@ -28,8 +28,8 @@ FunctionSummer::FunctionSummer(CodeTimelines& timelines, LateNames* names)
   sums_.places.push_back({CodePlace::Kind::kTooMany});
 }
 
-void FunctionSummer::refresh(ProcessId id, Process& process) {
-  const std::uint64_t version = timelines_.version(id);
+void FunctionSummer::refresh(ProcessId id, Process& process, TimeNs time) {
+  const std::uint64_t version = timelines_.ask(id, time);
   if (process.version == version) return;
   process.version = version;
   known_ -= process.known.size();
@@ -44,7 +44,7 @@ void FunctionSummer::refresh(ProcessId id, Process& process) {
 // Callers are looked up by the call itself, not by what comes after it.
 std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
   Process& process = processes_[sample.process];
-  refresh(sample.process, process);
+  refresh(sample.process, process, sample.time);
   chain_.clear();
   const bool kernel = sample.mode != profile::Mode::kUser;
   const profile::Attribution& attribution = sample.attribution;

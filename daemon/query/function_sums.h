@@ -79,7 +79,7 @@ class FunctionSummer {
     std::vector<std::pair<ProcessId, TimeNs>> named_late;
   };
 
-  void refresh(ProcessId id, Process& process);
+  void refresh(ProcessId id, Process& process, TimeNs time);
   std::uint32_t place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
   CodePlace look_up(ProcessId id, const Process& process, std::uint64_t address, TimeNs time, Known& known);
   std::uint32_t intern(const CodePlace& place);

@@ -326,7 +326,7 @@ Profile ProfileLoader::finish() {
     data_->cells = cells_.take();
   }
   for (auto& [hour, cells] : hours_) data_->hours[hour] = cells.take();
-  data_->functions = functions_->take();
+  if (options_.functions) data_->functions = functions_->take();
   for (const auto& [process, samples] : named_late_) {
     // The recorder counted them when they had no name yet.
     profile::Accounting& account = data_->accounting[process];

@@ -49,8 +49,9 @@ std::string share_cell(const query::Share95& cost, const Terminal& terminal) {
 std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
   const std::string range =
       fmt::format("{:.1f}{}{:.1f} %", 100 * cost.interval.low, terminal.dash(), 100 * cost.interval.high);
-  // "100.0–100.0 %" would touch what stands before it.
-  return terminal.dim(columns(range) < kRangeWidth ? pad_left(range, kRangeWidth) : " " + range);
+  // "100.0–100.0 %" would touch what stands before it, and says no more than one of its ends.
+  const bool fits = columns(range) < kRangeWidth;
+  return terminal.dim(pad_left(fits ? range : fmt::format("{:.1f} %", 100 * cost.interval.high), kRangeWidth));
 }
 
 std::string weight_text(double weight, const profile::Source& source) {

@@ -169,7 +169,7 @@ TEST(RenderPlan, LostMarksAreSaidFirst) {
   const std::string text = rendered(profile, plain(2000));
   EXPECT_TRUE(text.starts_with("Marks were lost:")) << text;
   EXPECT_THAT(text,
-              HasSubstr("(12,345 records of the whole recording). 2 samples of this report (1.2 %) is"));
+              HasSubstr("(12,345 records of the whole recording). 2 samples of this report (1.2 %) are"));
   EXPECT_THAT(text, testing::ContainsRegex(" 2 [^\n]* marks lost\n"));
 }
 
@@ -254,7 +254,7 @@ TEST(RenderPlan, HostileNamesCannotWriteToTheTerminal) {
 TEST(RenderPlan, DamageIsSaid) {
   std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 50); });
   bytes.resize(bytes.size() - 10);  // the END block is torn
-  EXPECT_THAT(rendered(test::load(bytes), plain(100)), HasSubstr("recording was not finished"));
+  EXPECT_THAT(rendered(test::load(bytes), plain(100)), HasSubstr("The profile ends early"));
 }
 
 TEST(RenderLevel, TasksWithTheirOperators) {

@@ -21,7 +21,7 @@ class MappingSink : public test::CollectingSink {
 class Mappings : public testing::Test {
  protected:
   static constexpr TimeNs ms(std::int64_t n) { return n * 1'000'000; }
-  explicit Mappings(PipelineOptions options = {}) : pipeline(sink, options) { script.open(); }
+  explicit Mappings(PipelineOptions options = {}) : pipeline(sink, options) { script.open(42); }
 
   void map(std::int32_t pid, TimeNs time, std::uint64_t begin, std::uint64_t size, const std::string& path,
            std::uint32_t protection = PROT_READ | PROT_EXEC) {

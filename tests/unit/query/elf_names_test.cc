@@ -90,10 +90,11 @@ TEST_F(ElfNames, FilesOf32BitsAreRead) {
   EXPECT_EQ(names->at(all.segments[0].offset + 0x12).name, "cold");
 }
 
-// The code of an entry, and where in it is the offset of the slot from the end of that offset.
+// The code of an entry, where in it is the offset of the slot from the end of that offset, and where the number
+// that it gives the loader (0: it gives none of ours).
 struct Entry {
   std::string code;
-  std::size_t offset_at = 0, offset_end = 0;
+  std::size_t offset_at = 0, offset_end = 0, number_at = 0;
 };
 
 class LinkageTable : public ElfNames {
@@ -109,6 +110,7 @@ class LinkageTable : public ElfNames {
       const auto offset = static_cast<std::int32_t>(kSlots + 8 * static_cast<std::uint64_t>(i) -
                                                     (kTable + begin + entry.offset_end));
       std::memcpy(&code[begin + entry.offset_at], &offset, sizeof offset);
+      if (entry.number_at != 0) std::memcpy(&code[begin + entry.number_at], &i, sizeof i);
     }
     ElfImage<true> image;
     image.code(".plt", kTable, code);
@@ -128,7 +130,7 @@ using namespace std::string_literals;
 
 TEST_F(LinkageTable, OfBfd) {
   const std::string head = "\xff\x35\x00\x10\x00\x00\xff\x25\x00\x10\x00\x00\x0f\x1f\x40\x00"s;
-  const Entry entry{"\xff\x25\x00\x00\x00\x00\x68\x00\x00\x00\x00\xe9\x00\x00\x00\x00"s, 2, 6};
+  const Entry entry{"\xff\x25\x00\x00\x00\x00\x68\x00\x00\x00\x00\xe9\x00\x00\x00\x00"s, 2, 6, 7};
   EXPECT_EQ(named(head, entry), "f0@plt 1010-1020\nf1@plt 1020-1030\nf2@plt 1030-1040\n");
 }
 

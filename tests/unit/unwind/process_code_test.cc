@@ -69,18 +69,29 @@ TEST(ProcessCode, RecordsTellOfProcessesThatAreGone) {
   own.begin = kBegin;
   own.end = kBegin + text->size;
   own.file_offset = text->offset & ~std::uint64_t{4095};
-  const std::uint64_t function = elf->table.ranges().front().begin;
-  const std::uint64_t address = kBegin + (function - text->address) + (text->offset - own.file_offset);
-
-  FileTables files;
-  ProcessCode gone("/nonexistent", 1, files);
   const std::vector<std::byte> bytes(64, std::byte{0x11});
-  const auto steps = [&](ProcessCode& code) {
+  const auto frame_at = [](std::uint64_t address) {
     Frame frame;
     frame.set(kReturnAddress, address);
     frame.set(kSp, 0x7000);
     frame.set(kBp, 0x7000);
-    bool signal = false;
+    return frame;
+  };
+  bool signal = false;
+  CfiWork work;
+  const auto ranges = elf->table.ranges();
+  const auto with_caller = std::ranges::find_if(ranges, [&](const auto& each) {  // _start has none
+    Frame frame = frame_at(each.begin);
+    return elf->table.step(frame, 0, true, {0x7000, bytes}, signal, work);
+  });
+  ASSERT_NE(with_caller, ranges.end());
+  const std::uint64_t function = with_caller->begin;
+  const std::uint64_t address = kBegin + (function - text->address) + (text->offset - own.file_offset);
+
+  FileTables files;
+  ProcessCode gone("/nonexistent", 1, files);
+  const auto steps = [&](ProcessCode& code) {
+    Frame frame = frame_at(address);
     return code.step(frame, true, {0x7000, bytes}, signal, 0);
   };
   EXPECT_FALSE(steps(gone));
