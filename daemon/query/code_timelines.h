@@ -61,8 +61,8 @@ class CodeTimelines {
   // Whether something was told that counts from before a time that was asked about: the answer was another
   // one then.
   bool told_late() const { return told_late_; }
-  // Before addresses of a sample of `time` are looked up, or answers that were kept are taken. Returns what grows
-  // with everything that is told of the process.
+  // Before addresses of a sample of `time` are looked up, or answers that were kept are taken. Returns what
+  // grows with everything that is told of the process.
   std::uint64_t ask(ProcessId process, TimeNs time);
   std::size_t bytes() const;  // of memory, about
 

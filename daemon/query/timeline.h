@@ -47,8 +47,8 @@ struct Timeline {
 
 inline constexpr std::uint32_t kMaxBuckets = 2000;
 
-// The profile must keep its samples, and by function their functions. Fails if the selection has no samples of the source, and for more
-// numbers than an answer may have.
+// The profile must keep its samples, and by function their functions. Fails if the selection has no samples
+// of the source, and for more numbers than an answer may have.
 Result<Timeline> timeline(const Profile& profile, const Selection& selection, const TimelineOptions& options);
 
 // From the begin of the selected executions to their end; of what runs, and without executions, from and to

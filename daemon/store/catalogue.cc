@@ -61,9 +61,10 @@ Error other_version(int version) {
   Error other = internal(
       fmt::format("the catalogue has schema version {}, this program uses {}", version, kSchemaVersion));
   if (version <= kSchemaVersion) return other;
-  other = invalid(fmt::format("{}: a newer tailord wrote this store; use that version, or name another "
-                              "store (--store)",
-                              other.message));
+  other =
+      invalid(fmt::format("{}: a newer tailord wrote this store; use that version, or name another "
+                          "store (--store)",
+                          other.message));
   other.code = ENOTSUP;
   return other;
 }

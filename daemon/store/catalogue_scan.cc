@@ -155,9 +155,9 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   if (whole.error().code == EBUSY) return whole.error();
   const Status aside = files.rename(path, path + ".bad");
   if (on_put_aside) {
-    on_put_aside(fmt::format("{}; {}, and the catalogue is made again from the segments", whole.error().message,
-                             aside ? fmt::format("it is {}.bad now", path)
-                                   : "it could not be put aside and is lost"));
+    on_put_aside(
+        fmt::format("{}; {}, and the catalogue is made again from the segments", whole.error().message,
+                    aside ? fmt::format("it is {}.bad now", path) : "it could not be put aside and is lost"));
   }
   (void)files.remove(path + "-journal");
   if (auto own = make_private_file(path); !own) return own.error();

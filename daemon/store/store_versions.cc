@@ -24,8 +24,8 @@ Status check(const std::string& path) {
   const auto header = decode_file_header(std::span(head).first(*got));
   if (header || header.error().code != ENOTSUP) return Ok{};
   Error other = invalid(fmt::format(
-      "{}: {}. The store was not changed: use the tailord that wrote it, or name another store (--store)", path,
-      header.error().message));
+      "{}: {}. The store was not changed: use the tailord that wrote it, or name another store (--store)",
+      path, header.error().message));
   other.code = ENOTSUP;
   return other;
 }

@@ -7,9 +7,9 @@
 
 namespace tailor::store {
 
-// ENOTSUP, naming the file and what to do, where a segment or a summary has a format version that this program
-// does not know: retention must not delete what it cannot read. Opens every file, changes nothing. Whatever
-// else is wrong with a file is no matter here.
+// ENOTSUP, naming the file and what to do, where a segment or a summary has a format version that this
+// program does not know: retention must not delete what it cannot read. Opens every file, changes nothing.
+// Whatever else is wrong with a file is no matter here.
 Status check_store_versions(const std::string& directory);
 
 }  // namespace tailor::store

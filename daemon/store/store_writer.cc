@@ -457,7 +457,8 @@ bool StoreWriter::give_up_oldest() {
   if (!removed) return false;
   ++given_up_.segments;
   given_up_.samples += row.samples;
-  tell_removed(fmt::format("segment {} with {} samples, which could not be summed up", row.number, row.samples));
+  tell_removed(
+      fmt::format("segment {} with {} samples, which could not be summed up", row.number, row.samples));
   return true;
 }
 

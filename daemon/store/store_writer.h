@@ -42,9 +42,9 @@ struct StoreOptions {
 class StoreWriter : public profile::ProfileSink {
  public:
   // Creates what is missing, makes the catalogue anew where it is damaged, and brings up to date what a
-  // writer that was killed left behind. Fails with ENOTSUP, before anything is changed, where any file is of a
-  // newer program; with EBUSY where another program reads the catalogue all the time.
-  // `wall_clock_ns` is CLOCK_REALTIME now, for retention.
+  // writer that was killed left behind. Fails with ENOTSUP, before anything is changed, where any file is of
+  // a newer program; with EBUSY where another program reads the catalogue all the time. `wall_clock_ns` is
+  // CLOCK_REALTIME now, for retention.
   static Result<std::unique_ptr<StoreWriter>> open(const std::string& directory, const StoreOptions& options,
                                                    std::uint64_t wall_clock_ns);
   ~StoreWriter() override;

@@ -18,5 +18,7 @@ with tempfile.TemporaryDirectory() as folder:
     data = bytearray(journal.read_bytes())
     data[len(data) // 2] ^= 0x55
     damaged.write_bytes(data)
-    run(BIN / "tailor", "replay", damaged, "-o", again, expect=None)
-    check(not filecmp.cmp(live, again, shallow=False), "a damaged journal does not replay to the same profile")
+    other = pathlib.Path(folder) / "other"
+    run(BIN / "tailor", "replay", damaged, "-o", other, expect=None)
+    check(not other.exists() or not filecmp.cmp(live, other, shallow=False),
+          "a damaged journal does not replay to the same profile")

@@ -189,9 +189,10 @@ std::vector<Finding> look_at_agent_socket(const std::string& path) {
   if (::access(path.c_str(), W_OK) == 0)
     return {{State::kOk, "agents", fmt::format("engines of this user can register at {}", path), ""}};
   return {{State::kProblem, "agents",
-           fmt::format("engines of this user cannot register: {} may not be opened by them (mode {:04o})", path,
-                       info.st_mode & 07777),
-           "tailord made the socket for its own group alone: start the socket of systemd, which is open to all users "
+           fmt::format("engines of this user cannot register: {} may not be opened by them (mode {:04o})",
+                       path, info.st_mode & 07777),
+           "tailord made the socket for its own group alone: start the socket of systemd, which is open to "
+           "all users "
            "(systemctl enable --now tailord.socket, then systemctl restart tailord), or see --socket-group "
            "(docs/tailord.md)"}};
 }

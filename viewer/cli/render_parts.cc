@@ -51,7 +51,8 @@ std::string range_cell(const query::Share95& cost, const Terminal& terminal) {
       fmt::format("{:.1f}{}{:.1f} %", 100 * cost.interval.low, terminal.dash(), 100 * cost.interval.high);
   // "100.0–100.0 %" would touch what stands before it, and says no more than one of its ends.
   const bool fits = columns(range) < kRangeWidth;
-  return terminal.dim(pad_left(fits ? range : fmt::format("{:.1f} %", 100 * cost.interval.high), kRangeWidth));
+  return terminal.dim(
+      pad_left(fits ? range : fmt::format("{:.1f} %", 100 * cost.interval.high), kRangeWidth));
 }
 
 std::string weight_text(double weight, const profile::Source& source) {

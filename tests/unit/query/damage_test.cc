@@ -73,7 +73,8 @@ TEST(Damage, OfACutFileTheBytesOfItsLastBlockAreCounted) {
   const auto [begin, end] = sample_blocks(bytes).back();
   const Profile cut = load_all(bytes.substr(0, end - 7));
   EXPECT_THAT(damage_text(cut),
-              AllOf(HasSubstr("ends early"), HasSubstr(fmt::format("7 of the {} bytes of a block are missing", end - begin)),
+              AllOf(HasSubstr("ends early"),
+                    HasSubstr(fmt::format("7 of the {} bytes of a block are missing", end - begin)),
                     HasSubstr("How much came after that is not known")));
   EXPECT_TRUE(is_damaged(cut));
 }

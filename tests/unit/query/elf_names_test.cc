@@ -90,8 +90,8 @@ TEST_F(ElfNames, FilesOf32BitsAreRead) {
   EXPECT_EQ(names->at(all.segments[0].offset + 0x12).name, "cold");
 }
 
-// The code of an entry, where in it is the offset of the slot from the end of that offset, and where the number
-// that it gives the loader (0: it gives none of ours).
+// The code of an entry, where in it is the offset of the slot from the end of that offset, and where the
+// number that it gives the loader (0: it gives none of ours).
 struct Entry {
   std::string code;
   std::size_t offset_at = 0, offset_end = 0, number_at = 0;
