@@ -84,13 +84,35 @@ void CodeTimeline::add(std::uint64_t begin, std::uint64_t end, TimeNs from, Add 
   }
 }
 
-// The history up to `now`, which follows `before`. Whether it ends code.
+// The history up to `now`, which follows `before`. Whether it ends what was there.
 bool CodeTimeline::follow(const Mapped* before, Mapped& now) {
   const MappedCode was = before == nullptr ? MappedCode{} : before->shown;
   now.shown = shown_after(was, now.what);
   const bool changes = ends_code(now.what.kind) && !(now.what == was);
   now.changed = changes ? now.from : before == nullptr ? kTimeMin : before->changed;
   return changes;
+}
+
+// `last`, one of `mapped`, if `inherited` was there before all of them. What does not depend on it is known
+// already, so the first entry that shows the same in both cases ends the search. Nothing: it takes too long.
+std::optional<CodeTimeline::Followed> CodeTimeline::follow_inherited(const std::vector<Mapped>& mapped,
+                                                                     const Mapped& last,
+                                                                     const MappedCode& inherited) {
+  constexpr std::size_t kMostFollowed = 4096;
+  Followed out{{kTimeMin, inherited, inherited, kTimeMin}};
+  for (std::size_t i = 0; i < mapped.size(); ++i) {
+    if (i == kMostFollowed) return std::nullopt;
+    Mapped now = mapped[i];
+    out.changed |= follow(&out.now, now);
+    out.now = now;
+    if (&mapped[i] == &last) return out;
+    const bool same = now.shown == mapped[i].shown && now.shown.of_program == mapped[i].shown.of_program;
+    if (same && mapped[i + 1].from > now.from) break;
+  }
+  const bool later = last.changed > out.now.from;
+  Followed whole{last, out.changed || later};
+  if (!later) whole.now.changed = out.now.changed;
+  return whole;
 }
 
 void CodeTimeline::map(std::uint64_t begin, std::uint64_t end, TimeNs from, const MappedCode& what) {
@@ -104,7 +126,7 @@ void CodeTimeline::map(std::uint64_t begin, std::uint64_t end, TimeNs from, cons
 void CodeTimeline::load(std::uint64_t begin, std::uint64_t end, TimeNs from, CodeId code) {
   add(begin, end, from, [&](Span& span) { insert(span.loaded, Loaded{from, kTimeMax, code}); });
   if (begin >= end || !has_room(1)) return;
-  loads_.insert_or_assign({code, from}, std::pair(begin, end));
+  loads_.insert_or_assign({code, from}, Load{begin, end});
   count(1);
 }
 
@@ -112,8 +134,15 @@ void CodeTimeline::unload(CodeId code, TimeNs time) {
   const auto after = loads_.upper_bound({code, time});
   if (after == loads_.begin() || std::prev(after)->first.first != code) return;
   const TimeNs from = std::prev(after)->first.second;
-  const auto [begin, end] = std::prev(after)->second;
-  for (auto at = spans_.lower_bound(begin); at != spans_.end() && at->first < end; ++at) {
+  Load& load = std::prev(after)->second;
+  if (load.to <= time) return;
+  load.to = time;
+  for (auto at = spans_.lower_bound(load.begin); at != spans_.end() && at->first < load.end; ++at) {
+    if (!has_room(1)) {
+      given_up_ = std::min(given_up_, time);
+      return;
+    }
+    count(1);
     auto& loaded = at->second.loaded;
     for (auto each = last_by(loaded, from); each != loaded.begin() && std::prev(each)->from == from; --each) {
       if (std::prev(each)->code == code) std::prev(each)->to = std::min(std::prev(each)->to, time);
@@ -123,7 +152,9 @@ void CodeTimeline::unload(CodeId code, TimeNs time) {
 
 CodeTimeline::State CodeTimeline::find(std::uint64_t address, TimeNs time,
                                        const std::optional<State>& inherited) const {
+  if (given_up_ <= time) return {.mapped = {}, .from = given_up_};
   State state = inherited.value_or(State{});
+  state.until = std::min(state.until, given_up_);
   const auto after = spans_.upper_bound(address);
   if (after == spans_.begin() || address >= std::prev(after)->second.end) return state;
   const Span& span = std::prev(after)->second;
@@ -139,14 +170,11 @@ CodeTimeline::State CodeTimeline::find(std::uint64_t address, TimeNs time,
     state.from = std::max(state.from, last.from);
     changed = last.changed;
     if (inherited) {  // what was inherited comes before all
-      Mapped before{kTimeMin, inherited->mapped, inherited->mapped, kTimeMin};
-      for (auto each = span.mapped.begin(); each != later; ++each) {
-        Mapped now = *each;
-        if (follow(&before, now)) state.code = 0;
-        before = now;
-      }
-      state.mapped = before.shown;
-      changed = before.changed;
+      const auto followed = follow_inherited(span.mapped, last, inherited->mapped);
+      if (!followed) return {.mapped = {}, .from = last.from, .until = state.until};
+      state.mapped = followed->now.shown;
+      changed = followed->now.changed;
+      if (followed->changed) state.code = 0;
     }
     state.changed = std::max(state.changed, changed);
   }

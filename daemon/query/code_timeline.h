@@ -38,10 +38,12 @@ struct MappedCode {
     kFile,
   };
   Kind kind = Kind::kUnknown;
-  bool of_program = false;  // the file is the program itself
+  bool of_program = false;  // the file is the program itself; says nothing of what is there
   std::uint32_t file = 0;   // of kMemory and kFile
   std::uint64_t bias = 0;   // an address less this is the offset in the file
-  friend bool operator==(const MappedCode&, const MappedCode&) = default;
+  friend bool operator==(const MappedCode& a, const MappedCode& b) {
+    return a.kind == b.kind && a.file == b.file && a.bias == b.bias;
+  }
 };
 
 // One thread. Addresses are whole ranges, [begin, end).
@@ -93,6 +95,12 @@ class CodeTimeline {
   using Spans = std::map<std::uint64_t, Span>;  // by begin, disjoint
 
   static bool follow(const Mapped* before, Mapped& now);
+  struct Followed {
+    Mapped now;
+    bool changed = false;  // something ended what was inherited
+  };
+  static std::optional<Followed> follow_inherited(const std::vector<Mapped>& mapped, const Mapped& last,
+                                                  const MappedCode& inherited);
   void split(std::uint64_t at);
   template <typename Add>
   void add(std::uint64_t begin, std::uint64_t end, TimeNs from, Add add);
@@ -103,7 +111,12 @@ class CodeTimeline {
 
   std::size_t* budget_;
   Spans spans_;
-  std::map<std::pair<CodeId, TimeNs>, std::pair<std::uint64_t, std::uint64_t>> loads_;  // to begin and end
+  TimeNs given_up_ = kTimeMax;  // from here on nothing is known of any range
+  struct Load {
+    std::uint64_t begin = 0, end = 0;
+    TimeNs to = kTimeMax;
+  };
+  std::map<std::pair<CodeId, TimeNs>, Load> loads_;
 };
 
 }  // namespace tailor::query

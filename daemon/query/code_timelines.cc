@@ -51,14 +51,19 @@ void CodeTimelines::on_mapping(const profile::MappingRecord& mapping) {
     what.bias = mapping.begin - mapping.file_offset;
   }
   if (what.kind == MappedCode::Kind::kFile) {
-    // The kernel maps the program below everything that it finds a place for itself.
-    if (mapping.begin < process.program_begin) {
+    // The kernel maps the program below everything that it finds a place for itself. A child that was forked
+    // off has its parent's, and what it maps first is a library.
+    process.begun |= mapping.time <= 0;  // what was there when the recording began
+    if (process.begun && mapping.begin < process.program_begin) {
       process.program_begin = mapping.begin;
       process.program = what.file;
     }
     what.of_program = what.file == process.program;
   }
-  if (what.kind == MappedCode::Kind::kNothing) process.program_begin = UINT64_MAX;  // another program comes
+  if (what.kind == MappedCode::Kind::kNothing) {  // another program comes
+    process.program_begin = UINT64_MAX;
+    process.begun = true;
+  }
   process.timeline.map(mapping.begin, mapping.begin + mapping.size, mapping.time, what);
   told(process, mapping.time);
 }
@@ -119,20 +124,33 @@ std::vector<std::pair<ProcessId, TimeNs>> CodeTimelines::line_of(ProcessId id, T
 CodeTimelines::Only CodeTimelines::only_at(ProcessId id, std::uint64_t address) const {
   const auto process = processes_.find(id);
   if (process == processes_.end()) return {};
-  const std::vector<MappedCode> all = process->second.timeline.mapped_at(address);
-  if (all.empty()) {
-    const auto& [parent, forked] = std::pair(process->second.parent, process->second.forked);
-    const auto known = parent == ProcessId{} ? processes_.end() : processes_.find(parent);
-    return known == processes_.end() ? Only{} : Only{find(known->second, address, forked, 1)->mapped};
+  std::vector<MappedCode> all = process->second.timeline.mapped_at(address);
+  // Nobody was sampled where nothing was. It comes with another program, which has nothing of the parent's.
+  const bool executed =
+      std::erase_if(all, [](const MappedCode& each) { return each.kind == MappedCode::Kind::kNothing; }) > 0;
+  const auto parent = processes_.find(process->second.parent);
+  if (!executed && process->second.parent != ProcessId{} && parent != processes_.end()) {
+    const MappedCode inherited = find(parent->second, address, process->second.forked, 1)->mapped;
+    if (inherited.kind != MappedCode::Kind::kUnknown && inherited.kind != MappedCode::Kind::kNothing)
+      all.insert(all.begin(), inherited);
   }
+  if (all.empty()) return {};
   const bool several = std::ranges::any_of(all, [&](const MappedCode& each) { return each != all.front(); });
   return {all.back(), several};
 }
 
 std::uint64_t CodeTimelines::ask(ProcessId id, TimeNs time) {
-  Process& process = of(id);
-  process.asked = std::max(process.asked, time);
-  return process.version;
+  constexpr std::uint64_t kMix = 0x9E3779B97F4A7C15;
+  std::uint64_t version = 0;
+  for (int generation = 0; generation <= kMostAncestors; ++generation) {
+    Process& process = of(id);
+    process.asked = std::max(process.asked, time);
+    version = version * kMix + process.version;
+    if (process.parent == ProcessId{}) break;
+    time = std::min(time, process.forked);
+    id = process.parent;
+  }
+  return version;
 }
 
 std::size_t CodeTimelines::bytes() const {

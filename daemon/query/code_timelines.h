@@ -62,7 +62,7 @@ class CodeTimelines {
   // one then.
   bool told_late() const { return told_late_; }
   // Before addresses of a sample of `time` are looked up, or answers that were kept are taken. Returns what
-  // grows with everything that is told of the process.
+  // changes with everything that is told of the process and of those it was forked off.
   std::uint64_t ask(ProcessId process, TimeNs time);
   std::size_t bytes() const;  // of memory, about
 
@@ -78,6 +78,7 @@ class CodeTimelines {
     TimeNs asked = kTimeMin;  // the newest time
     std::uint64_t program_begin = UINT64_MAX;
     std::uint32_t program = UINT32_MAX;
+    bool begun = false;  // what it maps first is its program
     std::uint64_t version = 0;
   };
   Process& of(ProcessId process);

@@ -24,9 +24,10 @@ struct Slots {
   std::size_t names = 0;
 };
 
-bool is_of_a_slot(std::uint64_t type, bool small) {
-  return small ? type == R_386_JMP_SLOT || type == R_386_GLOB_DAT
-               : type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
+bool is_of_a_slot(std::uint64_t type) {
+  // The numbers are the same on both.
+  static_assert(R_386_JMP_SLOT == R_X86_64_JUMP_SLOT && R_386_GLOB_DAT == R_X86_64_GLOB_DAT);
+  return type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT;
 }
 
 void read_slots(const ElfFile& file, const Elf64_Shdr& table, Slots& to) {
@@ -41,8 +42,8 @@ void read_slots(const ElfFile& file, const Elf64_Shdr& table, Slots& to) {
       return;
     const std::uint64_t symbol = ELF64_R_SYM(each.r_info);
     std::string name;
-    if (is_of_a_slot(ELF64_R_TYPE(each.r_info), file.has_32_bits()) && symbol != 0 &&
-        symbol < symbols.size() && symbols[symbol].st_name < names.size())
+    if (is_of_a_slot(ELF64_R_TYPE(each.r_info)) && symbol != 0 && symbol < symbols.size() &&
+        symbols[symbol].st_name < names.size())
       name = symbol_name(names, symbols[symbol].st_name);
     to.names += name.size();
     if (lazy) to.in_order.push_back(name);
@@ -58,10 +59,9 @@ class Entries {
     long_ = file.machine() == EM_X86_64;
     ZydisDecoderInit(&decoder_, long_ ? ZYDIS_MACHINE_MODE_LONG_64 : ZYDIS_MACHINE_MODE_LEGACY_32,
                      long_ ? ZYDIS_STACK_WIDTH_64 : ZYDIS_STACK_WIDTH_32);
-    if (const Elf64_Shdr* got = file.section(".got.plt"); got != nullptr)
-      got_ = got->sh_addr;
-    else if (got = file.section(".got"); got != nullptr)
-      got_ = got->sh_addr;
+    const Elf64_Shdr* got = file.section(".got.plt");
+    if (got == nullptr) got = file.section(".got");
+    if (got != nullptr) got_ = got->sh_addr;
   }
 
   void read(const Elf64_Shdr& section, const std::vector<std::uint8_t>& code, SymbolSet& to) {

@@ -231,7 +231,8 @@ class Machine {
 };
 
 std::optional<std::uint64_t> value_by(const CfiRule& rule, unsigned reg, std::uint64_t cfa,
-                                      const Frame& frame, const StackView& stack) {
+                                      const Frame& frame, const StackView& stack, std::size_t& work) {
+  work += rule.expression.size();
   using Kind = CfiRule::Kind;
   switch (rule.kind) {
     case Kind::kSame:
@@ -270,9 +271,10 @@ bool CfiProgram::run(std::uint64_t begin, std::uint64_t address, CfiRules& out, 
   return done;
 }
 
-bool CfiRules::apply(Frame& frame, const StackView& stack) const {
+bool CfiRules::apply(Frame& frame, const StackView& stack, std::size_t& work) const {
   std::optional<std::uint64_t> cfa;
   if (!cfa_expression.empty()) {
+    work += cfa_expression.size();
     cfa = Expression(frame, stack).evaluate(cfa_expression, std::nullopt);
   } else if (cfa_register < kRegisters && frame.has(static_cast<unsigned>(cfa_register))) {
     cfa = frame.value[cfa_register] + static_cast<std::uint64_t>(cfa_offset);
@@ -280,7 +282,7 @@ bool CfiRules::apply(Frame& frame, const StackView& stack) const {
   if (!cfa || registers[kReturnAddress].kind == CfiRule::Kind::kSame) return false;
   Frame caller;
   for (unsigned reg = 0; reg < kRegisters; ++reg) {
-    const auto value = value_by(registers[reg], reg, *cfa, frame, stack);
+    const auto value = value_by(registers[reg], reg, *cfa, frame, stack, work);
     if (value) caller.set(reg, *value);
   }
   if (!caller.has(kReturnAddress)) return false;

@@ -33,8 +33,9 @@ struct CfiRules {
   std::int64_t cfa_offset = 0;
   std::span<const std::byte> cfa_expression{};  // instead, if not empty
 
-  // Makes `frame` its caller's. False, and nothing changed, if something it takes is not known.
-  bool apply(Frame& frame, const StackView& stack) const;
+  // Makes `frame` its caller's. False, and nothing changed, if something it takes is not known. Adds to
+  // `work` the length of the expressions that it evaluates.
+  bool apply(Frame& frame, const StackView& stack, std::size_t& work) const;
 };
 
 struct CfiProgram {

@@ -142,23 +142,27 @@ bool CfiTable::step(Frame& frame, std::uint64_t bias, bool exact, const StackVie
   const CfiRules* rules = &own;
   std::size_t cost = 0;
   if (common_[entry->common].size + entry->size < CfiWork::kRemembered) {
-    if (!run(*entry, address, own, cost)) return false;
+    if (!run(*entry, address, own, cost)) {
+      work.spend(cost);
+      return false;
+    }
   } else {
     CfiWork::Slot& slot = work.slot(serial_, address);
     if (slot.table != serial_ || slot.address != address) {
-      slot.table = 0;
       slot.rules = {};
-      const bool done = run(*entry, address, slot.rules, cost);
-      work.spend(cost);
-      if (!done) return false;
+      slot.works = run(*entry, address, slot.rules, cost);
       slot.table = serial_;
       slot.address = address;
-      cost = 0;
     }
     rules = &slot.rules;
+    if (!slot.works) {
+      work.spend(cost);
+      return false;
+    }
   }
+  const bool done = rules->apply(frame, stack, cost);
   work.spend(cost);
-  if (!rules->apply(frame, stack)) return false;
+  if (!done) return false;
   signal = common_[entry->common].signal;
   return true;
 }

@@ -20,7 +20,8 @@ class CfiWork {
   // The longest program of a function in the files of a Debian desktop has 21 kB; most have some tens of
   // bytes.
   static constexpr std::size_t kMostProgramBytes = std::size_t{64} << 10;
-  // Of one walk, in units of CfiProgram::run(). The program that exceeds it is run to its end.
+  // Of one walk, in units of CfiProgram::run() and CfiRules::apply(). The program that exceeds it is run to
+  // its end.
   static constexpr std::size_t kMostOfAWalk = 16384;
   // Shorter programs are run each time.
   static constexpr std::size_t kRemembered = 256;
@@ -34,6 +35,7 @@ class CfiWork {
   struct Slot {
     std::uint64_t table = 0, address = 0;  // table: CfiTable's serial number, 0 none
     CfiRules rules;
+    bool works = false;  // else the program fails at that address
   };
   Slot& slot(std::uint64_t table, std::uint64_t address) {
     if (!slots_) slots_ = std::make_unique<std::array<Slot, kSlots>>();

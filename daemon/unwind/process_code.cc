@@ -10,12 +10,14 @@
 #include <iterator>
 #include <sstream>
 
+#include "daemon/os/elf_build_id.h"
 #include "daemon/os/living_folder.h"
 
 namespace tailor::unwind {
 namespace {
 
 constexpr TimeNs kLookInterval = 100'000'000;
+constexpr std::string_view kWithBuildId = "build id ";
 
 std::string_view next_field(std::string_view& line) {
   line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
@@ -71,6 +73,10 @@ std::string file_of(std::uint32_t device_major, std::uint32_t device_minor, std:
   return fmt::format("{:02x}:{:02x}:{}", device_major, device_minor, inode);
 }
 
+std::string file_with(std::string_view build_id) {
+  return fmt::format("{}{}", kWithBuildId, build_id);
+}
+
 std::vector<Mapping> parse_maps(std::string_view text) {
   std::vector<Mapping> out;
   MapsLine before;             // the last one of a file
@@ -101,14 +107,13 @@ std::vector<Mapping> parse_maps(std::string_view text) {
   return out;
 }
 
-std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file,
-                                              const std::vector<std::string>& paths) {
+std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file, const Paths& paths) {
   const auto known = tables_.find(file);
   if (known != tables_.end()) return known->second;
   if (tables_.size() >= kMost) return nullptr;
   std::shared_ptr<const ElfCfi> table;
   bool opened = false;
-  for (const std::string& path : paths) {
+  for (const std::string& path : paths()) {
     auto read = read_elf_cfi(path);
     opened |= read.ok() || read.error().code == 0;
     if (!read) continue;
@@ -120,13 +125,12 @@ std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file,
   return table;
 }
 
-std::shared_ptr<FileArguments> FileTables::arguments(const std::string& file,
-                                                     const std::vector<std::string>& paths,
+std::shared_ptr<FileArguments> FileTables::arguments(const std::string& file, const Paths& paths,
                                                      const std::shared_ptr<const ElfCfi>& table) {
   const auto known = arguments_.find(file);
   if (known != arguments_.end()) return known->second;
   if (arguments_.size() >= kMostArguments) return nullptr;
-  return arguments_[file] = std::make_shared<FileArguments>(table, paths);
+  return arguments_[file] = std::make_shared<FileArguments>(table, paths());
 }
 
 void ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address) {
@@ -180,13 +184,6 @@ const ProcessCode::Registered* ProcessCode::registered_at(std::uint64_t address)
   return address < code.range.end ? &code : nullptr;
 }
 
-Mapping* ProcessCode::mapping_at(std::uint64_t address) {
-  auto after = std::ranges::upper_bound(mappings_, address, {}, &Mapping::begin);
-  if (after == mappings_.begin()) return nullptr;
-  Mapping& mapping = *std::prev(after);
-  return address < mapping.end ? &mapping : nullptr;
-}
-
 void ProcessCode::read_maps(TimeNs now) {
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
@@ -201,51 +198,22 @@ void ProcessCode::read_maps(TimeNs now) {
     folder_ = os::living_folder(proc_, pid_);
     mappings = read();
   }
-  if (!mappings.empty()) mappings_ = std::move(mappings);  // a process that has ended keeps what it had
-}
-
-bool ProcessCode::take_out(std::uint64_t begin, std::uint64_t end) {
-  auto first =
-      std::ranges::partition_point(mappings_, [&](const Mapping& each) { return each.end <= begin; });
-  const auto last =
-      std::ranges::partition_point(mappings_, [&](const Mapping& each) { return each.begin < end; });
-  if (first == last) return false;
-  std::vector<Mapping> rest;
-  if (first->begin < begin) rest.emplace_back(*first).end = begin;
-  if (Mapping behind = *std::prev(last); behind.end > end) {
-    behind.file_offset += end - behind.begin;
-    behind.begin = end;
-    rest.push_back(std::move(behind));
-  }
-  first = mappings_.erase(first, last);
-  mappings_.insert(first, rest.begin(), rest.end());
-  return true;
-}
-
-void ProcessCode::map(Mapping mapping) {
-  if (mapping.begin >= mapping.end || mappings_.size() >= kMostMappings) return;
-  const Mapping* known = mapping_at(mapping.begin);
-  const bool same = known != nullptr && known->end >= mapping.end && known->file == mapping.file &&
-                    mapping.file_offset - known->file_offset == mapping.begin - known->begin;
-  if (same) return;  // another protection
-  take_out(mapping.begin, mapping.end);
-  const auto at = std::ranges::upper_bound(mappings_, mapping.begin, {}, &Mapping::begin);
-  mappings_.insert(at, std::move(mapping));
+  if (!mappings.empty()) mapped_.replace(std::move(mappings));  // a process that has ended keeps what it had
 }
 
 void ProcessCode::map_anonymous(std::uint64_t begin, std::uint64_t end) {
   // It may be the text of a file that was moved: a look tells.
-  if (begin < end && take_out(begin, end)) next_look_ = kTimeMin;
+  if (mapped_.take_out(begin, end)) next_look_ = kTimeMin;
 }
 
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
   const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
   if (const Registered* code = registered_at(address))
     return code->table.step(frame, 0, exact, stack, signal, files_.work());
-  Mapping* mapping = mapping_at(address);
+  Mapping* mapping = mapped_.at(address);
   if (mapping == nullptr) {
     read_maps(now);
-    mapping = mapping_at(address);
+    mapping = mapped_.at(address);
   }
   if (mapping == nullptr) return false;
   if (!mapping->asked) find_table(*mapping);
@@ -257,6 +225,13 @@ bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& s
 std::vector<std::string> ProcessCode::paths_of(const Mapping& mapping) const {
   const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
   std::vector<std::string> paths = {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path};
+  if (mapping.file.starts_with(kWithBuildId)) {
+    // Another file may have taken its place since, there too.
+    if (mapping.path.starts_with('/')) paths.push_back(mapping.path);
+    const std::string_view build_id = std::string_view(mapping.file).substr(kWithBuildId.size());
+    std::erase_if(paths, [&](const std::string& path) { return os::elf_build_id(path) != build_id; });
+    return paths;
+  }
   // The process may have ended already. Our file of that name may be another one.
   struct stat ours{};
   const bool same =
@@ -268,17 +243,17 @@ std::vector<std::string> ProcessCode::paths_of(const Mapping& mapping) const {
 
 void ProcessCode::find_table(Mapping& mapping) {
   mapping.asked = true;
-  mapping.table = files_.get(mapping.file, paths_of(mapping));
+  mapping.table = files_.get(mapping.file, [&] { return paths_of(mapping); });
 }
 
 ProcessCode::Argument ProcessCode::argument_at(std::uint64_t address) {
-  Mapping* mapping = registered_at(address) == nullptr ? mapping_at(address) : nullptr;
+  Mapping* mapping = registered_at(address) == nullptr ? mapped_.at(address) : nullptr;
   if (mapping == nullptr || mapping->table == nullptr) return {};
   const auto bias = mapping->table->bias(mapping->begin, mapping->file_offset);
   if (!bias) return {};
   if (!mapping->asked_for_arguments) {
     mapping->asked_for_arguments = true;
-    mapping->arguments = files_.arguments(mapping->file, paths_of(*mapping), mapping->table);
+    mapping->arguments = files_.arguments(mapping->file, [&] { return paths_of(*mapping); }, mapping->table);
   }
   if (mapping->arguments == nullptr) return {};
   return {mapping->arguments->at(address - *bias), *bias};

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -15,22 +16,14 @@
 
 #include "daemon/unwind/elf_cfi.h"
 #include "daemon/unwind/file_arguments.h"
+#include "daemon/unwind/mapped_files.h"
 #include "proto/base/ids.h"
 
 namespace tailor::unwind {
 
-// An executable mapping of a file.
-struct Mapping {
-  std::uint64_t begin = 0, end = 0, file_offset = 0;
-  std::string path, file;               // `file`: device and inode, the same for all who map it
-  std::shared_ptr<const ElfCfi> table;  // once it was asked for; NULL: there is none
-  bool asked = false;
-  std::shared_ptr<FileArguments> arguments;  // as `table`
-  bool asked_for_arguments = false;
-};
-
-// Mapping::file from what a record of the kernel has.
+// Mapping::file from what a record of the kernel has: device and inode, or a build id in hexadecimal.
 std::string file_of(std::uint32_t device_major, std::uint32_t device_minor, std::uint64_t inode);
+std::string file_with(std::string_view build_id);
 
 // Executable file mappings in the text of /proc/PID/maps. Lines that make no sense are left out. Executable
 // memory of no file is that of the file which is mapped right before and right behind it, at those very
@@ -40,19 +33,23 @@ std::vector<Mapping> parse_maps(std::string_view text);
 // The unwind tables of files, shared by all processes. A file that has none is not asked again.
 class FileTables {
  public:
-  // NULL if it has none, or too many files are known. `path` is only opened the first time.
-  std::shared_ptr<const ElfCfi> get(const std::string& file, const std::vector<std::string>& paths);
+  // Where a file may be found.
+  using Paths = std::function<std::vector<std::string>()>;
+  // NULL if it has none, or too many files are known. `paths` is only asked the first time.
+  std::shared_ptr<const ElfCfi> get(const std::string& file, const Paths& paths);
   // The first arguments of the functions of a file with a table. NULL: too many files were asked for.
-  std::shared_ptr<FileArguments> arguments(const std::string& file, const std::vector<std::string>& paths,
+  std::shared_ptr<FileArguments> arguments(const std::string& file, const Paths& paths,
                                            const std::shared_ptr<const ElfCfi>& table);
   // Of all walks, one after the other.
   CfiWork& work() { return work_; }
+  MappedFiles::Budget& budget() { return budget_; }
 
  private:
   static constexpr std::size_t kMost = 1024, kMostArguments = 64;
   std::map<std::string, std::shared_ptr<FileArguments>> arguments_;
   std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
   CfiWork work_;
+  MappedFiles::Budget budget_;
 };
 
 // What an agent says of a piece of code.
@@ -65,7 +62,11 @@ struct RegisteredCode {
 class ProcessCode {
  public:
   ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
-      : proc_(std::move(proc)), pid_(pid), folder_(proc_ / std::to_string(pid)), files_(files) {}
+      : proc_(std::move(proc)),
+        pid_(pid),
+        folder_(proc_ / std::to_string(pid)),
+        files_(files),
+        mapped_(files.budget()) {}
 
   // Registered code. `eh_frame` may be empty. Replaces what lay there before.
   void add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
@@ -81,13 +82,13 @@ class ProcessCode {
 
   // What the kernel's records say, which is there when the process has ended already, and tells libraries
   // apart that were loaded one after the other at one address.
-  void map(Mapping mapping);
+  void map(Mapping mapping) { mapped_.map(std::move(mapping)); }
   // Executable memory of no file.
   void map_anonymous(std::uint64_t begin, std::uint64_t end);
   // It executes another program.
-  void forget_files() { mappings_.clear(); }
+  void forget_files() { mapped_.clear(); }
   // It was forked off that one.
-  void inherit_files(const ProcessCode& parent) { mappings_ = parent.mappings_; }
+  void inherit_files(const ProcessCode& parent) { mapped_.share(parent.mapped_); }
 
   // Whether code that was told of lies there.
   bool is_registered(std::uint64_t address) const { return registered_at(address) != nullptr; }
@@ -119,13 +120,10 @@ class ProcessCode {
   void make_room(std::size_t bytes);
 
   const Registered* registered_at(std::uint64_t address) const;
-  Mapping* mapping_at(std::uint64_t address);
   void find_table(Mapping& mapping);
   std::vector<std::string> paths_of(const Mapping& mapping) const;
   void read_maps(TimeNs now);
-  bool take_out(std::uint64_t begin, std::uint64_t end);
 
-  static constexpr std::size_t kMostMappings = 65536;
   static constexpr std::size_t kMostRegistered = 65536;
   static constexpr std::size_t kMostRemoved = 1024;
   static constexpr std::size_t kMostBytes = std::size_t{64} << 20;
@@ -138,7 +136,7 @@ class ProcessCode {
   std::deque<std::pair<CodeId, std::uint64_t>>
       removed_;  // with their begins, oldest first; some are replaced by now
   std::size_t bytes_ = 0;
-  std::vector<Mapping> mappings_;  // by begin
+  MappedFiles mapped_;
   TimeNs next_look_ = kTimeMin;
 };
 

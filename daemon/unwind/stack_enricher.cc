@@ -1,6 +1,7 @@
 #include "daemon/unwind/stack_enricher.h"
 
 #include <asm/perf_regs.h>
+#include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
@@ -26,6 +27,7 @@ using capture::TagRegister;
 constexpr std::size_t kHeader = sizeof(perf_event_header);
 constexpr std::size_t kMostFrames = 127;  // as many as the kernel takes by frame pointers
 constexpr std::size_t kMostProcesses = 4096;
+constexpr std::size_t kFileOfMapping = 24;  // bytes of a record: device and inode, or a build id
 constexpr TimeNs kKeepAfterwards = 10'000'000'000;
 constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62;
 
@@ -145,6 +147,22 @@ class Words {
   std::size_t start_;
 };
 
+// Which file a record of a mapping names (perf_event_open(2), PERF_RECORD_MMAP2). "": none.
+std::string file_in(std::span<const std::byte> fields, bool by_build_id) {
+  capture::ByteCursor from(fields);
+  if (!by_build_id) {
+    const std::uint32_t device_major = from.u32(), device_minor = from.u32();
+    const std::uint64_t inode = from.u64();
+    return inode == 0 ? std::string() : file_of(device_major, device_minor, inode);
+  }
+  constexpr std::size_t kMostOfABuildId = 20;
+  const std::size_t size = from.u32() & 0xFF;
+  std::string build_id;
+  for (const std::byte each : from.take(std::min(size, kMostOfABuildId)))
+    build_id += fmt::format("{:02x}", static_cast<unsigned>(each));
+  return build_id.empty() ? std::string() : file_with(build_id);
+}
+
 }  // namespace
 
 AgentTag tag_word(const v1::Hello& hello) {
@@ -226,9 +244,7 @@ void StackEnricher::mapped(std::span<const std::byte> record) {
   mapping.begin = fields.u64();
   const std::uint64_t size = fields.u64();
   mapping.file_offset = fields.u64();
-  const std::uint32_t device_major = fields.u32(), device_minor = fields.u32();
-  const std::uint64_t inode = fields.u64();
-  fields.take(sizeof(std::uint64_t));
+  const auto file = fields.take(kFileOfMapping);
   const std::uint32_t protection = fields.u32();
   fields.take(sizeof(std::uint32_t));
   const bool executable = (protection & PROT_EXEC) != 0;
@@ -238,9 +254,8 @@ void StackEnricher::mapped(std::span<const std::byte> record) {
   const std::string_view path(reinterpret_cast<const char*>(text.data()), text.size());
   mapping.path = std::string(path.substr(0, path.find('\0')));
   ProcessCode& code = *process(pid).code;
-  const bool has_build_id = (header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0;  // where the file would be
-  if (has_build_id || inode == 0) return code.map_anonymous(mapping.begin, mapping.end);
-  mapping.file = file_of(device_major, device_minor, inode);
+  mapping.file = file_in(file, (header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0);
+  if (mapping.file.empty()) return code.map_anonymous(mapping.begin, mapping.end);
   code.map(std::move(mapping));
 }
 

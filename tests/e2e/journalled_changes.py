@@ -111,7 +111,8 @@ with tempfile.TemporaryDirectory() as folder:
         half = journal.with_name("half.journal")
         half.write_bytes(journal.read_bytes()[:journal.stat().st_size // 2])
         run(BIN / "tailor", "replay", half, "-o", journal.with_name("half.tailor"), expect=None)
-        check(not filecmp.cmp(one, journal.with_name("half.tailor"), shallow=False), "half of the journal does not give the same")
+        given = journal.with_name("half.tailor")
+        check(not given.exists() or not filecmp.cmp(one, given, shallow=False), "half of the journal does not give the same")
 
         def facts(report):
             account, recording = report["accounting"], report["recording"]

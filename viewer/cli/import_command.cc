@@ -95,11 +95,12 @@ Status open_parts(const std::string& directory, Recording& out) {
   if (unknown) return os_error("cannot read the directory " + directory, unknown.value());
   std::ranges::sort(names);
   for (const std::string& name : names) {
-    auto part = store::open_file(directory + "/" + name);
+    const std::string path = std::filesystem::path(directory) / name;
+    auto part = store::open_file(path);
     if (!part) return part.error();
     out.how.parts.push_back({part->get(), name});
     out.parts.push_back(*std::move(part));
-    out.bytes += std::filesystem::file_size(directory + "/" + name, unknown);
+    out.bytes += std::filesystem::file_size(path, unknown);
   }
   return Ok{};
 }

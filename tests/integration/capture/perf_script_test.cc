@@ -1,5 +1,6 @@
 // Real recordings decode to what perf itself prints of them. TAILOR_PERF_DATA_SAMPLES names a directory with
 // perf.data files; without it, or without perf, the test skips.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -94,7 +95,8 @@ std::vector<Line> perf_script(const std::filesystem::path& file, const Fields& f
   const std::string more = std::string(fields.address ? ",addr" : "") +
                            (fields.data_source ? ",data_src" : "") + (fields.latency ? ",weight" : "");
   const std::string time = fields.time ? "time," : "";
-  for (const std::string& text : perf_lines(file, "-G -F pid,tid," + time + "period,event,ip" + more)) {
+  const std::string options = fmt::format("-G -F pid,tid,{}period,event,ip{}", time, more);
+  for (const std::string& text : perf_lines(file, options)) {
     Line line{};
     long long seconds = 0, nanoseconds = 0;
     char event[128];

@@ -208,6 +208,45 @@ class CodeTimelinesTest : public testing::Test {
   CodeTimelines timelines;
 };
 
+// A child that executed nothing has its parent's program: what it maps first is a library.
+TEST_F(CodeTimelinesTest, TheFirstLibraryOfAChildIsNoProgram) {
+  const ProcessId child{8, 1};
+  map(kTimeMin, 0x1000, 0x1000, "/bin/engine");
+  profile::ProcessRecord record;
+  record.process = child;
+  record.parent = kProcess;
+  record.forked = 100;
+  timelines.on_process(record);
+  map(200, 0x7000, 0x1000, "/tmp/query.so", child);
+  map(300, 0x7000, 0x1000, "//anon", child);
+  EXPECT_EQ(at(0x7010, 250, child), "/tmp/query.so");
+  EXPECT_EQ(at(0x7010, 350, child), "");
+  map(400, 0x1000, 0x1000, "//anon", child);
+  EXPECT_EQ(at(0x1010, 450, child), "/bin/engine") << "its program may have moved its text";
+}
+
+TEST_F(CodeTimelinesTest, WhatIsToldLateOfTheParentIsLateForItsChildren) {
+  const ProcessId child{8, 1};
+  profile::ProcessRecord record;
+  record.process = child;
+  record.parent = kProcess;
+  record.forked = 100;
+  timelines.on_process(record);
+  const std::uint64_t before = timelines.ask(child, 150);
+  EXPECT_FALSE(timelines.told_late());
+  map(50, 0x7000, 0x1000, "/tmp/late.so");
+  EXPECT_TRUE(timelines.told_late());
+  EXPECT_NE(timelines.ask(child, 150), before);
+  EXPECT_EQ(at(0x7010, 150, child), "/tmp/late.so");
+  EXPECT_FALSE(timelines.only_at(child, 0x7010).several);
+  map(200, 0x7000, 0x1000, "/tmp/own.so", child);
+  EXPECT_TRUE(timelines.only_at(child, 0x7010).several);
+  map(300, 0, UINT64_MAX, "", child);
+  map(400, 0x5000, 0x1000, "/tmp/other.so", child);
+  EXPECT_EQ(timelines.only_at(child, 0x6010).mapped.kind, Kind::kUnknown)
+      << "nothing of its parent's is there";
+}
+
 TEST_F(CodeTimelinesTest, LibrariesOneAfterTheOtherHaveTheirOwnTimes) {
   map(kTimeMin, 0x1000, 0x1000, "/bin/engine");
   map(100, 0x7000, 0x1000, "/tmp/query_0.so");
@@ -218,7 +257,10 @@ TEST_F(CodeTimelinesTest, LibrariesOneAfterTheOtherHaveTheirOwnTimes) {
   EXPECT_EQ(at(0x7010, 200), "/tmp/query_1.so");
   EXPECT_TRUE(timelines.only_at(kProcess, 0x7010).several);
   EXPECT_FALSE(timelines.only_at(kProcess, 0x1010).several);
-  EXPECT_TRUE(timelines.told_late() == false);
+  map(300, 0, UINT64_MAX, "");
+  map(400, 0x5000, 0x1000, "/tmp/after.so");
+  EXPECT_FALSE(timelines.only_at(kProcess, 0x5010).several) << "what it executes begins with nothing";
+  EXPECT_FALSE(timelines.told_late());
   map(150, 0x7000, 0x1000, "/tmp/late.so");
   EXPECT_TRUE(timelines.told_late());
   EXPECT_EQ(at(0x7010, 199), "/tmp/late.so");

@@ -11,6 +11,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "daemon/os/elf_build_id.h"
+
 namespace tailor::unwind {
 namespace {
 
@@ -108,6 +110,62 @@ TEST(ProcessCode, RecordsTellOfProcessesThatAreGone) {
   EXPECT_FALSE(steps(gone));
   child.forget_files();
   EXPECT_FALSE(steps(child));
+
+  own.file = file_with(os::elf_build_id(path));
+  child.map(own);
+  EXPECT_TRUE(steps(child)) << "kernels that know build ids tell these instead";
+  ProcessCode changed("/nonexistent", 3, files);
+  own.file = file_with("0123456789abcdef");  // the file was replaced since
+  changed.map(own);
+  EXPECT_FALSE(steps(changed));
+}
+
+// Whoever maps without end has room for so much, and what is known stays right.
+TEST(MappedFiles, AreBoundedAndSharedUntilTheyChange) {
+  MappedFiles::Budget budget{.left = 10'000};
+  const auto page = [](std::uint64_t number, const std::string& file) {
+    Mapping out;
+    out.begin = number << 12;
+    out.end = out.begin + 0x1000;
+    out.file = file;
+    return out;
+  };
+  MappedFiles parent(budget);
+  for (std::uint64_t i = 1; i <= 2 * MappedFiles::kMostOfAProcess; ++i) parent.map(page(i, "a"));
+  EXPECT_EQ(budget.left, 10'000 - MappedFiles::kMostOfAProcess);
+  EXPECT_EQ(parent.at(2 * MappedFiles::kMostOfAProcess << 12), nullptr);
+  {
+    MappedFiles first(budget), second(budget), third(budget);
+    for (MappedFiles* each : {&first, &second, &third}) each->share(parent);
+    EXPECT_EQ(budget.left, 10'000 - MappedFiles::kMostOfAProcess);
+    first.map(page(7, "b"));
+    second.take_out(0x7000, 0x8000);
+    EXPECT_EQ(first.at(0x7010)->file, "b");
+    EXPECT_EQ(second.at(0x7010), nullptr);
+    EXPECT_EQ(parent.at(0x7010)->file, "a");
+    third.map(page(7, "c"));
+    EXPECT_EQ(third.at(0x7010)->file, "c");
+    EXPECT_EQ(third.at(0x8010), nullptr) << "there was no room for a third copy";
+  }
+  EXPECT_EQ(budget.left, 10'000 - MappedFiles::kMostOfAProcess);
+  parent.clear();
+  EXPECT_EQ(budget.left, 10'000);
+}
+
+TEST(MappedFiles, WhatIsCutKeepsItsOffsets) {
+  MappedFiles::Budget budget;
+  MappedFiles files(budget);
+  Mapping whole;
+  whole.begin = 0x1000;
+  whole.end = 0x9000;
+  whole.file = "a";
+  files.map(whole);
+  EXPECT_TRUE(files.take_out(0x3000, 0x5000));
+  EXPECT_EQ(files.at(0x2fff)->end, 0x3000u);
+  EXPECT_EQ(files.at(0x3000), nullptr);
+  ASSERT_NE(files.at(0x5000), nullptr);
+  EXPECT_EQ(files.at(0x5000)->file_offset, 0x4000u);
+  EXPECT_FALSE(files.take_out(0x3000, 0x5000));
 }
 
 TEST(ProcessCode, GeneratedCodeIsReplacedByWhatComesThere) {
