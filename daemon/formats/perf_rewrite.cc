@@ -51,6 +51,7 @@ struct PerfRewriter::Sample {
   bool has_period = false;
   PerfBytes counts;  // of members, whole entries
   std::size_t members = 0, words_each = 0;
+  std::size_t id_at = 0;  // in the entry of a member, in words
   PerfBytes rest;
   std::uint64_t id = 0;  // of the event it is to be of; 0: as it says itself
   std::uint32_t thread = 0;
@@ -129,7 +130,8 @@ bool PerfRewriter::take_apart(const Format& format, PerfBytes payload, Sample& o
     }
     if (members > cursor.rest().size() / kWord) return false;
     out.members = static_cast<std::size_t>(members);
-    // A single count has its times between itself and its id: they are passed over in members().
+    // A single count has its times between itself and its id.
+    out.id_at = (several ? 0 : times) + 1;
     out.counts = cursor.take((members * out.words_each + (several ? 0 : times)) * kWord);
   }
   out.rest = cursor.rest();
@@ -151,28 +153,46 @@ std::uint64_t PerfRewriter::counted_since(const Key& key, std::uint64_t value) {
   return value >= before ? value - before : value;
 }
 
+std::uint64_t PerfRewriter::member_id(const Sample& sample, std::size_t member) {
+  return word_at(sample.counts, member * sample.words_each + sample.id_at);
+}
+
+// As the kernel has it. A sample that names a member again and again would become as many samples, each with
+// the whole call chain.
+bool PerfRewriter::each_member_once(const Sample& sample) {
+  if (only_event() && sample.members > 1) return false;
+  ids_.clear();
+  for (std::size_t i = 0; i < sample.members; ++i) ids_.push_back(member_id(sample, i));
+  std::ranges::sort(ids_);
+  return std::ranges::adjacent_find(ids_) == ids_.end();
+}
+
 // What no member counted is no sample, as perf has it: the sample of the leader stands for what was counted.
 void PerfRewriter::members(const perf_event_header& header, const Sample& sample, const Format& format,
                            std::vector<std::byte>& out) {
-  const bool several = format.read_format & PERF_FORMAT_GROUP;
   const bool ids = format.read_format & PERF_FORMAT_ID;
-  const std::size_t times =
-      several ? 0
-              : fields(format.read_format, PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING);
   if (!ids) return put(header, sample, format, out);
+  if (!each_member_once(sample)) {
+    ++dropped_;
+    return;
+  }
+  const std::size_t begin = out.size();
   for (std::size_t i = 0; i < sample.members; ++i) {
-    const std::size_t at = i * sample.words_each;
-    const std::uint64_t id = word_at(sample.counts, at + times + 1);
-    const bool only = formats_.size() == 1 && format_of_id_.empty();
-    if (!only && !format_of_id_.contains(id)) {
+    const std::uint64_t id = member_id(sample, i);
+    if (!only_event() && !format_of_id_.contains(id)) {
       ++unknown_members_;
       continue;
     }
     Sample one = sample;
     one.id = id;
     one.has_period = true;
-    one.period = counted_since({id, format.by_thread ? sample.thread : 0}, word_at(sample.counts, at));
+    one.period = counted_since({id, format.by_thread ? sample.thread : 0},
+                               word_at(sample.counts, i * sample.words_each));
     if (one.period != 0) put(header, one, format, out);
+    if (out.size() - begin <= kMostOfASample) continue;
+    ++dropped_;
+    out.resize(begin);
+    return;
   }
 }
 
@@ -242,23 +262,30 @@ void PerfRewriter::other(const perf_event_header& header, PerfBytes payload, con
     std::memcpy(out.data() + begin + own, &time_, kWord);
 }
 
-void PerfRewriter::rewrite(PerfBytes records, std::vector<std::byte>& out) {
-  while (records.size() >= sizeof(perf_event_header)) {
-    perf_event_header header;
-    std::memcpy(&header, records.data(), sizeof header);
-    if (header.size < sizeof header || header.size > records.size()) break;
-    const PerfBytes payload = records.subspan(sizeof header, header.size - sizeof header);
-    const Format* format = format_of(header, payload);
-    if (format == nullptr) {
-      put_bytes(out, records.first(header.size));
-    } else if (header.type == PERF_RECORD_SAMPLE) {
-      sample(header, payload, *format, out);
-    } else {
-      other(header, payload, *format, out);
-    }
-    records = records.subspan(header.size);
+void PerfRewriter::record(const perf_event_header& header, PerfBytes payload, std::vector<std::byte>& out) {
+  const Format* format = format_of(header, payload);
+  if (format == nullptr) {
+    put_bytes(out, std::as_bytes(std::span(&header, 1)));
+    put_bytes(out, payload);
+  } else if (header.type == PERF_RECORD_SAMPLE) {
+    sample(header, payload, *format, out);
+  } else {
+    other(header, payload, *format, out);
   }
-  put_bytes(out, records);
+}
+
+std::size_t PerfRewriter::rewrite(PerfBytes records, std::vector<std::byte>& out, std::size_t enough) {
+  PerfBytes rest = records;
+  while (rest.size() >= sizeof(perf_event_header)) {
+    perf_event_header header;
+    std::memcpy(&header, rest.data(), sizeof header);
+    if (header.size < sizeof header || header.size > rest.size()) break;
+    record(header, rest.subspan(sizeof header, header.size - sizeof header), out);
+    rest = rest.subspan(header.size);
+    if (out.size() >= enough) return records.size() - rest.size();
+  }
+  put_bytes(out, rest);
+  return records.size();
 }
 
 }  // namespace tailor::formats

@@ -9,6 +9,7 @@
 // Sans I/O; bytes are not trusted.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
@@ -19,6 +20,9 @@ namespace tailor::formats {
 
 class PerfRewriter {
  public:
+  // Bytes that one sample of a group may become: those of a group with deep call chains are far below it.
+  static constexpr std::size_t kMostOfASample = std::size_t{1} << 20;
+
   // Replaces the events. What members counted so far stays.
   void set_events(const std::vector<PerfAttr>& events);
 
@@ -27,13 +31,15 @@ class PerfRewriter {
   // How the records of an event look behind.
   static perf_event_attr rewritten(const perf_event_attr& attr);
 
-  // Appends what becomes of whole records. A sample that does not fit its own sizes becomes nothing.
-  void rewrite(PerfBytes records, std::vector<std::byte>& out);
+  // Appends what becomes of whole records. A sample that does not fit its own sizes becomes nothing. A record
+  // may become much more than it was: where `out` has `enough` bytes it stops, behind one record at least.
+  // Returns how many bytes it took.
+  std::size_t rewrite(PerfBytes records, std::vector<std::byte>& out, std::size_t enough = SIZE_MAX);
 
   // No event has times: those of the records are their places in the file.
   bool timeless() const { return any_timeless_ && !any_timed_; }
-  // Counts of members that no event has; samples that do not fit their own sizes, or would grow beyond the
-  // largest size of a record.
+  // Counts of members that no event has; samples that do not fit their own sizes, that count a member twice,
+  // or that would grow beyond the largest size of a record, or all together beyond kMostOfASample.
   std::uint64_t unknown_members() const { return unknown_members_; }
   std::uint64_t dropped() const { return dropped_; }
 
@@ -64,6 +70,11 @@ class PerfRewriter {
            std::vector<std::byte>& out);
   void other(const perf_event_header& header, PerfBytes payload, const Format& format,
              std::vector<std::byte>& out);
+  void record(const perf_event_header& header, PerfBytes payload, std::vector<std::byte>& out);
+  // No event has ids: all records are of the only one.
+  bool only_event() const { return formats_.size() == 1 && format_of_id_.empty(); }
+  static std::uint64_t member_id(const Sample& sample, std::size_t member);
+  bool each_member_once(const Sample& sample);
   std::uint64_t counted_since(const Key& key, std::uint64_t value);
 
   std::vector<Format> formats_;
@@ -71,6 +82,7 @@ class PerfRewriter {
   std::size_t id_from_start_ = 0, id_from_end_ = 0;  // in words, 0: records carry none
   bool any_group_ = false, any_timeless_ = false, any_timed_ = false;
   std::unordered_map<Key, std::uint64_t, Hash> last_;  // counts of members
+  std::vector<std::uint64_t> ids_;                     // of the members of one sample
   std::uint64_t time_ = 0;                             // of the record before
   std::uint64_t unknown_members_ = 0, dropped_ = 0;
 };

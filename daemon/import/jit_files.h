@@ -26,8 +26,9 @@ struct JitFile {
   std::size_t read_at(std::uint64_t offset, std::span<char> to) const;
 };
 
-// A regular file; a symbolic link is not followed. `owners` NULL: whose it is does not matter. Fails with
-// what is wrong with it; where there is none, with ErrorKind::kNotFound.
+// A regular file; where `path` itself is a symbolic link, it is not followed (one of its directories may be
+// one). `owners` NULL: whose it is does not matter. Fails with what is wrong with it; where there is none,
+// with ErrorKind::kNotFound.
 Result<JitFile> open_jit_file(const std::string& path, const Owners* owners);
 
 // Root, and who runs this program.

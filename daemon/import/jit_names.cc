@@ -51,10 +51,10 @@ void JitNames::ask_to_go_on(std::uint64_t bytes) {
   if (progress_ && go_on_.ok()) go_on_ = progress_(read_);
 }
 
-Status JitNames::add(const PerfImportOptions& options, const ObservingSink& seen,
+Status JitNames::add(const PerfImportOptions& options, std::uint64_t read, const ObservingSink& seen,
                      const profile::RecordingInfo& info, const formats::PerfDescription& description) {
   progress_ = options.progress;
-  read_ = options.file_bytes;
+  read_ = read;
   std::set<std::int32_t> named;
   for (const std::string& path : options.jitdumps) {
     if (add_jitdump(path, 0, nullptr)) named.insert(pid_of(path, "jit-", ".dump"));

@@ -28,9 +28,9 @@ class JitNames {
   // in /tmp. Of another machine's recording only those beside it. One that is found is believed if its owner
   // is the process's, the recording's, root, or who runs this. A perf map must not be older than its process,
   // where that began in the recording.
-  // Fails where the options' `progress` says so.
-  Status add(const PerfImportOptions& options, const ObservingSink& seen, const profile::RecordingInfo& info,
-             const formats::PerfDescription& description);
+  // Fails where the options' `progress` says so. `read`: bytes of the recording that were read before.
+  Status add(const PerfImportOptions& options, std::uint64_t read, const ObservingSink& seen,
+             const profile::RecordingInfo& info, const formats::PerfDescription& description);
   std::uint64_t functions() const { return functions_; }
 
  private:

@@ -18,6 +18,9 @@ constexpr const char* kKernelPath = "[kernel.kallsyms]";  // as perf has it
 // Each piece that is delivered costs memory of its own, each round a look at every process: both are for as
 // many records as pay for it.
 constexpr std::size_t kLeastPiece = std::size_t{256} << 10, kLeastOfAProcess = 512;
+// Records that are rewritten may become many times what they were: a piece is no larger than this, and one
+// record.
+constexpr std::size_t kMostOfAPiece = std::size_t{1} << 20;
 constexpr std::size_t kMostMarks = 4096;
 // Events that come between records make the table of all ids anew. Recorders announce them in front.
 constexpr std::size_t kMostIdsTold = 4 * formats::kMostPerfIds;
@@ -113,12 +116,18 @@ Status PerfFeed::kernel_records(formats::PerfBytes bytes) {
   // Events come one by one in front of the records.
   if (Status told = tell_events(); !told) return told;
   since_round_ += bytes.size();
-  if (how_.rewritten) {
-    rewriter_.rewrite(bytes, chunk_.bytes);
-  } else {
-    chunk_.bytes.insert(chunk_.bytes.end(), bytes.begin(), bytes.end());
-  }
+  if (how_.rewritten) return rewritten(bytes);
+  chunk_.bytes.insert(chunk_.bytes.end(), bytes.begin(), bytes.end());
   return chunk_.bytes.size() < kLeastPiece ? Ok{} : deliver();
+}
+
+Status PerfFeed::rewritten(formats::PerfBytes bytes) {
+  while (!bytes.empty()) {
+    bytes = bytes.subspan(rewriter_.rewrite(bytes, chunk_.bytes, kMostOfAPiece));
+    if (chunk_.bytes.size() < kLeastPiece) continue;
+    if (Status delivered = deliver(); !delivered) return delivered;
+  }
+  return Ok{};
 }
 
 Status PerfFeed::deliver() {

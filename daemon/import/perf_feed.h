@@ -73,6 +73,7 @@ class PerfFeed : public formats::PerfRecords::Taker {
   };
 
   Status tell_events();
+  Status rewritten(formats::PerfBytes bytes);
   Status keep_within_bounds();
   Status flush(TimeNs time);
 

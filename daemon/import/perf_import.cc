@@ -147,9 +147,9 @@ Result<PerfReading> read_records(store::Input& file, const formats::PerfHeader& 
   streams.add(file, header.records, !header.pipe && !header.unfinished, "");
   for (const PerfPart& part : options.parts) streams.add(*part.file, {0, UINT64_MAX}, false, part.name);
   if (!options.parts.empty()) feed.ignore_rounds();
-  auto read = streams.read([&](std::uint64_t bytes) -> Status {
-    return options.progress ? options.progress(header.records.offset + bytes) : Ok{};
-  });
+  // What was read, not where that lies: a file may put its records behind a hole of any size.
+  auto read = streams.read(
+      [&](std::uint64_t bytes) -> Status { return options.progress ? options.progress(bytes) : Ok{}; });
   if (!read) return read.error();
   if (Status done = feed.finish(); !done) return done.error();
   return read;
@@ -205,7 +205,8 @@ Result<PerfImported> import_perf_data(store::Input& file, profile::ProfileSink& 
   note_reading(feed, out.total, out.notes);
   if (said != nullptr) note_words(*said, observed, out.notes);
   JitNames names(sink, is_monotonic(feed.events()), out.notes);
-  if (Status named = names.add(options, observed, info, out.description); !named) return named.error();
+  if (Status named = names.add(options, done->bytes, observed, info, out.description); !named)
+    return named.error();
   out.jit_functions = names.functions();
   out.layouts = feed.layouts();
   out.most_held_bytes = feed.most_held_bytes();

@@ -34,7 +34,8 @@ struct PerfImportOptions {
   std::uint8_t tag_register = capture::kNoTagRegister;  // perf register number
   // Of memory, for what waits for its order; 0: PerfFeed::kMostHeldBytes.
   std::size_t most_held_bytes = 0;
-  // Now and then, with what was read so far; its error ends the import.
+  // Now and then, with the bytes of records and names that were really read so far, whatever the file says of
+  // its size and places: memory may be bounded by them. Its error ends the import.
   std::function<Status(std::uint64_t bytes)> progress;
   // The journal of a recording of ours that was made at the same time on the same machine: what engines said
   // then owns the samples, as in that recording. The samples must have its clock

@@ -319,9 +319,9 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
     entry->state.memory().clear();
     entry->files.clear();
     ++entry->executed;
+    entry->executed_at = event.time;
     entry->jitdump.clear();
-    // What it had mapped, itself or by its parent, is gone; the program's own files are told next.
-    tell_mapping(*entry, {entry->id(), event.time, 0, kAllAddresses, 0, ""});
+    tell_executed(*entry, event.time);
   }
   std::string name(batch.text_of(event));
   if (event.pid == event.tid) {
@@ -360,12 +360,13 @@ void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) 
   if (event.time < entry->last_mapping) return tell_mapping(*entry, mapping);
   entry->last_mapping = event.time;
   if (!anonymous) return map_file(*entry, mapping);
+  if (entry->mappings_ended) return;
   if (entry->files.unmap(event.address, event.size)) tell_mapping(*entry, mapping);
 }
 
 void Pipeline::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping) {
   if (is_jitdump_name(mapping.path)) entry.jitdump = mapping.path;
-  if (!entry.files.map(file_of(mapping))) return;
+  if (entry.mappings_ended || !entry.files.map(file_of(mapping))) return;
   tell_mapping(entry, mapping);
   if (mapping.path.rfind(process::kAgentLibrary) == std::string::npos) return;
   entry.state.set_agent_code(mapping.begin, mapping.size);
@@ -395,22 +396,36 @@ void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
   }
 }
 
-// A process that maps code without end fills no profile. Beyond the limit it is said, once, that nobody knows
-// any more which file is where: what is told last must not own an address for good.
-void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+// A process that maps code without end fills no profile, and one that lives longer may map more.
+bool Pipeline::may_tell_mapping(ProcessEntry& entry, TimeNs time) const {
   constexpr TimeNs kOneMoreEach = 50'000'000;
+  if (entry.first_mapping == kTimeMin) entry.first_mapping = time;
+  const bool has_time = entry.first_mapping != kTimeMin && time > entry.first_mapping;
+  const TimeNs since = has_time ? time - entry.first_mapping : 0;
+  return entry.mappings < options_.limits.mappings + static_cast<std::size_t>(since / kOneMoreEach);
+}
+
+void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping) {
   if (entry.mappings_ended) return;
-  if (entry.first_mapping == kTimeMin) entry.first_mapping = mapping.time;
-  const bool has_time = entry.first_mapping != kTimeMin && mapping.time > entry.first_mapping;
-  const TimeNs since = has_time ? mapping.time - entry.first_mapping : 0;
-  const std::size_t most = options_.limits.mappings + static_cast<std::size_t>(since / kOneMoreEach);
-  if (entry.mappings >= most) {
-    entry.mappings_ended = true;
-    sink_.on_mapping({entry.id(), mapping.time, 0, kAllAddresses, 0, "[too many mappings]"});
-    return;
-  }
+  if (entry.files.overflowed() || !may_tell_mapping(entry, mapping.time))
+    return end_mappings(entry, mapping.time);
   ++entry.mappings;
   sink_.on_mapping(mapping);
+}
+
+// What it had mapped, itself or by its parent, is gone; the program's own files are told next.
+void Pipeline::tell_executed(ProcessEntry& entry, TimeNs time) {
+  if (entry.mappings_ended && !may_tell_mapping(entry, time)) return;  // nothing is known, as before
+  entry.mappings_ended = false;
+  tell_mapping(entry, {entry.id(), time, 0, kAllAddresses, 0, ""});
+}
+
+// It is said, once, that nobody knows any more which file is where: what was told last must not own an
+// address for good.
+void Pipeline::end_mappings(ProcessEntry& entry, TimeNs time) {
+  entry.mappings_ended = true;
+  entry.files.clear();
+  sink_.on_mapping({entry.id(), time, 0, kAllAddresses, 0, "[too many mappings]"});
 }
 
 // The child may be known already: its agent speaks through a socket, which is faster than a ring.

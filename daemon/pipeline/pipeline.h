@@ -126,7 +126,10 @@ class Pipeline : public Input {
   void look_again(TimeNs watermark);
   void map_again(const KnownProcess& process, TimeNs time);
   void map_file(ProcessEntry& entry, const profile::MappingRecord& mapping);
+  bool may_tell_mapping(ProcessEntry& entry, TimeNs time) const;
   void tell_mapping(ProcessEntry& entry, const profile::MappingRecord& mapping);
+  void tell_executed(ProcessEntry& entry, TimeNs time);
+  void end_mappings(ProcessEntry& entry, TimeNs time);
   void process_started(const capture::Event& event);
   void start_on_behalf(const capture::Event& event, ProcessEntry& child);
   void thread_ended(const capture::Event& event);

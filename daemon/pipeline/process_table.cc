@@ -18,8 +18,9 @@ TimeNs gone_at(const ProcessEntry& entry) {
 
 }  // namespace
 
-ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits, process::MapBudget& maps)
-    : state(id, limits, &maps), since(from) {
+// Holes that other memory makes in files are pieces too: as many as there may be files.
+ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits, Budgets& budgets)
+    : state(id, limits, &budgets.maps), since(from), files(2 * limits.mappings, &budgets.files) {
   record.process = id;
   accounting.process = id;
 }
@@ -86,7 +87,7 @@ std::size_t ProcessTable::trim(TimeNs watermark) {
 ProcessEntry& ProcessTable::insert(ProcessId id, TimeNs since) {
   Entries& entries = by_pid_[id.pid];
   ++size_;
-  ProcessEntry& entry = *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_, maps_));
+  ProcessEntry& entry = *entries.emplace_back(std::make_unique<ProcessEntry>(id, since, limits_, budgets_));
   entry.number = ++entries_;
   return entry;
 }

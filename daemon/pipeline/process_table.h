@@ -31,7 +31,12 @@ struct RunningExecution {
 };
 
 struct ProcessEntry {
-  ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits, process::MapBudget& maps);
+  // What all entries together may know of memory.
+  struct Budgets {
+    process::MapBudget maps;
+    process::FileBudget files;
+  };
+  ProcessEntry(ProcessId id, TimeNs since, const process::Limits& limits, Budgets& budgets);
 
   ProcessId id() const { return state.id(); }
   // It was sampled, or spoke, before `time`.
@@ -67,16 +72,17 @@ struct ProcessEntry {
   std::unordered_map<std::int32_t, KeptActivity> kept;  // of its threads' logs
   Shares::Share share;        // of what the daemon may keep; nobody's before it registers
   process::FileRanges files;  // of code, as it has them mapped
-  std::size_t mappings = 0;   // told
+  std::size_t mappings = 0;   // told, ends of programs included
   std::uint32_t notices = 0;  // kinds that its agent has said, a bit each
   std::size_t notices_bytes = 0;
   TimeNs first_mapping = kTimeMin, last_mapping = kTimeMin;  // of those that the kernel told
-  bool mappings_ended = false;   // there were too many: the profile says so instead
-  std::uint32_t areas_told = 0;  // names of process::MemoryArea, a bit each
-  std::string started_by;        // the name of state.started_by()
-  std::uint64_t number = 0;      // of all entries: another process of the same pid has another one
-  std::uint32_t executed = 0;    // programs, as far as the watermark is
-  std::string jitdump;           // the last file of such a name that it mapped executable
+  bool mappings_ended = false;    // there were too many: the profile says so instead, and `files` is empty
+  std::uint32_t areas_told = 0;   // names of process::MemoryArea, a bit each
+  std::string started_by;         // the name of state.started_by()
+  std::uint64_t number = 0;       // of all entries: another process of the same pid has another one
+  std::uint32_t executed = 0;     // programs, as far as the watermark is
+  TimeNs executed_at = kTimeMin;  // the last of them
+  std::string jitdump;            // the last file of such a name that it mapped executable
 };
 
 // One thread. Entries stay where they are until trim() removes them.
@@ -120,7 +126,7 @@ class ProcessTable {
   ProcessEntry& insert(ProcessId id, TimeNs since);
 
   process::Limits limits_;
-  process::MapBudget maps_;  // of all entries
+  ProcessEntry::Budgets budgets_;
   std::map<std::int32_t, Entries> by_pid_;
   std::size_t size_ = 0;
   std::int32_t last_pid_ = 0;  // of last_, which may be NULL: at() is asked for one process many times

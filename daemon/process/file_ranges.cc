@@ -5,47 +5,112 @@
 
 namespace tailor::process {
 
+FileRanges::Held::~Held() {
+  count(0);
+}
+
+void FileRanges::Held::count(std::size_t now) {
+  if (budget != nullptr) budget->held += now - bytes;
+  bytes = now;
+}
+
+// About.
+std::size_t FileRanges::bytes_of(const Range& range) {
+  constexpr std::size_t kNode = 48;
+  return kNode + sizeof(Ranges::value_type) + range.path.size() + range.build_id.size();
+}
+
+// The first range that ends behind `begin`.
+FileRanges::Ranges::const_iterator FileRanges::first_behind(std::uint64_t begin) const {
+  const auto after = held_->ranges.upper_bound(begin);
+  const bool reaches = after != held_->ranges.begin() && std::prev(after)->second.end > begin;
+  return reaches ? std::prev(after) : after;
+}
+
 bool FileRanges::has(const File& file) const {
-  const auto after = ranges_.upper_bound(file.begin);
-  if (after == ranges_.begin()) return false;
-  const Range& range = std::prev(after)->second;
+  const auto found = first_behind(file.begin);
+  if (found == held_->ranges.end() || found->first > file.begin) return false;
+  const Range& range = found->second;
   return file.begin + file.size <= range.end && range.bias == file.begin - file.file_offset &&
          range.path == file.path && range.build_id == file.build_id;
 }
 
-bool FileRanges::map(const File& file) {
-  if (file.size == 0 || file.begin > UINT64_MAX - file.size || has(file)) return false;
-  unmap(file.begin, file.size);
-  ranges_.emplace(file.begin, Range{file.begin + file.size, file.begin - file.file_offset,
-                                    std::string(file.path), std::string(file.build_id)});
+bool FileRanges::touches(std::uint64_t begin, std::uint64_t end) const {
+  const auto found = first_behind(begin);
+  return found != held_->ranges.end() && found->first < end;
+}
+
+// False where there is no room for a copy.
+bool FileRanges::own() {
+  if (held_.use_count() == 1) return true;
+  if (!held_->has_room(held_->bytes)) return false;
+  auto copy = std::make_shared<Held>(held_->budget);
+  copy->ranges = held_->ranges;
+  copy->count(held_->bytes);
+  held_ = std::move(copy);
   return true;
 }
 
-bool FileRanges::unmap(std::uint64_t begin, std::uint64_t size) {
-  if (size == 0 || begin > UINT64_MAX - size) return false;
-  const std::uint64_t end = begin + size;
-  auto at = ranges_.upper_bound(begin);
-  if (at != ranges_.begin() && std::prev(at)->second.end > begin) --at;
-  bool was_there = false;
-  while (at != ranges_.end() && at->first < end) {
-    was_there = true;
-    if (at->second.end > end) ranges_.emplace(end, at->second);
+void FileRanges::clear() {
+  held_ = std::make_shared<Held>(held_->budget);
+  overflowed_ = false;
+}
+
+void FileRanges::overflow() {
+  clear();
+  overflowed_ = true;
+}
+
+void FileRanges::add(std::uint64_t begin, Range range) {
+  const std::size_t bytes = bytes_of(range);
+  if (overflowed_) return;
+  if (held_->ranges.size() >= most_ || !held_->has_room(bytes)) return overflow();
+  held_->ranges.emplace(begin, std::move(range));
+  held_->count(held_->bytes + bytes);
+}
+
+// Takes out what lies there. What is left behind the end comes last: there may be no room for it.
+void FileRanges::cut(std::uint64_t begin, std::uint64_t end) {
+  if (!own()) return overflow();
+  Ranges& ranges = held_->ranges;
+  auto at = ranges.upper_bound(begin);
+  if (at != ranges.begin() && std::prev(at)->second.end > begin) --at;
+  Range behind{0, 0, {}, {}};
+  while (at != ranges.end() && at->first < end) {
+    if (at->second.end > end) behind = at->second;
     if (at->first < begin) {
       at->second.end = begin;
       ++at;
     } else {
-      at = ranges_.erase(at);
+      held_->count(held_->bytes - bytes_of(at->second));
+      at = ranges.erase(at);
     }
   }
-  return was_there;
+  if (behind.end > end) add(end, std::move(behind));
+}
+
+bool FileRanges::map(const File& file) {
+  if (overflowed_ || file.size == 0 || file.begin > UINT64_MAX - file.size || has(file)) return false;
+  const std::uint64_t end = file.begin + file.size;
+  cut(file.begin, end);
+  add(file.begin, {end, file.begin - file.file_offset, std::string(file.path), std::string(file.build_id)});
+  return true;
+}
+
+bool FileRanges::unmap(std::uint64_t begin, std::uint64_t size) {
+  if (overflowed_ || size == 0 || begin > UINT64_MAX - size || !touches(begin, begin + size)) return false;
+  cut(begin, begin + size);
+  return true;
 }
 
 std::vector<std::pair<std::uint64_t, std::uint64_t>> FileRanges::keep_only(const std::vector<File>& seen) {
-  // What is left of it once everything seen was taken out.
-  FileRanges gone = *this;
+  // What is left of it once everything seen was taken out. A copy for a moment, outside of the budget.
+  FileRanges gone;
+  gone.held_->ranges = held_->ranges;
+  gone.held_->bytes = held_->bytes;
   for (const File& file : seen) gone.unmap(file.begin, file.size);
   std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
-  for (const auto& [begin, range] : gone.ranges_) {
+  for (const auto& [begin, range] : gone.held_->ranges) {
     out.emplace_back(begin, range.end - begin);
     unmap(begin, range.end - begin);
   }

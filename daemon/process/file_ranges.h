@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,13 @@
 
 namespace tailor::process {
 
-// One thread. Its size is the caller's to bound: each call adds two ranges at most.
+// How many bytes the ranges of all that share it hold. Bytes, not ranges: a path may have 4096 of them.
+struct FileBudget {
+  std::size_t most = std::size_t{256} << 20;
+  std::size_t held = 0;
+};
+
+// One thread. A copy, which a forked process has, shares the memory of the other until one of both changes.
 class FileRanges {
  public:
   struct File {
@@ -20,6 +27,10 @@ class FileRanges {
     std::uint64_t file_offset = 0;  // of `begin`
     std::string_view path, build_id;
   };
+
+  // Never more than `most` ranges, nor more than `budget` has, which must outlive it; NULL: no bound.
+  explicit FileRanges(std::size_t most = SIZE_MAX, FileBudget* budget = nullptr)
+      : most_(most), held_(std::make_shared<Held>(budget)) {}
 
   // The file takes the place of what was there. False, and nothing changes, if the same bytes of the same
   // file are there already: only their protection has changed.
@@ -29,8 +40,11 @@ class FileRanges {
   // Ends what `seen`, which is all that is mapped now, does not have. Gives the ranges that ended: begin,
   // size.
   std::vector<std::pair<std::uint64_t, std::uint64_t>> keep_only(const std::vector<File>& seen);
-  void clear() { ranges_.clear(); }
-  std::size_t size() const { return ranges_.size(); }
+  // There was no room for a change: all was forgotten, rather than taken for what it no longer is. Nothing
+  // changes any more before clear().
+  bool overflowed() const { return overflowed_; }
+  void clear();
+  std::size_t size() const { return held_->ranges.size(); }
 
  private:
   struct Range {
@@ -38,9 +52,29 @@ class FileRanges {
     std::string path, build_id;
   };
   using Ranges = std::map<std::uint64_t, Range>;  // by begin, disjoint
+  struct Held {
+    explicit Held(FileBudget* from) : budget(from) {}
+    ~Held();
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+    bool has_room(std::size_t more) const { return budget == nullptr || budget->held + more <= budget->most; }
+    void count(std::size_t now);
+    Ranges ranges;
+    FileBudget* budget;
+    std::size_t bytes = 0;
+  };
+  static std::size_t bytes_of(const Range& range);
+  Ranges::const_iterator first_behind(std::uint64_t begin) const;
   bool has(const File& file) const;
+  bool touches(std::uint64_t begin, std::uint64_t end) const;
+  bool own();
+  void add(std::uint64_t begin, Range range);
+  void cut(std::uint64_t begin, std::uint64_t end);
+  void overflow();
 
-  Ranges ranges_;
+  std::size_t most_;
+  std::shared_ptr<Held> held_;
+  bool overflowed_ = false;
 };
 
 }  // namespace tailor::process

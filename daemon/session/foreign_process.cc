@@ -48,15 +48,15 @@ TimeNs read_clock(clockid_t id) {
   return static_cast<TimeNs>(time.tv_sec) * kSecond + time.tv_nsec;
 }
 
-// A map outlives its process; the next one of the same number did not write it.
-bool older_than(int file, std::uint64_t process_start) {
+// A map outlives its process and its program; the next one of the same number did not write it.
+bool older_than(int file, std::uint64_t process_start, TimeNs executed) {
   struct stat info{};
   if (::fstat(file, &info) != 0) return true;
   const TimeNs ticks = std::max(1L, ::sysconf(_SC_CLK_TCK));
   const auto start = static_cast<TimeNs>(process_start) * (kSecond / ticks);
   const TimeNs began = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_BOOTTIME) - start);
   const TimeNs written = static_cast<TimeNs>(info.st_mtim.tv_sec) * kSecond + info.st_mtim.tv_nsec;
-  return written < began - kSecond;
+  return written < began - kSecond || written < executed;
 }
 
 // How far the CLOCK_MONOTONIC of a process in a time namespace is ahead of the host's. The file speaks of the
@@ -105,11 +105,15 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
   clock_ahead_ = clock_ahead_of(directory_);
 }
 
-void ForeignProcess::executed() {
+void ForeignProcess::executed(TimeNs time) {
+  executed_ = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_MONOTONIC_RAW) - time);
   dump_ = {};
   plan_.reset();
   malformed_told_ = 0;
-  forget_map();
+  // Lines that were read stay read, in case the program goes on with the file.
+  map_plan_.reset();
+  functions_ = 0;
+  ++map_instances_;
   next_look_ = next_map_ = kTimeMin;
 }
 
@@ -199,7 +203,7 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
 std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
   const UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
-  if (!file || size > kMaxMapBytes || older_than(file.get(), start_)) return {};
+  if (!file || size > kMaxMapBytes || older_than(file.get(), start_, executed_)) return {};
   if (size < map_read_ || !is_the_same_map(file.get())) forget_map();
   std::string text(size - map_read_, '\0');
   std::size_t got = 0;

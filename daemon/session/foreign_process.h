@@ -43,8 +43,10 @@ class ForeignProcess {
   // `dump`: the jitdump that it was seen to map, as it saw it; "" none.
   void tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump);
 
-  // It executes another program: what was read so far says nothing of that one, which has files of its own.
-  void executed();
+  // It executed another program at `time` (CLOCK_MONOTONIC_RAW): what was read so far, or written before,
+  // says nothing of that one, which has files of its own. What the one before had written and nobody had read
+  // yet is not read any more: it has no time, or comes too late for its samples.
+  void executed(TimeNs time);
 
   // How many functions were named so far; 0: there is neither file, or none to believe.
   std::size_t functions() const { return functions_; }
@@ -68,6 +70,7 @@ class ForeignProcess {
   ProcessId process_;
   NamesFrom names_;
   std::uint64_t start_;              // of the process, also where it is known by number only
+  TimeNs executed_ = 0;              // CLOCK_REALTIME of its program's begin, 0: not seen
   TimeNs clock_ahead_ = 0;           // its CLOCK_MONOTONIC less the host's
   UniqueFd root_;                    // its root directory; it can be looked into when the process has ended
   std::uint32_t uid_ = UINT32_MAX;   // whose files are believed

@@ -22,7 +22,8 @@ bool ForeignProcesses::follow(Followed& followed, const pipeline::ProcessEntry* 
   if (entry == nullptr) return true;
   if (followed.number == 0) followed.number = entry->number;
   if (followed.number != entry->number) return false;
-  if (std::exchange(followed.executed, entry->executed) != entry->executed) followed.process.executed();
+  if (std::exchange(followed.executed, entry->executed) != entry->executed)
+    followed.process.executed(entry->executed_at);
   return true;
 }
 

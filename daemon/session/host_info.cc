@@ -11,8 +11,11 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "daemon/os/elf_build_id.h"
 #include "daemon/os/kernel_identity.h"
@@ -53,7 +56,8 @@ std::string path_here(const std::filesystem::path& folder, const std::string& pa
 
 struct MapsLine {
   std::uint64_t begin = 0, end = 0, offset = 0;
-  char protection[5] = {};
+  char protection[5] = {}, device[16] = {};
+  std::uint64_t inode = 0;
   std::string name;  // may be empty
 };
 
@@ -63,9 +67,10 @@ void for_each_mapping(const os::Os& os, std::int32_t pid, const Visit& visit) {
   for (std::string text; std::getline(maps, text);) {
     MapsLine line;
     int path = 0;
-    const int fields = std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-                                   &line.begin, &line.end, line.protection, &line.offset, &path);
-    if (fields < 4 || path <= 0 || line.end <= line.begin) continue;
+    const int fields =
+        std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %15s %" SCNu64 " %n", &line.begin,
+                    &line.end, line.protection, &line.offset, line.device, &line.inode, &path);
+    if (fields < 6 || path <= 0 || line.end <= line.begin) continue;
     line.name = text.substr(std::min(static_cast<std::size_t>(path), text.size()));
     visit(line);
   }
@@ -78,6 +83,33 @@ std::string build_id_of(const std::filesystem::path& folder, const MapsLine& lin
   if (std::string id = os::elf_build_id(direct); !id.empty()) return id;
   return os::elf_build_id((folder / "root").string() + line.name);
 }
+
+// The files that one process has mapped: each is looked at once, however often it is mapped. A process may
+// map as many as it likes, so the build ids of those beyond the limit stay unknown.
+class FilesOfMappings {
+ public:
+  struct File {
+    std::string path, build_id;
+  };
+
+  explicit FilesOfMappings(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  const File& of(const MapsLine& line) {
+    // Subvolumes of btrfs have files of the same number on one device: the name tells them apart.
+    const auto [at, fresh] = files_.try_emplace({line.name, line.device, line.inode});
+    if (fresh) {
+      at->second.path = path_here(folder_, line.name);
+      if (files_.size() <= kMostRead) at->second.build_id = build_id_of(folder_, line);
+    }
+    return at->second;
+  }
+
+ private:
+  static constexpr std::size_t kMostRead = 1024;
+
+  std::filesystem::path folder_;
+  std::map<std::tuple<std::string, std::string, std::uint64_t>, File> files_;
+};
 
 }  // namespace
 
@@ -128,16 +160,12 @@ std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pi
 
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
   std::vector<profile::MappingRecord> mappings;
-  const std::filesystem::path folder = os::living_folder(os.proc(), process.pid);
+  FilesOfMappings files(os::living_folder(os.proc(), process.pid));
   for_each_mapping(os, process.pid, [&](const MapsLine& line) {
     if (line.protection[2] != 'x' || line.name.empty()) return;
-    std::string name = line.name, build_id;
-    if (name.starts_with('/')) {
-      build_id = build_id_of(folder, line);
-      name = path_here(folder, name);
-    }
-    mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, std::move(name),
-                        std::move(build_id)});
+    const auto [name, build_id] =
+        line.name.starts_with('/') ? files.of(line) : FilesOfMappings::File{line.name, ""};
+    mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, name, build_id});
   });
   return mappings;
 }

@@ -142,6 +142,59 @@ TEST_F(PerfRewriteTest, GroupsThatDoNotFitTheirRecordAreMalformed) {
   }
 }
 
+// Else a sample of 64 KB could become thousands, each with the whole call chain.
+TEST_F(PerfRewriteTest, AMemberCountsOnceInASample) {
+  const std::vector<PerfAttr> events = {event_of(0, 11, kType, kGroup), event_of(1, 22, kType, kGroup)};
+  std::vector<std::byte> records = group_sample(1, 11, {100, 11, 40, 22, 120, 11});
+  test::append(records, group_sample(2, 11, {130, 11, 50, 22}));
+  EXPECT_EQ(events_of(events, records).size(), 2u);
+  EXPECT_EQ(rewriter_.dropped(), 1u);
+}
+
+TEST_F(PerfRewriteTest, AnEventWithoutIdIsAGroupOfOne) {
+  PerfAttr alone = event_of(0, 11, kType, kGroup);
+  alone.ids.clear();
+  EXPECT_EQ(events_of({alone}, group_sample(1, 11, {1, 11})).size(), 1u);
+  EXPECT_TRUE(events_of({alone}, group_sample(2, 11, {2, 11, 3, 12})).empty());
+  EXPECT_EQ(rewriter_.dropped(), 1u);
+}
+
+// Of the members 1 and up, with a deep call chain.
+std::vector<std::byte> deep_group_sample(std::uint64_t members) {
+  RecordBytes record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+  record.u64(0x1000).u32(7).u32(8).u64(1).u64(1).u64(members);
+  for (std::uint64_t id = 1; id <= members; ++id) record.u64(5).u64(id);
+  return record.u64(4096).u64s(std::vector<std::uint64_t>(4096, 0x1000)).done();
+}
+
+TEST_F(PerfRewriteTest, WhatASampleBecomesIsBounded) {
+  PerfAttr event = event_of(0, 1, kType | PERF_SAMPLE_CALLCHAIN, kGroup);
+  for (std::uint64_t id = 2; id <= 1000; ++id) event.ids.push_back(id);
+  PerfRewriter large, small;
+  large.set_events({event});
+  small.set_events({event});
+  std::vector<std::byte> out;
+  large.rewrite(deep_group_sample(1000), out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(large.dropped(), 1u);
+  small.rewrite(deep_group_sample(20), out);
+  EXPECT_GT(out.size(), std::size_t{20} * 4096 * 8);
+  EXPECT_EQ(small.dropped(), 0u);
+}
+
+TEST_F(PerfRewriteTest, ItStopsBehindTheRecordWithWhichItIsEnough) {
+  const std::vector<std::byte> one = group_sample(1, 11, {100, 11}), two = group_sample(2, 11, {300, 11});
+  std::vector<std::byte> records = one, out, whole;
+  test::append(records, two);
+  PerfRewriter in_pieces, at_once;
+  in_pieces.set_events({event_of(0, 11, kType, kGroup)});
+  at_once.set_events({event_of(0, 11, kType, kGroup)});
+  EXPECT_EQ(in_pieces.rewrite(records, out, 1), one.size());
+  EXPECT_EQ(in_pieces.rewrite(PerfBytes(records).subspan(one.size()), out, 1), two.size());
+  EXPECT_EQ(at_once.rewrite(records, whole), records.size());
+  EXPECT_EQ(out, whole);
+}
+
 TEST_F(PerfRewriteTest, RecordsWithoutTimeGetTheirPlace) {
   const std::uint64_t type = PERF_SAMPLE_IP | PERF_SAMPLE_TID;
   const auto trailer = [](RecordBytes record) { return record.u32(7).u32(8).done(); };

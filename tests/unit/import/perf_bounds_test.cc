@@ -1,7 +1,12 @@
 // perf.data that was made to do harm: what it may cost. Counts, no clocks.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <map>
+#include <string>
 
 #include "daemon/import/perf_import.h"
 #include "daemon/store/file_io.h"
@@ -98,6 +103,11 @@ class PerfBoundsTest : public testing::Test {
     options.find_names = false;
     options.most_held_bytes = most_held;
     options.parts = parts;
+    options.perf_maps = perf_maps;
+    options.progress = [this](std::uint64_t bytes) -> Status {
+      told_read = std::max(told_read, bytes);
+      return Ok{};
+    };
     auto done = import_perf_data(input, sink, options);
     read = input.read;
     return done;
@@ -105,8 +115,9 @@ class PerfBoundsTest : public testing::Test {
 
   std::vector<std::byte> file;
   std::vector<PerfPart> parts;
+  std::vector<std::string> perf_maps;
   CountingSink sink;
-  std::uint64_t read = 0;
+  std::uint64_t read = 0, told_read = 0;
 };
 
 // 200 GiB of nothing behind two records.
@@ -138,6 +149,50 @@ TEST_F(PerfBoundsTest, TraceDataIsNotRead) {
   EXPECT_FALSE(cut->complete);
   EXPECT_NE(cut->damage.find("12345 bytes"), std::string::npos) << cut->damage;
   EXPECT_LT(read, 1u << 20);
+}
+
+// Memory is bounded by what was read: where the records lie does not count.
+TEST_F(PerfBoundsTest, RecordsBehindAHoleAllowNoMoreMemory) {
+  constexpr std::uint64_t kBehind = std::uint64_t{1} << 40;
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.sample_type = kType;
+  file.resize(8);
+  put({104, sizeof attr + 16, 104, sizeof attr + 16, kBehind, kBehind, 0, 0, 0, 0, 0, 0});
+  test::append(file, std::as_bytes(std::span(&attr, 1)));
+  put({0, 0});
+  perf_maps = {testing::TempDir() + "/perf-" + std::to_string(::getpid()) + ".map"};
+  std::ofstream(perf_maps[0]) << "1000 10 f\n";
+  const auto done = import(2 * kBehind);
+  std::remove(perf_maps[0].c_str());
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(done->jit_functions, 1u);
+  EXPECT_GT(told_read, 0u);
+  EXPECT_LE(told_read, read + 10) << "and the map";
+}
+
+// What a piece of the file becomes goes on in several ones.
+TEST_F(PerfBoundsTest, SamplesOfAGroupThatGrowAreAllThere) {
+  constexpr std::uint64_t kMembers = 64, kRecords = 300;
+  perf_event_attr attr{};
+  attr.size = sizeof attr;
+  attr.sample_type = kType | PERF_SAMPLE_ID | PERF_SAMPLE_READ | PERF_SAMPLE_CALLCHAIN;
+  attr.read_format = PERF_FORMAT_ID | PERF_FORMAT_GROUP;
+  RecordBytes event_record(64, 0);
+  event_record.raw({reinterpret_cast<const char*>(&attr), sizeof attr});
+  for (std::uint64_t id = 1; id <= kMembers; ++id) event_record.u64(id);
+  add(event_record.done());
+  for (std::uint64_t i = 1; i <= kRecords; ++i) {
+    RecordBytes record(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+    record.u64(0x1000).u32(7).u32(7).u64(i).u64(1).u64(kMembers);
+    for (std::uint64_t id = 1; id <= kMembers; ++id) record.u64(i).u64(id);
+    add(record.u64(100).u64s(std::vector<std::uint64_t>(100, 0x1000)).done());
+  }
+  const auto done = import();
+  ASSERT_TRUE(done.ok()) << done.error().message;
+  EXPECT_EQ(sink.times.size(), kMembers * kRecords);
+  EXPECT_TRUE(std::ranges::is_sorted(sink.times));
+  EXPECT_EQ(done->total.undecoded, 0u);
 }
 
 TEST_F(PerfBoundsTest, WithoutRoundsAsMuchWaitsAsThereIsRoomFor) {

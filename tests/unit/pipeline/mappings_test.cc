@@ -128,6 +128,18 @@ TEST_F(FewMappings, BeyondTheLimitNothingIsKnown) {
   EXPECT_EQ(told(), (Told{"1 /tmp/0 1", "1 /tmp/1 1", "1 /tmp/2 1", "1 [too many mappings] 0"}));
 }
 
+// The new program's files are known again, as far as there is room; what was inherited has ended.
+TEST_F(FewMappings, AnExecutedProgramBeginsAnew) {
+  for (int i = 0; i < 6; ++i) map(42, ms(1) + i, 0x1000, 0x1000, "/tmp/" + std::to_string(i));
+  executes(42, ms(2));
+  map(42, ms(3), 0x1000, 0x1000, "/tmp/unknown");
+  executes(42, ms(101));
+  map(42, ms(102), 0x1000, 0x1000, "/tmp/known");
+  read();
+  EXPECT_EQ(told(), (Told{"1 /tmp/0 1", "1 /tmp/1 1", "1 /tmp/2 1", "1 [too many mappings] 0", "101  0",
+                          "102 /tmp/known 1"}));
+}
+
 TEST_F(FewMappings, ALongLifeMayHaveMore) {
   for (int i = 0; i < 40; ++i) map(42, ms(1) + i * ms(50), 0x1000, 0x1000, "/tmp/" + std::to_string(i));
   read();

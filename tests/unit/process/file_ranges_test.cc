@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+#include <vector>
+
 namespace tailor::process {
 namespace {
 
@@ -27,6 +30,35 @@ TEST(FileRanges, MemoryOfNoFileEndsThemOnce) {
   EXPECT_FALSE(files.unmap(0x8000, 0x1000));
   EXPECT_TRUE(files.unmap(0, UINT64_MAX));
   EXPECT_EQ(files.size(), 0u);
+}
+
+// A child shares its parent's; where there is no room nothing is known, rather than something wrong.
+TEST(FileRanges, AreBoundedAndSharedUntilTheyChange) {
+  FileBudget budget{.most = 10'000};
+  FileRanges parent(20, &budget);
+  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_TRUE(parent.map({i << 12, 0x1000, 0, "/a", ""}));
+  EXPECT_FALSE(parent.overflowed());
+  const std::size_t of_one = budget.held;
+  EXPECT_GT(of_one, 20u * 48);
+  {
+    std::vector<FileRanges> children(100, parent);
+    EXPECT_EQ(budget.held, of_one);
+    for (FileRanges& each : children) {
+      EXPECT_TRUE(each.unmap(0x1000, 0x1000));
+      EXPECT_LE(budget.held, budget.most);
+    }
+    EXPECT_EQ(children.front().size(), 19u);
+    EXPECT_TRUE(children.back().overflowed());
+    EXPECT_EQ(children.back().size(), 0u);
+    EXPECT_EQ(parent.size(), 20u);
+  }
+  EXPECT_EQ(budget.held, of_one);
+  EXPECT_TRUE(parent.map({21 << 12, 0x1000, 0, "/a", ""}));
+  EXPECT_TRUE(parent.overflowed());
+  EXPECT_FALSE(parent.map({22 << 12, 0x1000, 0, "/a", ""})) << "until it is cleared";
+  EXPECT_EQ(budget.held, 0u);
+  parent.clear();
+  EXPECT_TRUE(parent.map({22 << 12, 0x1000, 0, "/a", ""}));
 }
 
 TEST(FileRanges, ALookEndsWhatItDoesNotSee) {

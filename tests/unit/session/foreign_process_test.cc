@@ -7,9 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -23,6 +26,12 @@ namespace {
 constexpr TimeNs kSecond = 1'000'000'000;
 
 // This process writes a perf map, or a jitdump, as a runtime with a JIT does.
+TimeNs raw_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return now.tv_sec * kSecond + now.tv_nsec;
+}
+
 class ForeignProcessTest : public testing::Test {
  protected:
   ForeignProcessTest()
@@ -145,9 +154,25 @@ TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasADumpOfItsOwn) {
   load("newer", 0x30000, 210);
   foreign.tell(pipeline, at(250));
   EXPECT_EQ(foreign.functions(), 1u) << "nobody has said so yet";
-  foreign.executed();
+  foreign.executed(raw_now());
   foreign.tell(pipeline, at(300));
   EXPECT_EQ(foreign.functions(), 2u);
+}
+
+TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasNoNamesOfTheOneBefore) {
+  constexpr TimeNs kMoment = 20'000'000;
+  std::ofstream(map) << "10000 40 one\n";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 1u);
+  std::ofstream(map, std::ios::app) << "11000 40 unread\n";
+  foreign.executed(raw_now() + kMoment);
+  foreign.tell(pipeline, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), 0u);
+  std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kMoment));
+  std::ofstream(map) << "20000 40 two\n";
+  foreign.tell(pipeline, at(12 * kSecond));
+  EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, WhatIsWrittenAtTheEndIsReadThen) {
