@@ -28,7 +28,6 @@ struct PerfImportOptions {
   bool find_names = true;
   std::string directory;                    // where the recording lies
   std::int64_t written_ns = 0;              // when the file was written last (CLOCK_REALTIME), 0 unknown
-  std::uint64_t file_bytes = 0;             // its size, 0 unknown
   std::optional<std::uint32_t> owner = {};  // its user id; none: not known
   std::vector<PerfPart> parts = {};
   std::uint8_t tag_register = capture::kNoTagRegister;  // perf register number

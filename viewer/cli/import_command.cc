@@ -127,7 +127,6 @@ Result<Recording> open_recording(std::string path) {
     out.how.owner = facts.st_uid;
     out.bytes += static_cast<std::uint64_t>(facts.st_size);
   }
-  out.how.file_bytes = out.bytes;
   return out;
 }
 
