@@ -3,9 +3,9 @@
 // words.
 #pragma once
 
-#include "daemon/capture/select/event_spec.h"
 #include "daemon/os/os.h"
 #include "daemon/serve/http/http_server.h"
+#include "daemon/session/rates.h"
 #include "daemon/tailord/options.h"
 #include "daemon/tailord/triggered_rates.h"
 #include "proto/base/result.h"

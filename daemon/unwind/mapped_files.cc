@@ -39,7 +39,8 @@ bool MappedFiles::take_out(std::uint64_t begin, std::uint64_t end) {
   bool any = false;
   while (each != all.end() && each->first < end) {
     any = true;
-    Mapping before = std::move(each->second), behind = before;
+    Mapping before = each->second;
+    Mapping behind = std::move(each->second);
     each = all.erase(each);
     ++budget_->left;
     if (before.begin < begin) {

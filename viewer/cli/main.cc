@@ -67,12 +67,14 @@ bool is_paged(const CLI::App& app) {
 
 // What was printed may not have been written yet: a disk may be full.
 int all_written(int code) {
-  std::cout.flush();
   errno = 0;
+  std::cout.flush();
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && std::cout.good()) return code;
-  const int why = errno != 0 ? errno : EIO;
+  const int why = errno;  // 0: an earlier write failed
   const int failed =
-      complain(os_error(fmt::format("cannot write standard output: {}", std::strerror(why)), why));
+      complain(os_error(why == 0 ? std::string("cannot write standard output")
+                                 : fmt::format("cannot write standard output: {}", std::strerror(why)),
+                        why == 0 ? EIO : why));
   return code == kOk ? failed : code;
 }
 
