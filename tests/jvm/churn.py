@@ -11,7 +11,7 @@ if reason := sampling_denied():
 seconds = float(sys.argv[1])
 with tempfile.TemporaryDirectory() as folder:
     said, profile, _ = record(folder, *java("JvmChurn", seconds, flags=("-Xmx256m", "-XX:ReservedCodeCacheSize=16m")))
-    found, functions = report(profile), report(profile, "--level", "function", "--limit", "100000")
+    found, functions = report(profile), report(profile, "--level", "function")
 loads, unloads, dropped, live, plans = said["now"][:5]
 check(said["generations"] >= 1, f"{said['generations']} generations of two classes, {loads} pieces of code loaded, {unloads} unloaded")
 check(dropped == 0, "none was dropped")
