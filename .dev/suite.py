@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 BUDGETS = pathlib.Path(os.environ.get("TAILOR_BUDGETS") or pathlib.Path(__file__).with_name("budgets"))
-RESULT = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) \.*(?: +|)(Passed|\*{3}\w[\w :]*?) +(\d+\.\d+) sec", re.M)
+RESULT = re.compile(r"^ *\d+/\d+ +Test +#\d+: (\S+) \.*(?: +|)(Passed|[\w ]*\*{3}.*?) +(\d+\.\d+) sec", re.M)
 BAD = ("***Failed", "***Timeout", "***Exception", "***Not Run")
 
 
@@ -81,7 +81,7 @@ if __name__ == "__main__":
     elif word == "dearest":
         dearest(*arguments)
     elif word == "failed":
-        named(arguments, lambda how: how.startswith(BAD))
+        named(arguments, lambda how: any(bad in how for bad in BAD))
     elif word == "passed":
         named(arguments, lambda how: how == "Passed")
     else:

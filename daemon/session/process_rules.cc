@@ -38,11 +38,15 @@ bool is_executable(const std::string& wanted, const ProcessFacts& facts) {
   return wanted.starts_with('/') && facts.leads_to_executable && facts.leads_to_executable(wanted);
 }
 
-// The beginning of a file, without following what could wait for ever.
+// The beginning of a file. Strangers say its name: it is looked at before it is opened, because to open a
+// device may do something.
 std::string beginning_of(const std::filesystem::path& path, std::size_t most) {
-  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   struct stat info{};
-  if (!fd || ::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  if (!place || ::fstat(place.get(), &info) != 0 || !S_ISREG(info.st_mode)) return {};
+  const std::string again = "/proc/self/fd/" + std::to_string(place.get());
+  const UniqueFd fd(::open(again.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return {};
   std::string bytes(most, '\0');
   const ssize_t got = ::pread(fd.get(), bytes.data(), bytes.size(), 0);
   bytes.resize(got > 0 ? static_cast<std::size_t>(got) : 0);

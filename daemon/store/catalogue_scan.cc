@@ -154,10 +154,10 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   // Another program reads it: it is as good as before, and the next attempt finds it free.
   if (whole.error().code == EBUSY) return whole.error();
   const Status aside = files.rename(path, path + ".bad");
+  if (!aside) return in_context(whole.error().message + "; it cannot be put aside: ", aside.error());
   if (on_put_aside) {
-    on_put_aside(
-        fmt::format("{}; {}, and the catalogue is made again from the segments", whole.error().message,
-                    aside ? fmt::format("it is {}.bad now", path) : "it could not be put aside and is lost"));
+    on_put_aside(fmt::format("{}; it is {}.bad now, and the catalogue is made again from the segments",
+                             whole.error().message, path));
   }
   (void)files.remove(path + "-journal");
   if (auto own = make_private_file(path); !own) return own.error();

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from tailor_env import BIN, Daemon, check, check_live, of_count, run, sampling_denied, skip, undisturbed
+from tailor_env import BIN, Daemon, adopt, check, check_live, of_count, run, sampling_denied, skip, undisturbed
 
 if reason := sampling_denied():
     skip(reason)
@@ -112,10 +112,12 @@ def recorder_alone():
             check(state in "RSD", "tailor record was killed, the engine runs on")
         finally:
             os.kill(engine_pid, signal.SIGKILL)
+            os.waitpid(engine_pid, 0)
         report = json.loads(run(BIN / "tailor", "report", profile, "--json"))
         kept = report["weight"] / 1e9
         check_live(not lost(kept, used), f"its file is readable and has {kept:.2f} of the {used:.2f} s that the engine had used")
 
 
 undisturbed(engine_and_daemon)
+adopt()  # the engine of a recorder that was killed
 undisturbed(recorder_alone)

@@ -42,7 +42,12 @@ create function tailor_last_plan() returns text as 'tailor_pg', 'tailor_pg_last_
 def together(*works):
     """What they return. Each works with a server of its own, so that both of a machine's cores have something to do."""
     with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
-        return [done.result() for done in [pool.submit(work) for work in works]]
+        all_done = [pool.submit(work) for work in works]
+    ends = [error for done in all_done if (error := done.exception()) is not None]
+    # A failure of one counts for more than that another could not judge.
+    for error in sorted(ends, key=lambda error: isinstance(error, SystemExit) and error.code == 77):
+        raise error
+    return [done.result() for done in all_done]
 
 
 @dataclasses.dataclass

@@ -50,7 +50,7 @@ void summarise(const session::RecordOptions& options, const session::RecordOutco
              : "";
   say(fmt::format("{} samples{}, {} lost; {} bytes in {}", grouped(outcome.samples_written), attributed,
                   grouped(total.lost_ring + total.lost_hardware), grouped(outcome.bytes_written),
-                  options.output));
+                  store::output_name(options.output)));
   if (!engine) say(kNoEngine);
   if (total.lost_ring + total.lost_hardware + total.late + total.throttled > 0)
     say(accounting_text({total, 0}));

@@ -53,7 +53,9 @@ int run_timeline(const TimelineOptions& options) {
   const Terminal terminal = options.view.choice.terminal();
   constexpr std::uint32_t kForMachines = 200;
   serve::TimelineRequest request;
-  request.lanes = lanes_of(options.lanes);
+  // Functions are of no pipeline.
+  const bool by_thread = options.by == "function" && !options.has_lanes;
+  request.lanes = by_thread ? query::Lanes::kThread : lanes_of(options.lanes);
   request.by = owned_by(options.by);
   request.buckets = options.buckets != 0       ? options.buckets
                     : options.view.choice.json ? kForMachines

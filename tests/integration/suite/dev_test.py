@@ -13,6 +13,8 @@ LOG = """
  2/6 Test #12: a_rather_long_name_of_a_test_that_has_only_three_dots ...   Passed   61.25 sec
  3/6 Test #13: fails ......................***Failed    3.50 sec
  4/6 Test #14: crashes ....................***Exception: SegFault  0.10 sec
+ 4/6 Test #17: aborts .....................Subprocess aborted***Exception:   0.12 sec
+ 4/6 Test #18: says_nothing ...............***Failed  Required regular expression not found. Regex=[done ]  0.11 sec
  5/6 Test #15: late .......................***Timeout 240.01 sec
  6/6 Test #16: cannot .....................***Skipped   0.30 sec
 """
@@ -37,7 +39,7 @@ with tempfile.TemporaryDirectory() as name:
     log, again, budgets, cpu = (folder / each for each in ("log", "again", "budgets", "cpu"))
     log.write_text(LOG)
     again.write_text(AGAIN)
-    check(suite("failed", log).stdout.split() == ["fails", "crashes", "late"], "what failed, what crashed and what was too late has failed")
+    check(suite("failed", log).stdout.split() == ["fails", "crashes", "aborts", "says_nothing", "late"], "what failed, what crashed and what was too late has failed")
     check(suite("passed", again).stdout.split() == ["fails"], "what passed at its second try has passed")
     dearest = [line.split()[-1] for line in suite("dearest", log).stdout.splitlines()]
     check(dearest[:3] == ["late", "a_rather_long_name_of_a_test_that_has_only_three_dots", "fails"], f"the dearest come first: {dearest}")

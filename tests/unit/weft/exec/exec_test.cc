@@ -236,7 +236,7 @@ TEST_F(WeftExec, SortsAndResultsCountAgainstTheLimit) {
 
 TEST_F(WeftExec, InstrumentedCodeChargesTheOperatorThatWorks) {
   // So much work that a time slice of another process, in whatever operator it comes, is a small part.
-  auto query = compile("select sum(weft_burn_call(v, 5000)) from r", {.instrument = true});
+  auto query = compile("select sum(weft_burn_call(v, 4000)) from r", {.instrument = true});
   ASSERT_NE(query, nullptr);
   WorkerPool pool(1);
   auto outcome = execute(*query, pool, {});
