@@ -415,15 +415,19 @@ void Pipeline::tell_mapping(ProcessEntry& entry, const profile::MappingRecord& m
 
 // What it had mapped, itself or by its parent, is gone; the program's own files are told next.
 void Pipeline::tell_executed(ProcessEntry& entry, TimeNs time) {
-  if (entry.mappings_ended && !may_tell_mapping(entry, time)) return;  // nothing is known, as before
+  const bool has_room = may_tell_mapping(entry, time);
+  if (entry.mappings_ended && !has_room) return;  // nothing is known, as before
   entry.mappings_ended = false;
-  tell_mapping(entry, {entry.id(), time, 0, kAllAddresses, 0, ""});
+  ++entry.mappings;
+  sink_.on_mapping({entry.id(), time, 0, kAllAddresses, 0, ""});
+  if (!has_room) end_mappings(entry, time);
 }
 
 // It is said, once, that nobody knows any more which file is where: what was told last must not own an
 // address for good.
 void Pipeline::end_mappings(ProcessEntry& entry, TimeNs time) {
   entry.mappings_ended = true;
+  ++entry.mappings;
   entry.files.clear();
   sink_.on_mapping({entry.id(), time, 0, kAllAddresses, 0, "[too many mappings]"});
 }

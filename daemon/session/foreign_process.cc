@@ -50,13 +50,14 @@ TimeNs read_clock(clockid_t id) {
 
 // A map outlives its process and its program; the next one of the same number did not write it.
 bool older_than(int file, std::uint64_t process_start, TimeNs executed) {
+  constexpr TimeNs kTick = kSecond / 100;  // times of files may be so far behind
   struct stat info{};
   if (::fstat(file, &info) != 0) return true;
   const TimeNs ticks = std::max(1L, ::sysconf(_SC_CLK_TCK));
   const auto start = static_cast<TimeNs>(process_start) * (kSecond / ticks);
   const TimeNs began = read_clock(CLOCK_REALTIME) - (read_clock(CLOCK_BOOTTIME) - start);
   const TimeNs written = static_cast<TimeNs>(info.st_mtim.tv_sec) * kSecond + info.st_mtim.tv_nsec;
-  return written < began - kSecond || written < executed;
+  return written < began - kSecond || written < executed - kTick;
 }
 
 // How far the CLOCK_MONOTONIC of a process in a time namespace is ahead of the host's. The file speaks of the

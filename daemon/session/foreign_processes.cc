@@ -7,13 +7,12 @@
 #include "daemon/session/registered.h"
 
 namespace tailor::session {
+
 void ForeignProcesses::add(ProcessId process, NamesFrom names) {
   if (processes_.contains(process)) return;
-  ForeignProcess foreign(os_, process, names);
-  foreign.tell(input_, ForeignMoment::now(pipeline_.timeline()));
-  Followed followed{std::move(foreign)};
-  if (const pipeline::ProcessEntry* entry = pipeline_.processes().find(process); entry != nullptr)
-    followed.executed = entry->executed;
+  Followed followed{ForeignProcess(os_, process, names)};
+  follow(followed, pipeline_.processes().find(process));
+  followed.process.tell(input_, ForeignMoment::now(pipeline_.timeline()));
   processes_.emplace(process, std::move(followed));
 }
 
@@ -69,8 +68,10 @@ void ForeignProcesses::adopt_children() {
     if (processes_.contains(id) || spoken_for_.contains({id, entry.number}) ||
         spoken_for_.size() + processes_.size() >= kMost)
       return;
-    if (entry.record.registered == kTimeMin)
-      processes_.emplace(id, Followed{ForeignProcess(os_, id), entry.number, entry.executed});
+    if (entry.record.registered != kTimeMin) return;
+    Followed followed{ForeignProcess(os_, id)};
+    follow(followed, &entry);
+    processes_.emplace(id, std::move(followed));
   });
 }
 

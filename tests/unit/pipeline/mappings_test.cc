@@ -133,11 +133,19 @@ TEST_F(FewMappings, AnExecutedProgramBeginsAnew) {
   for (int i = 0; i < 6; ++i) map(42, ms(1) + i, 0x1000, 0x1000, "/tmp/" + std::to_string(i));
   executes(42, ms(2));
   map(42, ms(3), 0x1000, 0x1000, "/tmp/unknown");
-  executes(42, ms(101));
-  map(42, ms(102), 0x1000, 0x1000, "/tmp/known");
+  executes(42, ms(201));
+  map(42, ms(202), 0x1000, 0x1000, "/tmp/known");
   read();
-  EXPECT_EQ(told(), (Told{"1 /tmp/0 1", "1 /tmp/1 1", "1 /tmp/2 1", "1 [too many mappings] 0", "101  0",
-                          "102 /tmp/known 1"}));
+  EXPECT_EQ(told(), (Told{"1 /tmp/0 1", "1 /tmp/1 1", "1 /tmp/2 1", "1 [too many mappings] 0", "201  0",
+                          "202 /tmp/known 1"}));
+}
+
+TEST_F(FewMappings, AProgramThatIsExecutedWithoutRoomEndsWhatWasInherited) {
+  for (int i = 0; i < 3; ++i) map(42, ms(1) + i, 0x1000, 0x1000, "/tmp/" + std::to_string(i));
+  executes(42, ms(2));
+  executes(42, ms(3));
+  read();
+  EXPECT_EQ(told(), (Told{"1 /tmp/0 1", "1 /tmp/1 1", "1 /tmp/2 1", "2  0", "2 [too many mappings] 0"}));
 }
 
 TEST_F(FewMappings, ALongLifeMayHaveMore) {

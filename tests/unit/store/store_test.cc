@@ -12,56 +12,13 @@
 #include <random>
 
 #include "daemon/store/crc32c.h"
-#include "daemon/store/store_directory.h"
-#include "daemon/store/store_reader.h"
-#include "daemon/store/store_writer.h"
 #include "tests/support/sample_profile.h"
-#include "tests/support/text_sink.h"
+#include "tests/unit/store/store_fixture.h"
 
 namespace tailor::store {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t kWall = 1'700'000'000'000'000'000;
-constexpr TimeNs kSecond = 1'000'000'000;
-
-class StoreTest : public testing::Test {
- protected:
-  void SetUp() override {
-    directory_ =
-        testing::TempDir() + "/store_" + testing::UnitTest::GetInstance()->current_test_info()->name();
-    fs::remove_all(directory_);
-  }
-  void TearDown() override { fs::remove_all(directory_); }
-
-  std::unique_ptr<StoreWriter> open(StoreOptions options = {}, std::uint64_t wall = kWall) {
-    auto writer = StoreWriter::open(directory_, options, wall);
-    EXPECT_TRUE(writer) << (writer ? "" : writer.error().message);
-    return writer ? std::move(*writer) : nullptr;
-  }
-
-  struct Read {
-    test::TextSink sink;
-    ReadReport report;
-    std::vector<ExecutionRow> executions;
-  };
-  Read read(RecordingNumber recording, StoreSelection selection = {}) {
-    Read out;
-    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-    EXPECT_TRUE(catalogue) << catalogue.error().message;
-    selection.recording = recording;
-    SaidLoss loss;
-    auto ok = read_store(directory_, *catalogue, selection, out.sink, out.report, loss);
-    EXPECT_TRUE(ok) << ok.error().message;
-    auto executions = catalogue->executions(100);
-    EXPECT_TRUE(executions);
-    out.executions = std::move(*executions);
-    return out;
-  }
-
-  std::string directory_;
-};
 
 // Samples of `seconds`, one a millisecond, watermarks every 100 ms.
 void give_seconds(profile::ProfileSink& sink, TimeNs from, int seconds) {
@@ -423,122 +380,6 @@ TEST_F(StoreTest, MissingSegmentIsCountedNotFatal) {
   const Read r = read(writer->recording());
   EXPECT_EQ(r.report.missing_blocks, 1u);
   EXPECT_FALSE(r.report.clean());
-}
-
-TEST_F(StoreTest, ExecutionsHaveTheNamesOfTheirProcess) {
-  auto writer = open();
-  test::give_profile(*writer, 1);
-  // A thread of the process is told after it: its name stays.
-  ASSERT_TRUE(writer->flush());
-  writer->on_thread(read(writer->recording()).executions[0].record.process, 77, "worker");
-  ASSERT_TRUE(writer->finish());
-  const ExecutionRow before = read(writer->recording()).executions[0];
-  EXPECT_FALSE(before.comm.empty());
-  EXPECT_FALSE(before.engine.empty());
-  // The same of a catalogue that is made anew.
-  const RecordingNumber recording = writer->recording();
-  writer.reset();
-  fs::remove(catalogue_path(directory_));
-  ASSERT_NE(open(), nullptr);
-  const ExecutionRow again = read(recording).executions[0];
-  EXPECT_EQ(again.comm, before.comm);
-  EXPECT_EQ(again.engine, before.engine);
-}
-
-TEST_F(StoreTest, FindsExecutionsByWallClock) {
-  auto writer = open();
-  test::give_profile(*writer, 1);
-  ASSERT_TRUE(writer->finish());
-  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-  ASSERT_TRUE(catalogue);
-  const auto found = [&](std::uint64_t since, std::uint64_t until) {
-    return catalogue->executions(10, {since, until})->size();
-  };
-  EXPECT_EQ(found(kWall, kWall + 1), 1u);
-  EXPECT_EQ(found(0, UINT64_MAX), 1u);
-  EXPECT_EQ(found(0, kWall), 0u) << "the end is not part of it";
-  EXPECT_EQ(found(kWall + 1, UINT64_MAX), 0u);
-}
-
-// The newest first by the wall clock, whatever the recording; a catalogue of an older program says the same.
-TEST_F(StoreTest, AnOlderCatalogueSaysTheSame) {
-  {
-    auto first = open();
-    test::give_context(*first);
-    ASSERT_TRUE(first->flush());  // and is killed
-  }
-  auto second = open({}, kWall + 5);
-  test::give_profile(*second, 1);
-  ASSERT_TRUE(second->finish());
-  const auto look = [&] {
-    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-    const auto rows = catalogue->executions(10, {kWall, kWall + 100});
-    const auto killed = catalogue->ended_with_daemon(1);
-    const auto of_second = catalogue->ended_with_daemon(second->recording());
-    std::vector<RecordingNumber> said;
-    for (const ExecutionRow& row : *rows) said.push_back(row.recording);
-    said.push_back(0);
-    for (const profile::ExecutionRecord& each : *killed) said.push_back(each.handle);
-    said.push_back(of_second->size());
-    return said;
-  };
-  const std::vector<RecordingNumber> with = look();
-  EXPECT_EQ(with.size(), 5u);
-  EXPECT_EQ(with[3], test::kSampleExecution);
-  sqlite3* db = nullptr;
-  ASSERT_EQ(sqlite3_open(catalogue_path(directory_).c_str(), &db), SQLITE_OK);
-  const char* drop =
-      "DROP INDEX execution_by_wall; DROP INDEX execution_killed; DROP INDEX execution_running";
-  EXPECT_EQ(sqlite3_exec(db, drop, nullptr, nullptr, nullptr), SQLITE_OK);
-  sqlite3_close(db);
-  EXPECT_EQ(look(), with);
-}
-
-TEST_F(StoreTest, FindsExecutionsByTheStartOfTheirId) {
-  auto writer = open();
-  test::give_profile(*writer, 1);
-  ASSERT_TRUE(writer->finish());
-  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-  ASSERT_TRUE(catalogue);
-  EXPECT_EQ(catalogue->find_executions("e1e1")->size(), 1u);
-  EXPECT_EQ(catalogue->find_executions("e1e2")->size(), 0u);
-  EXPECT_EQ(catalogue->find_executions("")->size(), 1u);
-  EXPECT_EQ(catalogue->find_executions("%")->size(), 0u);
-  EXPECT_EQ(catalogue->find_executions("' OR 1=1 --")->size(), 0u);
-}
-
-// Those that ran at a time, and not only those that began then.
-TEST_F(StoreTest, FindsWhatRanBeforeItsWindow) {
-  auto writer = open();
-  test::give_profile(*writer, 1);
-  ASSERT_TRUE(writer->flush());
-  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-  ASSERT_TRUE(catalogue);
-  const auto all = catalogue->executions(10, {});
-  ASSERT_TRUE(all);
-  ASSERT_EQ(all->size(), 1u);
-  const ExecutionRow& row = all->front();
-  ASSERT_NE(row.record.end, kTimeMax);
-  const auto elapsed = static_cast<std::uint64_t>(row.record.end - row.record.begin);
-  const auto found = [&](std::uint64_t since, bool ran) {
-    return catalogue->executions(10, {since, INT64_MAX, ran})->size();
-  };
-  EXPECT_EQ(found(row.wall_begin_ns + 1, false), 0u);
-  EXPECT_EQ(found(row.wall_begin_ns + 1, true), 1u) << "it had not ended by then";
-  EXPECT_EQ(found(row.wall_begin_ns + elapsed + 1, true), 0u) << "it had";
-  EXPECT_EQ(found(row.wall_begin_ns, true), 1u) << "once";
-}
-
-TEST_F(StoreTest, WhatRunsStillIsFoundWheneverItBegan) {
-  auto writer = open();
-  test::give_context(*writer);
-  ASSERT_TRUE(writer->flush());
-  auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
-  ASSERT_TRUE(catalogue);
-  const auto rows = catalogue->executions(10, {kWall + 86'400'000'000'000, INT64_MAX, true});
-  ASSERT_TRUE(rows) << rows.error().message;
-  ASSERT_EQ(rows->size(), 1u);
-  EXPECT_EQ(rows->front().record.end, kTimeMax);
 }
 
 }  // namespace

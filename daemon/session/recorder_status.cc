@@ -1,0 +1,53 @@
+#include <utility>
+
+#include "daemon/session/recorder.h"
+
+namespace tailor::session {
+namespace {
+
+constexpr TimeNs kPublishInterval = 100'000'000;  // a status has strings of all processes
+
+}  // namespace
+
+// What others may know of this thread's state.
+void Recorder::publish() {
+  RecorderStatus status;
+  status.pipeline = pipeline_.stats();
+  status.total = pipeline_.total();
+  status.stacks = stacks_.counts().stacks;
+  status.objects = stacks_.counts().objects;
+  status.sampling_notes = facts_.info().sampling_notes;
+  status.own_cpu_ns = cpu_.own_ns();
+  status.recording = facts_.info();
+  status.registration = server_->counters();
+  status.limits = pipeline_.messages().refused_by_limit();
+  status.limits.insert(status.registration.pauses.begin(), status.registration.pauses.end());
+  if (stacks_.counts().given_up > 0) status.limits["unwind-work"] = stacks_.counts().given_up;
+  status.all_paused = paused_.all();
+  status.clock_source = clock::name(clock_.model().source());
+  status.clock_error_ns = clock_.model().error_bound_ns();
+  const TimeNs now = os_.now();
+  const Pauses& pauses = paused_.pauses();
+  const auto tell_rate = [this](const Rate* rate, auto& to) {
+    if (rate == nullptr) return;
+    to.frequency = rate->frequency;
+    to.rate_until_ns = rate->until == kTimeMax ? 0 : facts_.info().wall_of(rate->until);
+    to.rate_why = rate->why;
+  };
+  tell_rate(rates_.rates().of_all(), status);
+  pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
+    if (entry.ended != kTimeMax) return;
+    RecordedProcess process{entry.record, entry.accounting, false, {}};
+    process.sampled = sampled_.contains(entry.id());
+    tell_rate(rates_.rates().of(entry.id()), process);
+    process.paused_ns = pauses.ns_of(entry.id(), now);
+    if (pauses.is_paused(entry.id()))
+      process.paused_since_ns = facts_.info().wall_of(pauses.since(entry.id()));
+    process.not_sampled_because = sampled_.why_not(entry.id());
+    status.processes.push_back(std::move(process));
+  });
+  next_publish_ = now + kPublishInterval;
+  status_.publish(std::move(status));
+}
+
+}  // namespace tailor::session
