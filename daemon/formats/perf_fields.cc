@@ -1,6 +1,6 @@
 #include "daemon/formats/perf_fields.h"
 
-#include <fmt/format.h>
+#include "proto/base/hex.h"
 
 namespace tailor::formats {
 namespace {
@@ -50,7 +50,7 @@ std::optional<PerfBuildId> parse_perf_build_id(PerfBytes payload, std::uint16_t 
   if (!cursor.ok()) return std::nullopt;
   std::size_t size = kBuildIdBytes;
   if (misc & kMiscBuildIdSize) size = std::min(kBuildIdBytes, static_cast<std::size_t>(id[kBuildIdBytes]));
-  for (std::size_t i = 0; i < size; ++i) out.build_id += fmt::format("{:02x}", static_cast<unsigned>(id[i]));
+  out.build_id = hex_text(id.first(size));
   out.path = perf_text(cursor.rest());
   return out;
 }

@@ -2,7 +2,6 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "proto/base/hex.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::os {
@@ -40,26 +40,6 @@ bool read_at(std::string_view bytes, std::uint64_t offset, T& to) {
   return true;
 }
 
-std::string id_in(std::string_view notes) {
-  constexpr std::size_t kLongest = 64;
-  const auto padded = [](std::size_t n) { return (n + 3) & ~std::size_t{3}; };
-  Elf64_Nhdr note{};
-  while (read_at(notes, 0, note)) {
-    notes.remove_prefix(sizeof note);
-    const std::size_t name = padded(note.n_namesz);
-    if (name > notes.size() || note.n_descsz > notes.size() - name) break;
-    const bool gnu = note.n_namesz == 4 && notes.starts_with("GNU");
-    if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= kLongest) {
-      std::string out;
-      for (const char byte : notes.substr(name, note.n_descsz))
-        out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-      return out;
-    }
-    notes.remove_prefix(std::min(notes.size(), name + padded(note.n_descsz)));
-  }
-  return {};
-}
-
 template <typename Header, typename Part>
 std::string id_of(std::string_view file) {
   Header header{};
@@ -68,7 +48,8 @@ std::string id_of(std::string_view file) {
     Part part{};
     if (!read_at(file, header.e_phoff + i * sizeof part, part)) break;
     if (part.p_type != PT_NOTE || part.p_offset > file.size()) continue;
-    if (std::string id = id_in(file.substr(part.p_offset, part.p_filesz)); !id.empty()) return id;
+    const std::string_view notes = file.substr(part.p_offset, part.p_filesz);
+    if (std::string id = build_id_in(std::as_bytes(std::span(notes))); !id.empty()) return id;
   }
   return {};
 }
@@ -81,6 +62,23 @@ std::string elf_build_id(const std::filesystem::path& path) {
   if (!elf) return {};
   return file[EI_CLASS] == ELFCLASS32 ? id_of<Elf32_Ehdr, Elf32_Phdr>(file)
                                       : id_of<Elf64_Ehdr, Elf64_Phdr>(file);
+}
+
+std::string build_id_in(std::span<const std::byte> notes) {
+  constexpr std::size_t kLongest = 64;
+  const auto padded = [](std::size_t n) { return (n + 3) & ~std::size_t{3}; };
+  Elf64_Nhdr note{};
+  while (notes.size() >= sizeof note) {
+    std::memcpy(&note, notes.data(), sizeof note);
+    notes = notes.subspan(sizeof note);
+    const std::size_t name = padded(note.n_namesz);
+    if (name > notes.size() || note.n_descsz > notes.size() - name) break;
+    const bool gnu = note.n_namesz == 4 && std::memcmp(notes.data(), "GNU", 4) == 0;
+    if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= kLongest)
+      return hex_text(notes.subspan(name, note.n_descsz));
+    notes = notes.subspan(std::min(notes.size(), name + padded(note.n_descsz)));
+  }
+  return {};
 }
 
 }  // namespace tailor::os

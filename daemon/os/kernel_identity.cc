@@ -1,13 +1,12 @@
 #include "daemon/os/kernel_identity.h"
 
-#include <elf.h>
-#include <fmt/format.h>
 #include <sys/utsname.h>
 
-#include <cstring>
 #include <fstream>
+#include <span>
 #include <sstream>
-#include <string_view>
+
+#include "daemon/os/elf_build_id.h"
 
 namespace tailor::os {
 namespace {
@@ -17,27 +16,6 @@ std::string first_line_of(const std::filesystem::path& path) {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-// The kernel's own ELF notes.
-std::string build_id_in(std::string_view notes) {
-  const auto padded = [](std::size_t n) { return (n + 3) & ~std::size_t{3}; };
-  Elf64_Nhdr note{};
-  while (notes.size() >= sizeof note) {
-    std::memcpy(&note, notes.data(), sizeof note);
-    notes.remove_prefix(sizeof note);
-    const std::size_t name = padded(note.n_namesz);
-    if (name > notes.size() || note.n_descsz > notes.size() - name) break;
-    if (note.n_type == NT_GNU_BUILD_ID && notes.starts_with("GNU")) {
-      std::string out;
-      for (const char byte : notes.substr(name, note.n_descsz))
-        out += fmt::format("{:02x}", static_cast<unsigned char>(byte));
-      return out;
-    }
-    if (name + padded(note.n_descsz) > notes.size()) break;
-    notes.remove_prefix(name + padded(note.n_descsz));
-  }
-  return {};
 }
 
 // The lines are in the order of addresses, but for those of variables of each CPU, which come first.
@@ -68,7 +46,8 @@ KernelIdentity kernel_identity(const std::filesystem::path& proc, const std::fil
   std::ifstream notes(sys / "kernel/notes", std::ios::binary);
   std::stringstream text;
   text << notes.rdbuf();
-  out.build_id = build_id_in(text.str());
+  const std::string bytes = text.str();
+  out.build_id = build_id_in(std::as_bytes(std::span(bytes)));
   out.anchor = anchor_in(proc / "kallsyms");
   return out;
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "daemon/os/elf_build_id.h"
 #include "proto/base/errors.h"
 
 namespace tailor::query {
@@ -188,24 +189,7 @@ std::string ElfFile::build_id() const {
 
 std::string ElfFile::build_id_in(std::uint64_t offset, std::uint64_t size) const {
   constexpr std::uint64_t kMostOfNotes = 64 << 10;
-  constexpr std::size_t kLongestId = 64;
-  const auto bytes = read<std::uint8_t>(offset, std::min(size, kMostOfNotes));
-  const auto padded = [](std::size_t n) { return (n + 3) & ~std::size_t{3}; };
-  Elf64_Nhdr note{};
-  for (std::size_t at = 0; at < bytes.size() && bytes.size() - at >= sizeof note;) {
-    std::memcpy(&note, &bytes[at], sizeof note);
-    at += sizeof note;
-    const std::size_t name = padded(note.n_namesz), content = padded(note.n_descsz);
-    if (name > bytes.size() - at || note.n_descsz > bytes.size() - at - name) return {};
-    const bool gnu = note.n_namesz == 4 && std::memcmp(&bytes[at], "GNU", 4) == 0;
-    if (gnu && note.n_type == NT_GNU_BUILD_ID && note.n_descsz > 0 && note.n_descsz <= kLongestId) {
-      std::string out;
-      for (std::size_t i = 0; i < note.n_descsz; ++i) out += fmt::format("{:02x}", bytes[at + name + i]);
-      return out;
-    }
-    at += name + content;
-  }
-  return {};
+  return os::build_id_in(read<std::byte>(offset, std::min(size, kMostOfNotes)));
 }
 
 bool ElfFile::read_bytes(std::uint64_t offset, void* to, std::uint64_t bytes) const {

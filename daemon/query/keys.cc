@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <span>
+
+#include "proto/base/hex.h"
+
 namespace tailor::query {
 
 std::string process_key(ProcessId process) {
@@ -33,9 +37,7 @@ std::string unattributed_key(std::string_view reason) {
 }
 
 std::string hex(const ExecutionId& id) {
-  std::string out;
-  for (std::uint8_t byte : id.bytes) out += fmt::format("{:02x}", byte);
-  return out;
+  return hex_text(std::as_bytes(std::span(id.bytes)));
 }
 
 }  // namespace tailor::query

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "daemon/redact/sql_text.h"
+#include "proto/base/hex.h"
 #include "proto/base/sha256.h"
 
 namespace tailor::serve {
@@ -53,9 +54,7 @@ std::string fingerprint_of(const store::ExecutionRow& row) {
   const std::string_view text = label_of(row, "query");
   const std::string what = text.empty() ? "plan " + row.plan_name : "query " + redact::normalised(text);
   const Sha256Digest digest = sha256(what);
-  std::string out;
-  for (std::size_t i = 0; i < 8; ++i) out += fmt::format("{:02x}", digest[i]);
-  return out;
+  return hex_text(std::as_bytes(std::span(digest).first(8)));
 }
 
 }  // namespace tailor::serve

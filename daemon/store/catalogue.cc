@@ -9,6 +9,7 @@
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sqlite_statement.h"
 #include "proto/base/errors.h"
+#include "proto/base/hex.h"
 
 namespace tailor::store {
 namespace {
@@ -114,9 +115,7 @@ Result<std::vector<std::uint64_t>> numbers(Statement& statement) {
 }  // namespace
 
 std::string id_text(const ExecutionId& id) {
-  std::string out;
-  for (std::uint8_t byte : id.bytes) out += fmt::format("{:02x}", byte);
-  return out;
+  return hex_text(std::as_bytes(std::span(id.bytes)));
 }
 
 std::string killed_condition() {

@@ -1,7 +1,6 @@
 #include "daemon/unwind/stack_enricher.h"
 
 #include <asm/perf_regs.h>
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 #include <sys/mman.h>
 
@@ -13,6 +12,7 @@
 
 #include "daemon/capture/decode/byte_cursor.h"
 #include "daemon/capture/decode/sample_view.h"
+#include "proto/base/hex.h"
 #include "tailor/thread_area.h"
 
 namespace tailor::unwind {
@@ -157,9 +157,7 @@ std::string file_in(std::span<const std::byte> fields, bool by_build_id) {
   }
   constexpr std::size_t kMostOfABuildId = 20;
   const std::size_t size = from.u32() & 0xFF;
-  std::string build_id;
-  for (const std::byte each : from.take(std::min(size, kMostOfABuildId)))
-    build_id += fmt::format("{:02x}", static_cast<unsigned>(each));
+  const std::string build_id = hex_text(from.take(std::min(size, kMostOfABuildId)));
   return build_id.empty() ? std::string() : file_with(build_id);
 }
 

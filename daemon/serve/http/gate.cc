@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdlib>
 
+#include "proto/base/hex.h"
 #include "proto/base/sha256.h"
 
 namespace tailor::serve {
@@ -16,15 +17,9 @@ namespace {
 // The owner of sessions that a link of `tailor web` began; no token has this name.
 const std::string kOfLinks = "\nlinks of tailor web";
 
-std::string hex(std::string_view bytes) {
-  std::string out;
-  for (unsigned char byte : bytes) out += fmt::format("{:02x}", byte);
-  return out;
-}
-
 std::string digest_of(std::string_view secret) {
   const Sha256Digest digest = sha256(secret);
-  return hex({reinterpret_cast<const char*>(digest.data()), digest.size()});
+  return hex_text(std::as_bytes(std::span(digest)));
 }
 
 // "localhost:8080" without its port, in lower case; of "[::1]:80" what is in brackets.
@@ -74,7 +69,7 @@ std::string random_secret() {
   std::array<char, 32> bytes{};
   // Fails for no request of this size once the system has started.
   if (::getrandom(bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size())) std::abort();
-  return hex({bytes.data(), bytes.size()});
+  return hex_text(std::as_bytes(std::span(bytes)));
 }
 
 Status Gate::check_origin(const Visitor& visitor) const {
