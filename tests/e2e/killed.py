@@ -99,8 +99,10 @@ def recorder_alone():
     with tempfile.TemporaryDirectory() as folder:
         profile = pathlib.Path(folder) / "killed.tailor"
         recorder = start(os.environ, BIN / "tailor", "record", "-F", FREQUENCY, "-o", profile, "--")
-        time.sleep(1)
-        children = pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()
+        children, end = [], time.monotonic() + 60
+        while not children and time.monotonic() < end:
+            time.sleep(0.05)
+            children = pathlib.Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()
         check(len(children) == 1, "tailor record runs the engine")
         engine_pid = int(children[0])
         used = compute(engine_pid)

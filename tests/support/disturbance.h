@@ -67,10 +67,15 @@ class Disturbance {
   Times begin_;
 };
 
-// Set by a failure that no host excuses: the recorder refused what the host allows.
+// Set by a failure that no host excuses: the recorder refused what the host allows, or no_excuse().
 inline bool& failed_for_good() {
   static bool failed = false;
   return failed;
+}
+
+// Beside an expectation inside undisturbed() that is of no figure: a busy host cannot make it wrong.
+inline void no_excuse(bool held) {
+  if (!held) failed_for_good() = true;
 }
 
 // attempt(), whose expectations are of figures that a busy host can spoil. Where one fails while the host
@@ -78,6 +83,7 @@ inline bool& failed_for_good() {
 // other threads than this one count at once. Nothing of the test may come after it.
 template <typename Watch = Disturbance, typename Attempt>
 void undisturbed(Attempt attempt, int tries = 4) {
+  failed_for_good() = false;
   for (int left = tries - 1;; --left) {
     testing::TestPartResultArray results;
     const Watch disturbance;

@@ -82,6 +82,7 @@ TEST(Renew, PeriodsChangeAndNothingIsLost) {
     EXPECT_NEAR(sums[capture::Part::kRecords] / used, 1, bound);
     EXPECT_NEAR(sums[capture::Part::kRest] / used, 1, bound);
     EXPECT_EQ(sink.counts().unknown_id, 0u);
+    test::no_excuse(sink.counts().malformed == 0);
     EXPECT_EQ(sink.counts().malformed, 0u);
   });
 }

@@ -73,6 +73,7 @@ class LiveCapture : public testing::Test {
 
   void expect_consistent() {
     DecodeCounts counts = sink_->counts();
+    test::no_excuse(counts.malformed == 0);
     EXPECT_EQ(counts.malformed, 0u);
     EXPECT_EQ(counts.unknown_type, 0u);
     EXPECT_EQ(counts.unknown_id, 0u);

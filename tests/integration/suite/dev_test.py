@@ -24,8 +24,9 @@ DAEMON = """
 import os, time
 if os.fork(): os._exit(0)
 os.setsid()
+with open({done!r} + ".new", "w") as file: file.write(str(os.getpid()))
+os.rename({done!r} + ".new", {done!r})
 while time.process_time() < 0.5: pass
-open({done!r}, "w").close()
 """
 
 
@@ -52,7 +53,7 @@ with tempfile.TemporaryDirectory() as name:
     check(suite("budget", "other", "1e6", TAILOR_BUDGETS=str(budgets)).returncode == 0, "a group without a budget is told as that")
 
     done = folder / "done"
-    wait = f"while [ ! -e {done} ]; do sleep 0.05; done; sleep 0.2; echo said; exit 3"
+    wait = f"while [ ! -e {done} ] || kill -0 $(cat {done}) 2>/dev/null; do sleep 0.05; done; echo said; exit 3"
     ran = suite("run", cpu, folder / "out", "sh", "-c", f"{sys.executable} -c '{DAEMON.format(done=str(done)).replace(chr(39), chr(34))}'; {wait}")
     check(ran.returncode == 3 and (folder / "out").read_text().endswith("said\n"), f"a command keeps its exit code and its output {ran.stderr}")
     used = float(cpu.read_text())
