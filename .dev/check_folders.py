@@ -74,7 +74,7 @@ USES = {
     "daemon/journal": VOCABULARY | {"daemon/pipeline", "daemon/store", "daemon/capture/decode"},
     "daemon/session": DECODE | {"daemon/os", "daemon/config", "daemon/capture/select", "daemon/capture/host", "daemon/bpf", "daemon/clock",
                                 "daemon/registration", "daemon/formats", "daemon/foreign", "daemon/process", "daemon/unwind",
-                                "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/journal"},
+                                "daemon/pipeline", "daemon/redact", "daemon/store", "daemon/query", "daemon/journal"},
     "daemon/import": DECODE | {"daemon/formats", "daemon/foreign", "daemon/pipeline", "daemon/store", "daemon/journal", "daemon/clock"},
     "daemon/export": VOCABULARY | {"daemon/formats", "daemon/query"},
     "daemon/control": BASE | {"proto/control"},

@@ -39,6 +39,7 @@ class AgentWords::Listening : public pipeline::Input {
   void on_gone(const registration::PeerGone& event) override { to_->on_gone(event); }
   void on_capture_ended(const pipeline::CaptureEnded& /*event*/) override {}
   void on_process_ended(ProcessId process) override { to_->on_process_ended(process); }
+  void on_names(const profile::FileNames& /*names*/) override {}
   void advance(TimeNs time) override { passed(time); }
   void flush(TimeNs time) override { passed(time); }
 

@@ -50,6 +50,7 @@ class ObservingSink : public profile::ProfileSink {
     with_id.build_id = known->second;
     out_.on_mapping(with_id);
   }
+  void on_names(const profile::FileNames& names) override { out_.on_names(names); }
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override {
     out_.on_region_kind(process, kind);
   }

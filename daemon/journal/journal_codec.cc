@@ -284,6 +284,12 @@ Status deliver(const v1::JournalRecord& record, pipeline::Input& input) {
     case v1::JournalRecord::kProcessEnded:
       input.on_process_ended(get_process(record.process_ended()));
       return Ok{};
+    case v1::JournalRecord::kFileNames: {
+      auto names = store::decode(record.file_names());
+      if (!names.ok()) return names.error();
+      input.on_names(*names);
+      return Ok{};
+    }
     case v1::JournalRecord::kAdvance:
       input.advance(record.advance());
       return Ok{};

@@ -155,6 +155,11 @@ void JournalWriter::on_process_ended(ProcessId process) {
   write();
 }
 
+void JournalWriter::on_names(const profile::FileNames& names) {
+  store::encode(names, *next().mutable_file_names());
+  write();
+}
+
 void JournalWriter::advance(TimeNs now) {
   next().set_advance(now);
   write();

@@ -43,6 +43,7 @@ class JournalWriter : public pipeline::Input {
   void on_gone(const registration::PeerGone& event) override;
   void on_capture_ended(const pipeline::CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
+  void on_names(const profile::FileNames& names) override;
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;
 

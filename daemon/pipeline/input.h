@@ -75,6 +75,8 @@ class Input {
   virtual void on_capture_ended(const CaptureEnded& event) = 0;
   // The process has ended, and everything its rings held was handed over.
   virtual void on_process_ended(ProcessId process) = 0;
+  // What functions of a file that ran are called: behind everything that says where it was mapped.
+  virtual void on_names(const profile::FileNames& names) = 0;
 
   // Time has passed: what is older than the watermark is attributed and given out.
   virtual void advance(TimeNs now) = 0;

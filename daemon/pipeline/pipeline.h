@@ -73,6 +73,7 @@ class Pipeline : public Input {
   void on_gone(const registration::PeerGone& event) override { messages_.gone(event, now_); }
   void on_capture_ended(const CaptureEnded& event) override;
   void on_process_ended(ProcessId process) override;
+  void on_names(const profile::FileNames& names) override { sink_.on_names(names); }
   void advance(TimeNs now) override;
   void flush(TimeNs now) override;
 

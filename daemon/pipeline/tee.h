@@ -29,6 +29,7 @@ class Tee : public Input {
   void on_gone(const registration::PeerGone& v) override { all(&Input::on_gone, v); }
   void on_capture_ended(const CaptureEnded& v) override { all(&Input::on_capture_ended, v); }
   void on_process_ended(ProcessId v) override { all(&Input::on_process_ended, v); }
+  void on_names(const profile::FileNames& v) override { all(&Input::on_names, v); }
   void advance(TimeNs v) override { all(&Input::advance, v); }
   void flush(TimeNs v) override { all(&Input::flush, v); }
 

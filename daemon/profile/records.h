@@ -121,6 +121,19 @@ struct MappingRecord {
   std::string build_id = {};  // of the file, in hexadecimal; "" unknown
 };
 
+// Functions of a file that samples or their callers were in, as the file had them when it ran.
+struct FileNames {
+  struct Function {
+    std::uint64_t begin = 0, size = 0;  // in the file; of the kernel: at that address
+    std::uint64_t address = 0;          // of `begin`, as the file has it
+    std::string name;                   // as the linker has it
+    std::string origin = {};  // the source file, where only that knows the name; of the kernel's: the module
+  };
+  std::string path, build_id = {};  // as in MappingRecord; kKernelPath
+  std::vector<Function> functions;
+};
+inline constexpr const char* kKernelPath = "[kernel]";
+
 // A process was not sampled, because somebody asked for that.
 struct Pause {
   ProcessId process;

@@ -24,6 +24,8 @@ class ProfileSink {
   virtual void on_component(ProcessId process, std::uint32_t id, const std::string& name) = 0;
   // For whoever names addresses; others need not listen.
   virtual void on_mapping(const MappingRecord& /*mapping*/) {}
+  // The functions of a file add up. They come behind the mappings of the file.
+  virtual void on_names(const FileNames& /*names*/) {}
   virtual void on_region_kind(ProcessId process, const tailor::v1::RegionKind& kind) = 0;
   virtual void on_plan(ProcessId process, TimeNs loaded, const tailor::v1::Plan& plan) = 0;
   virtual void on_code(ProcessId process, TimeNs loaded, const tailor::v1::CodeObject& code) = 0;

@@ -22,6 +22,7 @@ class TeeSink : public ProfileSink {
     all(&ProfileSink::on_component, p, id, v);
   }
   void on_mapping(const MappingRecord& v) override { all(&ProfileSink::on_mapping, v); }
+  void on_names(const FileNames& v) override { all(&ProfileSink::on_names, v); }
   void on_region_kind(ProcessId p, const v1::RegionKind& v) override {
     all(&ProfileSink::on_region_kind, p, v);
   }

@@ -4,15 +4,13 @@
 // It is fed by mapping records, by looks at /proc, and by what agents load and unload, in any order of their
 // times. Code objects lie in mappings. What begins later ends what it overlaps:
 //
-//   a file, or nothing      ends the mapping, and the code objects that were loaded before. Where the same
-//   bytes
-//                           of the same file were there already, only their protection has changed.
-//   anonymous memory, and   ends a file's mapping, but no code object: the kernel merges anonymous neighbours
-//   and files made for code     reports the whole range again, and a change of protection reports single
-//   pages. It
-//                           does not end the program's own text: nobody unloads it, and some programs move it
-//                           to huge pages at its own addresses.
-//   a code object           ends the one that was there.
+// - A file, or nothing, ends the mapping, and the code objects that were loaded before. Where the
+//   same bytes of the same file were there already, only their protection has changed.
+// - Anonymous memory, and files made for code, end a file's mapping, but no code object. The kernel merges
+//   anonymous neighbours and reports the whole range again, and a change of protection reports single pages.
+//   Such memory does not end the program's own text: nobody unloads it, and some programs move it to huge
+//   pages at its own addresses.
+// - A code object ends the one that was there.
 //
 // What is told late counts from its own time, so it never ends what is newer.
 #pragma once

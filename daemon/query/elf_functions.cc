@@ -33,7 +33,7 @@ Status same_file(const ElfFile& file, const RecordedFile& recorded) {
 Result<ElfFunctions> read_elf_functions(const std::string& path, const RecordedFile& recorded,
                                         const std::string& debug_root,
                                         const std::vector<std::string>& setters) {
-  auto file = ElfFile::open(path);
+  auto file = ElfFile::open(recorded.read_at.empty() ? path : recorded.read_at);
   if (!file) return file.error();
   if (Status same = same_file(*file, recorded); !same) return same.error();
   ElfFunctions out;

@@ -30,6 +30,7 @@ struct RecordedFile {
   std::int64_t mapped_ns = INT64_MAX;  // CLOCK_REALTIME
   std::string build_id = {};           // in hexadecimal
   std::string machine = {};            // of the recording's host, as uname says it
+  std::string read_at = {};            // where the file itself is, whatever its path leads to; "" its path
 };
 
 // Where files of debug information are kept (GDB manual, "Separate Debug Files").

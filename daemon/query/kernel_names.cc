@@ -164,7 +164,7 @@ KernelNames::Function KernelNames::at(std::uint64_t address) const {
   // kallsyms says which programs there are now, and not since when.
   if (object == kBpf) return {"", kBpf, 0, "code of a BPF program, whose name was not recorded"};
   if (object != kKernel && !with_modules_) return {"", object, 0, "the kernel has been booted since"};
-  return {text_.c_str() + found->name, object, found->address};
+  return {text_.c_str() + found->name, object, found->address, {}, found->end};
 }
 
 }  // namespace tailor::query

@@ -1,6 +1,6 @@
 #include "daemon/query/named_functions.h"
 
-#include <algorithm>
+#include <optional>
 
 #include "daemon/query/symbols.h"
 
@@ -10,25 +10,15 @@ namespace {
 class Namer {
  public:
   Namer(const Profile& profile, const std::vector<std::string>& setters)
-      : profile_(profile),
-        info_(profile.recording()),
-        kernel_(KernelNames::of_recording(info_)),
-        symbols_(setters) {}
+      : profile_(profile), info_(profile.recording()), symbols_(profile.names(), setters) {}
 
   Function name(const CodePlace& place) {
     using Kind = CodePlace::Kind;
     switch (place.kind) {
       case Kind::kFile:
         return in_file(profile_.functions().files[place.file], place.address);
-      case Kind::kKernel: {
-        const KernelNames::Function found = kernel_.at(place.address);
-        return {Function::Kind::kKernel,
-                std::string(found.name),
-                std::string(found.object),
-                std::string(found.why),
-                "",
-                found.begin};
-      }
+      case Kind::kKernel:
+        return in_kernel(place.address);
       case Kind::kGenerated:
         return generated(place);
       case Kind::kTwoNames:
@@ -49,19 +39,25 @@ class Namer {
     return {Function::Kind::kGenerated, name, "[jit]", name.empty() ? "nobody gave it a name" : ""};
   }
 
+  Function in_kernel(std::uint64_t address) {
+    if (const auto* told = profile_.names().find(profile::kKernelPath, "", address))
+      return {Function::Kind::kKernel, told->name, told->origin, "", "", told->begin};
+    if (!kernel_) kernel_.emplace(KernelNames::of_recording(info_));
+    const KernelNames::Function found = kernel_->at(address);
+    return {Function::Kind::kKernel,
+            std::string(found.name),
+            std::string(found.object),
+            std::string(found.why),
+            "",
+            found.begin};
+  }
+
   Function in_file(const CodeFile& file, std::uint64_t offset) {
     Function out;
     out.object = file.path.substr(file.path.rfind('/') + 1);
     if (file.path.starts_with('[')) out.name = file.path;
     if (!file.path.starts_with('/')) return out;
-    RecordedFile recorded;
-    recorded.build_id = file.build_id;
-    recorded.machine = info_.machine;
-    if (info_.wall_clock_ns != 0) {
-      const TimeNs since_start = std::max(file.mapped, info_.start) - info_.start;
-      recorded.mapped_ns = static_cast<std::int64_t>(info_.wall_clock_ns) + since_start;
-    }
-    NamedCode found = symbols_.function(file.path, offset, recorded);
+    NamedCode found = symbols_.function(file.path, offset, recorded_file(info_, file));
     out.name = std::move(found.name);
     out.why = std::move(found.why);
     out.source = std::move(found.source);
@@ -71,7 +67,7 @@ class Namer {
 
   const Profile& profile_;
   const profile::RecordingInfo& info_;
-  KernelNames kernel_;
+  std::optional<KernelNames> kernel_;  // read where the profile does not say it
   Symbols symbols_;
 };
 

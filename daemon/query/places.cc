@@ -33,7 +33,7 @@ std::string where_of(const Profile& profile, const PlaceKey& key, Symbols& symbo
 
 std::vector<Place> unattributed_places(const Profile& profile, const Selection& selection,
                                        std::uint16_t source, std::size_t most) {
-  Symbols symbols;
+  Symbols symbols(profile.names());
   std::map<std::tuple<profile::Reason, bool, std::string>, Amount> sums;
   for (const auto& [key, sum] : profile.places()) {
     const auto [process, execution] = profile.led_by(key.process, key.execution);

@@ -22,6 +22,7 @@
 #include "daemon/query/late_names.h"
 #include "daemon/query/leads.h"
 #include "daemon/query/plan_model.h"
+#include "daemon/query/stored_names.h"
 #include "daemon/query/time_slices.h"
 #include "daemon/store/catalogue.h"
 #include "daemon/store/file_io.h"
@@ -104,6 +105,8 @@ class Profile {
   }
   // Whose code was where, at what time.
   const CodeTimelines& timelines() const { return *data_->timelines; }
+  // Of functions in files and in the kernel, as the recorder found them.
+  const StoredNames& names() const { return data_->names; }
   // The one of process {} is that of the rings.
   const std::map<ProcessId, profile::Accounting>& accounting() const { return data_->accounting; }
   const store::ReadReport& read_report() const { return data_->read; }
@@ -181,6 +184,7 @@ class Profile {
     std::vector<profile::ActivityRecord> marks;
     std::vector<profile::ActivityRecord> activity;
     Places places;
+    StoredNames names;
     std::shared_ptr<CodeTimelines> timelines = std::make_shared<CodeTimelines>();
     std::map<ProcessId, profile::Accounting> accounting;
     store::ReadReport read;
@@ -218,6 +222,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
   void on_mapping(const profile::MappingRecord& mapping) override;
+  void on_names(const profile::FileNames& names) override { data_->names.add(names); }
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;

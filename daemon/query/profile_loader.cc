@@ -274,9 +274,10 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
       (data_->marks.capacity() + data_->activity.capacity()) * sizeof(profile::ActivityRecord);
   std::uint64_t hours = 0;
   for (const auto& [hour, cells] : hours_) hours += 2 * cells.bytes();
-  const std::uint64_t taken = hours + kept_ + data_->executions.bytes() + 2 * cells_.bytes() + samples +
-                              places + marks + names_.bytes() + (slicer_ ? slicer_->bytes() : 0) +
-                              functions_->bytes() + data_->timelines->bytes() + code_.bytes();
+  const std::uint64_t taken = hours + kept_ + data_->names.bytes() + data_->executions.bytes() +
+                              2 * cells_.bytes() + samples + places + marks + names_.bytes() +
+                              (slicer_ ? slicer_->bytes() : 0) + functions_->bytes() +
+                              data_->timelines->bytes() + code_.bytes();
   if (taken <= store::memory_budget(read)) return Ok{};
   return exhausted(
       fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
@@ -305,6 +306,7 @@ Profile ProfileLoader::finish() {
   }
   for (TimedSample& sample : data_->samples) sample.key = kept.at(sample.key);
   data_->code_sums = code_.take([&](const CellKey* key) { return kept.at(key); });
+  data_->names.finish();
   data_->executions.sort();
   data_->leads = find_leads(data_->executions);
   return Profile(std::move(data_));

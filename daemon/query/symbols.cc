@@ -6,6 +6,22 @@
 #include <algorithm>
 
 namespace tailor::query {
+namespace {
+
+constexpr const char* kNoSymbol = "no symbol of the file reaches here";
+
+}  // namespace
+
+RecordedFile recorded_file(const profile::RecordingInfo& info, const CodeFile& file) {
+  RecordedFile out;
+  out.build_id = file.build_id;
+  out.machine = info.machine;
+  if (info.wall_clock_ns != 0) {
+    const TimeNs since_start = std::max(file.mapped, info.start) - info.start;
+    out.mapped_ns = static_cast<std::int64_t>(info.wall_clock_ns) + since_start;
+  }
+  return out;
+}
 
 Result<FunctionNames> FunctionNames::read(const std::string& path, const RecordedFile& recorded,
                                           const std::vector<std::string>& setters) {
@@ -16,7 +32,7 @@ Result<FunctionNames> FunctionNames::read(const std::string& path, const Recorde
   return out;
 }
 
-NamedCode FunctionNames::at(std::uint64_t file_offset) const {
+FunctionNames::Found FunctionNames::find(std::uint64_t file_offset) const {
   const std::vector<ElfFunction>& functions = elf_.functions;
   for (const ElfFunctions::Segment& segment : elf_.segments) {
     if (file_offset < segment.offset || file_offset - segment.offset >= segment.size) continue;
@@ -28,15 +44,29 @@ NamedCode FunctionNames::at(std::uint64_t file_offset) const {
     // near.
     for (int tries = 0; tries < 8 && after != functions.begin(); ++tries) {
       --after;
-      if (address < after->end) return {readable_name(after->name), "", after->source, after->begin};
+      if (address < after->end) return {&*after, address};
     }
   }
-  return {"",
-          functions.empty() ? "the file has no names of functions" : "no symbol of the file reaches here"};
+  return {};
 }
 
+NamedCode FunctionNames::at(std::uint64_t file_offset) const {
+  const ElfFunction* function = find(file_offset).function;
+  if (function != nullptr) return {readable_name(function->name), "", function->source, function->begin};
+  return {"", elf_.functions.empty() ? "the file has no names of functions" : kNoSymbol};
+}
+
+// Of a file without a build id nothing says that the one at its path is the one that ran: what was read then
+// counts alone.
 NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
                             const RecordedFile& recorded) {
+  if (const auto* told = stored_.find(path, recorded.build_id, file_offset))
+    return {readable_name(told->name), "", told->origin, told->address};
+  if (recorded.build_id.empty() && stored_.knows(path, recorded.build_id)) return {"", kNoSymbol};
+  return in_file(path, file_offset, recorded);
+}
+
+NamedCode Symbols::in_file(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded) {
   const auto [it, added] = files_.try_emplace({path, recorded.build_id});
   File& file = it->second;
   if (added) {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "daemon/profile/records.h"
+#include "daemon/query/code_timelines.h"
 #include "daemon/query/elf_functions.h"
+#include "daemon/query/stored_names.h"
 #include "proto/base/result.h"
 
 namespace tailor::query {
@@ -22,6 +24,9 @@ struct NamedCode {
   std::uint64_t begin = 0;  // of the function: the address that its file has for it; 0 without a name
 };
 
+// What is known of the file that was mapped.
+RecordedFile recorded_file(const profile::RecordingInfo& info, const CodeFile& file);
+
 // The functions of one file.
 class FunctionNames {
  public:
@@ -29,19 +34,25 @@ class FunctionNames {
   static Result<FunctionNames> read(const std::string& path, const RecordedFile& recorded = {},
                                     const std::vector<std::string>& setters = {});
 
+  struct Found {
+    const ElfFunction* function = nullptr;  // NULL: none
+    std::uint64_t address = 0;              // of the offset, as the file has it
+  };
   // The function whose code holds that offset of the file. Sizes of symbols count, so that a function without
   // a name does not get its neighbour's.
+  Found find(std::uint64_t file_offset) const;
   NamedCode at(std::uint64_t file_offset) const;
 
  private:
   ElfFunctions elf_;
 };
 
-// Reads every file once. One thread.
+// Names by the profile itself, else by the files. Reads every file once. One thread.
 class Symbols {
  public:
-  // Functions without a name get one by their `setters` (set_functions.h).
-  explicit Symbols(std::vector<std::string> setters = {}) : setters_(std::move(setters)) {}
+  // `stored` must outlive it. Functions without a name get one by their `setters` (set_functions.h).
+  explicit Symbols(const StoredNames& stored, std::vector<std::string> setters = {})
+      : stored_(stored), setters_(std::move(setters)) {}
 
   // The function at that offset of a file. None where the file is another one than was recorded.
   NamedCode function(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded = {});
@@ -53,6 +64,9 @@ class Symbols {
     std::unique_ptr<FunctionNames> names;  // NULL: cannot be read, for this reason
     std::string why;
   };
+  NamedCode in_file(const std::string& path, std::uint64_t file_offset, const RecordedFile& recorded);
+
+  const StoredNames& stored_;
   std::vector<std::string> setters_;
   std::map<std::pair<std::string, std::string>, File> files_;
 };
@@ -65,6 +79,7 @@ class KernelNames {
     std::string_view object;    // "[kernel]", or a module: "[ext4]"
     std::uint64_t begin = 0;    // of the function
     std::string_view why = {};  // nothing names it
+    std::uint64_t end = 0;      // of the function
   };
   // From the text of /proc/kallsyms; lines that make no sense, and hidden addresses, are left out.
   static KernelNames parse(std::string_view kallsyms);

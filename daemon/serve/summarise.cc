@@ -40,6 +40,7 @@ class NotingSink : public profile::ProfileSink {
     out_.on_component(p, id, v);
   }
   void on_mapping(const profile::MappingRecord& v) override { out_.on_mapping(v); }
+  void on_names(const profile::FileNames& v) override { out_.on_names(v); }
   void on_region_kind(ProcessId p, const v1::RegionKind& v) override { out_.on_region_kind(p, v); }
   void on_plan(ProcessId p, TimeNs t, const v1::Plan& v) override { out_.on_plan(p, t, v); }
   void on_code(ProcessId p, TimeNs t, const v1::CodeObject& v) override { out_.on_code(p, t, v); }

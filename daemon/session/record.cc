@@ -24,6 +24,8 @@
 #include "daemon/journal/journal_writer.h"
 #include "daemon/os/host_files.h"
 #include "daemon/os/launched_command.h"
+#include "daemon/profile/tee_sink.h"
+#include "daemon/query/hit_functions.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/file_writer.h"
@@ -176,6 +178,18 @@ Result<Outputs> open_outputs(const RecordOptions& options, RecorderOptions& live
   return out;
 }
 
+// What a recording gives out goes to its file, and to who names the functions in it.
+class NamedProfile {
+ public:
+  explicit NamedProfile(profile::ProfileSink& file) : sink_({&file, &hits_}) {}
+  profile::ProfileSink& sink() { return sink_; }
+  std::vector<profile::FileNames> names(const query::FindKept& kept) const { return hits_.names(kept); }
+
+ private:
+  query::HitFunctions hits_;
+  profile::TeeSink sink_;
+};
+
 // Where the process was told to look for a daemon.
 std::string socket_of(const RunningProcess& process) {
   std::ifstream file(fmt::format("/proc/{}/environ", process.pid), std::ios::binary);
@@ -251,8 +265,10 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   if (!pidfd.ok()) return pidfd.error();
   SignalsForTheCommand signals;
 
+  NamedProfile profile(*outputs->file);
+  live.name_functions = [&](const query::FindKept& kept) { return profile.names(kept); };
   std::vector<pipeline::Problem> problems;
-  auto recorder = Recorder::start(os, live, *outputs->file, [&](const pipeline::Problem& problem) {
+  auto recorder = Recorder::start(os, live, profile.sink(), [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);
   });
   if (!recorder.ok()) return recorder.error();
@@ -304,7 +320,9 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   if (!outputs.ok()) return outputs.error();
   SignalsForTheCommand signals;
   // Other engines may look for a daemon at the same place.
-  store::SelectingSink selected(*outputs->file, *process, kTimeMin, kTimeMax);
+  NamedProfile profile(*outputs->file);
+  live.name_functions = [&](const query::FindKept& kept) { return profile.names(kept); };
+  store::SelectingSink selected(profile.sink(), *process, kTimeMin, kTimeMax);
   std::vector<pipeline::Problem> problems;
   auto recorder = Recorder::start(os, live, selected, [&](const pipeline::Problem& problem) {
     if (problems.size() < 64) problems.push_back(problem);

@@ -97,6 +97,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
 Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions options,
                                                   profile::ProfileSink& sink, OnProblem on_problem) {
   std::unique_ptr<Recorder> recorder(new Recorder(os, std::move(options), sink, std::move(on_problem)));
+  if (recorder->options_.name_functions) recorder->kept_files_.emplace(os.proc());
   recorder->clock_.start(recorder->input_);
   profile::RecordingInfo info = host_info(os);
   info.command = recorder->options_.command;
@@ -139,7 +140,9 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
       result = unavailable(fmt::format("process {} is not sampled: {}", id.pid, why));
       return;
     }
-    result = sampled_.open(known_process(os_, id), options, {.on_request = true});
+    const pipeline::KnownProcess found = known_process(os_, id);
+    if (kept_files_) kept_files_->known(found);
+    result = sampled_.open(found, options, {.on_request = true});
     if (!result.ok() || known.registered) return;
     known.note = how_to_register(process, options_.agent_socket) + "; " + foreign_.source_of(id);
   });
@@ -253,6 +256,7 @@ void Recorder::stop() {
   run([this] {
     flushed_ = true;
     speak_for_foreign();
+    tell_names();
     facts_.cpu_times(cpu_);
     publish();
   });
@@ -347,6 +351,7 @@ void Recorder::take(CaptureMessage& message) {
   if (const auto* layout = std::get_if<capture::RingLayout>(&message)) {
     input_.on_ring(stacks_.layout(*layout));
   } else if (auto* chunk = std::get_if<capture::RingChunk>(&message)) {
+    if (kept_files_) kept_files_->chunk(*chunk);
     input_.on_chunk(stacks_.chunk(std::move(*chunk)));
   } else if (const auto* round = std::get_if<RoundRead>(&message)) {
     input_.on_round(round->horizon);
@@ -402,6 +407,14 @@ void Recorder::finish_flushes() {
 // Whether everything up to `time` was read and said.
 bool Recorder::arrived(TimeNs time) {
   return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time);
+}
+
+void Recorder::tell_names() {
+  if (!kept_files_) return;
+  const auto find = [this](const std::string& path, const std::string& build_id) {
+    return kept_files_->find(path, build_id);
+  };
+  for (const profile::FileNames& names : options_.name_functions(find)) input_.on_names(names);
 }
 
 void Recorder::tell_problems() {

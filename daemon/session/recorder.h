@@ -28,6 +28,7 @@
 #include "daemon/session/cpu_accounts.h"
 #include "daemon/session/flushes.h"
 #include "daemon/session/foreign_processes.h"
+#include "daemon/session/kept_files.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/paused_processes.h"
@@ -65,6 +66,9 @@ struct RecorderOptions {
   ProcessRules rules = {};          // of processes that are sampled, or not, whatever they do
   AskRates ask_rates = {};          // of processes, besides set_rate(); may be empty
   pipeline::Input* journal = nullptr;  // hears every input first; must outlive the recorder
+  // Says what functions of files are called, behind all samples; the files that are mapped are held open for
+  // it. Called on the control thread. May be empty.
+  std::function<std::vector<profile::FileNames>(const query::FindKept&)> name_functions = {};
 };
 
 class Recorder : private registration::Sink {
@@ -150,6 +154,7 @@ class Recorder : private registration::Sink {
   void speak_for_foreign();
   void finish_flushes();
   bool arrived(TimeNs time);
+  void tell_names();
   void tell_problems();
   void tell_limits();
   void sweep();
@@ -177,6 +182,7 @@ class Recorder : private registration::Sink {
 
   // What agents say.
   unwind::StackEnricher stacks_;
+  std::optional<KeptFiles> kept_files_;  // with RecorderOptions::name_functions
   bpf::Opener opener_;
   CodeModels code_;
   AgentLiterals literals_;

@@ -56,6 +56,23 @@ void ProfileEncoder::on_mapping(const profile::MappingRecord& mapping) {
   encode(mapping, *add_meta(mapping.path.size()).mutable_mapped_file());
 }
 
+// In pieces: a block has a bound.
+void ProfileEncoder::on_names(const profile::FileNames& names) {
+  constexpr std::size_t kMostFunctions = 1024;
+  std::size_t done = 0;
+  do {
+    const std::size_t end = std::min(names.functions.size(), done + kMostFunctions);
+    profile::FileNames piece{names.path, names.build_id, {}};
+    piece.functions.assign(names.functions.begin() + static_cast<std::ptrdiff_t>(done),
+                           names.functions.begin() + static_cast<std::ptrdiff_t>(end));
+    std::size_t bytes = names.path.size();
+    for (const profile::FileNames::Function& each : piece.functions)
+      bytes += each.name.size() + each.origin.size();
+    encode(piece, *add_meta(bytes).mutable_file_names());
+    done = end;
+  } while (done < names.functions.size());
+}
+
 void ProfileEncoder::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
   v1::ProcessRegionKind& record = *add_meta(kind.name().size()).mutable_region_kind();
   set_process(*record.mutable_process(), process);

@@ -218,6 +218,36 @@ profile::MappingRecord decode(const v1::MappedFile& in) {
           in.file_offset(),          in.path(), in.build_id()};
 }
 
+void encode(const profile::FileNames& in, v1::FileNames& out) {
+  out.set_path(to_utf8(in.path));
+  out.set_build_id(to_utf8(in.build_id));
+  std::uint64_t before = 0;
+  for (const profile::FileNames::Function& function : in.functions) {
+    out.add_begin(static_cast<std::int64_t>(function.begin - before));
+    out.add_size(function.size);
+    out.add_address(static_cast<std::int64_t>(function.address - function.begin));
+    out.add_name(to_utf8(function.name));
+    out.add_origin(to_utf8(function.origin));
+    before = function.begin;
+  }
+}
+
+Result<profile::FileNames> decode(const v1::FileNames& in) {
+  const int rows = in.begin_size();
+  const bool whole = in.size_size() == rows && in.address_size() == rows && in.name_size() == rows &&
+                     in.origin_size() == rows;
+  if (!whole) return internal("names of a file: the columns have other numbers of rows");
+  profile::FileNames out{in.path(), in.build_id(), {}};
+  std::uint64_t begin = 0;
+  for (int i = 0; i < rows; ++i) {
+    begin += static_cast<std::uint64_t>(in.begin(i));
+    if (in.size(i) > UINT64_MAX - begin) return internal("names of a file: a function has no end");
+    out.functions.push_back(
+        {begin, in.size(i), begin + static_cast<std::uint64_t>(in.address(i)), in.name(i), in.origin(i)});
+  }
+  return out;
+}
+
 void encode(const profile::Accounting& in, v1::ProcessAccounting& out) {
   set_process(*out.mutable_process(), in.process);
   out.set_received(in.received);

@@ -19,6 +19,7 @@ void encode(const profile::RecordingInfo& in, v1::Recording& out);
 void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out);
 void encode(const profile::ExecutionRecord& in, v1::Execution& out);
 void encode(const profile::MappingRecord& in, v1::MappedFile& out);
+void encode(const profile::FileNames& in, v1::FileNames& out);
 void encode(const profile::Accounting& in, v1::ProcessAccounting& out);
 
 // These take any message that protobuf accepts; values out of range fail with a sentence.
@@ -26,6 +27,7 @@ Result<profile::RecordingInfo> decode(const v1::Recording& in);
 Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in);
 Result<profile::ExecutionRecord> decode(const v1::Execution& in);
 profile::MappingRecord decode(const v1::MappedFile& in);
+Result<profile::FileNames> decode(const v1::FileNames& in);
 Result<profile::Accounting> decode(const v1::ProcessAccounting& in);
 
 }  // namespace tailor::store

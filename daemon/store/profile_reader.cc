@@ -64,6 +64,8 @@ bool deliver_record(const v1::MetaRecord& record, profile::ProfileSink& sink, Sa
     case v1::MetaRecord::kMappedFile:
       sink.on_mapping(decode(record.mapped_file()));
       return true;
+    case v1::MetaRecord::kFileNames:
+      return give(decode(record.file_names()), problem, [&](const auto& v) { sink.on_names(v); });
     case v1::MetaRecord::kRegionKind:
       sink.on_region_kind(get_process(record.region_kind().process()), record.region_kind().kind());
       return true;

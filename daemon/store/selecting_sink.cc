@@ -25,6 +25,11 @@ void SelectingSink::on_mapping(const profile::MappingRecord& mapping) {
   if (mapping.process == process_) out_.on_mapping(mapping);
 }
 
+// Of files, which may be mapped by anybody.
+void SelectingSink::on_names(const profile::FileNames& names) {
+  out_.on_names(names);
+}
+
 void SelectingSink::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
   if (process == process_) out_.on_region_kind(process, kind);
 }

@@ -226,6 +226,10 @@ void StoreWriter::on_mapping(const profile::MappingRecord& mapping) {
   dictionary().on_mapping(mapping);
 }
 
+void StoreWriter::on_names(const profile::FileNames& names) {
+  data().on_names(names);
+}
+
 void StoreWriter::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
   notes_.entry({process, EntryKind::kProcess, 0}, "");
   dictionary().on_region_kind(process, kind);

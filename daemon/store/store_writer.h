@@ -54,6 +54,7 @@ class StoreWriter : public profile::ProfileSink {
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
   void on_mapping(const profile::MappingRecord& mapping) override;
+  void on_names(const profile::FileNames& names) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;

@@ -31,6 +31,7 @@ class TextSink : public profile::ProfileSink {
     records.push_back(fmt::format("component {} {} {}", p.pid, id, name));
   }
   void on_mapping(const profile::MappingRecord& v) override { record<v1::MappedFile>("mapping", v); }
+  void on_names(const profile::FileNames& v) override { record<v1::FileNames>("names", v); }
   void on_region_kind(ProcessId p, const v1::RegionKind& kind) override {
     records.push_back(fmt::format("region kind {} {}", p.pid, kind.ShortDebugString()));
   }

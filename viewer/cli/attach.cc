@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "daemon/profile/tee_sink.h"
+#include "daemon/query/hit_functions.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/output_target.h"
@@ -61,11 +63,14 @@ Status write_span(const Span& span, const std::string& output, const store::Outp
   if (!recording) return recording.error();
   auto writer = store::FileWriter::create(output, how);
   if (!writer) return writer.error();
-  store::SelectingSink sink(**writer, span.process, span.from, span.to);
+  query::HitFunctions hits;
+  profile::TeeSink both({writer->get(), &hits});
+  store::SelectingSink sink(both, span.process, span.from, span.to);
   store::ReadReport report;
   store::SaidLoss loss;
   const store::StoreSelection selection{*recording, span.from, span.to};
   if (auto ok = store::read_store(span.store, *catalogue, selection, sink, report, loss); !ok) return ok;
+  for (const profile::FileNames& names : hits.names()) (*writer)->on_names(names);
   if (auto ok = (*writer)->finish(); !ok) return ok;
   const std::string name = escape(store::output_name(output), false);
   const std::uint64_t samples = (*writer)->stats().samples;

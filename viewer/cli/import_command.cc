@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "daemon/import/perf_import.h"
+#include "daemon/profile/tee_sink.h"
+#include "daemon/query/hit_functions.h"
 #include "daemon/store/file_writer.h"
 #include "daemon/store/output_target.h"
 #include "proto/base/errors.h"
@@ -159,9 +161,12 @@ int run_import(const ImportOptions& options) {
   };
   auto output = store::FileWriter::create(options.output, {.keep_old = options.keep_old});
   if (!output) return complain(output.error());
-  auto imported = importer::import_perf_data(*input->file, **output, how);
+  query::HitFunctions hits;
+  profile::TeeSink both({output->get(), &hits});
+  auto imported = importer::import_perf_data(*input->file, both, how);
   if (live) fmt::print(stderr, "\r{:20}\r", "");  // what follows may be shorter
   if (!imported) return complain(in_context(options.file + ": ", imported.error()));
+  for (const profile::FileNames& names : hits.names()) (*output)->on_names(names);
   if (Status finished = (*output)->finish(); !finished) return complain(finished.error());
   for (const std::string& note : imported->notes) tell_user(note);
   const profile::Accounting& total = imported->total;

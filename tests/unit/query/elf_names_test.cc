@@ -270,7 +270,8 @@ TEST_F(ElfNames, WhatHasNoNameSaysWhy) {
   ElfImage<true> image;
   image.code(".text", 0x1000, std::string(0x100, '\x90'));
   write_image(path(), image.bytes());
-  Symbols symbols;
+  const StoredNames nothing_stored;
+  Symbols symbols(nothing_stored);
   const std::uint64_t offset = sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr) + 0x10;
   EXPECT_EQ(symbols.function(path(), offset).why, "the file has no names of functions");
   EXPECT_EQ(symbols.function(path("nothing"), 0).why, "the file is gone");

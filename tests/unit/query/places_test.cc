@@ -105,7 +105,8 @@ TEST(Places, FilesThatAreNoneAreHarmless) {
     std::ofstream(cut, std::ios::binary) << damaged;
     if (auto names = FunctionNames::read(cut); names.ok()) names->at(0x1000);
   }
-  Symbols symbols;
+  const StoredNames nothing_stored;
+  Symbols symbols(nothing_stored);
   EXPECT_EQ(symbols.name(text, 0x10), "text+0x10");
 }
 
@@ -117,8 +118,9 @@ TEST(Places, AFileThatWasChangedSinceItWasMappedGivesNoNames) {
   struct stat facts{};
   ASSERT_EQ(::stat(program().c_str(), &facts), 0);
   const std::int64_t written = facts.st_mtim.tv_sec * std::int64_t{1'000'000'000} + facts.st_mtim.tv_nsec;
+  const StoredNames nothing_stored;
   const auto name = [&](std::int64_t mapped) {
-    return Symbols().name(program(), offset, RecordedFile{.mapped_ns = mapped});
+    return Symbols(nothing_stored).name(program(), offset, RecordedFile{.mapped_ns = mapped});
   };
   EXPECT_TRUE(name(written).starts_with("tailor_places_test_function "));
   EXPECT_FALSE(name(written - 1).starts_with("tailor_places_test_function "));

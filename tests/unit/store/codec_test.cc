@@ -200,6 +200,42 @@ TEST(MetaCodec, ExecutionIdMustHave16Bytes) {
   EXPECT_FALSE(decode(execution));
 }
 
+TEST(MetaCodec, NamesOfAFileComeBack) {
+  const profile::FileNames names{"/lib",
+                                 "ab",
+                                 {{0x1000, 0x20, 0x401000, "main", "a.c"},
+                                  {0x10, 0, 0x10, "before", ""},
+                                  {UINT64_MAX - 7, 7, 3, "last\xff", ""}}};
+  v1::FileNames message;
+  encode(names, message);
+  const auto back = decode(message);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(back->path, names.path);
+  EXPECT_EQ(back->build_id, names.build_id);
+  ASSERT_EQ(back->functions.size(), names.functions.size());
+  for (std::size_t i = 0; i < names.functions.size(); ++i) {
+    EXPECT_EQ(back->functions[i].begin, names.functions[i].begin);
+    EXPECT_EQ(back->functions[i].size, names.functions[i].size);
+    EXPECT_EQ(back->functions[i].address, names.functions[i].address);
+    EXPECT_EQ(back->functions[i].origin, names.functions[i].origin);
+  }
+  EXPECT_EQ(back->functions[0].name, "main");
+  EXPECT_EQ(back->functions[2].name, "last\xEF\xBF\xBD");
+}
+
+TEST(MetaCodec, NamesOfAFileThatNoWriterMakesAreRefused) {
+  v1::FileNames message;
+  message.add_begin(1);
+  EXPECT_FALSE(decode(message)) << "columns of other lengths";
+  message.add_size(UINT64_MAX);
+  message.add_address(0);
+  message.add_name("f");
+  message.add_origin("");
+  EXPECT_FALSE(decode(message)) << "behind the last address";
+  message.set_size(0, 1);
+  EXPECT_TRUE(decode(message));
+}
+
 TEST(MetaCodec, NamesBecomeValidUtf8) {
   EXPECT_EQ(to_utf8("caf\xC3\xA9"), "caf\xC3\xA9");
   EXPECT_EQ(to_utf8("a\xFFz"), "a\xEF\xBF\xBDz");

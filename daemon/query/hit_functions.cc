@@ -1,0 +1,130 @@
+#include "daemon/query/hit_functions.h"
+
+#include <algorithm>
+
+#include "daemon/query/symbols.h"
+
+namespace tailor::query {
+namespace {
+
+constexpr std::size_t kMostHits = std::size_t{1} << 20;
+constexpr std::size_t kMostNoted = std::size_t{1} << 20;
+
+profile::FileNames::Function function_at(const FunctionNames::Found& found, std::uint64_t offset) {
+  const ElfFunction& function = *found.function;
+  // One that begins in another part of the file than it goes on in: from here on.
+  const bool here = found.address - function.begin <= offset;
+  const std::uint64_t begin = here ? function.begin : found.address;
+  return {offset - (found.address - begin), function.end - begin, begin, function.name, function.source};
+}
+
+}  // namespace
+
+void HitFunctions::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  if (code.told_by() != v1::TOLD_BY_AGENT) return;
+  const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
+  timelines_.on_code(process, loaded, code.id(), code.base(), size);
+}
+
+void HitFunctions::on_samples(std::span<const profile::SampleRecord> samples) {
+  for (const profile::SampleRecord& sample : samples) note(sample);
+}
+
+// The places are those that FunctionSummer finds.
+void HitFunctions::note(const profile::SampleRecord& sample) {
+  Process& process = processes_[sample.process];
+  if (const std::uint64_t version = timelines_.ask(sample.process, sample.time); version != process.version) {
+    process.version = version;
+    noted_ -= process.noted.size();
+    process.noted.clear();
+  }
+  const auto user = [&](std::uint64_t address) { note_user(sample.process, process, address, sample.time); };
+  const profile::Attribution& attribution = sample.attribution;
+  const bool in_code = attribution.code != 0 && attribution.how != profile::How::kCallchain;
+  const bool kernel = sample.mode != profile::Mode::kUser;
+  if (kernel) note_kernel(sample.ip);
+  const std::uint64_t leaf = kernel ? sample.user_ip : sample.ip;
+  if (leaf != 0 && !in_code) user(leaf);
+  for (const profile::StackFrame* frame = sample.stack; frame != nullptr; frame = frame->caller) {
+    if (profile::is_kernel_address(frame->address)) {
+      note_kernel(frame->address - 1);
+    } else {
+      user(frame->address - 1);
+    }
+  }
+}
+
+void HitFunctions::note_user(ProcessId id, Process& process, std::uint64_t address, TimeNs time) {
+  const auto known = process.noted.find(address);
+  if (known != process.noted.end() && time >= known->second.from && time < known->second.until) return;
+  const CodeTimeline::State state = timelines_.find(id, address, time).state;
+  const Noted noted{state.from, state.until};
+  if (known != process.noted.end()) {
+    known->second = noted;
+  } else if (noted_ < kMostNoted && process.noted.emplace(address, noted).second) {
+    ++noted_;
+  }
+  const bool of_file =
+      state.mapped.kind == MappedCode::Kind::kFile || state.mapped.kind == MappedCode::Kind::kMemory;
+  if (state.code != 0 || !of_file || hits_ >= kMostHits) return;
+  hits_ += files_[state.mapped.file].insert(address - state.mapped.bias).second ? 1 : 0;
+}
+
+void HitFunctions::note_kernel(std::uint64_t address) {
+  if (hits_ < kMostHits) hits_ += kernel_.insert(address).second ? 1 : 0;
+}
+
+std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept) const {
+  std::vector<profile::FileNames> out;
+  for (const auto& [file, offsets] : files_) {
+    const CodeFile& known = timelines_.files()[file];
+    if (!known.path.starts_with('/')) continue;
+    if (profile::FileNames names = names_of(known, offsets, kept); !names.path.empty())
+      out.push_back(std::move(names));
+  }
+  if (profile::FileNames names = names_of_kernel(); !names.functions.empty()) out.push_back(std::move(names));
+  return out;
+}
+
+// Without a path: nothing can be said of the file.
+profile::FileNames HitFunctions::names_of(const CodeFile& file,
+                                          const std::unordered_set<std::uint64_t>& offsets,
+                                          const FindKept& kept) const {
+  const KeptFile found = kept ? kept(file.path, file.build_id) : KeptFile{};
+  if (found.is == KeptFile::Is::kSeveral) return {file.path, file.build_id, {}};
+  RecordedFile recorded = recorded_file(info_, file);
+  if (found.is == KeptFile::Is::kKept) {
+    recorded.read_at = found.path;
+    recorded.mapped_ns = INT64_MAX;
+  }
+  const auto functions = FunctionNames::read(file.path, recorded);
+  if (!functions) return {};
+  std::map<std::uint64_t, profile::FileNames::Function> hit;
+  for (const std::uint64_t offset : offsets) {
+    const FunctionNames::Found at = functions->find(offset);
+    if (at.function == nullptr) continue;
+    profile::FileNames::Function function = function_at(at, offset);
+    hit.try_emplace(function.begin, std::move(function));
+  }
+  profile::FileNames out{file.path, file.build_id, {}};
+  for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
+  return out;
+}
+
+profile::FileNames HitFunctions::names_of_kernel() const {
+  profile::FileNames out{profile::kKernelPath, "", {}};
+  if (kernel_.empty()) return out;
+  const KernelNames names = KernelNames::of_recording(info_);
+  std::map<std::uint64_t, profile::FileNames::Function> hit;
+  for (const std::uint64_t address : kernel_) {
+    const KernelNames::Function function = names.at(address);
+    if (function.name.empty()) continue;
+    hit.try_emplace(function.begin, profile::FileNames::Function{
+                                        function.begin, function.end - function.begin, function.begin,
+                                        std::string(function.name), std::string(function.object)});
+  }
+  for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
+  return out;
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,49 @@
+#include "daemon/query/stored_names.h"
+
+#include <algorithm>
+
+namespace tailor::query {
+
+void StoredNames::add(const profile::FileNames& names) {
+  constexpr std::size_t kNode = 128;
+  const auto [file, fresh] = files_.try_emplace({names.path, names.build_id});
+  if (fresh) bytes_ += kNode + names.path.size() + names.build_id.size();
+  for (const Function& function : names.functions) {
+    bytes_ += sizeof function + function.name.size() + function.origin.size();
+    file->second.push_back(function);
+  }
+}
+
+// The longer of two that begin together comes first: the inner one is found first from behind.
+void StoredNames::finish() {
+  const auto before = [](const Function& a, const Function& b) {
+    return a.begin != b.begin ? a.begin < b.begin : a.size > b.size;
+  };
+  const auto same = [](const Function& a, const Function& b) {
+    return a.begin == b.begin && a.size == b.size && a.name == b.name;
+  };
+  for (auto& [key, functions] : files_) {
+    std::ranges::stable_sort(functions, before);
+    const auto rest = std::ranges::unique(functions, same);
+    functions.erase(rest.begin(), rest.end());
+  }
+}
+
+const StoredNames::Function* StoredNames::find(const std::string& path, const std::string& build_id,
+                                               std::uint64_t offset) const {
+  const auto file = files_.find({path, build_id});
+  if (file == files_.end()) return nullptr;
+  auto after = std::ranges::upper_bound(file->second, offset, {}, &Function::begin);
+  // As for the functions of a file (FunctionNames::find).
+  for (int tries = 0; tries < 8 && after != file->second.begin(); ++tries) {
+    --after;
+    if (offset - after->begin < after->size) return &*after;
+  }
+  return nullptr;
+}
+
+bool StoredNames::knows(const std::string& path, const std::string& build_id) const {
+  return files_.contains({path, build_id});
+}
+
+}  // namespace tailor::query

@@ -1,0 +1,38 @@
+// The names of functions that a profile carries: of those that its samples and their callers were in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/profile/records.h"
+
+namespace tailor::query {
+
+// Filled by one thread; then any number may ask.
+class StoredNames {
+ public:
+  using Function = profile::FileNames::Function;
+
+  // What is given again changes nothing.
+  void add(const profile::FileNames& names);
+  // Behind the last add().
+  void finish();
+
+  // The innermost function of the file that holds that offset, of the kernel (profile::kKernelPath) that
+  // address. NULL: none of those that are told.
+  const Function* find(const std::string& path, const std::string& build_id, std::uint64_t offset) const;
+  // Whether something was told of the file: then it was read when it ran.
+  bool knows(const std::string& path, const std::string& build_id) const;
+  std::size_t bytes() const { return bytes_; }  // of memory, about
+
+ private:
+  using Key = std::pair<std::string, std::string>;
+  std::map<Key, std::vector<Function>> files_;  // by begin
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace tailor::query

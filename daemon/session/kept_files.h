@@ -1,0 +1,43 @@
+// Files whose code is mapped, held open: so that the functions in them can be named at the end of a
+// recording, when their paths lead to other files, or nowhere.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/pipeline/input.h"
+#include "daemon/query/hit_functions.h"
+
+namespace tailor::session {
+
+// A file is opened when it is mapped, on a thread of its own: a file system may be slow, or never answer.
+// Calls come from one thread, and none waits but find(). Bounded: of what exceeds the limits nothing is held.
+class KeptFiles {
+ public:
+  // `proc`: where /proc is.
+  explicit KeptFiles(std::filesystem::path proc);
+  ~KeptFiles();
+  KeptFiles(const KeptFiles&) = delete;
+  KeptFiles& operator=(const KeptFiles&) = delete;
+
+  // What the process has mapped.
+  void known(const pipeline::KnownProcess& process);
+  // What the kernel's records in it say (perf_event_open(2), PERF_RECORD_MMAP2).
+  void chunk(const capture::RingChunk& chunk);
+
+  // The file that was mapped by that path. Waits, a second in all at most, for those that are being opened.
+  query::KeptFile find(const std::string& path, const std::string& build_id);
+
+ private:
+  class Keeper;
+  void mapped(std::span<const std::byte> record);
+
+  std::shared_ptr<Keeper> keeper_;  // its thread's too
+};
+
+}  // namespace tailor::session

@@ -1,0 +1,140 @@
+// Files that are mapped are held: by the records of the kernel, and by what a process had mapped before.
+#include "daemon/session/kept_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/support/record_encoder.h"
+
+namespace tailor::session {
+namespace {
+
+namespace fs = std::filesystem;
+using Is = query::KeptFile::Is;
+
+class KeptFilesTest : public testing::Test {
+ protected:
+  KeptFilesTest() { fs::create_directories(folder_); }
+  ~KeptFilesTest() override { fs::remove_all(folder_); }
+
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& content) const {
+    std::ofstream(path(name)) << content;
+    return path(name);
+  }
+  // As the kernel tells that this process has mapped it.
+  static capture::RingChunk mapped(const std::string& path, std::uint32_t protection = PROT_EXEC,
+                                   std::int32_t pid = ::getpid()) {
+    struct stat facts{};
+    EXPECT_EQ(::stat(path.c_str(), &facts), 0);
+    return {0, test::RecordBytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER)
+                   .u32(static_cast<std::uint32_t>(pid))
+                   .u32(static_cast<std::uint32_t>(pid))
+                   .u64(0x7000'0000'0000)
+                   .u64(0x1000)
+                   .u64(0)
+                   .u32(::gnu_dev_major(facts.st_dev))
+                   .u32(::gnu_dev_minor(facts.st_dev))
+                   .u64(facts.st_ino)
+                   .u64(0)
+                   .u32(protection)
+                   .u32(0)
+                   .text(path)
+                   .done()};
+  }
+  static std::string content(const query::KeptFile& kept) {
+    std::ifstream file(kept.path);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  fs::path folder_ = fs::path(testing::TempDir()) / ("kept_files_" + std::to_string(::getpid()));
+  KeptFiles files_{"/proc"};
+};
+
+TEST_F(KeptFilesTest, AFileIsFoundWhenItWasReplaced) {
+  const std::string name = write("program", "the one that ran");
+  files_.chunk(mapped(name));
+  ASSERT_EQ(files_.find(name, "").is, Is::kKept);
+  fs::remove(name);
+  write("program", "another");
+  EXPECT_EQ(content(files_.find(name, "")), "the one that ran");
+  EXPECT_EQ(files_.find(path("nobody"), "").is, Is::kNotKept);
+}
+
+TEST_F(KeptFilesTest, WithoutABuildIdTwoFilesOfOnePathAreNotTakenForOne) {
+  const std::string name = write("program", "first");
+  files_.chunk(mapped(name));
+  ASSERT_EQ(files_.find(name, "").is, Is::kKept);
+  fs::rename(name, path("old"));  // or its number could be used again
+  write("program", "second");
+  files_.chunk(mapped(name));
+  EXPECT_EQ(files_.find(name, "").is, Is::kSeveral);
+}
+
+TEST_F(KeptFilesTest, AnotherFileOfThatPathIsNotHeld) {
+  const std::string name = write("program", "the one that ran");
+  const capture::RingChunk told = mapped(name, PROT_EXEC, 1 << 30);  // by a process that has ended
+  fs::rename(name, path("old"));
+  write("program", "another");
+  files_.chunk(told);
+  EXPECT_EQ(files_.find(name, "").is, Is::kNotKept);
+}
+
+TEST_F(KeptFilesTest, DataIsNotHeldAndNothingHangsOnAPipe) {
+  const std::string data = write("data", "x");
+  files_.chunk(mapped(data, PROT_READ));
+  ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+  files_.chunk(mapped(path("pipe")));
+  EXPECT_EQ(files_.find(data, "").is, Is::kNotKept);
+  EXPECT_EQ(files_.find(path("pipe"), "").is, Is::kNotKept);
+}
+
+TEST_F(KeptFilesTest, BytesThatMakeNoSenseAreLeftOut) {
+  const std::string name = write("program", "x");
+  for (std::size_t size = 0; size < 96; ++size) {
+    capture::RingChunk cut = mapped(name);
+    cut.bytes.resize(size);
+    if (size >= 8) {
+      const auto told = static_cast<std::uint16_t>(size);
+      std::memcpy(cut.bytes.data() + 6, &told, sizeof told);
+    }
+    files_.chunk(cut);
+  }
+  capture::RingChunk endless = mapped(name);
+  endless.bytes[6] = endless.bytes[7] = std::byte{0};
+  files_.chunk(endless);
+  EXPECT_NE(files_.find(name, "").is, Is::kSeveral);
+}
+
+// This program itself: what it has mapped has a build id, or is reached through the mapping.
+TEST_F(KeptFilesTest, WhatAProcessHadMappedIsHeld) {
+  const std::string self = fs::read_symlink("/proc/self/exe").string();
+  pipeline::KnownProcess process;
+  process.process = {::getpid(), 0};
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (!line.ends_with(self) || line.find("r-xp") == std::string::npos) continue;
+    profile::MappingRecord mapping{process.process, kTimeMin, std::stoull(line, nullptr, 16), 0, 0, self};
+    mapping.size = std::stoull(line.substr(line.find('-') + 1), nullptr, 16) - mapping.begin;
+    process.mappings.push_back(mapping);
+  }
+  ASSERT_FALSE(process.mappings.empty());
+  files_.known(process);
+  const query::KeptFile found = files_.find(self, "");
+  std::error_code denied;
+  const bool may = fs::exists("/proc/self/map_files", denied) && ::geteuid() == 0;
+  if (!may) GTEST_SKIP() << "only the superuser reaches a file through its mapping";
+  ASSERT_EQ(found.is, Is::kKept);
+  EXPECT_EQ(content(found).substr(0, 4), "\177ELF");
+}
+
+}  // namespace
+}  // namespace tailor::session
