@@ -191,9 +191,8 @@ bool JitNames::add_perf_map(const std::string& path, std::int32_t pid, const Rul
   {
     std::vector<char> text(opened->size);
     text.resize(opened->read_at(0, text));
-    text.push_back('\n');  // nobody writes any more
     std::size_t used = 0;
-    map = formats::parse_perf_map({text.data(), text.size()}, used);
+    map = formats::parse_perf_map({text.data(), text.size()}, used, true);  // nobody writes any more
   }
   if (map.symbols.empty()) return refuse(path, invalid("it has no line of a perf map"));
   // The plan is told before the code, and a code object takes several times what its line does: they are made

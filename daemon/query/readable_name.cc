@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cctype>
 #include <csetjmp>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "daemon/query/elf_functions.h"
+#include "daemon/query/rust_legacy_name.h"
 
 namespace tailor::query {
 namespace {
@@ -68,10 +70,7 @@ std::string demangled(const std::string& mangled) {
   if (other && rust_may_be_endless(mangled)) return {};
   Output output;
   output.may_leave = !other;
-  // Rust's older names look like C++.
-  if (!run(rust_demangle_callback, mangled.c_str(), output) &&
-      (rust || !run(cplus_demangle_v3_callback, mangled.c_str(), output)))
-    return {};
+  if (!run(rust ? rust_demangle_callback : cplus_demangle_v3_callback, mangled.c_str(), output)) return {};
   return {output.text, output.size};
 }
 
@@ -85,12 +84,19 @@ std::string readable_name(const std::string& linker_name) {
     mangled.resize(version);
   const bool cpp = mangled.starts_with("_Z"), rust = mangled.starts_with("_R");
   if (!cpp && !rust) return linkage ? mangled + "@plt" : linker_name;
-  // What compilers put behind the name of a part of a function. Rust's older names have points in them.
-  const std::size_t clone = mangled.find('.', cpp ? mangled.rfind('E') + 1 : 0);
-  const std::string suffix =
-      clone == std::string::npos ? std::string() : " [clone " + mangled.substr(clone) + "]";
-  const std::string name = demangled(mangled.substr(0, clone));
+  std::string name, suffix;
+  // Rust's older names look like C++, and have points in them.
+  if (const auto legacy = mangled.size() > kLongestMangled ? std::nullopt : rust_legacy_name(mangled)) {
+    name = legacy->name.substr(0, kLongestShown);
+    suffix = legacy->rest;
+  } else {
+    const std::size_t clone = std::min(mangled.find('.', cpp ? mangled.rfind('E') + 1 : 0), mangled.size());
+    name = demangled(mangled.substr(0, clone));
+    suffix = mangled.substr(clone);
+  }
   if (name.empty()) return linker_name;
+  // What compilers put behind the name of a part of a function.
+  if (!suffix.empty()) suffix = " [clone " + suffix + "]";
   return name + suffix + (linkage ? "@plt" : "");
 }
 

@@ -42,6 +42,11 @@ std::uint32_t user_of(const std::filesystem::path& process) {
   return ::stat(process.c_str(), &info) == 0 ? info.st_uid : UINT32_MAX;
 }
 
+std::uint64_t size_of(int file) {
+  struct stat info{};
+  return ::fstat(file, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
 TimeNs read_clock(clockid_t id) {
   timespec time{};
   ::clock_gettime(id, &time);
@@ -113,6 +118,7 @@ void ForeignProcess::executed(TimeNs time) {
   malformed_told_ = 0;
   // Lines that were read stay read, in case the program goes on with the file.
   map_plan_.reset();
+  map_file_.reset();
   functions_ = 0;
   ++map_instances_;
   next_look_ = next_map_ = kTimeMin;
@@ -130,7 +136,7 @@ void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
   if (dump_.open()) return tell_dump(input, moment);
   if (now < next_map_ || names_ == NamesFrom::kJitdump) return;
   next_map_ = now + kLookInterval;
-  tell_map(input, moment);
+  tell_map(input, moment, false);
 }
 
 void ForeignProcess::tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump) {
@@ -139,7 +145,7 @@ void ForeignProcess::tell_last(pipeline::Input& input, const ForeignMoment& mome
   if (dumps && !dump_.open()) dump_.find(directory_, inner_pid_, uid_);
   if (dumps && !dump_.open() && !dump.empty()) dump_.find_at(root_.get(), dump, inner_pid_, uid_);
   if (dump_.open()) return tell_dump(input, moment);
-  if (names_ != NamesFrom::kJitdump) tell_map(input, moment);
+  if (names_ != NamesFrom::kJitdump) tell_map(input, moment, true);
 }
 
 std::string ForeignProcess::source() const {
@@ -176,18 +182,32 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
   goodbye(input, said);
 }
 
-void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment) {
-  const std::string text = read_map();
+// `last`: nobody ends the line that has no end yet. It counts once, and is no part of what was read: should
+// the rest of it come, it is read again as a whole.
+void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last) {
+  std::string text = read_map();
+  const std::size_t lines = text.rfind('\n') + 1;  // 0 where there is none
+  const std::uint64_t end = map_read_ + text.size();
+  if (!last || map_rest_end_ == end || map_is_cut_) text.resize(lines);
+  if (text.size() > lines) map_rest_end_ = end;
   std::size_t used = 0;
-  const formats::JitSymbols map = formats::parse_perf_map(text, used);
+  const formats::JitSymbols map = formats::parse_perf_map(text, used, last);
   constexpr std::size_t kTail = 256;
-  map_read_ += used;
-  map_tail_ = (map_tail_ + text.substr(0, used));
+  map_read_ += lines;
+  map_tail_.append(text, lines - std::min(kTail, lines), std::min(kTail, lines));
   map_tail_.erase(0, map_tail_.size() - std::min(kTail, map_tail_.size()));
+  std::vector<std::string> unread;
+  if (map.malformed > 0) unread.push_back(fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
+  if (map_is_cut_ && !std::exchange(cut_is_told_, true))
+    unread.push_back(
+        fmt::format("{}: what is beyond its first {} MB is not read", map_path_, kMaxMapBytes >> 20));
+  // A file of nonsense makes nobody an engine with a map.
+  if (map.symbols.empty() && unread.empty()) return;
+  registration::PeerConnected said;
+  said.connection = registration::kSpeakers;
+  if (!map.symbols.empty()) said = hello(input, moment, "perf map", map_instances_);
+  for (std::string& what : unread) reject(input, said, std::move(what));
   if (map.symbols.empty()) return;
-  const registration::PeerConnected said = hello(input, moment, "perf map", map_instances_);
-  if (map.malformed > 0)
-    reject(input, said, fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
   if (!map_plan_ || map_plan_->functions() >= kFunctionsOfAPlan)
     map_plan_.emplace(++plans_, "perf map", false, v1::TOLD_BY_PERF_MAP);
   std::vector<v1::CodeObject> codes;
@@ -200,17 +220,24 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
 }
 
 // What the map has beyond the lines that were read; "" if there is nothing, or it is not to be believed. One
-// that has become shorter, or has other lines where they were read, is another one.
+// that has become shorter, or has other lines where they were read, is another one. One that is not there any
+// more is read from the file that was open: runtimes remove theirs at their end.
 std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
-  const UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
-  if (!file || size > kMaxMapBytes || older_than(file.get(), start_, executed_)) return {};
-  if (size < map_read_ || !is_the_same_map(file.get())) forget_map();
+  if (UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
+      file && !older_than(file.get(), start_, executed_)) {
+    map_file_ = std::move(file);
+  } else if (size = map_file_ ? size_of(map_file_.get()) : 0; size == 0) {
+    return {};
+  }
+  map_is_cut_ = size > kMaxMapBytes;
+  size = std::min(size, kMaxMapBytes);
+  if (size < map_read_ || !is_the_same_map(map_file_.get())) forget_map();
   std::string text(size - map_read_, '\0');
   std::size_t got = 0;
   while (got < text.size()) {
     const ssize_t n =
-        ::pread(file.get(), text.data() + got, text.size() - got, static_cast<off_t>(map_read_ + got));
+        ::pread(map_file_.get(), text.data() + got, text.size() - got, static_cast<off_t>(map_read_ + got));
     if (n <= 0) break;
     got += static_cast<std::size_t>(n);
   }
@@ -227,7 +254,8 @@ bool ForeignProcess::is_the_same_map(int file) const {
 }
 
 void ForeignProcess::forget_map() {
-  map_read_ = 0;
+  map_read_ = map_rest_end_ = 0;
+  cut_is_told_ = false;
   map_tail_.clear();
   map_plan_.reset();
   functions_ = 0;

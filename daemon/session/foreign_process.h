@@ -40,6 +40,7 @@ class ForeignProcess {
   // when it holds.
   void tell(pipeline::Input& input, const ForeignMoment& moment);
   // The same for the last time, after the process has ended: runtimes write some of it, or all, at their end.
+  // The last line of a map needs no end then, and a map that was seen and is removed is read to its end.
   // `dump`: the jitdump that it was seen to map, as it saw it; "" none.
   void tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump);
 
@@ -55,7 +56,7 @@ class ForeignProcess {
 
  private:
   void tell_dump(pipeline::Input& input, const ForeignMoment& moment);
-  void tell_map(pipeline::Input& input, const ForeignMoment& moment);
+  void tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last);
   std::string read_map();
   bool is_the_same_map(int file) const;
   void forget_map();
@@ -80,8 +81,11 @@ class ForeignProcess {
   JitDumpFile dump_;
   std::optional<foreign::ForeignPlan> plan_;  // of the dump, the newest
   std::uint64_t malformed_told_ = 0;
-  std::uint64_t map_read_ = 0;  // bytes, whole lines
-  std::string map_tail_;        // the last of them
+  UniqueFd map_file_;               // the newest that was believed; it may be removed by now
+  std::uint64_t map_read_ = 0;      // bytes, whole lines
+  std::uint64_t map_rest_end_ = 0;  // where the line ended that was taken without an end, 0: none was
+  std::string map_tail_;            // the last of what was read
+  bool map_is_cut_ = false, cut_is_told_ = false;  // it is longer than what is read of any
   std::optional<foreign::ForeignPlan> map_plan_;
   std::uint64_t map_instances_ = 0;
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;

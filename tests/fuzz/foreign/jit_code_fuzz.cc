@@ -22,12 +22,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)plan.add(symbol, 1, symbol.timestamp_ns);
   }
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  std::size_t used = 0;
-  for (const formats::JitSymbol& symbol : formats::parse_perf_map(text, used).symbols) {
-    if (symbol.size == 0 || symbol.address + symbol.size < symbol.address) std::abort();
-    (void)plan.add(symbol, 1, 0);
+  for (const bool whole : {false, true}) {
+    std::size_t used = 0;
+    for (const formats::JitSymbol& symbol : formats::parse_perf_map(text, used, whole).symbols) {
+      if (symbol.size == 0 || symbol.address + symbol.size < symbol.address) std::abort();
+      (void)plan.add(symbol, 1, 0);
+    }
+    if (whole ? used != text.size() : used != text.rfind('\n') + 1) std::abort();
   }
-  if (used > text.size()) std::abort();
   if (!plan.plan().SerializeAsString().empty() &&
       !tailor::v1::Plan().ParseFromString(plan.plan().SerializeAsString()))
     std::abort();

@@ -175,6 +175,17 @@ TEST_F(PerfImportTest, ALinkToAMapIsNotFollowed) {
   EXPECT_TRUE(noted("symbolic link"));
 }
 
+TEST_F(PerfImportTest, TheLastLineOfAMapNeedsNoEndAndWrongOnesAreSaid) {
+  std::ofstream(folder + "perf-4711.map") << "7000\t100\touter\nno line of a map\n  7100   100   last";
+  sample(100, 0x7010, {});
+  sample(200, 0x7110, {});
+  auto rows = functions();
+  EXPECT_EQ(imported.jit_functions, 2u);
+  EXPECT_DOUBLE_EQ(rows["outer"].cost.share, 0.5);
+  EXPECT_DOUBLE_EQ(rows["last"].cost.share, 0.5);
+  EXPECT_TRUE(noted("1 lines could not be used"));
+}
+
 TEST_F(PerfImportTest, AMapThatCannotBeUsedIsSaid) {
   std::ofstream(folder + "perf-4711.map") << "no line of a map\n";
   sample(100, 0x7010, {});

@@ -183,6 +183,117 @@ TEST_F(ForeignProcessTest, WhatIsWrittenAtTheEndIsReadThen) {
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
+TEST_F(ForeignProcessTest, TheLastLineOfAMapNeedsNoEndAtTheEnd) {
+  std::ofstream(map) << "10000 40 one\n\tf000 \t 40\tlast";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  foreign.tell(pipeline, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), 1u) << "somebody may still write it";
+  for (int i = 0; i < 2; ++i) {
+    foreign.tell_last(pipeline, at(7 * kSecond), "");
+    EXPECT_EQ(foreign.functions(), 2u) << "once";
+  }
+  script.sample(process.pid, process.pid, 8 * kSecond, 0xf010);
+  script.read();
+  pipeline.flush(20 * kSecond);
+  EXPECT_EQ(names_of_samples(), std::vector<std::string>{"last"});
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 0u);
+}
+
+TEST_F(ForeignProcessTest, AMapWithoutAnyEndOfALineIsReadAtTheEnd) {
+  std::ofstream(map) << "10000 40 one";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell_last(pipeline, at(20), "");
+  EXPECT_EQ(foreign.functions(), 1u);
+}
+
+TEST_F(ForeignProcessTest, ALineThatGoesOnAfterTheEndIsReadAsAWhole) {
+  std::ofstream(map) << "10000 4";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell_last(pipeline, at(20), "");
+  EXPECT_EQ(foreign.functions(), 0u);
+  std::ofstream(map, std::ios::app) << "0 one\n";
+  foreign.tell_last(pipeline, at(30), "");
+  EXPECT_EQ(foreign.functions(), 1u);
+}
+
+TEST_F(ForeignProcessTest, AMapThatIsRemovedIsReadToItsEnd) {
+  std::ofstream(map) << "10000 40 one\n20000 40 two";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 1u);
+  std::remove(map.c_str());
+  foreign.tell(pipeline, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), 1u);
+  foreign.tell_last(pipeline, at(7 * kSecond), "");
+  EXPECT_EQ(foreign.functions(), 2u);
+}
+
+TEST_F(ForeignProcessTest, AMapThatIsEmptiedAndRemovedKeepsWhatWasRead) {
+  std::ofstream(map) << "10000 40 one\n";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  std::ofstream{map};
+  std::remove(map.c_str());
+  foreign.tell_last(pipeline, at(6 * kSecond), "");
+  EXPECT_EQ(foreign.functions(), 1u);
+}
+
+TEST_F(ForeignProcessTest, AnotherProgramHasNothingOfAMapThatIsRemoved) {
+  std::ofstream(map) << "10000 40 one\n20000 40 two";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  std::remove(map.c_str());
+  foreign.executed(raw_now());
+  foreign.tell_last(pipeline, at(6 * kSecond), "");
+  EXPECT_EQ(foreign.functions(), 0u);
+}
+
+TEST_F(ForeignProcessTest, AMapThatTookThePlaceOfTheOtherIsRead) {
+  std::ofstream(map) << "10000 40 one\n";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  const std::string other = map + ".new";
+  std::ofstream(other) << "10000 40 one\n20000 40 two\n30000 40 three\n";
+  ASSERT_EQ(std::rename(other.c_str(), map.c_str()), 0);
+  foreign.tell(pipeline, at(6 * kSecond));
+  EXPECT_EQ(foreign.functions(), 3u);
+}
+
+TEST_F(ForeignProcessTest, EveryLineOfAMapThatIsNotReadIsCountedOnce) {
+  pipeline.on_known_process({process, "this"});
+  std::ofstream(map) << "nonsense\n";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  std::ofstream(map, std::ios::app) << "10000 40 one\nmore\n";
+  foreign.tell(pipeline, at(6 * kSecond));
+  std::ofstream(map, std::ios::app) << "only nonsense\n";
+  foreign.tell(pipeline, at(12 * kSecond));
+  std::ofstream(map, std::ios::app) << "20000 40";
+  foreign.tell(pipeline, at(18 * kSecond));
+  pipeline.flush(19 * kSecond);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 3u);
+  foreign.tell_last(pipeline, at(24 * kSecond), "");
+  foreign.tell_last(pipeline, at(25 * kSecond), "");
+  pipeline.flush(30 * kSecond);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 4u);
+  EXPECT_EQ(foreign.functions(), 1u);
+}
+
+TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaidOnce) {
+  pipeline.on_known_process({process, "this"});
+  std::ofstream(map) << "10000 40 one\n";
+  ASSERT_EQ(::truncate(map.c_str(), (off_t{256} << 20) - 1), 0);
+  std::ofstream(map, std::ios::app) << "\n20000 40 two\n";
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  EXPECT_EQ(foreign.functions(), 1u);
+  foreign.tell_last(pipeline, at(6 * kSecond), "");
+  EXPECT_EQ(foreign.functions(), 1u);
+  pipeline.flush(7 * kSecond);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 2u) << "with the line that is none";
+}
+
 TEST_F(ForeignProcessTest, ADumpThatWasSeenMappedIsFoundWhenItIsMappedNoMore) {
   ForeignProcess foreign(os::real(), process);
   foreign.tell(pipeline, at(10));
