@@ -18,7 +18,9 @@ Status check_process(std::int32_t pid, const IsOwn& is_own, const OwnerOf& owner
 template <typename Request>
 Status check_which(const Request& request, const IsOwn& is_own, const OwnerOf& owner_of) {
   if (request.which_case() == Request::kPid) return check_process(request.pid(), is_own, owner_of);
-  return denied("only root and the user that tailord runs as may change the sampling of all processes");
+  return denied(
+      "only root and the user that tailord runs as may change the sampling of all processes: "
+      "name one of yours");
 }
 
 }  // namespace

@@ -457,7 +457,13 @@ void AgentMessages::tell_process(ProcessEntry& entry) {
 void AgentMessages::refuse(ProcessEntry& entry, const Error& error) {
   ++entry.accounting.messages_rejected;
   entry.accounting_changed = true;
-  problems_.add(entry.id(), error.message);
+  std::string text = error.message;
+  // What was lost may be what this message needs.
+  if (const std::uint64_t lost = entry.accounting.agent_dropped; lost > 0)
+    text += fmt::format(" (so far {} of this process {} lost before {} reached the daemon)",
+                        lost == 1 ? "1 message" : fmt::format("{} messages", lost),
+                        lost == 1 ? "was" : "were", lost == 1 ? "it" : "they");
+  problems_.add(entry.id(), std::move(text));
 }
 
 }  // namespace tailor::pipeline

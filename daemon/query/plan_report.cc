@@ -284,8 +284,7 @@ Result<std::uint16_t> choose_source(const Profile& profile, const Selection& sel
   if (const std::size_t count = selection.executions.size(); count > 0)
     return not_found(fmt::format(
         "no sample in this selection: {} no sample, as most that are shorter than the time between two "
-        "samples; "
-        "--last N takes more executions together, and without --last the newest that has samples is shown",
+        "samples; `tailor list` shows which have samples, and --last N takes more executions together",
         count == 1 ? "its execution has" : fmt::format("its {} executions have", count)));
   return not_found(
       "no sample in this selection: it was too short, or nothing was sampled; `tailor list` shows what there "

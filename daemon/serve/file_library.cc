@@ -1,6 +1,8 @@
 // One profile as a library.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <mutex>
 
 #include "daemon/query/keys.h"
@@ -8,6 +10,8 @@
 
 namespace tailor::serve {
 namespace {
+
+constexpr std::size_t kShownDigits = 12;  // of an execution's id, as in `tailor list`
 
 class FileLibrary : public Library {
  public:
@@ -90,7 +94,22 @@ class FileLibrary : public Library {
     }
     for (std::size_t i = first; i < rows.size() && i - first < target.count; ++i)
       loaded.selection.executions.insert({rows[i].record.process, rows[i].record.handle});
+    if (first == 0) note_no_sample(rows, std::min(rows.size(), target.count), loaded.notes);
     return Ok{};
+  }
+
+  // None of the newest `count` has a sample: the user learns which do. A recording may hold millions that are
+  // too short for one.
+  static void note_no_sample(const std::vector<store::ExecutionRow>& rows, std::size_t count,
+                             std::vector<std::string>& notes) {
+    const auto has_samples = [](const store::ExecutionRow& row) { return row.cost.samples > 0; };
+    const auto newest = std::ranges::find_if(rows, has_samples);
+    if (newest == rows.end() || newest < rows.begin() + static_cast<std::ptrdiff_t>(count)) return;
+    const auto sampled = std::count_if(newest, rows.end(), has_samples);
+    notes.push_back(fmt::format(
+        "the last {} no sample; {} of {} executions {} samples, and the last of these is shown with -x {}",
+        count == 1 ? "execution has" : fmt::format("{} executions have", count), sampled, rows.size(),
+        sampled == 1 ? "has" : "have", query::hex(newest->record.id).substr(0, kShownDigits)));
   }
 
   // Kept with what anybody has asked for. Who needs no more than that does not wait while more is loaded.

@@ -54,7 +54,7 @@ void QuerySum::add(const store::ExecutionRow& row, std::size_t most_text, double
   ++executions;
   samples += row.cost.samples;
   cpu_ns += row.cost.cpu_ns * part;
-  drawn[row.recording].add(row.record.drawn, row.cost.cpu_ns, static_cast<double>(row.cost.samples));
+  drawn[row.recording].add(row.record.drawn, row.cost.cpu_ns * part, static_cast<double>(row.cost.samples));
   if (row.wall_begin_ns >= last_ns) {
     last_ns = row.wall_begin_ns;
     last_execution = query::hex(row.record.id);

@@ -87,6 +87,14 @@ Result<std::vector<store::ExecutionRow>> find_rows(const store::Catalogue& catal
   return rows;
 }
 
+// None of the newest has a sample: the user learns how to see one that has.
+void note_no_sample(const std::vector<store::ExecutionRow>& rows, std::vector<std::string>& notes) {
+  if (!std::ranges::all_of(rows, [](const auto& row) { return row.cost.samples == 0; })) return;
+  notes.push_back(
+      fmt::format("the last {} no sample; without --last, the newest one that has samples is shown",
+                  rows.size() == 1 ? "execution has" : fmt::format("{} executions have", rows.size())));
+}
+
 Status visit_in(const store::Catalogue& catalogue, const ExecutionFilter& filter, const Stop& stop,
                 const std::function<bool(store::ExecutionRow)>& take) {
   Sieve sieve(filter);
@@ -187,12 +195,16 @@ class StoreLibrary : public Library {
                     ? filtered_rows(*catalogue, target, stop, visible, notes)
                     : find_rows(*catalogue, target, stop, visible);
     if (!rows) return rows.error();
+    if (target.what == Target::What::kNewest) note_no_sample(*rows, notes);
     // One that still runs has more to come.
     const bool ended = rows->size() == 1 && rows->front().record.end != kTimeMax;
     const bool keeps = detail == Detail::kSamples || detail == Detail::kSamples.with(Detail::kCode);
     const std::string key = ended && keeps ? key_of(rows->front()) + (detail.code ? " code" : "") : "";
     if (!key.empty()) {
-      if (auto kept = kept_.find(key)) return *kept;
+      if (auto kept = kept_.find(key)) {
+        kept->notes = std::move(notes);
+        return *std::move(kept);
+      }
     }
     auto loaded = query::load_executions(directory_, *catalogue, *rows, load_options(detail, stop));
     if (!loaded) return loaded.error();

@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "daemon/query/keys.h"
 #include "daemon/query/no_such.h"
@@ -75,6 +78,61 @@ std::set<const query::CellKey*> cells_of(const View& view, const Filters& filter
   return cells;
 }
 
+// Numbers with their names, of plans that have samples: what the user may have meant.
+struct KnownParts {
+  std::vector<std::string> operators, pipelines;
+  bool has_plan = false, has_operator = false, has_pipeline = false;  // the latter two: of the filter
+};
+
+KnownParts known_parts(const View& view, const Filters& filters) {
+  std::set<query::InProcess<PlanId>> plans;
+  for (const auto& [key, cell] : view.whole->cells()) {
+    const query::CellKey led = view.whole->for_leader(key);
+    if (query::selected(view.selection, led.process, led.execution)) plans.emplace(led.process, led.plan);
+  }
+  std::set<std::pair<std::uint32_t, std::string>> operators, pipelines;
+  KnownParts known;
+  for (const auto& [process, id] : plans) {
+    const query::PlanModel* plan = view.whole->plan(process, id);
+    if (plan == nullptr || plan->level_count() == 0) continue;
+    known.has_plan = true;
+    const std::uint32_t op = filters.op.value_or(0);
+    known.has_operator = known.has_operator || (op > 0 && op <= plan->component_count(0));
+    for (const auto& node : plan->tree()) operators.emplace(node.id, plan->component_name(0, node.id));
+    for (const v1::Pipeline& each : plan->plan().pipelines()) {
+      known.has_pipeline = known.has_pipeline || each.id() == filters.pipeline;
+      pipelines.emplace(each.id(), each.name());
+    }
+  }
+  for (const auto& [number, name] : operators) known.operators.push_back(fmt::format("{} {}", number, name));
+  for (const auto& [number, name] : pipelines) known.pipelines.push_back(fmt::format("{} {}", number, name));
+  return known;
+}
+
+// Names beyond so many help nobody.
+void shorten(std::vector<std::string>& names) {
+  constexpr std::size_t kMostNames = 50;
+  if (names.size() <= kMostNames) return;
+  const std::size_t more = names.size() - kMostNames;
+  names.resize(kMostNames);
+  names.push_back(fmt::format("{} more", more));
+}
+
+// Nothing is kept of this operator or pipeline: fails where no plan has one of that number.
+Status check_numbers(const View& view, const Filters& filters) {
+  KnownParts known = known_parts(view, filters);
+  if (!known.has_plan) return Ok{};  // no sample is of any
+  if (filters.op && !known.has_operator) {
+    shorten(known.operators);
+    return query::no_such("operator", std::to_string(*filters.op), known.operators);
+  }
+  if (filters.pipeline && !known.has_pipeline) {
+    shorten(known.pipelines);
+    return query::no_such("pipeline", std::to_string(*filters.pipeline), known.pipelines);
+  }
+  return Ok{};
+}
+
 std::string text_of(const Filters& filters) {
   std::string out;
   auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };
@@ -105,6 +163,9 @@ Status narrow(const Filters& filters, View& view) {
   if (!filters.from_ns && !filters.to_ns && !filters.tid && !by_cell) return Ok{};
   std::set<const query::CellKey*> cells;
   if (by_cell) cells = cells_of(view, filters);
+  if (by_cell && cells.empty()) {
+    if (Status known = check_numbers(view, filters); !known.ok()) return known;
+  }
   view.keep = [inner = view.keep, from = view.from, to = view.to, tid = filters.tid, by_cell,
                cells = std::move(cells)](const query::TimedSample& sample) {
     if (sample.time < from || sample.time >= to || (tid && sample.tid != *tid)) return false;

@@ -50,8 +50,9 @@ def tailord(folder):
         if (folder / "control.sock").exists() or process.poll() is not None:
             break
         time.sleep(0.1)
+    check(process.poll() is None, f"tailord runs: {(folder / 'log').read_text()}")
     held = re.search(r"CapEff:\s*(\S+)", pathlib.Path(f"/proc/{process.pid}/status").read_text())
-    check(process.poll() is None and held, f"tailord runs {(folder / 'log').read_text()}")
+    check(held, "the kernel says which rights it has")
     check(bin(int(held.group(1), 16)).count("1") == len(added.split(",")), f"and has these rights only: {added}")
     return process, env
 

@@ -170,13 +170,15 @@ int run_import(const ImportOptions& options) {
   if (Status finished = (*output)->finish(); !finished) return complain(finished.error());
   for (const std::string& note : imported->notes) tell_user(note);
   const profile::Accounting& total = imported->total;
-  tell_user(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read",
+  const bool cut = !imported->damage.empty();  // the notes say what is missing
+  tell_user(fmt::format("{} samples in {} ({} bytes); {} lost, {} late, {} records could not be read{}",
                         grouped(imported->samples), store::output_name(options.output),
                         (*output)->stats().bytes, grouped(total.lost_ring + total.lost_hardware),
-                        grouped(total.late), grouped(total.undecoded)));
+                        grouped(total.late), grouped(total.undecoded),
+                        cut ? ", and a part of the file is missing" : ""));
   if (imported->samples > 0 && !store::is_standard_output(options.output))
     tell_user("next: tailor report " + options.output);
-  return kOk;
+  return cut && imported->samples == 0 ? nothing_to_show() : kOk;
 }
 
 }  // namespace

@@ -16,6 +16,15 @@ bool is_name_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
 }
 
+// How many parentheses are open behind the text.
+int open_after(std::string_view text, int depth) {
+  for (const char c : text) {
+    if (c == '(') ++depth;
+    if (c == ')' && depth > 0) --depth;
+  }
+  return depth;
+}
+
 }  // namespace
 
 fs::path share_directory() {
@@ -27,16 +36,18 @@ fs::path share_directory() {
 std::string with_document_paths(std::string_view text, const fs::path& documents) {
   constexpr std::string_view kBefore = "docs/", kAfter = ".md";
   std::string out;
+  int depth = 0;  // of parentheses that are open
   while (true) {
     const std::size_t at = text.find(kBefore);
     if (documents.empty() || at == std::string_view::npos) return out.append(text);
+    depth = open_after(text.substr(0, at), depth);
     const std::string_view rest = text.substr(at + kBefore.size());
     const auto length =
         static_cast<std::size_t>(std::find_if_not(rest.begin(), rest.end(), is_name_letter) - rest.begin());
     // Part of a longer path: it is another file.
     const bool alone =
         at == 0 || (!is_name_letter(text[at - 1]) && text[at - 1] != '/' && text[at - 1] != '.');
-    const bool page = alone && length > 0 && rest.substr(length).starts_with(kAfter);
+    const bool page = depth > 0 && alone && length > 0 && rest.substr(length).starts_with(kAfter);
     const std::string name = std::string(rest.substr(0, length)).append(kAfter);
     out.append(text.substr(0, at));
     if (page && is_file(documents / name)) {

@@ -11,6 +11,7 @@ namespace tailor::cli {
 std::filesystem::path share_directory();
 
 // `text` with the installed place of each page that it calls "docs/NAME.md" and that lies in `documents`.
+// Messages name pages in parentheses. A file of that name elsewhere in the text is one that the user named.
 // What is not there stays as it is: in a build folder the words name files of the source.
 std::string with_document_paths(std::string_view text, const std::filesystem::path& documents);
 // The same with the documents of this installation.

@@ -17,7 +17,7 @@ struct Unknown {
   const char* instead;
 };
 
-constexpr Unknown kUnknown[] = {
+constexpr Unknown kOfRecord[] = {
     {"-a,--all-cpus", false,
      "a recording is of one process: name it with -p PID. For all processes of the host, run tailord with a "
      "rule "
@@ -42,6 +42,30 @@ constexpr Unknown kUnknown[] = {
     {"-d,--data", false, "data addresses are recorded with --memory"},
 };
 
+constexpr const char* kAlwaysText = "a report is text, in a pager on a terminal: leave it out";
+constexpr const char* kSelfAndTotal = "tailor report --level function shows self and total: leave it out";
+
+constexpr Unknown kOfReport[] = {
+    {"-i,--input", true, "the file has no option before it: type tailor report FILE"},
+    {"-s,--sort", true,
+     "operators are in the order of the plan, functions by self: type --level function. tailor timeline "
+     "--lanes thread shows threads, and tailor sql sorts by anything"},
+    {"-F,--fields", true, "the columns are fixed. tailor sql and --json have all columns"},
+    {"--stdio", false, kAlwaysText},
+    {"--tui", false, kAlwaysText},
+    {"--gtk", false, kAlwaysText},
+    {"-g,--call-graph", false, "type --level function: it shows the call graph below the functions"},
+    {"--children", false, kSelfAndTotal},
+    {"--no-children", false, kSelfAndTotal},
+    {"-n,--show-nr-samples", false, "a report always shows the samples: leave it out"},
+    {"--percent-limit", true, "type --level function --least SHARE, as --least 0.01 for 1 %"},
+    {"--comm,--comms", true, "type --process NAME for the executions of a process, or --pid PID"},
+    {"--tid", true, "tailor timeline, flame and memory show one thread with --thread TID"},
+    {"-S,--symbols", true, "type --level function --limit N: it lists functions"},
+    {"-d,--dsos", true, "type --level function: it adds up functions by library"},
+    {"--header", false, "tailor report --json has the facts of the recording under \"recording\""},
+};
+
 }  // namespace
 
 PerfWords::PerfWords(CLI::App& command, config::SamplingOptions& sampling) {
@@ -62,18 +86,25 @@ PerfWords::PerfWords(CLI::App& command, config::SamplingOptions& sampling) {
       ->check(CLI::IsMember(kModes))
       ->type_name("fp|dwarf")
       ->excludes(aggregate);
-  for (const Unknown& each : kUnknown) {
-    CLI::Option* option =
-        each.has_value ? command.add_option_function<std::string>(each.names, [](const std::string&) {})
-                       : command.add_flag_callback(each.names, [] {});
-    words_.push_back({option->group(kHidden), each.instead});
-  }
+  for (const Unknown& each : kOfRecord) add(command, each.names, each.has_value, each.instead);
+}
+
+PerfWords PerfWords::of_report(CLI::App& command) {
+  PerfWords words;
+  for (const Unknown& each : kOfReport) words.add(command, each.names, each.has_value, each.instead);
+  return words;
+}
+
+void PerfWords::add(CLI::App& command, const char* names, bool has_value, const char* instead) {
+  CLI::Option* option = has_value ? command.add_option_function<std::string>(names, [](const std::string&) {})
+                                  : command.add_flag_callback(names, [] {});
+  words_.push_back({option->group(kHidden), names, instead});
 }
 
 Status PerfWords::check() const {
   for (const Word& word : words_) {
     if (word.option->count() > 0)
-      return invalid(fmt::format("{} is an option of perf: {}", word.option->get_name(), word.instead));
+      return invalid(fmt::format("{} is an option of perf: {}", word.names, word.instead));
   }
   return Ok{};
 }

@@ -68,8 +68,9 @@ std::string marks_notice(const query::PlanReport& report) {
                      samples_text(static_cast<double>(report.marks_lost.samples)), percent(share),
                      report.marks_lost.samples == 1 ? "is" : "are");
   if (total.executions_unknown > 0)
-    out += fmt::format(" {} more of the recording belong to operators, but to no execution.",
-                       samples_text(static_cast<double>(total.executions_unknown)));
+    out += fmt::format(" {} more of the recording {} to operators, but to no execution.",
+                       samples_text(static_cast<double>(total.executions_unknown)),
+                       total.executions_unknown == 1 ? "belongs" : "belong");
   return out;
 }
 

@@ -61,6 +61,13 @@ Status read_value(const std::string& path, std::string_view key, const toml::nod
   return Ok{};
 }
 
+// A key that would do nothing is refused: who wrote it expects something of it.
+std::string_view useless_control(const Access& access) {
+  if (access.metrics_only) return "a token with metrics = true is for /metrics alone: leave control out";
+  if (access.see_all || (access.uids && !access.uids->empty())) return "";
+  return "control needs see = \"all\", or uids: they say whose processes the token may change";
+}
+
 Result<Token> read_token(const std::string& path, const toml::node& node) {
   const toml::table* table = node.as_table();
   if (table == nullptr) return wrong(path, node, "a token is a table: [[token]]");
@@ -72,6 +79,10 @@ Result<Token> read_token(const std::string& path, const toml::node& node) {
     if (Status done = read_value(path, key.str(), value, token); !done.ok()) return done.error();
   }
   if (!has_digest) return wrong(path, node, "sha256 is missing: the digest of the token");
+  if (token.access.control) {
+    if (const std::string_view problem = useless_control(token.access); !problem.empty())
+      return wrong(path, *table->get("control"), problem);
+  }
   return token;
 }
 

@@ -10,6 +10,8 @@ import subprocess
 import sys
 import tempfile
 
+import perf_file
+
 TAILOR, JOURNAL = sys.argv[1], pathlib.Path(sys.argv[2])
 failures = []
 
@@ -92,6 +94,21 @@ def check_cut(folder, whole):
         fail(f"report of what was cut before its samples: {done.returncode} {done.stderr.decode()}")
 
 
+def check_cut_import(folder):
+    """An import says how much of a cut perf.data is missing, and fails where nothing of it could be read."""
+    data, profile = folder / "perf.data", folder / "imported.tailor"
+    perf_file.write(data, [perf_file.comm(1000, 7, "x"), *(perf_file.sample(time, 7, 7, 0x1000) for time in range(2000, 2100))])
+    whole = data.read_bytes()
+    first = perf_file.HEADER + perf_file.ATTR_SIZE + 16 + len(perf_file.comm(1000, 7, "x"))
+    one = len(perf_file.sample(0, 7, 7, 0))
+    for bytes_kept, code, samples in ((len(whole), 0, 100), (len(whole) - 10 * one, 0, 90), (len(whole) - 10 * one - 5, 0, 89), (first, 3, 0)):
+        data.write_bytes(whole[:bytes_kept])
+        done = run("import", data, "-o", profile)
+        missing = f"{len(whole) - bytes_kept} of the" in done.stderr.decode() and "a part of the file is missing" in done.stderr.decode()
+        if done.returncode != code or f"{samples} samples in" not in done.stderr.decode() or missing != (bytes_kept < len(whole)):
+            fail(f"import of {bytes_kept} of {len(whole)} bytes: {done.returncode} {done.stderr.decode()}")
+
+
 def check_written(folder, whole):
     """A full disk is an error of every command that prints."""
     full = folder / "full"
@@ -168,6 +185,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert done.returncode == 0, done.stderr
     check_damage(folder, whole)
     check_cut(folder, whole)
+    check_cut_import(folder)
     try:
         check_written(folder, whole)
     except PermissionError:

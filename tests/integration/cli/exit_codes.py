@@ -35,6 +35,9 @@ with tempfile.TemporaryDirectory() as folder:
                         (["--cgroup", "x", "-p", "1"], "processes.sample"), (["-p", "1,2"], "start one for each"),
                         (["-p", "1", "--", "sleep", "5"], "--seconds"), (["-p", "one"], "no pid"), (["--call-graph", "lbr", "--", "true"], "fp")):
         check(["record", *words], 2, says=said)
+    for words, said in ((["-i", empty], "tailor report FILE"), (["--sort", "comm"], "--level function"), (["--stdio"], "leave it out"),
+                        ([empty, "--no-children"], "self and total"), (["-g"], "call graph"), (["-n", empty], "leave it out")):
+        check(["report", *words], 2, says=said)
     check(["record", "--stacks", "some", "--", "true"], 2, says="{adaptive,always,none}")
     check(["record", "-p", "99999999"], 3, says="there is no process")
     check(["record", "-e", "no-such-event", "--", "true"], 2, says="tailor events")

@@ -27,15 +27,27 @@ TEST_F(InstalledTest, PagesThatAreThereAreNamedByTheirPlace) {
   const auto shown = [&](const char* text) { return with_document_paths(text, root_); };
   EXPECT_EQ(shown("a token is needed (docs/security.md, \"Tokens\")"),
             "a token is needed (" + at("security.md") + ", \"Tokens\")");
-  EXPECT_EQ(shown("docs/security.md and docs/nothing.md"), at("security.md") + " and docs/nothing.md");
-  EXPECT_EQ(shown("docs/security.md"), at("security.md"));
+  EXPECT_EQ(shown("so it is (see docs/security.md and docs/nothing.md)"),
+            "so it is (see " + at("security.md") + " and docs/nothing.md)");
+  EXPECT_EQ(shown("a rule ([[x]] (y), docs/security.md) counts"),
+            "a rule ([[x]] (y), " + at("security.md") + ") counts");
+}
+
+TEST_F(InstalledTest, FilesThatTheUserNamedKeepTheirNames) {
+  for (const char* text :
+       {"docs/security.md", "docs/security.md: this is not a Tailor profile",
+        "cannot read docs/security.md: x", "there is no rule \"docs/security.md\" (there is none)",
+        "(a token) docs/security.md", ") docs/security.md"})
+    EXPECT_EQ(with_document_paths(text, root_), text);
+  EXPECT_EQ(with_document_paths("docs/security.md: no token (docs/security.md)", root_),
+            "docs/security.md: no token (" + at("security.md") + ")");
 }
 
 TEST_F(InstalledTest, OtherTextStaysAsItIs) {
-  for (const char* text : {"", "docs/", "docs/.md", "docs/../security.md", "/my/docs/security.md",
-                           "mydocs/security.md", "docs/security.mk", "docs/docs/security.md"})
+  for (const char* text : {"", "(docs/", "(docs/.md)", "(docs/../security.md)", "(/my/docs/security.md)",
+                           "(mydocs/security.md)", "(docs/security.mk)", "(docs/docs/security.md)"})
     EXPECT_EQ(with_document_paths(text, root_), text);
-  EXPECT_EQ(with_document_paths("docs/security.md", {}), "docs/security.md") << "no installation";
+  EXPECT_EQ(with_document_paths("(docs/security.md)", {}), "(docs/security.md)") << "no installation";
 }
 
 TEST_F(InstalledTest, RulesAreFoundByName) {

@@ -173,6 +173,30 @@ TEST(RenderPlan, LostMarksAreSaidFirst) {
   EXPECT_THAT(text, testing::ContainsRegex(" 2 [^\n]* marks lost\n"));
 }
 
+TEST(RenderPlan, OneLostSampleIsSingular) {
+  for (const std::uint64_t count : {1, 2}) {
+    const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 10);
+      profile::SampleRecord lost = test::ir_sample(1, 3);
+      lost.attribution = {};
+      lost.attribution.reason = profile::Reason::kMarksLost;
+      sink.on_samples(std::vector(count, lost));
+      profile::Accounting account;
+      account.process = test::kSampleProcess;
+      account.received = account.attributed = 160 + count;
+      account.log_lost = 3;
+      account.executions_unknown = count;
+      sink.on_accounting(account);
+    });
+    const std::string text = rendered(profile, plain(2000));
+    EXPECT_THAT(text,
+                testing::ContainsRegex(count == 1 ? " 1 sample of this report [^a-z]* is unattributed for it"
+                                                  : " 2 samples of this report [^a-z]* are unattributed"));
+    EXPECT_THAT(text, HasSubstr(count == 1 ? " 1 sample more of the recording belongs to operators"
+                                           : " 2 samples more of the recording belong to operators"));
+  }
+}
+
 TEST(RenderPlan, AsciiFallback) {
   const std::string text = rendered(sample(), plain(110, true));
   for (char c : text) ASSERT_LT(static_cast<unsigned char>(c), 0x80);

@@ -46,6 +46,23 @@ TEST_F(PipelineTest, WhatAnAgentNoticedIsKeptAndTold) {
   EXPECT_EQ(sink.accounting.at(kProcess).messages_rejected, 0u);
 }
 
+// In overload the end of something comes whose begin was lost. The log says so, and blames nobody.
+TEST_F(PipelineTest, AProblemSaysThatMessagesWereLost) {
+  start_engine();
+  (void)pipeline.take_problems();
+  const auto said = [&] {
+    script.unload_code(kProcess, ms(1), 77);
+    const auto problems = pipeline.take_problems();
+    return problems.empty() ? std::string("nothing") : problems.front().text;
+  };
+  const std::string whole = said();
+  EXPECT_EQ(whole.find("lost"), std::string::npos) << whole;
+  pipeline.on_agent_dropped(kProcess, 1);
+  EXPECT_EQ(said(), whole + " (so far 1 message of this process was lost before it reached the daemon)");
+  pipeline.on_agent_dropped(kProcess, 12);
+  EXPECT_EQ(said(), whole + " (so far 12 messages of this process were lost before they reached the daemon)");
+}
+
 TEST_F(PipelineTest, RowsThatNobodyCountedAreNotKnown) {
   start_engine();
   script.begin(kProcess, ms(1), 5, 1);

@@ -37,5 +37,40 @@ TEST(FileLibrary, TheSummaryDoesNotWaitForTheSamples) {
   EXPECT_TRUE(samples.get());
 }
 
+// Two million may be too short for a sample: the user learns which one has some.
+TEST(FileLibrary, OfALastExecutionWithoutSamplesTheUserHearsWhichHasSome) {
+  const std::string bytes = test::profile_bytes([](profile::ProfileSink& sink) {
+    test::give_profile(sink, 2);
+    profile::ExecutionRecord execution;
+    execution.process = test::kSampleProcess;
+    execution.plan = test::kSamplePlan;
+    for (std::uint8_t i = 1; i <= 2; ++i) {
+      execution.handle = test::kSampleExecution + i;
+      execution.id.bytes.fill(i);
+      execution.begin = test::kSampleStart + i;
+      sink.on_execution(execution);
+    }
+  });
+  const auto library =
+      open_file_library("a.tailor", [&](const std::string&, const query::LoadOptions& options) {
+        store::MemoryInput input(bytes);
+        return query::Profile::load(input, options);
+      });
+  const auto notes = [&](const Target& target) {
+    auto loaded = library->load(target, Detail::kSums, Stop(), {});
+    EXPECT_TRUE(loaded);
+    return loaded ? loaded->notes : std::vector<std::string>{"not loaded"};
+  };
+  EXPECT_EQ(
+      notes({Target::What::kNewest, 1}),
+      std::vector<std::string>{"the last execution has no sample; 1 of 3 executions has samples, and the "
+                               "last of these is shown with -x e1e1e1e1e1e1"});
+  EXPECT_EQ(notes({Target::What::kNewest, 2}).front().substr(0, 40),
+            "the last 2 executions have no sample; 1 ");
+  EXPECT_EQ(notes({Target::What::kNewest, 3}), std::vector<std::string>{});
+  EXPECT_EQ(notes({Target::What::kLast, 1}), std::vector<std::string>{}) << "it is the last one with samples";
+  EXPECT_EQ(notes({Target::What::kAll}), std::vector<std::string>{});
+}
+
 }  // namespace
 }  // namespace tailor::serve

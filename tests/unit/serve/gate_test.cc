@@ -1,7 +1,11 @@
 #include "daemon/serve/http/gate.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 
 #include "proto/base/sha256.h"
 
@@ -132,6 +136,37 @@ TEST(Gate, SessionsOfOneOwnerEndNoOthers) {
 TEST(Gate, SecretsDiffer) {
   EXPECT_NE(random_secret(), random_secret());
   EXPECT_EQ(random_secret().size(), 64u);
+}
+
+// Of a file with one token that has these keys.
+Result<std::vector<Token>> token_with(const std::string& keys) {
+  const std::string path = testing::TempDir() + "/gate_test_tokens." + std::to_string(::getpid());
+  std::ofstream(path) << "[[token]]\nsha256 = \"" << std::string(64, 'a') << "\"\n" << keys;
+  ::chmod(path.c_str(), 0600);
+  auto tokens = read_tokens(path);
+  std::filesystem::remove(path);
+  return tokens;
+}
+
+TEST(Tokens, ControlIsOfWhatTheTokenMaySee) {
+  for (const char* keys : {"see = \"all\"", "uids = [1000]", "uids = [1000]\nlabels = { tenant = \"a\" }"}) {
+    const auto tokens = token_with(std::string(keys) + "\ncontrol = true\n");
+    ASSERT_TRUE(tokens) << tokens.error().message;
+    EXPECT_TRUE(tokens->front().access.control) << keys;
+    EXPECT_FALSE(token_with(keys)->front().access.control) << keys;
+  }
+}
+
+TEST(Tokens, AControlThatWouldDoNothingIsRefused) {
+  for (const char* keys :
+       {"", "uids = []", "labels = { tenant = \"a\" }", "metrics = true", "metrics = true\nsee = \"all\""}) {
+    EXPECT_TRUE(token_with(std::string(keys) + "\ncontrol = false\n")) << keys;
+    const auto tokens = token_with("control = true\n" + std::string(keys));
+    ASSERT_FALSE(tokens) << keys;
+    EXPECT_EQ(tokens.error().kind, ErrorKind::kInvalid);
+    EXPECT_NE(tokens.error().message.find("line 3: "), std::string::npos) << tokens.error().message;
+    EXPECT_NE(tokens.error().message.find("control"), std::string::npos) << tokens.error().message;
+  }
 }
 
 TEST(Access, LabelsTellTenantsOfOneUserApart) {

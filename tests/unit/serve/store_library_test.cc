@@ -117,6 +117,21 @@ TEST_F(StoreLibraryTest, CostByKindIsOfTheTimeAndOfWhatOneMaySee) {
   EXPECT_EQ(his["by_kind"], Json::array());
 }
 
+TEST_F(StoreLibraryTest, OfALastExecutionWithoutSamplesTheUserHearsWhatShowsOneWith) {
+  give([](profile::ProfileSink& sink) { sink.on_execution(execution(kBob, 0x11, 77)); });
+  const auto notes = [&](const Target& target) {
+    auto loaded = library_->load(target, Detail::kSamples, stop_, {});
+    EXPECT_TRUE(loaded);
+    return loaded ? loaded->notes : std::vector<std::string>{"not loaded"};
+  };
+  EXPECT_EQ(
+      notes({Target::What::kNewest, 1}),
+      std::vector<std::string>{"the last execution has no sample; without --last, the newest one that has "
+                               "samples is shown"});
+  EXPECT_EQ(notes({Target::What::kNewest, 2}), std::vector<std::string>{});
+  EXPECT_EQ(notes({Target::What::kDefault}), std::vector<std::string>{});
+}
+
 TEST_F(StoreLibraryTest, WorkersAreARunWithTheirLeader) {
   give([](profile::ProfileSink&) {});
   const Json alone = ask(ExecutionsRequest{});
@@ -244,6 +259,24 @@ TEST(QuerySums, OfWhatBeganBeforeTheTimeThePartWithinItCounts) {
   EXPECT_DOUBLE_EQ(out["fingerprints"][0]["cpu_ns"].get<double>(), 50);
   EXPECT_DOUBLE_EQ(out["fingerprints"][1]["cpu_ns"].get<double>(), 7);
   EXPECT_DOUBLE_EQ(out["total_cpu_ns"].get<double>(), 57);
+}
+
+// Of half of the executions nothing is known: they cost as much as the others, and only a part of it in the
+// time.
+TEST(QuerySums, TheEstimateForAllIsOfTheTimeToo) {
+  QuerySums sums(1'000'000);
+  store::ExecutionRow row = row_of("long", 100, 600'000);
+  row.record.end = 800'000;
+  row.cost.samples = 10;
+  for (int i = 0; i < 40; ++i) {
+    row.record.drawn = i % 2 == 0;
+    row.cost.cpu_ns = row.record.drawn ? 100 : 0;
+    sums.add(row);
+  }
+  const Json found = sums.json(10, FingerprintsRequest::Order::kCpu)["fingerprints"][0];
+  EXPECT_DOUBLE_EQ(found["cpu_ns"].get<double>(), 1000);
+  EXPECT_DOUBLE_EQ(found["cpu_ns_of_all"]["value"].get<double>(), 2000);
+  EXPECT_GE(found["cpu_ns_of_all"]["low"].get<double>(), 1000);
 }
 
 TEST(QuerySums, WhatRunsIsInNoMean) {

@@ -235,6 +235,29 @@ TEST(Filters, OfAnOperatorKeepEverySampleOfWhichItHasAPart) {
   EXPECT_TRUE((*profile)["unattributed_places"].empty());
 }
 
+TEST(Filters, ANumberThatNoPlanHasIsAnError) {
+  auto profile = std::make_shared<const query::Profile>(
+      test::load(test::profile_bytes([](profile::ProfileSink& sink) { test::give_profile(sink, 2); }), [] {
+        query::LoadOptions options;
+        options.keep_samples = true;
+        return options;
+      }()));
+  const auto error_of = [&](std::optional<std::uint32_t> op, std::optional<std::uint32_t> pipeline) {
+    Filters filters;
+    filters.op = op;
+    filters.pipeline = pipeline;
+    const auto view = make_view({profile, {}}, filters);
+    return view ? std::string() : view.error().message;
+  };
+  const std::string no_operator = error_of(99, {});
+  EXPECT_TRUE(no_operator.starts_with("there is no operator \"99\"; there are: 1 ")) << no_operator;
+  EXPECT_NE(no_operator.find(", 5 "), std::string::npos) << no_operator;
+  const std::string no_pipeline = error_of({}, 99);
+  EXPECT_TRUE(no_pipeline.starts_with("there is no pipeline \"99\"; there are: 1 ")) << no_pipeline;
+  EXPECT_EQ(error_of(2, {}), "");
+  EXPECT_EQ(error_of(2, 99), no_pipeline);
+}
+
 TEST(Filters, ThatLetNothingThroughSaySo) {
   Filters filters;
   filters.tid = 1;
