@@ -19,6 +19,9 @@ export function samplingDenied() {
   return asked.status === 0 ? "" : asked.stdout.trim() || asked.stderr.trim();
 }
 
+// What somebody reads, with common blanks: those within a share end no line.
+export const plain = (text) => text.replaceAll("\u00a0", " ");
+
 export function expect(held, what) {
   if (!held) throw new Error(what);
 }

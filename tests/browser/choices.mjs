@@ -1,7 +1,7 @@
 // What a reader chooses reaches every view: parts of very many samples, pipelines in memory and machine code, and tables
 // whose order is part of the address.
 import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
-import { expect, finish, skip, test } from "./check.mjs";
+import { expect, finish, plain, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 
 if (missing()) skip(missing());
@@ -9,7 +9,7 @@ const bundle = makeBundle();
 const samples = bundle.responses["executions/all/samples"];
 const slice = 20_000_000;
 const browser = await launch();
-const text = (page, selector) => page.locator(selector).first().textContent();
+const text = async (page, selector) => plain(await page.locator(selector).first().textContent());
 const samplesOf = async (page) => Number((await text(page, ".fact:has-text('samples') b")).replace(/[^0-9]/g, ""));
 const within = (from, to, tid) => samples.time_ns.filter((time, i) => time >= from && time < to && (tid === undefined || samples.tid[i] === tid)).length;
 

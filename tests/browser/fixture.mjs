@@ -26,7 +26,7 @@ const accounting = (samples, nobody) => ({
 const file = { finished: true, damaged_spots: 0, missing_blocks: 0, malformed_blocks: 0, missing_samples: 0, tail_bytes: 0, first_problem: "" };
 const zero = { share: 0, share_low: 0, share_high: 0, samples: 0, weight: 0, kernel_weight: 0, inferred_weight: 0, shared_weight: 0 };
 
-// options: samples, points, name (of everything that has a name), span_ns
+// options: samples, points, name (of everything that has a name), span_ns, live (what a daemon tells, and not a file)
 export function makeBundle(options = {}) {
   const next = random(options.seed ?? 7);
   const count = options.samples ?? 4000;
@@ -199,13 +199,16 @@ export function makeBundle(options = {}) {
     accounting: {},
   };
   const turned = { ...compare, a: compare.b, b: compare.a, operators: compare.operators.map((each) => ({ ...each, a: each.b, b: each.a, weight_change: -each.weight_change, share_change: -each.share_change })) };
-  const health = { status: "ok", reasons: [], received: 120000, attributed: 119800, unattributed: 200, lost: 0, late: 0, lost_share: 0, own_cpu_share: 0.008, own_memory_bytes: 41000000 };
+  const health = !options.live ? { status: "ok", reasons: [] } : { status: "ok", reasons: [], received: 120000, attributed: 119800, unattributed: 200, lost: 0, late: 0, lost_share: 0, own_cpu_share: 0.008, own_memory_bytes: 41000000 };
   const wave = (scale, phase) => Array.from({ length: 90 }, (_, i) => Math.max(0, scale * 1e10 * (0.5 + 0.5 * Math.sin(i / 9 + phase)) * (0.8 + 0.2 * next())));
+  // Some of what it has cost: executions of the last 15 minutes, as far as they began then.
+  const query = { fingerprint: "9c1e", name: name("tpch-3"), text: name("select l_orderkey, sum(l_extendedprice)\nfrom lineitem\nwhere l_shipdate > ?"), executions: 120, cpu_ns: 9.1e9, samples: 9100, elapsed_ns: { min: 1e9, mean: 2e9, max: 3e9 }, first_ms: 0, last_ms: 0, last_execution: "3f2a".repeat(8) };
   const responses = {
-    status: { mode: "file", version: "0.1.0", pid: 1, uptime_ns: 3.6e12, now_ms: 1764860000123.4, host: name("db7"), file: name("q3.tailor"), health, clock_source: "perf page", capture: "timer", processes: [{ pid: 812, start: 5512, comm: name("weft"), engine: "weft 0.1.0", sampled: true, note: "" }], may: {} },
+    status: !options.live ? { mode: "file", version: "0.1.0", now_ms: 1764860000123.4, host: name("db7"), file: name("q3.tailor"), health, processes: [], may: {} } : { mode: "live", version: "0.1.0", pid: 1, uptime_ns: 3.6e12, now_ms: 1764860000123.4, host: name("db7"), file: "", health, clock_source: "perf page", capture: "timer", processes: [{ pid: 812, start: 5512, comm: name("weft"), engine: "weft 0.1.0", sampled: true, note: "" }], may: {} },
     executions: { executions: [row("3f2a", "tpch-3", 1), row("77ab", "tpch-3", 1.3)] },
-    host: { from_ms: 1764859100000, to_ms: 1764860000000, bucket_ms: 10000, by_fingerprint: [["tpch-1", 0.5, 0], ["tpch-3", 0.4, 2], ["tpch-18", 0.3, 4], ["other", 0.05, 1]].map(([text, scale, phase]) => ({ key: text === "other" ? "other" : `fingerprint:${text}`, name: name(text), cpu_ns: wave(scale, phase) })), by_kind: [["hash_join", 0.5, 1], ["scan", 0.3, 2], ["group_by", 0.3, 0], ["sort", 0.1, 4], ["component", 0.05, 1], ["unattributed", 0.01, 1]].map(([text, scale, phase]) => ({ key: text === "component" || text === "unattributed" ? text : `kind:${text}`, name: text, cpu_ns: wave(scale, phase) })), running: [{ ...row("99ff", "tpch-18", 1), running: true, elapsed_ns: undefined }], health },
-    fingerprints: { fingerprints: [{ fingerprint: "9c1e", name: name("tpch-3"), text: name("select l_orderkey, sum(l_extendedprice) from lineitem where l_shipdate > ?"), executions: 120, cpu_ns: 9.1e9, samples: 9100, elapsed_ns: { min: 1e9, mean: 2e9, max: 3e9 }, first_ms: 0, last_ms: 0, last_execution: "3f2a".repeat(8) }], total_cpu_ns: 1e10 },
+    host: { from_ms: 1764859100000, to_ms: 1764860000000, bucket_ms: 10000, by_fingerprint: [["tpch-1", 0.5, 0], ["tpch-3", 0.4, 2], ["tpch-18", 0.3, 4], ["other", 0.05, 1]].map(([text, scale, phase]) => ({ key: text === "other" ? "other" : `fingerprint:${text === "tpch-3" ? "9c1e" : text}`, name: name(text), cpu_ns: wave(scale, phase) })), by_kind: [["hash_join", 0.5, 1], ["scan", 0.3, 2], ["group_by", 0.3, 0], ["sort", 0.1, 4], ["component", 0.05, 1], ["unattributed", 0.01, 1]].map(([text, scale, phase]) => ({ key: text === "component" || text === "unattributed" ? text : `kind:${text}`, name: text, cpu_ns: wave(scale, phase) })), running: [{ ...row("99ff", "tpch-18", 1), running: true, elapsed_ns: undefined }], health },
+    fingerprints: { fingerprints: [query], total_cpu_ns: 1e10 },
+    "fingerprints?since=-900s": { fingerprints: [{ ...query, executions: 7, cpu_ns: 4e8, samples: 400 }], total_cpu_ns: 2e10 },
     [`compare?a=${"3f2a".repeat(8)}&b=${"77ab".repeat(8)}`]: compare,
     [`compare?a=${"77ab".repeat(8)}&b=${"3f2a".repeat(8)}`]: turned,
     "history?by=day&fingerprint=9c1e&limit=1000": history("day", day),

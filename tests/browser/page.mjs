@@ -1,6 +1,6 @@
 // The page in a browser: one-file report from disk, brushing, links, keys, tables, both themes, axe; and from a server.
 import { addressOf, axeSource, launch, missing, open, serve, writeReport } from "./browser.mjs";
-import { expect, finish, skip, test } from "./check.mjs";
+import { expect, finish, plain, skip, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 
 if (missing()) skip(missing());
@@ -9,7 +9,7 @@ const report = writeReport(bundle);
 const browser = await launch();
 const a = "3f2a".repeat(8);
 const b = "77ab".repeat(8);
-const text = (page, selector) => page.locator(selector).first().textContent();
+const text = async (page, selector) => plain(await page.locator(selector).first().textContent());
 const samplesOf = async (page) => Number((await text(page, ".fact:has-text('samples') b")).replace(/[^0-9]/g, ""));
 
 test("a report file opens from disk, asks for nothing else, and shows the plan's costs", async () => {
@@ -90,6 +90,7 @@ test("the plan and the charts work by keyboard", async () => {
   await page.waitForSelector("[data-filter=iter]");
   await page.keyboard.press("?");
   await page.waitForSelector("dialog[open]");
+  for (const key of ["f", "d", "/", "Esc"]) expect((await page.locator(`dialog kbd:text-is('${key}')`).count()) === 1, `the list lacks the key ${key}`);
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog[open]", { state: "detached" });
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
@@ -98,6 +99,147 @@ test("the plan and the charts work by keyboard", async () => {
   await page.waitForFunction((was) => document.documentElement.dataset.theme !== was, before);
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
+});
+
+// Of a canvas: pixels for each pixel of the page, across and down.
+const ratioOf = (page, selector) => page.locator(selector).evaluate((canvas) => [canvas.width / canvas.clientWidth, canvas.height / canvas.clientHeight]);
+const drawn = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done, 50)))));
+
+test("a chart is as high as what it shows, on every screen", async () => {
+  for (const deviceScaleFactor of [1, 2]) {
+    const page = await open(browser, report.url, { deviceScaleFactor });
+    const heights = new Set();
+    const check = async (card, what) => {
+      await drawn(page);
+      const [across, down] = await ratioOf(page, `${card} canvas`);
+      expect(Math.abs(across - deviceScaleFactor) < 0.02 && Math.abs(down - deviceScaleFactor) < 0.02, `${what}: ${across} across and ${down} down, of ${deviceScaleFactor}`);
+      heights.add(await page.locator(`${card} canvas`).evaluate((canvas) => canvas.clientHeight));
+    };
+    for (const lanes of ["Pipelines", "Threads", "Operators"]) {
+      await page.locator(`#card-activity button:text-is('${lanes}')`).click();
+      await page.waitForSelector(`#card-activity button[aria-pressed=true]:text-is('${lanes}')`);
+      await check("#card-activity", lanes);
+    }
+    expect(heights.size === 3, "the lanes have one height: nothing was checked");
+    const box = await page.locator("#card-flame canvas").boundingBox();
+    await page.mouse.click(box.x + 20, box.y + 3 * 22 + 10);
+    await page.waitForFunction(() => location.hash.includes("zoom="));
+    await check("#card-flame", "a zoomed flame graph");
+    await page.close();
+  }
+});
+
+// Of the plan's texts: the least size in pixels, how many there are, and which leave their box or touch another one.
+const textsOfPlan = (page) => page.evaluate(() => {
+  const out = { least: Infinity, count: 0, wrong: [] };
+  for (const node of document.querySelectorAll(".node")) {
+    const frame = node.querySelector(".frame").getBoundingClientRect();
+    const boxes = [...node.querySelectorAll("text")].map((text) => [text.textContent, text.getBoundingClientRect(), Number.parseFloat(getComputedStyle(text).fontSize) * text.getScreenCTM().a]);
+    boxes.forEach(([text, box, size], i) => {
+      out.count++;
+      out.least = Math.min(out.least, size);
+      if (box.left < frame.left || box.right > frame.right + 0.5 || box.top < frame.top - 2 || box.bottom > frame.bottom + 2) out.wrong.push(`"${text}" leaves its box`);
+      for (const [other, at] of boxes.slice(i + 1)) if (at.left < box.right - 0.5 && box.left < at.right - 0.5 && at.top < box.bottom - 4 && box.top < at.bottom - 4) out.wrong.push(`"${text}" touches "${other}"`);
+    });
+  }
+  return out;
+});
+
+test("the plan's text can be read at every size, and lies within its box", async () => {
+  const deep = structuredClone(bundle);
+  const plan = deep.responses["executions/all/profile"].plans[0];
+  for (let id = 9; id <= 30; id++) {
+    plan.operators.push({ ...plan.operators[3], id, inputs: [], name: `Hash join with a long name ${id}` });
+    plan.operators[id - 2].inputs.push(id);
+  }
+  const file = writeReport(deep);
+  for (const [viewport, url] of [[{ width: 1440, height: 900 }, report.url], [{ width: 1440, height: 900 }, file.url], [{ width: 900, height: 700 }, file.url]]) {
+    const page = await open(browser, url, { viewport });
+    await page.waitForSelector(".node");
+    const box = page.locator(".plangraph");
+    const sizes = () => box.evaluate((element) => [element.scrollWidth - element.clientWidth, element.scrollHeight - element.clientHeight]);
+    const check = async (what, someText = true) => {
+      await drawn(page);
+      const { least, count, wrong } = await textsOfPlan(page);
+      expect(least >= 11, `${what}: text of ${least} px`);
+      expect(count > 0 || !someText, `${what}: no text`);
+      expect(wrong.length === 0, `${what}: ${wrong.slice(0, 3).join("; ")}`);
+    };
+    await check("at first");
+    expect((await page.locator(".node .share").count()) === (await page.locator(".node").count()), "a share is missing at first");
+    const root = await page.locator("#plan-node-1").boundingBox();
+    const place = await box.boundingBox();
+    expect(root.y >= place.y && root.x >= place.x && root.x + root.width <= place.x + place.width, "the root is out of sight at first");
+    await page.keyboard.press("f");
+    await check("as a whole", false);
+    expect((await sizes()).every((more) => more <= 0), `the whole plan leaves its place by ${await sizes()}`);
+    for (let step = 0; step < 6; step++) {
+      await page.locator("button[aria-label=Larger]").click();
+      await check(`larger, step ${step}`, false);
+    }
+    expect((await sizes())[1] > 0, "it does not grow");
+    const scale = new URLSearchParams((await addressOf(page)).split("?")[1]).get("scale");
+    const again = await open(browser, await addressOf(page), { viewport });
+    await again.waitForSelector(".node");
+    expect((await again.locator(".plangraph svg").getAttribute("width")) === (await page.locator(".plangraph svg").getAttribute("width")), `the link has another size than ${scale}`);
+    await again.close();
+    // Dragged, it moves, and nothing is chosen.
+    await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2);
+    const top = await box.evaluate((element) => element.scrollTop);
+    await page.mouse.down();
+    await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2 + (top > 0 ? 40 : -40), { steps: 4 });
+    await page.mouse.up();
+    expect((await box.evaluate((element) => element.scrollTop)) !== top, "it cannot be moved");
+    expect(!(await addressOf(page)).includes("op="), "what was dragged was clicked");
+    expect(page.wrong.length === 0, page.wrong.join("; "));
+    await page.close();
+  }
+  file.remove();
+});
+
+test("rows that an engine measured stand beside the estimate, and a plan without any has no column of them", async () => {
+  const responses = structuredClone(bundle.responses);
+  const { operators } = responses["executions/all/profile"].plans[0];
+  operators[3].attributes = operators[3].attributes.filter(({ key }) => key !== "measured_rows");
+  const file = writeReport({ ...bundle, responses });
+  for (const [url, columns] of [[report.url, ["estimated rows", "measured rows"]], [file.url, ["estimated rows"]]]) {
+    const page = await open(browser, `${url}#/execution/all?table=plan`);
+    await page.waitForSelector("#card-plan table");
+    const found = (await page.locator("#card-plan th").allTextContents()).filter((name) => name.includes("rows"));
+    expect(found.join() === columns.join(), found.join());
+    await page.close();
+  }
+  file.remove();
+});
+
+test("a share is on one line, however little room there is", async () => {
+  const few = structuredClone(bundle);
+  // What runs last is next to nothing.
+  few.responses["executions/all/samples"].weight = few.responses["executions/all/samples"].weight.map((weight, i) => (i >= 3810 ? weight : weight * 1e3));
+  const file = writeReport(few);
+  const page = await open(browser, `${file.url}#/execution/all?tab=code&code=all`, { viewport: { width: 900, height: 700 } });
+  await page.waitForSelector(".node");
+  await page.locator(".codeline .cost:has-text('<')").first().waitFor();
+  const broken = await page.evaluate(() => {
+    const out = [];
+    const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walk.nextNode()) {
+      const { textContent, parentElement } = walk.currentNode;
+      for (const found of textContent.matchAll(/[<>]?\s?\d+(\.\d)?\s%/g)) {
+        const range = document.createRange();
+        range.setStart(walk.currentNode, found.index);
+        range.setEnd(walk.currentNode, found.index + found[0].length);
+        const tops = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+        out.push([tops.size, `${found[0]} in ${parentElement.className || parentElement.tagName}`]);
+      }
+    }
+    return out;
+  });
+  expect(broken.some(([, text]) => text.startsWith("<")), "no share is small enough");
+  const wrong = broken.filter(([lines]) => lines > 1);
+  expect(wrong.length === 0, wrong.map(([, text]) => text).join("; "));
+  await page.close();
+  file.remove();
 });
 
 test("there is a table behind every chart, and it holds the same numbers", async () => {
@@ -132,7 +274,7 @@ test("axe finds nothing serious, light and dark", async () => {
 });
 
 test("a server's page works under its policy and follows what is live", async () => {
-  const server = await serve({ ...bundle, responses: { ...bundle.responses, status: { ...bundle.responses.status, mode: "live" } } });
+  const server = await serve(makeBundle({ live: true }));
   const page = await open(browser, server.url);
   await page.waitForSelector("text=Cost by query");
   await page.locator("a:has-text('tpch-3')").first().waitFor();

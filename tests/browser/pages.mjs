@@ -1,6 +1,6 @@
 // What the pages beside an execution's own show, and what a report file offers of them.
 import { addressOf, launch, missing, open, serve, writeReport } from "./browser.mjs";
-import { expect, finish, near, skip, test } from "./check.mjs";
+import { expect, finish, near, plain, skip, test } from "./check.mjs";
 import { makeBundle } from "./fixture.mjs";
 
 if (missing()) skip(missing());
@@ -8,7 +8,7 @@ const bundle = makeBundle();
 const browser = await launch();
 const a = "3f2a".repeat(8);
 const b = "77ab".repeat(8);
-const text = (page, selector) => page.locator(selector).first().textContent();
+const text = async (page, selector) => plain(await page.locator(selector).first().textContent());
 
 // Of the bundle, with page faults beside the CPU's time: `contained` says in which executions' views.
 function withFaults(contained) {
@@ -85,6 +85,69 @@ test("a report file offers the comparisons and executions that it holds", async 
   without.remove();
 });
 
+test("the table of queries is of the time of the charts, or says of which time it is", async () => {
+  const live = makeBundle({ live: true, samples: 100, points: 10 });
+  const server = await serve(live);
+  const page = await open(browser, server.url);
+  const table = page.locator("section[aria-label='Queries by cost']");
+  const row = table.locator("tbody tr:has-text('tpch-3')");
+  await row.waitFor();
+  const legend = plain(await page.locator("#card-fingerprints .legend > span:has-text('tpch-3') .dim").textContent());
+  expect(plain(await row.textContent()).includes(legend), `${await row.textContent()} in the table, ${legend} in the legend`);
+  expect(/^the last 15 min$/.test(await table.locator(".note").textContent()), await table.locator(".note").textContent());
+  // What the chart has and nobody began since has a row too.
+  expect((await table.locator("tbody tr").count()) === 3, "queries that the chart names are not in the table");
+  await table.locator("button:has-text('All time')").click();
+  await page.waitForFunction(() => location.hash.includes("queries=all"));
+  await table.locator("tbody tr:has-text('91.0')").waitFor();
+  expect(/all that is stored; the charts show the last/.test(await table.locator(".note").textContent()), await table.locator(".note").textContent());
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+test("a file has no health, and its charts have the time of its executions", async () => {
+  const responses = structuredClone(bundle.responses);
+  responses.fingerprints.fingerprints[0].first_ms = 1764859990000.5;
+  const asked = [];
+  const server = await serve({ ...bundle, responses }, (path, parameters) => {
+    if (path !== "host") return undefined;
+    asked.push(parameters.toString());
+    return responses.host;
+  });
+  const page = await open(browser, server.url);
+  await page.waitForSelector("#card-fingerprints canvas");
+  const said = await page.locator("body").innerText();
+  expect(!/health|undefined|NaN|no connection|\blive\b/i.test(said), said);
+  expect(said.includes("q3.tailor"), "the file is not named");
+  // From the first one's begin to the end of the last, which took 2.73 s.
+  expect(asked.join(" ") === `since=1764859990000&until=${Math.ceil(1764860000123.4 + 2730)}`, asked.join(" "));
+  await page.close();
+  server.close();
+  const daemon = await serve(makeBundle({ live: true, samples: 100, points: 10 }));
+  const live = await open(browser, daemon.url);
+  await live.waitForSelector("section[aria-label=Health]:has-text('39.1 MiB')");
+  await live.close();
+  daemon.close();
+});
+
+test("the lines of a query are lines where there is room, and blanks elsewhere", async () => {
+  const responses = structuredClone(bundle.responses);
+  responses.executions.executions[0].labels = { query: "select 1\r\n\tfrom lineitem\nwhere 2" };
+  responses["history?by=day&fingerprint=9c1e&limit=1000"] = { error: { kind: "denied", message: "no" } };
+  responses["fingerprints/9c1e"].text = "select 1\r\n\tfrom lineitem\nwhere 2\u0007";
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, server.url);
+  await page.locator("section[aria-label=Executions] td:has-text('select 1 from lineitem where 2')").waitFor();
+  await page.evaluate(() => { location.hash = "#/fingerprint/9c1e"; });
+  await page.waitForSelector(".sql");
+  const text = await page.locator(".sql").textContent();
+  expect(text === "select 1\n    from lineitem\nwhere 2\ufffd", JSON.stringify(text));
+  expect((await page.locator(".sql").evaluate((element) => element.clientHeight / Number.parseFloat(getComputedStyle(element).lineHeight))) > 3, "they are not shown as lines");
+  await page.close();
+  server.close();
+});
+
 test("the lane of a thread shows where it was off the CPU, and for what", async () => {
   const file = writeReport(bundle);
   const page = await open(browser, `${file.url}#/execution/all?tab=threads`);
@@ -129,12 +192,13 @@ test("a query's page shows its operators over days, with what is unattributed, a
   expect((await text(page, "#card-history tbody tr:last-child")).startsWith("unattributed"), "the last row is the unattributed");
   // The first and the last of the days with executions: the join had 30 of 100, and has 55.
   const join = page.locator("#card-periods tr:has-text('Hash join')");
-  expect(/30\.0 %.*55\.0 %.*● \+25\.0 points/.test(await join.textContent()), await join.textContent());
+  const ofJoin = async () => plain(await join.textContent());
+  expect(/30\.0 %.*55\.0 %.*● \+25\.0 points/.test(await ofJoin()), await ofJoin());
   await page.locator("#card-periods select").nth(1).selectOption({ index: 1 });
-  await page.waitForFunction(() => /31\.0 %/.test(document.querySelector("#card-periods tbody").textContent));
+  await page.waitForFunction(() => /31\.0\s%/.test(document.querySelector("#card-periods tbody").textContent));
   expect((await join.textContent()).endsWith("no"), "one of 100 is chance");
   const again = await open(browser, await addressOf(page));
-  expect(/31\.0 %/.test(await again.locator("#card-periods tbody").textContent()), "the choice is not in the address");
+  expect(/31\.0\s%/.test(await again.locator("#card-periods tbody").textContent()), "the choice is not in the address");
   await again.close();
   await page.locator("#card-history button:has-text('Hours')").click();
   await page.waitForFunction(() => location.hash.includes("by=hour"));

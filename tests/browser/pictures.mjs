@@ -15,7 +15,7 @@ const store = join(dirname(fileURLToPath(import.meta.url)), "pictures.json");
 const update = process.argv[2] === "--update";
 const folder = update ? process.argv[3] : process.env.TAILOR_PICTURES;
 if (folder) mkdirSync(folder, { recursive: true });
-const server = await serve(makeBundle());
+const server = await serve(makeBundle({ live: true }));
 const browser = await launch();
 const a = "3f2a".repeat(8);
 const b = "77ab".repeat(8);

@@ -23,7 +23,7 @@ run("tailor", "report", profile, "--html", html);
 const report = JSON.parse(run("tailor", "report", profile, "--of", "everything", "--json"));
 const browser = await launch();
 
-const shares = (page) => page.evaluate(() => [...document.querySelectorAll(".node")].map((node) => [Number(node.id.replace("plan-node-", "")), node.querySelector(".share").textContent]));
+const shares = (page) => page.evaluate(() => [...document.querySelectorAll(".node")].map((node) => [Number(node.id.replace("plan-node-", "")), node.querySelector(".share").textContent.replaceAll("\u00a0", " ")]));
 const percent = (share) => { const value = share * 100; return value === 0 ? "0 %" : value < 0.05 ? "< 0.1 %" : `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} %`; };
 // The last digit may differ where a share lies between two.
 const same = (shown, share) => shown === percent(share) || Math.abs(Number.parseFloat(shown.replace("< ", "")) - share * 100) <= 0.1;
@@ -90,7 +90,7 @@ test("tailor web serves the same page from the same file", () => withServer(asyn
 // What the table of the comparison says is what `tailor diff` says.
 async function compareAs(page, diff) {
   await page.waitForSelector("#card-compare tbody tr");
-  const shown = await page.locator("#card-compare tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent)));
+  const shown = await page.locator("#card-compare tbody tr").evaluateAll((rows) => rows.map((row) => [...row.children].map((cell) => cell.textContent.replaceAll("\u00a0", " "))));
   const wanted = [...diff.operators, ...diff.rest];
   expect(shown.length === wanted.length && wanted.length > 3, `${shown.length} rows, and ${wanted.length} in tailor diff`);
   wanted.forEach((row, i) => {
@@ -138,7 +138,7 @@ test("the machine code of a chosen thread costs what its listing says", () => wi
     for (let top = 0; top <= list.scrollHeight; top += 300) {
       list.scrollTop = top;
       await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
-      list.querySelectorAll(".cost").forEach((cell) => found.add(cell.textContent));
+      list.querySelectorAll(".cost").forEach((cell) => found.add(cell.textContent.replaceAll("\u00a0", " ")));
     }
     return [...found];
   });

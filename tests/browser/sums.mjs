@@ -6,6 +6,8 @@ import { Owners, operatorKey } from "../../viewer/web/src/model/owners.ts";
 import { SampleTable } from "../../viewer/web/src/model/samples.ts";
 import { differences, eventOf, linesOf, shareIn, sumOf as sumOfLines } from "../../viewer/web/src/model/periods.ts";
 import { totals } from "../../viewer/web/src/model/totals.ts";
+import { bytes, lines, name, percent } from "../../viewer/web/src/model/format.ts";
+import { costsIn } from "../../viewer/web/src/model/queries.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
 import { queryText } from "../../viewer/web/src/data/access.ts";
 import { formatRoute, parseRoute } from "../../viewer/web/src/state/route_text.ts";
@@ -50,7 +52,81 @@ test("threads add up to the whole, and so do pipelines with what has none", () =
 test("the timeline holds every sample of its time once", () => {
   const { table } = load();
   const series = table.timeline(everything, table.from, table.to, 77, 1, () => [[0, 1]]);
-  near(series[0].reduce((a, b) => a + b, 0), table.sumCells(everything).total, "timeline");
+  // What the first samples stand for began before the view.
+  const before = table.timeline(everything, table.from - 1e9, table.from, 7, 1, () => [[0, 1]]);
+  near([...series[0], ...before[0]].reduce((a, b) => a + b, 0), table.sumCells(everything).total, "timeline");
+  expect(before[0].reduce((a, b) => a + b, 0) < 0.01 * table.sumCells(everything).total, "much lies before the view");
+});
+
+// Samples of [thread, time, weight] in ns of another unit, all of one owner.
+function waits(rows, unit = "ns_off_cpu", more = {}) {
+  const { profile, samples } = load({ samples: 10 });
+  Object.assign(profile.source, { unit });
+  rows.sort((a, b) => a[1] - b[1]);
+  const column = (at) => rows.map((row) => row[at]);
+  Object.assign(samples, { total: rows.length, count: rows.length, tid: column(0), time_ns: column(1), weight: column(2), cell: rows.map(() => 0), ...more });
+  samples.cells[0].source = 0;
+  return new SampleTable(profile, samples, new Owners(profile));
+}
+const rates = (table, from, to, buckets) => [...table.timeline(everything, from, to, buckets, 1, () => [[0, 1]])[0]].map((weight) => weight / ((to - from) / buckets));
+
+test("time off the CPU is drawn where it was spent, and no moment has more threads than there are", () => {
+  const table = waits([[1, 3.5e9, 3e9], [2, 3.6e9, 3e9], [3, 3.7e9, 0.2e9], [1, 3.9e9, 0.3e9]]);
+  const drawn = rates(table, 0, 4e9, 40);
+  const wanted = (at) => [[0.5, 3.5], [0.6, 3.6], [3.5, 3.7], [3.6, 3.9]].filter(([begin, end]) => at > begin && at < end).length;
+  drawn.forEach((rate, i) => near(rate, wanted(i / 10 + 0.05), `at ${i / 10} s`, 1e-6));
+  // Seen from near, a wait that ends later is there too.
+  rates(table, 1e9, 1.1e9, 10).forEach((rate) => near(rate, 2, "in between", 1e-6));
+  // The weight at the sample's own time would be thirty threads.
+  expect(3e9 / 1e8 > 3, "the twin of this check");
+});
+
+test("weights that are means, or were added up in the kernel, make no thread run twice", () => {
+  // Every 0.9 ms on average, and each weighs 1 ms of at most 1 CPU: the thread was busy all the time.
+  const means = waits(Array.from({ length: 1000 }, (_, i) => [7, 1e6 * (i + 1) - (i % 3) * 3e5, 1e6]), "ns_on_cpu");
+  const drawn = rates(means, 0, 1e9, 500);
+  expect(Math.max(...drawn) <= 1 + 1e-9, `${Math.max(...drawn)} CPUs of one thread`);
+  near(drawn.reduce((a, b) => a + b, 0) / 500, 1, "all of it is drawn", 0.01);
+  // Fifty sums of one second each have the time of its end.
+  const { profile } = load({ samples: 10 });
+  const rows = Array.from({ length: 50 }, () => [7, 1e9, 1e9 / 50]);
+  const { samples } = load({ samples: 10 });
+  profile.recording.aggregated_ns = 1e9;
+  Object.assign(samples, { total: 50, count: 50, tid: rows.map((row) => row[0]), time_ns: rows.map((row) => row[1]), weight: rows.map((row) => row[2]), cell: rows.map(() => 0) });
+  const sums = new SampleTable(profile, samples, new Owners(profile));
+  rates(sums, 0, 1e9, 20).forEach((rate) => near(rate, 1, "one CPU", 1e-6));
+});
+
+test("a slice with long waits is drawn over the time that they took", () => {
+  const slice = 1e7;
+  // Two waits of 3 s that end in one slice.
+  const table = waits([[0, 3e9, 6e9]], "ns_off_cpu", { slice_ns: slice, samples: [2], squares: [2 * 9e18], tid: [] });
+  rates(table, 0.1e9, 3e9, 29).forEach((rate) => near(rate, 2, "two threads", 1e-6));
+});
+
+test("events are drawn when they came", () => {
+  const table = waits([[1, 1e9, 5], [1, 2e9, 7]], "events");
+  const [row] = table.timeline(everything, 0, 3e9, 3, 1, () => [[0, 1]]);
+  expect([...row].join() === "0,5,7", [...row].join());
+});
+
+test("names are one line, texts keep their lines, and both show control characters", () => {
+  expect(name("select 1\r\n\t from t\nwhere 2") === "select 1 from t where 2", name("select 1\r\n\t from t\nwhere 2"));
+  expect(name("a  b") === "a  b" && name("a\u2028b") === "a b", "blanks");
+  expect(lines("select 1\r\n\tfrom t\n") === "select 1\n    from t", JSON.stringify(lines("select 1\r\n\tfrom t\n")));
+  for (const show of [name, lines]) expect(show("a\u0007b\u202ec\u0000") === "a\ufffdb\ufffdc\ufffd", show("a\u0007b\u202ec\u0000"));
+  expect(bytes(undefined) === "–" && !/ /.test(percent(0.0001) + percent(0.5) + percent(0)), "a number that is not known, and blanks in shares");
+});
+
+test("queries cost in the table what the chart of the same time says", () => {
+  const { responses } = makeBundle({ samples: 10, points: 10 });
+  const { host } = responses;
+  const recent = responses["fingerprints?since=-900s"];
+  const sums = host.by_fingerprint.map((row) => row.cpu_ns.reduce((a, b) => a + b, 0));
+  const whole = sums.reduce((a, b) => a + b, 0);
+  const rows = costsIn(recent.fingerprints, recent.total_cpu_ns, host);
+  host.by_fingerprint.forEach((row, i) => { if (row.key !== "other") near(rows.find((each) => row.key === `fingerprint:${each.fingerprint}`).share, sums[i] / whole, row.name); });
+  near(costsIn(recent.fingerprints, 8e8, null)[0].share, 0.5, "without a chart");
 });
 
 test("sums over slices of time are those of their samples", () => {

@@ -320,29 +320,30 @@ export interface Iterations {
   }[];
 }
 
+// Of a daemon. What a file says of its health is "ok", and nothing else.
 export interface Health {
   status: string;
   reasons: string[];
-  received: number;
-  attributed: number;
-  unattributed: number;
-  lost: number;
-  late: number;
-  lost_share: number;
-  own_cpu_share: number;
-  own_memory_bytes: number;
+  received?: number;
+  attributed?: number;
+  unattributed?: number;
+  lost?: number;
+  late?: number;
+  lost_share?: number;
+  own_cpu_share?: number;
+  own_memory_bytes?: number;
 }
 
 export interface Status {
   mode: "live" | "file";
   version: string;
-  uptime_ns: number;
+  uptime_ns?: number; // only live, like the next two
   now_ms: number;
   host: string;
   file: string;
   health: Health;
-  clock_source: string;
-  capture: string;
+  clock_source?: string;
+  capture?: string;
   processes: { pid: number; comm: string; engine: string; sampled: boolean; note: string; accounting?: Accounting }[];
 }
 
@@ -358,6 +359,7 @@ export interface Host {
   bucket_ms: number;
   by_fingerprint: CostOverTime[];
   by_kind: CostOverTime[];
+  by_kind_left_out?: string; // why it is empty
   running: Execution[];
   health: Health;
 }
@@ -370,6 +372,8 @@ export interface Fingerprint {
   cpu_ns: number;
   samples: number;
   elapsed_ns: { min: number; mean: number; max: number };
+  first_ms: number; // when the first and the last of them began
+  last_ms: number;
   last_execution: string;
 }
 

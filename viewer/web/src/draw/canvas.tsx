@@ -17,8 +17,9 @@ type Props = Omit<CanvasHTMLAttributes<HTMLCanvasElement>, "draw"> & {
 
 export function Canvas({ draw, height, label, ...rest }: Props) {
   const ref = useRef<HTMLCanvasElement>(null);
-  const latest = useRef(draw);
-  latest.current = draw;
+  // A frame that was asked for earlier draws what is to be shown by then, at its height.
+  const latest = useRef({ draw, height });
+  latest.current = { draw, height };
   const request = useRef(0);
 
   const schedule = () => {
@@ -27,6 +28,7 @@ export function Canvas({ draw, height, label, ...rest }: Props) {
       request.current = 0;
       const canvas = ref.current;
       if (!canvas) return;
+      const { draw, height } = latest.current;
       const ratio = Math.min(3, window.devicePixelRatio || 1);
       const width = canvas.clientWidth;
       const pixels = [Math.max(1, Math.round(width * ratio)), Math.max(1, Math.round(height * ratio))] as const;
@@ -37,14 +39,26 @@ export function Canvas({ draw, height, label, ...rest }: Props) {
       g.clearRect(0, 0, width, height);
       g.font = '11px system-ui, "DejaVu Sans", sans-serif';
       g.textBaseline = "middle";
-      latest.current({ g, width, height, ratio });
+      draw({ g, width, height, ratio });
     });
   };
   useEffect(() => {
     const observer = new ResizeObserver(schedule);
     observer.observe(ref.current!);
+    // Another screen has other pixels at the same size.
+    let pixels: MediaQueryList;
+    const watch = () => {
+      pixels = matchMedia(`(resolution: ${window.devicePixelRatio || 1}dppx)`);
+      pixels.addEventListener("change", changed, { once: true });
+    };
+    const changed = () => {
+      schedule();
+      watch();
+    };
+    watch();
     return () => {
       observer.disconnect();
+      pixels.removeEventListener("change", changed);
       cancelAnimationFrame(request.current);
       request.current = 0;
     };

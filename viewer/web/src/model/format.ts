@@ -1,15 +1,17 @@
-// Numbers as people read them.
+// Numbers as people read them. A share is one word: no line ends within it.
+const blank = "\u00a0";
+
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return "–";
   const value = share * 100;
-  if (value === 0) return "0 %";
-  if (value < 0.05) return "< 0.1 %";
-  if (value > 99.95 && value < 100) return "> 99.9 %";
-  return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)} %`;
+  if (value === 0) return `0${blank}%`;
+  if (value < 0.05) return `<${blank}0.1${blank}%`;
+  if (value > 99.95 && value < 100) return `>${blank}99.9${blank}%`;
+  return `${value >= 99.95 ? value.toFixed(0) : value.toFixed(1)}${blank}%`;
 }
 
 export function interval(low: number, high: number): string {
-  return `${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)} %`;
+  return `${(low * 100).toFixed(1)}–${(high * 100).toFixed(1)}${blank}%`;
 }
 
 export function duration(ns: number): string {
@@ -42,15 +44,26 @@ export function count(value: number): string {
 }
 
 export function bytes(value: number): string {
+  if (!Number.isFinite(value)) return "–";
   if (value >= 1 << 30) return `${(value / (1 << 30)).toFixed(1)} GiB`;
   if (value >= 1 << 20) return `${(value / (1 << 20)).toFixed(1)} MiB`;
   if (value >= 1 << 10) return `${(value / (1 << 10)).toFixed(1)} KiB`;
   return `${value} B`;
 }
 
-// Names come from engines: control characters and those that turn the reading direction are shown as a sign.
+// Names come from engines: control characters and those that turn the reading direction are shown as a sign. The ends of
+// lines, with the blanks around them, are one blank in a name.
 export function name(text: unknown, most = 200): string {
-  const clean = String(text ?? "").replace(/[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, "\ufffd");
+  return cut(String(text ?? "").replace(/[ \t\v\f]*[\t\v\f\r\n\u0085\u2028\u2029][ \t\v\f\r\n\u0085\u2028\u2029]*/g, " "), most);
+}
+
+// A text where there is room for its lines.
+export function lines(text: unknown, most = 4000): string {
+  return cut(String(text ?? "").replace(/\r\n|[\v\f\r\n\u0085\u2028\u2029]/g, "\n").replaceAll("\t", "    ").trimEnd(), most);
+}
+
+function cut(text: string, most: number): string {
+  const clean = text.replace(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g, "\ufffd");
   return clean.length > most ? `${clean.slice(0, most)}…` : clean;
 }
 

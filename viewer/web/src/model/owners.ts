@@ -1,6 +1,6 @@
 // Who can own a cost: operators of plans, engine components, and the reasons why nobody does.
 import type { OperatorRow, PlanRow, Profile } from "../data/types.ts";
-import { name as clean } from "./format.ts";
+import { count, name as clean } from "./format.ts";
 
 export type OwnerKind = "operator" | "component" | "unattributed";
 
@@ -17,7 +17,8 @@ export interface Owner {
 
 // Of the attributes, those that say what an operator works on come first.
 const telling = ["details", "predicate", "condition", "on", "keys", "group_by", "order_by", "by", "expression", "filter", "table"];
-const rowKeys = new Set(["estimated_rows", "rows", "actual_rows", "measured_rows"]);
+const measuredKeys = ["measured_rows", "actual_rows", "rows"];
+const rowKeys = new Set(["estimated_rows", "loops", ...measuredKeys]);
 
 export function detailOf(row: OperatorRow): string {
   const attributes = row.attributes ?? [];
@@ -30,12 +31,25 @@ export function detailOf(row: OperatorRow): string {
   return rest.map((each) => clean(each.value, 60)).join(", ");
 }
 
-export function rowsOf(row: OperatorRow, keys: string[]): number | null {
+function rowsOf(row: OperatorRow, keys: string[]): number | null {
   for (const key of keys) {
     const found = row.attributes?.find((each) => each.key === key);
     if (found && found.value !== "" && Number.isFinite(Number(found.value))) return Math.round(Number(found.value));
   }
   return null;
+}
+
+export const estimatedRows = (row: OperatorRow) => rowsOf(row, ["estimated_rows"]);
+// Of one execution, in each of its loops if the engine counts these.
+export const measuredRows = (row: OperatorRow) => rowsOf(row, measuredKeys);
+
+// What is known of an operator's rows, and by how much the estimate was off.
+export function rowsOfOperator(row: OperatorRow): { text: string; off: number } {
+  const [estimated, measured, loops] = [estimatedRows(row), measuredRows(row), rowsOf(row, ["loops"])];
+  if (estimated === null && measured === null) return { text: "", off: 1 };
+  const off = estimated !== null && measured !== null ? Math.max(estimated, measured, 1) / Math.max(1, Math.min(estimated, measured)) : 1;
+  if (measured === null) return { text: `${loops === 0 ? "never run, " : ""}est. ${count(estimated!)} rows`, off };
+  return { text: `${count(measured)} rows${loops !== null && loops > 1 ? ` in each of ${count(loops)} loops` : ""}, est. ${estimated === null ? "unknown" : count(estimated)}`, off };
 }
 
 export const planKeyOf = (plan: PlanRow): string => plan.plan_key ?? `${plan.process.pid}.${plan.process.start}.${plan.plan}`;

@@ -33,6 +33,9 @@ export class SampleTable {
   readonly samples: Float64Array; // that a row stands for
   readonly squares: Float64Array; // of their weights
   readonly slice: number; // ns that a row stands for; 0: each is one sample
+  // When it was that a row's time was spent, [begin, end): a weight in ns is the time up to its sample.
+  readonly begin: Float64Array;
+  readonly end: Float64Array;
   readonly cells: CellInfo[];
   readonly from: number;
   readonly to: number;
@@ -57,8 +60,35 @@ export class SampleTable {
     this.weight = Float64Array.from(rows, (i) => samples.weight[i]!);
     this.samples = Float64Array.from(rows, (i) => counts?.[i] ?? 1);
     this.squares = Float64Array.from(rows, (i) => (counts && squares ? squares[i]! : samples.weight[i]! ** 2));
+    [this.begin, this.end] = this.slice ? this.spansOfSlices(profile) : this.spansOfSamples(profile);
     this.from = rows.length ? (this.slice ? this.time[0]! : Math.min(0, this.time[0]!)) : 0;
     this.to = rows.length ? this.time[rows.length - 1]! + Math.max(1, this.slice) : 1;
+  }
+
+  private spansOfSamples(profile: Profile): [Float64Array, Float64Array] {
+    const begin = Float64Array.from(this.time);
+    const end = Float64Array.from(this.time);
+    if (profile.source.unit === "events") return [begin, end];
+    // A thread does one thing at a time. Where weights reach into the sample before, because they are means or were added
+    // up in the kernel, that one lies before them, unless it would be moved too far.
+    const length = this.time.length ? this.time[this.time.length - 1]! - this.time[0]! : 0;
+    const most = Math.max(profile.recording?.aggregated_ns ?? 0, length / 20);
+    const next = new Map<number, number>();
+    for (let i = this.time.length - 1; i >= 0; i--) {
+      const time = this.time[i]!;
+      const before = next.get(this.tid[i]!) ?? time;
+      end[i] = before < time && time - before <= Math.max(most, 16 * this.weight[i]!) ? before : time;
+      begin[i] = end[i]! - this.weight[i]!;
+      next.set(this.tid[i]!, begin[i]!);
+    }
+    return [begin, end];
+  }
+
+  // The mean length of a row's samples, each counted as often as it is long; a slice at least.
+  private spansOfSlices(profile: Profile): [Float64Array, Float64Array] {
+    const end = this.time.map((time) => time + this.slice);
+    if (profile.source.unit === "events") return [Float64Array.from(this.time), end];
+    return [end.map((at, i) => at - Math.max(this.slice, this.weight[i]! > 0 ? this.squares[i]! / this.weight[i]! : 0)), end];
   }
 
   // Columns of a chart over [from, to), about `wanted`: each has the same number of slices.
@@ -102,19 +132,23 @@ export class SampleTable {
     return sums;
   }
 
-  // Weight by (series, bucket) over [from, to). `seriesOf` says for a row where it goes: parts of series.
+  // Weight by (series, bucket) over [from, to), in the time that it stands for: what began before or ends later is there
+  // in part. `seriesOf` says for a row where it goes: parts of series.
   timeline(filter: RowFilter, from: number, to: number, buckets: number, series: number, seriesOf: (row: number) => Part[]) {
     const out = Array.from({ length: series }, () => new Float64Array(buckets));
     const kept = this.keptCells(filter);
     const scale = buckets / (to - from);
-    const first = lowerBound(this.time, from);
-    const last = lowerBound(this.time, to);
-    for (let i = first; i < last; i++) {
-      if (!kept[this.cell[i]!] || (filter.tid !== null && this.tid[i] !== filter.tid)) continue;
-      const bucket = Math.min(buckets - 1, Math.floor((this.time[i]! - from) * scale));
+    for (let i = lowerBound(this.time, from - this.slice); i < this.time.length; i++) {
+      if (this.begin[i]! >= to || this.end[i]! < from || !kept[this.cell[i]!] || (filter.tid !== null && this.tid[i] !== filter.tid)) continue;
+      const length = this.end[i]! - this.begin[i]!;
+      const first = Math.max(0, (this.begin[i]! - from) * scale);
+      const last = Math.min(buckets, (this.end[i]! - from) * scale);
+      const ofBucket = length > 0 ? this.weight[i]! / (length * scale) : 0;
       for (const [index, part] of seriesOf(i)) {
         const row = out[index];
-        if (row) row[bucket]! += this.weight[i]! * part;
+        if (!row) continue;
+        if (length === 0) row[Math.min(buckets - 1, Math.floor(first))]! += this.weight[i]! * part;
+        else for (let at = Math.floor(first); at < last; at++) row[at]! += (Math.min(last, at + 1) - Math.max(first, at)) * ofBucket * part;
       }
     }
     return out;

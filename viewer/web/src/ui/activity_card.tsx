@@ -27,6 +27,7 @@ interface Lane {
 }
 
 const stackHeight = 104;
+const stackTop = 20; // above the stack, for its scale
 const laneHeight = 23;
 const mostLanes = 40;
 
@@ -156,8 +157,8 @@ export function ActivityCard({ view }: { view: PageView }) {
       for (let i = 0; i < buckets; i++) {
         const value = row[i]!;
         if (value === 0) continue;
-        const h = (value / top) * (stackHeight - 10);
-        const y = stackHeight - 3 - (base[i]! / top) * (stackHeight - 10) - h;
+        const h = (value / top) * (stackHeight - stackTop);
+        const y = stackHeight - 3 - (base[i]! / top) * (stackHeight - stackTop) - h;
         g.rect(i * wide, y, wide + 0.4, h);
         base[i]! += value;
         const laneH = Math.max(1, (value / laneTop) * (laneHeight - 5));
@@ -201,7 +202,7 @@ export function ActivityCard({ view }: { view: PageView }) {
     <Card
       id="activity"
       title="Activity over time"
-      note={`one column is ${duration(bucketNs)}; drag to choose a part`}
+      note={`one column is ${duration(bucketNs)}; ${isPart && view.unit === "ns_off_cpu" ? "the sums are of waits that end in the chosen part" : "drag to choose a part"}`}
       tools={
         <>
           {isPart && <Choice label="Time shown" value={zoomed ? "part" : "all"} options={[["all", "All time"], ["part", "Chosen time"]]} onChange={(span) => change({ span: span === "all" ? null : span })} />}

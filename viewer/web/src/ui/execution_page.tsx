@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
-import { count, duration, name as clean, rowsText } from "../model/format.ts";
+import { count, duration, lines, name as clean, rowsText } from "../model/format.ts";
 import { planKeyOf } from "../model/owners.ts";
 import { change, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
@@ -56,7 +56,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   const part = useCodeOfPart(access, path, view, tab === "code");
   const memory = useLoad<Memory>(access, view && tab === "memory" ? `${path}/memory` : null, { source, points: access.isFile ? undefined : 1000000 });
   const threads = useLoad<Threads>(access, view && tab === "threads" ? `${path}/threads` : null, { source });
-  const lines = useMemo(() => {
+  const texts = useMemo(() => {
     const plan = listing.value?.plan_key ?? main ?? "";
     return new Map((listing.value?.lines ?? []).map((line) => [`${plan}:${line.line}`, line.text]));
   }, [listing.value, main]);
@@ -87,7 +87,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           <span class="facts dim">
             {row.value.elapsed_ns !== undefined && `took ${duration(row.value.elapsed_ns)}`} · {rowsText(row.value.rows)}{row.value.error ? ` · failed: ${clean(row.value.error, 100)}` : ""}
             {Object.entries(row.value.labels ?? {}).map(([key, value]) => (
-              <span key={key} class="label">
+              <span key={key} class="label" title={lines(value)}>
                 {clean(key, 30)}: {clean(value, 60)}
               </span>
             ))}
@@ -130,7 +130,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
             ))}
           </div>
           <div id="details" role="tabpanel" aria-labelledby={`tab-${tab}`}>
-            {tab === "flame" && <FlameCard view={view} lines={lines} />}
+            {tab === "flame" && <FlameCard view={view} lines={texts} />}
             {tab === "code" && <CodeCard view={view} listing={listing} part={part} />}
             {tab === "memory" && <MemoryCard view={view} memory={memory} />}
             {tab === "threads" && <ThreadsCard view={view} threads={threads} />}

@@ -3,7 +3,7 @@ import type { Access } from "../data/access.ts";
 import type { Execution, Fingerprint, OperatorRow } from "../data/types.ts";
 import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
-import { duration, name as clean, ticks } from "../model/format.ts";
+import { duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
@@ -45,7 +45,7 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
           </span>
         )}
       </div>
-      {query.text && <pre class="sql">{clean(query.text, 4000)}</pre>}
+      {query.text && <pre class="sql">{lines(query.text)}</pre>}
       <HistoryCard access={access} fingerprint={id} since={since} until={until} />
       <Card
         id="runs"

@@ -32,6 +32,8 @@ export function listenToKeys() {
 export const keyHelp: [string, string][] = [
   ["1 … 6", "show flame graph, code, memory, threads, iterations, recording"],
   ["arrows", "in the plan: go to the operator above, below or beside; Enter chooses it"],
+  ["f", "show the whole plan, and back"],
+  ["+ -", "in the plan: larger, smaller; dragging moves it"],
   ["arrows", "in a chart over time: move the chosen part; with Shift its end; + and - zoom it"],
   ["[ ]", "the iteration before, the iteration after"],
   ["Esc", "take all choices away"],

@@ -2,7 +2,8 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { CostOverTime, Execution, Fingerprint, Host, Status } from "../data/types.ts";
-import { bytes, count, duration, name as clean, percent } from "../model/format.ts";
+import { bytes, count, duration, lines, name as clean, percent } from "../model/format.ts";
+import { costsIn, type QueryCost, spanOf } from "../model/queries.ts";
 import { change, link, route } from "../state/route.ts";
 import { useKeys } from "./keys.ts";
 import { useLoad } from "./load.ts";
@@ -43,35 +44,54 @@ function useLive(access: Access): { again: number; state: "live" | "down" | "fil
 
 export function OverviewPage({ access }: { access: Access }) {
   const live = useLive(access);
-  const host = useLoad<Host>(access, "host", {}, live.again);
-  const executions = useLoad<{ executions: Execution[] }>(access, "executions", {}, live.again);
-  const fingerprints = useLoad<{ fingerprints: Fingerprint[]; total_cpu_ns: number }>(access, "fingerprints", {}, live.again);
   const loaded = useLoad<Status>(access, "status");
   const status = live.status ?? loaded.value;
+  // A profile is shown as a whole. Of a host the charts have the time up to now, and the queries that of the charts.
+  const isProfile = access.isFile || (status?.mode === "file" && status.file !== "");
+  const asked = status !== null || loaded.error !== null;
+  const all = isProfile || route.value.state["queries"] === "all";
+  const whole = useLoad<Queries>(access, asked && all ? "fingerprints" : null, {}, live.again);
+  const executions = useLoad<{ executions: Execution[] }>(access, "executions", {}, live.again);
+  const span = isProfile && !access.isFile && whole.value && executions.value ? spanOf(whole.value.fingerprints, executions.value.executions) : null;
+  const ready = asked && (!isProfile || ((whole.value || whole.error) && (executions.value || executions.error)));
+  const host = useLoad<Host>(access, ready ? "host" : null, span ?? {}, live.again);
+  const seconds = host.value ? Math.round((host.value.to_ms - host.value.from_ms) / 1000) : 0;
+  const recent = useLoad<Queries>(access, !all && seconds > 0 ? "fingerprints" : null, { since: `-${seconds}s` }, live.again);
+  const chartText = span || access.isFile ? "the time of the executions" : `the last ${duration(seconds * 1e9).replace(".0 ", " ")}`;
+  const queries = all ? whole.value : recent.value;
+  const costs = queries && costsIn(queries.fingerprints, queries.total_cpu_ns, all ? null : host.value);
   return (
     <main class="overview" id="main">
       <div class="heading">
         <h1>
-          {clean(status?.host ?? "Overview", 60)} <span class="dim">{access.isFile ? clean(status?.file, 120) : live.state === "live" ? "live" : "no connection: shown is what was there before"}</span>
+          {clean(status?.host ?? "Overview", 60)} <span class="dim">{whatIsShown(access, status, live.state)}</span>
         </h1>
-        {status && <HealthBadge status={status} />}
+        {status?.mode === "live" && <HealthBadge status={status} />}
       </div>
       {executions.error && <Message kind="error" text={executions.error.message} />}
       {host.value && (
         <div class="two">
-          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} />
-          {host.value.by_kind.length > 0 && <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} />}
+          <CostCard id="fingerprints" title="Cost by query" rows={host.value.by_fingerprint} host={host.value} note={`in executions, ${chartText}`} />
+          {host.value.by_kind.length > 0 && <CostCard id="kinds" title="Cost by kind of operator" rows={host.value.by_kind} host={host.value} note={`in all samples, ${chartText}`} />}
+          {host.value.by_kind_left_out && <Message text={`Kinds of operators are not shown: ${host.value.by_kind_left_out}`} />}
         </div>
       )}
       <div class="two uneven">
         <Executions access={access} rows={executions.value?.executions ?? []} running={host.value?.running ?? []} />
         <div>
-          {fingerprints.value && <Fingerprints rows={fingerprints.value.fingerprints} total={fingerprints.value.total_cpu_ns} />}
-          {status && <HealthCard status={status} />}
+          {costs && <Fingerprints rows={costs} note={isProfile ? "all in this file" : all ? `all that is stored; the charts show ${chartText}` : chartText} choice={isProfile ? null : all ? "all" : "recent"} />}
+          {status?.mode === "live" && <HealthCard status={status} />}
         </div>
       </div>
     </main>
   );
+}
+
+type Queries = { fingerprints: Fingerprint[]; total_cpu_ns: number };
+
+function whatIsShown(access: Access, status: Status | null, state: "live" | "down" | "file"): string {
+  if (access.isFile || status?.mode === "file") return clean(status?.file, 120) || "what is stored";
+  return state === "live" ? "live" : "no connection: shown is what was there before";
 }
 
 function HealthBadge({ status }: { status: Status }) {
@@ -86,7 +106,7 @@ function HealthBadge({ status }: { status: Status }) {
 
 const isGrey = (key: string) => key === "other" || key.endsWith("component") || key.endsWith("unattributed");
 
-function CostCard({ id, title, rows, host }: { id: string; title: string; rows: CostOverTime[]; host: Host }) {
+function CostCard({ id, title, rows, host, note }: { id: string; title: string; rows: CostOverTime[]; host: Host; note: string }) {
   const series: Series[] = useMemo(
     () => rows.map((row) => ({ key: row.key, name: clean(row.name, 60), values: row.cpu_ns.map((ns) => ns / (host.bucket_ms * 1e6)), grey: isGrey(row.key), hatched: row.key.endsWith("unattributed") })),
     [rows, host],
@@ -97,7 +117,7 @@ function CostCard({ id, title, rows, host }: { id: string; title: string; rows: 
     <Card
       id={id}
       title={title}
-      note={`CPUs busy; ${duration(all)} of CPU time`}
+      note={`${duration(all)} of CPU time ${note}`}
       table={() => (
         <DataTable
           caption={title}
@@ -183,20 +203,26 @@ function Executions({ access, rows, running }: { access: Access; rows: Execution
   );
 }
 
-function Fingerprints({ rows, total }: { rows: Fingerprint[]; total: number }) {
+function Fingerprints({ rows, note, choice }: { rows: QueryCost[]; note: string; choice: "all" | "recent" | null }) {
   return (
     <section class="card" aria-label="Queries by cost">
       <header>
         <h2>Queries by cost</h2>
+        <span class="note">{note}</span>
+        {choice && (
+          <span class="tools">
+            <Choice label="Time of the queries" value={choice} options={[["recent", "As the charts"], ["all", "All time"]]} onChange={(to) => change({ queries: to === "all" ? "all" : null })} />
+          </span>
+        )}
       </header>
       <DataTable
         caption="Queries by cost"
         rows={rows}
         columns={[
-          { name: "query", value: (row) => row.name, show: (row) => <a href={link("fingerprint", row.fingerprint)} title={clean(row.text, 400)}>{clean(row.name, 40) || row.fingerprint.slice(0, 8)}</a> },
-          { name: "CPU time", number: true, value: (row) => row.cpu_ns, show: (row) => `${duration(row.cpu_ns)}` },
-          { name: "share", number: true, value: (row) => row.cpu_ns, show: (row) => percent(total > 0 ? row.cpu_ns / total : 0) },
-          { name: "executions", number: true, value: (row) => row.executions },
+          { name: "query", value: (row) => row.name, show: (row) => <a href={link("fingerprint", row.fingerprint)} title={lines(row.text, 400)}>{clean(row.name, 40) || row.fingerprint.slice(0, 8)}</a> },
+          { name: "CPU time", number: true, value: (row) => row.cost, show: (row) => duration(row.cost) },
+          { name: "share", number: true, value: (row) => row.share, show: (row) => percent(row.share) },
+          { name: "executions", number: true, value: (row) => row.executions, show: (row) => count(row.executions) },
           { name: "mean", number: true, value: (row) => row.elapsed_ns.mean, show: (row) => duration(row.elapsed_ns.mean) },
         ]}
       />
@@ -206,15 +232,17 @@ function Fingerprints({ rows, total }: { rows: Fingerprint[]; total: number }) {
 
 function HealthCard({ status }: { status: Status }) {
   const health = status.health;
+  const { received, unattributed, lost, late } = health;
+  const told = <Value,>(value: Value | undefined, show: (value: Value) => string) => (value === undefined ? "" : show(value));
   const facts: [string, string, boolean?][] = [
-    ["samples received", count(health.received)],
-    ["attributed", count(health.attributed)],
-    ["unattributed", `${count(health.unattributed)} (${percent(health.received > 0 ? health.unattributed / health.received : 0)})`],
-    ["lost", health.lost > 0 ? `${count(health.lost)} (${percent(health.lost_share)})` : "none", health.lost > 0],
-    ["late", count(health.late), health.late > 0],
-    ["own CPU", percent(health.own_cpu_share)],
-    ["own memory", bytes(health.own_memory_bytes)],
-    ["up since", duration(status.uptime_ns)],
+    ["samples received", told(received, count)],
+    ["attributed", told(health.attributed, count)],
+    ["unattributed", told(unattributed, (some) => `${count(some)} (${percent(received ? some / received : 0)})`)],
+    ["lost", told(lost, (some) => (some > 0 ? `${count(some)} (${percent(health.lost_share ?? 0)})` : "none")), (lost ?? 0) > 0],
+    ["late", told(late, count), (late ?? 0) > 0],
+    ["own CPU", told(health.own_cpu_share, percent)],
+    ["own memory", told(health.own_memory_bytes, bytes)],
+    ["up for", told(status.uptime_ns, duration)],
     ["clock", clean(status.clock_source, 60)],
     ["sampling", clean(status.capture, 160)],
   ];
@@ -225,7 +253,7 @@ function HealthCard({ status }: { status: Status }) {
         <HealthBadge status={status} />
       </header>
       <dl class="about">
-        {facts.map(([key, value, bad]) => (
+        {facts.filter(([, value]) => value !== "").map(([key, value, bad]) => (
           <div key={key} class={bad ? "bad" : ""}>
             <dt>{key}</dt>
             <dd>{value}</dd>

@@ -26,7 +26,7 @@ export interface Layout {
 // The dearer an operator, the larger its box.
 export function boxSize(share: number): { width: number; height: number } {
   const size = Math.sqrt(Math.max(0, Math.min(1, share)));
-  return { width: 160 + 64 * size, height: 66 + 24 * size };
+  return { width: 160 + 64 * size, height: 72 + 24 * size };
 }
 
 export function layoutPlan(operators: OperatorRow[], shareOf: (row: OperatorRow) => number): Layout {
