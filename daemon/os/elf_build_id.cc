@@ -1,14 +1,13 @@
 #include "daemon/os/elf_build_id.h"
 
 #include <elf.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 
+#include "daemon/os/regular_file.h"
 #include "proto/base/hex.h"
 #include "proto/base/unique_fd.h"
 
@@ -18,10 +17,9 @@ namespace {
 // Linkers put the notes at the begin of a file.
 std::string begin_of(const std::filesystem::path& path) {
   constexpr std::size_t kMost = 64 << 10;
-  // Without O_NONBLOCK a FIFO of that name would wait for a writer.
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   struct stat facts{};
-  if (!file || ::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return {};
+  const UniqueFd file = open_regular(path, facts);
+  if (!file) return {};
   std::string out(std::min<std::size_t>(kMost, static_cast<std::size_t>(facts.st_size)), '\0');
   std::size_t have = 0;
   while (have < out.size()) {

@@ -41,28 +41,26 @@ void FunctionSummer::refresh(ProcessId id, Process& process, TimeNs time) {
   }
 }
 
-// Callers are looked up by the call itself, not by what comes after it.
 std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
   Process& process = processes_[sample.process];
   refresh(sample.process, process, sample.time);
   chain_.clear();
-  const bool kernel = sample.mode != profile::Mode::kUser;
   const profile::Attribution& attribution = sample.attribution;
-  const bool in_code = attribution.code != 0 && attribution.how != profile::How::kCallchain;
-  const auto user_leaf = [&](std::uint64_t address) {
-    if (!in_code) return place_of(sample.process, process, address, sample.time);
-    if (attribution.quality == profile::Quality::kTwoNames)
-      return intern({CodePlace::Kind::kTwoNames, 0, sample.process, 0, 0});
-    return intern({CodePlace::Kind::kGenerated, 0, sample.process, attribution.code, address});
+  const auto kernel = [&](std::uint64_t address) {
+    chain_.push_back(intern({CodePlace::Kind::kKernel, 0, {}, 0, address}));
   };
-  chain_.push_back(kernel ? intern({CodePlace::Kind::kKernel, 0, {}, 0, sample.ip}) : user_leaf(sample.ip));
-  const profile::StackFrame* frame = sample.stack;
-  sums_.with_chain += frame != nullptr;
-  for (; frame != nullptr && profile::is_kernel_address(frame->address); frame = frame->caller)
-    chain_.push_back(intern({CodePlace::Kind::kKernel, 0, {}, 0, frame->address - 1}));
-  if (kernel && sample.user_ip != 0) chain_.push_back(user_leaf(sample.user_ip));
-  for (; frame != nullptr; frame = frame->caller)
-    chain_.push_back(place_of(sample.process, process, frame->address - 1, sample.time));
+  const auto caller = [&](std::uint64_t address) {
+    chain_.push_back(place_of(sample.process, process, address, sample.time));
+  };
+  const auto leaf = [&](std::uint64_t address) {
+    if (!is_in_code(attribution)) return caller(address);
+    const bool two = attribution.quality == profile::Quality::kTwoNames;
+    chain_.push_back(
+        two ? intern({CodePlace::Kind::kTwoNames, 0, sample.process, 0, 0})
+            : intern({CodePlace::Kind::kGenerated, 0, sample.process, attribution.code, address}));
+  };
+  for_each_address(sample, kernel, leaf, caller);
+  sums_.with_chain += sample.stack != nullptr;
   std::uint32_t node = 0;
   for (auto place = chain_.rbegin(); place != chain_.rend(); ++place) node = node_of(node, *place);
   Cell& cell = sums_.cells[{node, sample.source, sample.process, attribution.execution}];

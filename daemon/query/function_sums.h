@@ -55,6 +55,29 @@ struct FunctionSums {
   std::uint64_t with_chain = 0;  // samples that brought callers
 };
 
+// The code that a sample was in and called from, innermost first: kernel(address), leaf(address) of user
+// code, caller(address) of user code. Callers are given by the call itself, not by what comes after it.
+template <typename Kernel, typename Leaf, typename Caller>
+void for_each_address(const profile::SampleRecord& sample, const Kernel& kernel, const Leaf& leaf,
+                      const Caller& caller) {
+  const bool in_kernel = sample.mode != profile::Mode::kUser;
+  if (in_kernel) {
+    kernel(sample.ip);
+  } else {
+    leaf(sample.ip);
+  }
+  const profile::StackFrame* frame = sample.stack;
+  for (; frame != nullptr && profile::is_kernel_address(frame->address); frame = frame->caller)
+    kernel(frame->address - 1);
+  if (in_kernel && sample.user_ip != 0) leaf(sample.user_ip);
+  for (; frame != nullptr; frame = frame->caller) caller(frame->address - 1);
+}
+
+// Whether the attribution itself says in which generated code the innermost user code lies.
+inline bool is_in_code(const profile::Attribution& attribution) {
+  return attribution.code != 0 && attribution.how != profile::How::kCallchain;
+}
+
 // One thread. Bounded: what exceeds the limits goes to one place, or keeps the innermost part of its chain.
 class FunctionSummer {
  public:

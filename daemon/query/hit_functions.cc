@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "daemon/query/function_sums.h"
 #include "daemon/query/symbols.h"
 
 namespace tailor::query {
@@ -30,7 +31,6 @@ void HitFunctions::on_samples(std::span<const profile::SampleRecord> samples) {
   for (const profile::SampleRecord& sample : samples) note(sample);
 }
 
-// The places are those that FunctionSummer finds.
 void HitFunctions::note(const profile::SampleRecord& sample) {
   Process& process = processes_[sample.process];
   if (const std::uint64_t version = timelines_.ask(sample.process, sample.time); version != process.version) {
@@ -38,20 +38,13 @@ void HitFunctions::note(const profile::SampleRecord& sample) {
     noted_ -= process.noted.size();
     process.noted.clear();
   }
-  const auto user = [&](std::uint64_t address) { note_user(sample.process, process, address, sample.time); };
-  const profile::Attribution& attribution = sample.attribution;
-  const bool in_code = attribution.code != 0 && attribution.how != profile::How::kCallchain;
-  const bool kernel = sample.mode != profile::Mode::kUser;
-  if (kernel) note_kernel(sample.ip);
-  const std::uint64_t leaf = kernel ? sample.user_ip : sample.ip;
-  if (leaf != 0 && !in_code) user(leaf);
-  for (const profile::StackFrame* frame = sample.stack; frame != nullptr; frame = frame->caller) {
-    if (profile::is_kernel_address(frame->address)) {
-      note_kernel(frame->address - 1);
-    } else {
-      user(frame->address - 1);
-    }
-  }
+  const auto caller = [&](std::uint64_t address) {
+    note_user(sample.process, process, address, sample.time);
+  };
+  const auto leaf = [&](std::uint64_t address) {
+    if (!is_in_code(sample.attribution)) caller(address);
+  };
+  for_each_address(sample, [this](std::uint64_t address) { note_kernel(address); }, leaf, caller);
 }
 
 void HitFunctions::note_user(ProcessId id, Process& process, std::uint64_t address, TimeNs time) {
@@ -91,7 +84,7 @@ profile::FileNames HitFunctions::names_of(const CodeFile& file,
                                           const std::unordered_set<std::uint64_t>& offsets,
                                           const FindKept& kept) const {
   const KeptFile found = kept ? kept(file.path, file.build_id) : KeptFile{};
-  if (found.is == KeptFile::Is::kSeveral) return {file.path, file.build_id, {}};
+  if (found.is == KeptFile::Is::kLost) return {file.path, file.build_id, {}};
   RecordedFile recorded = recorded_file(info_, file);
   if (found.is == KeptFile::Is::kKept) {
     recorded.read_at = found.path;

@@ -21,7 +21,7 @@ struct KeptFile {
   enum class Is : std::uint8_t {
     kNotKept,  // who asks must look at the path, and see whether it is the file that was mapped
     kKept,     // at `path`, whatever it was mapped by
-    kSeveral,  // several files were mapped by that path, and nothing tells them apart
+    kLost,     // nothing leads to it: several files were mapped by that path, or it was gone too early
   };
   Is is = Is::kNotKept;
   std::string path = {};

@@ -42,8 +42,9 @@ const StoredNames::Function* StoredNames::find(const std::string& path, const st
   return nullptr;
 }
 
-bool StoredNames::knows(const std::string& path, const std::string& build_id) const {
-  return files_.contains({path, build_id});
+std::optional<std::size_t> StoredNames::count(const std::string& path, const std::string& build_id) const {
+  const auto file = files_.find({path, build_id});
+  return file == files_.end() ? std::nullopt : std::optional(file->second.size());
 }
 
 }  // namespace tailor::query

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,8 +26,9 @@ class StoredNames {
   // The innermost function of the file that holds that offset, of the kernel (profile::kKernelPath) that
   // address. NULL: none of those that are told.
   const Function* find(const std::string& path, const std::string& build_id, std::uint64_t offset) const;
-  // Whether something was told of the file: then it was read when it ran.
-  bool knows(const std::string& path, const std::string& build_id) const;
+  // How many functions of the file are told. Nothing: the file is not; 0: it has no names, or nothing led to
+  // it when the recording ended.
+  std::optional<std::size_t> count(const std::string& path, const std::string& build_id) const;
   std::size_t bytes() const { return bytes_; }  // of memory, about
 
  private:

@@ -9,6 +9,7 @@ namespace tailor::query {
 namespace {
 
 constexpr const char* kNoSymbol = "no symbol of the file reaches here";
+constexpr const char* kNoNames = "the file had no names, or was gone or another one when the recording ended";
 
 }  // namespace
 
@@ -60,9 +61,12 @@ NamedCode FunctionNames::at(std::uint64_t file_offset) const {
 // counts alone.
 NamedCode Symbols::function(const std::string& path, std::uint64_t file_offset,
                             const RecordedFile& recorded) {
-  if (const auto* told = stored_.find(path, recorded.build_id, file_offset))
-    return {readable_name(told->name), "", told->origin, told->address};
-  if (recorded.build_id.empty() && stored_.knows(path, recorded.build_id)) return {"", kNoSymbol};
+  if (const auto* function = stored_.find(path, recorded.build_id, file_offset))
+    return {readable_name(function->name), "", function->origin, function->address};
+  if (recorded.build_id.empty()) {
+    const auto told = stored_.count(path, "");
+    if (told) return {"", *told > 0 ? kNoSymbol : kNoNames};
+  }
   return in_file(path, file_offset, recorded);
 }
 

@@ -22,6 +22,7 @@ namespace tailor::session {
 namespace {
 
 constexpr std::uint64_t kMaxMapBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMapPiece = std::uint64_t{1} << 20;  // that is read in one go
 constexpr TimeNs kSecond = 1'000'000'000;
 constexpr TimeNs kLookInterval = kSecond;  // for either file
 // A plan that grows is said again whole. One that has this many functions is left as it is, and what comes
@@ -182,21 +183,28 @@ void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& mome
   goodbye(input, said);
 }
 
+// In pieces: whoever calls has others to look after. At the last time all of it.
+void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last) {
+  do {
+    tell_piece(input, moment, last);
+  } while (last && map_goes_on_);
+  if (map_goes_on_) next_map_ = kTimeMin;
+}
+
 // `last`: nobody ends the line that has no end yet. It counts once, and is no part of what was read: should
 // the rest of it come, it is read again as a whole.
-void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last) {
+void ForeignProcess::tell_piece(pipeline::Input& input, const ForeignMoment& moment, bool last) {
+  std::vector<std::string> unread;
   std::string text = read_map();
+  if (leave_out_long_line(text))
+    unread.push_back(fmt::format("{}: a line of more than {} MB is left out", map_path_, kMapPiece >> 20));
   const std::size_t lines = text.rfind('\n') + 1;  // 0 where there is none
   const std::uint64_t end = map_read_ + text.size();
-  if (!last || map_rest_end_ == end || map_is_cut_) text.resize(lines);
+  if (!last || map_goes_on_ || map_rest_end_ == end || map_is_cut_) text.resize(lines);
   if (text.size() > lines) map_rest_end_ = end;
   std::size_t used = 0;
   const formats::JitSymbols map = formats::parse_perf_map(text, used, last);
-  constexpr std::size_t kTail = 256;
-  map_read_ += lines;
-  map_tail_.append(text, lines - std::min(kTail, lines), std::min(kTail, lines));
-  map_tail_.erase(0, map_tail_.size() - std::min(kTail, map_tail_.size()));
-  std::vector<std::string> unread;
+  take_read(std::string_view(text).substr(0, lines));
   if (map.malformed > 0) unread.push_back(fmt::format("{}: {} lines are invalid", map_path_, map.malformed));
   if (map_is_cut_ && !std::exchange(cut_is_told_, true))
     unread.push_back(
@@ -219,11 +227,33 @@ void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& momen
   goodbye(input, said);
 }
 
-// What the map has beyond the lines that were read; "" if there is nothing, or it is not to be believed. One
-// that has become shorter, or has other lines where they were read, is another one. One that is not there any
-// more is read from the file that was open: runtimes remove theirs at their end.
+// What was read stays read; the last of it is remembered.
+void ForeignProcess::take_read(std::string_view text) {
+  constexpr std::size_t kTail = 256;
+  map_read_ += text.size();
+  map_tail_.append(text.substr(text.size() - std::min(kTail, text.size())));
+  map_tail_.erase(0, map_tail_.size() - std::min(kTail, map_tail_.size()));
+}
+
+// Takes a line that is longer than a piece, or what there is of it, from the begin of the text. True once for
+// each such line.
+bool ForeignProcess::leave_out_long_line(std::string& text) {
+  const std::size_t end = text.find('\n');
+  const bool begins = !in_long_line_ && end == text.npos && text.size() >= kMapPiece;
+  if (!in_long_line_ && !begins) return false;
+  const std::size_t size = end == text.npos ? text.size() : end + 1;
+  take_read(std::string_view(text).substr(0, size));
+  text.erase(0, size);
+  in_long_line_ = end == text.npos;
+  return begins;
+}
+
+// The next piece of what the map has beyond the lines that were read; "" if there is nothing, or it is not to
+// be believed. One that has become shorter, or has other lines where they were read, is another one. One that
+// is not there any more is read from the file that was open: runtimes remove theirs at their end.
 std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
+  map_goes_on_ = false;
   if (UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
       file && !older_than(file.get(), start_, executed_)) {
     map_file_ = std::move(file);
@@ -233,7 +263,8 @@ std::string ForeignProcess::read_map() {
   map_is_cut_ = size > kMaxMapBytes;
   size = std::min(size, kMaxMapBytes);
   if (size < map_read_ || !is_the_same_map(map_file_.get())) forget_map();
-  std::string text(size - map_read_, '\0');
+  map_goes_on_ = size - map_read_ > kMapPiece;
+  std::string text(std::min(size - map_read_, kMapPiece), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
     const ssize_t n =
@@ -255,7 +286,7 @@ bool ForeignProcess::is_the_same_map(int file) const {
 
 void ForeignProcess::forget_map() {
   map_read_ = map_rest_end_ = 0;
-  cut_is_told_ = false;
+  cut_is_told_ = in_long_line_ = false;
   map_tail_.clear();
   map_plan_.reset();
   functions_ = 0;

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "daemon/clock/timeline.h"
 #include "daemon/foreign/foreign_plan.h"
@@ -57,6 +58,9 @@ class ForeignProcess {
  private:
   void tell_dump(pipeline::Input& input, const ForeignMoment& moment);
   void tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last);
+  void tell_piece(pipeline::Input& input, const ForeignMoment& moment, bool last);
+  void take_read(std::string_view text);
+  bool leave_out_long_line(std::string& text);
   std::string read_map();
   bool is_the_same_map(int file) const;
   void forget_map();
@@ -86,6 +90,8 @@ class ForeignProcess {
   std::uint64_t map_rest_end_ = 0;  // where the line ended that was taken without an end, 0: none was
   std::string map_tail_;            // the last of what was read
   bool map_is_cut_ = false, cut_is_told_ = false;  // it is longer than what is read of any
+  bool map_goes_on_ = false;                       // there is more of it than was read in one go
+  bool in_long_line_ = false;                      // what comes next is the rest of a line that is left out
   std::optional<foreign::ForeignPlan> map_plan_;
   std::uint64_t map_instances_ = 0;
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;

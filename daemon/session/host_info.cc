@@ -5,8 +5,6 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <cinttypes>
-#include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
@@ -21,6 +19,7 @@
 #include "daemon/os/kernel_identity.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/process/process_state.h"
+#include "daemon/session/maps_lines.h"
 
 namespace tailor::session {
 namespace {
@@ -52,28 +51,6 @@ std::string path_here(const std::filesystem::path& folder, const std::string& pa
   const bool same =
       ::stat(path.c_str(), &ours) == 0 && theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
   return same ? path : inside;
-}
-
-struct MapsLine {
-  std::uint64_t begin = 0, end = 0, offset = 0;
-  char protection[5] = {}, device[16] = {};
-  std::uint64_t inode = 0;
-  std::string name;  // may be empty
-};
-
-template <typename Visit>
-void for_each_mapping(const os::Os& os, std::int32_t pid, const Visit& visit) {
-  std::ifstream maps(os::living_folder(os.proc(), pid) / "maps");
-  for (std::string text; std::getline(maps, text);) {
-    MapsLine line;
-    int path = 0;
-    const int fields =
-        std::sscanf(text.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %15s %" SCNu64 " %n", &line.begin,
-                    &line.end, line.protection, &line.offset, line.device, &line.inode, &path);
-    if (fields < 6 || path <= 0 || line.end <= line.begin) continue;
-    line.name = text.substr(std::min(static_cast<std::size_t>(path), text.size()));
-    visit(line);
-  }
 }
 
 // Of the file that is mapped, also where its name leads to another one by now. Without the right to open that
@@ -151,7 +128,7 @@ std::string cgroup_of(const os::Os& os, std::int32_t pid) {
 
 std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pid) {
   std::vector<pipeline::MemoryMapping> all;
-  for_each_mapping(os, pid, [&](const MapsLine& line) {
+  for_each_mapping(os::living_folder(os.proc(), pid), [&](const MapsLine& line) {
     all.push_back({line.begin, line.end - line.begin, line.protection[0] == 'r', line.protection[1] == 'w',
                    line.protection[2] == 'x', line.protection[3] == 's', line.name});
   });
@@ -160,8 +137,9 @@ std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pi
 
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
   std::vector<profile::MappingRecord> mappings;
-  FilesOfMappings files(os::living_folder(os.proc(), process.pid));
-  for_each_mapping(os, process.pid, [&](const MapsLine& line) {
+  const std::filesystem::path folder = os::living_folder(os.proc(), process.pid);
+  FilesOfMappings files(folder);
+  for_each_mapping(folder, [&](const MapsLine& line) {
     if (line.protection[2] != 'x' || line.name.empty()) return;
     const auto [name, build_id] =
         line.name.starts_with('/') ? files.of(line) : FilesOfMappings::File{line.name, ""};

@@ -1,28 +1,28 @@
 #include "daemon/session/kept_files.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <linux/perf_event.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
-#include <string_view>
+#include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
-#include "daemon/capture/decode/byte_cursor.h"
+#include "daemon/capture/decode/mapping_record.h"
+#include "daemon/capture/decode/record_scan.h"
 #include "daemon/os/elf_build_id.h"
 #include "daemon/os/living_folder.h"
-#include "proto/base/hex.h"
+#include "daemon/os/regular_file.h"
+#include "daemon/session/maps_lines.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::session {
@@ -44,47 +44,65 @@ struct FileMapping {
 
 namespace {
 
-constexpr std::size_t kHeader = sizeof(perf_event_header);
 constexpr std::size_t kMostFiles = 4096;  // that are known
 constexpr std::size_t kMostHeld = 256;    // descriptors
 constexpr std::size_t kMostWaiting = 4096;
 constexpr int kMostTries = 16;  // for one file, by processes that have all ended before
-constexpr std::chrono::seconds kPatience{1};
 
 std::string path_of(const UniqueFd& file) {
   return fmt::format("/proc/self/fd/{}", file.get());
 }
 
-UniqueFd open_regular(const std::string& path) {
-  // Without O_NONBLOCK a FIFO of that name would wait for a writer.
-  UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat facts{};
-  if (file && (::fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode))) file.reset();
-  return file;
+// The mapping of just that range; without a number where there is none.
+MapsLine line_of(const std::filesystem::path& folder, const FileMapping& mapped) {
+  MapsLine found;
+  for_each_mapping(folder, [&](const MapsLine& line) {
+    if (line.begin == mapped.begin && line.end == mapped.end) found = line;
+  });
+  return found;
 }
 
-// `direct`: the file was reached through the mapping itself. File systems on others (overlayfs) have another
-// device in the kernel's records than in stat(2).
-bool is_that(const UniqueFd& file, const FileMapping& mapped, bool direct) {
-  if (!mapped.name.build_id.empty()) return os::elf_build_id(path_of(file)) == mapped.name.build_id;
-  if (mapped.inode == 0) return direct;
-  struct stat facts{};
-  if (::fstat(file.get(), &facts) != 0 || facts.st_ino != mapped.inode) return false;
-  return direct || (::gnu_dev_major(facts.st_dev) == mapped.device_major &&
-                    ::gnu_dev_minor(facts.st_dev) == mapped.device_minor);
+bool has_number(const struct stat& facts, const FileMapping& mapped) {
+  return facts.st_ino == mapped.inode && ::gnu_dev_major(facts.st_dev) == mapped.device_major &&
+         ::gnu_dev_minor(facts.st_dev) == mapped.device_minor;
 }
+
+// Files of an overlay have other numbers in the kernel's records than in stat(2).
+bool is_overlay(const std::string& path) {
+  struct statfs facts{};
+  return ::statfs(path.c_str(), &facts) == 0 && facts.f_type == OVERLAYFS_SUPER_MAGIC;
+}
+
+struct Opened {
+  UniqueFd file;            // empty: the file was not found
+  std::uint64_t inode = 0;  // as the kernel's records have it, 0: not known
+  bool lost = false;        // the file at its path is another one for certain
+};
 
 // Through the mapping, which needs a right (CAP_CHECKPOINT_RESTORE); by its path in the process's root; and
 // by its path here, where the process has ended.
-UniqueFd open_mapped(const std::filesystem::path& proc, const FileMapping& mapped) {
+Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped) {
   const std::filesystem::path folder = os::living_folder(proc, mapped.pid);
+  const std::string& path = mapped.name.path;
   const std::string direct = folder / fmt::format("map_files/{:x}-{:x}", mapped.begin, mapped.end);
-  const std::string root = (folder / "root").string() + mapped.name.path;
-  for (const std::string& path : {direct, root, mapped.name.path}) {
-    UniqueFd file = open_regular(path);
-    if (file && is_that(file, mapped, path == direct)) return file;
+  const std::string root = (folder / "root").string() + path;
+  const bool by_build_id = !mapped.name.build_id.empty();
+  const MapsLine line = by_build_id ? MapsLine{} : line_of(folder, mapped);
+  const bool still_there = line.inode != 0 && (mapped.inode == 0 || line.inode == mapped.inode);
+  Opened out{{}, mapped.inode != 0 ? mapped.inode : line.inode, false};
+  for (const std::string& each : {direct, root, path}) {
+    struct stat facts{};
+    UniqueFd file = os::open_regular(each, facts);
+    if (!file) continue;
+    const bool leads_there = still_there && (each == direct || (each == root && line.name == path));
+    const bool same = by_build_id ? os::elf_build_id(path_of(file)) == mapped.name.build_id
+                                  : leads_there || has_number(facts, mapped);
+    if (!same) continue;
+    out.file = std::move(file);
+    return out;
   }
-  return {};
+  out.lost = !by_build_id && mapped.inode != 0 && !is_overlay(path);
+  return out;
 }
 
 }  // namespace
@@ -92,15 +110,14 @@ UniqueFd open_mapped(const std::filesystem::path& proc, const FileMapping& mappe
 // What the two threads share.
 class KeptFiles::Keeper {
  public:
-  explicit Keeper(std::filesystem::path proc) : proc_(std::move(proc)) {}
+  Keeper(std::filesystem::path proc, std::chrono::seconds patience)
+      : proc_(std::move(proc)), patience_(patience) {}
 
   void want(FileMapping mapped) {
     const std::lock_guard lock(mutex_);
     if (!files_.contains(mapped.name) && files_.size() >= kMostFiles) return;
     Entry& entry = files_[mapped.name];
-    if (entry.inode != 0 && mapped.inode != 0 && mapped.name.build_id.empty() && entry.inode != mapped.inode)
-      entry.several = true;
-    if (entry.inode == 0) entry.inode = mapped.inode;
+    entry.note(mapped.inode);
     if (entry.waits || entry.file || entry.tries >= kMostTries || waiting_.size() >= kMostWaiting) return;
     if (held_ >= kMostHeld) return;
     entry.waits = true;
@@ -119,26 +136,30 @@ class KeptFiles::Keeper {
       waiting_.pop_front();
       opening_ = true;
       lock.unlock();
-      UniqueFd file = open_mapped(proc_, next);
+      Opened opened = open_mapped(proc_, next);
       lock.lock();
       opening_ = false;
       Entry& entry = files_[next.name];
       entry.waits = false;
-      held_ += file ? 1 : 0;
-      entry.file = std::move(file);
+      entry.note(opened.inode);
+      entry.lost = opened.lost;
+      held_ += opened.file ? 1 : 0;
+      entry.file = std::move(opened.file);
       changed_.notify_all();
     }
   }
 
   query::KeptFile find(const MappedName& key) {
     std::unique_lock lock(mutex_);
-    patience_ends_ = std::min(patience_ends_, std::chrono::steady_clock::now() + kPatience);
+    patience_ends_ = std::min(patience_ends_, std::chrono::steady_clock::now() + patience_);
     changed_.wait_until(lock, patience_ends_, [this] { return waiting_.empty() && !opening_; });
-    const auto entry = files_.find(key);
-    if (entry == files_.end()) return {};
-    if (entry->second.several) return {query::KeptFile::Is::kSeveral};
-    if (!entry->second.file) return {};
-    return {query::KeptFile::Is::kKept, path_of(entry->second.file)};
+    using Is = query::KeptFile::Is;
+    const auto found = files_.find(key);
+    if (found == files_.end()) return {};
+    const Entry& entry = found->second;
+    if (key.build_id.empty() && entry.several) return {Is::kLost};
+    if (entry.file) return {Is::kKept, path_of(entry.file)};
+    return {entry.lost ? Is::kLost : Is::kNotKept};
   }
 
   void end() {
@@ -149,13 +170,18 @@ class KeptFiles::Keeper {
 
  private:
   struct Entry {
+    void note(std::uint64_t of_file) {
+      several = several || (inode != 0 && of_file != 0 && inode != of_file);
+      if (inode == 0) inode = of_file;
+    }
     UniqueFd file;
     std::uint64_t inode = 0;
-    bool waits = false, several = false;
+    bool waits = false, several = false, lost = false;
     int tries = 0;
   };
 
   std::filesystem::path proc_;
+  std::chrono::seconds patience_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<FileMapping> waiting_;
@@ -166,7 +192,8 @@ class KeptFiles::Keeper {
 };
 
 // The thread may hang in a file system for ever, so nobody waits for it.
-KeptFiles::KeptFiles(std::filesystem::path proc) : keeper_(std::make_shared<Keeper>(std::move(proc))) {
+KeptFiles::KeptFiles(std::filesystem::path proc, std::chrono::seconds patience)
+    : keeper_(std::make_shared<Keeper>(std::move(proc), patience)) {
   std::thread([keeper = keeper_] { keeper->work(); }).detach();
 }
 
@@ -182,43 +209,22 @@ void KeptFiles::known(const pipeline::KnownProcess& process) {
 }
 
 void KeptFiles::chunk(const capture::RingChunk& chunk) {
-  std::span<const std::byte> rest(chunk.bytes);
-  while (rest.size() >= kHeader) {
-    perf_event_header header;
-    std::memcpy(&header, rest.data(), sizeof header);
-    if (header.size < kHeader || header.size > rest.size()) return;
-    if (header.type == PERF_RECORD_MMAP2) mapped(rest.first(header.size));
-    rest = rest.subspan(header.size);
-  }
+  capture::for_each_record(chunk.bytes,
+                           [this](const perf_event_header& header, std::span<const std::byte> record) {
+                             if (header.type == PERF_RECORD_MMAP2) mapped(record);
+                           });
 }
 
 void KeptFiles::mapped(std::span<const std::byte> record) {
-  constexpr std::size_t kFile = 24, kMostOfABuildId = 20;  // bytes
-  perf_event_header header;
-  std::memcpy(&header, record.data(), sizeof header);
-  capture::ByteCursor fields(record.subspan(kHeader));
-  FileMapping out;
-  out.pid = fields.i32();
-  fields.take(sizeof(std::uint32_t));
-  out.begin = fields.u64();
-  out.end = out.begin + fields.u64();
-  fields.take(sizeof(std::uint64_t));
-  capture::ByteCursor file(fields.take(kFile));
-  const std::uint32_t protection = fields.u32();
-  fields.take(sizeof(std::uint32_t));
-  if (!fields.ok() || (protection & PROT_EXEC) == 0) return;
-  if ((header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0) {
-    const std::size_t size = file.u32() & 0xFF;
-    out.name.build_id = hex_text(file.take(std::min(size, kMostOfABuildId)));
-  } else {
-    out.device_major = file.u32();
-    out.device_minor = file.u32();
-    out.inode = file.u64();
-  }
-  const auto text = fields.take(fields.remaining());
-  const std::string_view path(reinterpret_cast<const char*>(text.data()), text.size());
-  out.name.path = std::string(path.substr(0, path.find('\0')));
-  if (out.name.path.starts_with('/') && !out.name.path.starts_with("//")) keeper_->want(std::move(out));
+  const auto told = capture::read_executable_mapping(record);
+  if (!told || !told->path.starts_with('/') || told->path.starts_with("//")) return;
+  keeper_->want({{std::string(told->path), told->build_id},
+                 told->pid,
+                 told->begin,
+                 told->begin + told->size,
+                 told->device_major,
+                 told->device_minor,
+                 told->inode});
 }
 
 query::KeptFile KeptFiles::find(const std::string& path, const std::string& build_id) {

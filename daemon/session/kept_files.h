@@ -2,6 +2,7 @@
 // recording, when their paths lead to other files, or nowhere.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -19,8 +20,8 @@ namespace tailor::session {
 // Calls come from one thread, and none waits but find(). Bounded: of what exceeds the limits nothing is held.
 class KeptFiles {
  public:
-  // `proc`: where /proc is.
-  explicit KeptFiles(std::filesystem::path proc);
+  // `proc`: where /proc is. `patience`: how long find() waits, all calls together.
+  explicit KeptFiles(std::filesystem::path proc, std::chrono::seconds patience = std::chrono::seconds(1));
   ~KeptFiles();
   KeptFiles(const KeptFiles&) = delete;
   KeptFiles& operator=(const KeptFiles&) = delete;
@@ -30,7 +31,7 @@ class KeptFiles {
   // What the kernel's records in it say (perf_event_open(2), PERF_RECORD_MMAP2).
   void chunk(const capture::RingChunk& chunk);
 
-  // The file that was mapped by that path. Waits, a second in all at most, for those that are being opened.
+  // The file that was mapped by that path. Waits for those that are being opened.
   query::KeptFile find(const std::string& path, const std::string& build_id);
 
  private:

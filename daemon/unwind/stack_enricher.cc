@@ -2,7 +2,6 @@
 
 #include <asm/perf_regs.h>
 #include <linux/perf_event.h>
-#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +10,9 @@
 #include <vector>
 
 #include "daemon/capture/decode/byte_cursor.h"
+#include "daemon/capture/decode/mapping_record.h"
+#include "daemon/capture/decode/record_scan.h"
 #include "daemon/capture/decode/sample_view.h"
-#include "proto/base/hex.h"
 #include "tailor/thread_area.h"
 
 namespace tailor::unwind {
@@ -27,7 +27,6 @@ using capture::TagRegister;
 constexpr std::size_t kHeader = sizeof(perf_event_header);
 constexpr std::size_t kMostFrames = 127;  // as many as the kernel takes by frame pointers
 constexpr std::size_t kMostProcesses = 4096;
-constexpr std::size_t kFileOfMapping = 24;  // bytes of a record: device and inode, or a build id
 constexpr TimeNs kKeepAfterwards = 10'000'000'000;
 constexpr std::uint64_t kUnwoundId = std::uint64_t{1} << 62;
 
@@ -147,18 +146,11 @@ class Words {
   std::size_t start_;
 };
 
-// Which file a record of a mapping names (perf_event_open(2), PERF_RECORD_MMAP2). "": none.
-std::string file_in(std::span<const std::byte> fields, bool by_build_id) {
-  capture::ByteCursor from(fields);
-  if (!by_build_id) {
-    const std::uint32_t device_major = from.u32(), device_minor = from.u32();
-    const std::uint64_t inode = from.u64();
-    return inode == 0 ? std::string() : file_of(device_major, device_minor, inode);
-  }
-  constexpr std::size_t kMostOfABuildId = 20;
-  const std::size_t size = from.u32() & 0xFF;
-  const std::string build_id = hex_text(from.take(std::min(size, kMostOfABuildId)));
-  return build_id.empty() ? std::string() : file_with(build_id);
+// "": none.
+std::string file_in(const capture::MappingBytes& mapping) {
+  if (!mapping.build_id.empty()) return file_with(mapping.build_id);
+  return mapping.inode == 0 ? std::string()
+                            : file_of(mapping.device_major, mapping.device_minor, mapping.inode);
 }
 
 }  // namespace
@@ -233,26 +225,15 @@ void StackEnricher::learn(std::span<const std::byte> record) {
 }
 
 void StackEnricher::mapped(std::span<const std::byte> record) {
-  perf_event_header header;
-  std::memcpy(&header, record.data(), sizeof header);
-  capture::ByteCursor fields(record.subspan(kHeader));
-  const std::int32_t pid = fields.i32();
-  fields.take(sizeof(std::uint32_t));
+  const auto told = capture::read_executable_mapping(record);
+  if (!told) return;
   Mapping mapping;
-  mapping.begin = fields.u64();
-  const std::uint64_t size = fields.u64();
-  mapping.file_offset = fields.u64();
-  const auto file = fields.take(kFileOfMapping);
-  const std::uint32_t protection = fields.u32();
-  fields.take(sizeof(std::uint32_t));
-  const bool executable = (protection & PROT_EXEC) != 0;
-  if (!fields.ok() || pid <= 0 || !executable || size == 0 || mapping.begin > UINT64_MAX - size) return;
-  mapping.end = mapping.begin + size;
-  const auto text = fields.take(fields.remaining());
-  const std::string_view path(reinterpret_cast<const char*>(text.data()), text.size());
-  mapping.path = std::string(path.substr(0, path.find('\0')));
-  ProcessCode& code = *process(pid).code;
-  mapping.file = file_in(file, (header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0);
+  mapping.begin = told->begin;
+  mapping.end = told->begin + told->size;
+  mapping.file_offset = told->file_offset;
+  mapping.path = std::string(told->path);
+  mapping.file = file_in(*told);
+  ProcessCode& code = *process(told->pid).code;
   if (mapping.file.empty()) return code.map_anonymous(mapping.begin, mapping.end);
   code.map(std::move(mapping));
 }
@@ -292,16 +273,11 @@ capture::RingChunk StackEnricher::chunk(capture::RingChunk&& chunk) {
   const auto ring = rings_.find(chunk.ring);
   const bool has_stacks = ring != rings_.end();
   capture::RingChunk out{chunk.ring, {}};
-  std::span<const std::byte> rest(chunk.bytes);
-  while (rest.size() >= kHeader) {
-    perf_event_header header;
-    std::memcpy(&header, rest.data(), sizeof header);
-    if (header.size < kHeader || header.size > rest.size()) break;
-    const auto record = rest.first(header.size);
-    if (header.type != PERF_RECORD_SAMPLE) learn(record);
-    if (has_stacks) enrich(ring->second, record, out.bytes);
-    rest = rest.subspan(header.size);
-  }
+  const auto rest = capture::for_each_record(
+      chunk.bytes, [&](const perf_event_header& header, std::span<const std::byte> record) {
+        if (header.type != PERF_RECORD_SAMPLE) learn(record);
+        if (has_stacks) enrich(ring->second, record, out.bytes);
+      });
   if (!has_stacks) return std::move(chunk);
   out.bytes.insert(out.bytes.end(), rest.begin(), rest.end());  // cut short: the decoder says so
   return out;

@@ -281,6 +281,35 @@ TEST_F(ForeignProcessTest, EveryLineOfAMapThatIsNotReadIsCountedOnce) {
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
+TEST_F(ForeignProcessTest, ALargeMapIsReadInPieces) {
+  {
+    std::ofstream out(map);
+    for (std::uint64_t i = 0; i < 60'000; ++i)
+      out << std::hex << 0x10000 + 0x40 * i << " 40 a_function_with_a_name_of_some_length_" << std::dec << i
+          << '\n';
+  }
+  ForeignProcess foreign(os::real(), process);
+  foreign.tell(pipeline, at(10));
+  const std::size_t first = foreign.functions();
+  EXPECT_GT(first, 0u);
+  EXPECT_LT(first, 30'000u) << "more than a piece";
+  foreign.tell(pipeline, at(11));
+  EXPECT_GT(foreign.functions(), first) << "the next one does not wait";
+  foreign.tell_last(pipeline, at(12), "");
+  EXPECT_EQ(foreign.functions(), 60'000u);
+}
+
+TEST_F(ForeignProcessTest, ALineThatIsLongerThanAPieceIsLeftOutAndNoOther) {
+  pipeline.on_known_process({process, "this"});
+  std::ofstream(map) << "10000 40 one\n20000 40 " << std::string(std::size_t{5} << 19, 'x')
+                     << "\n30000 40 three\n";
+  ForeignProcess foreign(os::real(), process);
+  for (int i = 0; i < 6; ++i) foreign.tell(pipeline, at(10 + i));
+  EXPECT_EQ(foreign.functions(), 2u);
+  pipeline.flush(7 * kSecond);
+  EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
+}
+
 TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaidOnce) {
   pipeline.on_known_process({process, "this"});
   std::ofstream(map) << "10000 40 one\n";

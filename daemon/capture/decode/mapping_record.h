@@ -1,0 +1,29 @@
+// A record of a mapping (perf_event_open(2), PERF_RECORD_MMAP2), for who needs the file before events are
+// decoded and sorted.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace tailor::capture {
+
+struct MappingBytes {
+  std::int32_t pid = 0;
+  std::uint64_t begin = 0, size = 0;
+  std::uint64_t file_offset = 0;  // of `begin`
+  // Which file it is: a build id in hexadecimal, else device and inode. "" and 0: no file.
+  std::string build_id;
+  std::uint32_t device_major = 0, device_minor = 0;
+  std::uint64_t inode = 0;
+  std::string_view path;  // of the record
+};
+
+// Nothing where the record is cut short, its range has no end, or the memory is not executable. `record` is a
+// whole one of that type.
+std::optional<MappingBytes> read_executable_mapping(std::span<const std::byte> record);
+
+}  // namespace tailor::capture
