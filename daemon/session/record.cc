@@ -178,7 +178,7 @@ Result<Outputs> open_outputs(const RecordOptions& options, RecorderOptions& live
   return out;
 }
 
-// What a recording gives out goes to its file, and to who names the functions in it.
+// What a recording gives out goes to its file, and its functions get their names at the end.
 class NamedProfile {
  public:
   explicit NamedProfile(profile::ProfileSink& file) : sink_({&file, &hits_}) {}

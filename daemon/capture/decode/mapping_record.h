@@ -1,5 +1,5 @@
-// A record of a mapping (perf_event_open(2), PERF_RECORD_MMAP2), for who needs the file before events are
-// decoded and sorted.
+// A record of a mapping (perf_event_open(2), PERF_RECORD_MMAP2), before events are decoded and sorted: by
+// then the process may have ended.
 #pragma once
 
 #include <cstddef>
