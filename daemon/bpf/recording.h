@@ -27,6 +27,7 @@ class Recording : public capture::Recording {
   bool redraws() const override { return !renews_; }
   bool renews() const override { return renews_; }
   bool renew(std::unique_ptr<capture::Recording> fresh, capture::ChunkSink& sink) override;
+  double switches_per_second() const override { return sideband_->switches_per_second(); }
   bool user_mode_only() const override { return sampler_->options().exclude_kernel; }
   TimeNs adds_up() const override { return sampler_->adds_up(); }
   TimeNs complete_until() const override { return sampler_->complete_until(number_); }

@@ -31,6 +31,7 @@ class ForeignPlan {
 
   const v1::Plan& plan() const { return plan_; }
   std::size_t functions() const { return functions_.size(); }
+  std::size_t lines() const { return lines_.size(); }
   // Lines beyond kMostLineBytes of memory, which count as line 0 of their function.
   static constexpr std::size_t kMostLineBytes = std::size_t{256} << 20;
   std::uint64_t lines_left_out() const { return lines_left_out_; }

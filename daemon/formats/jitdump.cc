@@ -160,6 +160,7 @@ bool JitDumpParser::load(std::uint64_t timestamp, std::span<const std::byte> byt
     std::erase_if(symbol.lines, [&](const SourceLine& line) { return line.offset >= size; });
   }
   by_index_[index] = {symbol.name, symbol.size, symbol.lines};
+  name_bytes_ += symbol.name.size();
   fresh_.push_back(std::move(symbol));
   ++symbols_;
   return true;
@@ -179,6 +180,7 @@ bool JitDumpParser::move(std::uint64_t timestamp, std::span<const std::byte> byt
   symbol.name = known->second.name;
   symbol.lines = known->second.lines;
   symbol.timestamp_ns = timestamp;
+  name_bytes_ += symbol.name.size();
   fresh_.push_back(std::move(symbol));
   ++symbols_;
   return true;
@@ -208,7 +210,12 @@ bool JitDumpParser::debug_info(std::span<const std::byte> bytes) {
 }
 
 bool JitDumpParser::full() const {
-  return symbols_ >= kMaxJitSymbols;
+  return symbols_ >= kMaxJitSymbols || name_bytes_ >= kMaxJitNameBytes;
+}
+
+std::size_t JitDumpParser::memory() const {
+  constexpr std::size_t kNode = 96;  // of a map
+  return waiting_.capacity() + name_bytes_ + line_bytes_ + kNode * (by_index_.size() + lines_.size());
 }
 
 }  // namespace tailor::formats

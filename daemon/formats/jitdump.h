@@ -15,23 +15,29 @@ namespace tailor::formats {
 
 // An entry of seventeen bytes may name a file with four thousand.
 inline constexpr std::size_t kMaxJitLineBytes = std::size_t{256} << 20;
+// A million names of four thousand bytes would be four gigabytes.
+inline constexpr std::size_t kMaxJitNameBytes = std::size_t{256} << 20;
 
 // Reads a dump piece by piece, as its writer goes on with it. Sans I/O. One thread.
 class JitDumpParser {
  public:
   // Takes the bytes that follow those of the calls before, in pieces of any size. An error, for ever, only if
   // the file is no jitdump of this machine's byte order and version 1. A record that does not fit its own
-  // sizes is counted and passed over, and so are lines beyond kMaxJitLineBytes of memory.
+  // sizes is counted and passed over, and so are lines beyond kMaxJitLineBytes of memory and functions
+  // beyond kMaxJitNameBytes of names.
   Status feed(std::span<const std::byte> bytes);
 
   // The symbols since the last call, in the order of the file. A move is the symbol again at its new address,
   // without its code.
   std::vector<JitSymbol> take();
+  std::size_t waiting_symbols() const { return fresh_.size(); }  // for take()
 
   bool has_header() const { return has_header_; }
-  std::uint32_t pid() const { return pid_; }                   // as the process sees itself
-  bool tsc_timestamps() const { return tsc_timestamps_; }      // raw TSC values, else CLOCK_MONOTONIC ns
-  std::uint64_t malformed() const { return malformed_; }       // records left out
+  std::uint32_t pid() const { return pid_; }               // as the process sees itself
+  bool tsc_timestamps() const { return tsc_timestamps_; }  // raw TSC values, else CLOCK_MONOTONIC ns
+  std::uint64_t malformed() const { return malformed_; }   // records left out
+  // Bytes of memory that it holds, about: names and lines of functions may be asked for until the end.
+  std::size_t memory() const;
   bool cut() const { return !waiting_.empty() || skip_ > 0; }  // the bytes so far end inside a record
 
  private:
@@ -57,6 +63,7 @@ class JitDumpParser {
   std::uint64_t malformed_ = 0;
   std::size_t symbols_ = 0;     // ever
   std::size_t line_bytes_ = 0;  // of memory, of all lines ever
+  std::size_t name_bytes_ = 0;  // of all names ever
   std::vector<JitSymbol> fresh_;
   std::unordered_map<std::uint64_t, Known> by_index_;
   std::unordered_map<std::uint64_t, std::vector<SourceLine>> lines_;  // by address, until their code comes

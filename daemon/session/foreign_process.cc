@@ -22,12 +22,17 @@ namespace tailor::session {
 namespace {
 
 constexpr std::uint64_t kMaxMapBytes = std::uint64_t{256} << 20;
-constexpr std::uint64_t kMapPiece = std::uint64_t{1} << 20;  // that is read in one go
+constexpr std::uint64_t kMapPiece = std::uint64_t{256} << 10;  // that is read in one look
+constexpr std::size_t kMapLines = 4096;                        // of it
 constexpr TimeNs kSecond = 1'000'000'000;
 constexpr TimeNs kLookInterval = kSecond;  // for either file
 // A plan that grows is said again whole. One that has this many functions is left as it is, and what comes
 // later goes into a new one, so that a runtime that compiles all the time costs what it adds.
 constexpr std::size_t kFunctionsOfAPlan = 512;
+constexpr std::size_t kLinesOfAPlan = 8192;
+// A plan is one message, and so is the code of a function: whoever takes them has others to look after.
+constexpr std::size_t kMostLines = 32'768;  // of a function
+constexpr std::size_t kMostCode = std::size_t{4} << 20;
 
 std::int32_t pid_inside(const std::filesystem::path& process, std::int32_t pid) {
   std::ifstream file(process / "status");
@@ -82,6 +87,31 @@ TimeNs clock_ahead_of(const std::filesystem::path& process) {
   return 0;
 }
 
+// The text up to the end of that line; all of it if it has fewer.
+std::string_view first_lines(std::string_view text, std::size_t lines) {
+  std::size_t end = 0;
+  while (lines > 0 && end != text.npos) {
+    end = text.find('\n', end);
+    if (end != text.npos) ++end;
+    --lines;
+  }
+  return text.substr(0, end);
+}
+
+// What of these symbols is more than one message should have, in words; "" for nothing.
+std::string leave_out(std::span<formats::JitSymbol> symbols) {
+  std::size_t left_out = 0;
+  for (formats::JitSymbol& symbol : symbols) {
+    const bool lines = symbol.lines.size() > kMostLines, code = symbol.code.size() > kMostCode;
+    if (lines) symbol.lines = {};
+    if (code) symbol.code = {};
+    left_out += lines || code ? 1 : 0;
+  }
+  if (left_out == 0) return {};
+  return fmt::format("{} functions are larger than {} lines or {} MB of code, which are left out", left_out,
+                     kMostLines, kMostCode >> 20);
+}
+
 // A time that a dump gives; 0 where it gives none.
 std::uint64_t tsc_of(std::uint64_t timestamp, bool is_tsc, const ForeignMoment& moment) {
   if (timestamp == 0 || is_tsc) return timestamp;
@@ -125,28 +155,53 @@ void ForeignProcess::executed(TimeNs time) {
   next_look_ = next_map_ = kTimeMin;
 }
 
-void ForeignProcess::tell(pipeline::Input& input, const ForeignMoment& moment) {
+bool ForeignProcess::is_due(TimeNs now) const {
+  if (names_ == NamesFrom::kFunctions) return false;
+  if (dump_.open()) return true;
+  return (names_ != NamesFrom::kPerfMap && now >= next_look_) ||
+         (names_ != NamesFrom::kJitdump && now >= next_map_);
+}
+
+std::vector<Speech> ForeignProcess::look(const ForeignMoment& moment) {
+  goes_on_ = false;
   const TimeNs now = moment.timeline->to_ns(moment.tsc);
-  if (names_ == NamesFrom::kFunctions) return;
+  if (names_ == NamesFrom::kFunctions) return {};
   if (names_ != NamesFrom::kPerfMap && !dump_.open() && now >= next_look_) {
     next_look_ = now + kLookInterval;
     // It may have become another user since.
     if (const std::uint32_t uid = user_of(directory_); uid != UINT32_MAX) uid_ = uid;
     dump_.find(os::living_folder(directory_.parent_path(), process_.pid), inner_pid_, uid_);
   }
-  if (dump_.open()) return tell_dump(input, moment);
-  if (now < next_map_ || names_ == NamesFrom::kJitdump) return;
-  next_map_ = now + kLookInterval;
-  tell_map(input, moment, false);
+  if (dump_.open()) return look_at_dump(moment);
+  if (now < next_map_ || names_ == NamesFrom::kJitdump) return {};
+  std::vector<Speech> said = look_at_map(false);
+  next_map_ = goes_on_ ? kTimeMin : now + kLookInterval;
+  return said;
 }
 
-void ForeignProcess::tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump) {
-  if (names_ == NamesFrom::kFunctions) return;
+std::vector<Speech> ForeignProcess::look_at_last(const ForeignMoment& moment, const std::string& dump) {
+  goes_on_ = false;
+  if (names_ == NamesFrom::kFunctions) return {};
   const bool dumps = names_ != NamesFrom::kPerfMap;
   if (dumps && !dump_.open()) dump_.find(directory_, inner_pid_, uid_);
   if (dumps && !dump_.open() && !dump.empty()) dump_.find_at(root_.get(), dump, inner_pid_, uid_);
-  if (dump_.open()) return tell_dump(input, moment);
-  if (names_ != NamesFrom::kJitdump) tell_map(input, moment, true);
+  if (dump_.open()) return look_at_dump(moment);
+  if (names_ == NamesFrom::kJitdump) return {};
+  return look_at_map(true);
+}
+
+Speech ForeignProcess::leave_unread(const std::string& why) {
+  const std::string path = dump_.open() ? dump_.path() : map_path_;
+  names_ = NamesFrom::kFunctions;
+  goes_on_ = false;
+  dump_ = {};
+  plan_.reset();
+  map_plan_.reset();
+  map_file_.reset();
+  Speech speech;
+  connection_ = registration::kSpeakers;
+  reject(speech, fmt::format("{}: the rest of it is not read: {}", path, why));
+  return speech;
 }
 
 std::string ForeignProcess::source() const {
@@ -156,51 +211,43 @@ std::string ForeignProcess::source() const {
                      inner_pid_, map_path_);
 }
 
-void ForeignProcess::tell_dump(pipeline::Input& input, const ForeignMoment& moment) {
+std::vector<Speech> ForeignProcess::look_at_dump(const ForeignMoment& moment) {
   Result<std::vector<formats::JitSymbol>> read = dump_.read();
+  goes_on_ = dump_.goes_on();
   const std::uint64_t malformed = dump_.malformed() - malformed_told_;
-  if (read.ok() && read->empty() && malformed == 0) return;
-  const registration::PeerConnected said = hello(input, moment, "jitdump", 0);
-  if (!read.ok()) reject(input, said, read.error().message);
+  if (read.ok() && read->empty() && malformed == 0) return {};
+  const PlanKind kind{"jitdump", 0, true, v1::TOLD_BY_JITDUMP};
+  Speech speech = hello(kind.engine, kind.instance);
+  if (!read.ok()) reject(speech, read.error().message);
   if (malformed > 0) {
-    reject(input, said, fmt::format("{}: {} records are invalid", dump_.path(), malformed));
+    reject(speech, fmt::format("{}: {} records are invalid", dump_.path(), malformed));
     malformed_told_ = dump_.malformed();
   }
-  if (read.ok() && !read->empty()) {
-    if (!plan_ || plan_->functions() >= kFunctionsOfAPlan)
-      plan_.emplace(++plans_, "jitdump", true, v1::TOLD_BY_JITDUMP);
-    std::vector<v1::CodeObject> codes;
-    codes.reserve(read->size());
-    ForeignMoment own = moment;
-    own.monotonic_ahead += clock_ahead_;
-    for (const formats::JitSymbol& symbol : *read) {
-      codes.push_back(plan_->add(symbol, ++codes_, tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), own)));
-    }
-    say_plan(input, said, *plan_);
-    for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
-    functions_ += codes.size();
-  }
-  goodbye(input, said);
-}
-
-// In pieces: whoever calls has others to look after. At the last time all of it.
-void ForeignProcess::tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last) {
-  do {
-    tell_piece(input, moment, last);
-  } while (last && map_goes_on_);
-  if (map_goes_on_) next_map_ = kTimeMin;
+  if (!read.ok()) read = std::vector<formats::JitSymbol>{};
+  if (const std::string what = leave_out(*read); !what.empty())
+    reject(speech, fmt::format("{}: {}", dump_.path(), what));
+  ForeignMoment own = moment;
+  own.monotonic_ahead += clock_ahead_;
+  const auto time = [&](const formats::JitSymbol& symbol) {
+    return tsc_of(symbol.timestamp_ns, dump_.tsc_timestamps(), own);
+  };
+  return name_all(std::move(speech), *read, kind, time, plan_);
 }
 
 // `last`: nobody ends the line that has no end yet. It counts once, and is no part of what was read: should
 // the rest of it come, it is read again as a whole.
-void ForeignProcess::tell_piece(pipeline::Input& input, const ForeignMoment& moment, bool last) {
+std::vector<Speech> ForeignProcess::look_at_map(bool last) {
   std::vector<std::string> unread;
   std::string text = read_map();
   if (leave_out_long_line(text))
-    unread.push_back(fmt::format("{}: a line of more than {} MB is left out", map_path_, kMapPiece >> 20));
+    unread.push_back(fmt::format("{}: a line of more than {} KB is left out", map_path_, kMapPiece >> 10));
+  if (const std::size_t some = first_lines(text, kMapLines).size(); some < text.size()) {
+    text.resize(some);
+    goes_on_ = true;
+  }
   const std::size_t lines = text.rfind('\n') + 1;  // 0 where there is none
   const std::uint64_t end = map_read_ + text.size();
-  if (!last || map_goes_on_ || map_rest_end_ == end || map_is_cut_) text.resize(lines);
+  if (!last || goes_on_ || map_rest_end_ == end || map_is_cut_) text.resize(lines);
   if (text.size() > lines) map_rest_end_ = end;
   std::size_t used = 0;
   const formats::JitSymbols map = formats::parse_perf_map(text, used, last);
@@ -209,22 +256,50 @@ void ForeignProcess::tell_piece(pipeline::Input& input, const ForeignMoment& mom
   if (map_is_cut_ && !std::exchange(cut_is_told_, true))
     unread.push_back(
         fmt::format("{}: what is beyond its first {} MB is not read", map_path_, kMaxMapBytes >> 20));
+  if (map.symbols.empty() && unread.empty()) return {};
+  const PlanKind kind{"perf map", map_instances_, false, v1::TOLD_BY_PERF_MAP};
+  Speech speech;
+  connection_ = registration::kSpeakers;
   // A file of nonsense makes nobody an engine with a map.
-  if (map.symbols.empty() && unread.empty()) return;
-  registration::PeerConnected said;
-  said.connection = registration::kSpeakers;
-  if (!map.symbols.empty()) said = hello(input, moment, "perf map", map_instances_);
-  for (std::string& what : unread) reject(input, said, std::move(what));
-  if (map.symbols.empty()) return;
-  if (!map_plan_ || map_plan_->functions() >= kFunctionsOfAPlan)
-    map_plan_.emplace(++plans_, "perf map", false, v1::TOLD_BY_PERF_MAP);
-  std::vector<v1::CodeObject> codes;
-  codes.reserve(map.symbols.size());
-  for (const formats::JitSymbol& symbol : map.symbols) codes.push_back(map_plan_->add(symbol, ++codes_, 0));
-  say_plan(input, said, *map_plan_);
-  for (v1::CodeObject& code : codes) say_code(input, said, std::move(code));
-  functions_ += map.symbols.size();
-  goodbye(input, said);
+  if (!map.symbols.empty()) speech = hello(kind.engine, kind.instance);
+  for (std::string& what : unread) reject(speech, std::move(what));
+  if (map.symbols.empty()) return {std::move(speech)};
+  return name_all(std::move(speech), map.symbols, kind, [](const auto&) { return 0; }, map_plan_);
+}
+
+// In speeches that each fit into one plan.
+std::vector<Speech> ForeignProcess::name_all(Speech first, std::span<const formats::JitSymbol> symbols,
+                                             const PlanKind& kind, const TimeOf& time,
+                                             std::optional<foreign::ForeignPlan>& plan) {
+  std::vector<Speech> said;
+  Speech speech = std::move(first);
+  for (std::size_t at = 0; at < symbols.size();) {
+    if (at > 0) speech = hello(kind.engine, kind.instance);
+    if (!plan || plan->functions() >= kFunctionsOfAPlan || plan->lines() >= kLinesOfAPlan)
+      plan.emplace(++plans_, kind.engine, kind.with_lines, kind.told_by);
+    std::vector<v1::CodeObject> codes;
+    do {
+      codes.push_back(plan->add(symbols[at], ++codes_, time(symbols[at])));
+      ++at;
+    } while (at < symbols.size() && codes.size() < kFunctionsOfAPlan && plan->lines() < kLinesOfAPlan);
+    v1::AgentMessage components;
+    *components.mutable_plan_load() = plan->plan();
+    say(speech, std::move(components));
+    for (v1::CodeObject& code : codes) {
+      v1::AgentMessage loaded;
+      *loaded.mutable_code_load() = std::move(code);
+      say(speech, std::move(loaded));
+    }
+    speech.functions = codes.size();
+    functions_ += codes.size();
+    goodbye(speech);
+    said.push_back(std::exchange(speech, {}));
+  }
+  if (symbols.empty()) {
+    goodbye(speech);
+    said.push_back(std::move(speech));
+  }
+  return said;
 }
 
 // What was read stays read; the last of it is remembered.
@@ -253,7 +328,6 @@ bool ForeignProcess::leave_out_long_line(std::string& text) {
 // is not there any more is read from the file that was open: runtimes remove theirs at their end.
 std::string ForeignProcess::read_map() {
   std::uint64_t size = 0;
-  map_goes_on_ = false;
   if (UniqueFd file = open_own_file_at(root_.get(), map_path_, uid_, O_NOFOLLOW, size);
       file && !older_than(file.get(), start_, executed_)) {
     map_file_ = std::move(file);
@@ -263,7 +337,7 @@ std::string ForeignProcess::read_map() {
   map_is_cut_ = size > kMaxMapBytes;
   size = std::min(size, kMaxMapBytes);
   if (size < map_read_ || !is_the_same_map(map_file_.get())) forget_map();
-  map_goes_on_ = size - map_read_ > kMapPiece;
+  goes_on_ = size - map_read_ > kMapPiece;
   std::string text(std::min(size - map_read_, kMapPiece), '\0');
   std::size_t got = 0;
   while (got < text.size()) {
@@ -294,46 +368,33 @@ void ForeignProcess::forget_map() {
 }
 
 // The same instance of an agent: what was said before stays.
-registration::PeerConnected ForeignProcess::hello(pipeline::Input& input, const ForeignMoment& moment,
-                                                  const char* engine, std::uint64_t instance) {
+Speech ForeignProcess::hello(const char* engine, std::uint64_t instance) {
   registration::PeerConnected hello;
-  hello.connection = registration::kSpeakers + ++connections_;
+  connection_ = hello.connection = registration::kSpeakers + ++connections_;
   hello.process = process_;
-  hello.received_tsc = moment.tsc;
   hello.hello.set_engine_name(engine);
   hello.hello.set_instance(fmt::format("{} {}", engine, instance));
-  input.on_connected(hello);
-  return hello;
+  Speech speech;
+  speech.events.emplace_back(std::move(hello));
+  return speech;
 }
 
 // Nobody is there to wait for.
-void ForeignProcess::goodbye(pipeline::Input& input, const registration::PeerConnected& hello) {
-  input.on_gone({hello.connection, process_, registration::GoneReason::kHangup, ""});
+void ForeignProcess::goodbye(Speech& speech) {
+  speech.events.emplace_back(
+      registration::PeerGone{connection_, process_, registration::GoneReason::kHangup, ""});
 }
 
-void ForeignProcess::reject(pipeline::Input& input, const registration::PeerConnected& hello,
-                            std::string what) {
-  input.on_rejected({hello.connection, process_, std::move(what)});
+void ForeignProcess::reject(Speech& speech, std::string what) {
+  speech.events.emplace_back(registration::PeerRejected{connection_, process_, std::move(what)});
 }
 
-void ForeignProcess::say_plan(pipeline::Input& input, const registration::PeerConnected& hello,
-                              const foreign::ForeignPlan& plan) {
-  registration::PeerMessage message;
-  message.connection = hello.connection;
-  message.process = process_;
-  message.received_tsc = hello.received_tsc;
-  *message.message.mutable_plan_load() = plan.plan();
-  input.on_message(message);
-}
-
-void ForeignProcess::say_code(pipeline::Input& input, const registration::PeerConnected& hello,
-                              v1::CodeObject code) {
-  registration::PeerMessage message;
-  message.connection = hello.connection;
-  message.process = process_;
-  message.received_tsc = hello.received_tsc;
-  *message.message.mutable_code_load() = std::move(code);
-  input.on_message(message);
+void ForeignProcess::say(Speech& speech, v1::AgentMessage message) {
+  registration::PeerMessage event;
+  event.connection = connection_;
+  event.process = process_;
+  event.message = std::move(message);
+  speech.events.emplace_back(std::move(event));
 }
 
 }  // namespace tailor::session

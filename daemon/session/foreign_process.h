@@ -2,18 +2,22 @@
 // it has mapped, else a perf map (/tmp/perf-PID.map).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "daemon/clock/timeline.h"
 #include "daemon/foreign/foreign_plan.h"
 #include "daemon/os/os.h"
-#include "daemon/pipeline/input.h"
 #include "daemon/session/jitdump_file.h"
 #include "daemon/session/process_rules.h"
+#include "daemon/session/speech.h"
 #include "proto/base/ids.h"
 #include "proto/base/unique_fd.h"
 
@@ -28,22 +32,29 @@ struct ForeignMoment {
   static ForeignMoment now(const clock::Timeline& timeline);
 };
 
-// Control thread only.
+// One thread at a time. Its files are a stranger's: to open or to read one may take as long as he likes.
 class ForeignProcess {
  public:
   // A perf map is looked for in the process's own root, under the pid it has there.
   ForeignProcess(os::Os& os, ProcessId process, NamesFrom names = NamesFrom::kAuto);
 
-  // Says to `input` what an agent would: a plan whose components are functions (and lines), and their code.
-  // Cheap while nothing changed: call it before each step of the watermark, so that code of a jitdump is
-  // known before the samples that were taken in it. Every record counts from its own time; code at an address
-  // ends where other code is loaded. A perf map has no times: of each line it is said that nothing says since
-  // when it holds.
-  void tell(pipeline::Input& input, const ForeignMoment& moment);
-  // The same for the last time, after the process has ended: runtimes write some of it, or all, at their end.
-  // The last line of a map needs no end then, and a map that was seen and is removed is read to its end.
+  // Whether enough time has passed since the last look.
+  bool is_due(TimeNs now) const;
+  // Looks once: reads what its files have beyond what was read, or a part of it, and gives what an agent
+  // would say: a plan whose components are functions (and lines), and their code. Every record of a jitdump
+  // counts from its own time; code at an address ends where other code is loaded. A perf map has no times: of
+  // each line it is said that nothing says since when it holds.
+  std::vector<Speech> look(const ForeignMoment& moment);
+  // The same after the process has ended: runtimes write some of it, or all, at their end. The last line of a
+  // map needs no end then, and a map that was seen and is removed is read to its end.
   // `dump`: the jitdump that it was seen to map, as it saw it; "" none.
-  void tell_last(pipeline::Input& input, const ForeignMoment& moment, const std::string& dump);
+  std::vector<Speech> look_at_last(const ForeignMoment& moment, const std::string& dump);
+  // There was more than the last look has read.
+  bool goes_on() const { return goes_on_; }
+  // Nothing more is read of its files, and what they took of memory is free.
+  Speech leave_unread(const std::string& why);
+  // Bytes that it holds of its files.
+  std::size_t memory() const { return dump_.memory(); }
 
   // It executed another program at `time` (CLOCK_MONOTONIC_RAW): what was read so far, or written before,
   // says nothing of that one, which has files of its own. What the one before had written and nobody had read
@@ -52,25 +63,34 @@ class ForeignProcess {
 
   // How many functions were named so far; 0: there is neither file, or none to believe.
   std::size_t functions() const { return functions_; }
+  // Whose files are believed; UINT32_MAX: it had ended by then.
+  std::uint32_t user() const { return uid_; }
   // For the user: where the names come from, or what was looked for.
   std::string source() const;
 
  private:
-  void tell_dump(pipeline::Input& input, const ForeignMoment& moment);
-  void tell_map(pipeline::Input& input, const ForeignMoment& moment, bool last);
-  void tell_piece(pipeline::Input& input, const ForeignMoment& moment, bool last);
+  struct PlanKind {
+    const char* engine;
+    std::uint64_t instance;
+    bool with_lines;
+    v1::ToldBy told_by;
+  };
+  using TimeOf = std::function<std::uint64_t(const formats::JitSymbol&)>;
+
+  std::vector<Speech> look_at_dump(const ForeignMoment& moment);
+  std::vector<Speech> look_at_map(bool last);
+  std::vector<Speech> name_all(Speech first, std::span<const formats::JitSymbol> symbols,
+                               const PlanKind& kind, const TimeOf& time,
+                               std::optional<foreign::ForeignPlan>& plan);
   void take_read(std::string_view text);
   bool leave_out_long_line(std::string& text);
   std::string read_map();
   bool is_the_same_map(int file) const;
   void forget_map();
-  registration::PeerConnected hello(pipeline::Input& input, const ForeignMoment& moment, const char* engine,
-                                    std::uint64_t instance);
-  void goodbye(pipeline::Input& input, const registration::PeerConnected& hello);
-  void reject(pipeline::Input& input, const registration::PeerConnected& hello, std::string what);
-  void say_plan(pipeline::Input& input, const registration::PeerConnected& hello,
-                const foreign::ForeignPlan& plan);
-  void say_code(pipeline::Input& input, const registration::PeerConnected& hello, v1::CodeObject code);
+  Speech hello(const char* engine, std::uint64_t instance);
+  void goodbye(Speech& speech);
+  void reject(Speech& speech, std::string what);
+  void say(Speech& speech, v1::AgentMessage message);
 
   ProcessId process_;
   NamesFrom names_;
@@ -90,12 +110,13 @@ class ForeignProcess {
   std::uint64_t map_rest_end_ = 0;  // where the line ended that was taken without an end, 0: none was
   std::string map_tail_;            // the last of what was read
   bool map_is_cut_ = false, cut_is_told_ = false;  // it is longer than what is read of any
-  bool map_goes_on_ = false;                       // there is more of it than was read in one go
   bool in_long_line_ = false;                      // what comes next is the rest of a line that is left out
   std::optional<foreign::ForeignPlan> map_plan_;
   std::uint64_t map_instances_ = 0;
   TimeNs next_look_ = kTimeMin, next_map_ = kTimeMin;
+  bool goes_on_ = false;
   std::uint64_t connections_ = 0, plans_ = 0, codes_ = 0;
+  registration::ConnectionId connection_ = registration::kSpeakers;  // of the speech that is made
   std::size_t functions_ = 0;
 };
 

@@ -1,24 +1,46 @@
-// All processes of a recording that have no agent: what perf's conventions say of their code.
+// All processes of a recording that have no agent: what perf's conventions say of their code. Their files are
+// read on threads of their own, so that no file makes the control thread wait; what was read is said on the
+// control thread, a little at a time.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
+#include <string>
 #include <utility>
 
+#include "daemon/clock/timeline.h"
 #include "daemon/os/os.h"
+#include "daemon/os/user_threads.h"
 #include "daemon/pipeline/pipeline.h"
 #include "daemon/session/foreign_process.h"
 #include "daemon/session/process_rules.h"
+#include "daemon/session/speech.h"
 
 namespace tailor::session {
+
+// What is asked of the files of all users together, and of each.
+struct ForeignLimits {
+  std::size_t functions = 200'000;                   // that are read, and not said yet
+  std::size_t user_memory = std::size_t{256} << 20;  // bytes that are held of a user's files
+  TimeNs step = 3'000'000;                           // of saying, in one round
+  std::uint32_t burst = 256;                         // looks at a process that need not wait ...
+  TimeNs interval = 100'000'000;                     // ... and the time between those that must
+};
 
 // Control thread only.
 class ForeignProcesses {
  public:
   // All must outlive this.
-  ForeignProcesses(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input)
-      : os_(os), pipeline_(pipeline), input_(input) {}
+  ForeignProcesses(os::Os& os, pipeline::Pipeline& pipeline, pipeline::Input& input,
+                   ForeignLimits limits = {})
+      : os_(os), pipeline_(pipeline), input_(input), limits_(limits) {}
 
   // Speaks for the process from now on, unless that is done already.
   void add(ProcessId process, NamesFrom names);
@@ -31,25 +53,74 @@ class ForeignProcesses {
     bool all_read = false;                      // and everything was read
     std::function<bool(ProcessId)> is_sampled;  // or is to be again
   };
-  // Says what is known, up to now.
-  void tell(const Moment& moment);
+  // Looks for what is new.
+  void look(const Moment& moment);
+  // Says what was read by now. Call it each round, and before the watermark moves.
+  void say();
+
+  // Up to when their files are known: `now`, unless somebody is reading them, or what was read is not said
+  // yet. Nobody can hold it back for long.
+  TimeNs known_until(TimeNs now) const;
+  // What is not said yet was read, or is being read. Of one process, or of all.
+  bool is_pending(ProcessId process) const;
+  bool is_pending() const;
+  // More was read than this round could say.
+  bool is_behind() const { return is_behind_; }
+  // How many functions were named so far.
+  std::uint64_t functions() const { return functions_; }
+  // Who is pending is waited for no longer, which is said.
+  void give_up();
 
  private:
+  // What a thread that reads has to do with. It is the thread's while `busy`, else the control thread's.
+  struct Reading {
+    Reading(os::Os& os, ProcessId id, NamesFrom names) : process(os, id, names) {}
+    ForeignProcess process;
+    std::deque<Speech> said;
+    std::size_t functions = 0;  // in them
+    std::atomic<bool> busy = false;
+  };
+
+  // A pid may be another process's later, and a process may execute another program.
+  struct Followed {
+    std::shared_ptr<Reading> reading;
+    std::uint32_t user = 0;
+    std::uint64_t number = 0;  // of its entry in the pipeline, 0: it has none yet
+    std::uint32_t executed = 0;
+    std::optional<TimeNs> executed_at;  // to be told when nobody reads
+    TimeNs since = kTimeMax;            // of the look whose findings are not all said
+    TimeNs next = kTimeMin;             // when it may be looked at next
+    std::uint32_t looks = 0;            // of those that need not wait
+    bool over = false, last = false;    // it has ended; and that look is the last
+    bool may_come_back = false;         // it may have mapped a dump that is not known yet
+    std::string dump;
+    std::string source;
+    std::size_t memory = 0;  // as of the last look
+  };
+  using Processes = std::map<ProcessId, Followed>;
+
+  bool is_pending(const Followed& followed) const { return followed.since != kTimeMax; }
+  static bool follow(Followed& followed, const pipeline::ProcessEntry* entry);
+  Followed& start(ProcessId process, NamesFrom names, const pipeline::ProcessEntry* entry);
+  void look_at(Followed& followed);
+  bool settle(ProcessId process, Followed& followed);
+  void bound_memory(Followed& followed);
+  void say_now(Speech speech);
   void adopt_children();
   bool is_over(ProcessId process, const Moment& moment) const;
 
   os::Os& os_;
   pipeline::Pipeline& pipeline_;
   pipeline::Input& input_;
-  // A pid may be another process's later, and a process may execute another program.
-  struct Followed {
-    ForeignProcess process;
-    std::uint64_t number = 0;  // of its entry in the pipeline, 0: it has none yet
-    std::uint32_t executed = 0;
-  };
-  static bool follow(Followed& followed, const pipeline::ProcessEntry* entry);
-  std::map<ProcessId, Followed> processes_;
+  const ForeignLimits limits_;
+  os::UserThreads threads_{4};
+  Processes processes_;
   std::set<std::pair<ProcessId, std::uint64_t>> spoken_for_;  // to their end, with their numbers
+  ProcessId next_{};                                          // whose turn it is to be said
+  std::shared_ptr<const clock::Timeline> timeline_;           // as of the last look
+  std::size_t waiting_ = 0;                                   // functions that were read, and not said yet
+  std::uint64_t functions_ = 0;
+  bool is_behind_ = false, ending_ = false;
 };
 
 }  // namespace tailor::session

@@ -14,7 +14,10 @@
 namespace tailor::session {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kPiece = std::size_t{256} << 10;
+// Of one look: bytes that are read, and symbols from which on it ends.
+constexpr std::uint64_t kMostBytes = std::uint64_t{16} << 20;
+constexpr std::size_t kEnoughSymbols = 1024;
 
 }  // namespace
 
@@ -42,6 +45,7 @@ bool JitDumpFile::find_at(int root, const std::string& path, std::int32_t pid, s
 }
 
 Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {
+  goes_on_ = false;
   struct stat info{};
   if (!file_ || refused_ || ::fstat(file_.get(), &info) != 0) return std::vector<formats::JitSymbol>{};
   const auto size = static_cast<std::uint64_t>(info.st_size);
@@ -54,19 +58,21 @@ Result<std::vector<formats::JitSymbol>> JitDumpFile::read() {
   return parser_.take();
 }
 
-Status JitDumpFile::take(std::uint64_t size) {
-  std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, size - offset_));
-  while (offset_ < size) {
+Status JitDumpFile::take(std::uint64_t end) {
+  const std::uint64_t enough = offset_ + kMostBytes;
+  std::vector<std::byte> piece(std::min<std::uint64_t>(kPiece, end - offset_));
+  while (offset_ < end && offset_ < enough && parser_.waiting_symbols() < kEnoughSymbols) {
     const ssize_t got =
-        ::pread(file_.get(), piece.data(), std::min<std::uint64_t>(piece.size(), size - offset_),
+        ::pread(file_.get(), piece.data(), std::min<std::uint64_t>(piece.size(), end - offset_),
                 static_cast<off_t>(offset_));
-    if (got <= 0) break;
+    if (got <= 0) return Ok{};
     offset_ += static_cast<std::uint64_t>(got);
     Status fed = parser_.feed(std::span(piece).first(static_cast<std::size_t>(got)));
     if (!fed.ok()) return in_context(path_ + ": ", fed.error());
     if (parser_.has_header() && parser_.pid() != static_cast<std::uint32_t>(pid_))
       return invalid(fmt::format("{}: it is the jitdump of process {}", path_, parser_.pid()));
   }
+  goes_on_ = offset_ < end;
   return Ok{};
 }
 

@@ -25,23 +25,26 @@ class JitDumpFile {
   // The same by its path as the process saw it, inside of the process's root directory.
   bool find_at(int root, const std::string& path, std::int32_t pid, std::uint32_t uid);
 
-  // Takes what was written since the last call. An error, once, if it is no jitdump of this process; nothing
-  // more is taken from it then.
+  // Takes what was written since the last call, or a part of it that is worth one look. An error, once, if it
+  // is no jitdump of this process; nothing more is taken from it then.
   Result<std::vector<formats::JitSymbol>> read();
+  // There was more than the last call took.
+  bool goes_on() const { return goes_on_; }
 
   bool open() const { return static_cast<bool>(file_); }
   const std::string& path() const { return path_; }  // as the process sees it
   bool tsc_timestamps() const { return parser_.tsc_timestamps(); }
+  std::size_t memory() const { return parser_.memory(); }
   std::uint64_t malformed() const { return parser_.malformed(); }
 
  private:
-  Status take(std::uint64_t size);
+  Status take(std::uint64_t end);
 
   UniqueFd file_;
   std::string path_;
   std::int32_t pid_ = 0;
   std::uint64_t offset_ = 0;
-  bool refused_ = false;
+  bool refused_ = false, goes_on_ = false;
   formats::JitDumpParser parser_;
 };
 

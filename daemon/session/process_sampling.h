@@ -56,6 +56,7 @@ class ProcessSampling {
   bool reads_slots = false;                   // of threads' memory, for tags
   bool user_mode_only = false;                // as opened
   std::optional<capture::BirthWatch> births;  // where the timers of threads may miss them
+  bool may_move = false;                      // to one event per CPU
   Origin origin;
   TimeNs redraw = kTimeMax;  // when its periods are drawn anew by us; kTimeMax: not
 

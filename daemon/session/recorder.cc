@@ -25,6 +25,11 @@ constexpr TimeNs kForeignInterval = 100'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
+// For what runtimes write of their code: for those that say nothing new, and for all together.
+constexpr std::chrono::milliseconds kForeignPace{5};
+constexpr int kForeignPatience = 600;
+constexpr int kMostForeignWaits = 6000;
+constexpr int kFirstLookWaits = 200;
 
 // At least one of a thousand, where any are asked for.
 void set_untagged(std::uint32_t ppm, v1::Settings& to) {
@@ -144,10 +149,26 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
     if (kept_files_) kept_files_->known(found);
     result = sampled_.open(found, options, {.on_request = true});
     if (!result.ok() || known.registered) return;
-    known.note = how_to_register(process, options_.agent_socket) + "; " + foreign_.source_of(id);
+    known.note = how_to_register(process, options_.agent_socket);
   });
   if (!result.ok()) return result.error();
+  if (!known.note.empty()) known.note += "; " + foreign_source_of(id);
   return known;
+}
+
+// As soon as its files were looked at, or cannot be.
+std::string Recorder::foreign_source_of(ProcessId process) {
+  std::string source;
+  for (int i = 0; i < kFirstLookWaits; ++i) {
+    bool pending = false;
+    run([&] {
+      pending = foreign_.is_pending(process);
+      source = foreign_.source_of(process);
+    });
+    if (!pending) break;
+    std::this_thread::sleep_for(kForeignPace);
+  }
+  return source;
 }
 
 void Recorder::detach(ProcessId process) {
@@ -249,19 +270,38 @@ void Recorder::stop() {
   if (!thread_.joinable()) return;
   run([this] {
     ending_ = true;
-    speak_for_foreign();  // what runtimes wrote at their end
+    look_at_foreign();  // what runtimes wrote at their end
   });
+  hear_foreign();
   reader_.stop();  // the control thread still takes what it reads last
   flush();
   run([this] {
     flushed_ = true;
-    speak_for_foreign();
+    look_at_foreign();
+  });
+  hear_foreign();
+  run([this] {
+    foreign_.give_up();
     tell_names();
     facts_.cpu_times(cpu_);
     publish();
   });
   requests_.end();
   thread_.join();
+}
+
+// Until what runtimes have written is said, as long as there is more of it.
+void Recorder::hear_foreign() {
+  std::uint64_t heard = 0;
+  for (int all = 0, idle = 0; all < kMostForeignWaits && idle < kForeignPatience; ++all, ++idle) {
+    bool pending = false;
+    run([&] {
+      pending = foreign_.is_pending();
+      if (std::exchange(heard, foreign_.functions()) != foreign_.functions()) idle = 0;
+    });
+    if (!pending) return;
+    std::this_thread::sleep_for(kForeignPace);
+  }
 }
 
 void Recorder::on_connected(const registration::PeerConnected& event) {
@@ -310,16 +350,17 @@ void Recorder::control() {
     const bool last = requests_.ending();
     wait_and_listen(last);
     look_at_clocks();
-    if (os_.now() >= next_foreign_) speak_for_foreign();
+    if (os_.now() >= next_foreign_) look_at_foreign();
     take_captured();
     changes_.watch_pebs();
     if (!last && !ending_) {
       rates_.take(options_.ask_rates);
       rates_.look();
-      changes_.watch_births();
+      changes_.watch_threads();
       changes_.redraw_periods();
     }
-    input_.advance(os_.now());
+    foreign_.say();
+    input_.advance(foreign_.known_until(os_.now()));
     requests_.do_all([this] { publish(); });
     finish_flushes();
     tell_problems();
@@ -337,7 +378,7 @@ void Recorder::control() {
 void Recorder::wait_and_listen(bool last) {
   const TimeNs before = std::exchange(listened_, os_.now());
   const PaceFacts facts{.idle = idle_,
-                        .awaited = !flushes_.empty(),
+                        .awaited = !flushes_.empty() || foreign_.is_behind(),
                         .fullest_log = server_->take_fullest_log(),
                         .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
   server_->poll(last ? 0 : round_ms(facts));
@@ -386,9 +427,9 @@ void Recorder::recording_ended(const RecordingEnded& ended) {
   input_.on_process_ended(before->process);
 }
 
-void Recorder::speak_for_foreign() {
+void Recorder::look_at_foreign() {
   next_foreign_ = os_.now() + kForeignInterval;
-  foreign_.tell({.follows_children = sampled_.first_with_children() != nullptr,
+  foreign_.look({.follows_children = sampled_.first_with_children() != nullptr,
                  .ending = ending_,
                  .all_read = flushed_,
                  .is_sampled = [this](ProcessId process) {

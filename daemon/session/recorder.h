@@ -151,7 +151,7 @@ class Recorder : private registration::Sink {
   void take_captured();
   void take(CaptureMessage& message);
   void recording_ended(const RecordingEnded& ended);
-  void speak_for_foreign();
+  void look_at_foreign();
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_names();
@@ -160,6 +160,10 @@ class Recorder : private registration::Sink {
   void sweep();
   void end_those_that_are_gone();
   void publish();
+
+  // Any thread but the control thread.
+  void hear_foreign();
+  std::string foreign_source_of(ProcessId process);
 
   std::string sample_registered(ProcessId process);
   std::string why_not_now(ProcessId process);

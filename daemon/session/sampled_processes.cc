@@ -43,6 +43,7 @@ void SampledProcesses::took(ProcessSampling& sampled, const capture::CaptureOpti
   sampled.renews = attached.renews;
   sampled.redraw = attached.redraws ? kTimeMax : next_redraw(settled, parts_.os.now());
   sampled.births.reset();
+  sampled.may_move = settled.placement == capture::Placement::kAuto;
   if (settled.placement == capture::Placement::kAuto && only_timers(settled))
     sampled.births.emplace(settled.events.front().period);
 }

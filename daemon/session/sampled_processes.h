@@ -57,6 +57,7 @@ class SampledProcesses {
   // with other periods.
   void tell_notes(ProcessId process);
   void set_notes(std::vector<std::string> notes) { notes_ = std::move(notes); }
+  void add_note(std::string note) { notes_.push_back(std::move(note)); }
 
   // Why a process is not sampled; "" where nothing is known.
   std::string why_not(ProcessId process) const;

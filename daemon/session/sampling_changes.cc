@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "daemon/capture/host/placement.h"
 #include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
 #include "daemon/session/redraw.h"
@@ -55,13 +56,27 @@ Status SamplingChanges::change_events(ProcessSampling& sampled, const capture::C
   return sampled_.change(sampled, options);
 }
 
-void SamplingChanges::watch_births() {
+void SamplingChanges::watch_threads() {
   for (ProcessSampling& each : sampled_.all()) {
-    if (!each.births || !each.is_sampling()) continue;
-    if (!each.births->too_many(parts_.os.now(), parts_.reader.births(each.recording))) continue;
-    const double births_per_second = each.births->per_second();
-    each.births.reset();  // once
-    change_to_cpus(each, births_per_second);
+    if (!each.is_sampling() || !(each.births || each.may_move)) continue;
+    const auto seen = parts_.reader.threads(each.recording);
+    if (each.births && each.births->too_many(parts_.os.now(), seen.births)) {
+      const std::string why =
+          fmt::format("{:.0f} threads and processes a second are made, whose timers would each begin anew",
+                      each.births->per_second());
+      each.births.reset();  // once
+      if (const Status changed = change_to_cpus(each, why); !changed.ok()) {
+        parts_.on_problem({each.process, fmt::format("{}: short ones are hardly sampled, because {}", why,
+                                                     changed.error().message)});
+      }
+    } else if (const std::string why = capture::why_per_cpu(seen.switches_per_second);
+               each.may_move && !why.empty()) {
+      each.may_move = false;  // once
+      if (const Status changed = change_to_cpus(each, why); !changed.ok()) {
+        sampled_.add_note(fmt::format("not {}, because {}", why, changed.error().message));
+        sampled_.tell_notes(each.process);
+      }
+    }
   }
 }
 
@@ -121,26 +136,19 @@ Status SamplingChanges::draw_anew(ProcessSampling& sampled, const capture::Captu
 }
 
 // Timers of the CPUs in place of those of the threads.
-void SamplingChanges::change_to_cpus(ProcessSampling& sampled, double births_per_second) {
+Status SamplingChanges::change_to_cpus(ProcessSampling& sampled, const std::string& why) {
   capture::CaptureOptions options =
       overhead_.enabled() ? overhead_.draw(sampled.process, parts_.os.now(), progress_of(sampled.process))
                           : sampled.options;
   options.placement = capture::Placement::kPerCpu;
-  const std::string why =
-      fmt::format("{:.0f} threads and processes a second are made, whose timers would each begin anew",
-                  births_per_second);
   options.reasons.push_back(why);
   follow_family(options);
   auto attached = sampled_.replace(sampled, options);
-  if (!attached.ok()) {
-    if (attached.error().code == ESRCH) return;
-    parts_.on_problem({sampled.process, fmt::format("{}: short ones are hardly sampled, because {}", why,
-                                                    attached.error().message)});
-    return;
-  }
+  if (!attached.ok()) return attached.error().code == ESRCH ? Status(Ok{}) : attached.error();
   sampled.options.placement = capture::Placement::kPerCpu;
   sampled_.set_notes(attached->notes);
   sampled_.tell_notes(sampled.process);
+  return Ok{};
 }
 
 TargetProgress SamplingChanges::progress_of(ProcessId process) {

@@ -25,8 +25,8 @@ class SamplingChanges {
   // Other events, or the same ones with other periods, take the place of those of a process that is sampled.
   // The old ones stay if that fails.
   Status change_events(ProcessSampling& sampled, const capture::CaptureOptions& wanted);
-  // Moves timers to the CPUs, where threads are born too often.
-  void watch_births();
+  // Moves events to the CPUs, where threads are born, or switched, too often.
+  void watch_threads();
   // Draws periods anew that are due, without a bound on their cost.
   void redraw_periods();
   // The same with a bound.
@@ -36,7 +36,7 @@ class SamplingChanges {
   void resample(ProcessSampling& sampled);
   void follow_family(capture::CaptureOptions& options);
   Status draw_anew(ProcessSampling& sampled, const capture::CaptureOptions& options);
-  void change_to_cpus(ProcessSampling& sampled, double births_per_second);
+  Status change_to_cpus(ProcessSampling& sampled, const std::string& why);
   TargetProgress progress_of(ProcessId process);
 
   const RecordingParts& parts_;

@@ -104,10 +104,10 @@ void CaptureReader::remove(RecordingNumber id) {
   wake();
 }
 
-std::uint64_t CaptureReader::births(RecordingNumber id) {
+CaptureReader::ThreadFacts CaptureReader::threads(RecordingNumber id) {
   std::lock_guard lock(mutex_);
-  const auto found = births_.find(id);
-  return found == births_.end() ? 0 : found->second;
+  const auto found = facts_.find(id);
+  return found == facts_.end() ? ThreadFacts{} : found->second;
 }
 
 void CaptureReader::hurry() {
@@ -131,7 +131,7 @@ void CaptureReader::run() {
       if (hurried) member.recording->hurry();
       member.recording->drain(sink_);
     }
-    tell_births();
+    tell_threads();
     tell_horizon();
     last_round_ = began;
     for (RecordingNumber id : std::exchange(ended_, {})) end(id);
@@ -186,11 +186,12 @@ void CaptureReader::renew_part(NewMember& added) {
   attaching_.erase(added.id);
 }
 
-void CaptureReader::tell_births() {
+void CaptureReader::tell_threads() {
   std::lock_guard lock(mutex_);
-  births_.clear();
+  facts_.clear();
   for (const auto& [id, member] : members_) {
-    if (const std::uint64_t births = member.recording->births(); births > 0) births_[id] = births;
+    const ThreadFacts facts{member.recording->births(), member.recording->switches_per_second()};
+    if (facts.births > 0 || facts.switches_per_second > 0) facts_[id] = facts;
   }
 }
 

@@ -66,8 +66,14 @@ class CaptureReader {
   Status renew(RecordingNumber id, pid_t pid, const CaptureOptions& options);
   // Any thread. The recording is finished on the next round.
   void remove(RecordingNumber id);
-  // Any thread. See Recording::births; 0 of a recording that is not there.
-  std::uint64_t births(RecordingNumber id);
+  // What a recording has seen of the threads that have events of their own: see Recording::births and
+  // Recording::switches_per_second.
+  struct ThreadFacts {
+    std::uint64_t births = 0;
+    double switches_per_second = 0;
+  };
+  // Any thread. Nothing of a recording that is not there.
+  ThreadFacts threads(RecordingNumber id);
   // Any thread. The next round reads everything, see Recording::hurry().
   void hurry();
 
@@ -89,7 +95,7 @@ class CaptureReader {
   void take_requests();
   void change_over(const NewMember& added);
   void renew_part(NewMember& added);
-  void tell_births();
+  void tell_threads();
   void tell_horizon();
   void admit(RecordingNumber id, std::unique_ptr<Recording> recording);
   void end(RecordingNumber id);
@@ -111,7 +117,7 @@ class CaptureReader {
   std::vector<RecordingNumber> to_remove_;
   std::map<RecordingNumber, TimeNs> attaching_;  // since when
   RecordingNumber last_id_ = 0;
-  std::map<RecordingNumber, std::uint64_t> births_;
+  std::map<RecordingNumber, ThreadFacts> facts_;
 
   std::map<RecordingNumber, Member> members_;  // the reader's thread only
   std::vector<RecordingNumber> ended_;         // processes that ended, to be finished after this round

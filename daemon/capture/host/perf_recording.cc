@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <thread>
 
 #include "daemon/capture/decode/told_record.h"
 #include "daemon/capture/host/denial.h"
@@ -24,9 +22,9 @@ namespace {
 
 // Between two looks at a process's threads: longer than the kernel takes from making a thread visible to
 // writing its FORK record.
-constexpr auto kForkSettle = std::chrono::milliseconds(2);
+constexpr TimeNs kForkSettle = 2'000'000;
 // A process that makes threads faster than we look at them is left at some time; the rest is inherited.
-constexpr int kMostScans = 50;
+constexpr int kMostLooks = 50;
 
 }  // namespace
 
@@ -117,9 +115,8 @@ void PerfRecording::make_attrs(bool process) {
 
 Status PerfRecording::open_for_process() {
   PlacementChoice choice{options_.placement == Placement::kPerCpu, "one event per CPU, as asked for"};
-  if (options_.placement == Placement::kAuto && !options_.enable_on_exec) {
-    choice = choose_placement(observe_target(os_, pid_, cpus_.size(), options_.events.size()));
-  }
+  const bool may_choose = options_.placement == Placement::kAuto && !options_.enable_on_exec;
+  if (may_choose) choice = choose_placement(observe_target(os_, pid_, cpus_.size(), options_.events.size()));
   if (choice.per_cpu) {
     auto opened = open_per_cpu(choice.reason);
     bool denied = !opened && (opened.error().code == EACCES || opened.error().code == EPERM);
@@ -129,6 +126,7 @@ Status PerfRecording::open_for_process() {
   }
   make_attrs(true);
   auto attached = attach_process();
+  if (attached && may_choose && !choice.per_cpu) switches_.emplace(os_, pid_);
   if (attached || !only_per_cpu(attached.error())) return attached;
   close_all();
   return open_per_cpu("one event per CPU: the kernel has IBS for CPUs only (before 6.2)");
@@ -165,32 +163,50 @@ void PerfRecording::close_all() {
 }
 
 // Threads that were there get events of their own; threads made by those inherit them. A thread that appears
-// between two scans is one or the other: it inherited if a FORK record of an opened thread names it.
+// between two looks is one or the other: it inherited if a FORK record of an opened thread names it. The
+// record may come a moment later. Nobody waits for it: drain() looks again.
 Status PerfRecording::attach_process() {
-  std::set<pid_t> seen_before;
-  for (int scan = 0; scan < kMostScans; ++scan) {
-    auto threads = threads_now();
-    if (!threads) return threads.error();
-    read_early();
-    std::set<pid_t> waiting;
-    for (pid_t tid : *threads) {
-      if (opened_.contains(tid) || was_inherited(tid)) continue;
-      if (scan > 0 && !seen_before.contains(tid)) {
-        waiting.insert(tid);
-        continue;
-      }
-      auto opened = open_thread(tid);
-      if (!opened && opened.error().code != ESRCH) return opened;
-      if (opened) opened_.insert(tid);
-    }
-    if (scan > 0 && waiting.empty() && seen_before.empty()) break;
-    seen_before = std::move(waiting);
-    if (!seen_before.empty()) std::this_thread::sleep_for(kForkSettle);
+  for (int look = 0; look < 2; ++look) {
+    if (Status looked = look_at_threads(); !looked) return looked;
   }
   if (opened_.empty()) return os_error(fmt::format("process {} has ended", pid_), ESRCH);
   // Where the kernel cannot keep forked processes out, we do.
   if (!options_.follow_children && !attrs_.front().inherit_thread) filter_.emplace(std::vector{pid_}, false);
   return Ok{};
+}
+
+Status PerfRecording::look_at_threads() {
+  auto threads = threads_now();
+  if (!threads) return threads.error();
+  read_early();
+  const bool first = looks_++ == 0;
+  const bool was_quiet = waiting_.empty();
+  std::set<pid_t> waiting;
+  for (pid_t tid : *threads) {
+    if (opened_.contains(tid) || was_inherited(tid)) continue;
+    if (!first && !waiting_.contains(tid)) {
+      waiting.insert(tid);
+      continue;
+    }
+    auto opened = open_thread(tid);
+    if (!opened && opened.error().code != ESRCH) return opened;
+    if (opened) opened_.insert(tid);
+  }
+  const bool all_told = !first && was_quiet && waiting.empty();
+  waiting_ = std::move(waiting);
+  next_look_ = all_told || looks_ >= kMostLooks ? kTimeMax : os_.now() + kForkSettle;
+  return Ok{};
+}
+
+// While it records: new events are in the state of the others. What cannot be opened any more is not sampled,
+// which the sum of the recording shows.
+void PerfRecording::look_again() {
+  if (os_.now() < next_look_) return;
+  const std::size_t before = events_.size();
+  if (!look_at_threads()) next_look_ = kTimeMax;
+  if (next_look_ == kTimeMax) inherited_.clear();
+  if (options_.enable_on_exec) return;
+  for (std::size_t i = before; i < events_.size(); ++i) set_enabled(events_[i], enabled_);
 }
 
 // Those of the process and, where its children count, of all its family.
@@ -207,9 +223,9 @@ Result<std::vector<pid_t>> PerfRecording::threads_now() {
 }
 
 bool PerfRecording::was_inherited(pid_t tid) {
-  return std::ranges::any_of(rings_, [tid](const RingSlot& slot) {
-    return std::ranges::find(slot.scan.forked, tid) != slot.scan.forked.end();
-  });
+  return inherited_.contains(tid) || std::ranges::any_of(rings_, [tid](const RingSlot& slot) {
+           return std::ranges::find(slot.scan.forked, tid) != slot.scan.forked.end();
+         });
 }
 
 Status PerfRecording::open_thread(pid_t tid) {
@@ -369,12 +385,20 @@ void PerfRecording::read_early() {
 }
 
 void PerfRecording::drain(ChunkSink& sink) {
+  look_again();
+  if (switches_) {
+    if (const auto counted = switches_->look(os_)) {
+      switches_per_second_ = *counted;
+      switches_.reset();
+    }
+  }
   std::vector<RingChunk> chunks;
   for (RingSlot& slot : rings_) {
     if (std::exchange(slot.layout_changed, false)) sink.on_ring(slot.layout);
     RingChunk& chunk = chunks.emplace_back(slot.layout.ring, std::exchange(slot.early, {}));
     read_ring(slot, chunk.bytes);
     if (!per_cpu_) births_ += slot.scan.forked.size();
+    if (next_look_ != kTimeMax) inherited_.insert(slot.scan.forked.begin(), slot.scan.forked.end());
     slot.scan.forked.clear();
     if (filter_) filter_->learn(chunk.bytes);
   }
@@ -385,6 +409,8 @@ void PerfRecording::drain(ChunkSink& sink) {
 }
 
 void PerfRecording::finish(ChunkSink& sink) {
+  next_look_ = kTimeMax;
+  switches_.reset();
   set_enabled(false);
   drain(sink);
   for (RingSlot& slot : rings_) {
@@ -394,13 +420,16 @@ void PerfRecording::finish(ChunkSink& sink) {
 }
 
 bool PerfRecording::set_enabled(bool enabled) {
-  unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
-  // An event whose thread has ended refuses, and needs nothing.
-  for (const OpenEvent& event : events_) {
-    if (event.leader) (void)os_.perf_ioctl(event.leader.get(), request, 0);
-    (void)os_.perf_ioctl(event.fd.get(), request, 0);
-  }
+  enabled_ = enabled;
+  for (const OpenEvent& event : events_) set_enabled(event, enabled);
   return true;
+}
+
+// An event whose thread has ended refuses, and needs nothing.
+void PerfRecording::set_enabled(const OpenEvent& event, bool enabled) {
+  const unsigned long request = enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE;
+  if (event.leader) (void)os_.perf_ioctl(event.leader.get(), request, 0);
+  (void)os_.perf_ioctl(event.fd.get(), request, 0);
 }
 
 // The kernel writes a LOST record when there is room again: at the end of a recording some losses are known

@@ -21,6 +21,7 @@
 #include "daemon/capture/decode/pid_filter.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/capture/host/placement.h"
 #include "daemon/capture/host/recording.h"
 #include "daemon/capture/host/ring.h"
 #include "daemon/capture/select/event_spec.h"
@@ -51,6 +52,7 @@ class PerfRecording : public Recording {
   int poll_fd(std::size_t index) const override;
   int next_poll_fd(std::size_t index) override;
   std::uint64_t births() const override { return births_; }
+  double switches_per_second() const override { return switches_per_second_; }
   CaptureCounts counts() override;
 
   // Events stop and go on; both are also for a process that is already there.
@@ -79,6 +81,7 @@ class PerfRecording : public Recording {
       : os_(os),
         pid_(pid),
         options_(std::move(options)),
+        enabled_(!options_.start_disabled),
         draw_(static_cast<std::uint64_t>(os.now()) ^ static_cast<std::uint64_t>(pid) << 32) {}
 
   Status open_events();
@@ -87,6 +90,9 @@ class PerfRecording : public Recording {
   Status open_for_process();
   Status open_per_cpu(const std::string& reason);
   Status attach_process();
+  Status look_at_threads();
+  void look_again();
+  void set_enabled(const OpenEvent& event, bool enabled);
   Status open_thread(pid_t tid);
   Status open_on_cpu(pid_t tid, int cpu);
   Result<OpenEvent> open_event(std::size_t spec, pid_t tid, int cpu);
@@ -114,11 +120,18 @@ class PerfRecording : public Recording {
   std::vector<perf_event_attr> attrs_;    // per spec, as the kernel accepted them
   std::vector<std::string> notes_;
   std::vector<int> cpus_;
+  bool enabled_;
   PeriodDraw draw_;
   std::map<std::pair<int, std::size_t>, std::uint64_t> periods_;  // by CPU and spec
   std::optional<PidFilter> filter_;                               // where others' records come too
   bool per_cpu_ = false;                                          // one event per CPU, for one process
   std::set<pid_t> opened_;
+  // What is being attached: threads that nobody has told of yet, and those that were told of by FORK records.
+  std::set<pid_t> waiting_, inherited_;
+  int looks_ = 0;                // at the threads
+  TimeNs next_look_ = kTimeMax;  // kTimeMax: all of them are told
+  std::optional<SwitchWatch> switches_;
+  double switches_per_second_ = 0;
   std::vector<OpenEvent> events_;
   std::vector<RingSlot> rings_;
   std::map<RingKey, std::size_t> ring_by_key_;

@@ -5,9 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include "daemon/os/host_files.h"
@@ -17,9 +15,9 @@ namespace {
 
 // A rearmed timer costs some 15 us more than none: 2000 switches a second are 3 % of a core.
 constexpr double kManySwitches = 2000;
-constexpr auto kObservation = std::chrono::milliseconds(10);
-// Threads whose switches are counted: beyond, the descriptors decide anyway.
-constexpr std::size_t kMostThreadsCounted = 256;
+constexpr TimeNs kObservation = 20'000'000;
+// Threads whose switches are counted, which stand for the others.
+constexpr std::size_t kMostThreadsCounted = 64;
 
 std::uint64_t number_after(std::string_view text, std::string_view label) {
   std::size_t at = text.find(label);
@@ -31,16 +29,19 @@ std::uint64_t number_after(std::string_view text, std::string_view label) {
   return value;
 }
 
-std::uint64_t switches_of(const os::Os& os, pid_t pid, const std::vector<pid_t>& threads) {
+double switches_of(const os::Os& os, pid_t pid) {
+  const auto threads = os::threads_of(os, pid);
+  if (!threads || threads->empty()) return 0;
+  const std::size_t counted = std::min(threads->size(), kMostThreadsCounted);
   std::uint64_t switches = 0;
-  for (std::size_t i = 0; i < std::min(threads.size(), kMostThreadsCounted); ++i) {
+  for (std::size_t i = 0; i < counted; ++i) {
     auto status =
-        os::read_text(os.proc() / std::to_string(pid) / "task" / std::to_string(threads[i]) / "status");
+        os::read_text(os.proc() / std::to_string(pid) / "task" / std::to_string((*threads)[i]) / "status");
     if (!status) continue;
     switches += number_after(*status, "\nvoluntary_ctxt_switches:") +
                 number_after(*status, "\nnonvoluntary_ctxt_switches:");
   }
-  return switches;
+  return static_cast<double>(switches) * static_cast<double>(threads->size()) / static_cast<double>(counted);
 }
 
 constexpr TimeNs kBirthWindow = 100'000'000;
@@ -68,12 +69,23 @@ PlacementChoice choose_placement(const TargetFacts& facts) {
     return {true, fmt::format("one event per CPU: one per thread would take {} of {} file descriptors",
                               facts.events_needed, facts.descriptors)};
   }
-  if (facts.switches_per_second > kManySwitches) {
-    return {true, fmt::format(
-                      "one event per CPU: {:.0f} context switches a second would each rearm a thread's timer",
-                      facts.switches_per_second)};
-  }
   return {};
+}
+
+std::string why_per_cpu(double switches_per_second) {
+  if (switches_per_second <= kManySwitches) return {};
+  return fmt::format("one event per CPU: {:.0f} context switches a second would each rearm a thread's timer",
+                     switches_per_second);
+}
+
+SwitchWatch::SwitchWatch(os::Os& os, pid_t pid)
+    : pid_(pid), since_(os.now()), before_(switches_of(os, pid)) {}
+
+std::optional<double> SwitchWatch::look(os::Os& os) {
+  const TimeNs now = os.now();
+  if (now - since_ < kObservation) return std::nullopt;
+  // A thread that ended in between takes its switches with it.
+  return std::max(0.0, switches_of(os, pid_) - before_) * 1e9 / static_cast<double>(now - since_);
 }
 
 TargetFacts observe_target(const os::Os& os, pid_t pid, std::size_t cpus, std::size_t sources) {
@@ -81,17 +93,7 @@ TargetFacts observe_target(const os::Os& os, pid_t pid, std::size_t cpus, std::s
   rlimit limit{};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   facts.descriptors = limit.rlim_cur;
-  auto threads = os::threads_of(os, pid);
-  if (!threads) return facts;
-  facts.events_needed = threads->size() * cpus * sources;
-  std::uint64_t before = switches_of(os, pid, *threads);
-  std::this_thread::sleep_for(kObservation);
-  std::uint64_t after = switches_of(os, pid, *threads);
-  // A thread that ended in between takes its switches with it.
-  if (after > before) {
-    facts.switches_per_second =
-        static_cast<double>(after - before) / std::chrono::duration<double>(kObservation).count();
-  }
+  if (auto threads = os::threads_of(os, pid)) facts.events_needed = threads->size() * cpus * sources;
   return facts;
 }
 

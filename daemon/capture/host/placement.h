@@ -4,13 +4,15 @@
 // rearms a timer of a thread at every context switch: a pipe ping-pong at 1 kHz became five times slower. Per
 // CPU costs a few descriptors and nothing at a switch, but needs CAP_PERFMON (or perf_event_paranoid <= 0),
 // and samples of other processes are taken, too, and thrown away by the reader. What lives less than a period
-// is hardly seen by events per thread: a recording begins with them, and changes over when it sees births.
+// is hardly seen by events per thread. So a recording begins with events per thread, where the descriptors
+// suffice, and changes over when it sees many switches or many births.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "daemon/os/os.h"
@@ -20,9 +22,8 @@ namespace tailor::capture {
 
 // What the choice depends on.
 struct TargetFacts {
-  std::size_t events_needed = 0;   // threads x CPUs x sources
-  std::uint64_t descriptors = 0;   // we may have open
-  double switches_per_second = 0;  // of all threads together
+  std::size_t events_needed = 0;  // threads x CPUs x sources
+  std::uint64_t descriptors = 0;  // we may have open
 };
 
 struct PlacementChoice {
@@ -53,11 +54,27 @@ class BirthWatch {
   bool once_ = false;
 };
 
+// Counts the context switches of a process between two looks at /proc. Whoever looks does not wait.
+class SwitchWatch {
+ public:
+  // The first look. A process that is gone has no switches.
+  SwitchWatch(os::Os& os, pid_t pid);
+
+  // The second look, once enough time has passed: switches a second, of all threads together. Nothing before.
+  std::optional<double> look(os::Os& os);
+
+ private:
+  pid_t pid_;
+  TimeNs since_;
+  double before_;
+};
+
 // Pure.
 PlacementChoice choose_placement(const TargetFacts& facts);
+// Of one that has an event per thread: why it should have one per CPU; "" where it should not. Pure.
+std::string why_per_cpu(double switches_per_second);
 
-// Looks at the process twice, a few milliseconds apart. A process that is gone has no threads and no
-// switches.
+// A process that is gone has no threads.
 TargetFacts observe_target(const os::Os& os, pid_t pid, std::size_t cpus, std::size_t sources);
 
 }  // namespace tailor::capture

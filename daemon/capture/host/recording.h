@@ -82,6 +82,10 @@ class Recording {
   // which begin with a full period. 0 where they do not.
   virtual std::uint64_t births() const { return 0; }
 
+  // Context switches a second of a process whose threads have events of their own, as soon as they were
+  // counted; else 0.
+  virtual double switches_per_second() const { return 0; }
+
   // What the kernel and the rings say now.
   virtual CaptureCounts counts() = 0;
 };

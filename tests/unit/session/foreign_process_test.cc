@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "daemon/pipeline/pipeline.h"
+#include "daemon/session/speech.h"
 #include "tests/support/collecting_sink.h"
 #include "tests/support/scripted_input.h"
 
@@ -50,6 +51,16 @@ class ForeignProcessTest : public testing::Test {
   }
 
   ForeignMoment at(TimeNs time) const { return {static_cast<std::uint64_t>(time), &timeline, kAhead}; }
+
+  void tell(ForeignProcess& foreign, const ForeignMoment& moment) {
+    for (Speech& each : foreign.look(moment)) say(std::move(each), moment.tsc, pipeline);
+  }
+  void tell_last(ForeignProcess& foreign, const ForeignMoment& moment, const std::string& mapped_dump) {
+    do {
+      for (Speech& each : foreign.look_at_last(moment, mapped_dump))
+        say(std::move(each), moment.tsc, pipeline);
+    } while (foreign.goes_on());
+  }
 
   // The dump's clock runs ahead of ours.
   static constexpr TimeNs kAhead = 1000;
@@ -103,7 +114,7 @@ class ForeignProcessTest : public testing::Test {
 
 TEST_F(ForeignProcessTest, WithoutEitherFileNothingIsSaid) {
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 0u);
   EXPECT_TRUE(sink.plans.empty());
   EXPECT_NE(foreign.source().find(".map"), std::string::npos);
@@ -113,12 +124,12 @@ TEST_F(ForeignProcessTest, WithoutEitherFileNothingIsSaid) {
 TEST_F(ForeignProcessTest, TheMapsLinesAreSaidOnceAsTheyCome) {
   std::ofstream(map) << "10000 40 one\n10040 40 two\nf000 40 thr";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 2u);
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 2u);
   std::ofstream(map, std::ios::app) << "ee\n";
-  foreign.tell(pipeline, at(12 * kSecond));
+  tell(foreign, at(12 * kSecond));
   EXPECT_EQ(foreign.functions(), 3u);
   EXPECT_EQ(sink.codes, (std::vector<CodeId>{1, 2, 3}));
   EXPECT_TRUE(sink.unloads.empty());
@@ -135,10 +146,10 @@ TEST_F(ForeignProcessTest, TheMapsLinesAreSaidOnceAsTheyCome) {
 TEST_F(ForeignProcessTest, AMapThatWasWrittenAgainIsAnotherOneThoughItIsLonger) {
   std::ofstream(map) << "10000 40 one\n10040 40 two\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 2u);
   std::ofstream(map) << "20000 40 three\n20040 40 four\n20080 40 five\n";
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 3u);
 }
 
@@ -146,17 +157,17 @@ TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasADumpOfItsOwn) {
   begin_dump(static_cast<std::uint32_t>(process.pid));
   load("old", 0x10000, 100);
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(150));
+  tell(foreign, at(150));
   EXPECT_EQ(foreign.functions(), 1u);
   ::munmap(mapped, 4096);
   std::remove(dump.c_str());
   begin_dump(static_cast<std::uint32_t>(process.pid));
   load("new", 0x20000, 200);
   load("newer", 0x30000, 210);
-  foreign.tell(pipeline, at(250));
+  tell(foreign, at(250));
   EXPECT_EQ(foreign.functions(), 1u) << "nobody has said so yet";
   foreign.executed(raw_now());
-  foreign.tell(pipeline, at(300));
+  tell(foreign, at(300));
   EXPECT_EQ(foreign.functions(), 2u);
 }
 
@@ -164,34 +175,34 @@ TEST_F(ForeignProcessTest, AProgramThatIsExecutedHasNoNamesOfTheOneBefore) {
   constexpr TimeNs kMoment = 20'000'000;
   std::ofstream(map) << "10000 40 one\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 1u);
   std::ofstream(map, std::ios::app) << "11000 40 unread\n";
   foreign.executed(raw_now() + kMoment);
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 0u);
   std::this_thread::sleep_for(std::chrono::nanoseconds(2 * kMoment));
   std::ofstream(map) << "20000 40 two\n";
-  foreign.tell(pipeline, at(12 * kSecond));
+  tell(foreign, at(12 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, WhatIsWrittenAtTheEndIsReadThen) {
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   std::ofstream(map) << "10000 40 one\n";
-  foreign.tell_last(pipeline, at(20), "");
+  tell_last(foreign, at(20), "");
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, TheLastLineOfAMapNeedsNoEndAtTheEnd) {
   std::ofstream(map) << "10000 40 one\n\tf000 \t 40\tlast";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(10));
+  tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u) << "somebody may still write it";
   for (int i = 0; i < 2; ++i) {
-    foreign.tell_last(pipeline, at(7 * kSecond), "");
+    tell_last(foreign, at(7 * kSecond), "");
     EXPECT_EQ(foreign.functions(), 2u) << "once";
   }
   script.sample(process.pid, process.pid, 8 * kSecond, 0xf010);
@@ -204,60 +215,60 @@ TEST_F(ForeignProcessTest, TheLastLineOfAMapNeedsNoEndAtTheEnd) {
 TEST_F(ForeignProcessTest, AMapWithoutAnyEndOfALineIsReadAtTheEnd) {
   std::ofstream(map) << "10000 40 one";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell_last(pipeline, at(20), "");
+  tell_last(foreign, at(20), "");
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, ALineThatGoesOnAfterTheEndIsReadAsAWhole) {
   std::ofstream(map) << "10000 4";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell_last(pipeline, at(20), "");
+  tell_last(foreign, at(20), "");
   EXPECT_EQ(foreign.functions(), 0u);
   std::ofstream(map, std::ios::app) << "0 one\n";
-  foreign.tell_last(pipeline, at(30), "");
+  tell_last(foreign, at(30), "");
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, AMapThatIsRemovedIsReadToItsEnd) {
   std::ofstream(map) << "10000 40 one\n20000 40 two";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 1u);
   std::remove(map.c_str());
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 1u);
-  foreign.tell_last(pipeline, at(7 * kSecond), "");
+  tell_last(foreign, at(7 * kSecond), "");
   EXPECT_EQ(foreign.functions(), 2u);
 }
 
 TEST_F(ForeignProcessTest, AMapThatIsEmptiedAndRemovedKeepsWhatWasRead) {
   std::ofstream(map) << "10000 40 one\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   std::filesystem::resize_file(map, 0);
   std::remove(map.c_str());
-  foreign.tell_last(pipeline, at(6 * kSecond), "");
+  tell_last(foreign, at(6 * kSecond), "");
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
 TEST_F(ForeignProcessTest, AnotherProgramHasNothingOfAMapThatIsRemoved) {
   std::ofstream(map) << "10000 40 one\n20000 40 two";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   std::remove(map.c_str());
   foreign.executed(raw_now());
-  foreign.tell_last(pipeline, at(6 * kSecond), "");
+  tell_last(foreign, at(6 * kSecond), "");
   EXPECT_EQ(foreign.functions(), 0u);
 }
 
 TEST_F(ForeignProcessTest, AMapThatTookThePlaceOfTheOtherIsRead) {
   std::ofstream(map) << "10000 40 one\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   const std::string other = map + ".new";
   std::ofstream(other) << "10000 40 one\n20000 40 two\n30000 40 three\n";
   ASSERT_EQ(std::rename(other.c_str(), map.c_str()), 0);
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(6 * kSecond));
   EXPECT_EQ(foreign.functions(), 3u);
 }
 
@@ -265,17 +276,17 @@ TEST_F(ForeignProcessTest, EveryLineOfAMapThatIsNotReadIsCountedOnce) {
   pipeline.on_known_process({process, "this"});
   std::ofstream(map) << "nonsense\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   std::ofstream(map, std::ios::app) << "10000 40 one\nmore\n";
-  foreign.tell(pipeline, at(6 * kSecond));
+  tell(foreign, at(6 * kSecond));
   std::ofstream(map, std::ios::app) << "only nonsense\n";
-  foreign.tell(pipeline, at(12 * kSecond));
+  tell(foreign, at(12 * kSecond));
   std::ofstream(map, std::ios::app) << "20000 40";
-  foreign.tell(pipeline, at(18 * kSecond));
+  tell(foreign, at(18 * kSecond));
   pipeline.flush(19 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 3u);
-  foreign.tell_last(pipeline, at(24 * kSecond), "");
-  foreign.tell_last(pipeline, at(25 * kSecond), "");
+  tell_last(foreign, at(24 * kSecond), "");
+  tell_last(foreign, at(25 * kSecond), "");
   pipeline.flush(30 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 4u);
   EXPECT_EQ(foreign.functions(), 1u);
@@ -289,22 +300,22 @@ TEST_F(ForeignProcessTest, ALargeMapIsReadInPieces) {
           << '\n';
   }
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   const std::size_t first = foreign.functions();
   EXPECT_GT(first, 0u);
   EXPECT_LT(first, 30'000u) << "more than a piece";
-  foreign.tell(pipeline, at(11));
+  tell(foreign, at(11));
   EXPECT_GT(foreign.functions(), first) << "the next one does not wait";
-  foreign.tell_last(pipeline, at(12), "");
+  tell_last(foreign, at(12), "");
   EXPECT_EQ(foreign.functions(), 60'000u);
 }
 
 TEST_F(ForeignProcessTest, ALineThatIsLongerThanAPieceIsLeftOutAndNoOther) {
   pipeline.on_known_process({process, "this"});
-  std::ofstream(map) << "10000 40 one\n20000 40 " << std::string(std::size_t{5} << 19, 'x')
+  std::ofstream(map) << "10000 40 one\n20000 40 " << std::string(std::size_t{5} << 17, 'x')
                      << "\n30000 40 three\n";
   ForeignProcess foreign(os::real(), process);
-  for (int i = 0; i < 6; ++i) foreign.tell(pipeline, at(10 + i));
+  for (int i = 0; i < 6; ++i) tell(foreign, at(10 + i));
   EXPECT_EQ(foreign.functions(), 2u);
   pipeline.flush(7 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
@@ -316,9 +327,9 @@ TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaid
   ASSERT_EQ(::truncate(map.c_str(), (off_t{256} << 20) - 1), 0);
   std::ofstream(map, std::ios::app) << "\n20000 40 two\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 1u);
-  foreign.tell_last(pipeline, at(6 * kSecond), "");
+  tell_last(foreign, at(6 * kSecond), "");
   EXPECT_EQ(foreign.functions(), 1u);
   pipeline.flush(7 * kSecond);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 2u) << "with the line that is none";
@@ -326,11 +337,11 @@ TEST_F(ForeignProcessTest, OfAMapThatIsTooLongTheBeginningIsReadAndTheRestIsSaid
 
 TEST_F(ForeignProcessTest, ADumpThatWasSeenMappedIsFoundWhenItIsMappedNoMore) {
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   begin_dump(static_cast<std::uint32_t>(process.pid));
   load("one", 0x10000, 100);
   ::munmap(std::exchange(mapped, MAP_FAILED), 4096);
-  foreign.tell_last(pipeline, at(200), dump);
+  tell_last(foreign, at(200), dump);
   EXPECT_EQ(foreign.functions(), 1u);
 }
 
@@ -339,7 +350,7 @@ TEST_F(ForeignProcessTest, AMapOfAnEarlierProcessIsNotBelieved) {
   const timespec old[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(::utimensat(AT_FDCWD, map.c_str(), old, 0), 0);
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 0u);
 }
 
@@ -347,14 +358,14 @@ TEST_F(ForeignProcessTest, TheDumpsFunctionsCountFromTheirTimes) {
   begin_dump(static_cast<std::uint32_t>(process.pid));
   load("one", 0x10000, 100);
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(150));
+  tell(foreign, at(150));
   EXPECT_EQ(foreign.functions(), 1u);
   // Found late, but each counts from its own time; "two" took the place of "one", "far" overlaps nothing.
   load("two", 0x10000, 200);
   load("far", 0x20000, 220);
-  foreign.tell(pipeline, at(300));
+  tell(foreign, at(300));
   EXPECT_EQ(foreign.functions(), 3u);
-  foreign.tell(pipeline, at(310));
+  tell(foreign, at(310));
   script.sample(process.pid, process.pid, 99, 0x10010);
   script.sample(process.pid, process.pid, 199, 0x10010);
   script.sample(process.pid, process.pid, 200, 0x10010);
@@ -372,7 +383,7 @@ TEST_F(ForeignProcessTest, WhatARuntimeAddsAllTheTimeGoesIntoPlansOfBoundedSize)
   ForeignProcess foreign(os::real(), process);
   for (int i = 0; i < 1100; ++i) {
     load("f" + std::to_string(i), 0x10000 + static_cast<std::uint64_t>(i) * 0x40, i + 1);
-    foreign.tell(pipeline, at(i + 2));
+    tell(foreign, at(i + 2));
   }
   EXPECT_EQ(foreign.functions(), 1100u);
   std::uint64_t newest = 0;
@@ -389,9 +400,9 @@ TEST_F(ForeignProcessTest, ADumpOfAnotherProcessIsRefusedOnce) {
   begin_dump(static_cast<std::uint32_t>(process.pid) + 1);
   load("one", 0x10000, 100);
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(150));
+  tell(foreign, at(150));
   load("two", 0x10000, 200);
-  foreign.tell(pipeline, at(300));
+  tell(foreign, at(300));
   EXPECT_EQ(foreign.functions(), 0u);
   EXPECT_TRUE(sink.plans.empty());
   pipeline.flush(1000);
@@ -403,7 +414,7 @@ TEST_F(ForeignProcessTest, MalformedRecordsAreCountedAndTheRestIsTaken) {
   load("wraps", UINT64_MAX - 1, 50);
   load("one", 0x10000, 100);
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(150));
+  tell(foreign, at(150));
   EXPECT_EQ(foreign.functions(), 1u);
   pipeline.flush(1000);
   EXPECT_EQ(sink.accounting.at(process).messages_rejected, 1u);
@@ -412,7 +423,7 @@ TEST_F(ForeignProcessTest, MalformedRecordsAreCountedAndTheRestIsTaken) {
 TEST_F(ForeignProcessTest, AMapOfNonsenseSaysNothing) {
   std::ofstream(map) << " 400000 what\n\n";
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 0u);
   EXPECT_TRUE(sink.processes.empty());
 }
@@ -420,7 +431,7 @@ TEST_F(ForeignProcessTest, AMapOfNonsenseSaysNothing) {
 TEST_F(ForeignProcessTest, AMapThatIsALinkIsNotBelieved) {
   ASSERT_EQ(::symlink("/proc/self/status", map.c_str()), 0);
   ForeignProcess foreign(os::real(), process);
-  foreign.tell(pipeline, at(10));
+  tell(foreign, at(10));
   EXPECT_EQ(foreign.functions(), 0u);
 }
 

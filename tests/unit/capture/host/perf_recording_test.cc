@@ -28,6 +28,8 @@ CaptureOptions clock_options() {
   return options;
 }
 
+constexpr TimeNs kMs = 1'000'000;
+
 TEST(PerfRecording, OneEventPerThreadAndCpuOneRingPerCpu) {
   FakeOs os;
   os.set_online_cpus("0,2-3");
@@ -161,13 +163,17 @@ TEST(PerfRecording, ThreadsThatAppearAreNeitherMissedNorCountedTwice) {
   };
   auto recording = PerfRecording::open(os, 10, clock_options());
   ASSERT_TRUE(recording.ok());
+  // Whether one was inherited is known a moment later. Nobody waits for that.
+  test::ChunkCollector sink;
+  for (int i = 0; i < 3; ++i) {
+    os.time += 5 * kMs;
+    (*recording)->drain(sink);
+  }
   std::vector<pid_t> tids;
   for (const auto& event : os.opened()) tids.push_back(event.pid);
   EXPECT_EQ(std::ranges::count(tids, 11), 0);
   EXPECT_EQ(std::ranges::count(tids, 12), 2);
   // What was read while attaching is not lost.
-  test::ChunkCollector sink;
-  (*recording)->drain(sink);
   sink.settle();
   EXPECT_EQ(sink.count_of(Kind::kFork), 1u);
 }
@@ -383,8 +389,6 @@ TEST(PerfRecording, TheUsualPlacementIsTakenWhereACpuIsDenied) {
   EXPECT_NE((*recording)->notes()[0].find("perf_event_paranoid"), std::string::npos);
 }
 
-constexpr TimeNs kMs = 1'000'000;
-
 // At 1 kHz a birth hides a millisecond at most: 50 a second are a twentieth of a CPU.
 TEST(Placement, ManyBirthsForAWhileAreTooMany) {
   BirthWatch few(kMs), many(kMs), slower(10 * kMs);
@@ -412,17 +416,54 @@ TEST(Placement, APoolOfThreadsMadeAtOnceIsNotTooMany) {
 }
 
 TEST(Placement, ByDescriptorsAndSwitches) {
-  EXPECT_FALSE(choose_placement({100, 1000, 100}).per_cpu);
-  EXPECT_TRUE(choose_placement({600, 1000, 0}).per_cpu);
-  EXPECT_TRUE(choose_placement({10, 1000, 50'000}).per_cpu);
-  EXPECT_NE(choose_placement({10, 1000, 50'000}).reason.find("50000 context switches"), std::string::npos);
+  EXPECT_FALSE(choose_placement({100, 1000}).per_cpu);
+  EXPECT_TRUE(choose_placement({600, 1000}).per_cpu);
+  EXPECT_EQ(why_per_cpu(100), "");
+  EXPECT_NE(why_per_cpu(50'000).find("50000 context switches"), std::string::npos);
 }
 
-TEST(Placement, SwitchesAreThoseOfAllThreads) {
+TEST(Placement, EventsAreThoseOfAllThreads) {
   FakeOs os;
   os.add_threads(10, {10, 11});
   EXPECT_EQ(observe_target(os, 10, 4, 2).events_needed, 16u);
   EXPECT_EQ(observe_target(os, 99, 4, 2).events_needed, 0u);
+}
+
+void switched(FakeOs& os, pid_t tid, int voluntary, int forced) {
+  os.proc_files().write("10/task/" + std::to_string(tid) + "/status",
+                        "Name:\tx\nvoluntary_ctxt_switches:\t" + std::to_string(voluntary) +
+                            "\nnonvoluntary_ctxt_switches:\t" + std::to_string(forced) + "\n");
+}
+
+TEST(Placement, SwitchesAreThoseOfAllThreadsBetweenTwoLooks) {
+  FakeOs os;
+  os.add_threads(10, {10, 11});
+  switched(os, 10, 5, 1);
+  switched(os, 11, 7, 0);
+  SwitchWatch watch(os, 10);
+  switched(os, 10, 105, 1);
+  switched(os, 11, 7, 20);
+  EXPECT_FALSE(watch.look(os).has_value()) << "too early";
+  os.time += 100 * kMs;
+  EXPECT_DOUBLE_EQ(watch.look(os).value_or(0), 1200);
+}
+
+// Nobody waits for that while the recording is opened.
+TEST(PerfRecording, SwitchesAreToldLater) {
+  FakeOs os;
+  os.add_threads(10, {10});
+  switched(os, 10, 0, 0);
+  CaptureOptions options = clock_options();
+  options.placement = Placement::kAuto;
+  auto recording = PerfRecording::open(os, 10, options);
+  ASSERT_TRUE(recording.ok());
+  switched(os, 10, 1000, 0);
+  test::ChunkCollector sink;
+  (*recording)->drain(sink);
+  EXPECT_EQ((*recording)->switches_per_second(), 0);
+  os.time += 100 * kMs;
+  (*recording)->drain(sink);
+  EXPECT_DOUBLE_EQ((*recording)->switches_per_second(), 10'000);
 }
 
 TEST(PerfRecording, RepeatedCyclesLeaveNothingOpen) {
