@@ -56,7 +56,7 @@ USES = {
     "daemon/capture/select": DECODE,
     "daemon/capture/host": DECODE | {"daemon/os", "daemon/capture/select"},
     "daemon/bpf": DECODE | {"daemon/os", "daemon/capture/select", "daemon/capture/host"},
-    "daemon/registration": BASE,
+    "daemon/registration": BASE | {"daemon/os"},
     "daemon/formats": DECODE | {"daemon/capture/select"},
     "daemon/foreign": BASE | {"daemon/formats"},
     "daemon/process": BASE,

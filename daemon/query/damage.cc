@@ -61,6 +61,7 @@ std::string damage_text(const Profile& profile) {
   if (loss.blocks > 0)
     add(fmt::format("While recording, {} blocks with {} samples could not be written: {}.", loss.blocks,
                     loss.samples, loss.reason));
+  if (const std::string left_out = profile.left_out_text(); !left_out.empty()) add(left_out);
   return out;
 }
 

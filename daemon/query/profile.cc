@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
+#include <optional>
+#include <utility>
 
 #include "daemon/store/store_reader.h"
 #include "proto/base/errors.h"
@@ -24,11 +25,24 @@ void count(Cell& cell, std::uint64_t sample_weight) {
   cell.weight_squares += weight * weight;
 }
 
-store::MayGoOn asked_after_blocks(const ProfileLoader& loader, const Stop* stop) {
+store::MayGoOn asked_after_blocks(ProfileLoader& loader, const Stop* stop) {
   return [&loader, stop](std::uint64_t read) -> Status {
     if (stop != nullptr && stop->stopped()) return stop->error();
     return loader.may_go_on(read);
   };
+}
+
+std::string counts_of(const LeftOut& left) {
+  const std::pair<std::uint64_t, const char*> parts[] = {{left.plans, "plans"},
+                                                         {left.code, "code objects"},
+                                                         {left.names, "names"},
+                                                         {left.texts, "labels and errors of executions"},
+                                                         {left.marks, "marks of its threads"}};
+  std::string out;
+  for (const auto& [number, what] : parts) {
+    if (number > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", number, what);
+  }
+  return out;
 }
 
 }  // namespace
@@ -47,11 +61,19 @@ const std::string& CodeInfo::function_at(std::uint64_t address) const {
 
 Result<Profile> Profile::load_from(const LoadOptions& options,
                                    const std::function<Status(ProfileLoader&)>& read) {
-  ProfileLoader first(options);
-  if (Status done = read(first); !done) return done.error();
-  if (!first.learned_late()) return first.finish();
-  ProfileLoader again(options, std::move(first));
-  if (Status done = read(again); !done) return done.error();
+  std::optional<ProfileLoader> first(std::in_place, options);
+  Status done = read(*first);
+  if (!done && first->needs_shares()) {
+    first.emplace(options, OnlyMeasure());
+    if (Status measured = read(*first); !measured) return measured.error();
+    ProfileShares shares = first->take_shares();
+    first.emplace(options, std::move(shares));
+    done = read(*first);
+  }
+  if (!done) return done.error();
+  if (!first->learned_late()) return first->finish();
+  ProfileLoader again(options, std::move(*first));
+  if (Status once_more = read(again); !once_more) return once_more.error();
   return again.finish();
 }
 
@@ -201,6 +223,26 @@ profile::Source Profile::source(std::uint16_t index) const {
     if (source.index == index) return source;
   }
   return {index, fmt::format("source {}", index), profile::Unit::kEvents, 0, false};
+}
+
+std::string Profile::left_out_text() const {
+  constexpr std::size_t kMost = 3;
+  std::string out;
+  std::size_t told = 0;
+  for (const auto& [id, left] : left_out()) {
+    if (++told > kMost) break;
+    const profile::ProcessRecord* process = find_or_null(processes(), id);
+    const std::string program =
+        process == nullptr || process->comm.empty() ? std::string() : fmt::format(" ({})", process->comm);
+    out += fmt::format(
+        "{}Of process {}{}, {}{} are left out: what it said takes more than its share of memory, "
+        "which is {:.1f} MB.",
+        out.empty() ? "" : " ", id.pid, program, left.at_least ? "at least " : "", counts_of(left),
+        static_cast<double>(left.may_keep) / (1 << 20));
+  }
+  if (left_out().size() > kMost)
+    out += fmt::format(" Something is left out of {} more processes.", left_out().size() - kMost);
+  return out;
 }
 
 }  // namespace tailor::query

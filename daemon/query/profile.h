@@ -22,6 +22,7 @@
 #include "daemon/query/late_names.h"
 #include "daemon/query/leads.h"
 #include "daemon/query/plan_model.h"
+#include "daemon/query/profile_shares.h"
 #include "daemon/query/stored_names.h"
 #include "daemon/query/time_slices.h"
 #include "daemon/store/catalogue.h"
@@ -89,7 +90,8 @@ class Profile {
   static Result<Profile> load_store(const std::string& directory, const store::Catalogue& catalogue,
                                     store::RecordingNumber recording, const LoadOptions& options = {});
 
-  // From calls that `read` makes to a loader: once, or the same again to another one where names came late.
+  // From calls that `read` makes to a loader: once, or the same again to another one where names came late,
+  // or where processes said more than fits (ProfileShares).
   static Result<Profile> load_from(const LoadOptions& options,
                                    const std::function<Status(class ProfileLoader&)>& read);
 
@@ -111,6 +113,10 @@ class Profile {
   const std::map<ProcessId, profile::Accounting>& accounting() const { return data_->accounting; }
   const store::ReadReport& read_report() const { return data_->read; }
   const store::SaidLoss& said_loss() const { return data_->loss; }
+  // What processes said beyond their shares, where all together said more than fits; else empty.
+  const std::map<ProcessId, LeftOut>& left_out() const { return data_->left_out; }
+  // Sentences that say so; "" if nothing was left out. Texts of the file are in it.
+  std::string left_out_text() const;
   TimeNs last_time() const { return data_->last_time; }  // of anything in it; kTimeMin: nothing
 
   // With LoadOptions::functions, else empty: the code of all samples, and the sums of those that are here.
@@ -190,6 +196,7 @@ class Profile {
     store::ReadReport read;
     store::SaidLoss loss;
     TimeNs last_time = kTimeMin;
+    std::map<ProcessId, LeftOut> left_out;
   };
 
  private:
@@ -206,14 +213,30 @@ class Profile {
   friend class ProfileLoader;
 };
 
+// Only what each process says is measured, nothing is kept.
+struct OnlyMeasure {};
+
 // Collects a profile from any source of sink calls.
 class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
  public:
   explicit ProfileLoader(const LoadOptions& options) : options_(options) { begin(); }
+  ProfileLoader(const LoadOptions& options, OnlyMeasure)
+      : options_(options), measures_(true), shares_(std::in_place) {
+    begin();
+  }
+  // One that keeps of each process what `shares` say.
+  ProfileLoader(const LoadOptions& options, ProfileShares shares)
+      : options_(options), shares_(std::move(shares)) {
+    begin();
+  }
   // One that knows from the start what `earlier`, which saw the same calls, learned late.
   ProfileLoader(const LoadOptions& options, ProfileLoader&& earlier)
-      : options_(options), names_(std::move(earlier.names_)), names_are_whole_(true) {
+      : options_(options),
+        shares_(std::move(earlier.shares_)),
+        names_(std::move(earlier.names_)),
+        names_are_whole_(true) {
     data_->timelines = earlier.data_->timelines;
+    if (shares_) shares_->begin();
     begin();
   }
 
@@ -222,7 +245,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   void on_thread(ProcessId process, std::int32_t tid, const std::string& name) override;
   void on_component(ProcessId process, std::uint32_t id, const std::string& name) override;
   void on_mapping(const profile::MappingRecord& mapping) override;
-  void on_names(const profile::FileNames& names) override { data_->names.add(names); }
+  void on_names(const profile::FileNames& names) override;
   void on_region_kind(ProcessId process, const v1::RegionKind& kind) override;
   void on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) override;
   void on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) override;
@@ -239,8 +262,12 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   store::ReadReport& read_report() { return data_->read; }
   store::SaidLoss& said_loss() { return data_->loss; }
 
-  // Fails where what was collected takes more memory than blocks of that size may.
-  Status may_go_on(std::uint64_t read) const;
+  // After each block. Fails where what was collected takes more memory than blocks of that size may.
+  Status may_go_on(std::uint64_t read);
+  // Whether it failed, and may not where processes have shares.
+  bool needs_shares() const { return needs_shares_; }
+  // Of one that only measures, after all calls.
+  ProfileShares take_shares();
   // Whether something came late that samples before it could have had: names, or code where something else
   // seemed to be. Then the same calls are to be made again to a loader that has it.
   bool learned_late() const {
@@ -255,7 +282,13 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
     if (options_.slices > 0) slicer_.emplace(options_.slices);
     functions_.emplace(*data_->timelines, names_are_whole_ ? &names_ : nullptr);
   }
-  void count_kept(std::size_t bytes) { kept_ += bytes; }
+  // Whether what the process says is to be kept.
+  bool may_keep(const ProfileShares::Item& item, std::size_t bytes);
+  bool may_keep_mark(ProcessId process);
+  bool may_keep_texts(const profile::ExecutionRecord& execution);
+  void keep_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code);
+  std::size_t bytes_of(const v1::CodeObject& code) const;
+  void add_execution(const profile::ExecutionRecord& execution);
   void select(std::span<const profile::SampleRecord> samples);
   void add(std::span<const profile::SampleRecord> samples);
   std::uint32_t spot_of(const profile::SampleRecord& sample);
@@ -266,7 +299,13 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   void add_place(PlaceKey place, const profile::Sum& sum);
 
   LoadOptions options_;
-  std::size_t kept_ = 0;  // bytes of what is in maps and strings, about
+  bool measures_ = false;
+  bool needs_shares_ = false;
+  std::optional<ProfileShares> shares_;  // none: all is kept
+  std::size_t kept_ = 0;                 // without shares: bytes of what is in maps and strings, about
+  std::size_t counted_twice_ = 0;        // with shares: bytes that containers count too
+  std::uint64_t read_ = 0;               // bytes of blocks, before the one that is being read
+  std::optional<ProcessId> block_of_;    // who has this block alone
   LateNames names_;
   bool names_are_whole_ = false;
   std::vector<profile::SampleRecord> renamed_;  // the samples of one call

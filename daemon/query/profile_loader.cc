@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <string_view>
+#include <utility>
 
 #include "daemon/query/profile.h"
 #include "proto/base/errors.h"
@@ -14,6 +17,18 @@ constexpr std::size_t kMaxPlaces = 1u << 18;
 
 // What a node of a map takes beside strings, about.
 constexpr std::size_t kNode = 160;
+// What a label takes beside its strings, as ExecutionTable counts it.
+constexpr std::size_t kLabel = 96;
+
+// Tables of names.
+enum : std::uint32_t { kProcesses, kThreads, kComponents, kRegionKinds };
+constexpr std::size_t kShortName = 64;
+
+// What LateNames keeps of it, about.
+std::size_t late_bytes(const v1::CodeObject& code) {
+  constexpr std::size_t kOfCode = 256, kOfRow = 24;
+  return kOfCode + kOfRow * static_cast<std::size_t>(code.rows().offset_delta_size());
+}
 
 std::vector<CodeInfo::Function> functions_of(const v1::CodeObject& code) {
   std::vector<CodeInfo::Function> out;
@@ -31,87 +46,165 @@ void ProfileLoader::on_recording(const profile::RecordingInfo& info) {
   data_->recording = info;
 }
 
+bool ProfileLoader::may_keep(const ProfileShares::Item& item, std::size_t bytes) {
+  if (measures_) {
+    shares_->want(item, bytes + ProfileShares::kItem);
+    return false;
+  }
+  if (shares_) return shares_->may_keep(item, bytes + ProfileShares::kItem);
+  kept_ += bytes;
+  return true;
+}
+
 void ProfileLoader::on_process(const profile::ProcessRecord& process) {
-  count_kept(sizeof process + process.comm.size() + process.engine_name.size() + process.cgroup.size());
-  data_->processes[process.process] = process;
+  std::size_t bytes = sizeof process + process.comm.size() + process.engine_name.size() +
+                      process.engine_version.size() + process.agent_version.size() + process.cgroup.size();
+  for (const std::string& notice : process.agent_notices) bytes += sizeof(std::string) + notice.size();
+  const bool whole = may_keep({process.process, Said::kNames, kProcesses, 0}, bytes);
+  if (measures_) return;
+  if (!whole && !data_->processes.contains(process.process))
+    kept_ += kNode + sizeof process + process.comm.size() + process.cgroup.size();
+  profile::ProcessRecord& kept = data_->processes[process.process] = process;
+  if (!whole) {
+    // That it was there is known all the same.
+    kept.agent_notices.clear();
+    for (std::string* name : {&kept.engine_name, &kept.engine_version, &kept.agent_version}) {
+      if (name->size() > kShortName) name->clear();
+    }
+  }
   if (names_are_whole_) return;
   names_.on_process(process);
   data_->timelines->on_process(process);
 }
 
 void ProfileLoader::on_thread(ProcessId process, std::int32_t tid, const std::string& name) {
-  count_kept(kNode + name.size());
+  if (!may_keep({process, Said::kNames, kThreads, static_cast<std::uint32_t>(tid)}, kNode + name.size()))
+    return;
   data_->threads[{process, tid}] = name;
 }
 
 void ProfileLoader::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
-  count_kept(kNode + name.size());
+  if (!may_keep({process, Said::kNames, kComponents, id}, kNode + name.size())) return;
   data_->components[{process, id}] = name;
   if (!names_are_whole_) names_.on_component(process, id);
 }
 
 void ProfileLoader::on_mapping(const profile::MappingRecord& mapping) {
-  if (!names_are_whole_) data_->timelines->on_mapping(mapping);
+  if (!names_are_whole_ && !measures_) data_->timelines->on_mapping(mapping);
+}
+
+void ProfileLoader::on_names(const profile::FileNames& names) {
+  if (!measures_) data_->names.add(names);
 }
 
 void ProfileLoader::on_region_kind(ProcessId process, const v1::RegionKind& kind) {
-  count_kept(kNode + kind.SpaceUsedLong());
+  if (!may_keep({process, Said::kNames, kRegionKinds, kind.id()}, kNode + kind.SpaceUsedLong())) return;
   data_->region_kinds[{process, kind.id()}] = kind;
 }
 
 void ProfileLoader::on_plan(ProcessId process, TimeNs loaded, const v1::Plan& plan) {
+  block_of_ = process;
+  std::size_t bytes = 2 * plan.SpaceUsedLong();  // its model is about as large
+  for (const v1::Attachment& attachment : plan.attachments()) {
+    // Moved out below.
+    if (!attachment.sha256().empty()) bytes -= attachment.content().size();
+    bytes += kNode;
+  }
+  if (!may_keep({process, Said::kPlans, 0, plan.id()}, kNode + bytes)) return;
   if (!names_are_whole_) names_.on_plan(process, loaded, plan);
   v1::Plan kept = plan;
   for (v1::Attachment& attachment : *kept.mutable_attachments()) {
     // Kept in the plan only where it cannot be found again by its hash.
     if (attachment.sha256().empty() || attachment.content().empty()) continue;
-    count_kept(kNode + attachment.content().size());
     data_->attachments[{process, attachment.sha256()}] = std::move(*attachment.mutable_content());
     attachment.clear_content();
   }
-  count_kept(kNode + 2 * kept.SpaceUsedLong());  // its model is about as large
   const PlanId id = kept.id();
   data_->plans.insert_or_assign({process, id}, PlanModel(std::move(kept)));
 }
 
+std::size_t ProfileLoader::bytes_of(const v1::CodeObject& code) const {
+  std::size_t bytes = kNode + code.name().size() + code.tier().size() + code.rows().SpaceUsedLong();
+  for (const v1::Attachment& attachment : code.attachments()) {
+    if (!attachment.sha256().empty()) bytes += kNode + attachment.content().size();
+  }
+  if (options_.code) {
+    bytes += kNode + code.SpaceUsedLong() - code.eh_frame().size();
+    for (const v1::Attachment& attachment : code.attachments()) bytes -= attachment.SpaceUsedLong();
+  }
+  if (!options_.functions) return bytes;
+  for (const v1::CodeSymbol& symbol : code.symbols())
+    bytes += sizeof(CodeInfo::Function) + symbol.name().size();
+  return bytes;
+}
+
 void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  block_of_ = process;
+  const std::size_t late = code.told_by() == v1::TOLD_BY_AGENT ? 0 : late_bytes(code);
+  if (!may_keep({process, Said::kCode, 0, code.id()}, bytes_of(code) + late)) return;
+  if (shares_) counted_twice_ += late;
+  keep_code(process, loaded, code);
+}
+
+void ProfileLoader::keep_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
+  const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
   if (!names_are_whole_) {
     names_.on_code(process, loaded, code);
-    const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
     // Names that came late are asked for their own code.
     if (code.told_by() == v1::TOLD_BY_AGENT)
       data_->timelines->on_code(process, loaded, code.id(), code.base(), size);
   }
   for (const v1::Attachment& attachment : code.attachments()) {
     if (attachment.sha256().empty() || attachment.content().empty()) continue;
-    count_kept(kNode + attachment.content().size());
     data_->attachments[{process, attachment.sha256()}] = attachment.content();
   }
-  count_kept(kNode + code.name().size() + code.rows().SpaceUsedLong());
   if (options_.code) {
     v1::CodeObject kept = code;
     kept.clear_eh_frame();
     kept.clear_attachments();
-    count_kept(kNode + kept.SpaceUsedLong());
     data_->code_objects.insert_or_assign({process, code.id()}, std::move(kept));
   }
-  const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
   CodeInfo info{code.plan_id(), code.name(), code.tier(), code.base(), size, code.rows().link_sets(), {}};
-  if (options_.functions) {
-    info.functions = functions_of(code);
-    for (const CodeInfo::Function& function : info.functions)
-      count_kept(sizeof function + function.name.size());
-  }
+  if (options_.functions) info.functions = functions_of(code);
   data_->codes.insert_or_assign({process, code.id()}, std::move(info));
 }
 
 void ProfileLoader::on_code_unload(ProcessId process, TimeNs time, CodeId code) {
-  if (names_are_whole_) return;
+  if (names_are_whole_ || measures_) return;
   names_.on_code_unload(process, time, code);
   data_->timelines->on_code_unload(process, time, code);
 }
 
+// Its texts are told twice at least, and many have the same.
+bool ProfileLoader::may_keep_texts(const profile::ExecutionRecord& execution) {
+  std::size_t bytes = execution.error.size();
+  std::uint64_t hash = std::hash<std::string_view>()(execution.error) + execution.plan;
+  const auto mix = [&hash](std::string_view text) {
+    hash = hash * 0x9E3779B97F4A7C15 + std::hash<std::string_view>()(text);
+  };
+  for (const auto& [key, value] : execution.labels) {
+    bytes += kLabel + key.size() + value.size();
+    mix(key);
+    mix(value);
+  }
+  if (bytes == 0) return true;
+  const std::uint64_t before = measures_ ? 0 : shares_->kept();
+  const bool may = may_keep({execution.process, Said::kTexts, 0, hash}, bytes);
+  if (!measures_) counted_twice_ += shares_->kept() - before;
+  return may;
+}
+
 void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
+  if (!shares_ || may_keep_texts(execution)) return add_execution(execution);
+  if (measures_) return;
+  profile::ExecutionRecord without = execution;
+  without.labels.clear();
+  without.error.clear();
+  add_execution(without);
+}
+
+void ProfileLoader::add_execution(const profile::ExecutionRecord& execution) {
+  if (measures_) return;
   if (names_are_whole_) {
     names_.on_execution(execution);
   } else {
@@ -122,6 +215,7 @@ void ProfileLoader::on_execution(const profile::ExecutionRecord& execution) {
 }
 
 void ProfileLoader::on_samples(std::span<const profile::SampleRecord> samples) {
+  if (measures_) return;
   if (!names_are_whole_) return select(samples);
   renamed_.assign(samples.begin(), samples.end());
   for (profile::SampleRecord& sample : renamed_) {
@@ -240,6 +334,7 @@ bool ProfileLoader::leaves_out(TimeNs first, TimeNs last) const {
 }
 
 bool ProfileLoader::take(const store::BlockSums& sums) {
+  if (measures_) return true;  // samples are not asked for
   if (!are_enough(sums)) return false;
   for (const auto& [key, sum] : sums.cells) cells_.add(sample_of(key), sum);
   for (const auto& [place, sum] : sums.places) add_place(place, sum);
@@ -247,18 +342,34 @@ bool ProfileLoader::take(const store::BlockSums& sums) {
   return true;
 }
 
+bool ProfileLoader::may_keep_mark(ProcessId process) {
+  constexpr std::size_t kBytes = 2 * sizeof(profile::ActivityRecord);  // its vector grows by doubling
+  if (measures_) {
+    shares_->want_more(process, kBytes);
+    return false;
+  }
+  if (!shares_) return true;
+  if (!shares_->may_keep_mark(process, kBytes)) return false;
+  counted_twice_ += kBytes;
+  return true;
+}
+
 void ProfileLoader::on_activity(std::span<const profile::ActivityRecord> records) {
-  if (options_.keep_activity) data_->activity.insert(data_->activity.end(), records.begin(), records.end());
-  if (!options_.keep_samples) return;
+  if (!options_.keep_samples && !options_.keep_activity) return;
   for (const profile::ActivityRecord& record : records) {
-    if (record.kind == TAILOR_LOG_EXECUTION_BEGIN || record.kind == TAILOR_LOG_EXECUTION_END ||
-        record.kind == TAILOR_LOG_ITERATION)
-      data_->marks.push_back(record);
+    const bool is_mark = options_.keep_samples &&
+                         (record.kind == TAILOR_LOG_EXECUTION_BEGIN ||
+                          record.kind == TAILOR_LOG_EXECUTION_END || record.kind == TAILOR_LOG_ITERATION);
+    if (!is_mark && !options_.keep_activity) continue;
+    if (!may_keep_mark(record.process)) continue;
+    if (options_.keep_activity) data_->activity.push_back(record);
+    if (is_mark) data_->marks.push_back(record);
   }
 }
 
 void ProfileLoader::on_accounting(const profile::Accounting& accounting) {
-  count_kept(data_->accounting.contains(accounting.process) ? 0 : kNode + 2 * sizeof accounting);
+  if (measures_) return;
+  if (!data_->accounting.contains(accounting.process)) kept_ += kNode + 2 * sizeof accounting;
   data_->accounting[accounting.process] = accounting;
 }
 
@@ -266,7 +377,16 @@ void ProfileLoader::on_watermark(TimeNs watermark) {
   data_->last_time = std::max(data_->last_time, watermark);
 }
 
-Status ProfileLoader::may_go_on(std::uint64_t read) const {
+ProfileShares ProfileLoader::take_shares() {
+  shares_->divide(read_);
+  return *std::exchange(shares_, std::nullopt);
+}
+
+Status ProfileLoader::may_go_on(std::uint64_t read) {
+  if (measures_ && block_of_) shares_->paid(*block_of_, read - std::min(read, read_));
+  block_of_.reset();
+  read_ = std::max(read_, read);
+  if (measures_) return Ok{};
   const std::uint64_t samples =
       data_->samples.capacity() * sizeof(TimedSample) + keys_.size() * 2 * sizeof(CellKey);
   const std::uint64_t places = data_->places.size() * (sizeof(PlaceKey) + sizeof(profile::Sum) + kNode);
@@ -274,11 +394,13 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
       (data_->marks.capacity() + data_->activity.capacity()) * sizeof(profile::ActivityRecord);
   std::uint64_t hours = 0;
   for (const auto& [hour, cells] : hours_) hours += 2 * cells.bytes();
-  const std::uint64_t taken = hours + kept_ + data_->names.bytes() + data_->executions.bytes() +
-                              2 * cells_.bytes() + samples + places + marks + names_.bytes() +
-                              (slicer_ ? slicer_->bytes() : 0) + functions_->bytes() +
-                              data_->timelines->bytes() + code_.bytes();
+  std::uint64_t taken = hours + kept_ + data_->names.bytes() + data_->executions.bytes() +
+                        2 * cells_.bytes() + samples + places + marks + names_.bytes() +
+                        (slicer_ ? slicer_->bytes() : 0) + functions_->bytes() + data_->timelines->bytes() +
+                        code_.bytes();
+  taken -= std::min<std::uint64_t>(taken, counted_twice_);  // what has shares has its own budget
   if (taken <= store::memory_budget(read)) return Ok{};
+  needs_shares_ = !shares_;
   return exhausted(
       fmt::format("{} MB of blocks hold what would take more than {} MB of memory: no recorder writes such a "
                   "profile; it is damaged or was made to do harm",
@@ -286,6 +408,7 @@ Status ProfileLoader::may_go_on(std::uint64_t read) const {
 }
 
 Profile ProfileLoader::finish() {
+  if (shares_) data_->left_out = shares_->left_out();
   if (slicer_) {
     finish_slices();
   } else {

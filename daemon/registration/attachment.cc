@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "daemon/registration/limits.h"
 #include "proto/base/errors.h"
@@ -60,16 +61,17 @@ Result<std::string> read_payload(int fd, std::uint64_t bytes) {
   return content;
 }
 
-Result<std::shared_ptr<const ArenaView>> map_arena(int fd, std::uint64_t bytes) {
+Result<std::shared_ptr<const ArenaView>> map_arena(int fd, std::uint64_t bytes,
+                                                   std::shared_ptr<const void> held) {
   if (bytes > kMaxArenaBytes) return exhausted(fmt::format("arena of {} bytes is too large", bytes));
   Status usable = check(fd, bytes, F_SEAL_SHRINK | F_SEAL_GROW);
   if (!usable) return in_context("arena: ", usable.error());
   if (bytes == 0) return invalid("arena of 0 bytes");
   void* memory = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED | MAP_NORESERVE, fd, 0);
   if (memory == MAP_FAILED) return os_error(fmt::format("arena: mmap: {}", std::strerror(errno)), errno);
-  std::shared_ptr<const std::byte> owned(static_cast<const std::byte*>(memory), [bytes](const std::byte* p) {
-    ::munmap(const_cast<std::byte*>(p), bytes);
-  });
+  std::shared_ptr<const std::byte> owned(
+      static_cast<const std::byte*>(memory),
+      [bytes, held = std::move(held)](const std::byte* p) { ::munmap(const_cast<std::byte*>(p), bytes); });
   UniqueFd file(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
   if (!file) return os_error(fmt::format("arena: {}", std::strerror(errno)), errno);
   return ArenaView::open(std::move(owned), bytes, std::move(file));

@@ -23,13 +23,17 @@ constexpr std::uint64_t kBeforeConnecting = std::uint64_t{60} << 30;
 }  // namespace
 
 Connection::Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
-                       DescriptorCloser& closer, Admit admit)
+                       DescriptorCloser& closer, const UserShares& shares, UserCounts::Taken held,
+                       const DictionaryUse::Most& dictionaries, Admit admit)
     : id_(id),
       socket_(std::move(socket)),
       process_(std::move(process)),
       sink_(sink),
       counters_(counters),
       closer_(closer),
+      shares_(shares),
+      held_(std::move(held)),
+      dictionaries_(dictionaries, *shares_.dictionaries, process_.uid()),
       admit_(std::move(admit)),
       logs_(process_, counters_),
       accepted_tsc_(ordered_tsc()) {}
@@ -162,6 +166,7 @@ void Connection::handle_message(v1::AgentMessage message, const Packet& packet) 
     ++counters_.future_times;
     message.set_tsc(received_tsc_);
   }
+  if (auto limit = dictionaries_.take(message)) return beyond(limit->limit, std::move(limit->why));
   switch (message.body_case()) {
     case v1::AgentMessage::kArenaAdd:
       return handle_arena(message.arena_add(), packet.attached.get());
@@ -190,7 +195,7 @@ bool Connection::handle_hello(const v1::Hello& hello) {
   Admission admission = admit_(*this, hello);
   if (admission.what == Admission::What::kLater) return false;
   if (admission.what == Admission::What::kNo) {
-    refuse(GoneReason::kRefused, "registered already", std::move(admission.reason));
+    refuse(GoneReason::kRefused, admission.kind, std::move(admission.reason));
     return true;
   }
   resume_ = std::move(admission.positions);
@@ -201,9 +206,17 @@ bool Connection::handle_hello(const v1::Hello& hello) {
 
 void Connection::handle_arena(const v1::ArenaAdd& add, int fd) {
   if (logs_.has_arena(add.index())) return reject(fmt::format("arena {} a second time", add.index()));
+  auto held = shares_.descriptors->hold(process_.uid(), 1);
+  if (!held) {
+    return beyond(
+        "user-open-descriptors",
+        fmt::format("arena {}: the processes of user {} take {} descriptors of the daemon, which is the "
+                    "limit; the activity of its threads is not known",
+                    add.index(), process_.uid(), shares_.descriptors->taken(process_.uid())));
+  }
   arena_bytes_ += add.bytes();
   if (arena_bytes_ > kMaxConnectionArenas) return protocol_error("more arenas than any agent has");
-  auto arena = map_arena(fd, add.bytes());
+  auto arena = map_arena(fd, add.bytes(), std::move(held));
   if (!arena) return reject(fmt::format("arena {}: {}", add.index(), arena.error().message));
   if (logs_.areas() + (*arena)->area_count() > kMaxAreasOfConnection) {
     return refuse(GoneReason::kRefused, "too many threads' logs",
@@ -227,6 +240,17 @@ void Connection::reject(std::string what) {
   ++counters_.rejected;
   sink_.on_rejected({id_, process_.id(), std::move(what)});
   if (++rejections_ > kMaxRejections) protocol_error("too many messages that had to be rejected");
+}
+
+void Connection::beyond(const char* limit, std::string why) {
+  ++counters_.rejected;
+  ++counters_.pauses[limit];
+  v1::DaemonMessage told;
+  told.mutable_limit_reached()->set_limit(limit);
+  told.mutable_limit_reached()->set_reason(why);
+  told.mutable_limit_reached()->set_refused(++beyond_[limit]);
+  sink_.on_rejected({id_, process_.id(), std::move(why)});
+  if (may_tell(limit, std::chrono::steady_clock::now())) reply(told);
 }
 
 void Connection::protocol_error(std::string what) {

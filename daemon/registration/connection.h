@@ -8,16 +8,19 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "daemon/registration/counters.h"
 #include "daemon/registration/descriptor_closer.h"
+#include "daemon/registration/dictionary_use.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/log_drain.h"
 #include "daemon/registration/ordered_tsc.h"
 #include "daemon/registration/packet.h"
 #include "daemon/registration/peer_process.h"
+#include "daemon/registration/user_counts.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::registration {
@@ -32,7 +35,8 @@ class Connection {
   struct Admission {
     enum class What { kYes, kNo, kLater } what = What::kYes;
     LogPositions positions;
-    std::string reason;  // of kNo
+    std::string reason;                       // of kNo
+    const char* kind = "registered already";  // of it, which is counted
   };
   using Admit = std::function<Admission(const Connection&, const v1::Hello&)>;
   // How much may be read at once: packets, bytes, and whether a message that does not fit into a packet may.
@@ -41,8 +45,15 @@ class Connection {
     bool large = false;
   };
 
+  // What the processes of each user have, all together.
+  struct UserShares {
+    std::shared_ptr<UserCounts> descriptors;
+    std::shared_ptr<UserCounts> dictionaries;
+  };
+
   Connection(ConnectionId id, UniqueFd socket, PeerProcess process, Sink& sink, Counters& counters,
-             DescriptorCloser& closer, Admit admit);
+             DescriptorCloser& closer, const UserShares& shares, UserCounts::Taken held,
+             const DictionaryUse::Most& dictionaries, Admit admit);
   // The socket is closed elsewhere, and soon.
   ~Connection() { closer_.close_connection(process_.uid(), std::move(socket_)); }
 
@@ -111,6 +122,9 @@ class Connection {
   void handle_arena(const v1::ArenaAdd& add, int fd);
   void deliver(v1::AgentMessage message);
   void reject(std::string what);
+  // What the message brings is not kept; unlike one that is rejected it does not end the connection in the
+  // long run.
+  void beyond(const char* limit, std::string why);
   void protocol_error(std::string what);
 
   ConnectionId id_;
@@ -119,6 +133,9 @@ class Connection {
   Sink& sink_;
   Counters& counters_;
   DescriptorCloser& closer_;
+  UserShares shares_;
+  UserCounts::Taken held_;  // its descriptors
+  DictionaryUse dictionaries_;
   Admit admit_;
   LogDrain logs_;
   LogPositions resume_;
@@ -135,6 +152,7 @@ class Connection {
   std::size_t messages_read_ = 0;  // in it
   std::size_t rejections_ = 0;
   bool has_more_ = false;
+  std::map<std::string, std::uint64_t> beyond_;                        // messages, by limit
   std::map<std::string, std::chrono::steady_clock::time_point> told_;  // limits, and when
   std::optional<Packet> waiting_;            // was received, and is to be handled before the next
   bool waiting_is_large_ = false;            // else it is a Hello that has to wait

@@ -20,8 +20,9 @@ struct Counters {
   std::uint64_t log_lost = 0;           // overwritten before they were read
   std::uint64_t log_malformed = 0;
   std::map<std::string, std::uint64_t>
-      refusals;                                 // connections that were turned away or closed, by reason: few
-  std::map<std::string, std::uint64_t> pauses;  // times a user's agents were read later, by limit
+      refusals;  // connections that were turned away or closed, by reason: few
+  // By limit: times a user's agents were read later, and messages of which something was not kept.
+  std::map<std::string, std::uint64_t> pauses;
 };
 
 }  // namespace tailor::registration

@@ -3,12 +3,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
-#include <system_error>
-#include <thread>
 #include <utility>
 
 #include "daemon/registration/packet.h"
@@ -21,117 +17,58 @@ constexpr std::size_t kMostThreads = 16;
 
 }  // namespace
 
-class DescriptorCloser::State : public std::enable_shared_from_this<State> {
+class DescriptorCloser::State {
  public:
-  struct Job {
-    int fd = -1;
-    bool is_connection = false;
-  };
-
   explicit State(Close close) : close_(std::move(close)) {}
 
-  void add(std::uint32_t uid, Job job) {
-    std::lock_guard lock(mutex_);
-    User& user = users_[uid];
-    user.jobs.push_back(job);
-    ++user.count(job);
-    if (idle_ > 0) {
-      arrived_.notify_one();
-    } else if (threads_ < kMostThreads) {
-      start_thread();
-    }
+  void begin(std::uint32_t uid, bool is_connection) {
+    const std::lock_guard lock(mutex_);
+    ++count(users_[uid], is_connection);
+  }
+
+  void close(std::uint32_t uid, int fd, bool is_connection) {
+    if (is_connection) discard_unread(fd);
+    close_(fd);
+    const std::lock_guard lock(mutex_);
+    Pending& left = users_[uid];
+    --count(left, is_connection);
+    if (left.descriptors + left.connections == 0) users_.erase(uid);
   }
 
   Pending pending(std::uint32_t uid) const {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     const auto found = users_.find(uid);
-    return found == users_.end() ? Pending{} : found->second.pending;
-  }
-
-  void end() {
-    std::lock_guard lock(mutex_);
-    ending_ = true;
-    arrived_.notify_all();
+    return found == users_.end() ? Pending{} : found->second;
   }
 
  private:
-  struct User {
-    std::deque<Job> jobs;
-    Pending pending;         // with the one that is being closed
-    bool is_served = false;  // a thread closes one of his
-
-    std::size_t& count(const Job& job) {
-      return job.is_connection ? pending.connections : pending.descriptors;
-    }
-  };
-
-  // Where no thread can be had, those that run do it later, or the next call starts one.
-  void start_thread() {
-    try {
-      std::thread([self = shared_from_this()] { self->loop(); }).detach();
-      ++threads_;
-    } catch (const std::system_error&) {
-    }
-  }
-
-  void loop() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      const auto found = next();
-      if (found != users_.end()) {
-        serve(found, lock);
-        continue;
-      }
-      // One thread stays: agents come and go all the time.
-      if (ending_ || idle_ > 0) break;
-      ++idle_;
-      arrived_.wait(lock);
-      --idle_;
-    }
-    --threads_;
-  }
-
-  std::map<std::uint32_t, User>::iterator next() {
-    auto at = users_.begin();
-    while (at != users_.end() && (at->second.is_served || at->second.jobs.empty())) ++at;
-    return at;
-  }
-
-  void serve(std::map<std::uint32_t, User>::iterator user, std::unique_lock<std::mutex>& lock) {
-    const Job job = user->second.jobs.front();
-    user->second.jobs.pop_front();
-    user->second.is_served = true;
-    if (idle_ == 0 && threads_ < kMostThreads && next() != users_.end()) start_thread();
-    lock.unlock();
-    if (job.is_connection) discard_unread(job.fd);
-    close_(job.fd);
-    lock.lock();
-    user->second.is_served = false;
-    --user->second.count(job);
-    if (user->second.jobs.empty()) users_.erase(user);
+  static std::size_t& count(Pending& of, bool is_connection) {
+    return is_connection ? of.connections : of.descriptors;
   }
 
   const Close close_;
   mutable std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::map<std::uint32_t, User> users_;  // who has something to be closed
-  std::size_t threads_ = 0, idle_ = 0;
-  bool ending_ = false;
+  std::map<std::uint32_t, Pending> users_;  // with what is being closed
 };
 
 DescriptorCloser::DescriptorCloser(Close close)
-    : state_(std::make_shared<State>(close ? std::move(close) : [](int fd) { ::close(fd); })) {}
-
-DescriptorCloser::~DescriptorCloser() {
-  state_->end();
-}
+    : state_(std::make_shared<State>(close ? std::move(close) : [](int fd) { ::close(fd); })),
+      threads_(kMostThreads) {}
 
 void DescriptorCloser::close(std::uint32_t uid, UniqueFd descriptor) {
-  if (descriptor) state_->add(uid, {descriptor.release(), false});
+  add(uid, std::move(descriptor), false);
 }
 
 void DescriptorCloser::close_connection(std::uint32_t uid, UniqueFd socket) {
-  if (socket) state_->add(uid, {socket.release(), true});
+  add(uid, std::move(socket), true);
+}
+
+void DescriptorCloser::add(std::uint32_t uid, UniqueFd fd, bool is_connection) {
+  if (!fd) return;
+  state_->begin(uid, is_connection);
+  threads_.add(uid, [state = state_, uid, number = fd.release(), is_connection] {
+    state->close(uid, number, is_connection);
+  });
 }
 
 DescriptorCloser::Pending DescriptorCloser::pending(std::uint32_t uid) const {

@@ -2,8 +2,7 @@
 //
 // Closing can take as long as their owner likes: a TCP socket with SO_LINGER waits for its peer, a file of
 // FUSE for its server. So can throwing away packets that hold such descriptors. The thread that serves all
-// agents must do neither. Threads of the closer do it, at most one for each user, so that who makes his
-// thread wait delays nobody else.
+// agents must do neither: os::UserThreads do it.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +10,7 @@
 #include <functional>
 #include <memory>
 
+#include "daemon/os/user_threads.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::registration {
@@ -22,7 +22,7 @@ class DescriptorCloser {
 
   explicit DescriptorCloser(Close close = {});
   // Waits for nobody: what is not closed by then is closed by its threads, or when the program ends.
-  ~DescriptorCloser();
+  ~DescriptorCloser() = default;
   DescriptorCloser(const DescriptorCloser&) = delete;
   DescriptorCloser& operator=(const DescriptorCloser&) = delete;
 
@@ -39,7 +39,10 @@ class DescriptorCloser {
 
  private:
   class State;
+  void add(std::uint32_t uid, UniqueFd fd, bool is_connection);
+
   std::shared_ptr<State> state_;  // of the threads too, which may live longer
+  os::UserThreads threads_;
 };
 
 // Whether closing it can never wait: memory files, which all agents pass.

@@ -38,6 +38,24 @@ inline constexpr std::size_t kMaxRejections = 256;  // of one connection, then i
 // All labels of an execution, keys and values: they are kept for as long as it runs, and longer in the store.
 inline constexpr std::size_t kMaxLabelBytes = 2 * 1024 * 1024;
 
+// ---- What one process, or all processes of one user, may hold. ----
+// What is beyond is not kept. The limit is counted and told, and the connection goes on.
+//
+// Engine components and kinds of regions of a process, and the bytes of their names.
+inline constexpr std::size_t kMaxNamesOfProcess = 131'072;
+inline constexpr std::size_t kMaxNameBytesOfProcess = std::size_t{16} << 20;
+// Messages of the plans that are loaded, and of code objects without their machine code: names, links, rows,
+// attachments.
+inline constexpr std::size_t kMaxPlanBytesOfProcess = std::size_t{256} << 20;
+inline constexpr std::size_t kMaxCodeBytesOfProcess = std::size_t{512} << 20;
+// Plans and code objects that are loaded, of a user.
+inline constexpr std::size_t kMaxUserDictionaries = std::size_t{1} << 20;
+// Descriptors of the daemon that a user's processes take: two for a connection, one for an arena, which is a
+// mapping too. The kernel allows a process 65,530 mappings (vm.max_map_count). Where the daemon may have few
+// descriptors, a user has three quarters of them at most.
+inline constexpr std::size_t kMaxUserDescriptors = 16'384;
+inline constexpr std::size_t kDescriptorsOfConnection = 2;
+
 // No record of a log is written in fewer cycles of the TSC: a head that grew faster lies.
 inline constexpr std::uint64_t kTscARecord = 4;
 

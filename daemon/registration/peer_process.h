@@ -18,8 +18,16 @@ namespace tailor::registration {
 
 class PeerProcess {
  public:
-  // `proc` is the mount point of procfs. Fails if the process has ended, or is not visible from here (pid 0).
-  static Result<PeerProcess> open(std::string proc, const ucred& credentials);
+  // `proc` is the mount point of procfs, `credentials` what the kernel says of `socket`'s peer. Fails if the
+  // process has ended, is not visible from here (pid 0), or runs as another user than the one who connected.
+  //
+  // The kernel names the process that connected by SO_PEERPIDFD, from 6.5 on. An older one, or -1 for a
+  // socket, names it by its pid alone, which another process may have by now: then the user must be the same.
+  static Result<PeerProcess> open(std::string proc, const ucred& credentials, int socket = -1);
+
+  // Whether the pid is still that of this process, as the same user. One that has ended is no error: what it
+  // said before counts.
+  Status check_again() const;
 
   const ProcessId& id() const { return id_; }
   std::uint32_t uid() const { return uid_; }
@@ -32,6 +40,13 @@ class PeerProcess {
 
  private:
   PeerProcess() = default;
+  Status open_pidfd(int socket);
+  // Of whoever has the pid now.
+  struct Seen {
+    std::uint64_t start = 0;
+    std::string status;  // the text of the file
+  };
+  Result<Seen> look() const;
 
   std::string proc_;
   ProcessId id_;

@@ -33,6 +33,14 @@ std::string_view next_field(std::string_view& text) {
   return field;
 }
 
+// What follows `key`, which begins with the end of the line before.
+std::optional<std::string_view> line_of(std::string_view text, std::string_view key) {
+  const auto at = text.find(key);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view line = text.substr(at + key.size());
+  return line.substr(0, line.find('\n'));
+}
+
 }  // namespace
 
 Result<std::string> read_small_file(const std::string& path) {
@@ -58,11 +66,9 @@ Result<std::uint64_t> parse_start_time(std::string_view stat) {
 }
 
 Result<NamespaceIds> parse_namespace_ids(std::string_view status) {
-  constexpr std::string_view kKey = "\nNSpid:";
-  auto at = status.find(kKey);
-  if (at == std::string_view::npos) return internal("/proc/PID/status without NSpid");
-  std::string_view line = status.substr(at + kKey.size());
-  line = line.substr(0, line.find('\n'));
+  auto found = line_of(status, "\nNSpid:");
+  if (!found) return internal("/proc/PID/status without NSpid");
+  std::string_view line = *found;
   NamespaceIds ids;
   for (std::string_view field = next_field(line); !field.empty(); field = next_field(line)) {
     auto id = number<std::int32_t>(field);
@@ -72,6 +78,15 @@ Result<NamespaceIds> parse_namespace_ids(std::string_view status) {
   }
   if (ids.outer == 0) return internal("/proc/PID/status with an empty NSpid");
   return ids;
+}
+
+Result<std::uint32_t> parse_effective_uid(std::string_view status) {
+  auto line = line_of(status, "\nUid:");
+  if (!line) return internal("/proc/PID/status without Uid");
+  next_field(*line);  // the real one
+  auto uid = number<std::uint32_t>(next_field(*line));
+  if (!uid) return internal("/proc/PID/status with a strange Uid");
+  return *uid;
 }
 
 }  // namespace tailor::registration

@@ -23,4 +23,8 @@ struct NamespaceIds {
 };
 Result<NamespaceIds> parse_namespace_ids(std::string_view status);
 
+// The effective user, of the text of /proc/PID/status. The owner of the directory is another one where a
+// process may not be dumped.
+Result<std::uint32_t> parse_effective_uid(std::string_view status);
+
 }  // namespace tailor::registration

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -69,7 +70,21 @@ Status give_to_group(const std::string& path, const std::string& group) {
   return system_error(fmt::format("cannot give {} to the group '{}'", path, group));
 }
 
+// Of `most` and what the daemon may have at all. A quarter of that is left to other users.
+std::size_t share_of_descriptors(std::size_t most) {
+  rlimit allowed{};
+  if (::getrlimit(RLIMIT_NOFILE, &allowed) != 0 || allowed.rlim_cur == RLIM_INFINITY) return most;
+  return std::min<std::size_t>(most, allowed.rlim_cur / 4 * 3);
+}
+
 }  // namespace
+
+Server::Server(ServerOptions options, Sink& sink)
+    : options_(std::move(options)),
+      sink_(sink),
+      shares_{std::make_shared<UserCounts>(share_of_descriptors(options_.user_descriptors)),
+              std::make_shared<UserCounts>(options_.user_dictionaries)},
+      user_messages_(options_.user_messages_a_second) {}
 
 Result<std::unique_ptr<Server>> Server::listen(ServerOptions options, Sink& sink) {
   std::unique_ptr<Server> server(new Server(std::move(options), sink));
@@ -337,11 +352,23 @@ void Server::admit_connection(UniqueFd& socket, const ucred& credentials) {
                      fmt::format("user {} has {} processes registered, which is the limit (user-processes)",
                                  credentials.uid, options_.user_processes));
   }
-  auto process = PeerProcess::open(options_.proc, credentials);
-  if (!process) return turn_away(socket.get(), credentials, "process not found", process.error().message);
+  auto held = shares_.descriptors->hold(credentials.uid, kDescriptorsOfConnection);
+  if (!held) {
+    return turn_away(
+        socket.get(), credentials, "user-open-descriptors",
+        fmt::format("the processes of user {} take {} descriptors of the daemon, which is the limit",
+                    credentials.uid, shares_.descriptors->taken(credentials.uid)));
+  }
+  auto process = PeerProcess::open(options_.proc, credentials, socket.get());
+  if (!process) {
+    const bool of_another = process.error().kind == ErrorKind::kDenied && process.error().code == 0;
+    return turn_away(socket.get(), credentials, of_another ? "another user" : "process not found",
+                     process.error().message);
+  }
   ConnectionId id = next_id_++;
   auto connection = std::make_unique<Connection>(
-      id, std::move(socket), std::move(*process), sink_, counters_, closer_,
+      id, std::move(socket), std::move(*process), sink_, counters_, closer_, shares_, std::move(held),
+      options_.process_dictionaries,
       [this](const Connection& newcomer, const v1::Hello& hello) { return admit(newcomer, hello); });
   if (!watch(connection->socket(), id) || !watch(connection->process().pidfd(), id | kProcessEnd)) {
     unwatch(connection->socket());
@@ -374,6 +401,9 @@ Connection::Admission Server::admit(const Connection& newcomer, const v1::Hello&
   }
   if (hellos_left_ == 0) return {What::kLater, {}, ""};
   --hellos_left_;
+  // Sampling goes by pid: it must not be another's by now.
+  if (Status same = newcomer.process().check_again(); !same)
+    return {What::kNo, {}, same.error().message, "another process"};
   const auto resume = resumes_.extract(process);
   if (resume.empty() || resume.mapped().instance != hello.instance()) return {What::kYes, {}, ""};
   return {What::kYes, std::move(resume.mapped().positions), ""};

@@ -14,6 +14,7 @@
 #include "daemon/registration/connection.h"
 #include "daemon/registration/counters.h"
 #include "daemon/registration/descriptor_closer.h"
+#include "daemon/registration/dictionary_use.h"
 #include "daemon/registration/events.h"
 #include "daemon/registration/limits.h"
 #include "daemon/registration/reading_order.h"
@@ -34,7 +35,10 @@ struct ServerOptions {
   std::size_t max_connections = kMaxConnections;
   // Of each user, see docs/tailord.md.
   std::size_t user_processes = 1024;
-  std::uint64_t user_messages_a_second = 50'000;  // 0: no limit
+  std::uint64_t user_messages_a_second = 50'000;       // 0: no limit
+  std::size_t user_descriptors = kMaxUserDescriptors;  // of the daemon's
+  std::size_t user_dictionaries = kMaxUserDictionaries;
+  DictionaryUse::Most process_dictionaries;
 };
 
 class Server {
@@ -71,8 +75,7 @@ class Server {
   std::size_t connection_count() const { return connections_.size(); }
 
  private:
-  Server(ServerOptions options, Sink& sink)
-      : options_(std::move(options)), sink_(sink), user_messages_(options_.user_messages_a_second) {}
+  Server(ServerOptions options, Sink& sink);
 
   Status bind();
   Status make_listener();
@@ -104,7 +107,9 @@ class Server {
   UniqueFd spare_;  // given up for a moment to turn peers away when no descriptors are left
   bool bound_ = false;
   Counters counters_;
-  DescriptorCloser closer_;  // outlives the connections
+  // These outlive the connections.
+  DescriptorCloser closer_;
+  Connection::UserShares shares_;
   ConnectionId next_id_ = 1;
   std::map<ConnectionId, std::unique_ptr<Connection>> connections_;
 

@@ -6,43 +6,21 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
+#include <string>
+
+#include "tests/unit/registration/fake_proc.h"
 
 namespace tailor::registration::testing {
 namespace {
-
-// A directory that looks like /proc for one process.
-class FakeProc {
- public:
-  FakeProc() {
-    char name[] = "/tmp/tailor-proc-XXXXXX";
-    root_ = ::mkdtemp(name);
-  }
-  ~FakeProc() { std::filesystem::remove_all(root_); }
-  void write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
-    std::ofstream(root_ + "/" + path) << text;
-  }
-  const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
-
-std::string stat(const std::string& name, int start) {
-  std::string text = "1 (" + name + ") S";
-  for (int field = 4; field < 22; ++field) text += " " + std::to_string(field);
-  return text + " " + std::to_string(start) + " 0 0\n";
-}
 
 ucred self() {
   return {::getpid(), ::getuid(), ::getgid()};
 }
 
 TEST(StartTime, SurvivesHostileNames) {
-  EXPECT_EQ(parse_start_time(stat("weft", 4242)).value(), 4242u);
-  EXPECT_EQ(parse_start_time(stat("a) S 1 2 (b", 4242)).value(), 4242u);
-  EXPECT_EQ(parse_start_time(stat("new\nline ) ", 4242)).value(), 4242u);
+  EXPECT_EQ(parse_start_time(stat_of("weft", 4242)).value(), 4242u);
+  EXPECT_EQ(parse_start_time(stat_of("a) S 1 2 (b", 4242)).value(), 4242u);
+  EXPECT_EQ(parse_start_time(stat_of("new\nline ) ", 4242)).value(), 4242u);
   EXPECT_FALSE(parse_start_time("").ok());
   EXPECT_FALSE(parse_start_time("1 (x").ok());
   EXPECT_FALSE(parse_start_time("1 (x) S 1 2 3").ok());
@@ -62,6 +40,14 @@ TEST(NamespaceIds, OuterAndInner) {
   EXPECT_FALSE(parse_namespace_ids("Name:\tx\nNSpid:\t99999999999\n").ok());
 }
 
+TEST(EffectiveUid, IsTheSecond) {
+  EXPECT_EQ(parse_effective_uid("Name:\tx\nUid:\t1000\t0\t33\t44\nGid:\t5\t6\t7\t8\n").value(), 0u);
+  EXPECT_EQ(parse_effective_uid("Name:\tx\nUid:\t0\t4294967294\t0\t0\n").value(), 4294967294u);
+  EXPECT_FALSE(parse_effective_uid("Name:\tx\n").ok());
+  EXPECT_FALSE(parse_effective_uid("Name:\tx\nUid:\t1000\n").ok());
+  EXPECT_FALSE(parse_effective_uid("Name:\tx\nUid:\t1000\t-1\t0\t0\n").ok());
+}
+
 TEST(PeerProcess, KnowsThisOne) {
   auto peer = PeerProcess::open("/proc", self());
   ASSERT_TRUE(peer.ok()) << peer.error().message;
@@ -70,6 +56,54 @@ TEST(PeerProcess, KnowsThisOne) {
   EXPECT_EQ(peer->translate_tid(static_cast<std::uint32_t>(::syscall(SYS_gettid))), ::syscall(SYS_gettid));
   EXPECT_EQ(peer->translate_tid(0), 0);
   EXPECT_EQ(peer->translate_tid(~0u), 0);
+}
+
+// By its own pidfd, where the kernel has one, and by its pid.
+TEST(PeerProcess, IsWhoConnected) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+  const UniqueFd one(ends[0]), other(ends[1]);
+  for (const int socket : {one.get(), -1}) {
+    auto peer = PeerProcess::open("/proc", self(), socket);
+    ASSERT_TRUE(peer.ok()) << peer.error().message;
+    EXPECT_EQ(peer->id().pid, ::getpid());
+    EXPECT_TRUE(peer->check_again().ok());
+  }
+}
+
+// A process of root's has the number of a stranger's that connected and ended.
+TEST(PeerProcess, OfAnotherUserThanTheConnectionIsRefused) {
+  FakeProc proc;
+  proc.be(5, 0);
+  ucred stranger = self();
+  stranger.uid = 1000;
+  const auto peer = PeerProcess::open(proc.root(), stranger);
+  ASSERT_FALSE(peer.ok());
+  EXPECT_EQ(peer.error().kind, ErrorKind::kDenied);
+  EXPECT_EQ(peer.error().message.find("process " + std::to_string(::getpid()) + " runs as user 0"), 0u)
+      << peer.error().message;
+  proc.be(5, 1000);
+  EXPECT_TRUE(PeerProcess::open(proc.root(), stranger).ok());
+  // Root gives its rights away.
+  ucred root = self();
+  root.uid = 0;
+  EXPECT_TRUE(PeerProcess::open(proc.root(), root).ok());
+}
+
+TEST(PeerProcess, IsLookedAtAgain) {
+  FakeProc proc;
+  ucred stranger = self();
+  stranger.uid = 1000;
+  proc.be(5, 1000);
+  const auto peer = PeerProcess::open(proc.root(), stranger);
+  ASSERT_TRUE(peer.ok()) << peer.error().message;
+  EXPECT_TRUE(peer->check_again().ok());
+  proc.be(6, 1000);
+  EXPECT_FALSE(peer->check_again().ok()) << "another process";
+  proc.be(5, 0);
+  EXPECT_FALSE(peer->check_again().ok()) << "it executed a program of root's";
+  proc.forget();
+  EXPECT_TRUE(peer->check_again().ok()) << "it has ended; what it said counts";
 }
 
 TEST(PeerProcess, IsAnErrorWhenInvisibleOrGone) {
@@ -104,8 +138,8 @@ TEST(ThreadIds, UnknownOnesAreNotLookedForAgainAndAgain) {
 TEST(PeerProcess, TranslatesThreadsOfANamespaceBelow) {
   FakeProc proc;
   std::string pid = std::to_string(::getpid());
-  proc.write(pid + "/stat", stat("x", 5));
-  proc.write(pid + "/status", "Name:\tx\nNSpid:\t" + pid + "\t1\n");
+  proc.write(pid + "/stat", stat_of("x", 5));
+  proc.write(pid + "/status", status_of(pid + "\t1", ::geteuid()));
   proc.write(pid + "/task/900/status", "Name:\tx\nNSpid:\t900\t1\n");
   proc.write(pid + "/task/901/status", "Name:\tx\nNSpid:\t901\t12\n");
   proc.write(pid + "/task/902/status", "rubbish");
