@@ -50,8 +50,8 @@ static void add_node(Description* plan, PlanState* node) {
   StringInfoData name;
   initStringInfo(&name);
   tailor_node_name(node, &name);
-  uint32_t component =
-      tailor_plan_builder_add_component(plan->builder, plan->level, name.data, tailor_node_kind(node));
+  uint32_t component = tailor_plan_builder_add_component(plan->builder, plan->level, tailor_utf8(name.data),
+                                                         tailor_utf8(tailor_node_kind(node)));
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "estimated_rows",
                                  node->plan->plan_rows);
   tailor_plan_builder_set_number(plan->builder, plan->level, component, "cost",
@@ -81,33 +81,30 @@ static void add_link(PlanState* node, PlanState* parent, void* context) {
   tailor_plan_builder_add_input(plan->builder, plan->level, TAILOR_COMPONENT_OF(parent->plan->plan_node_id),
                                 component);
   const char* subplan = tailor_subplan_name(node, parent);
-  if (subplan) tailor_plan_builder_set_text(plan->builder, plan->level, component, "details", subplan);
+  if (subplan)
+    tailor_plan_builder_set_text(plan->builder, plan->level, component, "details", tailor_utf8(subplan));
 }
 
-static void add_text(Description* plan, QueryDesc* query) {
+/* The text of the statement in UTF-8; NULL: none is told. */
+static const char* text_of(const TailorPiece* piece) {
   StringInfoData text;
   initStringInfo(&text);
-  if (tailor_statement_text(query, &text))
-    tailor_plan_builder_attach(plan->builder, "sql", text.data, (size_t)text.len);
-  pfree(text.data);
+  return tailor_statement_text(piece, &text) ? tailor_utf8(text.data) : NULL;
 }
 
-static struct tailor_plan_builder* new_builder(QueryDesc* query) {
-  StringInfoData text;
-  initStringInfo(&text);
-  if (!tailor_statement_text(query, &text))
-    appendStringInfo(&text, "query " INT64_FORMAT, (int64)query->plannedstmt->queryId);
-  if (text.len > NAME_BYTES) text.data[pg_mbcliplen(text.data, text.len, NAME_BYTES)] = '\0';
-  struct tailor_plan_builder* builder = tailor_plan_builder_new(text.data);
-  pfree(text.data);
-  return builder;
+/* The begin of the text, else the id. */
+static const char* name_of_plan(const char* text, uint64 query_id) {
+  if (!text) return query_id ? psprintf("query " INT64_FORMAT, (int64)query_id) : "a query without an id";
+  int length = (int)strlen(text);
+  return pnstrdup(text, (Size)pg_encoding_mbcliplen(PG_UTF8, text, length, NAME_BYTES));
 }
 
-bool tailor_describe(QueryDesc* query, TailorPlan* plan, bool with_rows) {
+bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* plan, bool with_rows) {
   Description description = {.with_rows = with_rows, .nodes = plan->node_ids};
   description.by_id = palloc0(sizeof(PlanState*) * (size_t)plan->node_ids);
   tailor_walk(query, collect, &description);
-  description.builder = new_builder(query);
+  const char* text = text_of(piece);
+  description.builder = tailor_plan_builder_new(name_of_plan(text, plan->query_id));
   description.level = tailor_plan_builder_add_level(description.builder, "operator");
   for (int id = 0; id < plan->node_ids; id++) {
     if (description.by_id[id])
@@ -117,7 +114,7 @@ bool tailor_describe(QueryDesc* query, TailorPlan* plan, bool with_rows) {
   }
   tailor_walk(query, add_link, &description);
   add_wrappers(&description, query->planstate, plan);
-  add_text(&description, query);
+  if (text) tailor_plan_builder_attach(description.builder, "sql", text, strlen(text));
   int error = tailor_plan_builder_load(description.builder, plan->ids.id);
   tailor_plan_builder_free(description.builder);
   pfree(description.by_id);

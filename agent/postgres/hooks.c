@@ -20,30 +20,19 @@ static ExecutorFinish_hook_type next_finish = NULL;
 static ExecutorEnd_hook_type next_end = NULL;
 static ProcessUtility_hook_type next_utility = NULL;
 
-/* Queries that are measured, between ExecutorStart and ExecutorEnd; the last used first. */
-static dlist_head open_queries = DLIST_STATIC_INIT(open_queries);
-/* How many of them run, one below the other. */
+/* How many measured queries run, one below the other. */
 static int depth = 0;
+/* A query runs that is not measured, and is below none that is. */
+static bool runs_unmeasured = false;
 /* A transaction commits, and what the slot said before. */
 static bool committing = false;
 static uint64_t before_commit = 0;
-
-TailorQuery* tailor_open_query(EState* estate) {
-  dlist_iter at;
-  dlist_foreach(at, &open_queries) {
-    TailorQuery* open = dlist_container(TailorQuery, open, at.cur);
-    if (open->estate != estate) continue;
-    dlist_move_head(&open_queries, &open->open);
-    return open;
-  }
-  return NULL;
-}
 
 /* ---- Start
  * -------------------------------------------------------------------------------------------------- */
 
 static void close_query(TailorQuery* open, uint64 rows, const char* error) {
-  dlist_delete(&open->open);
+  tailor_remove_open_query(open);
   open->estate = NULL;
   tailor_drop_nodes(open);
   tailor_run_end(open, rows, error);
@@ -70,17 +59,19 @@ static TailorQuery* new_query(EState* estate) {
 }
 
 static void open_query(QueryDesc* query, uint64 now) {
-  TailorPlan* plan = tailor_plan_of(query);
+  TailorPiece piece = tailor_piece_of(query);
+  TailorPlan* plan = tailor_plan_of(query, &piece);
   if (!plan) return;
   TailorQuery* open = new_query(query->estate);
   open->since = now;
   open->estate = query->estate;
+  open->piece = piece;
   open->plan = plan;
   open->rows = (query->instrument_options & INSTRUMENT_ROWS) && !IsParallelWorker();
   if (!open->rows) tailor_judge_next(plan, query);
   open->at_end.func = query_is_gone;
   open->at_end.arg = open;
-  dlist_push_head(&open_queries, &open->open);
+  tailor_add_open_query(open);
   MemoryContextRegisterResetCallback(query->estate->es_query_cxt, &open->at_end);
   tailor_run_begin(open, query, now);
   open->objects = tailor_objects_new(open, open == &only);
@@ -124,7 +115,7 @@ static bool counts_rows(const QueryDesc* query, uint64 now) {
 static void tell_rows(const TailorQuery* open, QueryDesc* query) {
   uint64 begin = __rdtsc();
   tailor_judge(open, query);
-  tailor_describe(query, open->plan, true);
+  tailor_describe(query, &open->piece, open->plan, true);
   tailor_session_pump();
   uint64 end = __rdtsc();
   counts_again = end + (end - begin) * COUNTING_PART;
@@ -189,6 +180,7 @@ static void leave(TailorQuery* open, const Before* before) {
   if (before->marked) tailor_mark_execution_end(before->marked);
   open->cycles += __rdtsc() - before->begin;
   if (open->rows) open->cpu_ns += tailor_cpu_ns() - before->cpu_ns;
+  tailor_remember_run(open->run, open->plan);
 }
 
 #if PG_VERSION_NUM >= 180000
@@ -206,10 +198,23 @@ static void run(RUN_PARAMETERS) {
     standard_ExecutorRun(RUN_ARGUMENTS);
 }
 
+static void unmeasured_ended(void) {
+  tailor_forget_run();
+  runs_unmeasured = false;
+}
+
+/* Functions in the query may ask for the statement before it, so that one is forgotten at the end. */
+static void run_unmeasured(RUN_PARAMETERS) {
+  bool outermost = depth == 0 && !runs_unmeasured;
+  if (outermost) runs_unmeasured = true;
+  run(RUN_ARGUMENTS);
+  if (outermost) unmeasured_ended();
+}
+
 static void on_run(RUN_PARAMETERS) {
   TailorQuery* open = query->estate ? tailor_open_query(query->estate) : NULL;
   if (!open) {
-    run(RUN_ARGUMENTS);
+    run_unmeasured(RUN_ARGUMENTS);
     return;
   }
 #ifndef TAILOR_TWIN_NO_REWRAP
@@ -313,17 +318,25 @@ static void utility(PlannedStmt* statement, const char* text, bool read_only, Pr
 static void on_utility(PlannedStmt* statement, const char* text, bool read_only,
                        ProcessUtilityContext context, ParamListInfo parameters, QueryEnvironment* environment,
                        DestReceiver* receiver, QueryCompletion* completion) {
+  /* What a function or a procedure runs is part of a statement. COMMIT and the like are between statements.
+   */
+  bool is_statement = depth == 0 && !runs_unmeasured && !tailor_utility;
+  if (is_statement && !IsA(statement->utilityStmt, TransactionStmt)) tailor_forget_run();
   if (depth > 0 || !tailor_session_live(__rdtsc())) {
     utility(statement, text, read_only, context, parameters, environment, receiver, completion);
     return;
   }
   uint64_t before = tailor_utility_begin();
+  TailorUtility own = {statement, text};
+  const TailorUtility* around = tailor_utility;
+  tailor_utility = &own;
   PG_TRY();
   {
     utility(statement, text, read_only, context, parameters, environment, receiver, completion);
   }
   PG_FINALLY();
   {
+    tailor_utility = around;
     tailor_utility_end(before);
   }
   PG_END_TRY();
@@ -351,6 +364,7 @@ static void on_transaction(XactEvent event, void* argument) {
       break;
     case XACT_EVENT_ABORT:
       if (depth == 0) tailor_phases_aborted();
+      if (runs_unmeasured) unmeasured_ended();
       committing = false;
       break;
     default:
@@ -360,7 +374,9 @@ static void on_transaction(XactEvent event, void* argument) {
 
 static void on_subtransaction(SubXactEvent event, SubTransactionId own, SubTransactionId parent,
                               void* argument) {
-  if (event == SUBXACT_EVENT_ABORT_SUB && depth == 0) tailor_phases_aborted();
+  if (event != SUBXACT_EVENT_ABORT_SUB) return;
+  if (depth == 0) tailor_phases_aborted();
+  if (runs_unmeasured) unmeasured_ended();
 }
 
 void tailor_install_hooks(void) {

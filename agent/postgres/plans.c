@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tailor_pg.h"
 
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "tailor/tag.h"
 #include "utils/hsearch.h"
@@ -9,8 +10,9 @@
 /* Plans that a backend keeps told. Each costs the daemon some kilobytes. */
 #define PLANS_KEPT 256
 
+/* What a session keeps of a plan is shown to the user who ran it: another user's plan is another one. */
 typedef struct {
-  uint64 query_id, hash;
+  uint64 query_id, hash, user;
 } PlanKey;
 
 typedef struct {
@@ -106,7 +108,7 @@ static void release_memory(TailorPlan* plan) {
 }
 
 static void forget(TailorPlan* plan) {
-  PlanKey key = {plan->query_id, plan->hash};
+  PlanKey key = {plan->query_id, plan->hash, plan->user};
   tailor_shared_run_end(plan);
   tailor_forget_plan(plan);
   tailor_plan_unload(plan->ids.id);
@@ -139,7 +141,7 @@ static void add_tag(PlanState* node, PlanState* parent, void* context) {
 }
 
 /* NULL: no agent, or it refused. */
-static TailorPlan* tell(QueryDesc* query, PlanKey key, int node_ids) {
+static TailorPlan* tell(QueryDesc* query, const TailorPiece* piece, PlanKey key, int node_ids) {
   struct tailor_plan_ids ids = tailor_plan_new();
   if (ids.id == 0) return NULL;
   MemoryContext caller = MemoryContextSwitchTo(memory);
@@ -149,21 +151,22 @@ static TailorPlan* tell(QueryDesc* query, PlanKey key, int node_ids) {
   plan->returns = plan->tags + node_ids;
   plan->query_id = key.query_id;
   plan->hash = key.hash;
+  plan->user = (Oid)key.user;
   plan->ids = ids;
   plan->node_ids = node_ids;
   plan->wrapper_part = -1;
   plan->run_tag = tailor_phase_of_plan(&ids, TAILOR_EXECUTOR_RUN);
   plan->triggers_tag = tailor_phase_of_plan(&ids, TAILOR_TRIGGERS);
   tailor_walk(query, add_tag, plan);
-  if (tailor_describe(query, plan, false)) return plan;
+  if (tailor_describe(query, piece, plan, false)) return plan;
   tailor_plan_unload(ids.id);
   release_memory(plan);
   return NULL;
 }
 
-static TailorPlan* tell_new(QueryDesc* query, PlanKey key, int node_ids) {
+static TailorPlan* tell_new(QueryDesc* query, const TailorPiece* piece, PlanKey key, int node_ids) {
   if (!make_room()) return NULL;
-  TailorPlan* plan = tell(query, key, node_ids);
+  TailorPlan* plan = tell(query, piece, key, node_ids);
   if (!plan) return NULL;
   ((PlanEntry*)hash_search(known, &key, HASH_ENTER, NULL))->plan = plan;
   dlist_push_head(&by_use, &plan->by_use);
@@ -175,19 +178,27 @@ static TailorPlan* find(PlanKey key) {
   /* As a rule a session repeats few statements, often the last. */
   if (!dlist_is_empty(&by_use)) {
     TailorPlan* newest = dlist_head_element(TailorPlan, by_use, &by_use);
-    if (newest->query_id == key.query_id && newest->hash == key.hash) return newest;
+    if (newest->query_id == key.query_id && newest->hash == key.hash && newest->user == key.user)
+      return newest;
   }
   PlanEntry* entry = hash_search(known, &key, HASH_FIND, NULL);
   return entry ? entry->plan : NULL;
 }
 
-TailorPlan* tailor_plan_of(QueryDesc* query) {
-  Shape shape = {0, 0};
+/* EXPLAIN ANALYZE, DECLARE CURSOR and others run a query that has the id of the same query by itself. Their
+ * texts differ, at the latest in the first word. Without a query id only the text tells statements apart. */
+static uint64 hash_of_text(uint64 query_id, const TailorPiece* piece) {
+  return query_id == 0 ? tailor_statement_hash(piece) : tailor_first_word(piece);
+}
+
+TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece) {
+  uint64 query_id = (uint64)query->plannedstmt->queryId;
+  Shape shape = {hash_of_text(query_id, piece), 0};
   tailor_walk(query, add_to_shape, &shape);
-  PlanKey key = {(uint64)query->plannedstmt->queryId, shape.hash};
+  PlanKey key = {query_id, shape.hash, GetUserId()};
   if (!known) prepare();
   TailorPlan* plan = find(key);
-  if (!plan) plan = tell_new(query, key, shape.node_ids);
+  if (!plan) plan = tell_new(query, piece, key, shape.node_ids);
   if (!plan) return NULL;
   dlist_move_head(&by_use, &plan->by_use);
   plan->users++;

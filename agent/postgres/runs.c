@@ -47,30 +47,32 @@ static const char* client(void) {
   return NULL;
 }
 
+static const char* user(void) {
+  const char* name = GetUserNameFromId(GetUserId(), true);
+  return name ? tailor_shared_utf8(name) : NULL;
+}
+
 static const char* database(void) {
   static char* name = NULL;
   if (!name && OidIsValid(MyDatabaseId)) {
     char* found = get_database_name(MyDatabaseId);
-    if (found) name = MemoryContextStrdup(TopMemoryContext, found);
+    if (found) name = MemoryContextStrdup(TopMemoryContext, tailor_shared_utf8(found));
   }
   return name;
 }
 
-static bool is_execution(const char* text) {
-  return text && strlen(text) == 32 && strspn(text, "0123456789abcdef") == 32;
-}
-
 static void add_leader(Labels* labels) {
   if (!IsParallelWorker()) return;
-  if (is_execution(tailor_leader)) add(labels, "leader_execution", tailor_leader);
+  static TailorLeader leader;
+  if (tailor_leader_of_worker(&leader)) add(labels, "leader_execution", leader.execution);
   if (MyProc->lockGroupLeader) add(labels, "leader_pid", psprintf("%d", MyProc->lockGroupLeader->pid));
 }
 
 static Labels labels_of(QueryDesc* query, const char* trace, bool shared) {
   Labels labels = {.count = 0};
   add(&labels, "database", database());
-  add(&labels, "user", GetUserNameFromId(GetUserId(), true));
-  add(&labels, "application", application_name);
+  add(&labels, "user", user());
+  add(&labels, "application", application_name ? tailor_utf8(application_name) : NULL);
   add(&labels, "client", client());
   if (query->plannedstmt->queryId)
     add(&labels, "query_id", psprintf(INT64_FORMAT, (int64)query->plannedstmt->queryId));
@@ -116,17 +118,29 @@ static void begin_shared(TailorPlan* plan, QueryDesc* query, uint64 now) {
 
 static uint64_t told_run = 0; /* that workers are told now */
 
-/* What the workers of this query are told: SerializeGUCState copies it to them. 0: nothing. */
-static void tell_workers(uint64_t run) {
-  char text[33] = "";
-  if (run) tailor_run_name(run, text);
-  told_run = run;
+/* SerializeGUCState copies it to the workers. */
+static void set_leader(const char* text) {
   (void)set_config_option("tailor.leader", text, PGC_USERSET, PGC_S_SESSION, GUC_ACTION_SET, true, 0, false);
+}
+
+/* Workers have the text of the whole message, and are not told which part of it is the statement. */
+static void tell_workers(const TailorQuery* open, const QueryDesc* query) {
+  char name[33];
+  tailor_run_name(open->run, name);
+  int begin = open->piece.text ? (int)(open->piece.text - query->sourceText) : 0;
+  told_run = open->run;
+  set_leader(psprintf("%s %d %d", name, begin, open->piece.length));
+}
+
+bool tailor_leader_of_worker(TailorLeader* out) {
+  if (!IsParallelWorker() || !tailor_leader) return false;
+  int found = sscanf(tailor_leader, "%32[0-9a-f] %d %d", out->execution, &out->begin, &out->length);
+  return found == 3 && strlen(out->execution) == 32 && out->begin >= 0;
 }
 
 void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
   TailorTrace trace;
-  bool traced = tailor_trace_of(query->sourceText, &trace);
+  bool traced = tailor_trace_of(&open->piece, &trace);
   /* Whoever keeps no trace has no use for an execution of each short statement in it. */
   bool own = traced && trace.sampled;
   bool parallel = query->plannedstmt->parallelModeNeeded;
@@ -139,7 +153,7 @@ void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
   }
   Labels labels = labels_of(query, traced ? trace.id : NULL, false);
   open->run = tailor_execution_begin(open->plan->ids.id, labels.label, labels.count);
-  if (parallel && !IsInParallelMode()) tell_workers(open->run);
+  if (parallel && !IsInParallelMode()) tell_workers(open, query);
   tailor_session_pump();
 }
 
@@ -147,11 +161,13 @@ void tailor_run_end(TailorQuery* open, uint64 rows, const char* error) {
   TailorPlan* plan = open->plan;
   double cycles = (double)open->cycles + 1;
   plan->cycles = plan->cycles == 0 ? cycles : plan->cycles * (1 - NEWEST) + cycles * NEWEST;
-  tailor_remember_run(open->run, plan);
   if (open->shared) return;
   /* A later statement that is not measured has workers too: they are nobody's. An error takes it back itself.
    */
-  if (!error && told_run && open->run == told_run && !IsInParallelMode()) tell_workers(0);
+  if (!error && told_run && open->run == told_run && !IsInParallelMode()) {
+    told_run = 0;
+    set_leader("");
+  }
   tailor_execution_end(open->run, rows, error);
   tailor_session_pump();
 }

@@ -6,6 +6,7 @@
  *   phases.c     what the backend does where no node runs
  *   settings.c   the settings tailor.*
  *   hooks.c      where the server calls us
+ *   open_queries.c  the queries that are measured, by their state
  *   wrap.c       the wrappers around ExecProcNode that keep the slot; stubs.c their short form
  *   objects.c    the nodes of a query as objects that call stacks show
  *   plans.c      the plans this backend has told about, by (query id, hash of the plan)
@@ -14,7 +15,9 @@
  *   overhead.c   what the wrappers of a plan cost, and whether they are worth it
  *   runs.c       executions and their labels
  *   waits.c      what this backend waits for, and what the server calls it
- *   statement.c  the text of a statement without its literals
+ *   statement.c  the text of a statement without its literals; trace.c the trace that it belongs to
+ *   utf8.c       texts of the server in the encoding of Tailor's messages
+ *   last_execution.c  what a session is told of its last statement
  *
  * A backend is one thread, so nothing here locks. Nothing here may wait or fail: where the agent cannot be
  * had, or no daemon listens, queries run as if the extension were not loaded.
@@ -47,7 +50,7 @@ extern double tailor_most_overhead; /* %: of a plan's time, by its wrappers */
 extern int tailor_short_run_ms;     /* runs of a plan that took less share one execution */
 extern int tailor_query_text;       /* TailorText */
 extern char* tailor_socket;
-extern char* tailor_leader; /* a worker's: the execution of its leader, 32 hexadecimal digits */
+extern char* tailor_leader; /* TailorLeader as text, for workers */
 
 void tailor_define_settings(void);
 
@@ -108,12 +111,57 @@ void tailor_learn_waits(void);
 /* Says them to the daemon, and where this backend keeps its own. */
 void tailor_tell_waits(void);
 
+/* ---- Statements (statement.c, trace.c) ----------------------------------------------------------------- */
+
+/* The part of a message that is one statement. It lies in the query's source text. */
+typedef struct {
+  const char* text; /* NULL: there is none */
+  int length;       /* below 0: to the end of the message */
+} TailorPiece;
+
+TailorPiece tailor_piece_of(const QueryDesc* query);
+
+/* A utility command that runs, with the message it came in. */
+typedef struct {
+  const PlannedStmt* statement;
+  const char* text;
+} TailorUtility;
+
+/* The innermost one; NULL: none. */
+extern const TailorUtility* tailor_utility;
+
+/* Puts the text of the statement, as tailor.query_text says, into `out`, which is empty. False: none. */
+bool tailor_statement_text(const TailorPiece* piece, StringInfo out);
+/* The same with every literal replaced by '?' and comments left out. It ends in " ..." if it was cut. */
+void tailor_without_literals(const TailorPiece* piece, StringInfo out);
+/* Of the text without literals. */
+uint64 tailor_statement_hash(const TailorPiece* piece);
+/* A number for the first word: SELECT, EXPLAIN. */
+uint64 tailor_first_word(const TailorPiece* piece);
+
+typedef struct {
+  char id[33];
+  bool sampled; /* somebody keeps the trace */
+} TailorTrace;
+
+/* What a traceparent says in a comment that begins or ends the statement. False: there is none. */
+bool tailor_trace_of(const TailorPiece* piece, TailorTrace* out);
+
+/* ---- Encoding (utf8.c) -------------------------------------------------------------------------------- */
+
+/* A text in the database's encoding, or a copy of it in UTF-8 in the current memory context. */
+const char* tailor_utf8(const char* text);
+/* The same for names of databases and users: all databases of a server see the bytes that one of them wrote.
+ */
+const char* tailor_shared_utf8(const char* name);
+
 /* ---- Plans (plans.c) ------------------------------------------------------------------------------------
  */
 
 /* A plan that was told to the daemon. Lives until it is the one that was not used for longest. */
 typedef struct TailorPlan {
-  uint64 query_id, hash; /* the key */
+  uint64 query_id, hash; /* the key, with */
+  Oid user;              /* who runs it */
   struct tailor_plan_ids ids;
   int node_ids;                   /* above all plan_node_id */
   uint64_t* tags;                 /* by plan_node_id */
@@ -133,7 +181,7 @@ typedef struct TailorPlan {
 } TailorPlan;
 
 /* The plan of an initialised query, told to the daemon if it is new. NULL if that was not possible. */
-TailorPlan* tailor_plan_of(QueryDesc* query);
+TailorPlan* tailor_plan_of(QueryDesc* query, const TailorPiece* piece);
 void tailor_plan_release(TailorPlan* plan);
 
 /* Walks the nodes of a query, each once: those of the main tree first, a parent before its children.
@@ -141,12 +189,12 @@ void tailor_plan_release(TailorPlan* plan);
 typedef void (*TailorVisit)(PlanState* node, PlanState* parent, void* context);
 void tailor_walk(QueryDesc* query, TailorVisit visit, void* context);
 
-/* ---- Dictionaries (describe.c, node_names.c, statement.c) ------------------------------------------------
+/* ---- Dictionaries (describe.c, node_names.c) ------------------------------------------------
  */
 
 /* Loads the plan under its ids, with the actual rows of `query` if `with_rows`. False: refused by the agent.
  */
-bool tailor_describe(QueryDesc* query, TailorPlan* plan, bool with_rows);
+bool tailor_describe(QueryDesc* query, const TailorPiece* piece, TailorPlan* plan, bool with_rows);
 /* "SubPlan 1", "InitPlan 2 (returns $1)", "CTE x": NULL for an input of `parent`. */
 const char* tailor_subplan_name(PlanState* node, PlanState* parent);
 /* Writes plan->text, with the numbers of `query` if it counted rows (shown_plan.c). */
@@ -161,18 +209,6 @@ Oid tailor_index_of(PlanState* node);
 /* The component of a node on the level "operator". */
 #define TAILOR_COMPONENT_OF(plan_node_id) ((uint32_t)(plan_node_id) + 1)
 
-/* The text of the statement, as tailor.query_text says. False: none. */
-bool tailor_statement_text(QueryDesc* query, StringInfo out);
-/* Appends the `length` bytes of `text`, every literal replaced by '?', comments left out. */
-void tailor_without_literals(const char* text, int length, StringInfo out);
-typedef struct {
-  char id[33];
-  bool sampled; /* somebody keeps the trace */
-} TailorTrace;
-
-/* What a traceparent says in a comment that begins or ends the text. False: there is none. */
-bool tailor_trace_of(const char* text, TailorTrace* out);
-
 /* ---- Executions (runs.c) ---------------------------------------------------------------------------------
  */
 
@@ -183,13 +219,13 @@ typedef struct TailorJoin {
   PlanState* source;          /* what its Hash reads */
   ExprState* key;             /* evaluated for each tuple of the other input, before all else */
   ExprStateEvalFunc evaluate; /* of `key`, while `key` has ours; else NULL */
-  dlist_node awaited;         /* meanwhile */
 } TailorJoin;
 
 /* A query between ExecutorStart and ExecutorEnd, in its own memory context. */
 typedef struct TailorQuery {
-  dlist_node open; /* in the list of open queries */
+  dlist_node open; /* among the open queries */
   EState* estate;
+  TailorPiece piece; /* its text */
   TailorPlan* plan;
   uint64_t run;    /* of the agent */
   bool shared;     /* `run` belongs to the plan */
@@ -203,8 +239,19 @@ typedef struct TailorQuery {
   struct tailor_objects* objects; /* its nodes */
 } TailorQuery;
 
-/* The open query of this state, NULL: it is not measured. */
-TailorQuery* tailor_open_query(EState* estate);
+/* The open query of this state, NULL: it is not measured (open_queries.c). */
+TailorQuery* tailor_open_query(const EState* estate);
+void tailor_add_open_query(TailorQuery* open);
+void tailor_remove_open_query(TailorQuery* open);
+
+/* What a parallel worker is told by its leader. */
+typedef struct {
+  char execution[33]; /* 32 hexadecimal digits */
+  int begin, length;  /* its TailorPiece in the source text, whose end nobody has looked for yet */
+} TailorLeader;
+
+/* False: this is no worker, or its leader told it nothing. */
+bool tailor_leader_of_worker(TailorLeader* out);
 
 /* Begins the execution of a query. `now`: TSC. */
 void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now);
@@ -215,7 +262,9 @@ void tailor_shared_run_end(TailorPlan* plan);
 
 /* What tailor_last_execution() and tailor_last_plan() say, and how a run is called: 32 hexadecimal digits
  * (last_execution.c). */
-void tailor_remember_run(uint64_t run, TailorPlan* plan);
+void tailor_remember_run(uint64_t run, const TailorPlan* plan);
+/* A statement ran that has no execution. */
+void tailor_forget_run(void);
 /* The plan goes. */
 void tailor_forget_plan(const TailorPlan* plan);
 void tailor_run_name(uint64_t run, char out[33]);

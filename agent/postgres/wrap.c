@@ -92,21 +92,18 @@ static ExprState* outer_key(HashJoinState* join) {
 #endif
 }
 
-/* Joins whose Hash is done, while their keys have our function. */
-static dlist_head awaited = DLIST_STATIC_INIT(awaited);
-
 static void give_key_back(TailorJoin* join) {
   join->key->evalfunc = join->evaluate;
   join->evaluate = NULL;
-  dlist_delete(&join->awaited);
 }
 
 /* The Hash is done, and the join goes on with a tuple that it has read before. */
 static Datum goes_on(ExprState* key, ExprContext* context, bool* isnull) {
-  dlist_iter at;
-  dlist_foreach(at, &awaited) {
-    TailorJoin* join = dlist_container(TailorJoin, awaited, at.cur);
-    if (join->key != key) continue;
+  TailorQuery* open = tailor_open_query(key->parent->state);
+  ListCell* cell;
+  foreach (cell, open ? open->joins : NIL) {
+    TailorJoin* join = lfirst(cell);
+    if (join->key != key || !join->evaluate) continue;
     put(tailor_tags[join->join->plan->plan_node_id]);
     give_key_back(join);
     return key->evalfunc(key, context, isnull);
@@ -124,7 +121,6 @@ static void await_join(PlanState* source) {
     if (join->source != source || !join->key || join->key->evalfunc == goes_on) continue;
     join->evaluate = join->key->evalfunc;
     join->key->evalfunc = goes_on;
-    dlist_push_head(&awaited, &join->awaited);
   }
 }
 

@@ -119,10 +119,10 @@ def measuring(daemon):
 
 
 class Session:
-    """A psql that stays connected."""
+    """A psql that stays connected. `options`: more of psql's, the last counts."""
 
-    def __init__(self, server):
-        self.psql = subprocess.Popen(server.psql(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    def __init__(self, server, *options):
+        self.psql = subprocess.Popen(server.psql(*options), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                      text=True, bufsize=1)
 
     def sql(self, text):

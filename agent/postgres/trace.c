@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The trace that a statement belongs to, as the comment says with which it begins or ends. */
+#include "tailor_pg.h"
+
+#include <ctype.h>
+
+/* Where a trace's context is looked for: so much of the text at its begin and at its end. */
+#define CONTEXT_BYTES 512
+
+/* traceparent='00-<32 digits>-<16>-<2>', as comments of sqlcommenter have it. The last bit of the last number
+ * says whether the trace is kept. */
+static bool read_trace(const char* at, const char* end, TailorTrace* out) {
+  static const char kKey[] = "traceparent=";
+  at += strlen(kKey);
+  if (at < end && *at == '\'') at++;
+  if (end - at < 55 || at[2] != '-' || at[35] != '-' || at[52] != '-') return false;
+  if (!isxdigit((unsigned char)at[54])) return false;
+  out->sampled = strchr("13579bdfBDF", at[54]) != NULL;
+  at += 3;
+  for (int i = 0; i < 32; i++) {
+    if (!isxdigit((unsigned char)at[i])) return false;
+    out->id[i] = (char)tolower((unsigned char)at[i]);
+  }
+  out->id[32] = '\0';
+  return strspn(out->id, "0") < 32;
+}
+
+static bool find_trace(const char* text, size_t length, TailorTrace* out) {
+  const char* found = memmem(text, length, "traceparent=", strlen("traceparent="));
+  return found && read_trace(found, text + length, out);
+}
+
+static bool is_gap(char c) {
+  return isspace((unsigned char)c) || c == ';';
+}
+
+/* The end of the text that ends with this statement, with the comment behind its semicolon if nothing but
+ * that comment follows. */
+static const char* end_of(const TailorPiece* piece) {
+  if (piece->length < 0) return piece->text + strlen(piece->text);
+  const char* end = piece->text + piece->length;
+  const char* comment = end;
+  while (is_gap(*comment)) comment++;
+  if (strncmp(comment, "/*", 2) != 0) return end;
+  const char* closed = memmem(comment, strnlen(comment, CONTEXT_BYTES), "*/", 2);
+  if (!closed) return end;
+  const char* rest = closed + 2;
+  while (is_gap(*rest)) rest++;
+  return *rest == '\0' ? rest : end;
+}
+
+bool tailor_trace_of(const TailorPiece* piece, TailorTrace* out) {
+  if (!piece->text) return false;
+  const char *begin = piece->text, *end = end_of(piece);
+  while (end > begin && is_gap(end[-1])) end--;
+  size_t length = (size_t)(end - begin);
+  if (length < 4) return false;
+  if (strncmp(begin, "/*", 2) == 0 && find_trace(begin, Min(length, CONTEXT_BYTES), out)) return true;
+  if (strncmp(end - 2, "*/", 2) != 0) return false;
+  size_t tail = Min(length, CONTEXT_BYTES);
+  return find_trace(end - tail, tail, out);
+}

@@ -1,0 +1,172 @@
+"""The texts and names that a server tells: one statement's each, in UTF-8, and of a long statement its begin.
+
+Each statement has words of its own, by which its text is known. Statements come in one message (psql's \\;), in EXPLAIN, in cursors
+and prepared, and without query ids. A literal of 30 MB may not be copied: that is seen by the memory that a session has used at most,
+beside one that is not measured. A database with another encoding has names with letters that ASCII does not have.
+"""
+import os
+import re
+import subprocess
+
+from pg_server import Server, Session
+from tailor_env import check
+from told import Told
+
+SETUP = """
+create table t as select i as a, i as b from generate_series(1, 300) i;
+create table big as select i as a, i as b from generate_series(1, 30000) i; analyze;
+"""
+# Commands that run a query, often under its id; what comes before and behind them.
+WRAPPED = [("", "explain analyze {}", ""), ("begin; ", "declare c cursor for {}", "; fetch 3 from c; commit"),
+           ("", "create temp table y as {}", ""), ("", "copy ({}) to stdout", ""), ("", "prepare p as {}", "; execute p")]
+PARALLEL = """
+set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;
+set max_parallel_workers_per_gather = 2; set parallel_leader_participation = off;
+"""
+LITERAL_MB = 30
+TRACE = "/*traceparent='00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'*/"
+
+
+def telling(server):
+    told = Told(server.agent)
+    os.chmod(server.agent, 0o777)
+    return told
+
+
+def texts_of(told, session, statements):
+    return [execution.plan.sql for execution in told.of(session, lambda: session.sql(statements))]
+
+
+# ---- Which statement ----
+
+def messages_are_divided(told, session):
+    texts = texts_of(told, session, r"select count(*) as first from t \; select max(a) as second from t")
+    check(texts == ["select count(*) as first from t", "select max(a) as second from t"], f"two statements in a message: {texts}")
+    ran = told.of(session, lambda: session.sql(rf"select count(*) as first from t \; select max(a) as second from t {TRACE}"))
+    traced = ["trace_id" in execution.labels for execution in ran]
+    check(traced == [False, True], f"a trace is that of the statement with the comment: {traced}")
+    inner = "select min(a) as third from t"
+    for command in (f"explain analyze {inner}", f"create temp table x as {inner}", f"copy ({inner}) to stdout",
+                    rf"begin \; declare c cursor for {inner} \; fetch 3 from c \; commit"):
+        texts = texts_of(told, session, rf"select count(b) as first from t \; {command} \; select max(b) as last from t")
+        check(len(texts) == 3 and "third" in texts[1], f"three statements in a message: {texts}")
+        check("first" not in texts[1] and "last" not in texts[1], f"the second has its own text: {texts[1]}")
+
+
+def workers_have_their_leaders(told, session):
+    session.sql(PARALLEL)
+    session.sql(r"select count(*) as first from big \; /* a comment */ select max(a) as of_workers from big where b > 7 \; "
+                "select max(b) as last from big")
+    worker = told.first(lambda execution: "leader_execution" in execution.labels and "of_workers" in execution.plan.sql, "of a worker")
+    check(worker.plan.sql == "select max(a) as of_workers from big where b > ?", f"a worker has its statement's text: {worker.plan.sql}")
+    check(re.fullmatch("[0-9a-f]{32}", worker.labels["leader_execution"]), f"and its leader: {worker.labels}")
+    session.sql("reset all")
+
+
+def commands_have_their_own(told, session):
+    """What comes behind them is the same query by itself."""
+    for (before, command, behind), operator in zip(WRAPPED, "+-*/%"):
+        query = f"select sum(a {operator} b) from t"
+        first, then = told.of(session, lambda: session.sql(f"{before}{command.format(query)}{behind}; {query}"))
+        check(first.plan.sql == command.format(query), f"the text of a command: {first.plan.sql}")
+        check({then.began_as, then.plan.sql, then.plan.name} == {query}, f"behind it a query has its own: {then.began_as}; {then.plan.sql}")
+
+
+def without_query_ids(told, session):
+    session.sql("set compute_query_id = off")
+    pair = told.of(session, lambda: session.sql("select a as here from t where a = 1; select b as there from t where b = 2; "
+                                                "select a as here from t where a = 3"))
+    check(all("query_id" not in each.labels for each in pair), "the server computes no query ids")
+    check([each.plan.sql for each in pair[:2]] == ["select a as here from t where a = ?", "select b as there from t where b = ?"],
+          f"statements are told apart: {[each.plan.sql for each in pair]}")
+    check(pair[0].plan is pair[2].plan, "and not by their literals")
+    session.sql("set compute_query_id = on")
+
+
+def pieces_are_one(told, session):
+    ran = told.of(session, lambda: session.sql("begin; declare c cursor for select a as piece from t; fetch 9 from c; "
+                                               "fetch 9 from c; close c; commit"))
+    check(len(ran) == 1 and ran[0].ended, f"a cursor that is fetched in pieces is one execution: {len(ran)}")
+
+
+# ---- Long statements ----
+
+def peak_kb(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def peak_of_literal(server, enabled):
+    """By how much a long literal raises the memory that a session has used at most."""
+    with Session(server) as session:
+        session.sql(f"set tailor.enabled = {enabled}")
+        pid = session.sql("select pg_backend_pid()")[0]
+        before = peak_kb(pid)
+        session.sql(f"select length('{'abcdefghij' * (LITERAL_MB * 100_000)}')")
+        return peak_kb(pid) - before
+
+
+def long_ones_are_cut(told, session, server):
+    texts = texts_of(told, session, f"select length('{'secret' * 100_000}'), a as never_read from t limit 1")
+    check(texts == ["select length(? ..."], f"a long text ends before its literal does: {texts}")
+    short = f"select a as long_list from t where a in ({', '.join(map(str, range(20000)))}) and b = 7"
+    texts = texts_of(told, session, short)
+    check(len(texts[0]) > 30000 and texts[0].endswith("and b = ?"), "literals of a statement may be longer than its text")
+    columns = ", ".join(f"a as {'name' * 12}_{number}" for number in range(1500))
+    texts = texts_of(told, session, f"select {columns} from t limit 1")
+    check(len(texts) == 1 and len(texts[0]) <= 65536 + len(" ...") and texts[0].endswith(" ..."), f"a text is cut: {[text[-60:] for text in texts]}")
+    plain, measured = peak_of_literal(server, "off"), peak_of_literal(server, "on")
+    check(measured < plain + LITERAL_MB * 512, f"a literal of {LITERAL_MB} MB is not copied: {measured} kB at most, {plain} kB without")
+
+
+# ---- Encodings ----
+
+LATIN1 = "encoding 'LATIN1' locale 'C' template template0"
+
+
+def bytes_name(name, encoding):
+    """As an argument of a command."""
+    return os.fsdecode(name.encode(encoding))
+
+
+def names_in(told, server, database, encoding):
+    """What is told of a statement with names in a database with this encoding."""
+    with Session(server, "-d", bytes_name(database, encoding), "-U", "dénoncé") as session:
+        session.sql("set client_encoding = 'UTF8'")
+        session.sql('create table "tëbelle" as select 1 as "öre"; analyze')
+        ran = told.of(session, lambda: session.sql('with "søn" as materialized (select * from "tëbelle") select "öre", \'ä\' from "søn"'))
+    check(len(ran) == 1, f"the statement is told: {ran}")
+    check(ran[0].labels["database"] == database and ran[0].labels["user"] == "dénoncé", f"labels: {ran[0].labels}")
+    check("Seq Scan on tëbelle" in ran[0].plan.operators and "CTE Scan on søn" in ran[0].plan.operators, f"nodes: {ran[0].plan.operators}")
+    check(ran[0].plan.sql == 'with "søn" as materialized (select * from "tëbelle") select "öre", ? from "søn"', f"text: {ran[0].plan.sql}")
+    check(ran[0].plan.name.startswith('with "søn"'), f"name: {ran[0].plan.name}")
+
+
+def names_are_utf8(told, server):
+    if not server.sql("select convert('x', 'LATIN1', 'UTF8')", fails=True):
+        print("not looked at: names in other encodings, as this server was installed without its conversions")
+        return
+    server.sql(f'create role "dénoncé" superuser login; create database "bële" {LATIN1}; create database plain {LATIN1}')
+    names_in(told, server, "bële", "utf-8")
+    made = subprocess.run(server.psql("-d", "plain", "-v", "ON_ERROR_STOP=1"), text=True, check=False,
+                          input=f"set client_encoding = 'UTF8'; create database \"bèle\" {LATIN1}")
+    check(made.returncode == 0, "a database has a name in LATIN1")
+    names_in(told, server, "bèle", "latin-1")
+
+
+def main():
+    with Server(settings={"tailor.short_run": "0", "tailor.rows_every": "0"}) as server:
+        told = telling(server)
+        server.sql(SETUP)
+        with Session(server) as session:
+            messages_are_divided(told, session)
+            workers_have_their_leaders(told, session)
+            commands_have_their_own(told, session)
+            without_query_ids(told, session)
+            pieces_are_one(told, session)
+            long_ones_are_cut(told, session, server)
+        names_are_utf8(told, server)
+
+
+if __name__ == "__main__":
+    main()
