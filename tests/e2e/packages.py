@@ -11,11 +11,9 @@ import tempfile
 import time
 import urllib.request
 
+from installed_root import LIBRARY, NAMES, PG, TOOLS, Root, packages
 from tailor_env import BIN, BUILD, ROOT, check, run, sampling_denied, skip
 
-PG = "postgresql-15-tailor"
-NAMES = {"tailord", "tailor", "libtailor-agent2", "libtailor-agent-dev", "tailor-clock-dkms", "tailor-jvm", PG}
-LIBRARY = "usr/lib/x86_64-linux-gnu"
 MODULE = "usr/src/tailor-clock-" + re.search(r'^MODULE_VERSION\("(.*)"\)', (ROOT / "kmod/main.c").read_text(), re.M).group(1)
 FILES = {
     "tailord": ["usr/bin/tailord", "etc/tailor/tailord.toml", "usr/lib/systemd/system/tailord.service", "usr/lib/systemd/system/tailord.socket",
@@ -35,18 +33,10 @@ FILES = {
                           "usr/lib/udev/rules.d/60-tailor-clock.rules"],
 }
 
-if missing := [tool for tool in ("cpack", "dpkg", "dpkg-deb", "dpkg-shlibdeps", "systemd-sysusers", "file") if shutil.which(tool) is None]:
+if missing := [tool for tool in TOOLS if shutil.which(tool) is None]:
     skip(f"missing: {', '.join(missing)}")
 if os.geteuid() != 0:
     skip("dpkg installs into a root of its own for root only")
-
-
-def packages(folder, version=None):
-    """Builds the packages; returns them by name."""
-    run(ROOT / "deploy/debian/build.sh", BUILD, folder, *([version] if version else []), timeout=900)
-    found = {run("dpkg-deb", "-f", file, "Package").strip(): file for file in pathlib.Path(folder).glob("*.deb")}
-    check(set(found) == NAMES, f"packages: {sorted(found)}")
-    return found
 
 
 def look_at(name, file):
@@ -61,29 +51,6 @@ def look_at(name, file):
     described = run("dpkg-deb", "-f", file, "Description")
     check("\n" in described.strip() and "built using CMake" not in described, f"its description: {described.splitlines()[0]}")
     return run("dpkg-deb", "-f", file, "Depends")
-
-
-class Root:
-    """A root that dpkg installs into. Scripts run outside, and know it by DPKG_ROOT."""
-
-    def __init__(self, folder):
-        self.path = pathlib.Path(folder)
-        for name in ("info", "updates"):
-            (self.path / "var/lib/dpkg" / name).mkdir(parents=True)
-        (self.path / "var/lib/dpkg/status").touch()
-        (self.path / "etc").mkdir(exist_ok=True)
-
-    def dpkg(self, *arguments):
-        return run("dpkg", f"--root={self.path}", "--force-script-chrootless", "--force-depends", "--force-confold", f"--log={self.path}/log",
-                   *arguments)
-
-    def state(self, name):
-        done = subprocess.run(["dpkg-query", f"--admindir={self.path}/var/lib/dpkg", "-W", "-f=${Status} ${Version}", name],
-                              capture_output=True, text=True)
-        return done.stdout
-
-    def run(self, program, *arguments, expect=0):
-        return run(self.path / program, *arguments, env={"LD_LIBRARY_PATH": str(self.path / LIBRARY)}, expect=expect)
 
 
 def to_a_dashboard(root, settings, folder):

@@ -103,7 +103,7 @@ def arguments_of(name, build):
 
 
 # They install programs of their own: the broken ones do not come there.
-INSTALLED = ("integration/install", "e2e/systemd_unit.py", "e2e/packages.py")
+INSTALLED = ("integration/install", "e2e/systemd_unit.py", "e2e/packages.py", "e2e/documents.py")
 
 
 def every(build):
