@@ -329,8 +329,8 @@ Result<Routed> route(std::string_view path, const Parameters& parameters) {
 
 std::string_view methods_of(std::string_view path) {
   if (path == "/api/v1/session") return "POST, DELETE";
-  if (path == "/metrics" || path == "/start" || path == "/" || path.starts_with("/assets/") ||
-      path == "/index.html" || path == "/api/v1/openapi.json" || path == "/api/v1/live")
+  if (path == "/metrics" || path == "/" || path.starts_with("/assets/") || path == "/index.html" ||
+      path == "/api/v1/openapi.json" || path == "/api/v1/live")
     return "GET";
   const auto routed = route(path, {});
   const bool known = routed.ok() || routed.error().kind == ErrorKind::kInvalid;

@@ -1,5 +1,8 @@
 #include "daemon/serve/workers.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <exception>
@@ -76,7 +79,10 @@ Result<std::string> Workers::answer_of(const Job& job) {
   }
 }
 
+// Whoever records goes first: what it is late for is lost, and an answer is only late.
 void Workers::loop() {
+  constexpr int kNice = 10;
+  (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), kNice);
   for (;;) {
     std::shared_ptr<Job> job;
     {

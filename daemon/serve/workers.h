@@ -21,7 +21,8 @@ class Workers {
  public:
   using Work = std::function<Result<std::string>(const Stop&)>;
 
-  // At most `waiting` requests wait for one of `threads`.
+  // At most `waiting` requests wait for one of `threads`, which have a lower priority than the others of the
+  // process.
   Workers(std::size_t threads, std::size_t waiting);
   // Cancels what runs and waits for it. Not while run() waits: end() comes first, elsewhere.
   ~Workers();

@@ -7,7 +7,6 @@ for what the page's JavaScript keeps (big_page.mjs; it needs Chromium and the pa
 (build/bench-programs/many_samples).
 """
 import argparse
-import http.cookiejar
 import json
 import os
 import pathlib
@@ -47,10 +46,11 @@ def first_picture(file):
     begin = time.monotonic()
     server = subprocess.Popen([BIN / "tailor", "web", file, "--no-browser"], stdout=subprocess.PIPE, text=True)
     try:
-        link = server.stdout.readline().strip()
-        client = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-        client.open(link).read()
-        base = link.split("/start", 1)[0] + "/api/v1/executions/all/"
+        base, start = server.stdout.readline().strip().split("/#start=")
+        client = urllib.request.build_opener()
+        door = urllib.request.Request(base + "/api/v1/session", method="POST", headers={"Authorization": f"Bearer {start}"})
+        client.addheaders = [("Authorization", f"Bearer {json.load(client.open(door))['session']}")]
+        base += "/api/v1/executions/all/"
 
         slices = []
         beside = threading.Thread(target=lambda: slices.append(json.loads(client.open(base + "samples?many=slices&timeout_ms=60000").read())))

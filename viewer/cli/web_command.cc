@@ -1,3 +1,4 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -6,6 +7,8 @@
 
 #include <cstdlib>
 #include <mutex>
+#include <optional>
+#include <string>
 
 #include "daemon/serve/http/http_server.h"
 #include "proto/base/unique_fd.h"
@@ -62,16 +65,44 @@ std::function<void()> seldom(std::function<void()> work) {
   };
 }
 
-// Where somebody sits in front of this machine. A browser that cannot be started is no error: the link is
-// printed.
-void show_in_browser(const std::string& link) {
+// A page that leads to the link, for its user alone: everybody on this host can read the arguments of a
+// browser. It is gone with this object.
+class LinkPage {
+ public:
+  explicit LinkPage(const std::string& link) {
+    const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+    path_ = std::string(runtime != nullptr ? runtime : "/tmp") + "/tailor-web-XXXXXX.html";
+    const UniqueFd file(::mkostemps(path_.data(), 5, O_CLOEXEC));  // mode 0600
+    const std::string text = fmt::format(
+        "<!doctype html><meta charset=\"utf-8\"><meta http-equiv=\"refresh\" content=\"0; url={0}\">"
+        "<a href=\"{0}\">Tailor</a>\n",
+        link);
+    written_ = file && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  }
+  ~LinkPage() { ::unlink(path_.c_str()); }
+  LinkPage(const LinkPage&) = delete;
+  LinkPage& operator=(const LinkPage&) = delete;
+
+  // "" where it could not be written.
+  std::string path() const { return written_ ? path_ : std::string(); }
+
+ private:
+  std::string path_;
+  bool written_ = false;
+};
+
+bool has_desktop() {
   const bool desktop = std::getenv("DISPLAY") != nullptr || std::getenv("WAYLAND_DISPLAY") != nullptr;
-  if (!desktop || ::isatty(STDOUT_FILENO) == 0) return;
-  const pid_t child = ::fork();
+  return desktop && ::isatty(STDOUT_FILENO) != 0;
+}
+
+// A browser that cannot be started is no error: the link is printed.
+void show_in_browser(const std::string& page) {
+  const pid_t child = page.empty() ? -1 : ::fork();
   if (child < 0) return;
   if (child == 0) {
     if (::fork() != 0) ::_exit(0);
-    ::execlp("xdg-open", "xdg-open", link.c_str(), nullptr);
+    ::execlp("xdg-open", "xdg-open", page.c_str(), nullptr);
     ::_exit(127);
   }
   ::waitpid(child, nullptr, 0);
@@ -100,14 +131,15 @@ int run_web(const WebOptions& options) {
   if (!server) return complain(server.error());
   const std::uint16_t port = (*server)->port();
   const std::string link =
-      fmt::format("http://127.0.0.1:{}/start?token={}", port, (*server)->gate().issue_start_token());
+      fmt::format("http://127.0.0.1:{}/#start={}", port, (*server)->gate().issue_start_token());
   fmt::print("{}\n", link);
   fmt::print(
       "The link works once, for ten minutes. From another machine: ssh -L {0}:127.0.0.1:{0} HOST, then open "
       "it there.\nCtrl-C ends.\n",
       port);
   std::fflush(stdout);
-  if (!options.no_browser) show_in_browser(link);
+  std::optional<LinkPage> page;
+  if (!options.no_browser && has_desktop()) show_in_browser(page.emplace(link).path());
   const UniqueFd ended(::signalfd(-1, &signals, SFD_CLOEXEC));
   signalfd_siginfo info{};
   (void)!::read(ended.get(), &info, sizeof info);

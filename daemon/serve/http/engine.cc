@@ -70,14 +70,11 @@ Visitor visitor_of(const httplib::Request& request, const Peer& peer) {
           request.get_header_value("Origin"),
           request.get_header_value("Sec-Fetch-Site"),
           request.get_header_value("Authorization"),
-          request.get_header_value("Cookie"),
-          request.method != "GET" && request.method != "HEAD",
-          peer.port};
+          request.method != "GET" && request.method != "HEAD"};
 }
 
-std::string cookie(const Peer& peer, const std::string& secret, int seconds) {
-  return fmt::format("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}", cookie_name(peer.port), secret,
-                     seconds);
+bool is_page(const std::string& path) {
+  return path == "/" || path == "/index.html" || path.starts_with("/assets/");
 }
 
 // Not httplib's: it takes what follows the last "=" for the value, and label=tenant=b has two.
@@ -160,7 +157,9 @@ void HttpServer::Engine::not_understood(const httplib::Request& request, httplib
 void HttpServer::Engine::handle(const httplib::Request& request, httplib::Response& response,
                                 Exchange& exchange) {
   const std::string& path = request.path;
-  const Visitor visitor = visitor_of(request, *exchange.peer);
+  Visitor visitor = visitor_of(request, *exchange.peer);
+  // Whoever follows a link comes from elsewhere, and the page has nothing to hide.
+  if (is_page(path)) visitor.fetch_site.clear();
   const bool is_read = request.method == "GET" || request.method == "HEAD";
   if (exchange.has_body) response.set_header("Connection", "close");
   const std::string_view methods = methods_of(path);
@@ -173,15 +172,13 @@ void HttpServer::Engine::handle(const httplib::Request& request, httplib::Respon
   } else if (const Status origin = gate_.check_origin(visitor);
              !origin.ok() && !exchange.peer->metrics_only) {
     refuse(response, origin.error());
-  } else if (path == "/start") {
-    start(request, response);
   } else if (path == "/api/v1/session") {
     session(request, response, visitor);
   } else if (path == "/api/v1/health") {
     Stop stop;
     auto answer = service_.answer(HealthRequest{}, Access{std::nullopt, {}, true, false, false}, stop);
     answer.ok() ? put(response, 200, *answer) : refuse(response, answer.error());
-  } else if (path == "/" || path == "/index.html" || path.starts_with("/assets/")) {
+  } else if (is_page(path)) {
     page(request, response);
   } else {
     const auto access = exchange.peer->metrics_only
@@ -239,27 +236,19 @@ void HttpServer::Engine::session(const httplib::Request& request, httplib::Respo
                                  const Visitor& visitor) {
   if (request.method == "DELETE") {
     gate_.close_session(visitor);
-    response.set_header("Set-Cookie", cookie(*current_->peer, "", 0));
     response.status = 204;
     return;
   }
-  const Token* token = gate_.bearer(visitor);
-  if (token == nullptr) {
-    response.set_header("WWW-Authenticate", "Bearer");
-    return refuse(response, denied("a session is opened with a bearer token"), 401);
-  }
-  const std::string secret = gate_.open_session(token->name, token->access);
-  response.set_header("Set-Cookie", cookie(*current_->peer, secret, 12 * 3600));
-  response.status = 204;
-}
-
-void HttpServer::Engine::start(const httplib::Request& request, httplib::Response& response) {
-  const auto secret = gate_.start(request.get_param_value("token"));
+  const auto secret = gate_.open_session(visitor);
   if (!secret) {
-    return refuse(response, denied("this link was used already, or is too old: run `tailor web` again"), 401);
+    response.set_header("WWW-Authenticate", "Bearer");
+    return refuse(
+        response,
+        denied("a session is opened with a bearer token; that of a link of `tailor web` works once, "
+               "for ten minutes"),
+        401);
   }
-  response.set_header("Set-Cookie", cookie(*current_->peer, *secret, 12 * 3600));
-  response.set_redirect("/", 303);
+  put(response, 200, {{"session", *secret}});
 }
 
 void HttpServer::Engine::live(httplib::Response& response, const Access& access) {

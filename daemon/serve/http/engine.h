@@ -32,7 +32,6 @@ class HttpServer::Engine : private httplib::Server {
   void api(const httplib::Request& request, httplib::Response& response, const Exchange& exchange,
            const Access& access);
   void session(const httplib::Request& request, httplib::Response& response, const Visitor& visitor);
-  void start(const httplib::Request& request, httplib::Response& response);
   void live(httplib::Response& response, const Access& access);
   void page(const httplib::Request& request, httplib::Response& response);
 

@@ -37,19 +37,11 @@ bool same(const Sha256Digest& a, const Sha256Digest& b) {
   return different == 0;
 }
 
-// The session's secret in a Cookie header.
-std::string_view cookie_of(const Visitor& visitor) {
-  const std::string begin = cookie_name(visitor.port) + "=";
-  std::string_view header = visitor.cookie;
-  while (!header.empty()) {
-    const std::size_t end = header.find(';');
-    std::string_view one = header.substr(0, end);
-    while (one.starts_with(' ')) one.remove_prefix(1);
-    if (one.starts_with(begin)) return one.substr(begin.size());
-    if (end == std::string_view::npos) break;
-    header.remove_prefix(end + 1);
-  }
-  return {};
+// What follows "Bearer"; "" where the request has none.
+std::string_view bearer_of(const Visitor& visitor) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const std::string_view header = visitor.authorization;
+  return header.starts_with(kScheme) ? header.substr(kScheme.size()) : std::string_view{};
 }
 
 Access own_only(std::uint32_t uid) {
@@ -60,10 +52,6 @@ Access own_only(std::uint32_t uid) {
 }
 
 }  // namespace
-
-std::string cookie_name(std::uint16_t port) {
-  return port == 0 ? "tailor_session" : fmt::format("tailor_session_{}", port);
-}
 
 std::string random_secret() {
   std::array<char, 32> bytes{};
@@ -90,10 +78,8 @@ Status Gate::check_origin(const Visitor& visitor) const {
   return Ok{};
 }
 
-const Token* Gate::bearer(const Visitor& visitor) const {
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!visitor.authorization.starts_with(kScheme)) return nullptr;
-  const Sha256Digest digest = sha256(std::string_view(visitor.authorization).substr(kScheme.size()));
+const Token* Gate::find(std::string_view bearer) const {
+  const Sha256Digest digest = sha256(bearer);
   for (const Token& token : options_.tokens) {
     if (same(token.digest, digest)) return &token;
   }
@@ -102,19 +88,27 @@ const Token* Gate::bearer(const Visitor& visitor) const {
 
 std::optional<Access> Gate::identify(const Visitor& visitor) {
   if (!visitor.authorization.empty()) {
-    const Token* token = bearer(visitor);
-    return token == nullptr ? std::nullopt : std::optional(token->access);
-  }
-  if (const std::string_view cookie = cookie_of(visitor); !cookie.empty()) {
+    const std::string_view bearer = bearer_of(visitor);
+    if (bearer.empty()) return std::nullopt;
+    if (const Token* token = find(bearer); token != nullptr) return token->access;
     std::lock_guard lock(mutex_);
-    const auto session = sessions_.find(digest_of(cookie));
-    if (session != sessions_.end() && Clock::now() < session->second.until) return session->second.access;
-    if (session != sessions_.end()) sessions_.erase(session);
-    if (!visitor.local) return std::nullopt;
+    const auto session = sessions_.find(digest_of(bearer));
+    if (session == sessions_.end()) return std::nullopt;
+    if (Clock::now() < session->second.until) return session->second.access;
+    sessions_.erase(session);
+    return std::nullopt;
   }
   if (!visitor.local) return std::nullopt;
   if (visitor.uid == 0 || visitor.uid == ::geteuid()) return Access::everything();
   return own_only(visitor.uid);
+}
+
+std::optional<std::string> Gate::open_session(const Visitor& visitor) {
+  const std::string_view bearer = bearer_of(visitor);
+  if (bearer.empty()) return std::nullopt;
+  if (const Token* token = find(bearer); token != nullptr) return open_session(token->name, token->access);
+  if (!take_start_token(bearer)) return std::nullopt;
+  return open_session(kOfLinks, Access::everything());
 }
 
 std::string Gate::open_session(const std::string& owner, const Access& access) {
@@ -137,7 +131,7 @@ std::string Gate::open_session(const std::string& owner, const Access& access) {
 
 void Gate::close_session(const Visitor& visitor) {
   std::lock_guard lock(mutex_);
-  sessions_.erase(digest_of(cookie_of(visitor)));
+  sessions_.erase(digest_of(bearer_of(visitor)));
 }
 
 std::string Gate::issue_start_token() {
@@ -148,16 +142,13 @@ std::string Gate::issue_start_token() {
   return secret;
 }
 
-std::optional<std::string> Gate::start(std::string_view token) {
-  {
-    std::lock_guard lock(mutex_);
-    const auto found = start_tokens_.find(digest_of(token));
-    if (found == start_tokens_.end()) return std::nullopt;
-    const bool in_time = Clock::now() < found->second;
-    start_tokens_.erase(found);
-    if (!in_time) return std::nullopt;
-  }
-  return open_session(kOfLinks, Access::everything());
+bool Gate::take_start_token(std::string_view token) {
+  std::lock_guard lock(mutex_);
+  const auto found = start_tokens_.find(digest_of(token));
+  if (found == start_tokens_.end()) return false;
+  const bool in_time = Clock::now() < found->second;
+  start_tokens_.erase(found);
+  return in_time;
 }
 
 }  // namespace tailor::serve

@@ -17,10 +17,6 @@
 
 namespace tailor::serve {
 
-// The name of the cookie that holds a session. Browsers send the cookies of a host to all of its ports, so
-// each listener has a name of its own: no server spoils the session of another. `port`: 0 on the UNIX socket.
-std::string cookie_name(std::uint16_t port);
-
 // One who may come in over TCP. Of the token only its SHA-256 is kept.
 struct Token {
   std::string name;
@@ -30,11 +26,10 @@ struct Token {
 
 // What a request brings along to be judged by.
 struct Visitor {
-  bool local = false;                                           // came over the UNIX socket
-  std::uint32_t uid = 0;                                        // then: of the peer, as the kernel says
-  std::string host, origin, fetch_site, authorization, cookie;  // headers; empty: not sent
-  bool changes = false;                                         // a method that is no GET or HEAD
-  std::uint16_t port = 0;                                       // of the TCP listener it came through
+  bool local = false;                                   // came over the UNIX socket
+  std::uint32_t uid = 0;                                // then: of the peer, as the kernel says
+  std::string host, origin, fetch_site, authorization;  // headers; empty: not sent
+  bool changes = false;                                 // a method that is no GET or HEAD
 };
 
 struct GateOptions {
@@ -52,20 +47,23 @@ class Gate {
   // None: nobody we know. On the UNIX socket root and the daemon's own user see everything, others what is
   // theirs.
   std::optional<Access> identify(const Visitor& visitor);
-  // Null where the request has no bearer token that we know.
-  const Token* bearer(const Visitor& visitor) const;
 
-  // A session of `owner` (a token's name), who may do `access`: the value of its cookie. Sessions end after
-  // 12 hours. Each owner has at most 100; another one ends his oldest.
+  // The secret of a new session for the visitor's bearer token, which is one of GateOptions::tokens or one of
+  // issue_start_token(). None for any other. The secret is a bearer token as well. It is no cookie: browsers
+  // send the cookies of a host to all of its ports, so to servers of other users.
+  std::optional<std::string> open_session(const Visitor& visitor);
+  // A session of `owner` (a token's name), who may do `access`. Sessions end after 12 hours. Each owner has
+  // at most 100; another one ends his oldest.
   std::string open_session(const std::string& owner, const Access& access);
   void close_session(const Visitor& visitor);
 
-  // A token that start() takes once, within ten minutes.
+  // A token for one session, within ten minutes, that may do everything.
   std::string issue_start_token();
-  // The cookie of a new session that may do everything; none for a token that is not known any more.
-  std::optional<std::string> start(std::string_view token);
 
  private:
+  const Token* find(std::string_view bearer) const;
+  bool take_start_token(std::string_view token);
+
   using Clock = std::chrono::steady_clock;
   struct Session {
     std::string owner;
@@ -76,7 +74,7 @@ class Gate {
 
   const GateOptions options_;
   std::mutex mutex_;
-  std::map<std::string, Session> sessions_;                // by SHA-256 of the cookie
+  std::map<std::string, Session> sessions_;                // by SHA-256 of the secret
   std::map<std::string, Clock::time_point> start_tokens_;  // the same
 };
 

@@ -137,7 +137,7 @@ Status HttpServer::open(const Listener& listener) {
   auto fd = listener.unix_path.empty() ? listen_tcp(listener, port) : listen_unix(listener.unix_path);
   if (!fd) return fd.error();
   if (listener.unix_path.empty()) ports_.push_back(port);
-  open_.push_back({std::move(*fd), listener, port});
+  open_.push_back({std::move(*fd), listener});
   return Ok{};
 }
 
@@ -162,7 +162,7 @@ void HttpServer::accept_one(const Open& from) {
     if (errno == EMFILE || errno == ENFILE) ::usleep(10'000);
     return;
   }
-  Peer peer{!from.listener.unix_path.empty(), 0, from.listener.metrics_only, from.port};
+  Peer peer{!from.listener.unix_path.empty(), 0, from.listener.metrics_only};
   using Door = ConnectionShares::Door;
   ConnectionShares::Guest guest{peer.metrics_only ? Door::kMetrics : Door::kTcp, text_of(address), false};
   if (peer.local) {

@@ -51,7 +51,6 @@ struct Peer {
   bool local = false;
   std::uint32_t uid = 0;
   bool metrics_only = false;
-  std::uint16_t port = 0;  // of the TCP listener
 };
 
 class HttpServer {
@@ -78,7 +77,6 @@ class HttpServer {
   struct Open {
     UniqueFd fd;
     Listener listener;
-    std::uint16_t port = 0;  // of a TCP listener
   };
 
   HttpServer(Service& service, HttpOptions options);

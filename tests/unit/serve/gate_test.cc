@@ -92,42 +92,35 @@ TEST(Gate, OverTheSocketTheKernelSaysWhoAsks) {
   EXPECT_FALSE(gate.identify(visitor));
 }
 
+Visitor with_bearer(const std::string& secret) {
+  Visitor visitor = tcp("localhost");
+  visitor.authorization = "Bearer " + secret;
+  return visitor;
+}
+
 TEST(Gate, AStartLinkWorksOnce) {
   Gate gate(options());
   const std::string token = gate.issue_start_token();
-  EXPECT_FALSE(gate.start("guess"));
-  const auto cookie = gate.start(token);
-  ASSERT_TRUE(cookie);
-  EXPECT_FALSE(gate.start(token));
-  Visitor visitor = tcp("localhost");
-  visitor.cookie = "other=1; tailor_session=" + *cookie;
+  EXPECT_FALSE(gate.identify(with_bearer(token))) << "it opens a session, and nothing else";
+  EXPECT_FALSE(gate.open_session(with_bearer("guess")));
+  EXPECT_FALSE(gate.open_session(tcp("localhost")));
+  const auto secret = gate.open_session(with_bearer(token));
+  ASSERT_TRUE(secret);
+  EXPECT_FALSE(gate.open_session(with_bearer(token)));
+  const Visitor visitor = with_bearer(*secret);
   ASSERT_TRUE(gate.identify(visitor));
   EXPECT_TRUE(gate.identify(visitor)->see_all);
+  EXPECT_FALSE(gate.open_session(visitor)) << "a session opens no other";
   gate.close_session(visitor);
-  EXPECT_FALSE(gate.identify(visitor));
-}
-
-// Browsers send a cookie to all ports of a host: that of another server is not ours, and does not end ours.
-TEST(Gate, EachPortHasACookieOfItsOwn) {
-  EXPECT_EQ(cookie_name(0), "tailor_session");
-  EXPECT_EQ(cookie_name(8080), "tailor_session_8080");
-  Gate gate(options());
-  const auto secret = gate.start(gate.issue_start_token());
-  Visitor visitor = tcp("localhost");
-  visitor.port = 8080;
-  visitor.cookie = "tailor_session_8081=other; tailor_session_8080=" + *secret + "; tailor_session=third";
-  EXPECT_TRUE(gate.identify(visitor));
-  visitor.port = 8081;
   EXPECT_FALSE(gate.identify(visitor));
 }
 
 TEST(Gate, SessionsOfOneOwnerEndNoOthers) {
   Gate gate(options());
-  Visitor visitor = tcp("localhost"), first = tcp("localhost"), last = tcp("localhost");
-  visitor.cookie = "tailor_session=" + gate.open_session("one", Access::everything());
-  first.cookie = "tailor_session=" + gate.open_session("many", Access::everything());
-  for (int i = 0; i < 1500; ++i)
-    last.cookie = "tailor_session=" + gate.open_session("many", Access::everything());
+  const Visitor visitor = with_bearer(gate.open_session("one", Access::everything()));
+  const Visitor first = with_bearer(gate.open_session("many", Access::everything()));
+  Visitor last;
+  for (int i = 0; i < 1500; ++i) last = with_bearer(gate.open_session("many", Access::everything()));
   EXPECT_TRUE(gate.identify(visitor));
   EXPECT_FALSE(gate.identify(first));
   EXPECT_TRUE(gate.identify(last));

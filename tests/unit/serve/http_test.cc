@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
 
 #include "daemon/serve/http/http_server.h"
 #include "proto/base/sha256.h"
@@ -136,17 +138,28 @@ TEST_F(HttpTest, ForeignHostsAndPagesAreDenied) {
   EXPECT_EQ(status(ask("GET /api/v1/status HTTP/1.1\r\nHost: evil\r\nAuthorization: Bearer sesame\r\n\r\n")),
             403);
   EXPECT_EQ(status(get("/api/v1/status", "Authorization: Bearer sesame\r\nOrigin: http://evil\r\n")), 403);
-  EXPECT_EQ(status(ask("GET /start?token=x HTTP/1.1\r\nHost: evil\r\n\r\n")), 403);
+  EXPECT_EQ(status(ask("POST /api/v1/session HTTP/1.1\r\nHost: evil\r\n\r\n")), 403);
+  EXPECT_EQ(status(get("/api/v1/status", "Authorization: Bearer sesame\r\nSec-Fetch-Site: cross-site\r\n")),
+            403);
+  // Whoever follows a link to the page comes from elsewhere.
+  EXPECT_NE(status(get("/", "Sec-Fetch-Site: cross-site\r\n")), 403);
 }
 
-TEST_F(HttpTest, AStartLinkGivesACookieThatOpensThePage) {
+// The secret is in the answer, for the page. No cookie has it: browsers send cookies to other ports, too.
+TEST_F(HttpTest, ATokenOfALinkOpensOneSession) {
   const std::string token = server_->gate().issue_start_token();
-  const std::string answer = get("/start?token=" + token, "");
-  ASSERT_EQ(status(answer), 303) << answer;
-  const std::size_t at = answer.find("tailor_session=");
-  const std::string cookie = answer.substr(at, answer.find(';', at) - at);
-  EXPECT_EQ(status(get("/api/v1/status", "Cookie: " + cookie + "\r\n")), 200);
-  EXPECT_EQ(status(get("/start?token=" + token, "")), 401);
+  const std::string ask_session =
+      "POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + token + "\r\n\r\n";
+  const std::string answer = ask(ask_session);
+  ASSERT_EQ(status(answer), 200) << answer;
+  EXPECT_EQ(answer.find("Set-Cookie"), std::string::npos);
+  constexpr std::string_view kBefore = "{\"session\":\"";
+  const std::size_t at = answer.find(kBefore);
+  ASSERT_NE(at, std::string::npos) << answer;
+  const std::string secret = answer.substr(at + kBefore.size(), 64);
+  EXPECT_EQ(status(get("/api/v1/status", "Authorization: Bearer " + secret + "\r\n")), 200);
+  EXPECT_EQ(status(get("/api/v1/status", "Cookie: tailor_session=" + secret + "\r\n")), 401);
+  EXPECT_EQ(status(ask(ask_session)), 401);
 }
 
 TEST_F(HttpTest, AMetricsListenerHasMetricsOnly) {

@@ -1,6 +1,6 @@
 import { Component, render, type ComponentChildren } from "preact";
 import { openAccess } from "./data/access.ts";
-import { followAddress } from "./state/route.ts";
+import { followAddress, takeStart } from "./state/route.ts";
 import { startTheme } from "./state/theme.ts";
 import { App } from "./ui/app.tsx";
 import { listenToKeys } from "./ui/keys.ts";
@@ -20,17 +20,21 @@ class Guard extends Component<{ children: ComponentChildren }, { error: string }
 }
 
 startTheme();
+const start = takeStart();
 followAddress();
 listenToKeys();
 const app = document.getElementById("app")!;
-try {
+
+async function show() {
   const access = openAccess(document);
+  // A link that was used already leaves the session that it began then.
+  if (start) await access.logIn(start).catch(() => undefined);
   render(
     <Guard>
       <App access={access} />
     </Guard>,
     app,
   );
-} catch (error) {
-  render(<Message kind="error" text={String(error instanceof Error ? error.message : error)} />, app);
 }
+
+show().catch((error: unknown) => render(<Message kind="error" text={String(error instanceof Error ? error.message : error)} />, app));

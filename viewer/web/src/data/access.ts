@@ -1,5 +1,6 @@
 // Where the page gets its data from: a server, or the bundle inside a report file. Paths and parameters are those of
 // docs/http-api.md.
+import { followEvents } from "./event_stream.ts";
 import type { Bundle, ErrorBody, Profile } from "./types.ts";
 
 export type Parameters = Record<string, string | number | undefined>;
@@ -46,9 +47,17 @@ export function isError(body: unknown): body is ErrorBody {
   return typeof body === "object" && body !== null && "error" in body && typeof (body as ErrorBody).error === "object";
 }
 
+// The secret of the session, of this origin alone: no other port gets it, which a cookie would do.
+const SESSION = "tailor-session";
+
 export class HttpAccess implements Access {
   readonly isFile = false;
   readonly firstId = "";
+
+  private headers(): Record<string, string> {
+    const session = localStorage.getItem(SESSION);
+    return session ? { Authorization: `Bearer ${session}` } : {};
+  }
 
   has(): boolean {
     return true;
@@ -58,7 +67,7 @@ export class HttpAccess implements Access {
     const query = queryText(parameters);
     let response: Response;
     try {
-      response = await fetch(`api/v1/${path}${query ? `?${query}` : ""}`, { signal, credentials: "same-origin" });
+      response = await fetch(`api/v1/${path}${query ? `?${query}` : ""}`, { signal, headers: this.headers() });
     } catch (error) {
       if (signal?.aborted) throw error;
       throw new DataError("unreachable", "The server does not answer. Is tailord (or tailor web) running?");
@@ -69,32 +78,30 @@ export class HttpAccess implements Access {
     } catch {
       throw new DataError("internal", `The server answered ${response.status} without JSON.`);
     }
-    if (response.status === 401) throw new DataError("login", "This server asks for a token.");
+    if (response.status === 401) {
+      localStorage.removeItem(SESSION);
+      throw new DataError("login", "This server asks for a token.");
+    }
     if (isError(body) && !response.ok) throw new DataError(body.error.kind, body.error.message);
     if (!response.ok) throw new DataError("internal", `The server answered ${response.status}.`);
     return body as T;
   }
 
   live(handlers: LiveHandlers): () => void {
-    const stream = new EventSource("api/v1/live");
-    const hear = (name: string, use: (data: unknown) => void) =>
-      stream.addEventListener(name, (event) => {
-        try {
-          use(JSON.parse((event as MessageEvent<string>).data));
-        } catch {
-          handlers.onDown();
-        }
-      });
-    hear("status", (data) => handlers.onStatus(data));
-    hear("execution", (data) => handlers.onExecution(data));
-    hear("cost", (data) => handlers.onCost(data));
-    stream.onerror = () => handlers.onDown();
-    return () => stream.close();
+    const use: Record<string, (data: unknown) => void> = {
+      status: (data) => handlers.onStatus(data),
+      execution: (data) => handlers.onExecution(data),
+      cost: (data) => handlers.onCost(data),
+    };
+    const open = (signal: AbortSignal) => fetch("api/v1/live", { signal, headers: this.headers(), cache: "no-store" });
+    return followEvents(open, (name, data) => use[name]?.(data), () => handlers.onDown());
   }
 
   async logIn(token: string): Promise<void> {
     const response = await fetch("api/v1/session", { method: "POST", headers: { Authorization: `Bearer ${token}` } });
     if (!response.ok) throw new DataError("denied", "The server does not accept this token.");
+    const { session } = (await response.json()) as { session: string };
+    localStorage.setItem(SESSION, session);
   }
 }
 

@@ -27,6 +27,15 @@ export function link(page: Route["page"], id = "", state: Record<string, string>
   return formatRoute({ page, id, state });
 }
 
+// The token in a link of `tailor web`, which leaves the address at once; "" where there is none.
+export function takeStart(): string {
+  const found = /^#start=(\w+)$/.exec(location.hash);
+  if (!found) return "";
+  history.replaceState(null, "", location.pathname);
+  route.value = parseRoute("");
+  return found[1]!;
+}
+
 export function followAddress() {
   const read = () => {
     route.value = parseRoute(location.hash);

@@ -119,6 +119,7 @@ function Login({ access, done }: { access: Access; done: () => void }) {
       }}
     >
       <h1>This server asks for a token</h1>
+      <p class="dim">A link of "tailor web" works once, within ten minutes: run it again for a new one.</p>
       <label>
         Token <input name="token" type="password" autocomplete="off" required />
       </label>
