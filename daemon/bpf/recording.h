@@ -32,6 +32,7 @@ class Recording : public capture::Recording {
   TimeNs adds_up() const override { return sampler_->adds_up(); }
   TimeNs complete_until() const override { return sampler_->complete_until(number_); }
   void hurry() override { hurried_ = true; }
+  bool set_seldom_read(bool seldom) override { return sampler_->set_seldom_read(seldom); }
   std::size_t ring_count() const override { return sideband_->ring_count() + 1; }
   void number_rings(capture::RingIndex first) override;
   void drain(capture::ChunkSink& sink) override;

@@ -26,7 +26,8 @@ char LICENSE[] SEC("license") = "GPL";
 #define OBJECTS_END (__builtin_offsetof(struct tailor_slot, objects_at) + sizeof(__u64))
 
 /* Wake the reader at this many bytes in the ring. */
-const volatile __u64 wakeup_bytes = 1 << 17;
+/* The daemon is woken when the ring holds so much. It changes that while the program runs. */
+volatile __u64 wakeup_bytes = 1 << 17;
 
 struct {
   __uint(type, BPF_MAP_TYPE_HASH);

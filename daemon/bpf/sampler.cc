@@ -95,7 +95,8 @@ Status Sampler::load() {
   if (!cpus) return cpus.error();
   const std::size_t bytes = std::min(std::bit_ceil(options_.ring_bytes * cpus->size()), kMostRingBytes);
   bpf_map__set_max_entries(program_->maps.records, static_cast<std::uint32_t>(bytes));
-  program_->rodata->wakeup_bytes = bytes / 4;
+  wakeup_bytes_ = bytes / 4;
+  program_->data->wakeup_bytes = wakeup_bytes_;
   for (std::size_t source = 0; source < std::min<std::size_t>(options_.events.size(), 64); ++source) {
     // A sum has no data address.
     const bool summed = options_.aggregate > 0 && !options_.events[source].address;
@@ -124,6 +125,12 @@ Status Sampler::load() {
   earlier_ = now_ = sums_began_ = read_clock_pair();
   sums_read_ = now_.raw;
   return Ok{};
+}
+
+bool Sampler::set_seldom_read(bool seldom) {
+  if (adds_up() != 0) return false;
+  program_->data->wakeup_bytes = seldom ? 0 : wakeup_bytes_;
+  return true;
 }
 
 // A CPU without samples of a timer is one without recorded threads; of no other event that can be said.

@@ -80,6 +80,8 @@ class Sampler {
   tailor_bpf_counts counts(std::uint32_t recording);
   // Becomes readable when the ring is filling up, or a timer is wanted.
   int poll_fd() const;
+  // With `seldom` it becomes readable at each record. False: samples that are added up have to be looked for.
+  bool set_seldom_read(bool seldom);
   // On how many CPUs the events run.
   std::size_t running_cpus();
 
@@ -113,6 +115,7 @@ class Sampler {
   SamplerOptions options_;
   sampler_bpf* program_ = nullptr;
   ring_buffer* ring_ = nullptr;
+  std::uint64_t wakeup_bytes_ = 0;  // of the ring, from which on the descriptor is readable
   std::vector<bpf_link*> links_;
   std::vector<int> online_;
   os::Mapping cpu_memory_;  // shared with the program: a tailor_bpf_cpu each

@@ -85,6 +85,7 @@ class Connection {
   }
   bool logs_are_read() const { return logs_.pass_done(); }
   double take_fullest_log() { return logs_.take_fullest(); }
+  std::uint32_t least_log() const { return logs_.least_log(); }
 
   // What has been said by when, before anything of this round is read, and after it.
   void advance_mark();

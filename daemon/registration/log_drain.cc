@@ -47,6 +47,12 @@ std::size_t LogDrain::skip_untouched() const {
   return arena.view->next_written(at.area) - at.area;
 }
 
+std::uint32_t LogDrain::least_log() const {
+  std::uint32_t least = UINT32_MAX;
+  for (const auto& [index, arena] : arenas_) least = std::min(least, arena.view->log_capacity());
+  return least;
+}
+
 std::size_t LogDrain::drain_area(const Area& at, Sink& sink) {
   Arena& arena = arenas_.find(at.arena)->second;
   LogReader& reader = arena.readers[at.area];

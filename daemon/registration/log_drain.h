@@ -27,6 +27,8 @@ class LogDrain {
                  std::uint64_t since);
   bool has_arena(std::uint32_t index) const { return arenas_.contains(index); }
   std::size_t areas() const { return areas_.size(); }
+  // Records of the smallest log; UINT32_MAX: there is none.
+  std::uint32_t least_log() const;
   const ArenaView* first_arena() const;
 
   // Hands what is new to the sink. A call looks at each log once at most. It stops after about `max_records`,

@@ -218,6 +218,12 @@ void Server::poll(int timeout_ms) {
   reap();
 }
 
+std::uint32_t Server::least_log() const {
+  std::uint32_t least = UINT32_MAX;
+  for (const auto& [id, connection] : connections_) least = std::min(least, connection->least_log());
+  return least;
+}
+
 void Server::read_messages(std::vector<Connection*>& connections) {
   std::vector<Connection*> more;
   for (Connection* connection : connections) {

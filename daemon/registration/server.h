@@ -61,6 +61,8 @@ class Server {
 
   // How full the fullest log was that poll() has read since the last call, from 0 to 1.
   double take_fullest_log() { return std::exchange(fullest_log_, 0.0); }
+  // Records of the smallest log; UINT32_MAX: there is none.
+  std::uint32_t least_log() const;
 
   // An answer to an agent: HelloAck once it is known whether the process is sampled, BarrierAck when
   // everything before the barrier has been processed. Unknown connections are ignored.

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <utility>
 #include <variant>
@@ -32,7 +33,9 @@ using CaptureMessage =
 // what is lost. Any threads.
 class CaptureQueue : public capture::ChunkSink {
  public:
-  explicit CaptureQueue(std::size_t max_bytes = std::size_t{64} << 20) : max_bytes_(max_bytes) {}
+  // `wake` is called when something comes while the control thread sleeps.
+  explicit CaptureQueue(std::function<void()> wake, std::size_t max_bytes = std::size_t{64} << 20)
+      : wake_(std::move(wake)), max_bytes_(max_bytes) {}
 
   void on_ring(const capture::RingLayout& layout) override { push(layout, 0); }
   void on_chunk(capture::RingChunk&& chunk) override {
@@ -43,10 +46,17 @@ class CaptureQueue : public capture::ChunkSink {
   void on_ring_closed(capture::RingIndex ring) override { push(RingClosed{ring}, 0); }
   void on_recording_ended(const RecordingEnded& ended) { push(ended, 0); }
 
+  // The control thread sleeps from now on, or is awake. False: there is something to take.
+  bool set_asleep(bool asleep) {
+    std::lock_guard lock(mutex_);
+    asleep_ = asleep && !news_;
+    return asleep_ == asleep;
+  }
   // Everything there is, in order.
   std::vector<CaptureMessage> take() {
     std::lock_guard lock(mutex_);
     bytes_ = 0;
+    news_ = false;
     room_.notify_all();
     return std::exchange(messages_, {});
   }
@@ -57,13 +67,19 @@ class CaptureQueue : public capture::ChunkSink {
     room_.wait(lock, [&] { return bytes == 0 || bytes_ == 0 || bytes_ + bytes <= max_bytes_; });
     bytes_ += bytes;
     messages_.push_back(std::move(message));
+    // A round alone is no news.
+    const bool news = !std::holds_alternative<RoundRead>(messages_.back());
+    news_ = news_ || news;
+    if (news && std::exchange(asleep_, false)) wake_();
   }
 
+  const std::function<void()> wake_;
   const std::size_t max_bytes_;
   std::mutex mutex_;
   std::condition_variable room_;
   std::vector<CaptureMessage> messages_;
   std::size_t bytes_ = 0;
+  bool news_ = false, asleep_ = false;
 };
 
 }  // namespace tailor::session

@@ -25,6 +25,7 @@ constexpr TimeNs kForeignInterval = 100'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
+constexpr TimeNs kQuietAfter = 1'000'000'000;
 // For what runtimes write of their code: for those that say nothing new, and for all together.
 constexpr std::chrono::milliseconds kForeignPace{5};
 constexpr int kForeignPatience = 600;
@@ -67,6 +68,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
     : os_(os),
       options_(std::move(options)),
       on_problem_(std::move(on_problem)),
+      queue_([this] { server_->wake(); }),
       requests_([this] { server_->wake(); }),
       pipeline_(sink, options_.pipeline),
       input_(listeners(options_.journal, pipeline_)),
@@ -305,6 +307,7 @@ void Recorder::hear_foreign() {
 }
 
 void Recorder::on_connected(const registration::PeerConnected& event) {
+  stirred_ = listened_;
   literals_.connected(event);
   input_.on_connected(event);
   code_.connected(event);
@@ -320,6 +323,7 @@ void Recorder::on_connected(const registration::PeerConnected& event) {
 }
 
 void Recorder::on_message(registration::PeerMessage event) {
+  stirred_ = listened_;
   literals_.message(event);
   input_.on_message(event);
   if (pipeline_.took_message()) code_.message(event);
@@ -330,6 +334,7 @@ void Recorder::on_message(registration::PeerMessage event) {
 }
 
 void Recorder::on_gone(const registration::PeerGone& event) {
+  stirred_ = listened_;
   input_.advance(os_.now());  // what the process did is over by then
   drops_.gone(event.process);
   input_.on_gone(event);
@@ -378,10 +383,21 @@ void Recorder::control() {
 void Recorder::wait_and_listen(bool last) {
   const TimeNs before = std::exchange(listened_, os_.now());
   const PaceFacts facts{.idle = idle_,
+                        .quiet = is_quiet(),
+                        .least_log = server_->least_log(),
                         .awaited = !flushes_.empty() || foreign_.is_behind(),
                         .fullest_log = server_->take_fullest_log(),
                         .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
-  server_->poll(last ? 0 : round_ms(facts));
+  int wait_ms = last ? 0 : round_ms(facts);
+  if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
+  server_->poll(wait_ms);
+  (void)queue_.set_asleep(false);
+}
+
+// Whoever is registered is sampled, so that the reader sees it when one of them begins to work.
+bool Recorder::is_quiet() const {
+  return listened_ - stirred_ > kQuietAfter && pipeline_.stats().pending == 0 && foreign_.is_empty() &&
+         !overhead_.enabled() && sampled_.count() >= server_->connection_count();
 }
 
 void Recorder::take_captured() {
@@ -392,6 +408,7 @@ void Recorder::take(CaptureMessage& message) {
   if (const auto* layout = std::get_if<capture::RingLayout>(&message)) {
     input_.on_ring(stacks_.layout(*layout));
   } else if (auto* chunk = std::get_if<capture::RingChunk>(&message)) {
+    stirred_ = listened_;
     if (kept_files_) kept_files_->chunk(*chunk);
     input_.on_chunk(stacks_.chunk(std::move(*chunk)));
   } else if (const auto* round = std::get_if<RoundRead>(&message)) {

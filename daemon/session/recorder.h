@@ -138,7 +138,10 @@ class Recorder : private registration::Sink {
   void on_connected(const registration::PeerConnected& event) override;
   void on_message(registration::PeerMessage event) override;
   void on_arena(const registration::ArenaMapped& event) override { drops_.mapped(event); }
-  void on_activity(registration::ActivityRecords event) override { input_.on_activity(event); }
+  void on_activity(registration::ActivityRecords event) override {
+    stirred_ = listened_;
+    input_.on_activity(event);
+  }
   void on_settled(const registration::Settled& event) override { input_.on_settled(event); }
   void on_rejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
   void on_gone(const registration::PeerGone& event) override;
@@ -147,6 +150,7 @@ class Recorder : private registration::Sink {
   // Control thread.
   void control();
   void wait_and_listen(bool last);
+  bool is_quiet() const;
   void look_at_clocks();
   void take_captured();
   void take(CaptureMessage& message);
@@ -207,6 +211,7 @@ class Recorder : private registration::Sink {
   Flushes flushes_;
   TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin;
   TimeNs listened_ = 0;   // to agents, before this round
+  TimeNs stirred_ = 0;    // when somebody did or said something last
   bool idle_ = false;     // nobody is registered or sampled
   bool ending_ = false;   // stop() was called
   bool flushed_ = false;  // by it

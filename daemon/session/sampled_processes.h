@@ -2,6 +2,7 @@
 // place, closes them, and takes note of their end.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -45,6 +46,7 @@ class SampledProcesses {
   std::optional<ProcessSampling> ended(const RecordingEnded& ended);
 
   std::vector<ProcessSampling>& all() { return sampled_; }
+  std::size_t count() const { return sampled_.size(); }
   // How often open() has succeeded.
   std::uint64_t opened() const { return opened_; }
   bool contains(ProcessId process) const;

@@ -16,8 +16,28 @@ constexpr std::uint64_t kProcessEnded = 0xFFFFFFFF;  // in place of a ring's num
 
 // A record is stamped before it is published; a virtual CPU can be stopped in between.
 constexpr TimeNs kPublishDelay = 10'000'000;
-// Without a recording. Whoever adds one wakes the thread.
+// Without a recording, or where nothing comes. Whoever adds one wakes the thread, and so does what comes.
 constexpr std::chrono::milliseconds kIdleInterval{1000};
+// Rounds that found nothing, before the next one is so late.
+constexpr int kRoundsOfNothing = 20;
+
+// Whether anything came.
+class Noticing : public ChunkSink {
+ public:
+  explicit Noticing(ChunkSink& sink) : sink_(sink) {}
+  void on_ring(const RingLayout& layout) override { sink_.on_ring(layout); }
+  void on_chunk(RingChunk&& chunk) override {
+    something_ = true;
+    sink_.on_chunk(std::move(chunk));
+  }
+  void on_round(TimeNs horizon) override { sink_.on_round(horizon); }
+  void on_ring_closed(RingIndex ring) override { sink_.on_ring_closed(ring); }
+  bool something() const { return something_; }
+
+ private:
+  ChunkSink& sink_;
+  bool something_ = false;
+};
 
 std::uint64_t token_of(RecordingNumber id, std::uint64_t what) {
   return std::uint64_t{id} << 32 | what;
@@ -127,10 +147,13 @@ void CaptureReader::run() {
     take_requests();
     TimeNs began = os_.now();
     const bool hurried = hurried_.exchange(false);
+    Noticing noticing(sink_);
     for (auto& [id, member] : members_) {
       if (hurried) member.recording->hurry();
-      member.recording->drain(sink_);
+      member.recording->drain(noticing);
     }
+    const bool nothing = !noticing.something() && !hurried && ended_.empty();
+    rounds_of_nothing_ = nothing ? std::min(rounds_of_nothing_ + 1, kRoundsOfNothing) : 0;
     tell_threads();
     tell_horizon();
     last_round_ = began;
@@ -150,6 +173,7 @@ void CaptureReader::take_requests() {
     ended_.insert(ended_.end(), to_remove_.begin(), to_remove_.end());
     to_remove_.clear();
   }
+  if (!added.empty()) rounds_of_nothing_ = 0;
   for (NewMember& each : added) {
     if (each.renews) {
       renew_part(each);
@@ -246,8 +270,23 @@ void CaptureReader::end(RecordingNumber id) {
   on_end_(id, counts);
 }
 
+// Longer where nothing comes, if what comes wakes us.
+std::chrono::milliseconds CaptureReader::time_to_wait() {
+  if (members_.empty()) return kIdleInterval;
+  const bool wanted = rounds_of_nothing_ >= kRoundsOfNothing;
+  if (wanted == seldom_) return seldom_ ? kIdleInterval : interval_;
+  seldom_ = wanted;
+  for (auto& [id, member] : members_) seldom_ = member.recording->set_seldom_read(wanted) && seldom_;
+  if (wanted && !seldom_) {
+    for (auto& [id, member] : members_) (void)member.recording->set_seldom_read(false);
+    rounds_of_nothing_ = 0;
+  }
+  // What came before the program knew of it wakes nobody.
+  return interval_;
+}
+
 void CaptureReader::wait_for_data() {
-  auto ready = poller_->wait(members_.empty() ? kIdleInterval : interval_);
+  auto ready = poller_->wait(time_to_wait());
   if (!ready) {
     std::this_thread::sleep_for(interval_);
     return;

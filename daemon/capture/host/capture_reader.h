@@ -1,8 +1,8 @@
 // The one thread that reads perf rings.
 //
-// It sleeps until a ring is a quarter full or `interval` has passed, then reads all rings of all recordings
-// and tells the sink the horizon. Recordings come and go while it runs; each is drained to the end before its
-// rings are closed, and its last losses are told.
+// It sleeps until a ring is a quarter full or `interval` has passed (or more, where nothing comes), then
+// reads all rings of all recordings and tells the sink the horizon. Recordings come and go while it runs;
+// each is drained to the end before its rings are closed, and its last losses are told.
 #pragma once
 
 #include <atomic>
@@ -99,6 +99,7 @@ class CaptureReader {
   void tell_horizon();
   void admit(RecordingNumber id, std::unique_ptr<Recording> recording);
   void end(RecordingNumber id);
+  std::chrono::milliseconds time_to_wait();
   void wait_for_data();
   void handle(const os::Ready& ready);
   void wake();
@@ -122,6 +123,8 @@ class CaptureReader {
   std::map<RecordingNumber, Member> members_;  // the reader's thread only
   std::vector<RecordingNumber> ended_;         // processes that ended, to be finished after this round
   RingIndex next_ring_ = 0;
+  int rounds_of_nothing_ = 0;  // one after the other
+  bool seldom_ = false;        // each record wakes the thread
   TimeNs last_round_ = kTimeMin;
   std::thread thread_;
 };

@@ -2,12 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 namespace tailor::session {
 namespace {
 
 TEST(Pace, AnIdleDaemonSleeps) {
   EXPECT_EQ(round_ms({.idle = true}), kIdleRoundMs);
   EXPECT_EQ(round_ms({.idle = true, .awaited = true}), kShortestRoundMs);
+}
+
+// Longer, the more marks there is room for until somebody wakes it.
+TEST(Pace, WhereNobodyWorksLogsSayHowLongItSleeps) {
+  EXPECT_EQ(round_ms({.quiet = true, .least_log = 16'384}), 512);
+  EXPECT_EQ(round_ms({.quiet = true, .least_log = 65'536}), kIdleRoundMs);
+  EXPECT_EQ(round_ms({.quiet = true, .least_log = 64}), kRoundMs);
+  EXPECT_EQ(round_ms({.quiet = true, .least_log = UINT32_MAX}), kIdleRoundMs);
+  EXPECT_EQ(round_ms({.quiet = true, .least_log = 16'384, .awaited = true}), kShortestRoundMs);
 }
 
 TEST(Pace, LogsThatFillSlowlyWait) {
