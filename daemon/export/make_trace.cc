@@ -62,7 +62,8 @@ class Making {
       if (owners_.contains(sample.key) && (!options_.keep || options_.keep(sample)))
         chosen.push_back(&sample);
     }
-    if (chosen.empty()) return not_found("there are no samples to export");
+    const bool nothing_was_sampled = options_.may_be_empty && profile_.samples().empty();
+    if (chosen.empty() && !nothing_was_sampled) return not_found("there are no samples to export");
     std::ranges::stable_sort(chosen, {}, [](const query::TimedSample* each) { return each->time; });
     out_.samples.reserve(chosen.size());
     for (const query::TimedSample* sample : chosen) add(*sample);
@@ -103,7 +104,8 @@ class Making {
     std::map<ProcessId, std::size_t> counts;
     for (const query::TimedSample* sample : chosen) ++counts[sample->key->process];
     const auto most = std::ranges::max_element(counts, {}, [](const auto& each) { return each.second; });
-    const auto record = profile_.processes().find(most->first);
+    const auto record =
+        most == counts.end() ? profile_.processes().end() : profile_.processes().find(most->first);
     if (record == profile_.processes().end() || record->second.comm.empty()) return;
     const std::string& comm = record->second.comm;
     out_.program = comm;

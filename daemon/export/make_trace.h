@@ -20,11 +20,13 @@ struct TraceOptions {
   std::string producer;                                      // for those formats that name who wrote them
   std::function<bool(const query::TimedSample&)> keep = {};  // which samples of the selection; empty: all
   TimeNs from = kTimeMin, to = kTimeMax;                     // executions are drawn within [from, to) only
+  bool may_be_empty = false;                                 // a profile without samples is no failure
 };
 
 // All samples of the selection, of every source or of the one that it names. `profile` must have been loaded
 // with LoadOptions::keep_samples and LoadOptions::functions. A sample that several components own has one
-// frame with all their names. Fails where there are no samples, and for a level that no plan has.
+// frame with all their names. Fails where there are no samples (but for `may_be_empty`), and for a level that
+// no plan has.
 Result<formats::Trace> make_trace(const query::Profile& profile, const query::Selection& selection,
                                   const TraceOptions& options);
 

@@ -103,10 +103,12 @@ int run_export(ExportOptions options) {
   if (tables) return write_tables(*chosen, options.output);
   if (of_one_source(options.format) && !chosen->selection.source)
     chosen->selection.source = query::default_source(chosen->profile, chosen->selection);
-  auto trace = exporter::make_trace(
-      *chosen->whole, chosen->selection,
-      {options.levels, "tailor " TAILOR_VERSION, chosen->keep, chosen->from, chosen->to});
+  auto trace = exporter::make_trace(*chosen->whole, chosen->selection,
+                                    {options.levels, "tailor " TAILOR_VERSION, chosen->keep, chosen->from,
+                                     chosen->to, options.format == "csv"});
   if (!trace) return complain(trace.error());
+  if (trace->samples.empty())
+    fmt::print(stderr, "tailor: nothing was sampled: the table has its head only\n");
   return put(options.format, written(options.format, *trace, 0), options.output);
 }
 

@@ -57,6 +57,17 @@ TEST(MakeTrace, EverySampleIsBelowItsOperators) {
                                  Pair("", 5 * kOnce)));
 }
 
+// Where nothing was sampled a table has no rows. Where nothing of it was chosen, that is said.
+TEST(MakeTrace, AProfileWithoutSamplesMayBeEmpty) {
+  const query::Profile nothing = test::load([](profile::ProfileSink& sink) { sink.on_recording({}); });
+  EXPECT_FALSE(make_trace(nothing, {}, {}));
+  TraceOptions table;
+  table.may_be_empty = true;
+  EXPECT_TRUE(trace_of(nothing, table).samples.empty());
+  table.keep = [](const query::TimedSample&) { return false; };
+  EXPECT_FALSE(make_trace(test::sample_profile(), {}, table));
+}
+
 TEST(MakeTrace, LevelsNestInTheOrderAsked) {
   const query::Profile profile = test::sample_profile();
   const auto all = stacks(trace_of(profile, {.levels = {"process", "plan", "pipeline", "levels"}}));

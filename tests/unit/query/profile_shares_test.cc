@@ -38,7 +38,7 @@ std::string report_of_victim(const Profile& profile) {
   EXPECT_TRUE(report) << report.error().message;
   if (!report) return "";
   Json json = json_of(profile, *report);
-  for (const char* of_file : {"damage", "accounting", "recording"}) json.erase(of_file);
+  for (const char* of_file : {"file", "accounting", "recording"}) json.erase(of_file);
   return json.dump(1);
 }
 
