@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree
 
+from chance import at_most
 from tailor_env import BIN, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
@@ -142,7 +143,10 @@ with tempfile.TemporaryDirectory() as folder:
     # How much a busy host gives the sampler is not this test's matter, and may be a problem to the doctor.
     findings = json.loads(run(TAILOR, "doctor", small, "--json", expect=None))
     own = [each for each in findings if each["check"] not in ("coverage", "losses")]
-    check(all(each["state"] == "ok" for each in own), f"doctor: a good recording: {own}")
+    # The doctor's limit is 5 %. Of so few samples a smaller share is above it by chance.
+    beyond = [each for each in own if each["check"] == "unattributed" and each["state"] != "ok"
+              and at_most(float(each["found"].split()[0]) / 100 * report["samples"], report["samples"], 0.05)]
+    check(all(each["state"] == "ok" or each in beyond for each in own), f"doctor: a good recording: {own}")
     bare, cut = pathlib.Path(folder) / "bare.tailor", pathlib.Path(folder) / "cut.tailor"
     run(TAILOR, "record", "-F", "997", "-o", bare, "--", "python3", "-c", "sum(i * i for i in range(3_000_000))")
     cut.write_bytes(small.read_bytes()[:-200])
