@@ -8,8 +8,7 @@ import subprocess
 import tempfile
 import xml.etree.ElementTree
 
-from chance import at_most
-from tailor_env import BIN, check, run, sampling_denied, skip, until_enough
+from tailor_env import BIN, at_most, check, run, sampling_denied, skip, until_enough
 
 if reason := sampling_denied():
     skip(reason)
