@@ -125,7 +125,10 @@ test("the machine code of a chosen thread costs what its listing says", () => wi
   await goTo(page, `#/execution/all?tab=code&code=all&tid=${tid}`);
   await page.waitForSelector("h3:has-text('cost of the chosen part')");
   const { plans } = bundleOf().responses["executions/all/profile"];
-  const answer = await page.evaluate(async ([plan, thread]) => (await fetch(`api/v1/executions/all/listing?plan=${plan}&thread=${thread}`)).json(), [plans[0].plan_key, tid]);
+  const answer = await page.evaluate(async ([plan, thread]) => {
+    const headers = { Authorization: `Bearer ${localStorage.getItem("tailor-session")}` };
+    return (await fetch(`api/v1/executions/all/listing?plan=${plan}&thread=${thread}`, { headers })).json();
+  }, [plans[0].plan_key, tid]);
   const wanted = answer.assembly.flatMap((object) => object.instructions).reduce((most, each) => Math.max(most, each.share ?? 0), 0);
   const all = report.plans[0].share;
   expect(wanted > 0 && wanted <= all, `the dearest instruction has ${wanted}`);
