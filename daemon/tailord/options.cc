@@ -8,6 +8,8 @@
 #include <iostream>
 #include <memory>
 #include <sstream>
+#include <string>
+#include <string_view>
 
 #include "daemon/config/config_file.h"
 #include "daemon/os/os.h"
@@ -57,6 +59,16 @@ void settle(Options& options) {
   if (web.socket == "none") web.socket.clear();
 }
 
+// An option on the command line that the check of a file would ignore; empty if there is none.
+std::string beside_check(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view word = argv[i];
+    if (word.starts_with('-') && !word.starts_with("--check-config") && !word.starts_with("--config"))
+      return std::string(word.substr(0, word.find('=')));
+  }
+  return {};
+}
+
 // What is wrong with the file is told on standard error; returns the exit code.
 int check_config(const std::string& path) {
   CLI::App app{"", "tailord"};
@@ -88,6 +100,10 @@ Parsed parse(int argc, char** argv) {
   CLI::App app{"Samples the query engines that have registered on this host, and stores their profiles.",
                "tailord"};
   app.set_version_flag("--version", std::string("tailord ") + session::kVersion);
+  app.footer(
+      "If root starts tailord, it keeps only the capabilities that it needs: CAP_PERFMON, CAP_BPF, "
+      "CAP_SYS_PTRACE,\nCAP_SYSLOG, CAP_CHECKPOINT_RESTORE, and others only where something needs them. The "
+      "log names them.");
   add_config(app, parsed.options);
   std::string checked;
   auto* check =
@@ -112,6 +128,11 @@ Parsed parse(int argc, char** argv) {
   if (check->count() > 0) {
     if (checked.empty()) checked = app.get_config_ptr()->as<std::string>();
     parsed.finished = true;
+    if (const std::string other = beside_check(argc, argv); !other.empty()) {
+      parsed.exit_code = kWrongOptions;
+      fmt::print(stderr, "tailord: --check-config judges a file alone: leave out {}\n", other);
+      return parsed;
+    }
     parsed.exit_code = check_config(checked.empty() ? kConfigFile : checked);
   }
   settle(parsed.options);

@@ -191,6 +191,8 @@ Result<CommandLine> parse_command_line(int argc, char** argv) {
     if (out.data.empty()) return invalid("load-csv needs --data FOLDER, where the table goes");
   } else if (explain->parsed()) {
     out.command = raw.analyze ? CommandLine::Command::kExplainAnalyze : CommandLine::Command::kExplain;
+    if (out.queries.empty())
+      return invalid("explain needs a query: --command TEXT, --file FILE, --query NAME or --tpch NUMBER");
   } else if (!out.queries.empty()) {
     out.command = CommandLine::Command::kRun;
   }

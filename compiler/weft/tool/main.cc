@@ -71,25 +71,31 @@ void await_daemon() {
   if (daemon_listens(named != nullptr ? named : "/run/tailor/agent.sock")) tailor_agent_barrier(2000);
 }
 
-// Reads queries that end with a semicolon until the input ends.
+void run_statements(const CommandLine& command, const std::string& text, QueryContext& context) {
+  cancelled = false;
+  for (const QueryText& statement : split_statements(text)) {
+    Status status = run_query(command, "shell", statement, context);
+    if (!status.ok()) report(status.error());
+  }
+}
+
+// Reads queries that end with a semicolon until the input ends. The last one of a file or a pipe needs none.
 int run_shell(const CommandLine& command, QueryContext& context) {
   bool prompt = ::isatty(STDIN_FILENO) != 0;
   std::string text;
   std::string line;
   while (true) {
     if (prompt) std::cout << (text.empty() ? "weft> " : "  ... ") << std::flush;
-    if (!std::getline(std::cin, line)) return 0;
+    if (!std::getline(std::cin, line)) break;
     text += line + "\n";
     std::size_t end = text.find_last_not_of(" \t\n");
     if (end == std::string::npos) text.clear();
     if (text.empty() || text[end] != ';') continue;
-    cancelled = false;
-    for (const QueryText& statement : split_statements(text)) {
-      Status status = run_query(command, "shell", statement, context);
-      if (!status.ok()) report(status.error());
-    }
+    run_statements(command, text, context);
     text.clear();
   }
+  if (!prompt && has_statement(text)) run_statements(command, text, context);
+  return 0;
 }
 
 Result<std::unique_ptr<tailor::jit::Jit>> make_jit() {

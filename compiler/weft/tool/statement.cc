@@ -53,4 +53,11 @@ std::vector<QueryText> split_statements(const std::string& text) {
   return statements;
 }
 
+bool has_statement(const std::string& text) {
+  PgQuerySplitResult split = pg_query_split_with_scanner(text.c_str());
+  const bool found = split.error != nullptr || split.n_stmts > 0;
+  pg_query_free_split_result(split);
+  return found;
+}
+
 }  // namespace tailor::weft

@@ -21,4 +21,7 @@ Statement read_statement(const QueryText& text);
 // one statement.
 std::vector<QueryText> split_statements(const std::string& text);
 
+// Whether there is more in a text than blanks and comments. A text that cannot be read counts as more.
+bool has_statement(const std::string& text);
+
 }  // namespace tailor::weft

@@ -36,6 +36,10 @@ with tempfile.TemporaryDirectory() as folder:
         code, _, said = tailord(*arguments)
         check(code == 2 and f"{file}:2:1:" in said, f"{arguments[-1]}: the daemon does not start, and says why")
 
+    file.write_text("frequency = 99\n")
+    code, out, said = tailord("--event", "nope", "--check-config", file)
+    check((code, out) == (2, "") and "leave out --event" in said, f"what the check would ignore is refused: {said.strip()}")
+
     file.write_text('frequency = 99\nlog-level = "info"\nlog-level = "warn"\n')
     code, _, said = tailord("--check-config", file)
     check(code == 2 and said.startswith(f"{file}:3:"), f"no TOML: {said.strip()}")

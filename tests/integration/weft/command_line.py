@@ -43,11 +43,17 @@ with tempfile.TemporaryDirectory() as folder:
                            "from prices;\nselect count(*) from prices;\n")
     check(code == 0 and out.count("100000") == 3 and "Scan prices" in out, "the shell goes on after an error")
     check("line 1, column" in said and "there is no column nothing" in said, "which it shows")
+    code, out, said = weft(*data, stdin="select count(*) from prices;\nselect count(*) from prices -- no semicolon")
+    check((code, out.count("100000"), said) == (0, 2, ""), "the last query of a pipe needs no semicolon")
+    code, out, said = weft(*data, stdin="select count(*) from prices;\n-- the end\n")
+    check((code, out.count("100000"), said) == (0, 1, ""), "a comment at the end is no query")
 
     code, out, _ = weft(*data, "explain", "-c", "select item from prices where price = 1")
     check(code == 0 and "Scan prices" in out and "rows" in out, "explain prints the plan")
     code, again, _ = weft(*data, "-c", "explain select item from prices where price = 1")
     check((code, again) == (0, out), "also when the text says so")
+    code, out, said = weft(*data, "explain", "--analyze")
+    check((code, out) == (1, "") and "explain needs a query" in said, f"explain without a query is an error: {said.strip()}")
 
     code, _, said = weft(*data, "--memory-limit", 1, "-c", "select item, count(*) from prices group by item")
     check(code == 1 and "memory limit of 1 MiB exceeded" in said, f"the memory limit is an error: {said.strip()}")
