@@ -118,7 +118,8 @@ dev_test() {
     case $group in
       # A Spark waits for itself much of its time.
       spark) tests=(--test-dir build -L '^spark$' -j 2) ;;
-      unit) tests=(--test-dir build -L '^unit$' -j "$(nproc)") ;;
+      # Those of them that are live run alone all the same (tailor_live in CMakeLists.txt).
+      unit | integration | e2e) tests=(--test-dir build -L "^$group\$" -j "$(nproc)") ;;
       asan)
         # What does not compile is a failure of this group, and not the end of the others.
         (build asan tailor_unit_tests_without_llvm) || { failed=1 bad=$((bad + 1)); continue; }
