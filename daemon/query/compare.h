@@ -3,14 +3,12 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "daemon/query/plan_report.h"
-#include "proto/base/result.h"
-#include "proto/base/sha256.h"
+#include "daemon/query/same_plans.h"
 
 namespace tailor::query {
 
@@ -45,10 +43,6 @@ struct Comparison {
   std::vector<ComparedRest> rest;           // with `operators` everything of both sides
 };
 
-// Of each operator of a drawn tree: what it is and what lies on the way from the root to it, as a digest. A
-// plan may be as deep as its sender likes.
-std::vector<Sha256Digest> operator_paths(const std::vector<OperatorRow>& operators);
-
 // By what the costs of a side are divided; 1 where no execution is known.
 inline double parts_of(std::uint64_t executions) {
   return executions == 0 ? 1 : static_cast<double>(executions);
@@ -56,10 +50,6 @@ inline double parts_of(std::uint64_t executions) {
 
 // Whether the 95 % intervals of two shares do not overlap.
 bool differs(const Share95& a, const Share95& b);
-
-// Plans of a report that are one tree, wherever and however often it was registered: of all such trees the
-// most expensive one. Empty where the report has no plan.
-std::set<InProcess<PlanId>> main_plans(const PlanReport& report);
 
 // The main plans of both reports are compared, each side added up; operators match by kind and what they work
 // on (their attributes, estimates apart), best by the path to them.

@@ -35,6 +35,7 @@ struct Loop {
   // How much iterations differ in length from those around them: nine of ten by at most this part of the
   // median of five. Without the first and the last, which hold what is around the loop; 0 of less than five.
   double spread() const;
+  bool has_spread() const { return iterations.size() >= 5; }
 };
 
 enum class IterationsFrom { kBest, kMarks, kSamples };

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <tuple>
 #include <utility>
 
@@ -20,8 +21,10 @@ constexpr std::size_t kAlike = 16;      // counts that differ by a sixteenth are
 constexpr double kEnoughVotes = 0.25;   // of the most
 constexpr double kStrays = 0.2;         // of an operator's samples
 constexpr double kVoteOfPace = 8;       // exponent: one burst too few or too many, and the vote counts half
+constexpr double kMostChance = 1e-3;    // that samples in random order show a loop, over all that is tried
+constexpr std::size_t kMostOdd = 32;    // gaps that a loop may have beside the even ones
 
-// A sample of an operator: when, and on the clock that gaps are measured by.
+// A sample of an operator: when, and what was sampled until then, by which gaps are measured.
 struct Moment {
   TimeNs time = 0;
   std::int64_t clock = 0;
@@ -38,7 +41,18 @@ struct Burst {
 struct LongGap {
   std::int64_t from = 0;
   double step = 0;  // how many times the longest of the short ones
+  std::int64_t longest_short = 0;
+  std::vector<double> excess;  // of each long gap over that, ascending
 };
+
+// By how much each gap from `first` on is longer than the one before `first`.
+std::vector<double> excess_from(const std::vector<std::int64_t>& gaps, std::size_t first) {
+  std::vector<double> excess;
+  for (std::size_t i = first; i < gaps.size(); ++i)
+    excess.push_back(static_cast<double>(gaps[i] - gaps[first - 1]));
+  return excess;
+}
+
 std::vector<LongGap> long_gaps(const std::vector<Moment>& moments) {
   std::vector<std::int64_t> gaps;
   for (std::size_t i = 1; i < moments.size(); ++i) gaps.push_back(moments[i].clock - moments[i - 1].clock);
@@ -47,11 +61,21 @@ std::vector<LongGap> long_gaps(const std::vector<Moment>& moments) {
   for (std::size_t i = gaps.size() * 2 / 3; i + 1 < gaps.size(); ++i) {
     const double step =
         static_cast<double>(gaps[i + 1]) / static_cast<double>(std::max<std::int64_t>(1, gaps[i]));
-    if (step >= kLongGap) found.push_back({gaps[i + 1], step});
+    if (step >= kLongGap) found.push_back({gaps[i + 1], step, gaps[i], {}});
   }
   std::sort(found.begin(), found.end(), [](const LongGap& a, const LongGap& b) { return a.step > b.step; });
   if (found.size() > kSteps) found.resize(kSteps);
+  for (LongGap& each : found) {
+    const auto first = std::lower_bound(gaps.begin(), gaps.end(), each.from);
+    each.excess = excess_from(gaps, static_cast<std::size_t>(first - gaps.begin()));
+  }
   return found;
+}
+
+// Of all ways to take `some` of `all`, as a logarithm.
+double log_choices(std::size_t all, std::size_t some) {
+  const auto factorial = [](std::size_t n) { return std::lgamma(static_cast<double>(n) + 1); };
+  return factorial(all) - factorial(some) - factorial(all - some);
 }
 
 std::vector<Burst> split(const std::vector<Moment>& moments, std::int64_t gap) {
@@ -100,14 +124,38 @@ struct Rhythm {
   double even = 0;    // part of its periods
   double step = 0;    // between the longest gap within bursts and the shortest between them
   double weight = 0;  // of its vote on how many bursts there are
+  double chance = 1;  // that chance alone makes it that even
 };
 
-// None where the operator is at work all the time, or at no pace.
-std::vector<Rhythm> rhythms_of(ComponentId owner, const std::vector<Moment>& moments) {
+// By how much each period is longer than a burst and the longest short gap, ascending. Where gaps are even,
+// and bursts of any length, these are not.
+std::vector<double> excess_of_periods(const std::vector<Burst>& bursts, std::int64_t longest_short) {
+  std::vector<std::int64_t> lengths;
+  for (const Burst& burst : bursts) lengths.push_back(burst.last.clock - burst.first.clock);
+  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
+  std::nth_element(lengths.begin(), middle, lengths.end());
+  std::vector<double> excess;
+  for (std::size_t i = 1; i < bursts.size(); ++i) {
+    const std::int64_t period = bursts[i].first.clock - bursts[i - 1].first.clock;
+    excess.push_back(static_cast<double>(std::max<std::int64_t>(0, period - longest_short - *middle)));
+  }
+  std::sort(excess.begin(), excess.end());
+  return excess;
+}
+
+// Of gaps and of periods that even.
+double chance_of(const LongGap& gap, const std::vector<Burst>& bursts, double resolution) {
+  return std::max(chance_of_gaps(gap.excess, resolution),
+                  chance_of_gaps(excess_of_periods(bursts, gap.longest_short), resolution));
+}
+
+// None where the operator is at work all the time, or at no pace. `resolution`: of the clock.
+std::vector<Rhythm> rhythms_of(ComponentId owner, const std::vector<Moment>& moments, double resolution) {
   std::vector<Rhythm> found;
   if (moments.size() < kFewestSamples) return found;
   for (const LongGap& gap : long_gaps(moments)) {
     Rhythm rhythm{owner, split(moments, gap.from), 0, gap.step, 0};
+    rhythm.chance = chance_of(gap, rhythm.bursts, resolution);
     drop_strays(rhythm.bursts);
     if (rhythm.bursts.size() < kFewestBursts) continue;
     rhythm.even = evenness(rhythm.bursts);
@@ -177,12 +225,60 @@ bool follows(const std::vector<Moment>& moments, const std::vector<Burst>& burst
          static_cast<double>(within) <= kStrays * static_cast<double>(moments.size());
 }
 
-std::vector<TimeNs> ends_by(const std::vector<OwnedSample>& samples,
-                            const std::map<ComponentId, std::vector<Moment>>& moments) {
-  std::vector<Rhythm> rhythms;
-  for (const auto& [owner, each] : moments) {
-    for (Rhythm& rhythm : rhythms_of(owner, each)) rhythms.push_back(std::move(rhythm));
+std::map<ComponentId, std::vector<Moment>> moments_by_owner(const std::vector<OwnedSample>& samples) {
+  std::map<ComponentId, std::vector<Moment>> moments;
+  std::int64_t work = 0;
+  for (const OwnedSample& sample : samples) {
+    work += static_cast<std::int64_t>(sample.weight);
+    if (sample.owner != kNoComponent) moments[sample.owner].push_back({sample.time, work});
   }
+  return moments;
+}
+
+double mean_weight(const std::vector<OwnedSample>& samples) {
+  double sum = 0;
+  for (const OwnedSample& sample : samples) sum += static_cast<double>(sample.weight);
+  return samples.empty() ? 0 : sum / static_cast<double>(samples.size());
+}
+
+// The rhythms of all operators that are beyond chance.
+std::vector<Rhythm> sure_rhythms(const std::map<ComponentId, std::vector<Moment>>& moments,
+                                 double resolution) {
+  std::vector<Rhythm> rhythms;
+  double tried = 0;
+  for (const auto& [owner, each] : moments) {
+    if (each.size() >= kFewestSamples) tried += kSteps;
+    for (Rhythm& rhythm : rhythms_of(owner, each, resolution)) rhythms.push_back(std::move(rhythm));
+  }
+  std::erase_if(rhythms, [&](const Rhythm& rhythm) { return rhythm.chance * tried > kMostChance; });
+  return rhythms;
+}
+
+}  // namespace
+
+double chance_of_gaps(const std::vector<double>& excess, double resolution) {
+  const std::size_t gaps = excess.size(), most_odd = std::min(kMostOdd, gaps / 3);
+  const auto tried = static_cast<double>((most_odd + 1) * (most_odd + 2) / 2);
+  double total = std::accumulate(excess.begin(), excess.end(), 0.0);
+  double least = 0;  // a logarithm
+  for (std::size_t longest = 0; longest <= most_odd; ++longest) {
+    if (longest > 0) total -= excess[gaps - longest];
+    if (total <= 0) break;
+    const std::size_t rest = gaps - longest;
+    for (std::size_t shortest = 0; shortest + longest <= most_odd && rest > 1; ++shortest) {
+      const double length = std::max(0.0, excess[shortest] - resolution) / total;
+      const double free = std::max(0.0, 1 - static_cast<double>(rest - shortest) * length);
+      const double chance = log_choices(gaps, longest) + log_choices(rest, shortest) +
+                            static_cast<double>(rest - 1) * std::log(free);
+      least = std::min(least, chance + std::log(tried));
+    }
+  }
+  return std::exp(least);
+}
+
+std::vector<TimeNs> iteration_ends(const std::vector<OwnedSample>& samples) {
+  const std::map<ComponentId, std::vector<Moment>> moments = moments_by_owner(samples);
+  const std::vector<Rhythm> rhythms = sure_rhythms(moments, mean_weight(samples));
   const Rhythm* loop = rhythm_of_loop(rhythms);
   if (loop == nullptr) return {};
   const std::vector<Burst>& bursts = loop->bursts;
@@ -204,21 +300,6 @@ std::vector<TimeNs> ends_by(const std::vector<OwnedSample>& samples,
     ends.push_back(time + (next - time) / 2);
   }
   return ends;
-}
-
-}  // namespace
-
-std::vector<TimeNs> iteration_ends(const std::vector<OwnedSample>& samples) {
-  std::map<ComponentId, std::vector<Moment>> by_work, by_time;
-  std::int64_t work = 0;
-  for (const OwnedSample& sample : samples) {
-    work += static_cast<std::int64_t>(sample.weight);
-    if (sample.owner == kNoComponent) continue;
-    by_work[sample.owner].push_back({sample.time, work});
-    by_time[sample.owner].push_back({sample.time, sample.time});
-  }
-  const std::vector<TimeNs> ends = ends_by(samples, by_work);
-  return ends.empty() ? ends_by(samples, by_time) : ends;
 }
 
 }  // namespace tailor::query

@@ -26,8 +26,17 @@ struct OwnedSample {
 // half times the median of the periods around, four times in five. Iterations shorter than some three samples
 // of such an operator cannot be seen.
 //
-// Gaps are measured in what was sampled meanwhile, so that a thread that loses its CPU for a while makes
-// none; only where that shows no loop, in time: operators may be apart by nothing but waiting.
+// Gaps are measured in what was sampled meanwhile, so that a thread that loses its CPU makes none: schedulers
+// take it away at a very even pace. So iterations that nothing but waiting divides cannot be seen.
 std::vector<TimeNs> iteration_ends(const std::vector<OwnedSample>& samples);
+
+// How probable gaps that even are, at most, if an operator's samples lie among the others in random order.
+//
+// `excess`: by how much each long gap is longer than the longest short one, ascending. In random order, gaps
+// have no memory: what they have beyond that length divides its sum like points that are thrown at it. Of n
+// such parts, k have a share of at least x each with the chance (1 - kx)^(n-1). Some gaps may be odd: a third
+// of them, at most 32, which are left out as too long or may be as short as they like. All choices of these
+// count. Gaps are known to `resolution` only: nobody sees what lies between two samples.
+double chance_of_gaps(const std::vector<double>& excess, double resolution);
 
 }  // namespace tailor::query

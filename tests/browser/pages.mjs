@@ -208,6 +208,62 @@ test("a query's page shows its operators over days, with what is unattributed, a
   server.close();
 });
 
+test("a query's page shows the operators of all runs, and leads to single ones", async () => {
+  const responses = structuredClone(bundle.responses);
+  const query = responses["fingerprints/9c1e"];
+  // The list holds the newest runs only; the last of these has no sample.
+  Object.assign(query, { executions: 320, first_sampled: "a0".repeat(16), last_sampled: "77ab".repeat(8) });
+  Object.assign(query.runs, { executions: 310, sampled: 15, left_out: 10, samples: 17, plans: 2 });
+  query.operators = query.operators.slice(0, 1);
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector("#card-operators table");
+  const note = await text(page, "#card-operators .note");
+  for (const part of ["17 samples in 15 of 310 runs", "10 others", "the most expensive of 2 plans"]) expect(note.includes(part), note);
+  expect((await page.locator("#card-operators tbody tr").count()) === query.runs.operators.length, "not the operators of all runs");
+  const linkTo = (words) => page.locator(`.heading a:has-text('${words}')`).getAttribute("href");
+  const compared = await linkTo("Compare the first with the last");
+  expect(compared.includes(`a=${query.first_sampled}`) && compared.includes(`b=${query.last_sampled}`), compared);
+  expect((await linkTo("The last run that has samples")).includes(query.last_sampled), "one run is no choice");
+  expect((await text(page, "#card-runs .note")).includes("the newest 2 of 320"), "the list seems to hold all runs");
+  expect(page.wrong.length === 0, page.wrong.join("; "));
+  await page.close();
+  server.close();
+});
+
+test("a query of which no run has a sample says so", async () => {
+  const responses = structuredClone(bundle.responses);
+  Object.assign(responses["fingerprints/9c1e"], { samples: 0, first_sampled: "", last_sampled: "", operators: [] });
+  Object.assign(responses["fingerprints/9c1e"].runs, { sampled: 0, samples: 0, plans: 0, operators: [] });
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/fingerprint/9c1e`);
+  await page.waitForSelector("#card-operators:has-text('No run has a sample')");
+  expect((await page.locator(".heading a").count()) === 0, "a link leads to a run without samples");
+  expect((await page.locator("[role=alert]").count()) === 0, "it is no error");
+  await page.close();
+  server.close();
+});
+
+test("a run without samples leads to all runs of its query, and is no error", async () => {
+  const responses = structuredClone(bundle.responses);
+  const id = "77ab".repeat(8);
+  responses[`executions/${id}`].samples = 0;
+  for (const view of ["profile", "samples", "sources", "iterations"]) responses[`executions/${id}/${view}`] = { error: { kind: "not_found", message: "no sample in this selection" } };
+  const server = await serve({ ...bundle, responses });
+  const page = await open(browser, `${server.url}#/execution/${id}`);
+  await page.waitForSelector("main:has-text('This run has no sample')");
+  expect((await page.locator("[role=alert]").count()) === 0, "it is shown as an error");
+  await page.locator("main a:has-text('All runs of this query')").click();
+  await page.waitForSelector("#card-operators table");
+  await page.close();
+  // The twin: what is not there at all is an error, as before.
+  responses[`executions/${id}`] = { error: { kind: "not_found", message: "no execution begins with that" } };
+  const other = await open(browser, `${server.url}#/execution/${id}`);
+  await other.waitForSelector("[role=alert]");
+  await other.close();
+  server.close();
+});
+
 test("a query's page without sums over days says why", async () => {
   const responses = structuredClone(bundle.responses);
   responses["history?by=day&fingerprint=9c1e&limit=1000"] = { error: { kind: "denied", message: "sums over days tell no labels apart" } };

@@ -58,6 +58,16 @@ with Daemon(2000) as daemon:
         cpu = sum(each["cpu_ns"] for each in own)
         check(rows[name]["executions"] == len(own) == 10 and abs(rows[name]["cpu_ns"] - cpu) < 1,
               f"{name}: {rows[name]['cpu_ns']:.0f} ns in {rows[name]['executions']} runs is what the list says")
+    # Where nothing is chosen, a report is of all runs of the query that ran last.
+    newest = next((each for each in listed if each["samples"] > 0), None)
+    if newest:
+        own = [each for each in listed if each["fingerprint"] == newest["fingerprint"]]
+        report = daemon.report()
+        check(len(report["plans"]) == 1 and report["samples"] == sum(each["samples"] for each in own),
+              f"a bare report has the {report['samples']} samples of {len(own)} runs, in one plan")
+        check(report["plans"][0]["executions"] == sum(each["samples"] > 0 for each in own), "of each that has some")
+        check(f"all {len(own)} runs of the query" in daemon.tailor("report"), "and says so")
+        check(daemon.report(newest["id"])["samples"] == newest["samples"], "one run is a choice from there")
     once = daemon.tailor("top", "--once", "--window", "3600", "--filter", "TPCH")
     check("tpch-6" in once and "figure-9" not in once and "cores" in once, "--once prints the table, --filter chooses")
 
@@ -67,7 +77,8 @@ with Daemon(2000) as daemon:
 
     screen = Screen(TAILOR, "top", "--window", "3600", "--filter", "figure", env=daemon.env)
     check(screen.shows("figure-9") and screen.shows("by CPU time"), "a terminal gets a screen")
-    for keys, text in (("s", "by runs"), ("\r", "Hash join"), ("\r", "Its code"), ("\x7f", "The last run"), ("\x7f", "by runs"),
+    for keys, text in (("s", "by runs"), ("\r", "Hash join"), ("\r", "the code, line by line"), ("\x7f", "All runs of the query"),
+                       ("l", "The last run of the query"), ("l", "These are all 10 runs of the query"), ("\x7f", "by runs"),
                        ("/", "filter:"), ("tpch\r", "queries that ran"), ("s", "by mean elapsed time")):
         screen.press(keys)
         check(screen.shows(text), f"{keys!r} shows {text!r}")

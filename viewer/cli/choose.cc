@@ -151,6 +151,7 @@ std::unique_ptr<serve::Library> open_library(const Choice& choice) {
 }
 
 Result<serve::Target> target_of(Choice& choice) {
+  if (choice.target) return *choice.target;
   std::size_t last = 0;
   if (Status settled = settle_last(choice, last); !settled) return settled.error();
   if (Status ok = refuse_store_of_file(choice); !ok) return ok.error();

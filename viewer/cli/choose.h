@@ -27,6 +27,7 @@ struct Choice {
   std::string process;                           // a pid
   std::string store;                             // directory
   std::string iteration, loop, iterations_from;  // of a dataflow loop; empty: not asked for
+  std::optional<serve::Target> target;           // which executions, where the command has chosen them itself
   std::optional<double> from_ns, to_ns;          // since the begin of what is shown
   serve::Detail detail;                          // what the command needs beside the sums
   bool json = false;

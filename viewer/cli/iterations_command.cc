@@ -11,15 +11,21 @@
 namespace tailor::cli {
 namespace {
 
+// How even they are, where there are enough to say it.
+std::string spread_text(const query::Loop& loop) {
+  if (!loop.has_spread()) return "";
+  return fmt::format("; nine of ten as long as those around to {:.0f} %", 100 * loop.spread());
+}
+
 std::string heading(const ChosenLoops& chosen, const query::Loop& loop, const Terminal& terminal) {
   const auto& [process, handle] = loop.execution;
   const profile::ExecutionRecord* record = chosen.view.profile.execution(process, handle);
   const std::string id = record == nullptr ? "?" : query::hex(record->id).substr(0, 12);
-  return terminal.bold(fmt::format(
-             "{}, execution {}: {} iterations, {}; nine of ten as long as those around to {:.0f} %",
-             escape_line(loop.name, terminal.ascii), id, grouped(loop.iterations.size()),
-             loop.marked ? "as the engine marked them" : "found in the times of the samples",
-             100 * loop.spread())) +
+  return terminal.bold(
+             fmt::format("{}, execution {}: {} iterations, {}{}", escape_line(loop.name, terminal.ascii), id,
+                         grouped(loop.iterations.size()),
+                         loop.marked ? "as the engine marked them" : "found in the times of the samples",
+                         spread_text(loop))) +
          "\n";
 }
 

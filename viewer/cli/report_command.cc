@@ -6,6 +6,7 @@
 
 #include "daemon/query/plan_report.h"
 #include "daemon/query/report_json.h"
+#include "daemon/query/same_plans.h"
 #include "proto/base/errors.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
@@ -15,6 +16,8 @@
 #include "viewer/cli/installed.h"
 #include "viewer/cli/perf_words.h"
 #include "viewer/cli/render.h"
+#include "viewer/cli/runs_of_query.h"
+#include "viewer/cli/text.h"
 
 namespace tailor::cli {
 namespace {
@@ -79,12 +82,14 @@ Result<std::string> read_text(const std::string& path) {
   return text;
 }
 
+// `head`: a line above the text.
 template <typename Report>
-int show(const query::Profile& profile, const Report& report, const Choice& choice) {
+int show(const query::Profile& profile, const Report& report, const Choice& choice,
+         const std::string& head = "") {
   if (choice.json) {
     print_json(query::to_json(profile, report));
   } else {
-    print_text(render(profile, report, choice.terminal()), choice.terminal());
+    print_text(head + render(profile, report, choice.terminal()), choice.terminal());
   }
   return kOk;
 }
@@ -118,6 +123,50 @@ int run_rules(ReportOptions options) {
   return show(chosen->profile, *report, options.choice);
 }
 
+// Whether nothing says which part of the store is meant.
+bool chooses_nothing(const Choice& choice) {
+  return choice.what.empty() && choice.execution.empty() && !choice.has_last && !choice.filter.any() &&
+         choice.process.empty() && choice.iteration.empty() && !choice.from_ns && !choice.to_ns;
+}
+
+// Without a choice the report is of all runs of the query that ran last. Gives the line that says so; ""
+// where it is of one run.
+Result<std::string> choose_runs(Choice& choice) {
+  if (!chooses_nothing(choice)) return std::string();
+  const auto library = open_library(choice);
+  const auto newest = newest_query(*library);
+  if (!newest) return newest.error();
+  if (newest->empty()) return std::string();
+  const auto runs = runs_of_query(*library, *newest);
+  if (!runs) return runs.error();
+  if (runs->runs.taken() < 2) return std::string();
+  choice.target = runs->target();
+  const std::string text =
+      fmt::format("{} tailor report {} shows the last of these alone; tailor list has the others.",
+                  runs->text(), runs->last_sampled.substr(0, 12));
+  return choice.terminal().dim(wrap(text, choice.terminal().width, 0)) + "\n\n";
+}
+
+int run_plans(const ReportOptions& options) {
+  Choice choice = options.choice;
+  const auto head = choose_runs(choice);
+  if (!head) return complain(head.error());
+  auto chosen = choose(choice);
+  if (!chosen) return complain(chosen.error());
+  const query::Profile& profile = chosen->profile;
+  if (options.of == "everything") chosen->selection.base = query::Base::kEverything;
+  if (!options.level.empty() && options.level != "operator") {
+    auto report = query::level_report(profile, chosen->selection, options.level);
+    return report ? show(profile, *report, choice, *head) : complain(report.error());
+  }
+  auto report = query::plan_report(profile, chosen->selection);
+  if (!report) return complain(report.error());
+  if (options.level.empty() && only_functions(profile, *report)) return run_functions(options);
+  if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
+  if (!head->empty() || !choice.filter.fingerprint.empty()) query::unite_plans(*report);
+  return show(profile, *report, choice, *head);
+}
+
 int run_report(const ReportOptions& options) {
   if (Status ok = options.perf_words.check(); !ok) return complain(ok.error());
   if (Status ok = refuse_ignored(options); !ok) return complain(ok.error());
@@ -125,20 +174,7 @@ int run_report(const ReportOptions& options) {
   if (!options.html.empty()) return write_html(options.choice, options.html);
   if (!options.rules.empty()) return run_rules(options);
   if (options.level == kFunctionLevel) return run_functions(options);
-  auto chosen = choose(options.choice);
-  if (!chosen) return complain(chosen.error());
-  const query::Profile& profile = chosen->profile;
-  if (options.of == "everything") chosen->selection.base = query::Base::kEverything;
-  if (options.level.empty() || options.level == "operator") {
-    auto report = query::plan_report(profile, chosen->selection);
-    if (!report) return complain(report.error());
-    if (options.level.empty() && only_functions(profile, *report)) return run_functions(options);
-    if (Status ok = refuse_of_functions(options); !ok) return complain(ok.error());
-    return show(profile, *report, options.choice);
-  }
-  auto report = query::level_report(profile, chosen->selection, options.level);
-  if (!report) return complain(report.error());
-  return show(profile, *report, options.choice);
+  return run_plans(options);
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 #include <sstream>
 
 #include "daemon/query/annotate_report.h"
+#include "daemon/query/same_plans.h"
 #include "daemon/serve/library.h"
 #include "daemon/serve/service.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/render.h"
+#include "viewer/cli/runs_of_query.h"
 #include "viewer/cli/text.h"
 #include "viewer/cli/top_screen.h"
 #include "viewer/cli/top_table.h"
@@ -72,10 +74,14 @@ class Top {
     return Ok{};
   }
 
-  // The plan of the query's last run, or the IR of it.
-  Result<std::vector<std::string>> drill(const TopQuery& query, bool code, const Terminal& terminal) {
-    const auto loaded =
-        library_->load(serve::prefix_target(query.last_execution), serve::Detail::kSums, Stop(), {});
+  // The plan of the query, or its IR: of all its runs, or of the last one that has samples.
+  Result<std::vector<std::string>> drill(const TopQuery& query, bool one, bool code,
+                                         const Terminal& terminal) {
+    const auto runs = runs_of_query(*library_, query.fingerprint);
+    if (!runs) return runs.error();
+    if (runs->last_sampled.empty()) return not_found("no run of the query has a sample yet");
+    const auto loaded = library_->load(one ? serve::prefix_target(runs->last_sampled) : runs->target(),
+                                       serve::Detail::kSums, Stop(), {});
     if (!loaded) return loaded.error();
     const query::Profile& profile = *loaded->profile;
     if (code) {
@@ -83,9 +89,11 @@ class Top {
       if (!report) return report.error();
       return split_lines(render(profile, *report, terminal, {}));
     }
-    const auto report = query::plan_report(profile, loaded->selection);
+    auto report = query::plan_report(profile, loaded->selection);
     if (!report) return report.error();
-    return split_lines(render(profile, *report, terminal));
+    query::unite_plans(*report);
+    const std::string head = one ? "" : wrap(runs->text(), terminal.width, 0) + "\n\n";
+    return split_lines(head + render(profile, *report, terminal));
   }
 
   std::string title() const {
@@ -142,8 +150,11 @@ class Interactive {
   void draw(Screen& screen) {
     if (level_ > 0) {
       first_ = std::min(first_, text_.empty() ? 0 : text_.size() - 1);
-      return screen.draw(level_ == 1 ? "The last run of the query" : "Its code, line by line", text_, first_,
-                         Screen::kNoLine, "arrows: scroll   Enter: its code   Backspace: back   q: quit");
+      const std::string whose = one_ ? "The last run of the query" : "All runs of the query";
+      return screen.draw(level_ == 1 ? whose : whose + ": the code, line by line", text_, first_,
+                         Screen::kNoLine,
+                         fmt::format("arrows: scroll   Enter: its code   l: {}   Backspace: back   q: quit",
+                                     one_ ? "all runs" : "the last run"));
     }
     const auto lines = top_lines(top_.queries, top_.window_ns(), top_.order, terminal(screen));
     const std::size_t room = screen.height() > 3 ? screen.height() - 3 : 1;
@@ -170,6 +181,10 @@ class Interactive {
     if ((input.key == Key::kBack || input.key == Key::kEscape) && level_ > 0)
       level_ == 2 ? open(1, screen) : close();
     if (input.key == Key::kText && level_ == 0) command(input.text);
+    if (input.key == Key::kText && level_ > 0 && input.text == 'l') {
+      one_ = !one_;
+      open(level_, screen);
+    }
   }
 
   void command(char letter) {
@@ -195,7 +210,7 @@ class Interactive {
   }
 
   void open(int level, const Screen& screen) {
-    auto lines = top_.drill(top_.queries[chosen_], level == 2, terminal(screen));
+    auto lines = top_.drill(top_.queries[chosen_], one_, level == 2, terminal(screen));
     text_ =
         lines.ok() ? std::move(*lines) : std::vector<std::string>{escape_line(lines.error().message, false)};
     level_ = level;
@@ -203,6 +218,7 @@ class Interactive {
   }
   void close() {
     level_ = 0;
+    one_ = false;
     refresh();
   }
 
@@ -214,6 +230,7 @@ class Interactive {
   std::optional<std::string> typed_;  // the filter while it is typed
   std::string problem_;
   bool paused_ = false;
+  bool one_ = false;  // the last run instead of all
 };
 
 int run_top(const TopOptions& options) {

@@ -23,9 +23,9 @@ std::string elapsed_text(const TopQuery& query, const Terminal& terminal) {
 std::vector<TopQuery> top_queries(const query::Json& answer) {
   std::vector<TopQuery> out;
   for (const query::Json& each : answer.at("fingerprints")) {
-    out.push_back({each.at("fingerprint"), each.at("last_execution"), each.at("name"), each.at("text"),
-                   each.at("executions"), each.at("cpu_ns"), each.at("elapsed_ns").at("mean"),
-                   each.at("running"), each.at("running_longest_ns")});
+    out.push_back({each.at("fingerprint"), each.at("name"), each.at("text"), each.at("executions"),
+                   each.at("cpu_ns"), each.at("elapsed_ns").at("mean"), each.at("running"),
+                   each.at("running_longest_ns")});
   }
   return out;
 }

@@ -14,7 +14,7 @@ enum class TopOrder { kCpu, kExecutions, kElapsed };
 
 // All runs of one query in the window.
 struct TopQuery {
-  std::string fingerprint, last_execution;
+  std::string fingerprint;
   std::string name, text;  // may be hostile
   std::uint64_t executions = 0;
   double cpu_ns = 0, mean_elapsed_ns = 0;  // in the window; of the runs that have ended

@@ -57,7 +57,7 @@ class Recording:
 
     def sample_times(self):
         """When the samples of the execution were taken, in ns since it began."""
-        rows = json.loads(run(BIN / "tailor", "sql", self.file.name, "SELECT time_ns - begin_ns AS time FROM samples "
+        rows = json.loads(run(BIN / "tailor", "sql", self.file.name, "-q", "SELECT time_ns - begin_ns AS time FROM samples "
                               "JOIN cells USING (cell) JOIN executions USING (pid, execution) ORDER BY time", "--json"))
         return [row["time"] for row in rows]
 

@@ -62,11 +62,12 @@ TEST(SampledLoop, AThreadThatLosesItsCpuMakesNoIteration) {
   }
 }
 
-// One operator alone, and waiting in between: only time shows that.
-TEST(SampledLoop, IterationsThatOnlyWaitingDividesAreFoundByTime) {
+// One operator alone, and time in between in which nothing runs: a scheduler takes the CPU away at such a
+// pace, so nothing says that it is a loop.
+TEST(SampledLoop, TimeWithoutTheCpuAtAnEvenPaceIsNoLoop) {
   std::vector<OwnedSample> samples;
   for (TimeNs i = 0; i < 120; ++i) samples.push_back({(i / 10 * 100 + i % 10) * kMs, 1});
-  EXPECT_EQ(iteration_ends(samples).size(), 12u);
+  EXPECT_TRUE(iteration_ends(samples).empty());
 }
 
 TEST(SampledLoop, SpreadSaysHowMuchIterationsDiffer) {
@@ -123,10 +124,11 @@ struct Feed {
         test::kSampleStart + time, test::kSampleProcess, tid, kind, id, a, 0};
     loader.on_activity({&record, 1});
   }
-  void sample(std::int32_t tid, TimeNs time, std::uint32_t ir) {
+  void sample(std::int32_t tid, TimeNs time, std::uint32_t ir,
+              ExecutionHandle execution = test::kSampleExecution) {
     profile::SampleRecord record = test::ir_sample(test::kSampleStart + time, ir);
     record.tid = tid;
-    record.attribution.execution = test::kSampleExecution;
+    record.attribution.execution = execution;
     loader.on_samples({&record, 1});
   }
 };
@@ -250,6 +252,15 @@ TEST(Iterations, WithoutMarksTheSamplesTell) {
   std::uint64_t samples = 0;
   for (const IterationRow& row : iteration_rows(profile, {}, loop)) samples += row.cost.samples;
   EXPECT_EQ(samples, report_of(profile)->total.samples);
+}
+
+// The same times, as executions that follow one another: none of them has a loop, and together they are none.
+TEST(Iterations, ExecutionsOneAfterTheOtherAreNoIterations) {
+  Feed feed;
+  for (const OwnedSample& sample : two_phases(8, 4))
+    feed.sample(kThread, sample.time, sample.owner <= 2 ? 4 : 6,
+                test::kSampleExecution + static_cast<ExecutionHandle>(sample.time / (100 * kMs)));
+  EXPECT_FALSE(find_loops(feed.loader.finish(), {}, IterationsFrom::kBest));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -130,6 +131,66 @@ TEST_F(StoreLibraryTest, OfALastExecutionWithoutSamplesTheUserHearsWhatShowsOneW
                                "samples is shown"});
   EXPECT_EQ(notes({Target::What::kNewest, 2}), std::vector<std::string>{});
   EXPECT_EQ(notes({Target::What::kDefault}), std::vector<std::string>{});
+}
+
+// Further runs of the sample's query, too short for a sample but for the last one, which has one.
+void give_runs(profile::ProfileSink& sink, int count) {
+  for (int i = 1; i <= count; ++i) {
+    profile::ExecutionRecord record;
+    record.process = test::kSampleProcess;
+    record.handle = test::kSampleExecution + static_cast<ExecutionHandle>(i);
+    record.id.bytes.fill(static_cast<std::uint8_t>(0x20 + i));
+    record.plan = test::kSamplePlan;
+    record.begin = test::kSampleStart + i;
+    record.end = record.begin + 1;
+    record.labels = {{"user", "ada"}, {"query", "select 1"}};
+    sink.on_execution(record);
+  }
+  profile::SampleRecord sample = test::ir_sample(test::kSampleStart + count, 3);
+  sample.attribution.execution = test::kSampleExecution + static_cast<ExecutionHandle>(count);
+  sink.on_samples({&sample, 1});
+}
+
+TEST_F(StoreLibraryTest, AQueryIsAllOfItsRuns) {
+  give([](profile::ProfileSink&) {});
+  const std::string fingerprint = ask(FingerprintsRequest{})["fingerprints"][0]["fingerprint"];
+  const Json alone = ask(FingerprintRequest{fingerprint, {}});
+  EXPECT_EQ(alone["runs"]["executions"], 1);
+  EXPECT_EQ(alone["runs"]["operators"], alone["operators"]) << "of one run both are the same";
+  std::filesystem::remove_all(directory_);
+  give([](profile::ProfileSink& sink) { give_runs(sink, 7); });
+  const Json answer = ask(FingerprintRequest{fingerprint, {}});
+  EXPECT_EQ(answer["executions"], 8);
+  const Json& runs = answer["runs"];
+  EXPECT_EQ(runs["executions"], 8);
+  EXPECT_EQ(runs["sampled"], 2);
+  EXPECT_EQ(runs["left_out"], 0);
+  EXPECT_EQ(runs["plans"], 1);
+  EXPECT_EQ(runs["samples"], alone["runs"]["samples"].get<int>() + 1);
+  // The newest run alone would be 100 % of one operator.
+  EXPECT_EQ(answer["operators_of"], answer["last_sampled"]);
+  EXPECT_NE(answer["first_sampled"], answer["last_sampled"]);
+  const auto with_samples = [](const Json& operators) {
+    return std::count_if(operators.begin(), operators.end(),
+                         [](const Json& row) { return row["samples"] > 0; });
+  };
+  EXPECT_EQ(with_samples(answer["operators"]), 1);
+  EXPECT_EQ(with_samples(runs["operators"]), with_samples(alone["operators"]));
+}
+
+TEST_F(StoreLibraryTest, AQueryWithoutSamplesHasNoOperators) {
+  give([](profile::ProfileSink& sink) { sink.on_execution(execution(kBob, 0x11, 77)); });
+  const Json all = ask(FingerprintsRequest{});
+  for (const Json& row : all["fingerprints"]) {
+    if (row["samples"] != 0) continue;
+    const Json answer = ask(FingerprintRequest{row["fingerprint"], {}});
+    EXPECT_EQ(answer["runs"]["executions"], 1);
+    EXPECT_EQ(answer["runs"]["sampled"], 0);
+    EXPECT_EQ(answer["runs"]["operators"], Json::array());
+    EXPECT_EQ(answer["last_sampled"], "");
+    return;
+  }
+  FAIL() << "there is a query without samples";
 }
 
 TEST_F(StoreLibraryTest, WorkersAreARunWithTheirLeader) {

@@ -377,6 +377,23 @@ export interface Fingerprint {
   last_execution: string;
 }
 
+// One query: its newest executions, and its operators over all runs that have enough samples together.
+export interface Query extends Fingerprint {
+  executions_list: Execution[];
+  first_sampled?: string; // programs before this one say neither; "": no execution has samples
+  last_sampled?: string;
+  runs: Runs;
+}
+
+export interface Runs {
+  executions: number;
+  sampled: number; // of them, those with samples
+  left_out: number; // older ones
+  samples: number;
+  plans: number; // trees of operators; shown is the most expensive one
+  operators: OperatorRow[];
+}
+
 // A sum over hours or days.
 export interface HistoryRow {
   what: "operator" | "component" | "unattributed";

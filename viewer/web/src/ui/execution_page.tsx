@@ -4,7 +4,7 @@ import type { Access } from "../data/access.ts";
 import type { Execution, Iterations, Listing, Memory, Profile, Samples, Source, Threads } from "../data/types.ts";
 import { count, duration, lines, name as clean, rowsText } from "../model/format.ts";
 import { planKeyOf } from "../model/owners.ts";
-import { change, route } from "../state/route.ts";
+import { change, link, route } from "../state/route.ts";
 import { ActivityCard } from "./activity_card.tsx";
 import { CodeCard } from "./code_card.tsx";
 import { Filters } from "./filters.tsx";
@@ -75,7 +75,8 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
     return wanted !== undefined;
   });
 
-  if (profile.error) return <Message kind="error" text={profile.error.message} />;
+  if (profile.error && row.value && row.value.samples === 0) return <NoSamples access={access} row={row.value} />;
+  if (profile.error && !row.loading) return <Message kind="error" text={profile.error.message} />;
   if (!view) return <Message text="Reading the profile…" />;
   return (
     <main class="execution" id="main">
@@ -83,17 +84,9 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
         <h1>
           {clean(view.plan?.name ?? "No plan", 80)} <span class="dim">{id === "all" ? "all executions" : (row.value?.id ?? id).slice(0, 12)}</span>
         </h1>
-        {row.value && (
-          <span class="facts dim">
-            {row.value.elapsed_ns !== undefined && `took ${duration(row.value.elapsed_ns)}`} · {rowsText(row.value.rows)}{row.value.error ? ` · failed: ${clean(row.value.error, 100)}` : ""}
-            {Object.entries(row.value.labels ?? {}).map(([key, value]) => (
-              <span key={key} class="label" title={lines(value)}>
-                {clean(key, 30)}: {clean(value, 60)}
-              </span>
-            ))}
-          </span>
-        )}
+        {row.value && <Facts row={row.value} />}
         <span class="tools">
+          {row.value && <AllRuns access={access} row={row.value} />}{" "}
           {view.profile.plans.length > 1 && (
             <label>
               Plan{" "}
@@ -139,6 +132,42 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           </div>
         </div>
       </div>
+    </main>
+  );
+}
+
+function Facts({ row }: { row: Execution }) {
+  return (
+    <span class="facts dim">
+      {row.elapsed_ns !== undefined && `took ${duration(row.elapsed_ns)}`} · {rowsText(row.rows)}{row.error ? ` · failed: ${clean(row.error, 100)}` : ""}
+      {Object.entries(row.labels ?? {}).map(([key, value]) => (
+        <span key={key} class="label" title={lines(value)}>
+          {clean(key, 30)}: {clean(value, 60)}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+// From a run to all runs of its query; of a file that has none of these, to all that is in it.
+function AllRuns({ access, row }: { access: Access; row: Execution }) {
+  if (row.fingerprint && access.has(`fingerprints/${encodeURIComponent(row.fingerprint)}`)) return <a href={link("fingerprint", row.fingerprint)}>All runs of this query</a>;
+  return access.has("executions/all/profile") && access.isFile ? <a href={link("execution", "all")}>All executions</a> : null;
+}
+
+// Most runs that are shorter than the time between two samples have none. That is no error.
+function NoSamples({ access, row }: { access: Access; row: Execution }) {
+  return (
+    <main class="execution" id="main">
+      <div class="heading">
+        <h1>
+          {clean(row.plan_name || "No plan", 80)} <span class="dim">{row.id.slice(0, 12)}</span>
+        </h1>
+        <Facts row={row} />
+      </div>
+      <p class="message" data-kind="no-samples">
+        This run has no sample{row.running ? " yet" : ": it was shorter than the time between two samples, or none fell into it"}. All runs together have some: <AllRuns access={access} row={row} />
+      </p>
     </main>
   );
 }

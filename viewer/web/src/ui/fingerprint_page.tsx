@@ -1,17 +1,15 @@
 // One query over time: its executions, and what its operators cost.
 import type { Access } from "../data/access.ts";
-import type { Execution, Fingerprint, OperatorRow } from "../data/types.ts";
+import type { Execution, OperatorRow, Query, Runs } from "../data/types.ts";
 import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { palette } from "../draw/colors.ts";
-import { duration, lines, name as clean, ticks } from "../model/format.ts";
+import { count, duration, lines, name as clean, ticks } from "../model/format.ts";
 import { detailOf } from "../model/owners.ts";
 import { go, link, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
 import { HistoryCard } from "./history_card.tsx";
 import { useLoad } from "./load.ts";
 import { Card, DataTable, Message, shareColumns } from "./parts.tsx";
-
-type Answer = Fingerprint & { executions_list: Execution[]; operators: OperatorRow[] };
 
 // Links of dashboards bring the time that is shown there, in Unix milliseconds.
 function timeOf(text: string | undefined): string | undefined {
@@ -21,7 +19,7 @@ function timeOf(text: string | undefined): string | undefined {
 export function FingerprintPage({ access, id }: { access: Access; id: string }) {
   const since = timeOf(route.value.state.from);
   const until = timeOf(route.value.state.to);
-  const data = useLoad<Answer>(access, `fingerprints/${encodeURIComponent(id)}`, { ...(since && { since }), ...(until && { until }) });
+  const data = useLoad<Query>(access, `fingerprints/${encodeURIComponent(id)}`, { ...(since && { since }), ...(until && { until }), timeout_ms: 60000 });
   if (data.error) return <Message kind="error" text={data.error.message} />;
   if (!data.value) return <Message text="Reading…" />;
   const query = data.value;
@@ -39,18 +37,22 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
             {until ? ` until ${new Date(Number(until)).toLocaleString()}` : ""} · <a href={link("fingerprint", id)}>all</a>
           </span>
         )}
-        {runs.length > 1 && (
-          <span class="tools">
-            <a href={link("compare", "", { a: runs[0]!.id, b: runs[runs.length - 1]!.id })}>Compare the first with the last</a>
-          </span>
-        )}
+        <span class="tools">
+          {query.last_sampled && <a href={link("execution", query.last_sampled)}>The last run that has samples</a>}{" "}
+          {query.first_sampled && query.last_sampled && query.first_sampled !== query.last_sampled && (
+            <a href={link("compare", "", { a: query.first_sampled, b: query.last_sampled })} title="Of all runs that have samples">
+              Compare the first with the last
+            </a>
+          )}
+        </span>
       </div>
       {query.text && <pre class="sql">{lines(query.text)}</pre>}
+      <Operators runs={query.runs} />
       <HistoryCard access={access} fingerprint={id} since={since} until={until} />
       <Card
         id="runs"
         title="Its executions"
-        note="how long each took; a click opens it"
+        note={`${runs.length < query.executions ? `the newest ${count(runs.length)} of ${count(query.executions)}: ` : ""}how long each took; a click opens it`}
         table={() => (
           <DataTable
             caption="Executions of this query"
@@ -68,21 +70,38 @@ export function FingerprintPage({ access, id }: { access: Access; id: string }) 
       >
         <Runs runs={runs} />
       </Card>
-      <section class="card" aria-label="Operators of one execution">
-        <header>
-          <h2>Operators of the newest execution that has samples</h2>
-        </header>
+    </main>
+  );
+}
+
+// What the operators are of, and what is left out.
+function runsText(runs: Runs): string {
+  const older = runs.left_out > 0 ? `; ${count(runs.left_out)} others, the older ones, are left out` : "";
+  const plans = runs.plans > 1 ? `; the most expensive of ${count(runs.plans)} plans` : "";
+  return `${count(runs.samples)} samples in ${count(runs.sampled)} of ${count(runs.executions)} runs${older}${plans}`;
+}
+
+function Operators({ runs }: { runs: Runs }) {
+  return (
+    <section class="card" id="card-operators" aria-label="Operators of all runs">
+      <header>
+        <h2>Operators of all runs</h2>
+        <span class="note">{runsText(runs)}</span>
+      </header>
+      {runs.operators.length === 0 ? (
+        <Message text="No run has a sample of an operator: each was shorter than the time between two samples. More runs, or a higher rate, give some." />
+      ) : (
         <DataTable
           caption="Operators"
-          rows={query.operators}
+          rows={runs.operators}
           columns={[
             { name: "operator", value: (row) => clean(row.name, 80), show: (row) => <span class="below" style={{ paddingLeft: `${Math.min(20, row.depth) * 10}px` }}>{clean(row.name, 80)}</span> },
             { name: "of", value: (row) => detailOf(row) },
             ...shareColumns<OperatorRow>((row) => ({ share: row.share, low: row.share_low, high: row.share_high, samples: row.samples })),
           ]}
         />
-      </section>
-    </main>
+      )}
+    </section>
   );
 }
 

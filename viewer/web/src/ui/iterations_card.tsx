@@ -23,6 +23,11 @@ export function chooseIteration(iteration: Iteration | null) {
   else change({ iter: iteration.number, from: Math.floor(iteration.begin_ns), to: Math.ceil(iteration.begin_ns + iteration.elapsed_ns) });
 }
 
+// Of less than five iterations nothing is known.
+function evenness(loop: Loop): string {
+  return loop.iterations.length < 5 ? "" : `; nine of ten are as long as their neighbours up to ${percent(loop.spread)}`;
+}
+
 export function IterationsCard({ view, iterations }: { view: PageView; iterations: Loaded<Iterations> }) {
   const loop = loopOf(iterations.value);
   if (!loop) {
@@ -53,7 +58,7 @@ export function IterationsCard({ view, iterations }: { view: PageView; iteration
     <Card
       id="iterations"
       title="Iterations"
-      note={`${clean(loop.name, 60) || "loop"}: ${rows.length} iterations, found by ${loop.found_by}; nine of ten are as long as their neighbours up to ${percent(loop.spread)}`}
+      note={`${clean(loop.name, 60) || "loop"}: ${rows.length} iterations, found by ${loop.found_by}${evenness(loop)}`}
       tools={
         (iterations.value?.loops.length ?? 0) > 1 && (
           <select aria-label="Loop" value={route.value.state["loop"] ?? "0"} onChange={(event) => change({ loop: event.currentTarget.value, iter: null, from: null, to: null })}>

@@ -1,0 +1,34 @@
+// Which runs of a query a report adds up: one run of a short query has no sample, or a few.
+#pragma once
+
+#include <cstdint>
+
+#include "daemon/serve/library.h"
+
+namespace tailor::serve {
+
+// The newest runs that have enough samples together. Rows of the query come newest first.
+class QueryRuns {
+ public:
+  // More samples make no interval narrower that anybody looks at, and take time to read.
+  static constexpr std::uint64_t kEnoughSamples = 100'000;
+
+  void add(const store::ExecutionRow& row);
+
+  // Whether what follows is left out.
+  bool is_full() const { return samples_ >= kEnoughSamples || taken_ >= kMostFiltered; }
+  std::uint64_t taken() const { return taken_; }
+  std::uint64_t sampled() const { return sampled_; }    // of them, those with samples
+  std::uint64_t left_out() const { return left_out_; }  // older ones, and those of other runs of the daemon
+  // Those that are taken, of what `filter` lets through: it names the query.
+  Target target(ExecutionFilter filter) const;
+
+ private:
+  void begin(const store::ExecutionRow& row);
+
+  store::RecordingNumber recording_ = 0;
+  std::uint64_t taken_ = 0, sampled_ = 0, left_out_ = 0, samples_ = 0;
+  std::uint64_t oldest_ns_ = 0, newest_ns_ = 0;  // when they began
+};
+
+}  // namespace tailor::serve

@@ -1,0 +1,63 @@
+#include "viewer/cli/runs_of_query.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "daemon/query/keys.h"
+#include "daemon/serve/fingerprint.h"
+#include "viewer/cli/text.h"
+
+namespace tailor::cli {
+namespace {
+
+// Executions that are looked at: a store may hold millions.
+constexpr std::size_t kMostLookedAt = 500'000;
+
+}  // namespace
+
+serve::Target RunsOfQuery::target() const {
+  serve::ExecutionFilter filter;
+  filter.fingerprint = fingerprint;
+  return runs.target(std::move(filter));
+}
+
+std::string RunsOfQuery::text() const {
+  if (runs.taken() == 1)
+    return fmt::format("This is {} run of the query.", older ? "the newest" : "the only");
+  return fmt::format("These are {} {} runs of the query. {} of them {} samples.",
+                     older ? "the newest" : "all", grouped(runs.taken()), grouped(runs.sampled()),
+                     runs.sampled() == 1 ? "has" : "have");
+}
+
+Result<RunsOfQuery> runs_of_query(serve::Library& library, const std::string& fingerprint) {
+  RunsOfQuery found;
+  found.fingerprint = fingerprint;
+  std::size_t looked_at = 0;
+  Status read = library.visit({}, Stop(), [&](const store::ExecutionRow& row) {
+    if (++looked_at > kMostLookedAt || found.runs.is_full()) {
+      found.older = true;
+      return false;
+    }
+    if (serve::fingerprint_of(row) != fingerprint) return true;
+    found.runs.add(row);
+    if (found.last_sampled.empty() && row.cost.samples > 0) found.last_sampled = query::hex(row.record.id);
+    return true;
+  });
+  if (!read) return read.error();
+  found.older = found.older || found.runs.left_out() > 0;
+  return found;
+}
+
+Result<std::string> newest_query(serve::Library& library) {
+  std::string fingerprint;
+  std::size_t looked_at = 0;
+  Status read = library.visit({}, Stop(), [&](const store::ExecutionRow& row) {
+    if (row.cost.samples > 0) fingerprint = serve::fingerprint_of(row);
+    return fingerprint.empty() && ++looked_at < kMostLookedAt;
+  });
+  if (!read) return read.error();
+  return fingerprint;
+}
+
+}  // namespace tailor::cli
