@@ -126,6 +126,13 @@ void add_health(const v1::DaemonStatus& status, Families& out) {
             status.store_problem().empty() ? 0 : 1);
   out.counter("tailor_own_cpu_seconds_total", "CPU time of the daemon.",
               static_cast<double>(status.own_cpu_ns()) * 1e-9);
+  out.gauge(
+      "tailor_own_longest_step_seconds",
+      "The longest step of the thread that serves all agents, in the last minute. Time in the run queue "
+      "does not count.",
+      static_cast<double>(status.longest_step_ns()) * 1e-9);
+  out.counter("tailor_own_long_steps_total", "Steps of that thread that took more than 20 ms.",
+              static_cast<double>(status.long_steps()));
   out.gauge("tailor_own_resident_bytes", "Memory of the daemon.", resident_bytes());
   out.gauge("tailor_uptime_seconds", "Since the daemon started.",
             static_cast<double>(status.uptime_ns()) * 1e-9);

@@ -34,6 +34,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   measure(entry);
   entry.connection = event.connection;
   entry.uid = event.uid;
+  entry.record.uid = event.uid;
   entry.agent_instance = event.hello.instance();
   entry.settled = kTimeMin;
   entry.record.engine_name = event.hello.engine_name();

@@ -1,6 +1,7 @@
 #include "daemon/pipeline/pipeline.h"
 
 #include <fmt/format.h>
+#include <linux/perf_event.h>
 
 #include <algorithm>
 #include <string>
@@ -45,7 +46,8 @@ Pipeline::Pipeline(profile::ProfileSink& sink, PipelineOptions options)
       shares_(options_.limits),
       table_(options_.limits),
       messages_(table_, timeline_, options_.limits, sink_, problems_, shares_, options_.all_marks),
-      sorter_(options_.most_pending) {}
+      sorter_(options_.most_pending),
+      kernel_code_(sink_) {}
 
 void Pipeline::on_recording(const profile::RecordingInfo& info) {
   off_cpu_.set_sources(info.sources);
@@ -97,7 +99,7 @@ void Pipeline::on_ring(const capture::RingLayout& layout) {
     problems_.add({}, opened.error().message);
     return;
   }
-  cpu_wide_ = cpu_wide_ || layout.pid < 0;
+  cpu_wide_ = cpu_wide_ || (layout.pid < 0 && layout.pid != capture::kOfKernelCode);
 }
 
 void Pipeline::on_chunk(const capture::RingChunk& chunk) {
@@ -152,7 +154,7 @@ void Pipeline::on_capture_ended(const CaptureEnded& event) {
   }
   if (event.broken_rings != 0) accounting(table_.find(event.process)).broken_rings += event.broken_rings;
   if (event.goes_on) return;
-  const std::int32_t pid = rings_.empty() ? capture::OffCpuTracker::kAllProcesses : event.process.pid;
+  const std::int32_t pid = rings_.may_sample() ? event.process.pid : capture::OffCpuTracker::kAllProcesses;
   cuts_.push_back({pid, event.time});
 }
 
@@ -163,7 +165,7 @@ void Pipeline::on_process_ended(ProcessId process) {
 void Pipeline::advance(TimeNs now) {
   now_ = std::max(now_, now);
   TimeNs target = now_ - options_.delay;
-  if (!rings_.empty()) target = std::min(target, round_);
+  if (rings_.may_sample()) target = std::min(target, round_);
   const TimeNs said = settled();
   if (said < now_ - options_.max_lag && said < target) ++stats_.without_settlement;
   move_watermark(std::max(std::min(target, said), now_ - options_.max_lag));
@@ -221,6 +223,7 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
     if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
     profile::Accounting& totals = accounting(entry);
     profile::CpuLosses& of_cpu = totals.of_cpu(layout.cpu);
+    if (layout.pid == capture::kOfKernelCode) kernel_code_.lost(event.time);
     if (event.kind == capture::Kind::kLost) {
       totals.lost_ring += event.weight;
       of_cpu.lost_ring += event.weight;
@@ -278,7 +281,7 @@ void Pipeline::handle(const capture::Batch& batch, capture::Event& event) {
       if (capture::Batch* wait = off_cpu_.returned(event)) sample(*wait, wait->events.front());
       return;
     case capture::Kind::kKernelSymbol:
-      return off_cpu_.learn(event, batch.text_of(event));
+      return kernel_symbol(batch, event);
     case capture::Kind::kComm:
       end_spans();
       return name_thread(batch, event);
@@ -338,6 +341,15 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
 // What the agent costs is not the engine's, and is known by its thread and its library.
 void Pipeline::name_agent(ProcessEntry& entry) {
   sink_.on_component(entry.id(), process::kAgentComponent, process::kAgentComponentName);
+}
+
+// Symbols of the kernel itself are told for waits, of what it loads while it runs for names.
+void Pipeline::kernel_symbol(const capture::Batch& batch, const capture::Event& event) {
+  const std::string_view name = batch.text_of(event);
+  const bool bpf = event.data_source == PERF_RECORD_KSYMBOL_TYPE_BPF;
+  if (!bpf && event.data_source != PERF_RECORD_KSYMBOL_TYPE_OOL) return off_cpu_.learn(event, name);
+  if (!kernel_code_.add({event.time, event.address, event.size, name, bpf, event.flag_exec}))
+    problems_.add({}, "a symbol of the kernel that cannot be");
 }
 
 // The profile is told of files with code, and where something else took their place: generated code is

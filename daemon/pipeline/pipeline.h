@@ -18,6 +18,7 @@
 #include "daemon/clock/timeline.h"
 #include "daemon/pipeline/agent_messages.h"
 #include "daemon/pipeline/input.h"
+#include "daemon/pipeline/kernel_code.h"
 #include "daemon/pipeline/memory_access.h"
 #include "daemon/pipeline/pebs_watch.h"
 #include "daemon/pipeline/problems.h"
@@ -97,6 +98,7 @@ class Pipeline : public Input {
   AgentMessages& messages() { return messages_; }
   // What processes keep here, of memory.
   std::size_t kept_bytes() const { return shares_.bytes(); }
+  const std::map<std::uint32_t, Shares::User>& users() const { return shares_.users(); }
   ProcessTable& processes() { return table_; }
   const clock::Timeline& timeline() const { return timeline_; }
 
@@ -123,6 +125,7 @@ class Pipeline : public Input {
   bool find_tag(const ProcessEntry& entry, std::uint32_t registers);
   void name_thread(const capture::Batch& batch, const capture::Event& event);
   void name_agent(ProcessEntry& entry);
+  void kernel_symbol(const capture::Batch& batch, const capture::Event& event);
   void mapped(const capture::Batch& batch, const capture::Event& event);
   void look_again(TimeNs watermark);
   void map_again(const KnownProcess& process, TimeNs time);
@@ -175,6 +178,7 @@ class Pipeline : public Input {
   PebsWatch pebs_watch_;
   capture::EventSorter sorter_;
   capture::OffCpuTracker off_cpu_;
+  KernelCode kernel_code_;
   capture::ThrottleGaps throttle_gaps_;
   MemoryAccess memory_;
   std::vector<std::uint8_t> on_cpu_;  // by source: its samples stand for time on the CPU

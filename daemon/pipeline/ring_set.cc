@@ -18,6 +18,7 @@ Status RingSet::open(const capture::RingLayout& layout) {
   auto decoder = capture::RecordDecoder::create(layout);
   if (!decoder.ok()) return decoder.error();
   decoders_.emplace(layout.ring, std::move(*decoder));
+  if (layout.pid != capture::kOfKernelCode) sampling_.insert(layout.ring);
   return Ok{};
 }
 
@@ -29,6 +30,7 @@ Status RingSet::set_perf_clock(const clock::Conversion& line) {
 
 void RingSet::close(capture::RingIndex ring) {
   decoders_.erase(ring);
+  sampling_.erase(ring);
 }
 
 const capture::RingLayout* RingSet::decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "daemon/capture/decode/intake.h"
 #include "daemon/capture/decode/record_decoder.h"
@@ -29,7 +30,8 @@ class RingSet {
   const capture::RingLayout* decode(const capture::RingChunk& chunk, const clock::Timeline& timeline,
                                     capture::Intake& out);
 
-  bool empty() const { return decoders_.empty(); }
+  // Whether samples may come: a ring is open that is not of kernel code alone.
+  bool may_sample() const { return !sampling_.empty(); }
   // Of all rings, closed ones included: records that could not be decoded, and bytes behind a record with an
   // impossible size.
   std::uint64_t undecoded() const { return undecoded_; }
@@ -37,6 +39,7 @@ class RingSet {
 
  private:
   std::map<capture::RingIndex, capture::RecordDecoder> decoders_;
+  std::set<capture::RingIndex> sampling_;
   std::optional<clock::Conversion> perf_clock_;
   std::uint64_t undecoded_ = 0, cut_bytes_ = 0;
 };

@@ -71,11 +71,13 @@ class Shares {
   std::size_t bytes() const { return bytes_; }
   std::size_t processes() const { return processes_; }
 
- private:
   struct User {
     std::size_t processes = 0;
     std::size_t bytes = 0;
   };
+  const std::map<std::uint32_t, User>& users() const { return users_; }
+
+ private:
   void join(std::uint32_t uid);
   void leave(std::uint32_t uid, const Use& use);
   void change(std::uint32_t uid, const Use& from, const Use& to);

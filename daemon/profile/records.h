@@ -80,6 +80,7 @@ struct ProcessRecord {
   ProcessId parent = {};
   TimeNs forked = 0;
   std::vector<std::string> agent_notices = {};  // what its agent said of how it is used; may hold anything
+  std::optional<std::uint32_t> uid = {};        // of the process when it registered; none: not known
 };
 
 struct ExecutionRecord {
@@ -133,6 +134,11 @@ struct FileNames {
   std::vector<Function> functions;
 };
 inline constexpr const char* kKernelPath = "[kernel]";
+
+// A MappingRecord of no process is of code that the kernel loaded while it ran. Its path is one of these and
+// the name of the code: of a BPF program or what belongs to one, and of what the kernel made for itself.
+inline constexpr const char* kBpfCode = "[bpf] ";
+inline constexpr const char* kOtherKernelCode = "[kernel] ";
 
 // A process was not sampled, because somebody asked for that.
 struct Pause {

@@ -109,6 +109,18 @@ CodeTimelines::Found CodeTimelines::find(ProcessId id, std::uint64_t address, Ti
   return found;
 }
 
+CodeTimeline::State CodeTimelines::find_loaded_by_kernel(std::uint64_t address, TimeNs time) {
+  CodeTimeline::State state = find({}, address, time).state;
+  if (state.mapped.kind != MappedCode::Kind::kMemory) {
+    state.mapped = {};
+    return state;
+  }
+  const std::string& path = files_[state.mapped.file].path;
+  const bool told = path.starts_with(profile::kBpfCode) || path.starts_with(profile::kOtherKernelCode);
+  if (!told) state.mapped = {};
+  return state;
+}
+
 std::vector<std::pair<ProcessId, TimeNs>> CodeTimelines::line_of(ProcessId id, TimeNs time) const {
   std::vector<std::pair<ProcessId, TimeNs>> out = {{id, time}};
   for (int generation = 0; generation < kMostAncestors; ++generation) {

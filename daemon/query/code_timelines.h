@@ -46,6 +46,8 @@ class CodeTimelines {
   };
   // A forked child has what its parent had by then.
   Found find(ProcessId process, std::uint64_t address, TimeNs time);
+  // What the kernel had loaded there while it ran; kUnknown: nothing, as far as was told.
+  CodeTimeline::State find_loaded_by_kernel(std::uint64_t address, TimeNs time);
 
   // A process and those it was forked off, with the times up to which they count for it.
   std::vector<std::pair<ProcessId, TimeNs>> line_of(ProcessId process, TimeNs time) const;

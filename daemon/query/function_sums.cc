@@ -46,8 +46,13 @@ std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
   refresh(sample.process, process, sample.time);
   chain_.clear();
   const profile::Attribution& attribution = sample.attribution;
+  Process* of_kernel = nullptr;
   const auto kernel = [&](std::uint64_t address) {
-    chain_.push_back(intern({CodePlace::Kind::kKernel, 0, {}, 0, address}));
+    if (of_kernel == nullptr) {
+      of_kernel = &processes_[ProcessId{}];
+      refresh({}, *of_kernel, sample.time);
+    }
+    chain_.push_back(kernel_place_of(*of_kernel, address, sample.time));
   };
   const auto caller = [&](std::uint64_t address) {
     chain_.push_back(place_of(sample.process, process, address, sample.time));
@@ -72,11 +77,23 @@ std::uint32_t FunctionSummer::add(const profile::SampleRecord& sample) {
 }
 
 std::uint32_t FunctionSummer::place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time) {
+  return remembered(process, address, time,
+                    [&](Known& known) { return look_up(id, process, address, time, known); });
+}
+
+std::uint32_t FunctionSummer::kernel_place_of(Process& kernel, std::uint64_t address, TimeNs time) {
+  return remembered(kernel, address, time,
+                    [&](Known& known) { return look_up_kernel(address, time, known); });
+}
+
+template <typename LookUp>
+std::uint32_t FunctionSummer::remembered(Process& process, std::uint64_t address, TimeNs time,
+                                         const LookUp& look_up) {
   const auto found = process.known.find(address);
   if (found != process.known.end() && time >= found->second.from && time < found->second.until)
     return found->second.place;
   Known known{};
-  known.place = intern(look_up(id, process, address, time, known));
+  known.place = intern(look_up(known));
   if (known.from > time || known.until <= time) return known.place;
   if (found != process.known.end()) {
     found->second = known;
@@ -103,6 +120,14 @@ CodePlace FunctionSummer::look_up(ProcessId id, const Process& process, std::uin
   if (state.mapped.kind == MappedCode::Kind::kFile || state.mapped.kind == MappedCode::Kind::kMemory)
     return {CodePlace::Kind::kFile, state.mapped.file, {}, 0, address - state.mapped.bias};
   return {CodePlace::Kind::kUnknown, 0, id, 0, address};
+}
+
+CodePlace FunctionSummer::look_up_kernel(std::uint64_t address, TimeNs time, Known& known) {
+  const CodeTimeline::State state = timelines_.find_loaded_by_kernel(address, time);
+  known.from = state.from;
+  known.until = state.until;
+  if (state.mapped.kind == MappedCode::Kind::kUnknown) return {CodePlace::Kind::kKernel, 0, {}, 0, address};
+  return {CodePlace::Kind::kKernelLoaded, state.mapped.file, {}, 0, address - state.mapped.bias};
 }
 
 std::uint32_t FunctionSummer::intern(const CodePlace& place) {

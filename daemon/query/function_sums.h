@@ -23,9 +23,10 @@ struct CodePlace {
     kUnknown,  // of `process`: in no file, and nobody's
     kFile,     // `address` is an offset in `file`
     kKernel,
-    kGenerated,  // at `address`, in the code object `code` of `process`
-    kTwoNames,   // generated code of `process` whose address had two names
-    kTooMany,    // places beyond the limit
+    kKernelLoaded,  // by the kernel while it ran: `address` is an offset in it, `file` has its name
+    kGenerated,     // at `address`, in the code object `code` of `process`
+    kTwoNames,      // generated code of `process` whose address had two names
+    kTooMany,       // places beyond the limit
   };
   Kind kind = Kind::kUnknown;
   std::uint32_t file = 0;
@@ -104,6 +105,10 @@ class FunctionSummer {
 
   void refresh(ProcessId id, Process& process, TimeNs time);
   std::uint32_t place_of(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
+  std::uint32_t kernel_place_of(Process& kernel, std::uint64_t address, TimeNs time);
+  template <typename LookUp>
+  std::uint32_t remembered(Process& process, std::uint64_t address, TimeNs time, const LookUp& look_up);
+  CodePlace look_up_kernel(std::uint64_t address, TimeNs time, Known& known);
   CodePlace look_up(ProcessId id, const Process& process, std::uint64_t address, TimeNs time, Known& known);
   std::uint32_t intern(const CodePlace& place);
   std::uint32_t node_of(std::uint32_t caller, std::uint32_t place);

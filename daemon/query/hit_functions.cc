@@ -44,7 +44,7 @@ void HitFunctions::note(const profile::SampleRecord& sample) {
   const auto leaf = [&](std::uint64_t address) {
     if (!is_in_code(sample.attribution)) caller(address);
   };
-  for_each_address(sample, [this](std::uint64_t address) { note_kernel(address); }, leaf, caller);
+  for_each_address(sample, [&](std::uint64_t address) { note_kernel(address, sample.time); }, leaf, caller);
 }
 
 void HitFunctions::note_user(ProcessId id, Process& process, std::uint64_t address, TimeNs time) {
@@ -63,8 +63,11 @@ void HitFunctions::note_user(ProcessId id, Process& process, std::uint64_t addre
   hits_ += files_[state.mapped.file].insert(address - state.mapped.bias).second ? 1 : 0;
 }
 
-void HitFunctions::note_kernel(std::uint64_t address) {
-  if (hits_ < kMostHits) hits_ += kernel_.insert(address).second ? 1 : 0;
+// Code that the kernel loaded while it ran has the name that it was loaded by.
+void HitFunctions::note_kernel(std::uint64_t address, TimeNs time) {
+  if (hits_ >= kMostHits || kernel_.contains(address)) return;
+  if (timelines_.find_loaded_by_kernel(address, time).mapped.kind != MappedCode::Kind::kUnknown) return;
+  hits_ += kernel_.insert(address).second ? 1 : 0;
 }
 
 std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept) const {

@@ -65,7 +65,7 @@ class HitFunctions : public profile::ProfileSink {
   };
   void note(const profile::SampleRecord& sample);
   void note_user(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
-  void note_kernel(std::uint64_t address);
+  void note_kernel(std::uint64_t address, TimeNs time);
   profile::FileNames names_of(const CodeFile& file, const std::unordered_set<std::uint64_t>& offsets,
                               const FindKept& kept) const;
   profile::FileNames names_of_kernel() const;

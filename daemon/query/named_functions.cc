@@ -1,5 +1,6 @@
 #include "daemon/query/named_functions.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "daemon/query/symbols.h"
@@ -19,6 +20,8 @@ class Namer {
         return in_file(profile_.functions().files[place.file], place.address);
       case Kind::kKernel:
         return in_kernel(place.address);
+      case Kind::kKernelLoaded:
+        return loaded_by_kernel(profile_.functions().files[place.file].path);
       case Kind::kGenerated:
         return generated(place);
       case Kind::kTwoNames:
@@ -50,6 +53,12 @@ class Namer {
             std::string(found.why),
             "",
             found.begin};
+  }
+
+  // It may be loaded again elsewhere, and is the same function there.
+  static Function loaded_by_kernel(const std::string& path) {
+    const std::size_t object = std::min(path.find(' '), path.size());
+    return {Function::Kind::kKernel, path.substr(std::min(object + 1, path.size())), path.substr(0, object)};
   }
 
   Function in_file(const CodeFile& file, std::uint64_t offset) {

@@ -110,6 +110,8 @@ struct PeerGone {
 class Sink {
  public:
   virtual ~Sink() = default;
+  // The wait of Server::poll() is over: what follows is work.
+  virtual void on_awake() {}
   virtual void on_connected(const PeerConnected& event) = 0;
   virtual void on_message(PeerMessage event) = 0;
   virtual void on_arena(const ArenaMapped& event) = 0;

@@ -67,7 +67,7 @@ inline constexpr std::size_t kRecordsAShare = 16 * 1024;
 inline constexpr std::size_t kAreasAShare = 512;  // heads looked at
 // ... then who asked for least of late gets more, up to so much for all together. A large message is read
 // whole.
-inline constexpr std::size_t kBytesAPoll = 4 * 1024 * 1024;
+inline constexpr std::size_t kBytesAPoll = 2 * 1024 * 1024;
 inline constexpr std::size_t kRecordsAPoll = 500'000;
 // What a packet costs beside its bytes.
 inline constexpr std::size_t kPacketCost = 512;

@@ -172,6 +172,7 @@ void Server::wait(int timeout_ms) {
   if (hello_waits_) timeout_ms = std::min(timeout_ms, kHelloWaitMs);
   if (unfinished_) timeout_ms = 0;
   const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), timeout_ms);
+  sink_.on_awake();
   bool newcomers = false;
   for (int i = 0; i < count; ++i) {
     const std::uint64_t token = events[static_cast<std::size_t>(i)].data.u64;

@@ -74,6 +74,8 @@ class Server {
                   std::uint64_t refused);
 
   const Counters& counters() const { return counters_; }
+  // What the processes of each user have.
+  const Connection::UserShares& shares() const { return shares_; }
   std::size_t connection_count() const { return connections_.size(); }
 
  private:

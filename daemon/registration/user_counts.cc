@@ -30,4 +30,9 @@ std::size_t UserCounts::taken(std::uint32_t uid) const {
   return user == users_.end() ? 0 : user->second;
 }
 
+std::map<std::uint32_t, std::size_t> UserCounts::all() const {
+  std::lock_guard lock(mutex_);
+  return users_;
+}
+
 }  // namespace tailor::registration

@@ -24,6 +24,8 @@ class UserCounts : public std::enable_shared_from_this<UserCounts> {
   Taken hold(std::uint32_t uid, std::size_t count);
 
   std::size_t taken(std::uint32_t uid) const;
+  // Of everybody who has some.
+  std::map<std::uint32_t, std::size_t> all() const;
   std::size_t most() const { return most_; }
 
  private:

@@ -82,6 +82,10 @@ Result<GoneList> Library::gone(const ExecutionFilter& /*filter*/, const SeesUser
   return GoneList{};
 }
 
+Result<std::vector<store::RemovedOfUser>> Library::removed(const SeesUser& /*sees*/) {
+  return std::vector<store::RemovedOfUser>();
+}
+
 Result<ExecutionList> Library::executions(const ExecutionFilter& filter, const Stop& stop) {
   Page page(filter.limit);
   Status done = visit(filter, stop, [&](store::ExecutionRow row) { return page.take(std::move(row)); });

@@ -118,6 +118,9 @@ class Library {
   // Sums of executions whose samples are gone; none of a file, and where sums do not know what the filter
   // asks.
   virtual Result<GoneList> gone(const ExecutionFilter& filter, const SeesUser& sees, const Stop& stop);
+  // What was removed from the catalogue of a store to make room, of the users whom whoever asks may see; none
+  // of a file.
+  virtual Result<std::vector<store::RemovedOfUser>> removed(const SeesUser& sees);
   // Calls `take` with the samples of the range over slices of time, part by part; there may be some from
   // around it too. Exhausted where they are too many to be read for an overview.
   virtual Status visit_slices(const store::WallRange& range, const Stop& stop,

@@ -159,6 +159,9 @@ Result<Json> Service::executions(const ExecutionsRequest& request, const Access&
   auto list = library_.executions(filter, stop);
   if (!list) return list.error();
   Json out = executions_json(list->rows);
+  auto removed = library_.removed(sums_visible_to(access));
+  if (!removed) return removed.error();
+  if (!removed->empty()) out["removed"] = removed_json(*removed);
   if (list->more && !list->rows.empty()) {
     out["next"] = query::hex(list->rows.back().record.id);
     return out;

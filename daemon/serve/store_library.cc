@@ -225,6 +225,17 @@ class StoreLibrary : public Library {
     return gone_executions(directory_, filter, sees, stop);
   }
 
+  Result<std::vector<store::RemovedOfUser>> removed(const SeesUser& sees) override {
+    auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
+    if (!catalogue) return catalogue.error();
+    auto removed = catalogue->removed();
+    if (!removed) return removed;
+    std::erase_if(*removed, [&](const store::RemovedOfUser& each) {
+      return each.executions == 0 || (sees && !sees(each.uid));
+    });
+    return removed;
+  }
+
   Status visit_slices(const store::WallRange& range, const Stop& stop,
                       const std::function<void(const query::Profile&)>& take) override {
     auto catalogue = open();

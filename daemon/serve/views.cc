@@ -272,6 +272,17 @@ Json gone_json(const GoneRow& row) {
 
 }  // namespace
 
+Json removed_json(const std::vector<store::RemovedOfUser>& removed) {
+  Json out = Json::array();
+  for (const store::RemovedOfUser& each : removed) {
+    out.push_back({{"uid", each.uid ? Json(*each.uid) : Json()},
+                   {"executions", each.executions},
+                   {"since_ms", to_ms(each.first_ns)},
+                   {"until_ms", to_ms(each.last_ns)}});
+  }
+  return out;
+}
+
 Json list_json(const ExecutionList& list, const GoneList& gone) {
   Json out = executions_json(list.rows);
   for (std::size_t i = 0; i < list.rows.size(); ++i) {

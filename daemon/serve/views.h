@@ -48,6 +48,8 @@ Result<Json> compare_json(const View& a, const View& b);
 // A row of a list of executions. `process` may be null: then the process is not described.
 Json execution_json(const store::ExecutionRow& row, const profile::ProcessRecord* process);
 Json executions_json(const std::vector<store::ExecutionRow>& rows);
+// What was removed from a catalogue: part of lists of executions, where there is something.
+Json removed_json(const std::vector<store::RemovedOfUser>& removed);
 // docs/report-json.md, "tailor list --json".
 Json list_json(const ExecutionList& list, const GoneList& gone);
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "daemon/capture/host/kernel_watch.h"
 #include "daemon/capture/host/sample_cost.h"
 #include "daemon/os/host_files.h"
 #include "daemon/session/host_info.h"
@@ -75,6 +76,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       clock_(os),
       wall_clock_(os),
       cpu_(os, pipeline_),
+      step_(os),
       facts_(input_),
       stacks_(os, options_.capture.all_registers),
       code_(stacks_, opener_),
@@ -92,7 +94,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
             queue_.on_recording_ended({id, counts, os_.now()});
           },
           [this](os::Os& with, pid_t pid, const capture::CaptureOptions& how) {
-            return opener_.open(with, pid, how);
+            return how.kernel_code ? capture::open_kernel_watch(with, how) : opener_.open(with, pid, how);
           }),
       parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
       sampled_(parts_, pebs_trust_, overhead_, foreign_),
@@ -117,12 +119,19 @@ Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions op
 
   Status reading = recorder->reader_.start();
   if (!reading.ok()) return reading.error();
+  recorder->watch_kernel();
   auto server = registration::Server::listen(server_options(recorder->options_), *recorder);
   if (!server.ok()) return server.error();
   recorder->server_ = std::move(*server);
   recorder->publish();
   recorder->thread_ = std::thread([raw = recorder.get()] { raw->control(); });
   return recorder;
+}
+
+// Without the right to it, code that the kernel loads has no name, which reports say where it matters.
+void Recorder::watch_kernel() {
+  if (options_.capture.exclude_kernel) return;
+  (void)reader_.attach(capture::kAllProcesses, capture::kernel_watch_options());
 }
 
 Recorder::~Recorder() {
@@ -390,6 +399,7 @@ void Recorder::wait_and_listen(bool last) {
                         .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
   int wait_ms = last ? 0 : round_ms(facts);
   if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
+  step_.end();
   server_->poll(wait_ms);
   (void)queue_.set_asleep(false);
 }

@@ -41,6 +41,7 @@
 #include "daemon/session/rule_follower.h"
 #include "daemon/session/sampled_processes.h"
 #include "daemon/session/sampling_changes.h"
+#include "daemon/session/step_clock.h"
 #include "daemon/session/wall_clock.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
@@ -135,6 +136,7 @@ class Recorder : private registration::Sink {
   Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& sink, OnProblem on_problem);
 
   // registration::Sink
+  void on_awake() override { step_.begin(); }
   void on_connected(const registration::PeerConnected& event) override;
   void on_message(registration::PeerMessage event) override;
   void on_arena(const registration::ArenaMapped& event) override { drops_.mapped(event); }
@@ -146,6 +148,8 @@ class Recorder : private registration::Sink {
   void on_rejected(const registration::PeerRejected& event) override { input_.on_rejected(event); }
   void on_gone(const registration::PeerGone& event) override;
   void on_refused(const registration::PeerRefused& event) override;
+
+  void watch_kernel();
 
   // Control thread.
   void control();
@@ -186,6 +190,7 @@ class Recorder : private registration::Sink {
   LiveClock clock_;
   WallClock wall_clock_;
   CpuAccounts cpu_;
+  StepClock step_;
   RecordingFacts facts_;
 
   // What agents say.

@@ -7,6 +7,18 @@ namespace {
 
 constexpr TimeNs kPublishInterval = 100'000'000;  // a status has strings of all processes
 
+std::map<std::uint32_t, UserResources> users_of(const pipeline::Pipeline& pipeline,
+                                                const registration::Server& server) {
+  std::map<std::uint32_t, UserResources> users;
+  for (const auto& [uid, has] : pipeline.users()) {
+    users[uid].processes = has.processes;
+    users[uid].memory_bytes = has.bytes;
+  }
+  for (const auto& [uid, taken] : server.shares().descriptors->all()) users[uid].descriptors = taken;
+  for (const auto& [uid, taken] : server.shares().dictionaries->all()) users[uid].dictionaries = taken;
+  return users;
+}
+
 }  // namespace
 
 // What others may know of this thread's state.
@@ -18,11 +30,14 @@ void Recorder::publish() {
   status.objects = stacks_.counts().objects;
   status.sampling_notes = facts_.info().sampling_notes;
   status.own_cpu_ns = cpu_.own_ns();
+  status.longest_step = step_.longest();
+  status.long_steps = step_.too_long();
   status.recording = facts_.info();
   status.registration = server_->counters();
   status.limits = pipeline_.messages().refused_by_limit();
   status.limits.insert(status.registration.pauses.begin(), status.registration.pauses.end());
   if (stacks_.counts().given_up > 0) status.limits["unwind-work"] = stacks_.counts().given_up;
+  if (stacks_.counts().left_out > 0) status.limits["unwind-table"] = stacks_.counts().left_out;
   status.all_paused = paused_.all();
   status.clock_source = clock::name(clock_.model().source());
   status.clock_error_ns = clock_.model().error_bound_ns();
@@ -35,8 +50,11 @@ void Recorder::publish() {
     to.rate_why = rate->why;
   };
   tell_rate(rates_.rates().of_all(), status);
+  status.users = users_of(pipeline_, *server_);
   pipeline_.processes().for_each([&](const pipeline::ProcessEntry& entry) {
     if (entry.ended != kTimeMax) return;
+    if (entry.record.uid)
+      status.users[*entry.record.uid].messages_rejected += entry.accounting.messages_rejected;
     RecordedProcess process{entry.record, entry.accounting, false, {}};
     process.sampled = sampled_.contains(entry.id());
     tell_rate(rates_.rates().of(entry.id()), process);

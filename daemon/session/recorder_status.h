@@ -30,6 +30,15 @@ struct RecordedProcess {
   std::string rate_why;
 };
 
+// What the registered processes of a user take.
+struct UserResources {
+  std::uint64_t processes = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t descriptors = 0;   // of this program
+  std::uint64_t dictionaries = 0;  // plans and code objects that are loaded
+  std::uint64_t messages_rejected = 0;
+};
+
 struct RecorderStatus {
   pipeline::PipelineStats pipeline;
   profile::Accounting total;     // of all processes
@@ -37,13 +46,16 @@ struct RecorderStatus {
   unwind::ObjectCounts objects;  // of these, those whose stack shows an operator
   std::string sampling_notes;    // as in RecordingInfo
   std::uint64_t own_cpu_ns = 0;  // of this program, since the recording began
+  TimeNs longest_step = 0;       // of the control thread, in the last minute; see StepClock
+  std::uint64_t long_steps = 0;  // since the recording began
   profile::RecordingInfo recording;
   registration::Counters registration;
   std::map<std::string, std::uint64_t> limits;  // what went beyond them, by configuration key
   std::string clock_source;
   std::uint64_t clock_error_ns = 0;
   std::vector<RecordedProcess> processes;
-  bool all_paused = false;  // also what registers from now on
+  std::map<std::uint32_t, UserResources> users;  // by number
+  bool all_paused = false;                       // also what registers from now on
   // As of a process: what all have that have no rate of their own.
   std::uint64_t frequency = 0;
   std::uint64_t rate_until_ns = 0;

@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "daemon/store/catalogue_shares.h"
 #include "daemon/store/catalogue_terms.h"
 #include "daemon/store/meta_codec.h"
 #include "daemon/store/sqlite_statement.h"
@@ -46,11 +47,6 @@ std::string indexes() {
          ";CREATE INDEX IF NOT EXISTS execution_killed ON execution(recording) WHERE " + killed_condition();
 }
 
-Status execute(sqlite3* db, const char* sql) {
-  if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
-  return catalogue_error(db);
-}
-
 Result<int> schema_version(sqlite3* db) {
   Statement statement(db, "PRAGMA user_version");
   auto row = statement.next();
@@ -80,20 +76,35 @@ Status prepare_schema(sqlite3* db, Catalogue::Mode mode) {
   auto version = schema_version(db);
   if (!version) return version.error();
   if (*version == kSchemaVersion) {
+    if (mode == Catalogue::Mode::kRead) return Ok{};
     // It is of use without them, on a full disk.
-    if (mode == Catalogue::Mode::kWrite) (void)execute(db, indexes().c_str());
-    return Ok{};
+    (void)execute(db, indexes().c_str());
+    return make_shares(db);
   }
   if (*version != 0 || mode == Catalogue::Mode::kRead) return other_version(*version);
   if (auto ok = execute(db, "BEGIN"); !ok) return ok;
   if (auto ok = execute(db, kSchema); !ok) return ok;
   if (auto ok = execute(db, indexes().c_str()); !ok) return ok;
+  if (auto ok = make_shares(db); !ok) return ok;
   return execute(db, fmt::format("PRAGMA user_version={}; COMMIT", kSchemaVersion).c_str());
+}
+
+// How pages come back is decided before the first table is made.
+Status prepare_empty(sqlite3* db) {
+  bool empty = false;
+  {
+    Statement any(db, "SELECT 1 FROM sqlite_master");
+    auto row = any.next();
+    if (!row) return row.error();
+    empty = !*row;
+  }
+  return empty ? execute(db, "PRAGMA auto_vacuum=INCREMENTAL") : Status(Ok{});
 }
 
 // No write-ahead log: users who may only read could not open it. No syncing: a catalogue that a power failure
 // damaged is noticed here when it is opened the next time, and made again from the segments.
 Status prepare_writing(sqlite3* db) {
+  if (auto ok = prepare_empty(db); !ok) return ok;
   if (auto ok = execute(db, "PRAGMA journal_mode=TRUNCATE; PRAGMA synchronous=OFF"); !ok) return ok;
   Statement check(db, "PRAGMA quick_check(1)");
   auto row = check.next();
@@ -128,13 +139,22 @@ std::string process_entry_name(const profile::ProcessRecord& process) {
   return process.engine_name.empty() ? comm : comm + "\n" + to_utf8(process.engine_name);
 }
 
-Catalogue::Catalogue(Catalogue&& other) noexcept : db_(std::exchange(other.db_, nullptr)) {}
+Catalogue::Catalogue(Catalogue&& other) noexcept
+    : db_(std::exchange(other.db_, nullptr)), kept_(std::exchange(other.kept_, {})) {}
 Catalogue& Catalogue::operator=(Catalogue&& other) noexcept {
   std::swap(db_, other.db_);
+  std::swap(kept_, other.kept_);
   return *this;
 }
 Catalogue::~Catalogue() {
+  kept_.clear();
   sqlite3_close_v2(db_);
+}
+
+Statement& Catalogue::kept(const char* sql) {
+  std::shared_ptr<Statement>& statement = kept_[sql];
+  if (!statement || !statement->prepared()) statement = std::make_shared<Statement>(db_, sql);
+  return *statement;
 }
 
 Result<Catalogue> Catalogue::open(const std::string& path, Mode mode) {
@@ -202,34 +222,34 @@ Status Catalogue::put_execution(RecordingNumber recording, const profile::Execut
   encode(record, message);
   const std::string bytes = message.SerializeAsString();
   const std::string id = id_text(record.id);
-  Statement statement(
-      db_,
-      "INSERT INTO execution(recording,pid,start,handle,id,begin,ended,wall_begin_ns,plan,record) "
-      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10) ON CONFLICT(recording,pid,start,handle) DO UPDATE "
+  Statement& statement = kept(
+      "INSERT INTO execution(recording,pid,start,handle,id,begin,ended,wall_begin_ns,plan,record,uid) "
+      "VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11) ON CONFLICT(recording,pid,start,handle) DO UPDATE "
       "SET id=?5, begin=?6, ended=?7, wall_begin_ns=?8, plan=?9, record=?10");
   statement << recording << record.process.pid << record.process.start << record.handle
             << std::string_view(id) << record.begin << record.end << wall_begin_ns << record.plan
-            << std::string_view(bytes);
-  return statement.run();
+            << std::string_view(bytes) << user_key(record.uid);
+  return statement.run_and_reset();
 }
 
 Status Catalogue::add_cost(std::uint64_t data, RecordingNumber recording, ProcessId process,
                            ExecutionHandle handle, const ExecutionCost& cost) {
-  Statement statement(db_,
-                      "INSERT INTO cost VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO UPDATE SET "
-                      "samples=samples+?6, cpu_ns=cpu_ns+?7");
+  Statement& statement = kept(
+      "INSERT INTO cost SELECT ?1,?2,?3,?4,?5,?6,?7 WHERE EXISTS (SELECT 1 FROM execution WHERE "
+      "recording=?2 AND pid=?3 AND start=?4 AND handle=?5) ON CONFLICT DO UPDATE SET "
+      "samples=samples+?6, cpu_ns=cpu_ns+?7");
   statement << data << recording << process.pid << process.start << handle << cost.samples << cost.cpu_ns;
-  return statement.run();
+  return statement.run_and_reset();
 }
 
 Status Catalogue::put_entry(RecordingNumber recording, const EntryKey& key, std::uint64_t segment,
                             const std::string& name) {
-  Statement statement(db_,
-                      "INSERT INTO entry VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO UPDATE SET "
-                      "name=CASE ?7 WHEN '' THEN name ELSE ?7 END");
+  Statement& statement = kept(
+      "INSERT INTO entry VALUES(?1,?2,?3,?4,?5,?6,?7) ON CONFLICT DO UPDATE SET "
+      "name=CASE ?7 WHEN '' THEN name ELSE ?7 END");
   statement << recording << key.process.pid << key.process.start << static_cast<int>(key.kind) << key.id
             << segment << std::string_view(name);
-  return statement.run();
+  return statement.run_and_reset();
 }
 
 Status Catalogue::put_use(std::uint64_t data, std::uint64_t dictionary) {
@@ -277,6 +297,8 @@ Status Catalogue::drop_executions_without_data(RecordingNumber recording) {
   auto row = left.next();
   if (!row) return row.error();
   const bool none = !*row || left.integer(0) == 0;
+  // No time is known of the segments that are left: they hold executions alone, which go by age and size.
+  if (!none && left.integer(1) == kTimeMax) return Ok{};
   // What ended before a time began before it: that is all there is to look at.
   Statement statement(db_, none ? "DELETE FROM execution WHERE recording=?1"
                                 : "DELETE FROM execution WHERE recording=?1 AND begin<?2 AND ended<?2");
@@ -327,13 +349,13 @@ Status Catalogue::end_running() {
     if (!record) continue;
     record->end = std::max(each.last, record->begin);
     record->error = kDaemonEnded;
-    if (auto ok = put_execution_end(each.recording, *record); !ok) return ok;
+    // When it began by the wall clock is known already.
+    if (auto ok = change_execution(each.recording, *record); !ok) return ok.error();
   }
   return Ok{};
 }
 
-// Not put_execution(): when it began by the wall clock is known already.
-Status Catalogue::put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record) {
+Result<bool> Catalogue::change_execution(RecordingNumber recording, const profile::ExecutionRecord& record) {
   v1::Execution message;
   encode(record, message);
   const std::string bytes = message.SerializeAsString();
@@ -342,7 +364,8 @@ Status Catalogue::put_execution_end(RecordingNumber recording, const profile::Ex
       "UPDATE execution SET ended=?1, record=?2 WHERE recording=?3 AND pid=?4 AND start=?5 AND handle=?6");
   statement << record.end << std::string_view(bytes) << recording << record.process.pid
             << record.process.start << record.handle;
-  return statement.run();
+  if (auto ok = statement.run(); !ok) return ok.error();
+  return sqlite3_changes(db_) > 0;
 }
 
 Result<std::vector<std::uint64_t>> Catalogue::segments_of(RecordingNumber recording,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -17,6 +18,8 @@
 struct sqlite3;
 
 namespace tailor::store {
+
+class Statement;
 
 // One run of a daemon: times of different recordings must not be compared (the clock starts anew with the
 // host). Its number is that of its first segment.
@@ -65,6 +68,22 @@ struct EntryKey {
 // What an entry of a process is named in the catalogue: both of its names.
 std::string process_entry_name(const profile::ProcessRecord& process);
 
+// What the catalogue holds of the executions and the names of one user's processes. The bytes are an
+// estimate, which is about what they take on disk.
+struct UserUse {
+  std::optional<std::uint32_t> uid;  // nothing: not known
+  std::uint64_t executions = 0, execution_bytes = 0;
+  std::uint64_t names = 0, name_bytes = 0;
+  std::uint64_t bytes() const { return execution_bytes + name_bytes; }
+};
+
+// What went because the catalogue was too large (catalogue_budget.h). CLOCK_REALTIME.
+struct RemovedOfUser {
+  std::optional<std::uint32_t> uid;  // nothing: not known
+  std::uint64_t executions = 0, names = 0;
+  std::uint64_t first_ns = 0, last_ns = 0;  // when
+};
+
 // Which executions, by when they began: CLOCK_REALTIME in [since, until).
 struct WallRange {
   std::uint64_t since_ns = 0, until_ns = INT64_MAX;
@@ -98,13 +117,20 @@ class Catalogue {
   Status put_segment(const SegmentRow& row);
   Status put_execution(RecordingNumber recording, const profile::ExecutionRecord& record,
                        std::uint64_t wall_begin_ns);
-  // Adds to what data segment `data` holds of the execution.
+  // The same of an execution that is there; false: it is not. When it began by the wall clock stays.
+  Result<bool> change_execution(RecordingNumber recording, const profile::ExecutionRecord& record);
+  // Adds to what data segment `data` holds of the execution. Of one that was removed it is not kept.
   Status add_cost(std::uint64_t data, RecordingNumber recording, ProcessId process, ExecutionHandle handle,
                   const ExecutionCost& cost);
   // `segment`, a dictionary segment, holds what `key` names; for a plan, its name; for a process,
   // process_entry_name(). Without a name, the one that is there stays.
   Status put_entry(RecordingNumber recording, const EntryKey& key, std::uint64_t segment,
                    const std::string& name);
+  // The process belongs to the user: the names of its entries count for him. Say it before put_entry(); what
+  // was said first counts.
+  Status put_owner(RecordingNumber recording, ProcessId process, std::uint32_t uid);
+  // Nothing: not known.
+  Result<std::optional<std::uint32_t>> owner(RecordingNumber recording, ProcessId process) const;
   // Samples or activity of data segment `data` name what lies in dictionary segment `dictionary`.
   Status put_use(std::uint64_t data, std::uint64_t dictionary);
   // The same of all data segments of the recording that may hold samples of `since` or later.
@@ -138,6 +164,31 @@ class Catalogue {
   // Sealed dictionary segments that no data segment uses.
   Result<std::vector<std::uint64_t>> unused_dictionaries() const;
 
+  // Who has how much of it, the one with most first.
+  Result<std::vector<UserUse>> uses() const;
+  // Bytes of its file, and those of them that hold something.
+  struct Size {
+    std::uint64_t file = 0, used = 0;
+  };
+  Result<Size> size() const;
+  // Removes at most `most` of the user's executions, the oldest first: those without samples that ended,
+  // those without samples that run, and then those with samples. How many it removed.
+  Result<std::uint64_t> remove_executions(std::optional<std::uint32_t> uid, std::uint64_t most);
+  // The same of the names of his processes' plans and code, and of his processes, the oldest process first.
+  Result<std::uint64_t> remove_names(std::optional<std::uint32_t> uid, std::uint64_t most);
+  // Executions without samples that ended before, of this recording by its own clock, and of others by
+  // CLOCK_REALTIME; at most `most`. How many they were.
+  Result<std::uint64_t> drop_old_executions(RecordingNumber recording, TimeNs before,
+                                            std::uint64_t before_wall_ns, std::uint64_t most);
+  // Adds to what removed() says.
+  Status note_removed(const RemovedOfUser& more);
+  Result<std::vector<RemovedOfUser>> removed() const;
+  // Forgets removals before this time, and the users of processes of which nothing is left.
+  Status forget_removed(std::uint64_t before_wall_ns);
+  // Gives up to so many bytes of the file back that hold nothing. Not within a transaction. `for_long`: also
+  // where the whole file must be written anew for it, as that of an older program.
+  Status give_back(std::uint64_t bytes, bool for_long);
+
  private:
   explicit Catalogue(sqlite3* db) : db_(db) {}
   // With EROFS where a change that was not completed is in the way of reading.
@@ -146,14 +197,17 @@ class Catalogue {
   // false. Workers are rows too.
   Status visit_rows(const std::string& from, const std::string& argument,
                     const std::function<bool(ExecutionRow)>& visit) const;
-  // Whether this catalogue has the index: one that an older program wrote has fewer.
-  bool has_index(const char* name) const;
+  // Whether this catalogue has the index or table: one that an older program wrote has fewer.
+  bool has_index(const char* name) const { return has("index", name); }
+  bool has(const char* type, const char* name) const;
   // For visit_rows().
   std::string earlier_ones(std::uint64_t since, std::uint64_t until) const;
   std::vector<profile::ExecutionRecord> records_of(RecordingNumber recording, const ExecutionId& id) const;
   Status drop_executions_without_data(RecordingNumber recording);
-  Status put_execution_end(RecordingNumber recording, const profile::ExecutionRecord& record);
+  // Prepared once: preparing costs more than many a change. `sql` is a literal.
+  Statement& kept(const char* sql);
   sqlite3* db_ = nullptr;
+  std::map<const char*, std::shared_ptr<Statement>> kept_;
 };
 
 }  // namespace tailor::store

@@ -21,9 +21,9 @@ void set_process_names(const std::string& name, ExecutionRow& row) {
 
 }  // namespace
 
-bool Catalogue::has_index(const char* name) const {
-  Statement statement(db_, "SELECT 1 FROM sqlite_master WHERE type='index' AND name=?");
-  statement << std::string_view(name);
+bool Catalogue::has(const char* type, const char* name) const {
+  Statement statement(db_, "SELECT 1 FROM sqlite_master WHERE type=? AND name=?");
+  statement << std::string_view(type) << std::string_view(name);
   const auto row = statement.next();
   return row && *row;
 }

@@ -12,6 +12,10 @@ void CatalogueNotes::recording(const profile::RecordingInfo& info) {
   }
 }
 
+void CatalogueNotes::owner(ProcessId process, std::optional<std::uint32_t> uid) {
+  if (uid) owners_.try_emplace(process, *uid);
+}
+
 void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
   text_bytes_ += name.size();
   std::string& known = entries_[key];
@@ -37,6 +41,7 @@ void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
   text_bytes_ += execution.error.size();
   for (const auto& [key, value] : execution.labels) text_bytes_ += key.size() + value.size();
   executions_[{execution.process, execution.handle}] = execution;
+  owner(execution.process, execution.uid);
   use({execution.process, EntryKind::kProcess, 0});
   use({execution.process, EntryKind::kPlan, execution.plan});
 }
@@ -61,15 +66,47 @@ void CatalogueNotes::samples(std::span<const profile::SampleRecord> samples) {
   }
 }
 
-Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const {
+Status CatalogueNotes::write_entries(Catalogue& catalogue, const NotePlace& place,
+                                     RemovedOfUser& left_out) const {
   for (const auto& [key, name] : entries_) {
+    // Of a process it is entered: it is what executions are listed with.
+    if (place.full_of && key.kind != EntryKind::kProcess) {
+      auto owner = catalogue.owner(place.recording, key.process);
+      if (!owner) return owner.error();
+      left_out.names += *owner == *place.full_of ? 1 : 0;
+      if (*owner == *place.full_of) continue;
+    }
     if (auto ok = catalogue.put_entry(place.recording, key, place.dictionary, name); !ok) return ok;
   }
+  return Ok{};
+}
+
+Status CatalogueNotes::write_executions(Catalogue& catalogue, const NotePlace& place,
+                                        RemovedOfUser& left_out) const {
   for (const auto& [key, execution] : executions_) {
+    if (place.full_of && execution.uid == *place.full_of) {
+      auto known = catalogue.change_execution(place.recording, execution);
+      if (!known) return known.error();
+      left_out.executions += *known ? 0 : 1;
+      continue;
+    }
     // Older recordings do not have it.
     const std::uint64_t wall =
         execution.wall_begin_ns != 0 ? execution.wall_begin_ns : info_.wall_of(execution.begin);
     if (auto ok = catalogue.put_execution(place.recording, execution, wall); !ok) return ok;
+  }
+  return Ok{};
+}
+
+Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const {
+  RemovedOfUser left_out{place.full_of.value_or(std::nullopt), 0, 0, place.wall_ns, place.wall_ns};
+  for (const auto& [process, uid] : owners_) {
+    if (auto ok = catalogue.put_owner(place.recording, process, uid); !ok) return ok;
+  }
+  if (auto ok = write_entries(catalogue, place, left_out); !ok) return ok;
+  if (auto ok = write_executions(catalogue, place, left_out); !ok) return ok;
+  if (left_out.executions + left_out.names > 0) {
+    if (auto ok = catalogue.note_removed(left_out); !ok) return ok;
   }
   for (const auto& [key, cost] : costs_) {
     if (auto ok = catalogue.add_cost(place.data, place.recording, key.first, key.second, cost); !ok)
@@ -92,6 +129,7 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
 void CatalogueNotes::forget() {
   late_since_ = kTimeMax;
   entries_.clear();
+  owners_.clear();
   executions_.clear();
   costs_.clear();
   new_uses_.clear();
@@ -102,7 +140,7 @@ std::size_t CatalogueNotes::bytes() const {
   constexpr std::size_t kNode = 64;  // what a container needs around each
   return text_bytes_ + executions_.size() * (sizeof(profile::ExecutionRecord) + kNode) +
          costs_.size() * (sizeof(ExecutionCost) + kNode) + entries_.size() * (sizeof(std::string) + kNode) +
-         new_uses_.size() * (sizeof(EntryKey) + kNode);
+         new_uses_.size() * (sizeof(EntryKey) + kNode) + owners_.size() * (sizeof(ProcessId) + kNode);
 }
 
 }  // namespace tailor::store

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -20,12 +21,17 @@ struct NotePlace {
   RecordingNumber recording = 0;
   std::uint64_t data = 0;        // the data segment, 0 none
   std::uint64_t dictionary = 0;  // the dictionary segment, 0 none
+  // Nothing new of this user is entered: CatalogueBudget::full_of(). What is left out counts as removed then.
+  std::optional<std::optional<std::uint32_t>> full_of = {};
+  std::uint64_t wall_ns = 0;  // CLOCK_REALTIME now
 };
 
 // One thread.
 class CatalogueNotes {
  public:
   void recording(const profile::RecordingInfo& info);
+  // Whose process it is, as far as it is known.
+  void owner(ProcessId process, std::optional<std::uint32_t> uid);
   // Without a name, what is known stays.
   void entry(const EntryKey& key, const std::string& name);
   // A plan or code, with the entry() of it: it may be of samples of before.
@@ -38,6 +44,8 @@ class CatalogueNotes {
   // committed.
   Status write(Catalogue& catalogue, const NotePlace& place) const;
   void forget();
+  // Executions and names that write() enters.
+  std::size_t rows() const { return executions_.size() + entries_.size(); }
   // What the notes take of memory, about: where they cannot be entered they become more.
   std::size_t bytes() const;
   // What was noted names samples from this time on, which may lie in earlier data segments; kTimeMax: no
@@ -48,12 +56,15 @@ class CatalogueNotes {
 
  private:
   void use(const EntryKey& key);
+  Status write_entries(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
+  Status write_executions(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
 
   profile::RecordingInfo info_;
   std::set<std::uint16_t> cpu_sources_;
   std::map<ExecutionKey, profile::ExecutionRecord> executions_;
   std::map<ExecutionKey, ExecutionCost> costs_;
   std::map<EntryKey, std::string> entries_;
+  std::map<ProcessId, std::uint32_t> owners_;
   std::set<EntryKey> new_uses_;
   std::set<EntryKey> known_uses_;  // of this data segment
   TimeNs late_since_ = kTimeMax;

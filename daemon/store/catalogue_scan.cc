@@ -18,31 +18,50 @@ namespace {
 
 class ScanSink : public profile::ProfileSink {
  public:
+  // `write` enters the notes. It is called where they have become many, too.
+  explicit ScanSink(std::function<Status(const CatalogueNotes&)> write) : write_(std::move(write)) {}
+
+  // What remains to be entered, too.
+  Status finish() {
+    enter();
+    return status_;
+  }
+
   void on_recording(const profile::RecordingInfo& info) override {
     notes.recording(info);
     if (info_.wall_clock_ns == 0) info_ = info;
   }
   void on_process(const profile::ProcessRecord& v) override {
+    notes.owner(v.process, v.uid);
     notes.entry({v.process, EntryKind::kProcess, 0}, process_entry_name(v));
+    enter_if_many();
   }
   void on_thread(ProcessId p, std::int32_t, const std::string&) override { process_entry(p); }
   void on_component(ProcessId p, std::uint32_t, const std::string&) override { process_entry(p); }
-  void on_mapping(const profile::MappingRecord& v) override { process_entry(v.process); }
+  void on_mapping(const profile::MappingRecord& v) override {
+    if (v.process != ProcessId{}) process_entry(v.process);
+  }
   void on_region_kind(ProcessId p, const v1::RegionKind&) override { process_entry(p); }
   void on_code_unload(ProcessId p, TimeNs, CodeId) override { process_entry(p); }
   void on_plan(ProcessId p, TimeNs loaded, const v1::Plan& plan) override {
     notes.entry({p, EntryKind::kPlan, plan.id()}, plan.name());
     notes.plan(loaded, plan);
+    enter_if_many();
   }
   void on_code(ProcessId p, TimeNs loaded, const v1::CodeObject& code) override {
     notes.entry({p, EntryKind::kCode, code.id()}, code.name());
     notes.code(loaded, code);
+    enter_if_many();
   }
-  void on_execution(const profile::ExecutionRecord& v) override { notes.execution(v); }
+  void on_execution(const profile::ExecutionRecord& v) override {
+    notes.execution(v);
+    enter_if_many();
+  }
   void on_samples(std::span<const profile::SampleRecord> all) override {
     notes.samples(all);
     for (const profile::SampleRecord& s : all) cover(s.time);
     samples += all.size();
+    enter_if_many();
   }
   void on_activity(std::span<const profile::ActivityRecord> all) override {
     for (const profile::ActivityRecord& r : all) cover(r.time);
@@ -52,6 +71,9 @@ class ScanSink : public profile::ProfileSink {
 
   // When the segment began; of one without samples, when its recording did.
   std::uint64_t wall_ns() const { return first == kTimeMax ? info_.wall_clock_ns : info_.wall_of(first); }
+
+  // As CatalogueNotes::late_since(), of the whole segment.
+  TimeNs late_since() const { return std::min(late_since_, notes.late_since()); }
 
   CatalogueNotes notes;
   TimeNs first = kTimeMax, last = kTimeMin;
@@ -64,8 +86,24 @@ class ScanSink : public profile::ProfileSink {
     last = std::max(last, time);
   }
 
+  void enter_if_many() {
+    constexpr std::size_t kMany = 16u << 20;
+    if (notes.bytes() >= kMany) enter();
+  }
+  void enter() {
+    if (status_) status_ = write_(notes);
+    late_since_ = late_since();
+    notes.forget();
+  }
+
+  std::function<Status(const CatalogueNotes&)> write_;
+  Status status_ = Ok{};
+  TimeNs late_since_ = kTimeMax;
   profile::RecordingInfo info_;  // as it was first told
 };
+
+// At the start nobody waits, so everything that is too much goes at once.
+constexpr std::uint64_t kAnyRows = UINT64_MAX;
 
 // A dictionary with what data segments of its recording, from a time on, may need without saying so.
 struct LateDictionary {
@@ -75,7 +113,7 @@ struct LateDictionary {
 };
 
 Status scan(const std::string& directory, const SegmentFile& file, Catalogue& catalogue,
-            std::vector<LateDictionary>& late) {
+            const CatalogueLimit& limit, std::vector<LateDictionary>& late) {
   auto input = open_file(segment_path(directory, file.number, file.kind));
   if (!input) return input.error();
   std::array<std::uint8_t, kFileHeaderSize> head{};
@@ -85,26 +123,26 @@ Status scan(const std::string& directory, const SegmentFile& file, Catalogue& ca
   if (!header && header.error().code == ENOTSUP)
     return in_context(segment_path(directory, file.number, file.kind) + ": ", header.error());
   if (!header || header->recording >= file.number) return Ok{};  // never got its header, or is none of ours
-  ScanSink sink;
+  const RecordingNumber recording = file.number - header->recording;
+  const bool data = file.kind == FileKind::kDataSegment;
+  if (auto ok = catalogue.forget_contents(file.number); !ok) return ok;
+  CatalogueBudget budget(limit.bytes);
+  ScanSink sink([&](const CatalogueNotes& notes) {
+    Status written = notes.write(catalogue, {recording, data ? file.number : 0, data ? 0 : file.number});
+    return written ? budget.make_room(catalogue, kAnyRows, limit.wall_ns) : written;
+  });
   ReadReport report;
   SaidLoss loss;
   if (auto ok = read_profile(**input, sink, report, loss); !ok) return ok;
-  const RecordingNumber recording = file.number - header->recording;
-  const bool data = file.kind == FileKind::kDataSegment;
-  if (!data && sink.notes.late_since() != kTimeMax)
-    late.push_back({recording, sink.notes.late_since(), file.number});
-  if (auto ok = catalogue.forget_contents(file.number); !ok) return ok;
-  if (auto ok = catalogue.put_segment({file.number, file.kind, recording, sink.first, sink.last, file.bytes,
-                                       sink.samples, sink.wall_ns(), true});
-      !ok) {
-    return ok;
-  }
-  return sink.notes.write(catalogue, {recording, data ? file.number : 0, data ? 0 : file.number});
+  if (auto ok = sink.finish(); !ok) return ok;
+  if (!data && sink.late_since() != kTimeMax) late.push_back({recording, sink.late_since(), file.number});
+  return catalogue.put_segment({file.number, file.kind, recording, sink.first, sink.last, file.bytes,
+                                sink.samples, sink.wall_ns(), true});
 }
 
 }  // namespace
 
-Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
+Status catalogue_segments(const std::string& directory, Catalogue& catalogue, const CatalogueLimit& limit) {
   auto files = list_segments(directory);
   if (!files) return files.error();
   auto rows = catalogue.segments();
@@ -132,22 +170,25 @@ Status catalogue_segments(const std::string& directory, Catalogue& catalogue) {
   for (FileKind kind : {FileKind::kDictionarySegment, FileKind::kDataSegment}) {
     for (const SegmentFile& file : *files) {
       if (file.kind != kind || sealed[file.number]) continue;
-      if (auto ok = scan(directory, file, catalogue, late); !ok) return ok;
+      if (auto ok = scan(directory, file, catalogue, limit, late); !ok) return ok;
     }
   }
   for (const LateDictionary& each : late) {
     if (auto ok = catalogue.put_use_since(each.recording, each.since, each.number); !ok) return ok;
   }
+  // It may be of a program that knew no limit.
+  if (auto ok = CatalogueBudget(limit.bytes).make_room(catalogue, kAnyRows, limit.wall_ns); !ok) return ok;
   return catalogue.commit();
 }
 
 Result<Catalogue> open_for_writing(const std::string& directory, os::Files& files,
-                                   const std::function<void(const std::string& what)>& on_put_aside) {
+                                   const std::function<void(const std::string& what)>& on_put_aside,
+                                   const CatalogueLimit& limit) {
   const std::string path = catalogue_path(directory);
   // SQLite would make one that everybody may read, and gives its journal the same mode.
   if (auto own = make_private_file(path); !own) return own.error();
   auto catalogue = Catalogue::open(path, Catalogue::Mode::kWrite);
-  Status whole = catalogue ? catalogue_segments(directory, *catalogue) : Status(catalogue.error());
+  Status whole = catalogue ? catalogue_segments(directory, *catalogue, limit) : Status(catalogue.error());
   if (whole) return catalogue;
   // Of a newer program: it is not ours to change.
   if (whole.error().code == ENOTSUP) return in_context(directory + ": ", whole.error());
@@ -163,7 +204,7 @@ Result<Catalogue> open_for_writing(const std::string& directory, os::Files& file
   if (auto own = make_private_file(path); !own) return own.error();
   auto fresh = Catalogue::open(path, Catalogue::Mode::kWrite);
   if (!fresh) return fresh.error();
-  if (auto ok = catalogue_segments(directory, *fresh); !ok) return ok.error();
+  if (auto ok = catalogue_segments(directory, *fresh, limit); !ok) return ok.error();
   return fresh;
 }
 

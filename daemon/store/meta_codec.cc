@@ -136,6 +136,7 @@ void encode(const profile::ProcessRecord& in, v1::ProcessInfo& out) {
   out.set_tag_strategy(in.tag_strategy);
   out.set_cgroup(to_utf8(in.cgroup));
   for (const std::string& notice : in.agent_notices) out.add_agent_notices(to_utf8(notice));
+  if (in.uid) out.set_uid(*in.uid);
   if (in.parent == ProcessId{}) return;
   set_process(*out.mutable_parent(), in.parent);
   out.set_forked(in.forked);
@@ -154,7 +155,8 @@ Result<profile::ProcessRecord> decode(const v1::ProcessInfo& in) {
                                 in.cgroup(),
                                 get_process(in.parent()),
                                 in.forked(),
-                                {in.agent_notices().begin(), in.agent_notices().end()}};
+                                {in.agent_notices().begin(), in.agent_notices().end()},
+                                in.has_uid() ? std::optional(in.uid()) : std::nullopt};
 }
 
 void encode(const profile::ExecutionRecord& in, v1::Execution& out) {

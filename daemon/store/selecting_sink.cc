@@ -22,7 +22,8 @@ void SelectingSink::on_component(ProcessId process, std::uint32_t id, const std:
 }
 
 void SelectingSink::on_mapping(const profile::MappingRecord& mapping) {
-  if (mapping.process == process_) out_.on_mapping(mapping);
+  // Code that the kernel loaded is nobody's.
+  if (mapping.process == process_ || mapping.process == ProcessId{}) out_.on_mapping(mapping);
 }
 
 // Of files, which may be mapped by anybody.

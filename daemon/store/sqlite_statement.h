@@ -40,11 +40,21 @@ class Statement {
         sqlite3_bind_text(statement_, ++at_, text.data(), static_cast<int>(text.size()), SQLITE_TRANSIENT));
   }
 
+  bool prepared() const { return statement_ != nullptr; }
+
   // For statements without rows.
   Status run() {
     if (code_ == SQLITE_OK) code_ = sqlite3_step(statement_);
     if (code_ == SQLITE_DONE || code_ == SQLITE_ROW) return Ok{};
     return error();
+  }
+  // The same, of one that is used again: it takes its arguments anew.
+  Status run_and_reset() {
+    Status done = run();
+    sqlite3_reset(statement_);
+    if (prepared()) code_ = SQLITE_OK;
+    at_ = 0;
+    return done;
   }
   // True while there is another row.
   Result<bool> next() {

@@ -22,9 +22,43 @@ Status StoreWriter::remove_file(std::uint64_t number, FileKind kind) {
   return in_context(fmt::format("cannot remove {}: ", path), removed.error());
 }
 
-void StoreWriter::set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns) {
+void StoreWriter::set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns,
+                                std::uint64_t catalogue_bytes) {
   options_.keep_bytes = keep_bytes;
   options_.keep_ns = keep_ns;
+  budget_.set_most(catalogue_bytes);
+}
+
+// In the transaction that adds to it: as much goes as comes, and more while there is too much. Nothing waits
+// for long.
+Status StoreWriter::make_room_in_catalogue() {
+  constexpr std::uint64_t kRows = 8192;
+  return budget_.make_room(catalogue_, kRows + 2 * notes_.rows(), wall_now());
+}
+
+// Those with samples go with their segments.
+Status StoreWriter::drop_old_executions() {
+  constexpr std::uint64_t kRows = 20'000;
+  const std::uint64_t now = wall_now();
+  if (options_.keep_ns == 0) return Ok{};
+  const auto keep = static_cast<TimeNs>(std::min<std::uint64_t>(options_.keep_ns, kTimeMax));
+  auto dropped = catalogue_.drop_old_executions(recording_, watermark_ - keep,
+                                                now - std::min(now, options_.keep_ns), kRows);
+  return dropped ? Status(Ok{}) : Status(dropped.error());
+}
+
+// A few times a minute.
+void StoreWriter::tidy_catalogue() {
+  constexpr TimeNs kEvery = 20'000'000'000;
+  if (waits_for_readers_ || watermark_ - tidied_ < kEvery) return;
+  tidied_ = watermark_;
+  // Whoever reads the catalogue now does not do so the next time.
+  const auto complain_unless_read = [this](const Status& status) {
+    if (!status && status.error().code != EBUSY) complain(status);
+  };
+  complain_unless_read(drop_old_executions());
+  complain_unless_read(budget_.give_back(catalogue_, false));
+  tell_removed(budget_.news(catalogue_));
 }
 
 std::vector<SegmentRow> StoreWriter::due(const std::vector<SegmentRow>& rows) const {
@@ -89,10 +123,16 @@ void StoreWriter::apply_retention() {
     complain(removed);
     if (removed) tell_removed(fmt::format("dictionary segment {}, which no samples use", number));
   }
+  std::uint64_t oldest = wall_now();
+  for (const SegmentRow& row : *rows) {
+    if (row.kind == FileKind::kDataSegment) oldest = std::min(oldest, row.wall_ns);
+  }
+  const Status forgotten = catalogue_.forget_removed(oldest);
+  if (!forgotten && forgotten.error().code != EBUSY) complain(forgotten);
 }
 
 void StoreWriter::tell_removed(const std::string& what) const {
-  if (options_.on_removed) options_.on_removed(what);
+  if (options_.on_removed && !what.empty()) options_.on_removed(what);
 }
 
 }  // namespace tailor::store

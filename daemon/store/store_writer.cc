@@ -87,6 +87,7 @@ StoreWriter::StoreWriter(std::string directory, const StoreOptions& options, Cat
     : directory_(std::move(directory)),
       options_(options),
       catalogue_(std::move(catalogue)),
+      budget_(options.catalogue_bytes),
       lock_(std::move(lock)) {}
 
 StoreWriter::~StoreWriter() = default;
@@ -98,7 +99,8 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   auto lock = lock_store(directory);
   if (!lock) return lock.error();
   if (auto ok = check_store_versions(directory); !ok) return ok.error();
-  auto catalogue = open_for_writing(directory, *options.files, options.on_put_aside);
+  auto catalogue = open_for_writing(directory, *options.files, options.on_put_aside,
+                                    {options.catalogue_bytes, wall_clock_ns});
   if (!catalogue) return catalogue.error();
   // Whoever wrote it before is dead, and what was running then is over.
   if (auto ok = catalogue->end_running(); !ok) return ok.error();
@@ -124,6 +126,9 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
     *segment = std::move(*created);
   }
   writer->apply_retention();
+  // It may be of a program that knew no limit. Where that fails, the next start does it.
+  (void)writer->budget_.give_back(writer->catalogue_, true);
+  writer->tell_removed(writer->budget_.news(writer->catalogue_));
   writer->catalogue_.wait_for_readers(false);
   return writer;
 }
@@ -207,6 +212,7 @@ void StoreWriter::on_recording(const profile::RecordingInfo& info) {
 }
 
 void StoreWriter::on_process(const profile::ProcessRecord& process) {
+  notes_.owner(process.process, process.uid);
   notes_.entry({process.process, EntryKind::kProcess, 0}, process_entry_name(process));
   dictionary().on_process(process);
 }
@@ -222,8 +228,17 @@ void StoreWriter::on_component(ProcessId process, std::uint32_t id, const std::s
 }
 
 void StoreWriter::on_mapping(const profile::MappingRecord& mapping) {
+  if (mapping.process == ProcessId{}) return on_kernel_code(mapping);
   notes_.entry({mapping.process, EntryKind::kProcess, 0}, "");
   dictionary().on_mapping(mapping);
+}
+
+// In data segments, which have all of it from their begin on: no sample names it.
+void StoreWriter::on_kernel_code(const profile::MappingRecord& mapping) {
+  const std::uint64_t end = mapping.begin + mapping.size;
+  (void)kernel_code_.cut(mapping.begin, end);
+  if (!mapping.path.empty()) kernel_code_.put(mapping.begin, {end, mapping.path});
+  data().on_mapping(mapping);
 }
 
 void StoreWriter::on_names(const profile::FileNames& names) {
@@ -280,7 +295,7 @@ void StoreWriter::on_watermark(TimeNs watermark) {
   watermark_ = watermark;
   data().on_watermark(watermark);
   if (first_watermark_ == kTimeMin) {
-    first_watermark_ = entered_ = synced_ = flushed_ = segment_began_ = watermark;
+    first_watermark_ = entered_ = synced_ = flushed_ = tidied_ = segment_began_ = watermark;
     return;
   }
   if (watermark - flushed_ >= options_.flush_interval) flush_segments();
@@ -292,6 +307,7 @@ void StoreWriter::on_watermark(TimeNs watermark) {
     synced_ = watermark;
   }
   roll_where_due();
+  tidy_catalogue();
   settle_problem();
 }
 
@@ -315,11 +331,12 @@ void StoreWriter::enter_in_catalogue() {
 Status StoreWriter::write_catalogue() {
   Status written = catalogue_.begin();
   if (written) {
-    written =
-        notes_.write(catalogue_, {recording_, data_->row(false).number, dictionary_->row(false).number});
+    written = notes_.write(catalogue_, {recording_, data_->row(false).number, dictionary_->row(false).number,
+                                        budget_.full_of(), wall_now()});
   }
   if (written) written = catalogue_.put_segment(data_->row(false));
   if (written) written = catalogue_.put_segment(dictionary_->row(false));
+  if (written) written = make_room_in_catalogue();
   if (written) written = catalogue_.commit();
   if (written) {
     notes_.forget();
@@ -370,6 +387,8 @@ void StoreWriter::begin_data_segment() {
   segment_began_ = watermark_;
   data().on_watermark(watermark_);
   data().on_recording(info_);
+  for (const auto& [begin, range] : kernel_code_.all())
+    data().on_mapping({{}, watermark_, begin, range.end - begin, 0, range.path});
   for (const auto& [key, execution] : live_executions_) {
     data().on_execution(execution);
     notes_.execution(execution);

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "daemon/os/files.h"
+#include "daemon/profile/kernel_ranges.h"
 #include "daemon/profile/sink.h"
 #include "daemon/store/block_writer.h"
 #include "daemon/store/catalogue.h"
+#include "daemon/store/catalogue_budget.h"
 #include "daemon/store/catalogue_notes.h"
 #include "daemon/store/encoder.h"
 #include "proto/base/result.h"
@@ -23,6 +25,8 @@ struct StoreOptions {
   std::uint64_t dictionary_bytes = 64u << 20;             // a dictionary segment ends at this size
   std::uint64_t keep_bytes = 4ull << 30;                  // retention: of all segments together, 0 for ever
   std::uint64_t keep_ns = 7ull * 86'400 * 1'000'000'000;  // and by age, 0 for ever
+  // Of the catalogue, 0 any number; what is beyond goes (catalogue_budget.h).
+  std::uint64_t catalogue_bytes = catalogue_budget(4ull << 30);
   bool summaries = false;                 // retention waits until a segment is summed up: due_for_summary()
   TimeNs sync_interval = 10'000'000'000;  // what a power failure may cost at most
   TimeNs flush_interval = 500'000'000;    // what the death of the daemon may cost, beside what waits
@@ -67,7 +71,10 @@ class StoreWriter : public profile::ProfileSink {
   void on_watermark(TimeNs watermark) override;
 
   // From the next time on that old segments are looked for; units and 0 as in StoreOptions.
-  void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns);
+  void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns, std::uint64_t catalogue_bytes);
+  // Who has how much of the catalogue, and what went of it.
+  Result<std::vector<UserUse>> catalogue_uses() const { return catalogue_.uses(); }
+  Result<std::vector<RemovedOfUser>> catalogue_removed() const { return catalogue_.removed(); }
 
   // With StoreOptions::summaries: data segments that retention would remove if they were summed up, the
   // oldest first. Empty where the catalogue cannot be read.
@@ -110,7 +117,11 @@ class StoreWriter : public profile::ProfileSink {
   void roll_where_due();
   void roll(std::unique_ptr<Segment>& segment, FileKind kind);
   void begin_data_segment();
+  void on_kernel_code(const profile::MappingRecord& mapping);
   void apply_retention();
+  Status make_room_in_catalogue();
+  Status drop_old_executions();
+  void tidy_catalogue();
   std::uint64_t wall_now() const;
   std::uint64_t age_of(const SegmentRow& row) const;
   // What is too old, or too much, the oldest first.
@@ -127,6 +138,7 @@ class StoreWriter : public profile::ProfileSink {
   std::string directory_;
   StoreOptions options_;
   Catalogue catalogue_;
+  CatalogueBudget budget_;
   UniqueFd lock_;
   CatalogueNotes notes_;
   RecordingNumber recording_ = 0;
@@ -139,6 +151,7 @@ class StoreWriter : public profile::ProfileSink {
   // Given again when a data segment begins.
   profile::RecordingInfo info_;
   std::map<ExecutionKey, profile::ExecutionRecord> live_executions_;
+  profile::KernelRanges kernel_code_;
   struct Totals {
     profile::Accounting accounting;
     bool changed = true;  // since this data segment began
@@ -148,7 +161,7 @@ class StoreWriter : public profile::ProfileSink {
 
   std::uint64_t wall_clock_ns_ = 0;  // at first_watermark_, as long as the recording says nothing of it
   TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin,
-         flushed_ = kTimeMin;
+         flushed_ = kTimeMin, tidied_ = kTimeMin;
   TimeNs segment_began_ = kTimeMin;
   bool waits_for_readers_ = false;  // the catalogue lacks what was noted since waits_since_
   TimeNs waits_since_ = kTimeMax;

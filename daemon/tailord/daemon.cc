@@ -27,6 +27,7 @@
 #include "daemon/tailord/prepared.h"
 #include "daemon/tailord/rate_options.h"
 #include "daemon/tailord/reload.h"
+#include "daemon/tailord/user_status.h"
 #include "proto/control/control_socket.h"
 #include "proto/control/reply_error.h"
 #include "proto/control/socket_directory.h"
@@ -207,7 +208,7 @@ void Daemon::reload(const Result<Options>& read) {
     take_changes(options_, *read);
     spdlog::set_level(spdlog::level::from_str(options_.log_level));
     const store::StoreOptions store = store_options(options_);
-    recorder_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns); });
+    recorder_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns, store.catalogue_bytes); });
     compactor_->set_retention(summary_retention(options_));
     recorder_->set_keep_literals(options_.keep_literals);
     recorder_->set_untagged(options_.sampling.untagged_executions);
@@ -315,7 +316,10 @@ Status Daemon::answer(const v1::ControlRequest& request, const std::string& aske
 }
 
 void Daemon::status(v1::DaemonStatus& out) {
+  CatalogueUsers catalogue;
   recorder_->run([&] {
+    if (auto uses = store_->catalogue_uses()) catalogue.uses = std::move(*uses);
+    if (auto removed = store_->catalogue_removed()) catalogue.removed = std::move(*removed);
     for (const TriggerCounts& each : triggered_.triggers().counts()) {
       v1::TriggerStatus& to = *out.add_triggers();
       to.set_name(store::to_utf8(each.name));
@@ -349,6 +353,8 @@ void Daemon::status(v1::DaemonStatus& out) {
   out.set_problems(now.pipeline.problems);
   out.set_late_words(now.pipeline.without_settlement);
   out.set_own_cpu_ns(now.own_cpu_ns);
+  out.set_longest_step_ns(static_cast<std::uint64_t>(now.longest_step));
+  out.set_long_steps(now.long_steps);
   const auto count = [](const std::string& reason, std::uint64_t n, v1::RefusalCount& to) {
     to.set_reason(reason);
     to.set_count(n);
@@ -375,6 +381,7 @@ void Daemon::status(v1::DaemonStatus& out) {
   out.set_max_frequency(static_cast<std::uint32_t>(options_.max_frequency));
   if (now.frequency != 0) set_rate(now.frequency, now.rate_until_ns, now.rate_why, *out.mutable_rate());
   out.set_all_paused(now.all_paused);
+  tell_users(now, catalogue, out);
 }
 
 Status Daemon::flush(v1::FlushReply& out) {

@@ -1,4 +1,5 @@
 // tailord: the daemon.
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <spdlog/spdlog.h>
@@ -6,6 +7,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -20,6 +22,7 @@
 #include "daemon/tailord/log.h"
 #include "daemon/tailord/notify.h"
 #include "daemon/tailord/options.h"
+#include "daemon/tailord/rights.h"
 #include "proto/base/unique_fd.h"
 
 namespace tailor::tailord {
@@ -37,12 +40,16 @@ UniqueFd blocked_signals(std::initializer_list<int> signals) {
   return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-// Each process that registers takes some.
-void raise_descriptor_limit() {
+// Each process that registers takes some. The kernel's table of them grows by doubling. Where a process has
+// threads, it waits until none of them looks into the old table: 10 to 20 ms each time, for all that are
+// served. So the table is made large while there is one thread.
+void make_room_for_descriptors(int any) {
+  constexpr rlim_t kMany = 65536;  // half a megabyte
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
-  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  if (::setrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  (void)UniqueFd(::fcntl(any, F_DUPFD_CLOEXEC, static_cast<int>(std::min(limit.rlim_cur, kMany) - 1)));
 }
 
 // Memory that one thread gave back must serve the others. By default almost every thread has an arena of its
@@ -61,13 +68,16 @@ int run(int argc, char** argv) {
   ::umask(::umask(S_IRWXO) | S_IWGRP | S_IRWXO);
   const UniqueFd stop = blocked_signals({SIGTERM, SIGINT});
   const UniqueFd reload = blocked_signals({SIGHUP});
+  make_room_for_descriptors(stop.get());
+  // A thread begins with what this one has then.
+  const RightsNews rights = give_up_rights(os::real(), parsed.options);
   const ExitDeadline deadline(stop.get(), kPatience);
-  raise_descriptor_limit();
   auto daemon = Daemon::start(os::real(), parsed.options);
   if (!daemon.ok()) {
     spdlog::error("{}", daemon.error().message);
     return serve::exit_code(daemon.error().kind);
   }
+  tell(rights);
   spdlog::info("tailord {}: engines register at {}, profiles go to {}", session::kVersion,
                parsed.options.agent_socket, parsed.options.store);
   notify("READY=1");

@@ -12,13 +12,8 @@ namespace tailor::tailord {
 namespace {
 
 Status check_group(const std::string& group) {
-  if (group.empty()) return Ok{};
-  std::vector<char> room(65536);
-  ::group entry{};
-  ::group* found = nullptr;
-  (void)::getgrnam_r(group.c_str(), &entry, room.data(), room.size(), &found);
-  if (found == nullptr) return invalid(fmt::format("there is no group '{}' (socket-group)", group));
-  return Ok{};
+  if (group.empty() || group_id(group)) return Ok{};
+  return invalid(fmt::format("there is no group '{}' (socket-group)", group));
 }
 
 Status check_sockets(const Options& options) {
@@ -31,6 +26,15 @@ Status check_sockets(const Options& options) {
 }
 
 }  // namespace
+
+std::optional<gid_t> group_id(const std::string& name) {
+  std::vector<char> room(65536);
+  ::group entry{};
+  ::group* found = nullptr;
+  (void)::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
+  if (found == nullptr) return std::nullopt;
+  return found->gr_gid;
+}
 
 Result<Prepared> prepare(os::Os& os, const Options& options) {
   Prepared prepared;

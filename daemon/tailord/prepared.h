@@ -3,6 +3,11 @@
 // words.
 #pragma once
 
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+
 #include "daemon/os/os.h"
 #include "daemon/serve/http/http_server.h"
 #include "daemon/session/rates.h"
@@ -17,6 +22,9 @@ struct Prepared {
   PreparedRates rates;
   serve::HttpOptions http;  // without listeners if nothing is to listen
 };
+
+// Nothing if there is no group of that name. Any thread.
+std::optional<gid_t> group_id(const std::string& name);
 
 // Reads the file of the tokens; makes, binds and changes nothing. Whatever is wrong with the options is
 // kInvalid: to start again does not help.

@@ -17,6 +17,10 @@ namespace tailor::unwind {
 namespace {
 
 constexpr TimeNs kLookInterval = 100'000'000;
+// Of all processes together: the thread that unwinds has others to serve. Small tables, which is what engines
+// have, always may: nobody can keep another one from it.
+constexpr TimeNs kIndexInterval = 50'000'000;
+constexpr std::size_t kMostIndexed = ProcessCode::kMostOfATable, kSmallTable = 4096;
 constexpr std::string_view kWithBuildId = "build id ";
 
 std::string_view next_field(std::string_view& line) {
@@ -133,18 +137,31 @@ std::shared_ptr<FileArguments> FileTables::arguments(const std::string& file, co
   return arguments_[file] = std::make_shared<FileArguments>(table, paths());
 }
 
-void ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address) {
-  if (code.begin >= code.end) return;
+bool FileTables::may_index(std::size_t bytes, TimeNs now) {
+  if (bytes <= kSmallTable) return true;
+  if (index_since_ == kTimeMin || now - index_since_ >= kIndexInterval) {
+    index_since_ = now;
+    indexed_ = 0;
+  }
+  if (indexed_ + bytes > kMostIndexed) return false;
+  indexed_ += bytes;
+  return true;
+}
+
+bool ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address) {
+  if (code.begin >= code.end) return true;
+  const bool fits = eh_frame.size() <= kMostOfATable;
+  if (!fits) eh_frame = {};
   auto at = registered_.lower_bound(code.begin);
   if (at != registered_.begin() && std::prev(at)->second.range.end > code.begin) --at;
   while (at != registered_.end() && at->first < code.end) at = forget(at);
   const std::size_t bytes = sizeof(Registered) + eh_frame.size();
   make_room(bytes);
-  if (registered_.size() >= kMostRegistered || bytes_ + bytes > kMostBytes) return;
-  const auto table = std::as_bytes(std::span(eh_frame.data(), eh_frame.size()));
-  registered_.emplace(code.begin, Registered{code, CfiTable::parse(table, address), bytes});
+  if (registered_.size() >= kMostRegistered || bytes_ + bytes > kMostBytes) return fits;
+  registered_.emplace(code.begin, Registered{code, std::string(eh_frame), address, {}, bytes});
   begins_[code.id] = code.begin;
   bytes_ += bytes;
+  return fits;
 }
 
 void ProcessCode::remove_code(CodeId id) {
@@ -184,6 +201,19 @@ const ProcessCode::Registered* ProcessCode::registered_at(std::uint64_t address)
   return address < code.range.end ? &code : nullptr;
 }
 
+// NULL: no code was registered there. Without a table that may be indexed now, one without entries.
+const CfiTable* ProcessCode::table_of(std::uint64_t address, TimeNs now) {
+  const auto after = registered_.upper_bound(address);
+  if (after == registered_.begin()) return nullptr;
+  Registered& code = std::prev(after)->second;
+  if (address >= code.range.end) return nullptr;
+  if (!code.eh_frame.empty() && files_.may_index(code.eh_frame.size(), now)) {
+    code.table = CfiTable::parse(std::as_bytes(std::span(code.eh_frame)), code.address);
+    code.eh_frame = {};
+  }
+  return &code.table;
+}
+
 void ProcessCode::read_maps(TimeNs now) {
   if (now < next_look_) return;
   next_look_ = now + kLookInterval;
@@ -208,8 +238,8 @@ void ProcessCode::map_anonymous(std::uint64_t begin, std::uint64_t end) {
 
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
   const std::uint64_t address = frame.value[kReturnAddress] - (exact ? 0 : 1);
-  if (const Registered* code = registered_at(address))
-    return code->table.step(frame, 0, exact, stack, signal, files_.work());
+  if (const CfiTable* table = table_of(address, now))
+    return table->step(frame, 0, exact, stack, signal, files_.work());
   Mapping* mapping = mapped_.at(address);
   if (mapping == nullptr) {
     read_maps(now);

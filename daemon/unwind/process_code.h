@@ -42,6 +42,8 @@ class FileTables {
                                            const std::shared_ptr<const ElfCfi>& table);
   // Of all walks, one after the other.
   CfiWork& work() { return work_; }
+  // Of registered code: whether so many bytes of tables may be indexed now.
+  bool may_index(std::size_t bytes, TimeNs now);
   MappedFiles::Budget& budget() { return budget_; }
 
  private:
@@ -49,6 +51,8 @@ class FileTables {
   std::map<std::string, std::shared_ptr<FileArguments>> arguments_;
   std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
   CfiWork work_;
+  TimeNs index_since_ = kTimeMin;
+  std::size_t indexed_ = 0;  // bytes, since then
   MappedFiles::Budget budget_;
 };
 
@@ -61,6 +65,9 @@ struct RegisteredCode {
 
 class ProcessCode {
  public:
+  // Of the unwind table of one piece of registered code: some ten thousand functions.
+  static constexpr std::size_t kMostOfATable = std::size_t{512} << 10;
+
   ProcessCode(std::filesystem::path proc, std::int32_t pid, FileTables& files)
       : proc_(std::move(proc)),
         pid_(pid),
@@ -68,8 +75,9 @@ class ProcessCode {
         files_(files),
         mapped_(files.budget()) {}
 
-  // Registered code. `eh_frame` may be empty. Replaces what lay there before.
-  void add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
+  // Registered code. `eh_frame` may be empty. Replaces what lay there before. False: the code is known, and
+  // its table is left out, because it has more bytes than kMostOfATable.
+  bool add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address);
   // It stays for samples that are on their way, until other code takes its place or there is too much of it.
   void remove_code(CodeId id);
   // What it keeps of registered code.
@@ -111,7 +119,9 @@ class ProcessCode {
  private:
   struct Registered {
     RegisteredCode range;
-    CfiTable table;
+    std::string eh_frame;  // until a stack needs it; at `address`
+    std::uint64_t address = 0;
+    CfiTable table;  // of it, once one did
     std::size_t bytes = 0;
     bool removed = false;
   };
@@ -120,6 +130,7 @@ class ProcessCode {
   void make_room(std::size_t bytes);
 
   const Registered* registered_at(std::uint64_t address) const;
+  const CfiTable* table_of(std::uint64_t address, TimeNs now);
   void find_table(Mapping& mapping);
   std::vector<std::string> paths_of(const Mapping& mapping) const;
   void read_maps(TimeNs now);

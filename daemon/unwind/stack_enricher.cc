@@ -190,9 +190,10 @@ void StackEnricher::message(const registration::PeerMessage& event) {
     const v1::CodeObject& code = event.message.code_load();
     const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
     if (code.base() + size < code.base()) return;
-    process(event.process.pid)
-        .code->add_code({code.id(), code.base(), code.base() + size, code.plan_id() != 0}, code.eh_frame(),
-                        code.eh_frame_address());
+    const bool fits = process(event.process.pid)
+                          .code->add_code({code.id(), code.base(), code.base() + size, code.plan_id() != 0},
+                                          code.eh_frame(), code.eh_frame_address());
+    counts_.left_out += fits ? 0 : 1;
   }
   if (event.message.has_code_unload())
     process(event.process.pid).code->remove_code(event.message.code_unload().code_id());

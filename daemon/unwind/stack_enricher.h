@@ -21,6 +21,7 @@ struct EnricherCounts {
   std::uint64_t stacks = 0;    // samples that brought one
   std::uint64_t unwound = 0;   // tags recovered by call frame information
   std::uint64_t given_up = 0;  // callers are missing, because the unwind tables cost too much to follow
+  std::uint64_t left_out = 0;  // unwind tables of registered code, because they are too large
   ObjectCounts objects;
   std::uint64_t malformed = 0;  // records that went on as they are: the decoder counts them
 };

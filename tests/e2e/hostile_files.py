@@ -119,13 +119,13 @@ def work(seconds=None):
 
 
 @contextlib.contextmanager
-def strangers(folder, size):
+def strangers(folder, size, attacks=ATTACKS):
     """Processes of a program of their own, so that a rule names them and nobody else."""
     program = folder / "stranger"
     shutil.copy(os.path.realpath(sys.executable), program)
     base = sysconfig.get_config_var("installed_base")
     env = {**os.environ, "PYTHONHOME": base, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    running = [subprocess.Popen([program, __file__, "--attack", attack.__name__, str(folder), str(size)], env=env) for attack in ATTACKS]
+    running = [subprocess.Popen([program, __file__, "--attack", attack.__name__, str(folder), str(size)], env=env) for attack in attacks]
     try:
         yield running
     finally:

@@ -116,7 +116,10 @@ bool FakeOs::put(Opened& owner, std::span<const std::byte> record) {
   auto* page = reinterpret_cast<perf_event_mmap_page*>(memory.data());
   std::size_t capacity = owner.mapped - kPage;
   if (page->data_head - page->data_tail + record.size() > capacity) return false;
-  for (std::byte byte : record) memory.data()[kPage + page->data_head++ % capacity] = byte;
+  std::uint64_t head = page->data_head;
+  for (std::byte byte : record) memory.data()[kPage + head++ % capacity] = byte;
+  // Whoever reads meanwhile sees all of the record or nothing, as with the kernel.
+  __atomic_store_n(&page->data_head, head, __ATOMIC_RELEASE);
   return true;
 }
 

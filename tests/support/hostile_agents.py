@@ -2,14 +2,17 @@
 
 An attack is a generator that yields after each step, so that a test can see that it goes on.
 """
+import contextlib
 import multiprocessing
 import os
 import socket
+import struct
 import time
 
 from raw_agent import RawAgent, field, put_record, set_head
 
 FUTURE = 1 << 62
+LINGER = 60  # seconds
 
 
 def labels(path):
@@ -143,11 +146,98 @@ def many_connections(path):
             agent.close()
 
 
+def newcomers(path):
+    """Processes that register, work a little and end, eight at a time."""
+    while True:
+        children = [child_of(lambda: work_registered(path)) for _ in range(8)]
+        for child in children:
+            os.waitpid(child, 0)
+        yield
+
+
+def work_registered(path):
+    agent = RawAgent(path)
+    end = time.monotonic() + 0.05
+    while time.monotonic() < end:
+        sum(range(1000))
+    agent.close()
+
+
+def child_of(work):
+    """A process that does it and ends; its number."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+        finally:
+            os._exit(0)
+    return child
+
+
+def slow_socket():
+    """A TCP socket whose last close waits: it lingers, and its peer takes nothing. And that peer."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sender = socket.create_connection(listener.getsockname())
+        peer, _ = listener.accept()
+    sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, LINGER))
+    sender.setblocking(False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            sender.send(b"x" * 65536)
+    return sender, peer
+
+
+def slow_descriptors(path):
+    """Sockets whose close takes long, in messages."""
+    while True:
+        agent = RawAgent(path)
+        peers = []
+        for _ in range(8):
+            sender, peer = slow_socket()
+            peers.append(peer)
+            agent.send(field(2, 100), [sender.fileno()])
+            sender.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 0, 0))
+            sender.close()
+            yield
+        time.sleep(0.5)
+        agent.close()
+        for peer in peers:
+            peer.close()
+
+
+def rows_of_code(path):
+    """Unwind tables of a hundred thousand functions, and of a million rows, for code that comes and goes."""
+    agent = RawAgent(path)
+    tables = unwind_table(1_000_000), unwind_table(1_000_000, instructions=b"\x41" * 60_000)
+    code = 0
+    while True:
+        code += 1
+        agent.code(code, plan=0, base=0x7000_0000_0000 + (code % 64 << 20), eh_frame=tables[code % 2])
+        agent.unload_code(code)
+        yield
+
+
+def unwind_table(size, instructions=b""):
+    """.eh_frame of functions of two bytes each, as many as fit: an entry that is common to all, and one for each, with these
+    instructions."""
+    common = struct.pack("<IB3sBbBBB", 0, 1, b"zR\0", 1, 0x78, 16, 1, 2) + b"\x0c\x07\x08"
+    table = bytearray(struct.pack("<I", len(common)) + common)
+    number = 0
+    while len(table) < size:
+        number += 1
+        table += struct.pack("<IIHHB", 9 + len(instructions), len(table) + 4, number * 40503 & 0xFFFF, 2, 0) + instructions
+    return bytes(table)
+
+
 ATTACKS = {
     "data": [labels, refused_code, huge_claims, code_churn],
     "logs": [lying_logs, many_areas],
     "messages": [large_nonsense, garbage, control_socket],
     "connections": [reconnects, many_connections],
+    "descriptors": [slow_descriptors],
+    "newcomers": [newcomers],
+    "rows": [rows_of_code],
 }
 
 

@@ -7,6 +7,7 @@
 #include "daemon/query/wall_time.h"
 #include "daemon/serve/filter_text.h"
 #include "daemon/serve/views.h"
+#include "daemon/store/catalogue_budget.h"
 #include "viewer/cli/choose.h"
 #include "viewer/cli/command.h"
 #include "viewer/cli/text.h"
@@ -155,6 +156,18 @@ std::string render_gone(const serve::GoneList& gone, std::uint64_t now_ns, const
   return gone.more ? out + terminal.dim(more) + "\n" : out;
 }
 
+// What is missing in the list.
+std::string render_removed(const std::vector<store::RemovedOfUser>& removed, std::uint64_t now_ns,
+                           const Terminal& terminal) {
+  std::string out;
+  for (const store::RemovedOfUser& each : removed) {
+    out += terminal.warn(fmt::format(
+        "{} executions of {} were removed since {}: the catalogue is at its limit\n",
+        grouped(each.executions), store::user_text(each.uid), query::local_time(each.first_ns, now_ns)));
+  }
+  return out;
+}
+
 struct ListOptions {
   Choice choice;
   std::size_t limit = 50;
@@ -172,6 +185,8 @@ int run_list(const ListOptions& options) {
   Result<serve::GoneList> gone = serve::GoneList{};
   if (!list->more) gone = library->gone(*filter, {}, Stop());
   if (!gone) return complain(gone.error());
+  const auto removed = library->removed({});
+  if (!removed) return complain(removed.error());
   if (!options.choice.json && list->rows.empty() && gone->rows.empty()) {
     const std::string which = serve::filter_text(*filter);
     return complain(
@@ -179,6 +194,7 @@ int run_list(const ListOptions& options) {
   }
   if (options.choice.json) {
     serve::Json json = serve::list_json(*list, *gone);
+    if (!removed->empty()) json["removed"] = serve::removed_json(*removed);
     // The catalogue of a store lists executions without their samples: it has no such thing.
     if (!library->file().empty()) {
       const auto whole = library->load({serve::Target::What::kAll}, serve::Detail::kSums, Stop(), {});
@@ -192,6 +208,7 @@ int run_list(const ListOptions& options) {
   if (!list->rows.empty()) print_text(render_rows(*list, now_ns, terminal), terminal);
   if (!list->rows.empty() && !gone->rows.empty()) fmt::print("\n");
   print_text(render_gone(*gone, now_ns, terminal), terminal);
+  print_text(render_removed(*removed, now_ns, terminal), terminal);
   return kOk;
 }
 

@@ -11,6 +11,7 @@
 #include "viewer/cli/daemon.h"
 #include "viewer/cli/status_json.h"
 #include "viewer/cli/text.h"
+#include "viewer/cli/user_lines.h"
 
 namespace tailor::cli {
 namespace {
@@ -111,6 +112,7 @@ std::string render_status(const v1::DaemonStatus& s, const Terminal& terminal) {
       out += terminal.warn("            not sampled" + why + "\n");
     }
   }
+  out += render_users(s, terminal);
   const auto blocked = find_blocked_agents("/proc", s.agent_socket(), registered_in(s));
   if (!blocked.empty()) out += "Engines that cannot register:\n";
   for (const BlockedAgent& agent : blocked) {

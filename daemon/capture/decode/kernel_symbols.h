@@ -18,4 +18,8 @@ struct KernelFunction {
 // ends where the next symbol begins.
 std::vector<KernelFunction> wait_functions(std::string_view kallsyms);
 
+// BPF programs and what belongs to them, from the same text. Each ends where the next symbol begins, and with
+// its page: nothing says that a longer one is not followed by another's code, which has no symbol.
+std::vector<KernelFunction> bpf_functions(std::string_view kallsyms);
+
 }  // namespace tailor::capture

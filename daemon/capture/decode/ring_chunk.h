@@ -51,12 +51,15 @@ struct EventIdEntry {
   bool operator==(const EventIdEntry&) const = default;
 };
 
+// In the place of a process: the ring has no samples, but what the kernel says of its own code.
+inline constexpr std::int32_t kOfKernelCode = -2;
+
 // One ring. With a single format `ids` may be empty: every record is of that format. With several, every
 // format has PERF_SAMPLE_IDENTIFIER and sample_id_all.
 struct RingLayout {
   RingIndex ring = 0;
   std::uint32_t cpu = 0;  // or profile::kEveryCpu
-  std::int32_t pid = 0;   // the process the ring was opened for, -1: all on this CPU
+  std::int32_t pid = 0;   // the process the ring was opened for, -1: all on this CPU; kOfKernelCode
   RecordClock clock = RecordClock::kMonotonicRaw;
   std::vector<EventFormat> formats;
   std::vector<EventIdEntry> ids;

@@ -45,9 +45,10 @@ std::vector<std::byte> not_drawn_record(const RingLayout& layout, TimeNs time, s
   return finished(layout, time, kNotDrawnRecord, {0, samples, on_cpu_ns});
 }
 
-std::vector<std::byte> symbol_record(const RingLayout& layout, TimeNs time, const KernelFunction& function) {
+std::vector<std::byte> symbol_record(const RingLayout& layout, TimeNs time, const KernelFunction& function,
+                                     std::uint16_t type) {
   // Header, address, then size, type and flags in one word.
-  std::vector<std::uint64_t> words = {0, function.address, function.size};
+  std::vector<std::uint64_t> words = {0, function.address, function.size | std::uint64_t{type} << 32};
   const std::size_t text = words.size();
   words.resize(text + function.name.size() / sizeof(std::uint64_t) + 1);  // with a zero behind
   std::memcpy(words.data() + text, function.name.data(), function.name.size());

@@ -21,7 +21,9 @@ inline constexpr std::uint32_t kNotDrawnRecord = 0x7A000001;
 std::vector<std::byte> not_drawn_record(const RingLayout& layout, TimeNs time, std::uint64_t samples,
                                         std::uint64_t on_cpu_ns);
 
-// A PERF_RECORD_KSYMBOL: `function` was there at `time`.
-std::vector<std::byte> symbol_record(const RingLayout& layout, TimeNs time, const KernelFunction& function);
+// A PERF_RECORD_KSYMBOL: `function` was there at `time`. `type`: PERF_RECORD_KSYMBOL_TYPE_... of
+// perf_event.h.
+std::vector<std::byte> symbol_record(const RingLayout& layout, TimeNs time, const KernelFunction& function,
+                                     std::uint16_t type);
 
 }  // namespace tailor::capture

@@ -93,7 +93,8 @@ void PerfRecording::tell_wait_functions() {
   }
   const TimeNs now = os_.now();
   for (const KernelFunction& function : *functions) {
-    const std::vector<std::byte> record = symbol_record(slot->layout, now, function);
+    const std::vector<std::byte> record =
+        symbol_record(slot->layout, now, function, PERF_RECORD_KSYMBOL_TYPE_UNKNOWN);
     slot->early.insert(slot->early.end(), record.begin(), record.end());
   }
 }

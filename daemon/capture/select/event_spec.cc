@@ -55,6 +55,10 @@ void set_sample_fields(const EventSpec& spec, const CaptureOptions& options, per
 }
 
 void set_sideband(const CaptureOptions& options, perf_event_attr& attr) {
+  if (options.kernel_code) {
+    attr.ksymbol = 1;
+    return;
+  }
   attr.mmap = 1;
   attr.mmap2 = 1;
   attr.build_id = 1;  // tells files of one path apart
@@ -141,7 +145,7 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   attr.exclude_hv = 1;
   attr.exclude_idle = 1;
   // Large PEBS fills its buffer in user mode only; IBS refuses the filter.
-  attr.exclude_kernel = spec.mechanism == Mechanism::kPebs || options.exclude_kernel;
+  attr.exclude_kernel = spec.mechanism == Mechanism::kPebs || options.exclude_kernel || options.kernel_code;
   if (spec.mechanism == Mechanism::kIbs) {
     attr.exclude_kernel = options.exclude_kernel && spec.config2 != 0;  // config2: the kernel's own filter
     attr.exclude_hv = attr.exclude_idle = 0;
@@ -152,8 +156,10 @@ perf_event_attr make_attr(const EventSpec& spec, bool sideband, const CaptureOpt
   attr.enable_on_exec = options.enable_on_exec && process;
   attr.disabled = attr.enable_on_exec || options.start_disabled;
   bool one_by_one = spec.mechanism == Mechanism::kPebs && !options.large_pebs;
+  // Records of code are few, and nobody looks for them meanwhile.
+  const bool each_wakes = one_by_one || options.kernel_code;
   attr.watermark = !one_by_one;
-  attr.wakeup_watermark = one_by_one ? 1 : static_cast<std::uint32_t>(options.ring_bytes / 4);
+  attr.wakeup_watermark = each_wakes ? 1 : static_cast<std::uint32_t>(options.ring_bytes / 4);
   // A PEBS record keeps its time only under perf's own clock; an interrupt per record has the time of the
   // interrupt under any.
   if (spec.mechanism != Mechanism::kPebs || one_by_one) {

@@ -99,6 +99,7 @@ struct CaptureOptions {
   Stacks stacks = Stacks::kNone;
   TimeNs aggregate = 0;  // samples are added up in the kernel for so long, 0: one record each; BPF only
   bool context_switches = false;
+  bool kernel_code = false;  // nothing but what the kernel says of code that it loads, see kernel_watch.h
   bool exclude_kernel = false;
   bool jitter = true;  // false: every event has exactly the period of its spec (jitter.h)
   bool large_pebs =

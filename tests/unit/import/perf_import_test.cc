@@ -271,6 +271,33 @@ TEST_F(PerfImportTest, AKernelSampleLeadsToTheUserCodeThatEnteredIt) {
   EXPECT_DOUBLE_EQ(rows["outer"].cost.share, 0);
 }
 
+// Programs are there for a time. perf tells of those that were there when it began without a time.
+TEST_F(PerfImportTest, CodeOfBpfProgramsHasTheNameOfItsTime) {
+  constexpr std::uint64_t kProgram = 0xffffffffc0000000;
+  const auto symbol = [&](std::uint64_t time, const char* name, std::uint16_t flags = 0) {
+    RecordBytes record(PERF_RECORD_KSYMBOL, 0);
+    record.u64(kProgram).u32(64).u16(PERF_RECORD_KSYMBOL_TYPE_BPF).u16(flags).text(name);
+    test::SampleFields fields;
+    fields.time = time;
+    test::append(file, test::with_sample_id(std::move(record), format, fields));
+  };
+  const auto in_program = [&](std::uint64_t time) {
+    sample(time, kProgram + 8, {}, PERF_RECORD_MISC_KERNEL);
+  };
+  symbol(0, "bpf_prog_1_one");
+  in_program(100);
+  symbol(150, "bpf_prog_1_one", PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER);
+  in_program(200);
+  symbol(250, "bpf_prog_2_two");
+  in_program(300);
+  in_program(400);
+  const auto rows = functions();
+  EXPECT_DOUBLE_EQ(rows.at("bpf_prog_1_one").cost.share, 0.25);
+  EXPECT_DOUBLE_EQ(rows.at("bpf_prog_2_two").cost.share, 0.5);
+  EXPECT_EQ(rows.at("bpf_prog_2_two").function.object, "[bpf]");
+  EXPECT_DOUBLE_EQ(rows.at("[unknown]").cost.share, 0.25);
+}
+
 TEST_F(PerfImportTest, EveryTruncationAndDamageGivesAnErrorOrLess) {
   sample(100, kCode, {static_cast<std::uint64_t>(PERF_CONTEXT_USER), kCode, 0x7020});
   round();

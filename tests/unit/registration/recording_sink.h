@@ -39,6 +39,10 @@ class RecordingSink : public Sink {
     order += 'r';
     activity.push_back(std::move(event));
   }
+  void on_awake() override {
+    ++awake;
+    before_awake = order;
+  }
   void on_settled(const Settled& event) override { settled.push_back(event); }
   void on_rejected(const PeerRejected& event) override { rejected.push_back(event); }
   void on_refused(const PeerRefused& event) override { refused.push_back(event); }
@@ -67,7 +71,9 @@ class RecordingSink : public Sink {
 
   Server* server = nullptr;
   bool answers = true;
-  std::string order;  // C connected, m message, a arena, r records, G gone
+  int awake = 0;             // how often a wait was over
+  std::string before_awake;  // `order`, when the last one was
+  std::string order;         // C connected, m message, a arena, r records, G gone
   std::vector<PeerConnected> connected;
   std::vector<PeerMessage> messages;
   std::vector<ArenaMapped> arenas;

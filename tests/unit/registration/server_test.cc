@@ -25,6 +25,19 @@ TEST_F(ServerTest, AgentIsWhoTheKernelSays) {
   EXPECT_EQ(sink().order, "CmG");
 }
 
+// Whoever measures its work must not count the wait.
+TEST_F(ServerTest, TellsThatItsWaitIsOverBeforeItWorks) {
+  RawAgent agent(server_.path());
+  ASSERT_TRUE(open(agent));
+  const int before = sink().awake;
+  const std::string order = sink().order;
+  agent.send(plan(1));
+  server_->poll(0);
+  EXPECT_EQ(sink().awake, before + 1);
+  EXPECT_EQ(sink().before_awake, order);
+  EXPECT_EQ(sink().order, order + "m");
+}
+
 TEST_F(ServerTest, LargeMessagesComeInMemfds) {
   RawAgent agent(server_.path());
   ASSERT_TRUE(open(agent));

@@ -132,7 +132,7 @@ TEST_F(SummariseTest, NothingChangesWhenSamplesGo) {
   EXPECT_THAT(differences(want, lines_of(before)), testing::IsEmpty());
   const std::uint64_t files = store::list_segments(directory_)->size();
 
-  writer->set_retention(1, 0);
+  writer->set_retention(1, 0, 0);
   store::SummaryWriter summaries(directory_);
   compact(*writer, summaries);
   EXPECT_LE(store::list_segments(directory_)->size(), 3u) << "of " << files;
@@ -165,7 +165,7 @@ TEST_F(SummariseTest, TheComparisonSeesWhatIsWrong) {
   ASSERT_TRUE(writer->flush());
   const store::Summary right = sums();
   const Lines want = named(of_samples(), right);
-  writer->set_retention(1, 0);
+  writer->set_retention(1, 0, 0);
   const auto due = writer->due_for_summary();
   ASSERT_GT(due.size(), 10u);
   const Stop stop;
@@ -192,7 +192,7 @@ TEST_F(SummariseTest, PartsAddUpToTheWhole) {
   auto writer = open(options());
   give_hours(*writer, kMinutes);
   ASSERT_TRUE(writer->flush());
-  writer->set_retention(1, 0);
+  writer->set_retention(1, 0, 0);
   const auto due = writer->due_for_summary();
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
   ASSERT_TRUE(catalogue);

@@ -10,8 +10,10 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <string>
 
 #include "daemon/os/elf_build_id.h"
+#include "tests/unit/unwind/small_table.h"
 
 namespace tailor::unwind {
 namespace {
@@ -191,6 +193,46 @@ TEST(ProcessCode, CodeWithoutAPlanIsNotWhatDecides) {
   EXPECT_FALSE(code.is_generated(0x1800));
   code.add_code({2, 0x1000, 0x2000, true}, {}, 0);
   EXPECT_TRUE(code.is_generated(0x1800));
+}
+
+// Somebody who registers tables all the time must not occupy the thread that unwinds for everybody.
+TEST(ProcessCode, ATableThatIsTooLargeIsLeftOut) {
+  FileTables files;
+  ProcessCode code("/nonexistent", 1, files);
+  EXPECT_TRUE(code.add_code({1, 0x1000, 0x2000}, std::string(ProcessCode::kMostOfATable, '\0'), 0));
+  EXPECT_FALSE(code.add_code({2, 0x3000, 0x4000}, std::string(ProcessCode::kMostOfATable + 1, '\0'), 0));
+  EXPECT_TRUE(code.is_generated(0x3000)) << "the code itself is known";
+  EXPECT_LT(code.bytes(), ProcessCode::kMostOfATable + 4096);
+}
+
+TEST(ProcessCode, LargeTablesAreIndexedInTurn) {
+  constexpr TimeNs kTurn = 50'000'000;
+  FileTables files;
+  EXPECT_TRUE(files.may_index(ProcessCode::kMostOfATable, 7));
+  EXPECT_FALSE(files.may_index(5000, 8));
+  EXPECT_TRUE(files.may_index(4096, 8)) << "a small one always";
+  EXPECT_TRUE(files.may_index(5000, 7 + kTurn));
+}
+
+// What lies behind the end of the table makes it a large one.
+TEST(ProcessCode, ATableThatWaitedIsIndexedLater) {
+  constexpr TimeNs kTurn = 50'000'000;
+  FileTables files;
+  ProcessCode code("/nonexistent", 1, files);
+  const auto table = test::small_table();
+  std::string bytes(reinterpret_cast<const char*>(table.data()), table.size());
+  bytes.resize(5000);
+  code.add_code({1, test::kCode, test::kCode + 0x40, false}, bytes, test::kTable);
+  const auto stack = test::words({0xBB, 0x9005});
+  Frame frame;
+  frame.set(kReturnAddress, test::kCode + 1);
+  frame.set(kSp, 0x7000);
+  frame.set(kBp, 0x1234);
+  bool signal = false;
+  ASSERT_TRUE(files.may_index(ProcessCode::kMostOfATable, 0));
+  EXPECT_FALSE(code.step(frame, true, {0x7000, stack}, signal, 1));
+  EXPECT_TRUE(code.step(frame, true, {0x7000, stack}, signal, kTurn));
+  EXPECT_EQ(frame.value[kReturnAddress], 0x9005u);
 }
 
 TEST(ReadElfCfi, WhatIsNoElfFileIsRefused) {

@@ -94,7 +94,9 @@ TEST(WaitNames, RecordsCarryThem) {
   auto decoder = RecordDecoder::create(layout);
   ASSERT_TRUE(decoder);
   Batch batch;
-  decoder->decode(symbol_record(layout, 5, {0xffffffff81000300, 0x100, "io_schedule"}), batch);
+  decoder->decode(
+      symbol_record(layout, 5, {0xffffffff81000300, 0x100, "io_schedule"}, PERF_RECORD_KSYMBOL_TYPE_UNKNOWN),
+      batch);
   test::SampleFields fields;
   fields.pid = fields.tid = 7;
   fields.time = 100;

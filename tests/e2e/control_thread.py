@@ -1,0 +1,152 @@
+"""A clock on the thread that reads the rings, logs and messages of everybody: these attacks make none of its steps take more than
+20 ms, and an engine beside them, the victim, loses nothing.
+
+A step is what that thread does between two waits. Time in the run queue does not count (`long_steps` and `longest_step_ns` of
+`tailor status --json`). The store lies in memory: how fast a disk is, is nobody's attack. The broken twin stops the daemon in the
+middle of its steps, which must be noticed.
+
+What is new is entered in the catalogue in one step, however much it is. So of attacks that make it much, or hold it back, the victim
+alone is judged. With --full each attack lasts longer, and files of strangers attack too.
+
+control_thread.py [--full] [ATTACK ...]: these alone.
+"""
+import contextlib
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import sys
+import tempfile
+import time
+
+from attacks import LOSSES, PATIENCE, Victim
+from hostile_agents import Attackers
+from hostile_files import growing_map, many_functions, strangers, wait_until_sampled
+from tailor_env import ROOT, Daemon, check, check_live, sampling_denied, skip, undisturbed
+
+ROUNDS = 2  # of the victim's executions beside each attack; with --full ten times as many
+TIMES = 3
+ON_DISK = tempfile.gettempdir()  # programs can be executed from there
+QUERY = (ROOT / "compiler/weft/queries/q3.sql").read_text().strip().rstrip(";")
+
+
+@contextlib.contextmanager
+def agents(kind, daemon, _):
+    """Until each of the attacks was seen to go on."""
+    with Attackers(kind, daemon.socket) as attackers:
+        deadline = time.monotonic() + PATIENCE
+        while not all(attackers.taken().values()) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        before = attackers.taken()
+        check(all(before.values()), f"the attack has begun: {before}")
+        yield
+        print(f"steps of the attack: {attackers.taken()}")
+
+
+@contextlib.contextmanager
+def files(attack, daemon, folder):
+    with strangers(folder, 1, [attack]) as running:
+        wait_until_sampled(daemon, running)
+        yield
+
+
+@contextlib.contextmanager
+def reader(_, daemon, __):
+    """Somebody who reads the catalogue and never ends it."""
+    catalogue = next(daemon.store.rglob("catalogue.sqlite"))
+    with contextlib.closing(sqlite3.connect(f"file:{catalogue}?mode=ro", uri=True, isolation_level=None)) as held:
+        held.execute("BEGIN")
+        tables = [name for name, in held.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        check(tables and all(held.execute(f'SELECT count(*) FROM "{name}"').fetchone() for name in tables), "a reader holds the catalogue")
+        yield
+
+
+ATTACKS = {
+    "descriptors": (agents, "descriptors"),
+    "connections": (agents, "connections"),
+    "newcomers": (agents, "newcomers"),
+    "rows": (agents, "rows"),
+    "catalogue": (reader, None),
+    "map": (files, growing_map),
+    "jitdump": (files, many_functions),
+}
+NOT_BOUNDED = ("catalogue", "map", "jitdump")
+FILES = ("map", "jitdump")  # tests/e2e/hostile_files.py has them, too
+
+
+def status(daemon):
+    return json.loads(daemon.tailor("status", "--json"))
+
+
+def check_victim(daemon, victim):
+    pid = victim.process.pid
+    rows = json.loads(daemon.tailor("list", "--process", pid, "--limit", "20000", "--json"))["executions"]
+    check(len(rows) == victim.executions, f"the victim has {len(rows)} of {victim.executions} executions")
+    account = next(each["accounting"] for each in status(daemon)["processes"] if each["info"]["process"]["pid"] == pid)
+    losses = {key: int(account[key]) for key in LOSSES}
+    check_live(int(account["received"]) > 0 and not any(losses.values()), f"of {account['received']} samples and all marks it lost none: {losses}")
+
+
+def judge_steps(attack, counts, after):
+    longest = int(after["longest_step_ns"]) / 1e6
+    text = f"{attack}: {counts} steps took more than 20 ms, the longest of the last minute {longest:.1f} ms"
+    if attack in NOT_BOUNDED:
+        print(text)
+    else:
+        check_live(0 in counts, text)
+
+
+def under(attack, daemon, folder, rounds):
+    """What one attack does to the steps, and to the victim. What the attack does it does each time; what a host does, that may stop a
+    CPU without a word, it does now and then. So one time without a long step is enough."""
+    begin, what = ATTACKS[attack]
+    with Victim(daemon) as victim:
+        victim.execute(QUERY)  # to begin to sample takes steps of its own
+        counts = []
+        with begin(what, daemon, folder):
+            while 0 not in counts and len(counts) < TIMES:
+                before = int(status(daemon)["long_steps"])
+                for _ in range(rounds):
+                    victim.execute(QUERY)
+                counts.append(int(status(daemon)["long_steps"]) - before)
+            judge_steps(attack, counts, status(daemon))
+        check_victim(daemon, victim)
+
+
+def main(attacks, rounds):
+    with tempfile.TemporaryDirectory(prefix="tailor-steps-", dir=ON_DISK) as folder:
+        folder = pathlib.Path(folder)
+        rules = folder / "tailord.toml"
+        rules.write_text(f'[[processes.sample]]\nexecutable = "{folder}/stranger"\n')
+        for attack in attacks:
+            with Daemon(frequency=997, options=["--config", rules, "--max-memory", 64, "--user-processes", 2000]) as daemon:
+                under(attack, daemon, folder, rounds)
+    broken_twin()
+
+
+def broken_twin():
+    """A step that is held up is counted: here the whole daemon stands still in the middle of one."""
+    with Daemon(frequency=997) as daemon, Victim(daemon) as victim:
+        victim.execute(QUERY)
+        before = int(status(daemon)["long_steps"])
+        deadline = time.monotonic() + PATIENCE
+        while int(status(daemon)["long_steps"]) == before and time.monotonic() < deadline:
+            victim.process.stdin.write(QUERY + ";\n")
+            victim.process.stdin.flush()
+            for _ in range(20):
+                daemon.process.send_signal(signal.SIGSTOP)
+                time.sleep(0.03)
+                daemon.process.send_signal(signal.SIGCONT)
+                time.sleep(0.005)
+        check(int(status(daemon)["long_steps"]) > before, "the broken twin, a daemon that is stopped in the middle of a step, is noticed")
+
+
+if __name__ == "__main__":
+    if reason := sampling_denied():
+        skip(reason)
+    if os.access("/dev/shm", os.W_OK):
+        tempfile.tempdir = "/dev/shm"
+    FULL = "--full" in sys.argv
+    CHOSEN = [name for name in sys.argv[1:] if name != "--full"] or [name for name in ATTACKS if FULL or name not in FILES]
+    undisturbed(lambda: main(CHOSEN, 10 * ROUNDS if FULL else ROUNDS), tries=2)

@@ -1,0 +1,57 @@
+// Who uses what: the biggest users one by one, the others together.
+#include "daemon/tailord/user_status.h"
+
+#include <gtest/gtest.h>
+
+namespace tailor::tailord {
+namespace {
+
+TEST(UserStatus, PutsTogetherWhatIsKnownOfEach) {
+  session::RecorderStatus recorder;
+  recorder.users[1000] = {
+      .processes = 2, .memory_bytes = 10, .descriptors = 4, .dictionaries = 5, .messages_rejected = 6};
+  CatalogueUsers catalogue;
+  catalogue.uses = {{1000, 7, 700, 8, 80}, {std::nullopt, 1, 5, 0, 0}};
+  catalogue.removed = {{1000, 9, 3, 50, 60}};
+  v1::DaemonStatus out;
+  tell_users(recorder, catalogue, out);
+  ASSERT_EQ(out.users_size(), 2);
+  const v1::UserStatus& user = out.users(0);
+  EXPECT_EQ(user.uid(), 1000u);
+  EXPECT_EQ(user.users(), 1u);
+  EXPECT_EQ(user.processes(), 2u);
+  EXPECT_EQ(user.memory_bytes(), 10u);
+  EXPECT_EQ(user.descriptors(), 4u);
+  EXPECT_EQ(user.dictionaries(), 5u);
+  EXPECT_EQ(user.messages_rejected(), 6u);
+  EXPECT_EQ(user.catalogue_executions(), 7u);
+  EXPECT_EQ(user.catalogue_names(), 8u);
+  EXPECT_EQ(user.catalogue_bytes(), 780u);
+  EXPECT_EQ(user.removed_executions(), 9u);
+  EXPECT_EQ(user.removed_names(), 3u);
+  EXPECT_EQ(user.removed_since_ns(), 50u);
+  EXPECT_FALSE(out.users(1).has_uid());
+  EXPECT_FALSE(out.has_other_users());
+}
+
+TEST(UserStatus, NamesTheBiggestAndAddsUpTheOthers) {
+  session::RecorderStatus recorder;
+  for (std::uint32_t uid = 1; uid <= 20; ++uid) recorder.users[uid] = {.processes = 1, .memory_bytes = uid};
+  CatalogueUsers catalogue;
+  catalogue.removed = {{1, 5, 0, 70, 80}, {2, 6, 0, 40, 50}};
+  v1::DaemonStatus out;
+  tell_users(recorder, catalogue, out);
+  ASSERT_EQ(out.users_size(), 8);
+  EXPECT_EQ(out.users(0).uid(), 20u);
+  EXPECT_EQ(out.users(7).uid(), 13u);
+  const v1::UserStatus& others = out.other_users();
+  EXPECT_FALSE(others.has_uid());
+  EXPECT_EQ(others.users(), 12u);
+  EXPECT_EQ(others.processes(), 12u);
+  EXPECT_EQ(others.memory_bytes(), 78u);
+  EXPECT_EQ(others.removed_executions(), 11u);
+  EXPECT_EQ(others.removed_since_ns(), 40u) << "the first of them";
+}
+
+}  // namespace
+}  // namespace tailor::tailord
