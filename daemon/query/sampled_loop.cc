@@ -258,7 +258,7 @@ std::vector<Rhythm> sure_rhythms(const std::map<ComponentId, std::vector<Moment>
 
 double chance_of_gaps(const std::vector<double>& excess, double resolution) {
   const std::size_t gaps = excess.size(), most_odd = std::min(kMostOdd, gaps / 3);
-  const auto tried = static_cast<double>((most_odd + 1) * (most_odd + 2) / 2);
+  const auto tried = static_cast<double>((most_odd + 1) * (most_odd + 2)) / 2;
   double total = std::accumulate(excess.begin(), excess.end(), 0.0);
   double least = 0;  // a logarithm
   for (std::size_t longest = 0; longest <= most_odd; ++longest) {
