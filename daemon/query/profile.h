@@ -236,6 +236,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
         names_(std::move(earlier.names_)),
         names_are_whole_(true) {
     data_->timelines = earlier.data_->timelines;
+    carried_ = names_.bytes() + data_->timelines->bytes();
     if (shares_) shares_->begin();
     begin();
   }
@@ -304,6 +305,7 @@ class ProfileLoader : public profile::ProfileSink, public store::SumsTaker {
   std::optional<ProfileShares> shares_;  // none: all is kept
   std::size_t kept_ = 0;                 // without shares: bytes of what is in maps and strings, about
   std::size_t counted_twice_ = 0;        // with shares: bytes that containers count too
+  std::size_t carried_ = 0;              // bytes of what an earlier loader learned, which had room for it
   std::uint64_t read_ = 0;               // bytes of blocks, before the one that is being read
   std::optional<ProcessId> block_of_;    // who has this block alone
   LateNames names_;

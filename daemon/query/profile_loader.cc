@@ -142,7 +142,7 @@ void ProfileLoader::on_code(ProcessId process, TimeNs loaded, const v1::CodeObje
   block_of_ = process;
   const std::size_t late = code.told_by() == v1::TOLD_BY_AGENT ? 0 : late_bytes(code);
   if (!may_keep({process, Said::kCode, 0, code.id()}, bytes_of(code) + late)) return;
-  if (shares_) counted_twice_ += late;
+  if (shares_ && !names_are_whole_) counted_twice_ += late;
   keep_code(process, loaded, code);
 }
 
@@ -398,7 +398,8 @@ Status ProfileLoader::may_go_on(std::uint64_t read) {
                         2 * cells_.bytes() + samples + places + marks + names_.bytes() +
                         (slicer_ ? slicer_->bytes() : 0) + functions_->bytes() + data_->timelines->bytes() +
                         code_.bytes();
-  taken -= std::min<std::uint64_t>(taken, counted_twice_);  // what has shares has its own budget
+  // What has shares has its own budget, and what was learned before was judged then.
+  taken -= std::min<std::uint64_t>(taken, counted_twice_ + carried_);
   if (taken <= store::memory_budget(read)) return Ok{};
   needs_shares_ = !shares_;
   return exhausted(

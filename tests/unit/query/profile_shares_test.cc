@@ -1,11 +1,13 @@
 // One process says very much that takes little room in a file: what others said stays whole in every report.
 #include "daemon/query/profile_shares.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -105,6 +107,33 @@ TEST(ProfileShares, FortyPlansWithNamesThatCompressWell) {
         }
       },
       &LeftOut::plans);
+}
+
+// Names that came late are read first, and then everything is read once more with them: by then the first
+// blocks alone would not pay for all of them.
+TEST(ProfileShares, NamesThatCameLateCountOnce) {
+  constexpr std::uint64_t kFunctions = 250'000;
+  const std::string bytes = attacked([](profile::ProfileSink& sink) {
+    std::mt19937_64 draw(1);
+    v1::CodeObject code;
+    code.set_told_by(v1::TOLD_BY_JITDUMP);
+    code.set_size(64);
+    for (std::uint64_t id = 1; id <= kFunctions; ++id) {
+      code.set_id(id);
+      code.set_base(0x7000'0000'0000 + 64 * id);
+      code.set_name(fmt::format("{:016x}{:016x}", draw(), draw()));
+      sink.on_code(kHostile, 0, code);
+    }
+  });
+  ProfileLoader once(all_of_it());
+  ASSERT_TRUE(load_without_shares(bytes, once));
+  EXPECT_TRUE(once.learned_late());
+  EXPECT_FALSE(once.may_go_on(1)) << "the first blocks would not pay for it";
+
+  const Profile profile = test::load(bytes, all_of_it());
+  EXPECT_EQ(profile.left_out_text(), "");
+  EXPECT_EQ(report_of_victim(profile),
+            report_of_victim(test::load(attacked([](profile::ProfileSink&) {}), all_of_it())));
 }
 
 // However many processes a user has.
