@@ -7,6 +7,7 @@ iteration off.
 """
 import bisect
 import json
+import math
 import re
 import statistics
 import tempfile
@@ -18,21 +19,24 @@ program = build("llvm19")
 if reason := sampling_denied():
     skip(reason)
 FREQUENCY = 4000
-# By how much nine of ten boundaries may be off: marks in ns, and what samples alone tell, in samples. The last operator of an
-# iteration has a few of them, and others may come between.
-MARKS_OFF, SAMPLES_OFF = 100e3, 3
+VERTICES = 1_000_000
+LONG_ENOUGH = 150e6  # ns, for an iteration of which samples tell: the operator that works last has a small part of it
+# By how much nine of ten boundaries may be off: marks in ns, and what samples alone tell, in samples. An iteration ends with the last
+# sample of the operator that works last. It has a third of the samples while it works, so behind its last one come 17 of others in
+# one of a thousand iterations.
+MARKS_OFF, SAMPLES_OFF = 100e3, 17
 SPECIAL = 5  # iterations with this divisor look at the leaders
 
 
 class Recording:
     """A run of the program under the recorder, and what the program says of it."""
 
-    def __init__(self, backend, marks):
+    def __init__(self, backend, marks, times=1):
         self.name = f"{backend}, marks: {marks}"
         self.file = tempfile.NamedTemporaryFile(suffix=".tailor")
         with tempfile.NamedTemporaryFile("r") as log:
-            said = run(BIN / "tailor", "record", "-F", FREQUENCY, "-o", self.file.name, "--", program, backend, "1000000",
-                       "4000000", log.name, marks, env=environment())
+            said = run(BIN / "tailor", "record", "-F", FREQUENCY, "-o", self.file.name, "--", program, backend,
+                       VERTICES * times, 4 * VERTICES * times, log.name, marks, env=environment())
             lines = [[int(word) for word in line.split()] for line in log]
         self.begins = {number: (earliest, latest) for number, earliest, latest, _ in lines}
         # What the thread lost of its CPU in an iteration, at most.
@@ -145,11 +149,12 @@ def check_recording(recording, way, clock, bound, strays):
     return loop
 
 
-def judged(backend, marks, judge):
-    """A recording of which judge(recording) holds, and what that gives. A recording is repeated only where the program's own clocks
-    say that the host stopped its thread; None and why where it always does: then boundaries cannot be judged."""
+def judged(backend, marks, judge, times=1):
+    """A recording of which judge(recording) holds, and what that gives; `times`: of a graph so much larger. A recording is repeated
+    only where the program's own clocks say that the host stopped its thread; None and why where it always does: then boundaries
+    cannot be judged."""
     for _ in range(3):
-        recording = Recording(backend, marks)
+        recording = Recording(backend, marks, times)
         lost = (f"{recording.name}: the thread lost its CPU for at most {recording.lost / 1e3:.0f} us of {recording.period / 1e3:.0f} us")
         try:
             return judge(recording), lost
@@ -166,6 +171,7 @@ def judge_marked(marked):
     check_recording(marked, "marks", Clock(), MARKS_OFF, 0)
     by_samples = marked.loop("--iterations-from", "samples")
     check(by_samples["found_by"] == "samples", "the same recording's samples can be asked although it has marks")
+    return marked
 
 
 def judge_late(late):
@@ -178,10 +184,11 @@ def judge_samples(recording):
 
 
 not_judged = []
-judged("emitted", "yes", judge_marked)
+marked, _ = judged("emitted", "yes", judge_marked)
 judged("emitted", "late", judge_late)
+times = max(1, math.ceil(LONG_ENOUGH / marked.period)) if marked else 1
 for backend in ("emitted", "llvm", "c"):
-    loop, lost = judged(backend, "no", judge_samples)
+    loop, lost = judged(backend, "no", judge_samples, times)
     if loop:
         print(f"{lost}; iterations differ by {loop['spread']:.1%}")
 if not_judged:
