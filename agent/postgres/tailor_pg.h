@@ -45,7 +45,7 @@ typedef enum { TAILOR_TEXT_OFF, TAILOR_TEXT_NORMALIZED, TAILOR_TEXT_FULL } Tailo
 extern bool tailor_enabled;
 extern bool tailor_nested_statements;
 extern bool tailor_phases;
-extern int tailor_rows_every;       /* actual rows of one in so many executions; 0: never */
+extern int tailor_rows_every;       /* one of this many executions counts its actual rows; 0: none */
 extern double tailor_most_overhead; /* %: of a plan's time, by its wrappers */
 extern int tailor_short_run_ms;     /* runs of a plan that took less share one execution */
 extern int tailor_query_text;       /* TailorText */
@@ -81,7 +81,7 @@ typedef enum {
 
 /* Declares the phases to the agent, which has just started. */
 void tailor_declare_phases(void);
-/* The tag of a phase that works for the execution of a plan; 0 if phases are not told apart. */
+/* The tag of a phase that works for the execution of a plan; 0 if phases have no tags. */
 uint64_t tailor_phase_of_plan(const struct tailor_plan_ids* plan, TailorPhase phase);
 /* What the slot says in a phase that works for no execution. */
 extern uint64_t tailor_phase_tags[TAILOR_PHASES];
@@ -309,7 +309,7 @@ void tailor_judge_next(const TailorPlan* plan, const QueryDesc* query);
 bool tailor_is_to_be_judged(const QueryDesc* query);
 /* The CPU time of this backend. */
 int64 tailor_cpu_ns(void);
-/* Whether the next execution of the plan is wrapped: so many are that tailor.most_overhead holds. */
+/* Whether the next execution of the plan is wrapped. What is wrapped keeps to tailor.most_overhead. */
 bool tailor_wraps(const TailorPlan* plan);
 /* "0.4 % of its time". False: nothing is known. */
 bool tailor_wrappers_text(const TailorPlan* plan, StringInfo out);

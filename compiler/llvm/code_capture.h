@@ -12,7 +12,7 @@ namespace tailor::jit {
 // Reads `graph`, whose addresses are in place.
 void capture_code(llvm::jitlink::LinkGraph& graph, LoadedCode& out);
 
-// Thread-safe. Links are told apart by the library (JITDylib) that they are made for.
+// Thread-safe. Links are kept by the library (JITDylib) that they are made for.
 class CodeCapture final : public llvm::orc::ObjectLinkingLayer::Plugin {
  public:
   // What is linked for `library` is written to `out` until Forget().

@@ -38,7 +38,7 @@ class InstructionLog {
   const tagging::LinkPool& pool() const { return pool_; }
 
  private:
-  // Room for so many from the start: the map of an average query need not be made anew again and again.
+  // Room for this many from the start: the map of an average query need not be made anew again and again.
   static constexpr unsigned kInstructions = 700;
 
   const tagging::AbstractionTracker& tracker_;

@@ -69,7 +69,7 @@ class TextBuffer {
   static constexpr std::size_t kShort = 16;
   static constexpr std::size_t kDigits = 24;
 
-  // The end, with so many bytes behind it.
+  // The end, with this many bytes behind it.
   char* room(std::size_t bytes) {
     if (capacity_ - size_ < bytes) grow(bytes);
     return text_.get() + size_;

@@ -124,7 +124,8 @@ class LocationRepair {
   // function.
   mutable Owners users_[kUses];
   mutable llvm::DenseSet<const llvm::Value*> indexed_, indexed_whole_;  // in the maps above
-  // Who writes a spill slot (by frame index), in the order of the layout: indices of instructions_.
+  // The instructions that write a spill slot (by frame index), in the order of the layout: indices of
+  // instructions_.
   mutable std::optional<llvm::DenseMap<int, llvm::SmallVector<std::size_t, 4>>> slot_writers_;
   mutable std::vector<llvm::BitVector> overlapping_;  // by register, of all functions
   mutable llvm::DenseMap<unsigned, tagging::Link> first_writers_;

@@ -1,4 +1,4 @@
-// Who may ask what over the control socket (docs/security.md).
+// What each user may ask over the control socket (docs/security.md).
 #pragma once
 
 #include <cstdint>

@@ -16,16 +16,16 @@
 
 namespace tailor::control {
 
-// Who asks: the kernel says it.
+// The user that asks, as the kernel says it.
 struct Peer {
   std::uint32_t uid = UINT32_MAX;
 };
 
-// Requests are answered one after the other, by the thread that calls poll(). Who may connect is decided by
-// the permissions of the socket (0660: the daemon's user and group), what they may do by the handler. Who
-// sends what is no request is told so and cut off, as is who does not read his answers; with too many clients
-// the one that was silent longest goes. What takes long is answered later: meanwhile its asker's further
-// requests wait, and nobody else's.
+// Requests are answered one after the other, by the thread that calls poll(). The permissions of the socket
+// decide who may connect (0660: the daemon's user and group), and the handler decides what they may do. A
+// client that sends no request is told so and cut off. So is one that does not read its answers. With too
+// many clients, the one that was silent longest goes. A long answer comes later. Meanwhile the further
+// requests of its asker wait, and those of nobody else.
 class ControlServer {
  public:
   // Promises a reply, within that time. Exhausted where too many are promised.

@@ -39,7 +39,7 @@ struct Operand {
 // The instructions of one code object. Immutable; any thread.
 class CodeReader {
  public:
-  // At most so many instructions before the IP.
+  // The most instructions before the IP that are looked at.
   static constexpr int kMostSkid = 8;
 
   // Reads the code once from its beginning: linear in its size. `code` must outlive it.

@@ -21,7 +21,7 @@ class ParquetWriter {
  public:
   // Takes the next bytes of the file.
   using Put = std::function<Status(std::string_view)>;
-  // A row group ends after so many rows, or when its cells take so much memory.
+  // A row group ends after this many rows, or when its cells take this much memory.
   static constexpr std::size_t kMostRows = 1u << 17, kMostBytes = 64u << 20;
 
   // `producer` is "program version 1.2.3"; `metadata` are keys with their values.

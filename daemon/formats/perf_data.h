@@ -40,7 +40,7 @@ struct PerfData {
   capture::DecodeCounts counts;
   std::uint64_t tool_records = 0;     // of perf itself, not of the kernel: passed over
   std::uint64_t unknown_members = 0;  // counts in samples of groups that belong to no event
-  std::uint64_t missing_bytes = 0;    // so many less than the header says, or than a record does
+  std::uint64_t missing_bytes = 0;    // fewer than the header says, or than a record says
   bool unfinished = false;            // the recorder was killed
 };
 

@@ -47,7 +47,7 @@ std::optional<std::uint64_t> steal_time(const Os& os);
 // Field 22 of /proc/PID/stat.
 Result<std::uint64_t> start_time_of(const Os& os, pid_t pid);
 
-// A process by its pid, told apart from later users of the same pid.
+// A process by its pid, and not a later process of the same pid.
 Result<ProcessId> identify(const Os& os, pid_t pid);
 
 }  // namespace tailor::os

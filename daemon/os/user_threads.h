@@ -13,7 +13,7 @@ class UserThreads {
  public:
   using Work = std::function<void()>;
 
-  // Threads are started when they are needed, at most so many. Users beyond wait for their turn.
+  // Threads are started when they are needed, `most` at most. Further users wait for their turn.
   explicit UserThreads(std::size_t most);
   // Waits for nobody: the threads finish what was added, or end with the program. So no work may refer to
   // what its caller destroys.

@@ -9,7 +9,7 @@
 
 namespace tailor::pipeline {
 
-// Who begins executions bounds how many run at once. One thread.
+// The caller that begins executions bounds how many run at once. One thread.
 class ExecutionSet {
  public:
   void begin(ExecutionHandle execution) { until_[execution] = kTimeMax; }

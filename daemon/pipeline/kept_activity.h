@@ -46,7 +46,7 @@ class KeptActivity {
     State state;
     TimeNs length;
   };
-  // Of different short states in a row so many are told apart.
+  // The number of different short states in a row that are kept one by one.
   static constexpr std::size_t kShort = 16;
 
   void end_state(TimeNs time, std::vector<profile::ActivityRecord>& out);

@@ -33,7 +33,7 @@ class MemoryAccess {
     if (event.has_address || has_enough(event.regs_mask)) find(batch, event, process, record);
   }
 
-  // Whether so many registers were sampled that operands are computed.
+  // Whether enough registers were sampled to compute operands.
   bool has_enough(std::uint32_t registers) {
     if (registers != registers_) look_at_registers(registers);
     return enough_registers_;

@@ -94,8 +94,8 @@ class ProcessTable {
   // one takes over from there; else from `since`, or from the end of the process that had the pid before.
   ProcessEntry& get(ProcessId id, TimeNs since);
   ProcessEntry* find(ProcessId id);
-  // Who had `pid` at `time`: of those known, the newest that began by then, else the oldest. NULL if there is
-  // none.
+  // The process that had `pid` at `time`: of those known, the newest that began by then, else the oldest.
+  // NULL if there is none.
   ProcessEntry* at(std::int32_t pid, TimeNs time) {
     // Most samples are of the process of the one before.
     if (last_ != nullptr && last_pid_ == pid && last_->back()->since <= time) return last_->back().get();

@@ -8,7 +8,7 @@
 
 namespace tailor::process {
 
-// Who begins executions bounds how many run at once. One thread.
+// The caller that begins executions bounds how many run at once. One thread.
 class RunningExecutions {
  public:
   void begin(ExecutionHandle handle, PlanId plan, TimeNs time);

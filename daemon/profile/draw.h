@@ -12,7 +12,7 @@
 
 namespace tailor::profile {
 
-// Of a million executions so many are drawn, on average; 0: all are.
+// The number of executions that are drawn of each million, on average; 0: all are.
 using DrawnPpm = std::uint32_t;
 inline constexpr DrawnPpm kAllDrawn = 0;
 
@@ -22,7 +22,7 @@ inline bool is_drawn(const ExecutionId& id, DrawnPpm share) {
   std::memcpy(&number, id.bytes.data(), sizeof number);
   return share == kAllDrawn || tailor_draws(number, share) != 0;
 }
-// Who works for another execution is drawn with it.
+// An execution that works for another one is drawn with it.
 inline bool is_drawn(const ExecutionRecord& execution, DrawnPpm share) {
   return is_drawn(leader_of(execution).value_or(execution.id), share);
 }

@@ -8,7 +8,7 @@
 
 namespace tailor::query {
 
-// Of the whole recording: what was lost cannot be told apart by execution.
+// Of the whole recording: nobody knows to which execution a lost sample belonged.
 struct Accounting {
   profile::Accounting total;            // of all processes, and of what belongs to none
   std::uint64_t unwritten_samples = 0;  // attributed, but not in the profile: a full disk, damage

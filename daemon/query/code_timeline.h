@@ -47,7 +47,7 @@ struct MappedCode {
 // One thread. Addresses are whole ranges, [begin, end).
 class CodeTimeline {
  public:
-  // At most so many entries are kept, by all timelines that share `budget`. Of ranges for which there is no
+  // `budget`: the entries that all timelines together may still keep. Of ranges for which there is no
   // room nothing is known from then on.
   explicit CodeTimeline(std::size_t& budget) : budget_(&budget) {}
 

@@ -1,4 +1,4 @@
-// Who owns the samples that views over time show: every cost of a profile as parts of numbered owners.
+// The owners of the samples that views over time show: every cost of a profile as parts of numbered owners.
 #pragma once
 
 #include <map>

@@ -57,7 +57,7 @@ class PlanModel {
   };
   const std::vector<TreeNode>& tree() const { return tree_; }
 
-  // Who owns a cost at `link` of `level` (encoding of Level.links), on that level and each one above it:
+  // The owners of a cost at `link` of `level` (encoding of Level.links), on that level and each one above it:
   // result[l] are the owners on level l, and result has level + 1 entries. The cost is split evenly at `link`
   // and at every link on the way up; parts that meet again in one component are added, so it is not shared
   // there. `sets` are the sets that `link` may name. Paper: section 4.2.7, instruction fusing.

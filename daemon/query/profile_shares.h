@@ -60,10 +60,10 @@ class ProfileShares {
   // The same of what nothing takes the place of.
   void want_more(ProcessId process, std::size_t bytes) { of(process).wanted += bytes; }
 
-  // A block of so many bytes held nothing of others.
+  // A block of this many bytes held nothing of others.
   void paid(ProcessId process, std::uint64_t stored) { of(process).stored += stored; }
 
-  // All was measured, in so many bytes of blocks.
+  // All was measured, in this many bytes of blocks.
   void divide(std::uint64_t read) {
     std::uint64_t left = store::memory_budget(read);
     std::vector<Process*> poorest_first;

@@ -1,5 +1,5 @@
-// Who is at the other end: what the kernel says, made safe against reuse of pids, and the thread ids of its
-// world in ours.
+// The process at the other end, by what the kernel says, made safe against reuse of pids, and the thread ids
+// of its world in ours.
 #pragma once
 
 #include <sys/socket.h>

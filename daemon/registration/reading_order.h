@@ -1,4 +1,4 @@
-// Who is read when not everybody can be: those who cost least of late come first.
+// The order in which peers are read when not all can be: those that cost least of late come first.
 #pragma once
 
 #include <chrono>

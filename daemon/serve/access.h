@@ -1,4 +1,4 @@
-// Who asks, and what they may see and do (docs/security.md).
+// The asker of a request, with what it may see and do (docs/security.md).
 #pragma once
 
 #include <functional>

@@ -43,7 +43,7 @@ class QuerySums {
   // The first `limit` of those with `containing` in their name or text, in any case of letters.
   Json json(std::size_t limit, FingerprintsRequest::Order order, const std::string& containing = "") const;
 
-  // Queries that are told apart. Older ones beyond count in the total alone, and the answer says so.
+  // Queries that have a row each. Older ones count in the total alone, and the answer says so.
   static constexpr std::size_t kMostQueries = 50'000;
   static constexpr std::size_t kMostText = 1024;
 

@@ -15,8 +15,8 @@ namespace tailor::serve {
 // Keys of costs: "kind:hash_join" and the like of operators, and these.
 inline constexpr const char* kComponentKey = "component";
 inline constexpr const char* kUnattributedKey = "unattributed";
-inline constexpr const char* kOtherKey = "other";  // kinds beyond those that are told apart
-// Engines name kinds as they like: so many are told apart.
+inline constexpr const char* kOtherKey = "other";  // kinds beyond the limit
+// Engines name kinds as they like, so there is a limit.
 inline constexpr std::size_t kMostKinds = 64;
 
 // The key of an operator of that kind, short enough for a label.

@@ -44,7 +44,7 @@ class TagCosts {
  public:
   // On each side. Below it the interval of a mean would mean little.
   static constexpr std::uint64_t kLeastExecutions = 10;
-  // Queries that are told apart. Executions of others beyond count nowhere, and the answer says so.
+  // Queries that have a row each. Executions of others count nowhere, and the answer says so.
   static constexpr std::size_t kMostQueries = 10'000;
 
   void add(const store::ExecutionRow& row);

@@ -69,7 +69,7 @@ class ForeignProcesses {
   bool is_behind() const { return is_behind_; }
   // How many functions were named so far.
   std::uint64_t functions() const { return functions_; }
-  // Who is pending is waited for no longer, which is said.
+  // It waits no longer for processes that are pending, and says so.
   void give_up();
 
  private:

@@ -30,7 +30,7 @@ struct TargetProgress {
 // One thread; deterministic but for what the trial says.
 class OverheadControl {
  public:
-  // What a sample of an event costs, in ns, from so many pairs of slices (capture/sample_cost.h).
+  // What a sample of an event costs, in ns, from this many pairs of slices (capture/sample_cost.h).
   using Trial =
       std::function<Result<double>(const capture::EventSpec&, const capture::CaptureOptions&, int pairs)>;
 

@@ -202,7 +202,7 @@ class Recorder : private registration::Sink {
   AgentDrops drops_;
   ForeignProcesses foreign_;
 
-  // Who is sampled, and how.
+  // Which processes are sampled, and how.
   PebsTrust pebs_trust_;
   OverheadControl overhead_;
   capture::CaptureReader reader_;  // calls queue_ and opener_

@@ -164,7 +164,7 @@ class Catalogue {
   // Sealed dictionary segments that no data segment uses.
   Result<std::vector<std::uint64_t>> unused_dictionaries() const;
 
-  // Who has how much of it, the one with most first.
+  // How much of it each user has, the one with most first.
   Result<std::vector<UserUse>> uses() const;
   // Bytes of its file, and those of them that hold something.
   struct Size {
@@ -185,8 +185,8 @@ class Catalogue {
   Result<std::vector<RemovedOfUser>> removed() const;
   // Forgets removals before this time, and the users of processes of which nothing is left.
   Status forget_removed(std::uint64_t before_wall_ns);
-  // Gives up to so many bytes of the file back that hold nothing. Not within a transaction. `for_long`: also
-  // where the whole file must be written anew for it, as that of an older program.
+  // Gives back up to this many bytes of the file that hold nothing. Not within a transaction. `for_long`:
+  // also where the whole file must be written anew for it, as that of an older program.
   Status give_back(std::uint64_t bytes, bool for_long);
 
  private:

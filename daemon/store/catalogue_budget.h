@@ -14,7 +14,7 @@
 
 namespace tailor::store {
 
-// Of a store that keeps so many bytes of segments; 0: it keeps them for ever, and any number.
+// For a store that keeps this many bytes of segments; 0: it keeps any number for ever.
 inline constexpr std::uint64_t catalogue_budget(std::uint64_t keep_bytes) {
   constexpr std::uint64_t kLeast = 64u << 20, kPart = 8;
   if (keep_bytes == 0) return 0;

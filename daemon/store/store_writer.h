@@ -72,7 +72,7 @@ class StoreWriter : public profile::ProfileSink {
 
   // From the next time on that old segments are looked for; units and 0 as in StoreOptions.
   void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns, std::uint64_t catalogue_bytes);
-  // Who has how much of the catalogue, and what went of it.
+  // How much of the catalogue each user has, and what was removed.
   Result<std::vector<UserUse>> catalogue_uses() const { return catalogue_.uses(); }
   Result<std::vector<RemovedOfUser>> catalogue_removed() const { return catalogue_.removed(); }
 

@@ -90,7 +90,7 @@ struct SummaryLimits {
   std::size_t queries = 1000;         // the most expensive ones
   std::size_t rows_of_a_query = 256;  // the most expensive ones
 };
-// The fingerprint, or the name, of what is not told apart any more: its sums are those of all of it.
+// The fingerprint, or the name, of all that has no row of its own any more: the sums are those of all of it.
 inline constexpr const char* kOther = "(other)";
 // Adds up what is beyond the limits. No sum over an hour, event and class changes.
 Summary bounded(const Summary& summary, const SummaryLimits& limits = {});

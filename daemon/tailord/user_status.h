@@ -1,4 +1,4 @@
-// Who uses what, for the status.
+// What each user uses, for the status.
 #pragma once
 
 #include <vector>

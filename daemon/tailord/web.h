@@ -23,8 +23,8 @@ struct WebOptions {
   std::uint64_t streams = serve::HttpOptions().streams;  // of live events
 };
 
-// Who listens, and who may ask. Reads the file of the tokens; opens nothing else. Fails if an option is
-// wrong, or the file is.
+// The listeners, and who may ask them. Reads the file of the tokens; opens nothing else. Fails if an option
+// is wrong, or the file is.
 Result<serve::HttpOptions> http_options(const WebOptions& options);
 
 class Web {

@@ -42,7 +42,7 @@ class FileTables {
                                            const std::shared_ptr<const ElfCfi>& table);
   // Of all walks, one after the other.
   CfiWork& work() { return work_; }
-  // Of registered code: whether so many bytes of tables may be indexed now.
+  // Whether this many bytes of tables of registered code may be indexed now.
   bool may_index(std::size_t bytes, TimeNs now);
   MappedFiles::Budget& budget() { return budget_; }
 

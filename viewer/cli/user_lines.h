@@ -1,4 +1,4 @@
-// Who uses what of the daemon, as text.
+// What each user uses of the daemon, as text.
 #pragma once
 
 #include <string>

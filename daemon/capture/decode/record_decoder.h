@@ -52,7 +52,7 @@ class RecordDecoder {
 
  private:
   // Where a record keeps the id of its event, in words: of samples from the start of the payload, of all
-  // others before its end. The same for all formats, else records could not be told apart.
+  // others before its end. The same for all formats, else nobody could tell the format of a record.
   struct IdPosition {
     std::size_t from_start = 0;
     std::size_t from_end = 0;

@@ -106,8 +106,8 @@ struct CaptureOptions {
       true;  // false: an interrupt per sample, for kernels whose PEBS times are those of the drain
   bool all_registers = false;  // for operand decoding; else the IP and the two possible tag registers
   std::uint8_t tag_register = kNoTagRegister;
-  // Of a million executions so many are sampled (profile/draw.h), 0: all. Samples of others may be dropped
-  // where they are taken.
+  // The number of executions sampled of each million (profile/draw.h), 0: all. Samples of others may be
+  // dropped where they are taken.
   std::uint32_t drawn_ppm = 0;
   std::size_t ring_bytes = std::size_t{512} << 10;  // per CPU; a power of two, at least a page
 };

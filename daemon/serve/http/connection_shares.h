@@ -1,4 +1,4 @@
-// Who may hold how many of the server's connections, so that nobody shuts others out.
+// How many of the server's connections each peer may hold, so that none shuts others out.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Who is at the door: tokens, sessions, and the checks that keep other people's web pages out
+// The gate of the server: tokens, sessions, and the checks that keep other people's web pages out
 // (docs/security.md).
 #pragma once
 
