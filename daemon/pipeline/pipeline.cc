@@ -220,10 +220,15 @@ void Pipeline::count_losses(const capture::RingLayout& layout, const capture::Ba
                       event.kind == capture::Kind::kThrottle;
     count_gaps(throttle_gaps_.add(layout, event));
     if (!loss) continue;
+    if (layout.pid == capture::kOfKernelCode) {
+      // Its records are no samples: names are missing, and that is said.
+      kernel_code_.lost(event.time);
+      problems_.add({}, "records of code that the kernel loaded were lost");
+      continue;
+    }
     if (entry == nullptr && layout.pid > 0) entry = owner(layout.pid, now_);
     profile::Accounting& totals = accounting(entry);
     profile::CpuLosses& of_cpu = totals.of_cpu(layout.cpu);
-    if (layout.pid == capture::kOfKernelCode) kernel_code_.lost(event.time);
     if (event.kind == capture::Kind::kLost) {
       totals.lost_ring += event.weight;
       of_cpu.lost_ring += event.weight;

@@ -199,19 +199,14 @@ Result<std::optional<std::uint32_t>> Catalogue::owner(RecordingNumber recording,
 }
 
 Result<std::vector<UserUse>> Catalogue::uses() const {
-  std::vector<UserUse> out;
-  if (!has("table", "share")) return out;
+  if (!has("table", "share")) return std::vector<UserUse>();
   Statement statement(
       db_,
       "SELECT uid, executions, execution_bytes, names, name_bytes FROM share WHERE executions>0 OR "
       "names>0 ORDER BY execution_bytes+name_bytes DESC, uid");
-  for (;;) {
-    auto more = statement.next();
-    if (!more) return more.error();
-    if (!*more) return out;
-    out.push_back({user_of_key(statement.integer(0)), statement.number(1), statement.number(2),
-                   statement.number(3), statement.number(4)});
-  }
+  return statement.all([](const Statement& row) {
+    return UserUse{user_of_key(row.integer(0)), row.number(1), row.number(2), row.number(3), row.number(4)};
+  });
 }
 
 Result<Catalogue::Size> Catalogue::size() const {
@@ -252,13 +247,8 @@ Result<std::vector<Owned>> processes_with_names(sqlite3* db, std::int64_t user) 
               : "SELECT DISTINCT recording, pid, start FROM entry e WHERE ?1<0 AND NOT EXISTS (SELECT 1 FROM "
                 "owner o WHERE o.recording=e.recording AND o.pid=e.pid AND o.start=e.start) LIMIT ?2");
   statement << user << kSome;
-  std::vector<Owned> out;
-  for (;;) {
-    auto more = statement.next();
-    if (!more) return more.error();
-    if (!*more) return out;
-    out.push_back({statement.number(0), statement.integer(1), statement.integer(2)});
-  }
+  return statement.all(
+      [](const Statement& row) { return Owned{row.number(0), row.integer(1), row.integer(2)}; });
 }
 
 Result<std::uint64_t> remove_names_of(sqlite3* db, const Owned& process, std::uint64_t most) {
@@ -325,18 +315,14 @@ Status Catalogue::note_removed(const RemovedOfUser& more) {
 }
 
 Result<std::vector<RemovedOfUser>> Catalogue::removed() const {
-  std::vector<RemovedOfUser> out;
-  if (!has("table", "removed")) return out;
+  if (!has("table", "removed")) return std::vector<RemovedOfUser>();
   Statement statement(db_,
                       "SELECT uid, executions, names, first_ns, last_ns FROM removed ORDER BY executions "
                       "DESC, names DESC, uid");
-  for (;;) {
-    auto more = statement.next();
-    if (!more) return more.error();
-    if (!*more) return out;
-    out.push_back({user_of_key(statement.integer(0)), statement.number(1), statement.number(2),
-                   statement.number(3), statement.number(4)});
-  }
+  return statement.all([](const Statement& row) {
+    return RemovedOfUser{user_of_key(row.integer(0)), row.number(1), row.number(2), row.number(3),
+                         row.number(4)};
+  });
 }
 
 Status Catalogue::forget_removed(std::uint64_t before_wall_ns) {

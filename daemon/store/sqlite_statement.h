@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "proto/base/errors.h"
 #include "proto/base/result.h"
@@ -62,6 +63,17 @@ class Statement {
     if (code_ == SQLITE_ROW) return true;
     if (code_ == SQLITE_DONE) return false;
     return error();
+  }
+  // All further rows, as `row` makes them of this statement.
+  template <typename Row>
+  auto all(const Row& row) -> Result<std::vector<decltype(row(*this))>> {
+    std::vector<decltype(row(*this))> rows;
+    for (;;) {
+      auto more = next();
+      if (!more) return more.error();
+      if (!*more) return rows;
+      rows.push_back(row(*this));
+    }
   }
   std::int64_t integer(int column) const { return sqlite3_column_int64(statement_, column); }
   std::uint64_t number(int column) const { return std::bit_cast<std::uint64_t>(integer(column)); }

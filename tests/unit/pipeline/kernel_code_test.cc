@@ -100,6 +100,8 @@ TEST_F(KernelCodeTest, NothingIsKnownBehindALoss) {
   EXPECT_EQ(sink.mappings[1].path, "");
   EXPECT_EQ(sink.mappings[1].time, ms(5));
   EXPECT_EQ(told()[2], "6 [bpf] bpf_prog_3_three 128+64");
+  EXPECT_EQ(pipeline.stats().problems, 1u);
+  EXPECT_EQ(pipeline.total().lost_ring, 0u) << "these records are no samples";
 }
 
 TEST_F(KernelCodeTest, WhatCannotBeIsCountedAndIgnored) {
