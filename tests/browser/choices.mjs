@@ -47,7 +47,7 @@ test("of a chosen time with few samples the page gets these one by one", async (
   await page.waitForTimeout(600);
   expect(server.asked.length === 1, `asked ${server.asked.length} times`);
   // Seen from near, they have a lane for each thread.
-  await page.locator("#card-activity button:has-text('Chosen time')").click();
+  await page.locator("#card-range button:has-text('Show from near')").click();
   await page.locator("#card-activity button:has-text('Threads')").click();
   await page.waitForFunction(() => document.querySelectorAll("#card-activity .lane").length === 2);
   expect(page.wrong.length === 0, page.wrong.join("; "));
@@ -137,6 +137,34 @@ test("the machine code has the costs of the chosen part where a server can say t
   const file = writeReport(bundle);
   const offline = await open(browser, file.url + hash);
   await offline.waitForSelector("h3:has-text('cost of the whole view, not of the chosen part')");
+  await offline.close();
+  file.remove();
+});
+
+test("the accesses of a chosen part are those that the server has of it, and a file's tables are of the whole", async () => {
+  const memory = bundle.responses["executions/all/memory"];
+  const part = structuredClone(memory);
+  part.by_region = part.by_region.map((row) => ({ ...row, share: 0.456, pattern: "mixed" }));
+  const asked = [];
+  const server = await serve(bundle, (path, parameters) => {
+    if (!path.endsWith("/memory") || !parameters.has("from_ns")) return undefined;
+    asked.push(parameters.toString());
+    return part;
+  });
+  // What is in sight is a part too.
+  const hash = "#/execution/all?tab=memory&table=memory&left=500000000&right=1500000000&tid=816";
+  const page = await open(browser, server.url + hash);
+  await page.waitForSelector("#card-memory h3:has-text('of the chosen part')");
+  const request = new URLSearchParams(asked.at(-1));
+  for (const [name, value] of [["from_ns", "500000000"], ["to_ns", "1500000000"], ["thread", "816"]]) expect(request.get(name) === value, `${name}=${request.get(name)}`);
+  await page.waitForSelector("#card-memory td:has-text('45.6 %')");
+  await page.close();
+  server.close();
+  const file = writeReport(bundle);
+  const offline = await open(browser, file.url + hash);
+  await offline.waitForSelector("#card-memory h3:has-text('of the whole view')");
+  expect((await offline.locator("#card-memory td:has-text('45.6 %')").count()) === 0, "the file knows the part");
+  expect(offline.wrong.length === 0, offline.wrong.join("; "));
   await offline.close();
   file.remove();
 });

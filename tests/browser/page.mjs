@@ -90,12 +90,12 @@ test("the plan and the charts work by keyboard", async () => {
   await page.waitForSelector("[data-filter=iter]");
   await page.keyboard.press("?");
   await page.waitForSelector("dialog[open]");
-  for (const key of ["f", "d", "/", "Esc"]) expect((await page.locator(`dialog kbd:text-is('${key}')`).count()) === 1, `the list lacks the key ${key}`);
+  for (const key of ["w s", "a d", "f", "m", "t", "/", "Esc"]) expect((await page.locator(`dialog kbd:text-is('${key}')`).count()) === 1, `the list lacks the key ${key}`);
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog[open]", { state: "detached" });
   const theme = () => page.evaluate(() => document.documentElement.dataset.theme);
   const before = await theme();
-  await page.keyboard.press("d");
+  await page.keyboard.press("t");
   await page.waitForFunction((was) => document.documentElement.dataset.theme !== was, before);
   expect(page.wrong.length === 0, page.wrong.join("; "));
   await page.close();
@@ -259,7 +259,7 @@ test("there is a table behind every chart, and it holds the same numbers", async
 });
 
 test("axe finds nothing serious, light and dark", async () => {
-  const pages = ["#/execution/all", "#/execution/all?tab=code&op=4", "#/execution/all?tab=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"];
+  const pages = ["#/execution/all", "#/execution/all?from=700000000&to=1500000000&left=600000000&right=1600000000&marks=900000000~1000000000", "#/execution/all?left=1000000000&right=1040000000&tab=threads", "#/execution/all?tab=code&op=4", "#/execution/all?tab=memory", "#/execution/all?tab=threads&table=threads", "#/execution/all?tab=iterations", "#/execution/all?tab=about&table=plan,activity", "#/?x=1", `#/compare?a=${a}&b=${b}`, "#/fingerprint/9c1e"];
   for (const colorScheme of ["light", "dark"]) {
     for (const hash of pages) {
       const page = await open(browser, report.url + hash, { colorScheme, bypassCSP: true });

@@ -23,7 +23,7 @@ const pages = {
   overview: "#/",
   execution: "#/execution/all",
   chosen: "#/execution/all?op=4&from=700000000&to=1500000000",
-  near: "#/execution/all?from=700000000&to=1500000000&span=part&tab=threads",
+  near: "#/execution/all?from=700000000&to=1500000000&left=600000000&right=1600000000&marks=900000000~1000000000&tab=threads",
   code: "#/execution/all?tab=code&op=4",
   memory: "#/execution/all?tab=memory",
   iterations: "#/execution/all?tab=iterations",

@@ -1,24 +1,17 @@
 // Real profiles of weft: `tailor report --html` opens from disk with the numbers of `tailor report --json`, and
 // `tailor web` serves the same page.
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { launch, missing, open } from "./browser.mjs";
 import { expect, finish, near, samplingDenied, skip, test } from "./check.mjs";
+import { ask, goTo, record, run, unbuilt, withServer } from "./recorded.mjs";
 
-const bin = join(process.env.TAILOR_BUILD ?? "build", "bin");
 if (missing()) skip(missing());
 if (samplingDenied()) skip(samplingDenied());
-if (!existsSync(join(bin, "tailor")) || !existsSync(join(bin, "weft"))) skip(`no tailor and weft in ${bin}`);
-const folder = mkdtempSync(join(tmpdir(), "tailor-real-"));
-process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
-const run = (name, ...args) => execFileSync(join(bin, name), args, { encoding: "utf8", maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, NO_COLOR: "1" } });
-const profile = join(folder, "q3.tailor");
+if (unbuilt()) skip(unbuilt());
+const { folder, profile } = record("tpch-3", 60);
 const html = join(folder, "q3.html");
-run("weft", "load-tpch", "--sf", "0.01");
-run("tailor", "record", "-o", profile, "--", join(bin, "weft"), "--sf", "0.01", "--threads", "2", "--repeat", "60", "--quiet", "--query", "tpch-3");
 run("tailor", "report", profile, "--html", html);
 const report = JSON.parse(run("tailor", "report", profile, "--of", "everything", "--json"));
 const browser = await launch();
@@ -58,29 +51,7 @@ test("the samples in the file add up to the report", () => {
   near(weight, report.weight, "weight");
 });
 
-// With the page of `tailor web`, until `use` is done.
-async function withServer(use) {
-  const server = spawn(join(bin, "tailor"), ["web", profile, "--no-browser"], { stdio: ["ignore", "pipe", "inherit"] });
-  try {
-    const link = await new Promise((found, lost) => {
-      let said = "";
-      server.stdout.on("data", (data) => { said += data; const at = /http:\S+/.exec(said); if (at) found(at[0]); });
-      server.on("exit", () => lost(new Error(`tailor web ended: ${said}`)));
-    });
-    const page = await open(browser, link);
-    await page.waitForSelector("section[aria-label=Executions] tbody a");
-    await use(page);
-    // 404 is the answer of a view that has nothing to show, and the browser says so.
-    const wrong = page.wrong.filter((each) => !each.includes("404"));
-    expect(wrong.length === 0, wrong.join("; "));
-    await page.close();
-  } finally {
-    server.kill("SIGTERM");
-  }
-}
-const goTo = (page, hash) => page.evaluate((to) => { location.hash = to; }, hash);
-
-test("tailor web serves the same page from the same file", () => withServer(async (page) => {
+test("tailor web serves the same page from the same file", () => withServer(browser, profile, async (page) => {
   await goTo(page, "#/execution/all");
   await page.waitForSelector(".node");
   const shown = new Map(await shares(page));
@@ -113,22 +84,19 @@ test("a comparison has the numbers of tailor diff, in a file and from a server",
   const page = await open(browser, `${pathToFileURL(html).href}#/compare?a=${a}&b=${b}&table=compare`);
   await compareAs(page, diff);
   await page.close();
-  await withServer(async (served) => {
+  await withServer(browser, profile, async (served) => {
     await goTo(served, `#/compare?a=${b}&b=${a}&table=compare`);
     await compareAs(served, turned);
   });
 });
 
-test("the machine code of a chosen thread costs what its listing says", () => withServer(async (page) => {
+test("the machine code of a chosen thread costs what its listing says", () => withServer(browser, profile, async (page) => {
   await goTo(page, "#/execution/all?tab=threads");
   const tid = Number(await page.locator(".lane.thread .dim").first().textContent());
   await goTo(page, `#/execution/all?tab=code&code=all&tid=${tid}`);
   await page.waitForSelector("h3:has-text('cost of the chosen part')");
   const { plans } = bundleOf().responses["executions/all/profile"];
-  const answer = await page.evaluate(async ([plan, thread]) => {
-    const headers = { Authorization: `Bearer ${localStorage.getItem("tailor-session")}` };
-    return (await fetch(`api/v1/executions/all/listing?plan=${plan}&thread=${thread}`, { headers })).json();
-  }, [plans[0].plan_key, tid]);
+  const answer = await ask(page, `executions/all/listing?plan=${plans[0].plan_key}&thread=${tid}`);
   const wanted = answer.assembly.flatMap((object) => object.instructions).reduce((most, each) => Math.max(most, each.share ?? 0), 0);
   const all = report.plans[0].share;
   expect(wanted > 0 && wanted <= all, `the dearest instruction has ${wanted}`);

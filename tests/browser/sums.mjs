@@ -1,12 +1,15 @@
 // The page's own sums, without a browser: nothing is lost or counted twice under any choice.
-import { expect, finish, near, test } from "./check.mjs";
+import { expect, finish, near, plain, test } from "./check.mjs";
 import { makeBundle, sliced } from "./fixture.mjs";
 import { flame } from "../../viewer/web/src/model/flame.ts";
 import { Owners, operatorKey } from "../../viewer/web/src/model/owners.ts";
-import { SampleTable } from "../../viewer/web/src/model/samples.ts";
+import { noMoreThan, SampleTable } from "../../viewer/web/src/model/samples.ts";
 import { differences, eventOf, linesOf, shareIn, sumOf as sumOfLines } from "../../viewer/web/src/model/periods.ts";
 import { totals } from "../../viewer/web/src/model/totals.ts";
-import { bytes, lines, name, percent } from "../../viewer/web/src/model/format.ts";
+import { bytes, lines, moment, name, percent, rangeText } from "../../viewer/web/src/model/format.ts";
+import { recordingFacts } from "../../viewer/web/src/model/recording.ts";
+import { formatMarks, leastSight, moveBy, parseMarks, sightOf, withMark, zoomAt } from "../../viewer/web/src/model/sight.ts";
+import { offCpuWithin, waitsWithin, withoutOwn } from "../../viewer/web/src/model/waits.ts";
 import { costsIn } from "../../viewer/web/src/model/queries.ts";
 import { wilson } from "../../viewer/web/src/model/wilson.ts";
 import { queryText } from "../../viewer/web/src/data/access.ts";
@@ -97,6 +100,19 @@ test("weights that are means, or were added up in the kernel, make no thread run
   rates(sums, 0, 1e9, 20).forEach((rate) => near(rate, 1, "one CPU", 1e-6));
 });
 
+test("no more CPUs are busy than the host has", () => {
+  // On one CPU, thread 2 follows thread 1; its sample seems to reach back into the time of the other.
+  const table = waits([[1, 1e6, 1e6], [2, 1.4e6, 1e6]], "ns_on_cpu");
+  const series = table.timeline(everything, 0, 2e6, 20, 2, (row) => [[table.tid[row] - 1, 1]]);
+  const peak = () => Math.max(...series[0].map((value, i) => value + series[1][i])) / 1e5;
+  near(peak(), 2, "the twin of this check");
+  noMoreThan(series, 1e5);
+  near(peak(), 1, "one CPU");
+  near(series[0][0], 1e5, "what fits stays as it is");
+  noMoreThan(series, 0);
+  near(peak(), 1, "where the CPUs are not known");
+});
+
 test("a slice with long waits is drawn over the time that they took", () => {
   const slice = 1e7;
   // Two waits of 3 s that end in one slice.
@@ -108,6 +124,96 @@ test("events are drawn when they came", () => {
   const table = waits([[1, 1e9, 5], [1, 2e9, 7]], "events");
   const [row] = table.timeline(everything, 0, 3e9, 3, 1, () => [[0, 1]]);
   expect([...row].join() === "0,5,7", [...row].join());
+});
+
+test("Tailor's own agent waits for messages: that is no time off the CPU of the engine, and the page says how much", () => {
+  const rows = [[1, 3e9, 1e9], [2, 3e9, 2.5e9]];
+  const agent = { source: 0, pipeline: 0, how: "component_interval", kernel: false, quality: "exact", owner: "component", key: "component:812.5512:4294967295", wait: "lock" };
+  for (const [unit, kept, leftOut] of [["ns_off_cpu", 1e9, 2.5e9], ["ns_on_cpu", 3.5e9, 0]]) {
+    const { profile, samples } = load({ samples: 10 });
+    profile.source.unit = unit;
+    samples.cells[0].source = 0;
+    samples.cells.push({ ...agent, source: 0 });
+    Object.assign(samples, { total: 2, count: 2, tid: [1, 2], time_ns: rows.map((row) => row[1]), weight: rows.map((row) => row[2]), cell: [0, samples.cells.length - 1] });
+    const table = new SampleTable(profile, samples, new Owners(profile));
+    near(table.sumCells(everything).total, kept, unit);
+    near(table.leftOut, leftOut, `left out of ${unit}`);
+  }
+});
+
+test("a part of the time is zoomed at a place, moved, and stays within the whole", () => {
+  const whole = { from: 0, to: 1e9 };
+  const near2 = zoomAt(whole, whole, 7.5e8, 0.1);
+  near(near2.to - near2.from, 1e8, "length");
+  near((7.5e8 - near2.from) / 1e8, 0.75, "what is at the mouse stays there");
+  const back = zoomAt(near2, whole, 7.5e8, 10);
+  expect(back.from === 0 && back.to === 1e9, "zoomed out again");
+  expect(zoomAt(near2, whole, 7.5e8, 1000).to === 1e9 && zoomAt(near2, whole, 7.5e8, 1000).from === 0, "no more than all");
+  near(zoomAt(near2, whole, 7.5e8, 1e-12).to - zoomAt(near2, whole, 7.5e8, 1e-12).from, leastSight, "no less than the clock tells apart");
+  expect(moveBy(near2, whole, 1e12).to === 1e9 && moveBy(near2, whole, -1e12).from === 0, "beyond the edges");
+  near(moveBy(near2, whole, 1e12).to - moveBy(near2, whole, 1e12).from, 1e8, "length at the edge");
+  // What an address may say.
+  for (const [left, right] of [[null, null], [-5, 2e9], [9, 3], [2e9, 3e9], [Infinity, -Infinity]]) expect(sightOf(left, right, whole).from === 0 && sightOf(left, right, whole).to === 1e9, `${left} to ${right}`);
+  expect(sightOf(5, null, whole).from === 5 && sightOf(null, 500, whole).to === 500, "one edge");
+});
+
+test("marks of an address are ranges, few, and come back as they are", () => {
+  const text = "100~200,5~50";
+  expect(formatMarks(parseMarks(text)) === "5~50,100~200", formatMarks(parseMarks(text)));
+  for (const wrong of [undefined, "", "x", "1~", "9~3", "1e3~2e3", "1~2~3", "<b>~1", "99999999999999999~1"]) expect(parseMarks(wrong).length === 0, `${wrong} is a mark`);
+  expect(parseMarks(Array.from({ length: 50 }, (_, i) => `${i}~${i + 1}`).join(",")).length === 10, "more than there is room for");
+  const one = withMark([], { from: 1.5, to: 2.5 });
+  expect(formatMarks(one) === "1~3" && withMark(one, { from: 1, to: 3 }).length === 0, "the same again takes it away");
+});
+
+test("a moment is as fine as its axis", () => {
+  expect(moment(1234567890, 1e8) === "1.2 s" && moment(1234567890, 100) === "1.2345679 s", moment(1234567890, 100));
+  expect(moment(400e6, 100e6) === "400 ms" && moment(402.5e6, 5e5) === "402.5 ms" && moment(50, 10) === "50 ns", moment(402.5e6, 5e5));
+  const texts = Array.from({ length: 10 }, (_, i) => moment(2e9 + i * 1000, 1000));
+  expect(new Set(texts).size === 10, `ticks that read the same: ${texts}`);
+  expect(rangeText(1e9, 1.0001e9).includes("100 µs"), rangeText(1e9, 1.0001e9));
+});
+
+test("waits count with what lies in the part, and Tailor's own apart", () => {
+  const row = (tid, off_cpu) => ({ process: { pid: 1, start: 1 }, tid, name: "", samples: 0, weight: 0, marks: [], marks_total: 0, off_cpu, off_cpu_ns: 0 });
+  const engine = row(1, [{ from_ns: 0, to_ns: 100, wait: "lock", key: "operator:1.1.1:2" }, { from_ns: 150, to_ns: 300, wait: "io", event: "DataFileRead", key: "operator:1.1.1:2" }, { from_ns: 400, to_ns: 500, wait: "io", key: "operator:1.1.1:2" }]);
+  const agent = row(2, [{ from_ns: 0, to_ns: 1000, wait: "lock", key: "component:1.1:4294967295" }]);
+  const part = { from: 50, to: 200 };
+  const waits = withoutOwn(waitsWithin([engine, agent], part, (key) => key));
+  near(waits.ns, 100, "the engine's");
+  expect(waits.waits === 2 && waits.rows.length === 1, `${waits.waits} waits`);
+  near(waits.rows[0].by_wait.io, 50, "of the second wait");
+  near(waits.rows[0].by_event.DataFileRead, 50, "by the engine's words");
+  near(waits.own.ns, 150, "the agent's");
+  near(offCpuWithin(engine, part), 100, "of the thread");
+  // As reports say it: without keys.
+  const { own, ns } = withoutOwn({ ns: 5, waits: 2, rows: [{ plan: 0, operator: 0, name: "tailor agent", waits: 1, ns: 4, by_wait: {} }, { plan: 1, operator: 3, name: "tailor agent", waits: 1, ns: 1, by_wait: {} }] });
+  expect(own.ns === 4 && ns === 1, "an operator of that name is the engine's");
+});
+
+test("samples in sight are told one by one only where they are few", () => {
+  const { table } = load({ samples: 1000 });
+  expect(table.rowsOver(everything, table.from, table.to, 200) === null, "of too many");
+  const [from, to] = [1e9, 1.02e9];
+  const rows = table.rowsOver(everything, from, to, 1000);
+  const wanted = [...table.time].flatMap((_, i) => (table.begin[i] < to && table.end[i] >= from ? [i] : []));
+  expect(rows.join() === wanted.join() && rows.length > 0 && rows.length < 1000, `${rows} and ${wanted}`);
+  const { profile, owners, samples } = load();
+  expect(new SampleTable(profile, sliced(samples, 50_000_000), owners).rowsOver(everything, from, to, 1e6) === null, "a slice is no sample");
+});
+
+test("the recording is told in words and units, and nothing of it is left out", () => {
+  const { profile } = load({ samples: 10 });
+  Object.assign(profile.recording, { clock_error_ns: 28, own_cpu_ns: 240e6, kernel_sampled: true, later_ns: 5e6, later_share: 0.25, later: true });
+  Object.assign(profile.accounting, { lost_ring: 7, brand_new: 3 });
+  const facts = recordingFacts(profile).flatMap((each) => each.facts);
+  const value = (name) => facts.find((each) => each.name === name)?.value;
+  expect(value("error of the clock") === "at most ±28 ns" && value("CPU time of the recorder") === "240 ms", JSON.stringify(facts));
+  expect(value("later ns") === "5.0 ms" && value("later") === "yes" && plain(value("later share")) === "25.0 %" && value("brand new") === "3", "what a newer program says");
+  expect(facts.find((each) => each.name === "lost in full rings").bad === true, "what was lost has no sign");
+  const known = Object.keys(profile.recording).length + Object.entries(profile.accounting).filter(([key, each]) => key !== "scope" && key !== "by_cpu" && typeof each !== "object").length + Object.keys(profile.file).length;
+  expect(facts.length === known, `${facts.length} of ${known} facts`);
+  expect(!facts.some((each) => /^\d{7,}$|^true$|^false$/.test(each.value)), "a bare number");
 });
 
 test("names are one line, texts keep their lines, and both show control characters", () => {

@@ -295,6 +295,7 @@ export interface Mark {
 }
 
 export interface ThreadRow {
+  process: ProcessKey;
   tid: number;
   name: string;
   samples: number;

@@ -24,6 +24,21 @@ export function duration(ns: number): string {
   return `${ns.toFixed(0)} ns`;
 }
 
+// A moment, as fine as it is told apart from another one `step` ns later.
+export function moment(ns: number, step: number): string {
+  if (!Number.isFinite(ns)) return "–";
+  const size = Math.abs(ns);
+  const [unit, name] = size >= 1e9 ? [1e9, "s"] : size >= 1e6 ? [1e6, "ms"] : size >= 1e3 ? [1e3, "µs"] : [1, "ns"];
+  const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(unit / Math.max(1, step)) - 1e-9)));
+  return `${(ns / unit).toFixed(digits)} ${name}`;
+}
+
+// The range, each of its ends as fine as its length needs it.
+export function rangeText(from: number, to: number): string {
+  const step = (to - from) / 100;
+  return `${moment(from, step)} to ${moment(to, step)} (${duration(to - from)})`;
+}
+
 export function amount(weight: number, unit: string): string {
   return unit === "events" ? count(weight) : duration(weight);
 }

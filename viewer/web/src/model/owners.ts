@@ -62,6 +62,10 @@ const reasons: Record<string, string> = {
   no_operator: "generated code that no operator owns",
 };
 
+// Tailor's own thread in an engine waits for work nearly always. That is no time that the engine lost.
+export const ownAgent = { id: 4294967295, name: "tailor agent" };
+export const isOwnKey = (key: string) => key.startsWith("component:") && key.endsWith(`:${ownAgent.id}`);
+
 export class Owners {
   readonly all: Owner[] = [];
   private readonly byKey = new Map<string, number>();

@@ -1,7 +1,7 @@
 // All samples of a view as columns, and the sums over any part of them. One pass over the rows that a filter keeps,
 // everything else is done once for each kind of sample ("cell").
 import type { Cell, Profile, Samples } from "../data/types.ts";
-import { operatorKey, type Owners, planKeyOf, reasonKey, reasonOfQuality } from "./owners.ts";
+import { isOwnKey, operatorKey, type Owners, planKeyOf, reasonKey, reasonOfQuality } from "./owners.ts";
 
 export type Part = [number, number]; // (id or index, part)
 
@@ -37,6 +37,7 @@ export class SampleTable {
   readonly begin: Float64Array;
   readonly end: Float64Array;
   readonly cells: CellInfo[];
+  readonly leftOut: number; // ns that Tailor's own agent waited: that is no wait of the engine
   readonly from: number;
   readonly to: number;
 
@@ -49,10 +50,14 @@ export class SampleTable {
     this.slice = counts && squares ? Math.max(0, samples.slice_ns ?? 0) : 0;
     const columns = [samples.time_ns, samples.weight, samples.cell, ...(counts && squares ? [counts, squares] : [samples.tid])];
     const length = Math.min(...columns.map((column) => column.length));
+    let leftOut = 0;
+    const isOwn = samples.cells.map((cell) => profile.source.unit === "ns_off_cpu" && cell.owner === "component" && isOwnKey(cell.key ?? ""));
     for (let i = 0; i < length; i++) {
       const cell = samples.cells[samples.cell[i]!];
-      if (cell && (wanted === null || cell.source === wanted)) rows.push(i);
+      if (isOwn[samples.cell[i]!] && (wanted === null || cell!.source === wanted)) leftOut += samples.weight[i]!;
+      else if (cell && (wanted === null || cell.source === wanted)) rows.push(i);
     }
+    this.leftOut = leftOut;
     rows.sort((a, b) => samples.time_ns[a]! - samples.time_ns[b]!);
     this.time = Float64Array.from(rows, (i) => samples.time_ns[i]!);
     this.tid = Int32Array.from(rows, (i) => samples.tid[i] ?? 0);
@@ -113,6 +118,18 @@ export class SampleTable {
     return [lowerBound(this.time, filter.from), lowerBound(this.time, filter.to)];
   }
 
+  // Rows that have some of their time in [from, to); null: more than `most`, or rows are no samples.
+  rowsOver(filter: RowFilter, from: number, to: number, most: number): number[] | null {
+    if (this.slice) return null;
+    const kept = this.keptCells(filter);
+    const out: number[] = [];
+    for (let i = lowerBound(this.time, from); i < this.time.length; i++) {
+      if (this.begin[i]! >= to || this.end[i]! < from || !kept[this.cell[i]!] || (filter.tid !== null && this.tid[i] !== filter.tid)) continue;
+      if (out.push(i) > most) return null;
+    }
+    return out;
+  }
+
   // Whether a cell is kept, for each cell.
   keptCells(filter: RowFilter): Uint8Array {
     return Uint8Array.from(this.cells, (cell) =>
@@ -152,6 +169,16 @@ export class SampleTable {
       }
     }
     return out;
+  }
+}
+
+// Two threads that follow each other on a CPU seem to overlap: when a sample's time began is known only up to the time between two
+// samples. Together they have been no more than the CPUs of the host, so such a column is drawn as that. `most` 0: not known.
+export function noMoreThan(series: Float64Array[], most: number) {
+  if (!(most > 0)) return;
+  for (let i = 0; i < (series[0]?.length ?? 0); i++) {
+    const sum = series.reduce((all, lane) => all + lane[i]!, 0);
+    if (sum > most) for (const lane of series) lane[i]! *= most / sum;
   }
 }
 

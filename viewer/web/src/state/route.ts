@@ -4,7 +4,12 @@ import { formatRoute, parseRoute, type Route } from "./route_text.ts";
 
 export const route = signal<Route>(parseRoute(typeof location === "undefined" ? "" : location.hash));
 
+let waiting = 0; // of an address that is to follow
+
 export function go(to: Route, replace = false) {
+  // What the address still had to say is a step of its own.
+  if (waiting !== 0 && !replace) history.replaceState(null, "", formatRoute(route.value));
+  forget();
   route.value = to;
   const hash = formatRoute(to);
   if (hash === location.hash) return;
@@ -15,12 +20,33 @@ export function go(to: Route, replace = false) {
 // Changes some of the state; undefined takes a key away. Whatever is dragged replaces the address, so that "back"
 // leads to the step before.
 export function change(patch: Record<string, string | number | null | undefined>, replace = false) {
-  const state = { ...route.value.state };
+  go({ ...route.value, state: patched(route.value.state, patch) }, replace);
+}
+
+function patched(state: Record<string, string>, patch: Record<string, string | number | null | undefined>) {
+  const out = { ...state };
   for (const [key, value] of Object.entries(patch)) {
-    if (value === undefined || value === null || value === "") delete state[key];
-    else state[key] = String(value);
+    if (value === undefined || value === null || value === "") delete out[key];
+    else out[key] = String(value);
   }
-  go({ ...route.value, state }, replace);
+  return out;
+}
+
+function forget() {
+  clearTimeout(waiting);
+  waiting = 0;
+}
+
+// The same for what changes many times a second: browsers allow few changes of an address. It follows a moment later.
+export function changeSoon(patch: Record<string, string | number | null | undefined>) {
+  const { page, id, state } = route.value;
+  route.value = { page, id, state: patched(state, patch) };
+  forget();
+  waiting = window.setTimeout(flushAddress, 200);
+}
+
+export function flushAddress() {
+  if (waiting !== 0) go(route.value, true);
 }
 
 export function link(page: Route["page"], id = "", state: Record<string, string> = {}): string {
@@ -38,6 +64,7 @@ export function takeStart(): string {
 
 export function followAddress() {
   const read = () => {
+    forget();
     route.value = parseRoute(location.hash);
   };
   addEventListener("popstate", read);

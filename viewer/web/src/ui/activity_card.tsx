@@ -2,137 +2,60 @@
 // pipeline or thread below. Dragging chooses a part of the time, and everything else on the page follows.
 import { useMemo, useState } from "preact/hooks";
 import { Canvas, hatch, type Pen } from "../draw/canvas.tsx";
-import { ownerColor, palette, shadeColor } from "../draw/colors.ts";
-import { amount, duration, name as clean, percent } from "../model/format.ts";
-import type { Part, SampleTable } from "../model/samples.ts";
-import { shareOf } from "../model/totals.ts";
+import { type Palette, palette } from "../draw/colors.ts";
+import { amount, duration, moment, name as clean, percent } from "../model/format.ts";
+import { noMoreThan, type Part, type SampleTable } from "../model/samples.ts";
+import type { Range } from "../model/sight.ts";
 import { change, route } from "../state/route.ts";
 import { theme } from "../state/theme.ts";
+import { type Lane, type LaneBy, laneOfRow, lanesOf } from "./lanes.ts";
 import type { PageView } from "./page_view.ts";
 import { Card, Choice, DataTable, shareColumns, Swatch, Tip } from "./parts.tsx";
-import { axisHeight, brushHandlers, brushKey, drawAxis, drawBrush } from "./time_axis.ts";
-
-type LaneBy = "operator" | "pipeline" | "thread";
-
-interface Lane {
-  key: string;
-  name: string;
-  detail: string;
-  owner: number; // -1: none
-  color: string;
-  hatched: boolean;
-  selected: boolean;
-  share: { share: number; low: number; high: number; samples: number; weight: number };
-  choose: () => void;
-}
+import { axisHeight, brushKey, drawAxis, drawBrush, drawMarks, type Hover, hoverIn, timeHandlers, zoomBy } from "./time_axis.ts";
+import { showAll, useTimeKeys } from "./time_keys.ts";
 
 const stackHeight = 104;
 const stackTop = 20; // above the stack, for its scale
 const laneHeight = 23;
 const mostLanes = 40;
+const mostSingle = 200; // samples in sight; of more the boxes have no room
 
-// Lanes in the order of the plan; those without samples have none.
-function lanesOf(view: PageView, by: LaneBy, table: SampleTable): Lane[] {
-  const whole = view.whole;
-  if (by === "operator") {
-    return [...whole.owners.keys()]
-      .sort((a, b) => a - b)
-      .map((index): Lane => {
-        const owner = view.owners.at(index);
-        const own = owner.kind === "operator" && owner.plan === view.planKey;
-        return {
-          key: owner.key,
-          name: owner.name,
-          detail: owner.detail,
-          owner: index,
-          color: ownerColor(owner, theme.value),
-          hatched: owner.kind === "unattributed",
-          selected: index === view.owner,
-          share: view.costOf(index),
-          choose: () => own && change({ op: owner.id === view.operator ? null : owner.id, line: null }),
-        };
-      });
-  }
-  if (by === "pipeline") {
-    const names = new Map(view.profile.plans.flatMap((plan) => plan.pipelines.map((pipe) => [`${plan.plan_key ?? ""}:${pipe.id}`, pipe.name])));
-    const lanes = [...whole.pipelines.keys()].sort(byNumberAtEnd).map((key, index): Lane => {
-      const id = Number(key.split(":").pop());
-      return {
-        key,
-        name: id === 0 ? "no pipeline known" : `pipeline ${id}`,
-        detail: clean(names.get(key) ?? "", 60),
-        owner: -1,
-        color: id === 0 ? palette(theme.value).component : shadeColor(index, theme.value),
-        hatched: false,
-        selected: key === view.filter.pipeline,
-        share: shareOf(view.totals.pipelines.get(key), view.totals),
-        choose: () => change({ pipe: key === view.filter.pipeline ? null : key }),
-      };
-    });
-    return lanes;
-  }
-  const sums = new Map<number, { weight: number; samples: number }>();
-  for (const tid of new Set(table.tid)) sums.set(tid, { weight: 0, samples: 0 });
-  const kept = table.keptCells(view.filter);
-  const [first, last] = table.range(view.filter);
-  for (let i = first; i < last; i++) {
-    if (!kept[table.cell[i]!]) continue;
-    const sum = sums.get(table.tid[i]!)!;
-    sum.weight += table.weight[i]!;
-    sum.samples += table.samples[i]!;
-  }
-  return [...sums.entries()]
-    .sort((a, b) => a[0] - b[0])
-    .map(([tid, sum], index): Lane => ({
-      key: String(tid),
-      name: `thread ${tid}`,
-      detail: "",
-      owner: -1,
-      color: shadeColor(index, theme.value),
-      hatched: false,
-      selected: tid === view.filter.tid,
-      share: shareOf({ ...sum, kernel: 0, inferred: 0, shared: 0 }, view.totals),
-      choose: () => change({ tid: tid === view.filter.tid ? null : tid }),
-    }));
-}
-
-const byNumberAtEnd = (a: string, b: string) => Number(a.split(":").pop()) - Number(b.split(":").pop());
-
-export function ActivityCard({ view }: { view: PageView }) {
-  // The whole, or the chosen part as fine as it is known.
-  const isPart = view.chosen.from !== null || view.chosen.to !== null;
-  const zoomed = isPart && route.value.state["span"] === "part";
-  const table = zoomed ? view.table : view.base.table;
+// Which lanes there are to choose from, and which are chosen.
+export function laneKinds(table: SampleTable | null): { kinds: [LaneBy, string][]; by: LaneBy } {
   const kinds: [LaneBy, string][] = [["operator", "Operators"], ["pipeline", "Pipelines"]];
   if (!table?.slice) kinds.push(["thread", "Threads"]); // slices do not tell them apart
-  const by = kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? "operator";
-  const [hover, setHover] = useState<{ time: number; x: number; y: number; clientX: number; clientY: number } | null>(null);
-  const whole = { from: view.base.table?.from ?? 0, to: view.base.table?.to ?? 1 };
-  const from = zoomed ? Math.min(Math.max(view.chosen.from ?? whole.from, whole.from), whole.to - 1) : whole.from;
-  const to = zoomed ? Math.max(Math.min(view.chosen.to ?? whole.to, whole.to), from + 1) : whole.to;
+  return { kinds, by: kinds.find(([kind]) => kind === route.value.state["lanes"])?.[0] ?? "operator" };
+}
+
+export function ActivityCard({ view }: { view: PageView }) {
+  useTimeKeys(view);
+  const [pointer, setPointer] = useState<Hover | null>(null);
+  const sight = view.sight ?? { from: 0, to: 1 };
+  const table = view.tableOf(sight);
+  const { kinds, by } = laneKinds(table);
+  const { from, to } = sight;
+  // Few samples are shown one by one; so are the steps that they make together.
+  const single = useMemo(() => table?.rowsOver(view.filter, from, to, mostSingle) ?? null, [table, from, to, view.filter.tid, view.filter.pipeline]);
   const columns = useMemo(() => {
     if (!table) return { buckets: 30, from: 0, to: 1 };
     const [first, last] = table.range({ ...view.filter, from, to });
-    return table.columns(Math.max(30, Math.min(300, Math.ceil((last - first) / 16))), from, to);
-  }, [table, from, to]);
+    return table.columns(single ? 600 : Math.max(30, Math.min(300, Math.ceil((last - first) / 16))), from, to);
+  }, [table, from, to, single]);
   const buckets = columns.buckets;
   const domain = useMemo(() => ({ from: columns.from, to: columns.to }), [columns]);
   const all = table ? lanesOf(view, by, table) : [];
   const lanes = all.slice(0, mostLanes);
+  const laneKeys = lanes.map((lane) => lane.key).join();
+  const laneOf = useMemo(() => (table ? laneOfRow(by, table, lanes) : (): Part[] => []), [table, by, laneKeys]);
   // The thread and the pipeline that are chosen narrow the chart.
   const series = useMemo(() => {
-    if (!table) return [];
-    const place = new Map(lanes.map((lane, index) => [lane.key, index]));
-    const nowhere: Part[] = [];
-    const ofCell = table.cells.map((cell): Part[] => {
-      if (by === "operator") return cell.owners.map(([index, part]) => [place.get(view.owners.at(index).key) ?? -1, part]);
-      return cell.plan === "" ? nowhere : [[place.get(`${cell.plan}:${cell.pipeline}`) ?? -1, 1]];
-    });
-    const seriesOf = by === "thread" ? (row: number): Part[] => [[place.get(String(table.tid[row])) ?? -1, 1]] : (row: number) => ofCell[table.cell[row]!]!;
-    return table.timeline(view.filter, domain.from, domain.to, buckets, lanes.length, seriesOf);
-  }, [table, by, domain, buckets, view.filter.tid, view.filter.pipeline, lanes.length]);
+    const sums = table?.timeline(view.filter, domain.from, domain.to, buckets, lanes.length, laneOf) ?? [];
+    if (view.unit === "ns_on_cpu") noMoreThan(sums, (view.profile.recording?.cpus ?? 0) * ((domain.to - domain.from) / buckets));
+    return sums;
+  }, [table, laneOf, domain, buckets, view.filter.tid, view.filter.pipeline]);
 
-  if (!table) return null;
+  if (!table || !view.time) return null;
+  const time = view.time;
   const bucketNs = (domain.to - domain.from) / buckets;
   const cores = view.unit === "ns_on_cpu" || view.unit === "ns_off_cpu";
   const height = stackHeight + lanes.length * laneHeight + axisHeight;
@@ -140,6 +63,8 @@ export function ActivityCard({ view }: { view: PageView }) {
   const peaks = Array.from({ length: buckets }, (_, i) => series.reduce((sum, lane) => sum + lane[i]!, 0));
   const top = Math.max(1e-9, ...peaks);
   const laneTop = Math.max(1e-9, ...series.map((lane) => lane.reduce((a, b) => Math.max(a, b), 0)));
+  const hover = hoverIn(pointer, domain);
+  const x = (at: number, width: number) => ((at - domain.from) / (domain.to - domain.from)) * width;
 
   const draw = (pen: Pen) => {
     const { g, width } = pen;
@@ -161,6 +86,7 @@ export function ActivityCard({ view }: { view: PageView }) {
         const y = stackHeight - 3 - (base[i]! / top) * (stackHeight - stackTop) - h;
         g.rect(i * wide, y, wide + 0.4, h);
         base[i]! += value;
+        if (single) continue;
         const laneH = Math.max(1, (value / laneTop) * (laneHeight - 5));
         g.rect(i * wide, y0 - 2 - laneH, wide + 0.4, laneH);
       }
@@ -173,6 +99,7 @@ export function ActivityCard({ view }: { view: PageView }) {
       g.lineTo(width, y0 - 1.5);
       g.stroke();
     });
+    if (single) drawSamples(pen, colors, single, table, lanes, laneOf, (at) => x(at, width), (lane) => view.owner >= 0 && by === "operator" && !lane.selected);
     g.strokeStyle = colors.line;
     g.beginPath();
     g.moveTo(0, stackHeight - 2.5);
@@ -185,7 +112,8 @@ export function ActivityCard({ view }: { view: PageView }) {
     g.globalAlpha = 1;
     g.fillStyle = colors.dim;
     g.fillText(scale, 4, 8);
-    if (!zoomed) drawBrush(pen, 0, bottom, domain, view.chosen, colors);
+    drawBrush(pen, 0, bottom, domain, view.chosen, colors);
+    drawMarks(pen, bottom, domain, colors);
     if (hover) {
       g.strokeStyle = colors.text;
       g.globalAlpha = 0.4;
@@ -197,15 +125,27 @@ export function ActivityCard({ view }: { view: PageView }) {
     }
   };
   const laneAt = (y: number) => lanes[Math.floor((y - stackHeight) / laneHeight)];
-  const handlers = brushHandlers(domain, setHover, (y) => laneAt(y)?.choose());
+  const handlers = timeHandlers(domain, { time, range: view.range, onHover: setPointer, onClick: (y) => laneAt(y)?.choose(), thingAt: (at, y) => spanAt(at, y) });
+  // The sample under the mouse, in its lane.
+  const sampleAt = (at: number, y: number) => {
+    const lane = Math.floor((y - stackHeight) / laneHeight);
+    const slack = (domain.to - domain.from) / 300;
+    const near = single?.filter((row) => table.begin[row]! <= at + slack && table.end[row]! >= at - slack && laneOf(row).some(([index]) => index === lane)) ?? [];
+    return near.sort((a, b) => Math.abs(table.end[a]! - at) - Math.abs(table.end[b]! - at))[0];
+  };
+  const spanAt = (at: number, y: number): Range | null => {
+    const row = sampleAt(at, y);
+    return row === undefined || table.end[row]! <= table.begin[row]! ? null : { from: table.begin[row]!, to: table.end[row]! };
+  };
+  const pointed = hover && hover.y >= stackHeight ? sampleAt(hover.time, hover.y) : undefined;
   return (
     <Card
       id="activity"
       title="Activity over time"
-      note={`one column is ${duration(bucketNs)}; ${isPart && view.unit === "ns_off_cpu" ? "the sums are of waits that end in the chosen part" : "drag to choose a part"}`}
+      note={`${single ? "each sample alone" : `one column is ${duration(bucketNs)}`}; ${view.partOfTime && view.unit === "ns_off_cpu" ? "sums: waits that end in the chosen part" : "drag to choose, wheel to zoom"}`}
       tools={
         <>
-          {isPart && <Choice label="Time shown" value={zoomed ? "part" : "all"} options={[["all", "All time"], ["part", "Chosen time"]]} onChange={(span) => change({ span: span === "all" ? null : span })} />}
+          <TimeTools view={view} />
           <Choice label="Lanes" value={by} options={kinds} onChange={(lanes) => change({ lanes: lanes === "operator" ? null : lanes })} />
         </>
       }
@@ -216,7 +156,7 @@ export function ActivityCard({ view }: { view: PageView }) {
           onRow={(row) => row.choose()}
           selected={(row) => row.selected}
           columns={[
-            { name: by, value: (row) => row.name, show: (row) => <>{row.owner >= 0 && <Swatch owner={view.owners.at(row.owner)} />} {row.name}</> },
+            { name: by, value: (row) => row.name, show: (row) => <>{row.owners.length === 1 && <Swatch owner={view.owners.at(row.owners[0]!)} />} {row.name}</> },
             { name: "of", value: (row) => row.detail },
             ...shareColumns<Lane>((row) => row.share),
             { name: view.unitName, number: true, value: (row) => row.share.weight, show: (row) => amount(row.share.weight, view.unit) },
@@ -248,7 +188,7 @@ export function ActivityCard({ view }: { view: PageView }) {
           role="group"
           aria-label="Time range. Arrow keys move it, Shift and arrows change its end, plus and minus zoom, Escape clears it"
           onKeyDown={(event) => {
-            if (brushKey(event, whole, view.chosen)) event.preventDefault();
+            if (brushKey(event, time, sight, view.chosen)) event.preventDefault();
           }}
         >
           <Canvas draw={draw} height={height} label={`Activity over ${duration(domain.to - domain.from)}, by ${by}`} {...handlers} />
@@ -256,7 +196,7 @@ export function ActivityCard({ view }: { view: PageView }) {
       </div>
       {hover && (
         <Tip x={hover.clientX} y={hover.clientY}>
-          <TipRows lanes={lanes} series={series} bucket={Math.min(buckets - 1, Math.floor((hover.time - domain.from) / bucketNs))} time={hover.time} unit={view.unit} bucketNs={bucketNs} />
+          {pointed !== undefined ? <SampleText table={table} row={pointed} view={view} lane={lanes[Math.floor((hover.y - stackHeight) / laneHeight)]!} /> : <TipRows lanes={lanes} series={series} bucket={Math.min(buckets - 1, Math.floor((hover.time - domain.from) / bucketNs))} time={hover.time} unit={view.unit} bucketNs={bucketNs} />}
         </Tip>
       )}
     </Card>
@@ -271,7 +211,7 @@ function TipRows({ lanes, series, bucket, time, unit, bucketNs }: { lanes: Lane[
     .slice(0, 7);
   return (
     <>
-      <b>at {duration(time)}</b>
+      <b>at {moment(time, bucketNs)}</b>
       {rows.map(({ lane, value }) => (
         <div key={lane.key} class="tiprow">
           <span class={`swatch ${lane.hatched ? "unattributed" : ""}`} style={{ background: lane.hatched ? undefined : lane.color }} />
@@ -280,6 +220,62 @@ function TipRows({ lanes, series, bucket, time, unit, bucketNs }: { lanes: Lane[
         </div>
       ))}
       {rows.length === 0 && <div class="dim">no sample</div>}
+    </>
+  );
+}
+
+// Boxes of the time that samples stand for, each in its lane; a line where a sample stands for no time.
+function drawSamples({ g, width }: Pen, colors: Palette, rows: number[], table: SampleTable, lanes: Lane[], laneOf: (row: number) => Part[], x: (at: number) => number, isDim: (lane: Lane) => boolean) {
+  for (const row of rows) {
+    // Whole pixels, so that a gap is seen between two boxes.
+    const left = Math.round(Math.max(0, x(table.begin[row]!)));
+    const right = Math.round(Math.min(width, x(table.end[row]!)));
+    for (const [index, part] of laneOf(row)) {
+      const lane = lanes[index];
+      if (!lane) continue;
+      g.globalAlpha = isDim(lane) ? 0.3 : 1;
+      g.fillStyle = lane.hatched ? hatch(g, lane.color, colors.panel) : lane.color;
+      const high = Math.max(3, (laneHeight - 8) * part);
+      g.fillRect(left, stackHeight + (index + 1) * laneHeight - 3 - high, Math.max(1, right - left - 1), high);
+    }
+  }
+  g.globalAlpha = 1;
+}
+
+function TimeTools({ view }: { view: PageView }) {
+  const time = view.time!;
+  return (
+    <span class="zoom" role="group" aria-label="Time in sight">
+      <button type="button" class="quiet" onClick={() => zoomBy(2, null, time)} disabled={!view.isZoomed} aria-label="More time" title="Key s, or the wheel">
+        −
+      </button>
+      <button type="button" class="quiet" onClick={() => zoomBy(0.5, null, time)} aria-label="Less time, from nearer" title="Key w, or the wheel">
+        +
+      </button>
+      <button type="button" class="quiet" onClick={showAll} disabled={!view.isZoomed} title="Key f">
+        All time
+      </button>
+    </span>
+  );
+}
+
+function SampleText({ table, row, view, lane }: { table: SampleTable; row: number; view: PageView; lane: Lane }) {
+  const cell = table.cells[table.cell[row]!]!;
+  const pipeline = view.profile.plans.flatMap((plan) => plan.pipelines.filter((pipe) => `${plan.plan_key ?? ""}:${pipe.id}` === `${cell.plan}:${cell.pipeline}`))[0];
+  const facts = [
+    `one sample, at ${moment(table.time[row]!, 1000)}`,
+    `${view.unit === "events" ? "counts" : "stands for"} ${amount(table.weight[row]!, view.unit)}`,
+    `thread ${table.tid[row]}`,
+    ...(pipeline && cell.pipeline !== 0 ? [`pipeline ${cell.pipeline} ${clean(pipeline.name, 40)}`] : []),
+    ...(cell.lines.length === 1 && cell.lines[0]![0] !== 0 ? [`line ${cell.lines[0]![0]}`] : []),
+    ...(cell.kernel ? ["in the kernel"] : []),
+  ];
+  return (
+    <>
+      <b>{clean(lane.name, 60)}</b>
+      {facts.map((fact) => (
+        <div key={fact}>{fact}</div>
+      ))}
     </>
   );
 }

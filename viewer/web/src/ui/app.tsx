@@ -22,7 +22,7 @@ export function App({ access }: { access: Access }) {
   }, [access, round]);
   useKeys((key) => {
     if (key === "?") setHelp(!help);
-    else if (key === "d") toggleTheme();
+    else if (key === "t") toggleTheme();
     else if (key === "Escape") {
       if (help) setHelp(false);
       else clearAll();
@@ -61,7 +61,7 @@ export function App({ access }: { access: Access }) {
           {page === "fingerprint" && <span aria-current="page">Query</span>}
         </nav>
         <span class="tools">
-          <button type="button" class="quiet" onClick={toggleTheme} title="Key d">
+          <button type="button" class="quiet" onClick={toggleTheme} title="Key t">
             {theme.value === "dark" ? "Light" : "Dark"}
           </button>
           <button type="button" class="quiet" onClick={() => setHelp(true)} title="Key ?">

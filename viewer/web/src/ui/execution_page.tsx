@@ -11,12 +11,15 @@ import { Filters } from "./filters.tsx";
 import { FlameCard } from "./flame_card.tsx";
 import { chooseIteration, IterationsCard, loopOf } from "./iterations_card.tsx";
 import { useKeys } from "./keys.ts";
-import { type Loaded, useLater, useLoad, useSettled } from "./load.ts";
+import { useLater, useLoad } from "./load.ts";
 import { MemoryCard } from "./memory_card.tsx";
 import { Base, PageView, readChosen } from "./page_view.ts";
 import { mostSamples, type OnDemand, useSamplesOnDemand } from "./part_samples.ts";
+import { useCodeOfPart, useMemoryOfPart, useThreadsInSight } from "./part_views.ts";
 import { Message } from "./parts.tsx";
 import { PlanCard } from "./plan_card.tsx";
+import { MarksCard, RangeCard } from "./range_card.tsx";
+import { RecordingCard } from "./recording_card.tsx";
 import { ThreadsCard } from "./threads_card.tsx";
 import { Trust } from "./trust.tsx";
 
@@ -54,8 +57,10 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
   const isMain = view && view.profile.plans[0] && planKeyOf(view.profile.plans[0]) === main;
   const listing = useLoad<Listing>(access, view ? `${path}/listing` : null, { source, plan: isMain ? undefined : main });
   const part = useCodeOfPart(access, path, view, tab === "code");
+  const memoryOfPart = useMemoryOfPart(access, path, view, tab === "memory");
   const memory = useLoad<Memory>(access, view && tab === "memory" ? `${path}/memory` : null, { source, points: access.isFile ? undefined : 1000000 });
   const threads = useLoad<Threads>(access, view && tab === "threads" ? `${path}/threads` : null, { source });
+  const threadsInSight = useThreadsInSight(access, path, view, threads.value);
   const texts = useMemo(() => {
     const plan = listing.value?.plan_key ?? main ?? "";
     return new Map((listing.value?.lines ?? []).map((line) => [`${plan}:${line.line}`, line.text]));
@@ -71,7 +76,7 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
     }
     const number = Number(key);
     const wanted = Number.isInteger(number) && number > 0 ? tabs[number - 1] : undefined;
-    if (wanted) change({ tab: wanted[0] === "flame" ? null : wanted[0] });
+    if (wanted) openTab(wanted[0]);
     return wanted !== undefined;
   });
 
@@ -115,9 +120,11 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
         </div>
         <div class="right">
           <ActivityCard view={view} />
+          <RangeCard view={view} />
+          <MarksCard view={view} />
           <div class="tabs" role="tablist" aria-label="Details">
             {tabs.map(([key, text], index) => (
-              <button type="button" role="tab" key={key} id={`tab-${key}`} aria-selected={key === tab} aria-controls="details" title={`Key ${index + 1}`} onClick={() => change({ tab: key === "flame" ? null : key })}>
+              <button type="button" role="tab" key={key} id={`tab-${key}`} aria-selected={key === tab} aria-controls="details" title={`Key ${index + 1}`} onClick={() => openTab(key)}>
                 {text}
               </button>
             ))}
@@ -125,15 +132,24 @@ export function ExecutionPage({ access, id }: { access: Access; id: string }) {
           <div id="details" role="tabpanel" aria-labelledby={`tab-${tab}`}>
             {tab === "flame" && <FlameCard view={view} lines={texts} />}
             {tab === "code" && <CodeCard view={view} listing={listing} part={part} />}
-            {tab === "memory" && <MemoryCard view={view} memory={memory} />}
-            {tab === "threads" && <ThreadsCard view={view} threads={threads} />}
+            {tab === "memory" && <MemoryCard view={view} memory={memory} part={memoryOfPart} />}
+            {tab === "threads" && <ThreadsCard view={view} threads={threads} inSight={threadsInSight} />}
             {tab === "iterations" && <IterationsCard view={view} iterations={iterations} />}
-            {tab === "about" && <About profile={view.profile} />}
+            {tab === "about" && <RecordingCard profile={view.profile} />}
           </div>
         </div>
       </div>
     </main>
   );
+}
+
+// Its details come into sight, if they lie below.
+function openTab(tab: Tab) {
+  change({ tab: tab === "flame" ? null : tab });
+  requestAnimationFrame(() => {
+    const details = document.getElementById("details");
+    if (details && details.getBoundingClientRect().top > window.innerHeight - 120) details.scrollIntoView({ block: "start" });
+  });
 }
 
 function Facts({ row }: { row: Execution }) {
@@ -181,31 +197,12 @@ function slicedText(base: Base, { part, state }: OnDemand, total: number, isFile
   return `${text} Of a chosen time with at most ${count(mostSamples)} samples the page gets these one by one.`;
 }
 
-// What the chosen part costs by instruction, where a server can be asked for it. The lines' costs need no server.
-function useCodeOfPart(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Listing> | null {
-  const ask = wanted && view?.isPart && !access.isFile ? view : null;
-  const { from, to, tid, pipeline } = ask?.filter ?? { from: -Infinity, to: Infinity, tid: null, pipeline: null };
-  const parameters = {
-    source: ask?.profile.source.name,
-    plan: ask?.planKey,
-    from_ns: Number.isFinite(from) ? Math.floor(from) : undefined,
-    to_ns: Number.isFinite(to) ? Math.ceil(to) : undefined,
-    thread: tid ?? undefined,
-    pipeline: pipeline?.split(":").pop(),
-    timeout_ms: 60000,
-  };
-  const settled = useSettled(ask ? parameters : null, 250);
-  const answer = useLoad<Listing>(access, settled ? `${path}/listing` : null, settled ?? {});
-  if (!ask) return null;
-  return JSON.stringify(settled) === JSON.stringify(parameters) ? answer : { value: null, error: null, loading: true };
-}
-
 function SourceChoice({ sources, now, has }: { sources: Source[]; now: string; has: (source: string) => boolean }) {
   const names = [...new Set([now, ...sources.map((each) => each.name)])];
   return (
     <label>
       Event{" "}
-      <select value={now} onChange={(event) => change({ source: event.currentTarget.value, from: null, to: null })}>
+      <select value={now} onChange={(event) => change({ source: event.currentTarget.value, from: null, to: null, left: null, right: null })}>
         {names.map((each) => (
           <option key={each} value={each} disabled={each !== now && !has(each)}>
             {clean(each, 60)}
@@ -214,30 +211,5 @@ function SourceChoice({ sources, now, has }: { sources: Source[]; now: string; h
         ))}
       </select>
     </label>
-  );
-}
-
-function About({ profile }: { profile: Profile }) {
-  const facts: [string, string][] = [
-    ...Object.entries(profile.recording).map(([key, value]): [string, string] => [key, String(value)]),
-    ...Object.entries(profile.accounting)
-      .filter(([, value]) => typeof value !== "object")
-      .map(([key, value]): [string, string] => [`accounting: ${key}`, String(value)]),
-    ...Object.entries(profile.file ?? {}).map(([key, value]): [string, string] => [`file: ${key}`, String(value)]),
-  ];
-  return (
-    <section class="card" aria-label="Recording">
-      <header>
-        <h2>How this was recorded</h2>
-      </header>
-      <dl class="about">
-        {facts.map(([key, value]) => (
-          <div key={key}>
-            <dt>{key.replaceAll("_", " ")}</dt>
-            <dd>{clean(value, 400) || "–"}</dd>
-          </div>
-        ))}
-      </dl>
-    </section>
   );
 }

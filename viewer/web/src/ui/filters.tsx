@@ -1,5 +1,5 @@
 // What is chosen at this moment, in words; every part can be taken away again.
-import { duration, name as clean } from "../model/format.ts";
+import { name as clean, rangeText } from "../model/format.ts";
 import { change } from "../state/route.ts";
 import type { PageView } from "./page_view.ts";
 
@@ -10,7 +10,11 @@ export function Filters({ view }: { view: PageView }) {
   else if (chosen.from !== null || chosen.to !== null) {
     const from = chosen.from ?? view.base.table?.from ?? 0;
     const to = chosen.to ?? view.base.table?.to ?? 0;
-    chips.push({ key: "time", text: `${duration(from)} to ${duration(to)} (${duration(to - from)})`, clear: () => change({ from: null, to: null }) });
+    chips.push({ key: "time", text: rangeText(from, to), clear: () => change({ from: null, to: null }) });
+  }
+  if (view.isZoomed) {
+    const { from, to } = view.sight!;
+    chips.push({ key: "sight", text: `${view.range ? "charts show" : "in sight:"} ${rangeText(from, to)}`, clear: () => change({ left: null, right: null }) });
   }
   if (view.operatorRow) chips.push({ key: "op", text: clean(view.operatorRow.name, 50), clear: () => change({ op: null }) });
   if (chosen.pipeline !== null) chips.push({ key: "pipe", text: `pipeline ${clean(chosen.pipeline.split(":").pop(), 20)}`, clear: () => change({ pipe: null }) });
@@ -35,5 +39,5 @@ export function Filters({ view }: { view: PageView }) {
 }
 
 export function clearAll() {
-  change({ from: null, to: null, op: null, pipe: null, tid: null, iter: null, line: null, zoom: null });
+  change({ from: null, to: null, left: null, right: null, op: null, pipe: null, tid: null, iter: null, line: null, zoom: null });
 }

@@ -30,14 +30,20 @@ export function listenToKeys() {
 }
 
 export const keyHelp: [string, string][] = [
+  ["w s", "charts over time: less time from nearer, more time from farther; at the mouse, if it is on a chart"],
+  ["a d", "charts over time: earlier, later"],
+  ["f", "show the chosen part from near, then all the time; in the plan: the whole plan, and back"],
+  ["m", "mark the chosen part, or what is in sight; again: take the mark away"],
+  ["wheel", "on a chart over time: nearer and farther; with Shift, or sideways: earlier and later"],
+  ["drag", "on a chart over time: choose a part; with Shift: earlier and later"],
+  ["double click", "on a chart over time: show the chosen part, or what is under the mouse, from near; with Shift from farther"],
+  ["arrows", "in a chart over time: move the chosen part; with Shift its end; + and - zoom it"],
   ["1 … 6", "show flame graph, code, memory, threads, iterations, recording"],
   ["arrows", "in the plan: go to the operator above, below or beside; Enter chooses it"],
-  ["f", "show the whole plan, and back"],
   ["+ -", "in the plan: larger, smaller; dragging moves it"],
-  ["arrows", "in a chart over time: move the chosen part; with Shift its end; + and - zoom it"],
   ["[ ]", "the iteration before, the iteration after"],
   ["Esc", "take all choices away"],
   ["/", "search the executions"],
-  ["d", "dark or light"],
+  ["t", "dark or light"],
   ["?", "this list"],
 ];

@@ -5,12 +5,12 @@ import type { Memory, Region, RegionRow } from "../data/types.ts";
 import { Canvas, type Pen } from "../draw/canvas.tsx";
 import { ownerColor, palette } from "../draw/colors.ts";
 import { type Points, scatter } from "../draw/scatter.ts";
-import { bytes, duration, name as clean, percent } from "../model/format.ts";
+import { bytes, moment, name as clean, percent } from "../model/format.ts";
 import { theme } from "../state/theme.ts";
 import type { Loaded } from "./load.ts";
 import type { PageView } from "./page_view.ts";
 import { Card, DataTable, Message, shareColumns, Swatch } from "./parts.tsx";
-import { axisHeight, brushHandlers, drawAxis, drawBrush } from "./time_axis.ts";
+import { axisHeight, drawAxis, drawBrush, drawMarks, type Hover, hoverIn, timeHandlers } from "./time_axis.ts";
 
 interface Group {
   name: string;
@@ -19,14 +19,15 @@ interface Group {
   rows: number[];
   size: number; // of the largest region
   weight: number;
-  pattern: string; // of all regions of the kind, in the whole view
+  pattern: string; // of all regions of the kind, over the time of the answer
 }
 
 const panelHeight = 132;
 const mostPanels = 12;
 
-export function MemoryCard({ view, memory }: { view: PageView; memory: Loaded<Memory> }) {
-  const data = memory.value;
+// `part`: of the chosen part, where a server was asked for it.
+export function MemoryCard({ view, memory, part }: { view: PageView; memory: Loaded<Memory>; part: Loaded<Memory> | null }) {
+  const data = part?.value ?? memory.value;
   if (!data) {
     return (
       <Card id="memory" title="Memory accesses">
@@ -34,10 +35,11 @@ export function MemoryCard({ view, memory }: { view: PageView; memory: Loaded<Me
       </Card>
     );
   }
-  return <Accesses view={view} data={data} />;
+  return <Accesses view={view} data={data} ofPart={!!part?.value} none={part?.error?.message} />;
 }
 
-function Accesses({ view, data }: { view: PageView; data: Memory }) {
+function Accesses({ view, data, ofPart, none }: { view: PageView; data: Memory; ofPart: boolean; none: string | undefined }) {
+  const sums = ofPart ? (view.owner >= 0 ? ", of the chosen part, all operators" : ", of the chosen part") : view.isPart || view.owner >= 0 ? ", of the whole view" : "";
   const groups = useMemo(() => groupsOf(view, data), [data, view]);
   const owners = useMemo(() => (data.operators ?? []).map((key) => view.owners.find(key)), [data, view.owners]);
   const inUse = useMemo(() => {
@@ -54,7 +56,7 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
       note={points ? `${groups.reduce((sum, group) => sum + group.rows.length, 0).toLocaleString("en")} of ${points.total.toLocaleString("en")} accesses${points.count < points.total ? `, every ${Math.round(points.total / Math.max(1, points.count))}th of each region` : ""}` : undefined}
       table={() => (
         <>
-          <h3>Kinds of regions{view.isPart || view.owner >= 0 ? ", of the whole view" : ""}</h3>
+          <h3>Kinds of regions{sums}</h3>
           <DataTable
             caption="Kinds of regions"
             rows={data.by_region ?? []}
@@ -67,7 +69,7 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
               { name: "latency", number: true, value: (row) => row.latency_cycles, show: (row) => latencyText(row.latency_cycles) },
             ]}
           />
-          <h3>By operator{view.isPart || view.owner >= 0 ? ", of the whole view" : ""}</h3>
+          <h3>By operator{sums}</h3>
           <DataTable
             caption="Accesses by operator and region"
             rows={data.rows}
@@ -93,9 +95,9 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
         })}
       </p>
       {view.filter.pipeline !== null && !points?.pipeline && <p class="dim small">The points are of all pipelines: this file does not say to which each belongs.</p>}
-      {shown.length === 0 && <Message text="No access in the chosen part lies in a registered region." />}
+      {shown.length === 0 && <Message text={none ?? "No access in the chosen part lies in a registered region."} />}
       {shown.map((group) => (
-        <Panel key={`${group.name} ${group.role}`} view={view} data={data} group={group} owners={owners} />
+        <Panel key={`${group.name} ${group.role}`} view={view} data={data} group={group} owners={owners} ofPart={ofPart} />
       ))}
       <p class="dim small">
         An address is known of {(data.addresses.recorded + data.addresses.decoded).toLocaleString("en")} of {data.samples.toLocaleString("en")} samples: {data.addresses.recorded.toLocaleString("en")} recorded with the sample, {data.addresses.decoded.toLocaleString("en")} computed from the instruction. In registered regions lie {data.addresses.in_regions.toLocaleString("en")}.
@@ -105,11 +107,12 @@ function Accesses({ view, data }: { view: PageView; data: Memory }) {
   );
 }
 
-function Panel({ view, data, group, owners }: { view: PageView; data: Memory; group: Group; owners: number[] }) {
-  const [hover, setHover] = useState<number | null>(null);
+function Panel({ view, data, group, owners, ofPart }: { view: PageView; data: Memory; group: Group; owners: number[]; ofPart: boolean }) {
+  const [pointer, setPointer] = useState<Hover | null>(null);
   const kept = useRef<{ of: unknown[]; layer: OffscreenCanvas } | null>(null);
   const colors = palette(theme.value);
-  const domain = view.base.table ? { from: view.base.table.from, to: view.base.table.to } : extent(data.points!.time_ns);
+  const domain = view.sight ?? extent(data.points!.time_ns);
+  const hover = hoverIn(pointer, domain);
   const points: Points = useMemo(() => ({ x: data.points!.time_ns, y: data.points!.offset, color: data.points!.operator }), [data]);
   const shades = useMemo(() => [...owners.map((index) => ownerColor(index < 0 ? undefined : view.owners.at(index), theme.value)), colors.component], [owners, theme.value]);
   const draw = (pen: Pen) => {
@@ -134,9 +137,10 @@ function Panel({ view, data, group, owners }: { view: PageView; data: Memory; gr
     g.strokeStyle = colors.line;
     g.strokeRect(0.5, 0.5, width - 1, bottom - 1);
     drawBrush(pen, 0, bottom, domain, view.chosen, colors);
+    drawMarks(pen, bottom, domain, colors);
     if (hover !== null) {
       g.fillStyle = colors.dim;
-      const text = duration(hover);
+      const text = moment(hover.time, (domain.to - domain.from) / 1000);
       g.fillText(text, width - g.measureText(text).width - 6, 10);
     }
   };
@@ -151,13 +155,13 @@ function Panel({ view, data, group, owners }: { view: PageView; data: Memory; gr
         </span>
         <span class="dim">{group.rows.length.toLocaleString("en")} accesses</span>
         {group.pattern && (
-          <span class="dim" title="Of all regions of this kind together, in the whole view">
+          <span class="dim" title={`Of all regions of this kind together, in the ${ofPart ? "chosen part" : "whole view"}`}>
             {group.pattern}
           </span>
         )}
       </div>
       <div class="chart">
-        <Canvas draw={draw} height={panelHeight} label={`Accesses to ${group.name} over time`} {...brushHandlers(domain, (at) => setHover(at ? at.time : null), () => undefined)} />
+        <Canvas draw={draw} height={panelHeight} label={`Accesses to ${group.name} over time`} {...timeHandlers(domain, { time: view.time, range: view.range, onHover: setPointer })} />
       </div>
     </div>
   );

@@ -1,6 +1,7 @@
 // What the execution page shows at this moment: the profile, the part of it that the address chooses, and its sums.
 import type { OperatorRow, PlanRow, Profile, Samples } from "../data/types.ts";
 import { Owners, operatorKey, planKeyOf } from "../model/owners.ts";
+import { isWhole, type Range, sightOf } from "../model/sight.ts";
 import { type RowFilter, SampleTable } from "../model/samples.ts";
 import { shareOf, type Shared, type Totals, totals } from "../model/totals.ts";
 
@@ -9,6 +10,8 @@ export interface Chosen {
   operator: number | null;
   from: number | null;
   to: number | null;
+  left: number | null; // the edges of what charts show
+  right: number | null;
   tid: number | null;
   pipeline: string | null;
   iteration: number | null;
@@ -26,6 +29,8 @@ export function readChosen(state: Record<string, string>): Chosen {
     operator: number(state["op"]),
     from: number(state["from"]),
     to: number(state["to"]),
+    left: number(state["left"]),
+    right: number(state["right"]),
     tid: number(state["tid"]),
     pipeline: state["pipe"] ?? null,
     iteration: number(state["iter"]),
@@ -37,6 +42,13 @@ export interface PartSamples {
   from: number;
   to: number;
   table: SampleTable;
+}
+
+// The time of the samples and the part of it that charts show.
+export function timesOf(base: Base, chosen: Chosen): { all: Range; sight: Range } | null {
+  if (!base.table) return null;
+  const all = { from: base.table.from, to: base.table.to };
+  return { all, sight: sightOf(chosen.left, chosen.right, all) };
 }
 
 // The profile with its samples; made once for each answer.
@@ -66,14 +78,21 @@ export class PageView {
   readonly totals: Totals;
   readonly operatorRow: OperatorRow | null;
   readonly table: SampleTable | null; // of the chosen part, as fine as it is known
+  readonly time: Range | null; // of all samples; null: not known one by one
+  readonly sight: Range | null; // what charts show of it
 
   readonly base: Base;
   readonly chosen: Chosen;
+  private readonly part: PartSamples | null;
 
   // `part`: covers the chosen time.
   constructor(base: Base, chosen: Chosen, part: PartSamples | null = null) {
     this.base = base;
     this.chosen = chosen;
+    this.part = part;
+    const times = timesOf(base, chosen);
+    this.time = times?.all ?? null;
+    this.sight = times?.sight ?? null;
     this.table = part ? part.table : base.table;
     const plans = base.profile.plans;
     this.plan = plans.find((each) => planKeyOf(each) === chosen.plan) ?? plans[0] ?? null;
@@ -81,9 +100,10 @@ export class PageView {
     this.operatorRow = this.plan?.operators.find((row) => row.id === chosen.operator) ?? null;
     this.operator = this.operatorRow ? this.operatorRow.id : null;
     this.owner = this.operator === null ? -1 : base.owners.find(operatorKey(this.planKey, this.operator));
+    const counted = this.partOfTime;
     this.filter = {
-      from: chosen.from ?? -Infinity,
-      to: chosen.to ?? Infinity,
+      from: counted?.from ?? -Infinity,
+      to: counted?.to ?? Infinity,
       tid: this.table?.slice ? null : chosen.tid,
       pipeline: chosen.pipeline,
     };
@@ -91,6 +111,22 @@ export class PageView {
     this.totals = sum ? totals(this.table!, this.table!.sumCells(this.filter), this.owner < 0 ? null : this.owner) : base.whole;
   }
 
+  // The range that somebody dragged.
+  get range(): Range | null {
+    const { from, to } = this.chosen;
+    return from === null && to === null ? null : { from: from ?? -Infinity, to: to ?? Infinity };
+  }
+  get isZoomed(): boolean {
+    return this.time !== null && this.sight !== null && !isWhole(this.sight, this.time);
+  }
+  // Whose samples count: those of the range, or else of what is in sight. Null: all.
+  get partOfTime(): Range | null {
+    return this.range ?? (this.isZoomed ? this.sight : null);
+  }
+  // As fine as the samples of a time are known.
+  tableOf(range: Range): SampleTable | null {
+    return this.part && this.part.from <= range.from && range.to <= this.part.to ? this.part.table : this.base.table;
+  }
   // Whether less than all samples are chosen.
   get isPart(): boolean {
     return this.filter.from !== -Infinity || this.filter.to !== Infinity || this.filter.tid !== null || this.filter.pipeline !== null;

@@ -4,8 +4,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Access } from "../data/access.ts";
 import type { Samples } from "../data/types.ts";
 import { SampleTable } from "../model/samples.ts";
+import { hull, isWhole, type Range } from "../model/sight.ts";
 import { useLoad, useSettled } from "./load.ts";
-import type { Base, Chosen, PartSamples } from "./page_view.ts";
+import { type Base, type Chosen, type PartSamples, timesOf } from "./page_view.ts";
 
 export const mostSamples = 200_000;
 const patience = 250; // ms without a change, while somebody drags
@@ -15,24 +16,29 @@ export interface OnDemand {
   state: "none" | "too many" | "loading" | "failed" | "here";
 }
 
-interface Range {
-  from: number;
-  to: number;
-}
-
-// Null: there is nothing to ask for.
-function rangeWanted(base: Base | null, chosen: Chosen): Range | null {
+// What to ask for, the best first: what charts show and what is chosen, else what counts. None: nothing.
+function rangesWanted(base: Base | null, chosen: Chosen): Range[] {
   const table = base?.table;
-  if (!table?.slice || (chosen.from === null && chosen.to === null)) return null;
-  const from = Math.max(Math.floor(chosen.from ?? table.from), Math.floor(table.from));
-  const to = Math.min(Math.ceil(chosen.to ?? table.to), Math.ceil(table.to));
-  return from < to ? { from, to } : null;
+  const times = base && timesOf(base, chosen);
+  if (!table?.slice || !times) return [];
+  const range = chosen.from === null && chosen.to === null ? null : { from: chosen.from ?? table.from, to: chosen.to ?? table.to };
+  const sight = isWhole(times.sight, times.all) ? null : times.sight;
+  const wanted = [range && sight ? hull(range, sight) : null, range ?? sight];
+  return wanted.flatMap((each): Range[] => {
+    if (!each) return [];
+    const from = Math.max(Math.floor(each.from), Math.floor(table.from));
+    const to = Math.min(Math.ceil(each.to), Math.ceil(table.to));
+    return from < to ? [{ from, to }] : [];
+  });
 }
 
 export function useSamplesOnDemand(access: Access, path: string, base: Base | null, chosen: Chosen): OnDemand {
   const [kept, keep] = useState<(PartSamples & { base: Base }) | null>(null);
-  const wanted = useMemo(() => (access.isFile ? null : rangeWanted(base, chosen)), [access, base, chosen.from, chosen.to]);
-  const few = useMemo(() => wanted !== null && base!.table!.samplesWithin(wanted.from, wanted.to) <= mostSamples, [base, wanted]);
+  const { wanted, few } = useMemo(() => {
+    const ranges = access.isFile ? [] : rangesWanted(base, chosen);
+    const few = ranges.find((each) => base!.table!.samplesWithin(each.from, each.to) <= mostSamples);
+    return { wanted: few ?? ranges.at(-1) ?? null, few: few !== undefined };
+  }, [access, base, chosen.from, chosen.to, chosen.left, chosen.right]);
   const part = kept && wanted && kept.base === base && kept.from <= wanted.from && wanted.to <= kept.to ? kept : null;
   const ask = useSettled(few && !part ? wanted : null, patience);
   const source = base?.profile.source.name;

@@ -7,6 +7,7 @@ import type { OperatorRow } from "../data/types.ts";
 import { ownerColor } from "../draw/colors.ts";
 import { theme } from "../state/theme.ts";
 import { change } from "../state/route.ts";
+import { costOfOwners, showSmallParts, smallParts, smallPartsText } from "./lanes.ts";
 import type { PageView } from "./page_view.ts";
 import { Card, DataTable, shareColumns } from "./parts.tsx";
 import { type Layout, layoutPlan, type Placed } from "./plan_layout.ts";
@@ -119,13 +120,16 @@ function neighbour(layout: Layout, node: Placed, key: string): number | null {
   return row[at]?.row.id ?? null;
 }
 
-// What the plan's operators do not own, beside it: it is part of the same whole.
+// What the plan's operators do not own, beside it: it is part of the same whole. Small parts of the engine are one line.
 function NotInPlan({ view }: { view: PageView }) {
+  const small = smallParts(view);
   const rows = [...view.totals.owners.keys()]
+    .filter((index) => !small.includes(index))
     .map((index) => ({ owner: view.owners.at(index), cost: view.costOf(index) }))
     .filter(({ owner }) => owner.kind !== "operator" || owner.plan !== view.planKey)
     .sort((a, b) => b.cost.weight - a.cost.weight);
-  if (rows.length === 0) return <p class="beside">All of it belongs to the operators of this plan.</p>;
+  if (rows.length + small.length === 0) return <p class="beside">All of it belongs to the operators of this plan.</p>;
+  const rest = costOfOwners(view.totals, small);
   return (
     <div class="beside">
       <h3>Beside the plan’s operators</h3>
@@ -140,6 +144,14 @@ function NotInPlan({ view }: { view: PageView }) {
           </li>
         ))}
         {rows.length > 8 && <li class="dim">and {rows.length - 8} more: see the table of the activity</li>}
+        {small.length > 0 && (
+          <li>
+            <button type="button" class="quiet more" onClick={showSmallParts} title={small.map((index) => view.owners.at(index).name).join(", ")}>
+              {smallPartsText(small.length)}
+            </button>
+            <b>{percent(rest.share)}</b> <span class="dim">{interval(rest.low, rest.high)}</span>
+          </li>
+        )}
       </ul>
     </div>
   );

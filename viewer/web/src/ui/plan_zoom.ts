@@ -16,6 +16,7 @@ const least = 0.05;
 const most = 3;
 const readable = 0.48; // boxes have room for a name and a share
 const scrollbar = 14;
+const narrow = "(max-width: 1000px)"; // where style.css leaves the plan less height
 
 // How large the whole plan would be, and how large it is drawn at first: whole if its boxes have room for text then, else as
 // wide as there is room.
@@ -31,7 +32,7 @@ export function usePlanZoom(layout: Layout | null): PlanZoom {
     if (!view) return;
     const measure = () => {
       const width = Math.max(100, view.offsetWidth - scrollbar);
-      const height = Math.max(200, window.innerHeight * 0.74 - scrollbar);
+      const height = Math.max(200, window.innerHeight * (matchMedia(narrow).matches ? 0.42 : 0.74) - scrollbar);
       setRoom((before) => (before?.width === width && before.height === height ? before : { width, height }));
     };
     measure();

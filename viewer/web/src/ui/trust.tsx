@@ -29,6 +29,7 @@ export function Trust({ view }: { view: PageView }) {
       {profile.accounting.late > 0 && <Fact name="late" value={count(profile.accounting.late)} bad />}
       {profile.accounting.throttled > 0 && <Fact name="throttled" value={`${count(profile.accounting.throttled)}×`} more={duration(profile.accounting.gap_ns)} bad />}
       {damaged && <Fact name="file" value="damaged" more={clean(profile.file.first_problem, 80)} bad />}
+      {(view.base.table?.leftOut ?? 0) > 0 && <Fact name="left out" value={duration(view.base.table!.leftOut)} title="Of the whole view: time in which Tailor’s own agent waited for messages. The engine did not wait for it" />}
       {profile.only && <Fact name="only" value={clean(profile.only, 60)} />}
     </aside>
   );

@@ -1,0 +1,53 @@
+// Views of the chosen part, where a server can be asked for them.
+import type { Access, Parameters } from "../data/access.ts";
+import type { Listing, Memory, Threads } from "../data/types.ts";
+import { hull, type Range } from "../model/sight.ts";
+import { mostMarks } from "../model/waits.ts";
+import { type Loaded, useLoad, useSettled } from "./load.ts";
+import type { PageView } from "./page_view.ts";
+
+const patience = 250; // ms without a change, while somebody drags
+
+// Null: there is nothing to ask for.
+function useOfPart<T>(access: Access, path: string, parameters: Parameters | null): Loaded<T> | null {
+  const settled = useSettled(parameters, patience);
+  const asked = parameters && settled;
+  const answer = useLoad<T>(access, asked ? path : null, asked ?? {});
+  if (!parameters) return null;
+  return JSON.stringify(settled) === JSON.stringify(parameters) ? answer : { value: null, error: null, loading: true };
+}
+
+function parametersOf({ filter, profile }: PageView): Parameters {
+  const { from, to, tid, pipeline } = filter;
+  return {
+    source: profile.source.name,
+    from_ns: Number.isFinite(from) ? Math.floor(from) : undefined,
+    to_ns: Number.isFinite(to) ? Math.ceil(to) : undefined,
+    thread: tid ?? undefined,
+    pipeline: pipeline?.split(":").pop(),
+    timeout_ms: 60000,
+  };
+}
+
+// What the chosen part costs by instruction. The lines' costs need no server.
+export function useCodeOfPart(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Listing> | null {
+  const ask = wanted && view?.isPart && !access.isFile ? view : null;
+  return useOfPart(access, `${path}/listing`, ask && { ...parametersOf(ask), plan: ask.planKey });
+}
+
+// The accesses of the chosen part: their sums, and more of its points where the whole has too many.
+export function useMemoryOfPart(access: Access, path: string, view: PageView | null, wanted: boolean): Loaded<Memory> | null {
+  const ask = wanted && view?.isPart && !access.isFile ? view : null;
+  return useOfPart(access, `${path}/memory`, ask && { ...parametersOf(ask), points: 1000000 });
+}
+
+const clamped = (range: Range, time: Range): Range => ({ from: Math.max(range.from, time.from), to: Math.min(range.to, time.to) });
+
+// What threads did in the time that charts show, where the answer about all of it has left some out.
+export function useThreadsInSight(access: Access, path: string, view: PageView | null, whole: Threads | null): Loaded<Threads> | null {
+  const isCut = whole?.threads.some((row) => row.marks_total > row.marks.length || row.off_cpu.length >= mostMarks) ?? false;
+  const ask = isCut && view?.isZoomed && !access.isFile ? view : null;
+  const sight = ask?.sight ?? { from: 0, to: 0 };
+  const { from, to } = ask?.range && ask.time ? clamped(hull(sight, ask.range), ask.time) : sight;
+  return useOfPart(access, `${path}/threads`, ask && { source: ask.profile.source.name, from_ns: Math.floor(from), to_ns: Math.ceil(to), timeout_ms: 60000 });
+}
