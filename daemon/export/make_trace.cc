@@ -224,7 +224,7 @@ class Making {
       const auto kind = named.kind == query::Function::Kind::kKernel      ? TraceFrame::Kind::kKernel
                         : named.kind == query::Function::Kind::kGenerated ? TraceFrame::Kind::kGenerated
                                                                           : TraceFrame::Kind::kFunction;
-      at = child(at, {kind, named.name.empty() ? "[unknown]" : named.name, named.object});
+      at = child(at, {kind, query::shown_name(named), named.object});
     }
     return at;
   }

@@ -279,20 +279,6 @@ void SampleTables::add_memory(const query::TimedSample& sample, const CellRow& r
   samples_.row().number_if(sample.latency != 0, sample.latency);
 }
 
-std::string_view kind_name(query::Function::Kind kind) {
-  switch (kind) {
-    case query::Function::Kind::kUser:
-      return "user";
-    case query::Function::Kind::kKernel:
-      return "kernel";
-    case query::Function::Kind::kGenerated:
-      return "generated";
-    case query::Function::Kind::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 void SampleTables::add_stacks() {
   const query::FunctionSums& sums = profile_.functions();
   for (std::uint32_t node = 1; node < sums.nodes.size() && !stacks_.failed(); ++node) {
@@ -301,7 +287,7 @@ void SampleTables::add_stacks() {
     const std::uint32_t caller = sums.nodes[node].caller;
     stacks_.row().number(node).number_if(caller != 0, caller);
     add_function(stacks_.row(), sums.nodes[node].place);
-    stacks_.row().text(kind_name(names_.at(names_.of_place(sums.nodes[node].place)).kind));
+    stacks_.row().text(query::function_kind_key(names_.at(names_.of_place(sums.nodes[node].place)).kind));
     stacks_.row().text_if(in_file ? sums.files[place.file].path : "");
     stacks_.row().text_if(in_file ? sums.files[place.file].build_id : "");
     stacks_.end_row();

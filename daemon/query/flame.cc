@@ -34,15 +34,13 @@ struct WorkPlace {
 class Tree {
  public:
   Tree(const Profile& profile, const std::vector<FlameLevel>& order)
-      : profile_(profile),
-        order_(order),
-        with_functions_(std::ranges::find(order, FlameLevel::kFunction) != order.end()) {
+      : profile_(profile), order_(order), with_functions_(has_functions(order)) {
     root_.step = {"", "all", "all", 0};
   }
 
-  // `functions`, of all samples of the cost, come where the order has their level.
-  void add(const Cost& cost, const std::vector<Step>& functions) {
-    functions_ = &functions;
+  // `code`, of all samples of the cost, comes where the order has its levels.
+  void add(const Cost& cost, const FlameCode& code) {
+    code_ = &code;
     add(cost);
   }
 
@@ -68,7 +66,7 @@ class Tree {
   // Of what is outside of plans.
   void add_with_functions(Step step, const Cost& cost, double part) {
     std::vector<Step> path = {std::move(step)};
-    if (with_functions_) path.insert(path.end(), functions_->begin(), functions_->end());
+    for (const FlameLevel level : order_) add_code(level, path);
     add(path, cost, part);
   }
 
@@ -140,17 +138,21 @@ class Tree {
   std::vector<Step> path_of(const Cost& cost, const WorkPlace& place) const {
     std::vector<Step> path;
     for (FlameLevel level : order_) {
-      if (level == FlameLevel::kFunction) {
-        path.insert(path.end(), functions_->begin(), functions_->end());
-        continue;
-      }
+      add_code(level, path);
       Step step = step_of(cost, place, level);
       if (!step.key.empty()) path.push_back(std::move(step));
     }
     return path;
   }
 
-  // An empty key where it is not known.
+  void add_code(FlameLevel level, std::vector<Step>& path) const {
+    if (!with_functions_) return;
+    if (level == FlameLevel::kFunction)
+      path.insert(path.end(), code_->functions.begin(), code_->functions.end());
+    if (level == FlameLevel::kAddress && !code_->address.key.empty()) path.push_back(code_->address);
+  }
+
+  // An empty key where it is not known, and of code.
   static Step step_of(const Cost& cost, const WorkPlace& place, FlameLevel level) {
     const PlanModel& plan = *cost.plan;
     const ProcessId process = cost.key.process;
@@ -173,6 +175,7 @@ class Tree {
         return {fmt::format("line:{}:{}", plan_key(process, id), place.line), kind,
                 plan.component_name(plan.level_count() - 1, place.line), place.line};
       case FlameLevel::kFunction:
+      case FlameLevel::kAddress:
         break;
     }
     return {};
@@ -191,9 +194,10 @@ class Tree {
         from.step.key, from.step.kind, from.step.name, from.step.id, from.samples, from.weight, {}};
     FlameNode rest{"", "rest", "", 0, 0, 0, {}};
     for (const auto& [key, child] : from.children) {
-      const bool many = child.step.kind == "line" || child.step.kind == "function";
+      const bool many =
+          child.step.kind == "line" || child.step.kind == "function" || child.step.kind == "address";
       if (many && child.children.empty() && child.weight < root_.weight * kLeast) {
-        rest.name = child.step.kind + "s below 0.01 %";
+        rest.name = child.step.kind + (child.step.kind == "address" ? "es" : "s") + " below 0.01 %";
         rest.samples += child.samples;
         rest.weight += child.weight;
         continue;
@@ -209,15 +213,16 @@ class Tree {
   const Profile& profile_;
   const std::vector<FlameLevel>& order_;
   const bool with_functions_;
-  const std::vector<Step>* functions_ = nullptr;
+  const FlameCode* code_ = nullptr;
   Growing root_;
   // What a hostile plan may cost: nodes in memory, and steps from lines to tasks to operators.
   static constexpr std::size_t kMostNodes = std::size_t{1} << 19, kMostSteps = std::size_t{1} << 20;
   std::size_t nodes_ = 0, steps_ = 0;
 };
 
-constexpr std::array kLevels = {FlameLevel::kPlan, FlameLevel::kPipeline, FlameLevel::kOperator,
-                                FlameLevel::kTask, FlameLevel::kLine,     FlameLevel::kFunction};
+constexpr std::array kLevels = {FlameLevel::kPlan,   FlameLevel::kPipeline, FlameLevel::kOperator,
+                                FlameLevel::kTask,   FlameLevel::kLine,     FlameLevel::kFunction,
+                                FlameLevel::kAddress};
 
 Result<FlameReport> finish(FlameReport report, const Tree& tree) {
   report.root = tree.finish();
@@ -229,13 +234,19 @@ Result<FlameReport> finish(FlameReport report, const Tree& tree) {
 }  // namespace
 
 std::string_view flame_key(FlameLevel level) {
-  constexpr std::array<std::string_view, 6> kKeys = {"plan", "pipeline", "operator",
-                                                     "task", "line",     "function"};
+  constexpr std::array<std::string_view, 7> kKeys = {"plan", "pipeline", "operator", "task",
+                                                     "line", "function", "address"};
   return kKeys[static_cast<std::size_t>(level)];
 }
 
 std::vector<FlameLevel> default_flame_order() {
-  return {kLevels.begin(), kLevels.end() - 1};
+  return {kLevels.begin(), std::ranges::find(kLevels, FlameLevel::kFunction)};
+}
+
+bool has_functions(const std::vector<FlameLevel>& order) {
+  return std::ranges::any_of(order, [](FlameLevel level) {
+    return level == FlameLevel::kFunction || level == FlameLevel::kAddress;
+  });
 }
 
 Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text) {
@@ -247,7 +258,7 @@ Result<std::vector<FlameLevel>> parse_flame_order(std::string_view text) {
         std::find_if(kLevels.begin(), kLevels.end(), [&](FlameLevel each) { return flame_key(each) == key; });
     if (level == kLevels.end())
       return invalid(fmt::format(
-          "\"{}\" is no level; there are plan, pipeline, operator, task, line and function", key));
+          "\"{}\" is no level; there are plan, pipeline, operator, task, line, function and address", key));
     if (std::find(order.begin(), order.end(), *level) != order.end())
       return invalid(fmt::format("the level {} is named twice", key));
     order.push_back(*level);
@@ -279,8 +290,8 @@ Result<FlameReport> flame_report_with_functions(const Profile& profile, const Se
   FlameFunctions functions(profile, keep);
   Tree tree(profile, report.order);
   for_each_cost(profile, selection, *source, [&](const Cost& cost) {
-    functions.for_each(cost.own_key, [&](const Cell& cell, const std::vector<Step>& chain) {
-      tree.add(Cost{cost.key, cell, cost.own_key, cost.what, cost.plan, cost.lineage, cost.reason}, chain);
+    functions.for_each(cost.own_key, [&](const Cell& cell, const FlameCode& code) {
+      tree.add(Cost{cost.key, cell, cost.own_key, cost.what, cost.plan, cost.lineage, cost.reason}, code);
     });
   });
   return finish(std::move(report), tree);

@@ -13,7 +13,7 @@ constexpr std::size_t kMostFrames = 128;
 }  // namespace
 
 FlameStep flame_step_of(const Function& function) {
-  FlameStep step{"", "function", function.name.empty() ? "[unknown]" : function.name, 0};
+  FlameStep step{"", "function", shown_name(function), 0};
   if (!function.object.empty() && function.object != step.name) step.name += " (" + function.object + ")";
   step.key = fmt::format("function:{}:{}", function.object, function.name);
   return step;
@@ -31,11 +31,22 @@ FlameFunctions::FlameFunctions(const Profile& profile, const std::function<bool(
   }
 }
 
-void FlameFunctions::for_each(
-    const CellKey& key, const std::function<void(const Cell&, const std::vector<FlameStep>&)>& use) const {
+void FlameFunctions::for_each(const CellKey& key,
+                              const std::function<void(const Cell&, const FlameCode&)>& use) const {
   const auto found = sums_.find(&key);
   if (found == sums_.end()) return;
-  for (const auto& [node, cell] : found->second) use(cell, chain_of(node));
+  for (const auto& [node, cell] : found->second) use(cell, {chain_of(node), address_of(node)});
+}
+
+FlameStep FlameFunctions::address_of(std::uint32_t node) const {
+  if (node == 0) return {};
+  const std::uint32_t place = profile_.functions().nodes[node].place;
+  const CodePlace& code = profile_.functions().places[place];
+  if (code.address == 0) return {};
+  const std::string where = code.kind == CodePlace::Kind::kFile ? profile_.functions().files[code.file].path
+                                                                : std::to_string(code.process.pid);
+  return {fmt::format("address:{}:{:x}", where, code.address), "address",
+          place_name(code, names_.at(names_.of_place(place))), 0};
 }
 
 std::vector<FlameStep> FlameFunctions::chain_of(std::uint32_t node) const {

@@ -20,19 +20,24 @@ struct FlameStep {
 
 FlameStep flame_step_of(const Function& function);
 
+// The code of samples that share a call chain.
+struct FlameCode {
+  std::vector<FlameStep> functions;  // from the outermost in: from the last generated code inwards, else all
+  FlameStep address;                 // of the innermost; without a key where none is known
+};
+
 class FlameFunctions {
  public:
   // Of the samples that `keep` lets through; empty: of all. `profile` must outlive it, and must have been
   // loaded with LoadOptions::keep_samples and LoadOptions::functions.
   FlameFunctions(const Profile& profile, const std::function<bool(const TimedSample&)>& keep);
 
-  // Calls `use` for each call chain that samples of the cell `key` have, with their sum and the functions
-  // from the outermost in: from the last generated code inwards, else all.
-  void for_each(const CellKey& key,
-                const std::function<void(const Cell&, const std::vector<FlameStep>&)>& use) const;
+  // Calls `use` for each call chain that samples of the cell `key` have, with their sum.
+  void for_each(const CellKey& key, const std::function<void(const Cell&, const FlameCode&)>& use) const;
 
  private:
   std::vector<FlameStep> chain_of(std::uint32_t node) const;
+  FlameStep address_of(std::uint32_t node) const;
 
   const Profile& profile_;
   NamedFunctions names_;

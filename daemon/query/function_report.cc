@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <utility>
 
 namespace tailor::query {
 namespace {
-
-constexpr std::size_t kMostDepth = 512;
 
 struct Cost2 {
   Amount self, total;
@@ -28,13 +27,12 @@ class Summing {
       : sums_(profile.functions()), names_(names), by_function_(names.size()), tree_(1) {}
 
   void add(const FunctionSums::Key& key, const Cell& cell) {
-    chain_.clear();
-    for (std::uint32_t node = key.node; node != 0 && chain_.size() < kMostDepth;
-         node = sums_.nodes[node].caller)
-      chain_.push_back(names_.of_place(sums_.nodes[node].place));
+    names_.chain_of(sums_, key.node, chain_);
     if (chain_.empty()) return;
     CellKey as_cell;
     as_cell.kernel = names_.at(chain_.front()).kind == Function::Kind::kKernel;
+    if (names_.at(chain_.front()).name.empty())
+      unnamed_[sums_.nodes[key.node].place].add(cell, as_cell, 1, false);
     by_function_[chain_.front()].self.add(cell, as_cell, 1, false);
     std::size_t at = 0;
     for (auto function = chain_.rbegin(); function != chain_.rend(); ++function) {
@@ -50,6 +48,7 @@ class Summing {
 
   const std::vector<Cost2>& functions() const { return by_function_; }
   const std::vector<CallNode>& tree() const { return tree_; }
+  const std::map<std::uint32_t, Amount>& unnamed() const { return unnamed_; }
 
  private:
   std::size_t callee(std::size_t caller, std::uint32_t function) {
@@ -62,13 +61,10 @@ class Summing {
   const FunctionSums& sums_;
   const NamedFunctions& names_;
   std::vector<Cost2> by_function_;
-  std::vector<CallNode> tree_;  // the first is the root
+  std::vector<CallNode> tree_;               // the first is the root
+  std::map<std::uint32_t, Amount> unnamed_;  // by place
   std::vector<std::uint32_t> chain_;
 };
-
-std::string shown_name(const Function& function) {
-  return function.name.empty() ? "[unknown]" : function.name;
-}
 
 // What is large enough to be shown, the largest first.
 void add_calls(const std::vector<CallNode>& tree, const NamedFunctions& names, const Scale& scale,
@@ -101,13 +97,34 @@ std::vector<ObjectRow> objects_of(const std::vector<FunctionRow>& functions, con
   return rows;
 }
 
+void add_unnamed(const Profile& profile, const NamedFunctions& names, const Summing& sums, const Scale& scale,
+                 std::size_t most, FunctionReport& report) {
+  Amount rest;
+  std::vector<std::pair<std::uint32_t, Amount>> places(sums.unnamed().begin(), sums.unnamed().end());
+  std::ranges::stable_sort(places, std::greater(), [](const auto& each) { return each.second.weight; });
+  for (const auto& [number, amount] : places) {
+    if (report.unnamed.size() == most) {
+      rest.add(amount);
+      ++report.more_unnamed;
+      continue;
+    }
+    const CodePlace& place = profile.functions().places[number];
+    report.unnamed.push_back(
+        {place_name(place, names.at(names.of_place(number))),
+         place.kind == CodePlace::Kind::kFile ? profile.functions().files[place.file].path : "",
+         scale(amount)});
+  }
+  report.rest_unnamed = scale(rest);
+}
+
 }  // namespace
 
 Result<FunctionReport> function_report(const Profile& profile, const Selection& selection,
                                        const FunctionOptions& options) {
   auto summary = plan_report(profile, selection);
   if (!summary) return summary.error();
-  FunctionReport report{*std::move(summary), {}, {}, {}, 0};
+  FunctionReport report;
+  report.summary = *std::move(summary);
   const NamedFunctions names(profile);
   Summing sums(profile, names);
   double samples = 0, with_chain = 0;
@@ -126,6 +143,7 @@ Result<FunctionReport> function_report(const Profile& profile, const Selection& 
   }
   most_expensive_first(report.functions);
   report.objects = objects_of(report.functions, scale);
+  add_unnamed(profile, names, sums, scale, options.most_unnamed, report);
   if (with_chain > 0) add_calls(sums.tree(), names, scale, options.least_call, 0, 0, report.calls);
   report.with_chain = samples > 0 ? with_chain / samples : 0;
   return report;

@@ -23,6 +23,13 @@ struct ObjectRow {
   Share95 cost;
 };
 
+// An address of code that nothing names.
+struct AddressRow {
+  std::string name;  // as of place_name()
+  std::string path;  // of its file; "": in none
+  Share95 cost;      // of samples that were at it
+};
+
 // A function as called by those above it; rows come in the order of the drawn tree.
 struct CallRow {
   std::string name;
@@ -36,12 +43,16 @@ struct FunctionReport {
   PlanReport summary;
   std::vector<FunctionRow> functions;  // most expensive first
   std::vector<ObjectRow> objects;      // files, kernel and generated code, by the cost of their own code
+  std::vector<AddressRow> unnamed;     // where samples in functions without a name were, most expensive first
+  std::size_t more_unnamed = 0;        // addresses beyond `most_unnamed`
+  Share95 rest_unnamed;                // of these
   std::vector<CallRow> calls;          // from the outermost functions down; empty without call chains
   double with_chain = 0;               // part of the samples that brought one
 };
 
 struct FunctionOptions {
   double least_call = 0.005;  // calls with a smaller share of everything are left out
+  std::size_t most_unnamed = 100;
 };
 
 // `profile` must have been loaded with LoadOptions::functions. Fails as plan_report().

@@ -1,5 +1,7 @@
 #include "daemon/query/named_functions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
@@ -90,6 +92,32 @@ NamedFunctions::NamedFunctions(const Profile& profile, const std::vector<std::st
     if (fresh) functions_.push_back(&at->first);
     of_place_.push_back(at->second);
   }
+}
+
+void NamedFunctions::chain_of(const FunctionSums& sums, std::uint32_t node,
+                              std::vector<std::uint32_t>& chain) const {
+  chain.clear();
+  for (; node != 0 && chain.size() < kMostDepth; node = sums.nodes[node].caller)
+    chain.push_back(of_place_[sums.nodes[node].place]);
+}
+
+std::string place_name(const CodePlace& place, const Function& function) {
+  const bool offset = place.kind == CodePlace::Kind::kFile || place.kind == CodePlace::Kind::kKernelLoaded;
+  return fmt::format("{}{}0x{:x}", offset ? function.object : "", offset ? "+" : "", place.address);
+}
+
+std::string_view function_kind_key(Function::Kind kind) {
+  switch (kind) {
+    case Function::Kind::kUser:
+      return "user";
+    case Function::Kind::kKernel:
+      return "kernel";
+    case Function::Kind::kGenerated:
+      return "generated";
+    case Function::Kind::kUnknown:
+      break;
+  }
+  return "unknown";
 }
 
 }  // namespace tailor::query

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "daemon/query/profile.h"
@@ -23,6 +24,15 @@ struct Function {
   auto operator<=>(const Function&) const = default;
 };
 
+// As reports have it: "[unknown]" where nothing names it.
+inline std::string shown_name(const Function& function) {
+  return function.name.empty() ? "[unknown]" : function.name;
+}
+// "user", "kernel", "generated", "unknown".
+std::string_view function_kind_key(Function::Kind kind);
+// "libc.so.6+0x1a2b", with the offset in the file; "0xffffffff81000000" of what is in no file.
+std::string place_name(const CodePlace& place, const Function& function);
+
 class NamedFunctions {
  public:
   // Looks into files, and into the symbols of the kernel, of this host: as far as they are those that ran.
@@ -30,6 +40,10 @@ class NamedFunctions {
   explicit NamedFunctions(const Profile& profile, const std::vector<std::string>& setters = {});
 
   std::uint32_t of_place(std::uint32_t place) const { return of_place_[place]; }
+  // Puts the functions of a call chain into `chain`, innermost first: those of a node of the profile and of
+  // its callers. Of a chain that is deeper than kMostDepth, the inner part.
+  void chain_of(const FunctionSums& sums, std::uint32_t node, std::vector<std::uint32_t>& chain) const;
+  static constexpr std::size_t kMostDepth = 512;
   const Function& at(std::uint32_t function) const { return *functions_[function]; }
   std::size_t size() const { return functions_.size(); }
 

@@ -189,8 +189,7 @@ Result<RuleReport> rule_report(const Profile& profile, const Selection& selectio
   }
   for (const auto& [function, amount] : by_function) {
     const Function& named = names.at(function);
-    report.unexplained_functions.push_back(
-        {named.name.empty() ? "[unknown]" : named.name, named, scale(amount), scale(amount)});
+    report.unexplained_functions.push_back({shown_name(named), named, scale(amount), scale(amount)});
   }
   report.in_operators = scale(operators);
   report.in_phases = scale(phases);

@@ -175,8 +175,8 @@ std::optional<ViewKind> take_view(std::string_view name, Taker& take) {
       auto parsed = query::parse_flame_order(*order);
       if (!parsed) take.fail(parsed.error().message);
       if (parsed) view.order = std::move(*parsed);
-      if (std::ranges::find(view.order, query::FlameLevel::kFunction) != view.order.end())
-        take.fail("functions are not shown here: `tailor flame --functions` has them");
+      if (query::has_functions(view.order))
+        take.fail("functions are not shown here: `tailor flame` has them");
     }
     return view;
   }

@@ -47,8 +47,7 @@ Result<Json> profile_json(const View& view) {
 }
 
 Result<query::FlameReport> flame_of(const View& view, const std::vector<query::FlameLevel>& order) {
-  if (std::ranges::find(order, query::FlameLevel::kFunction) == order.end())
-    return query::flame_report(view.profile, view.selection, order);
+  if (!query::has_functions(order)) return query::flame_report(view.profile, view.selection, order);
   return query::flame_report_with_functions(*view.whole, view.selection, order, view.keep);
 }
 

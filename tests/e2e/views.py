@@ -133,6 +133,22 @@ with tempfile.TemporaryDirectory() as folder:
                     "FROM samples JOIN memory_ranges USING (range)")[0]
     check(ranges["samples"] == ranges["inside"] == ranges["then_there"] > 0 and any(row["role"] == "column" for row in in_regions),
           f"sql: each address is in its range, which was there then: {ranges}")
+    source = report["source"]["name"]
+    wanted = sorted((row["name"], row["object"], row["samples"], row["weight"], row["total"]["samples"], row["total"]["weight"])
+                    for row in tailor("report", small, "--level", "function")["functions"])
+    found = sorted((row["name"], row["library"] or "", row["self_samples"], row["self_weight"], row["total_samples"], row["total_weight"])
+                   for row in tailor("sql", small, "-q", f"SELECT * FROM functions WHERE source = '{source}'"))
+    check(found == wanted, f"sql: the {len(found)} functions are those of the report")
+    by_operator = tailor("sql", small, "-q", "SELECT operator, sum(weight) AS weight, count(function_name) AS named FROM function_samples "
+                         f"WHERE source = '{source}' AND owner = 'plan' AND operator IS NOT NULL GROUP BY 1")
+    check({row["operator"] for row in by_operator} == operators.keys() and all(near(row["weight"], operators[row["operator"]]) for row in by_operator),
+          f"sql: the functions of each operator add up to it: {by_operator}")
+    places = tailor("sql", small, "-q", "SELECT path, build_id, min(code_address) AS least FROM samples JOIN stacks USING (stack) "
+                    "JOIN places USING (place, code_address) WHERE path IS NOT NULL GROUP BY 1, 2")
+    own = [row for row in places if row["path"] == str((BIN / "weft").resolve())]
+    check(len(own) == 1 and 0 < own[0]["least"] < (BIN / "weft").stat().st_size, f"sql: addresses are in their file: {own}")
+    addresses = tailor("flame", small, "--order", "operator,function,address")
+    check(near(addresses["root"]["weight"], whole), "flame by address: the root is everything")
     sheet = run(TAILOR, "sql", small, "--csv", "-q", "SELECT 'a,\"b' AS x, 1 AS y").splitlines()
     check(sheet == ["x,y", '"a,""b",1'], f"sql --csv is RFC 4180: {sheet}")
     for statement in ("DELETE FROM samples", "ATTACH '/tmp/x' AS x", "SELECT 1; SELECT 2", "SELECT nothing", "PRAGMA user_version", "-- none"):

@@ -50,6 +50,8 @@ std::string remedy_of(std::string_view reason) {
   if (reason == "marks_lost")
     return "the engine writes marks faster than they are read: mark morsels, not tuples, or give Tailor CPU "
            "time";
+  if (reason == "unregistered_code")
+    return "register generated code: the findings on generated code say how (docs/integrate-your-engine.md)";
   if (reason == "unknown_user_code")
     return "code outside of operators: declare engine components for it (docs/integrate-your-engine.md)";
   if (reason == "unknown_kernel")
@@ -95,6 +97,34 @@ void look_at_notices(const query::Profile& profile, std::vector<Finding>& out) {
     out.push_back({State::kProblem, "agent",
                    fmt::format("the agent of process {} says: {}{}", by.first, notice, more),
                    "change how the engine uses its agent (docs/agent.md)"});
+  }
+}
+
+// Processes of one engine of which the same is said.
+struct Unregistered {
+  std::int32_t first = 0;  // process
+  std::size_t processes = 0;
+  double weight = 0;
+  std::string_view remedy;
+};
+
+void look_at_generated_code(const query::PlanReport& report, std::vector<Finding>& out) {
+  std::map<std::string, Unregistered> said;
+  for (const query::UnregisteredCode& code : report.unregistered) {
+    Unregistered& all = said[query::found_text(code)];
+    if (all.processes++ == 0) all.first = code.process.pid;
+    all.weight += code.cost.weight;
+    all.remedy = query::remedy_of(code.why);
+  }
+  for (const auto& [text, all] : said) {
+    const double share = part(all.weight, report.total.weight);
+    const std::string more =
+        all.processes > 1 ? fmt::format(" ({} processes are like this)", all.processes) : std::string();
+    out.push_back(
+        {share >= query::kUnregisteredMatters ? State::kProblem : State::kNote, "generated code",
+         fmt::format("{} of the samples are in generated code that nobody registered: process {}: {}{}",
+                     percent(share), all.first, text, more),
+         std::string(all.remedy)});
   }
 }
 
@@ -156,6 +186,7 @@ std::vector<Finding> look_at_profile(const query::Profile& profile, const query:
   look_at_notices(profile, out);
   out.push_back(look_at_plans(profile, report));
   out.push_back(look_at_unattributed(report));
+  look_at_generated_code(report, out);
   out.push_back(look_at_losses(report));
   out.push_back(look_at_coverage(profile));
   out.push_back(look_at_evidence(report));

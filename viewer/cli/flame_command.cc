@@ -43,7 +43,7 @@ bool is_all_unattributed(const query::FlameReport& report) {
 
 // What the user asked for; where nobody asked for an order and there is no plan, the functions.
 Result<serve::View> open_flame(const FlameOptions& options, std::vector<query::FlameLevel>& order) {
-  const bool functions = std::ranges::find(order, query::FlameLevel::kFunction) != order.end();
+  const bool functions = query::has_functions(order);
   auto view = open_view(options.view, functions ? Needs::kFunctions : Needs::kSums);
   if (!view || functions || options.has_order) return view;
   const auto report = serve::flame_of(*view, order);
@@ -86,12 +86,13 @@ void add_flame(CLI::App& app, Action& action) {
       "flame", "Cost as a tree: plan, pipeline, operator, task, line of IR and functions, in any order");
   auto options = std::make_shared<FlameOptions>();
   add_view_choice(command, options->view);
-  CLI::Option* order = command
-                           .add_option("--order", options->order,
-                                       "The levels from the outside in; function: the call chain below the "
-                                       "generated code. Where there is no plan "
-                                       "and this is not given: functions")
-                           ->capture_default_str();
+  CLI::Option* order =
+      command
+          .add_option("--order", options->order,
+                      "The levels from the outside in; function: the call chain below the "
+                      "generated code; address: that of the sample's instruction. Where there is no plan "
+                      "and this is not given: functions")
+          ->capture_default_str();
   command
       .add_flag("--functions", options->functions,
                 "Functions below operators: --order plan,operator,function")

@@ -19,6 +19,7 @@
 #include "viewer/cli/command.h"
 #include "viewer/cli/installed.h"
 #include "viewer/cli/pager.h"
+#include "viewer/cli/perf_words.h"
 #include "viewer/cli/text.h"
 
 namespace tailor::cli {
@@ -52,6 +53,12 @@ std::vector<std::string> command_names(const CLI::App& app) {
     names.push_back(command->get_name());
   std::ranges::sort(names);
   return names;
+}
+
+Error no_such_command(const std::string& name, const std::vector<std::string>& commands) {
+  const std::string_view instead = instead_of_perf_command(name);
+  if (!instead.empty()) return invalid(fmt::format("{} is a command of perf: {}", name, instead));
+  return query::no_such("command", name, commands);
 }
 
 // Commands whose output may be longer than a screen, and is for people.
@@ -115,10 +122,12 @@ int run(int argc, char** argv) {
       return static_cast<int>(kOk);
     };
   });
+  for (CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    add_perf_words(*command);
   // CLI11 would only say that the word was not expected.
   const auto commands = command_names(app);
   if (argc > 1 && argv[1][0] != '-' && !std::ranges::binary_search(commands, std::string(argv[1])))
-    return complain(query::no_such("command", argv[1], commands));
+    return complain(no_such_command(argv[1], commands));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

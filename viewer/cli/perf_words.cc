@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <span>
+#include <utility>
 
 namespace tailor::cli {
 namespace {
@@ -42,18 +45,13 @@ constexpr Unknown kOfRecord[] = {
     {"-d,--data", false, "data addresses are recorded with --memory"},
 };
 
-constexpr const char* kAlwaysText = "a report is text, in a pager on a terminal: leave it out";
 constexpr const char* kSelfAndTotal = "tailor report --level function shows self and total: leave it out";
 
 constexpr Unknown kOfReport[] = {
-    {"-i,--input", true, "the file has no option before it: type tailor report FILE"},
     {"-s,--sort", true,
      "operators are in the order of the plan, functions by self: type --level function. tailor timeline "
      "--lanes thread shows threads, and tailor sql sorts by anything"},
     {"-F,--fields", true, "the columns are fixed. tailor sql and --json have all columns"},
-    {"--stdio", false, kAlwaysText},
-    {"--tui", false, kAlwaysText},
-    {"--gtk", false, kAlwaysText},
     {"-g,--call-graph", false, "type --level function: it shows the call graph below the functions"},
     {"--children", false, kSelfAndTotal},
     {"--no-children", false, kSelfAndTotal},
@@ -66,9 +64,75 @@ constexpr Unknown kOfReport[] = {
     {"--header", false, "tailor report --json has the facts of the recording under \"recording\""},
 };
 
+constexpr const char* kAlwaysText = "the output is text, in a pager on a terminal: leave it out";
+
+constexpr Unknown kOfViews[] = {
+    {"-i,--input", true, "the file has no option before it: type tailor {} FILE"},
+    {"--stdio", false, kAlwaysText},
+    {"--tui", false, kAlwaysText},
+    {"--gtk", false, kAlwaysText},
+};
+
+constexpr Unknown kOfAnnotate[] = {
+    {"-s,--symbol", true,
+     "a listing is of a plan: --plan chooses one. tailor report --level function lists functions"},
+    {"-d,--dsos", true,
+     "a listing is of generated code: tailor report --level function adds up functions by library"},
+    {"-l,--print-line", false, "each instruction stands below its line of IR: leave it out"},
+};
+
+constexpr Unknown kOfTop[] = {
+    {"-s,--sort", true, "type s while it runs: that changes the order."},
+    {"-e,--event", true, "the daemon samples: choose its events with tailord --event"},
+    {"-F,--freq", true, "the daemon samples: type tailor rate HZ"},
+    {"-p,--pid", true, "it shows queries: type --filter TEXT. tailor report --pid PID shows a process"},
+    {"-a,--all-cpus", false, "it always shows all processes that the daemon samples: leave it out"},
+    {"-g,--call-graph", false, "tailor report --level function shows the call graph"},
+};
+
+constexpr Unknown kOfDiff[] = {
+    {"-s,--sort", true, "operators are compared in the order of the plan: leave it out"},
+    {"-c,--compute", true, "changes are of the cost of an execution, with their range: leave it out"},
+    {"-o,--order", true, "operators are compared in the order of the plan: leave it out"},
+};
+
+// Commands that show a profile, and perf's own words for them.
+constexpr std::string_view kViews[] = {"annotate", "doctor", "export", "flame", "import",   "iterations",
+                                       "list",     "memory", "report", "sql",   "timeline", "web"};
+constexpr std::pair<std::string_view, std::span<const Unknown>> kWords[] = {{"record", kOfRecord},
+                                                                            {"report", kOfReport},
+                                                                            {"annotate", kOfAnnotate},
+                                                                            {"top", kOfTop},
+                                                                            {"diff", kOfDiff}};
+
+constexpr const char* kNoNamesNeeded = "a profile carries the names of its functions: there is nothing to do";
+
+constexpr std::pair<std::string_view, std::string_view> kCommands[] = {
+    {"archive", kNoNamesNeeded},
+    {"buildid-cache", kNoNamesNeeded},
+    {"mem", "type tailor record --memory -- COMMAND, then tailor memory"},
+    {"sched", "type tailor record -e off-cpu -- COMMAND, then tailor timeline --lanes thread"},
+    {"script",
+     "type tailor export FILE --format csv for a line for each sample, or tailor sql FILE for a part of "
+     "them"},
+    {"stat",
+     "nothing is counted without samples. Type tailor record -e EVENT -- COMMAND, then tailor report"},
+};
+
+void add_word(CLI::App& command, const Unknown& word) {
+  const auto refuse = [&command, &word] {
+    const std::string instead = fmt::format(fmt::runtime(word.instead), command.get_name());
+    throw CLI::ValidationError(fmt::format("{} is an option of perf: {}", word.names, instead));
+  };
+  CLI::Option* option = word.has_value ? command.add_option_function<std::string>(
+                                             word.names, [refuse](const std::string&) { refuse(); })
+                                       : command.add_flag_callback(word.names, refuse);
+  option->group(kHidden);
+}
+
 }  // namespace
 
-PerfWords::PerfWords(CLI::App& command, config::SamplingOptions& sampling) {
+void add_call_graph(CLI::App& command, config::SamplingOptions& sampling) {
   CLI::Option* aggregate = command.get_option("--aggregate");
   command
       .add_flag_callback(
@@ -86,27 +150,24 @@ PerfWords::PerfWords(CLI::App& command, config::SamplingOptions& sampling) {
       ->check(CLI::IsMember(kModes))
       ->type_name("fp|dwarf")
       ->excludes(aggregate);
-  for (const Unknown& each : kOfRecord) add(command, each.names, each.has_value, each.instead);
 }
 
-PerfWords PerfWords::of_report(CLI::App& command) {
-  PerfWords words;
-  for (const Unknown& each : kOfReport) words.add(command, each.names, each.has_value, each.instead);
-  return words;
-}
-
-void PerfWords::add(CLI::App& command, const char* names, bool has_value, const char* instead) {
-  CLI::Option* option = has_value ? command.add_option_function<std::string>(names, [](const std::string&) {})
-                                  : command.add_flag_callback(names, [] {});
-  words_.push_back({option->group(kHidden), names, instead});
-}
-
-Status PerfWords::check() const {
-  for (const Word& word : words_) {
-    if (word.option->count() > 0)
-      return invalid(fmt::format("{} is an option of perf: {}", word.names, word.instead));
+void add_perf_words(CLI::App& command) {
+  const std::string name = command.get_name();
+  if (std::ranges::find(kViews, name) != std::end(kViews)) {
+    for (const Unknown& each : kOfViews) add_word(command, each);
   }
-  return Ok{};
+  for (const auto& [of, words] : kWords) {
+    if (of != name) continue;
+    for (const Unknown& each : words) add_word(command, each);
+  }
+}
+
+std::string_view instead_of_perf_command(std::string_view name) {
+  for (const auto& [command, instead] : kCommands) {
+    if (command == name) return instead;
+  }
+  return "";
 }
 
 Result<std::int32_t> parse_pid(const std::string& text) {

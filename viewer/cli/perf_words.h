@@ -1,39 +1,24 @@
-// What people who know perf type at `tailor record` and `tailor report`: it does the same, or the error says
-// what to type instead.
+// What people who know perf type at `tailor`: it does the same, or the error says what to type instead.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "daemon/config/sampling_options.h"
 #include "proto/base/result.h"
 
 namespace tailor::cli {
 
-class PerfWords {
- public:
-  // None.
-  PerfWords() = default;
-  // Adds the options of `perf record`. `sampling` must outlive the parsing.
-  PerfWords(CLI::App& command, config::SamplingOptions& sampling);
-  // Adds those of `perf report`.
-  static PerfWords of_report(CLI::App& command);
+// Adds -g and --call-graph of `perf record`. `sampling` must outlive the parsing.
+void add_call_graph(CLI::App& command, config::SamplingOptions& sampling);
+// Adds the options of perf's command of this kind that have no meaning here, after all others. Help does not
+// list them. The parser throws its error for them, which says what to type, before any other of the command.
+void add_perf_words(CLI::App& command);
 
-  // Fails where one of them was given that has no meaning here: the error names it and what to type.
-  Status check() const;
-
- private:
-  void add(CLI::App& command, const char* names, bool has_value, const char* instead);
-
-  struct Word {
-    const CLI::Option* option;
-    const char* names;  // as "-i,--input"
-    const char* instead;
-  };
-  std::vector<Word> words_;
-};
+// What to type instead of a command of perf; "": perf has none of that name, or we have one too.
+std::string_view instead_of_perf_command(std::string_view name);
 
 // The pid that `-p` names. Fails for several, and for what is no number.
 Result<std::int32_t> parse_pid(const std::string& text);

@@ -24,7 +24,6 @@ struct RecordOptions {
   std::string pid;                              // as it was typed; "": none
   double seconds = 0;
   bool quiet = false;
-  std::shared_ptr<PerfWords> perf = nullptr;
 };
 
 // Said at the end of a recording in which nobody named an operator.
@@ -91,7 +90,6 @@ int run_alone(const RecordOptions& options, std::int32_t pid) {
 
 Status check_what(const RecordOptions& options) {
   const bool command = !options.record.command.empty();
-  if (Status known = options.perf->check(); !known.ok()) return known;
   if (command && !options.pid.empty())
     return invalid(
         "-p is a process that runs already, and no command is started for it: type --seconds N for how "
@@ -135,7 +133,7 @@ void add_record(CLI::App& app, Action& action) {
       .add_option("--seconds", options->seconds, "With -p: for how long (default: until it ends, or Ctrl-C)")
       ->check(CLI::PositiveNumber);
   command.add_flag("-q,--quiet", options->quiet, "Says nothing but errors");
-  options->perf = std::make_shared<PerfWords>(command, options->record.sampling);
+  add_call_graph(command, options->record.sampling);
   for (const char* name : {"-g", "--call-graph"}) options->of_commands.push_back(command.get_option(name));
   command.add_option("command", options->record.command, "The command and its arguments, after --");
   command.positionals_at_end();

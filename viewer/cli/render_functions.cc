@@ -11,7 +11,7 @@
 namespace tailor::cli {
 namespace {
 
-constexpr std::size_t kMostObjects = 10;
+constexpr std::size_t kMostObjects = 10, kMostAddresses = 10;
 constexpr std::size_t kNameRoom = 40;  // of the function, before its object
 constexpr std::size_t kNarrowFunctions =
     70;  // below it ranges go, and samples beside totals: names need the room
@@ -96,6 +96,30 @@ std::string objects_section(const query::FunctionReport& report, const Terminal&
   return out;
 }
 
+// Where a library has no symbols, these tell its samples apart.
+std::string addresses_section(const query::FunctionReport& report, const Terminal& terminal) {
+  if (report.unnamed.empty()) return "";
+  const std::size_t samples = samples_width(report.summary);
+  std::string out = terminal.dim(pad_left("self", kShareWidth) + pad_left("samples", samples) +
+                                 "  address without a name (offset in its file)") +
+                    "\n";
+  double rest = report.rest_unnamed.share;
+  for (std::size_t i = 0; i < report.unnamed.size(); ++i) {
+    const query::AddressRow& row = report.unnamed[i];
+    if (i >= kMostAddresses) {
+      rest += row.cost.share;
+      continue;
+    }
+    out += rest_of_line(share_cell(row.cost, terminal) + samples_cell(row.cost, samples, terminal) + "  ",
+                        escape_line(row.name, terminal.ascii), terminal);
+  }
+  if (const std::size_t all = report.unnamed.size() + report.more_unnamed; all > kMostAddresses)
+    out += terminal.dim(fmt::format("{}  at {} more addresses (--json; tailor sql has all)",
+                                    pad_left(percent(rest), kShareWidth), grouped(all - kMostAddresses))) +
+           "\n";
+  return out;
+}
+
 std::string calls_section(const query::FunctionReport& report, const FunctionView& view,
                           const Terminal& terminal) {
   if (report.calls.empty()) return "";
@@ -153,6 +177,8 @@ std::string render(const query::Profile& profile, const query::FunctionReport& r
   std::string out =
       notices(profile, report.summary, terminal) + heading(report.summary, "Functions", terminal) + "\n";
   out += functions_section(report, view, terminal) + "\n" + objects_section(report, terminal) + "\n";
+  const std::string addresses = addresses_section(report, terminal);
+  if (!addresses.empty()) out += addresses + "\n";
   const std::string calls = calls_section(report, view, terminal);
   if (!calls.empty()) out += calls + "\n";
   return out + wrap(chains_text(report), terminal.width, 0) + "\n" +

@@ -74,14 +74,35 @@ std::string marks_notice(const query::PlanReport& report) {
   return out;
 }
 
+// The process that has most of it says why; the others are a number.
+std::string unregistered_notice(const query::PlanReport& report) {
+  query::Cell all;
+  for (const query::UnregisteredCode& code : report.unregistered) {
+    all.samples += code.cost.samples;
+    all.weight += code.cost.weight;
+  }
+  const double share = report.total.weight > 0 ? all.weight / report.total.weight : 0;
+  if (all.samples == 0 || share < query::kUnregisteredMatters) return "";
+  const query::UnregisteredCode& most = report.unregistered.front();
+  const std::size_t others = report.unregistered.size() - 1;
+  std::string out = fmt::format(
+      "{} of this report ({}) {} in generated code that nobody registered, so no operator has {}. "
+      "Process {}: {}.",
+      samples_text(static_cast<double>(all.samples)), percent(share), all.samples == 1 ? "is" : "are",
+      all.samples == 1 ? "it" : "them", most.process.pid, query::found_text(most));
+  if (others > 0)
+    out += fmt::format(" {} more process{} such samples.", others, others == 1 ? " has" : "es have");
+  return out + " `tailor doctor FILE` says what to do.";
+}
+
 }  // namespace
 
 std::string notices(const query::Profile& profile, const query::PlanReport& report,
                     const Terminal& terminal) {
   std::string out;
   for (const std::string& notice :
-       {marks_notice(report), kernel_notice(profile, report), pause_notice(profile, report),
-        rate_notice(profile, report), draw_notice(report)}) {
+       {marks_notice(report), unregistered_notice(report), kernel_notice(profile, report),
+        pause_notice(profile, report), rate_notice(profile, report), draw_notice(report)}) {
     if (!notice.empty()) out += terminal.warn(wrap(notice, terminal.width, 0)) + "\n";
   }
   return out.empty() ? out : out + "\n";

@@ -14,7 +14,6 @@
 #include "viewer/cli/html_command.h"
 #include "viewer/cli/ignored_options.h"
 #include "viewer/cli/installed.h"
-#include "viewer/cli/perf_words.h"
 #include "viewer/cli/render.h"
 #include "viewer/cli/runs_of_query.h"
 #include "viewer/cli/text.h"
@@ -33,7 +32,6 @@ struct ReportOptions {
   std::string html;
   std::string by;
   const CLI::App* command = nullptr;
-  PerfWords perf_words;
 };
 
 Status refuse_of_functions(const ReportOptions& options) {
@@ -168,7 +166,6 @@ int run_plans(const ReportOptions& options) {
 }
 
 int run_report(const ReportOptions& options) {
-  if (Status ok = options.perf_words.check(); !ok) return complain(ok.error());
   if (Status ok = refuse_ignored(options); !ok) return complain(ok.error());
   if (!options.by.empty()) return show_history(options.choice, options.by);
   if (!options.html.empty()) return write_html(options.choice, options.html);
@@ -223,7 +220,6 @@ void add_report(CLI::App& app, Action& action) {
     by->excludes(command.get_option(other));
   command.get_option("--rules")->excludes(command.get_option("--level"));
   options->command = &command;
-  options->perf_words = PerfWords::of_report(command);
   command.callback([options, &action] { action = [options] { return run_report(*options); }; });
 }
 

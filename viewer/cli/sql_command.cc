@@ -145,9 +145,11 @@ int run_sql(SqlOptions options) {
   if (options.query.empty())
     return complain(
         invalid("there is no SQL: give it with -q, or on standard input; --schema shows the tables"));
-  auto view = open_view(options.view, Needs::kActivity);
+  const auto functions = SqlTables::reads_functions(options.query);
+  if (!functions) return complain(functions.error());
+  auto view = open_view(options.view, *functions ? Needs::kActivityAndFunctions : Needs::kActivity);
   if (!view) return complain(view.error());
-  const auto tables = SqlTables::make(*view);
+  const auto tables = SqlTables::make(*view, *functions);
   if (!tables) return complain(tables.error());
   const Terminal terminal = options.view.choice.terminal();
   Output output(options, terminal);

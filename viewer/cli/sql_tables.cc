@@ -18,6 +18,8 @@
 #include "daemon/query/sample_columns.h"
 #include "daemon/query/terms.h"
 #include "proto/base/errors.h"
+#include "viewer/cli/sql_functions.h"
+#include "viewer/cli/sql_insert.h"
 
 namespace tailor::cli {
 namespace {
@@ -78,69 +80,19 @@ CREATE TABLE samples (
   weight INTEGER,                  -- in the unit of the source
   address INTEGER,                 -- of data, 64 bits with a sign; NULL: not known
   range INTEGER,                   -- the memory range of the address; NULL: in none that an engine told of
-  latency INTEGER                  -- cycles of the access; NULL: not known
+  latency INTEGER,                 -- cycles of the access; NULL: not known
+  stack INTEGER,                   -- its call chain
+  function INTEGER,                -- that it was in
+  code_address INTEGER             -- of its instruction: in a file the offset there; 64 bits with a sign
 );
 CREATE VIEW operator_samples AS    -- a row for each sample and each operator that has a part of it
   SELECT s.time_ns, s.tid, s.weight * o.part AS weight, s.address, s.range, s.latency, c.*, o.id AS operator, p.name, p.kind
   FROM samples s JOIN cells c USING (cell) JOIN owners o ON o.cell = c.cell AND o.level = 0
   JOIN operators p ON p.pid = c.pid AND p.plan = c.plan AND p.id = o.id;
 )";
+constexpr SqlFunctions::Code kNoCode{{0, true}, {0, true}, {0, true}};
 constexpr const char* kIndexes =
     "CREATE INDEX of_cell ON owners (cell, level); CREATE INDEX by_id ON components (level, pid, plan, id);";
-
-// As an optional, which gcc takes for uninitialised in Insert::row.
-struct Nullable {
-  std::int64_t value;
-  bool null;
-};
-
-// Fills one table; the first problem is kept.
-class Insert {
- public:
-  Insert(sqlite3* db, const char* sql) : db_(db) {
-    check(sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr));
-  }
-  ~Insert() { sqlite3_finalize(statement_); }
-  Insert(const Insert&) = delete;
-  Insert& operator=(const Insert&) = delete;
-
-  template <typename... Values>
-  void row(const Values&... values) {
-    if (problem_) return;
-    int at = 0;
-    (bind(++at, values), ...);
-    if (sqlite3_step(statement_) != SQLITE_DONE) check(SQLITE_ERROR);
-    sqlite3_reset(statement_);
-  }
-  Status done() const { return problem_ ? Status(*problem_) : Status(Ok{}); }
-
- private:
-  template <typename Value>
-  void bind(int at, const Value& value) {
-    if constexpr (std::is_convertible_v<Value, std::string_view>) {
-      const std::string_view text = value;
-      check(sqlite3_bind_text64(statement_, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-    } else if constexpr (std::is_floating_point_v<Value>) {
-      check(sqlite3_bind_double(statement_, at, value));
-    } else {
-      check(sqlite3_bind_int64(statement_, at, static_cast<std::int64_t>(value)));
-    }
-  }
-  void bind(int at, const Nullable& value) {
-    value.null ? check(sqlite3_bind_null(statement_, at)) : bind(at, value.value);
-  }
-  template <typename Value>
-  void bind(int at, const std::optional<Value>& value) {
-    value ? bind(at, *value) : check(sqlite3_bind_null(statement_, at));
-  }
-  void check(int code) {
-    if (code != SQLITE_OK && !problem_) problem_ = internal(fmt::format("SQLite: {}", sqlite3_errmsg(db_)));
-  }
-
-  sqlite3* db_;
-  sqlite3_stmt* statement_ = nullptr;
-  std::optional<Error> problem_;
-};
 
 Status run(sqlite3* db, const char* sql) {
   if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) == SQLITE_OK) return Ok{};
@@ -148,7 +100,7 @@ Status run(sqlite3* db, const char* sql) {
 }
 
 Status fill_executions(sqlite3* db, const serve::View& view) {
-  Insert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO executions VALUES (?, ?, ?, ?, ?, ?, ?)");
   for (const profile::ExecutionRecord& each : view.whole->executions()) {
     if (!query::selected(view.selection, each.process, each.handle)) continue;
     const query::PlanModel* plan = view.whole->plan(each.process, each.plan);
@@ -164,7 +116,7 @@ Status fill_executions(sqlite3* db, const serve::View& view) {
 
 Status fill_damage(sqlite3* db, const query::Profile& profile) {
   if (!query::is_damaged(profile)) return Ok{};
-  Insert table(db, "INSERT INTO damage VALUES (?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO damage VALUES (?, ?, ?, ?, ?, ?)");
   const store::ReadReport& read = profile.read_report();
   const Nullable missing{static_cast<std::int64_t>(read.missing_samples), !read.finished};
   table.row(read.finished, missing, read.damaged_spots, read.missing_blocks, read.malformed_blocks,
@@ -173,8 +125,8 @@ Status fill_damage(sqlite3* db, const query::Profile& profile) {
 }
 
 Status fill_plans(sqlite3* db, const serve::View& view, const std::set<query::InProcess<PlanId>>& plans) {
-  Insert names(db, "INSERT INTO plans VALUES (?, ?, ?)");
-  Insert components(db, "INSERT INTO components VALUES (?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert names(db, "INSERT INTO plans VALUES (?, ?, ?)");
+  SqlInsert components(db, "INSERT INTO components VALUES (?, ?, ?, ?, ?, ?, ?)");
   for (const auto& [process, id] : plans) {
     const query::PlanModel* plan = view.whole->plan(process, id);
     if (plan == nullptr) continue;
@@ -202,9 +154,9 @@ std::optional<std::string> role_of(const serve::View& view, const query::CellKey
 }
 
 Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
-  Insert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-  Insert owners(db, "INSERT INTO owners VALUES (?, ?, ?, ?)");
-  Insert regions(db, "INSERT INTO regions VALUES (?, ?, ?, ?)");
+  SqlInsert cells(db, "INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert owners(db, "INSERT INTO owners VALUES (?, ?, ?, ?)");
+  SqlInsert regions(db, "INSERT INTO regions VALUES (?, ?, ?, ?)");
   std::set<query::InProcess<std::uint32_t>> told;
   for (std::size_t i = 0; i < columns.cells.size(); ++i) {
     const query::SampleCell& cell = columns.cells[i];
@@ -232,7 +184,7 @@ Status fill_cells(sqlite3* db, const serve::View& view, const query::SampleColum
       regions.row(key.process.pid, key.region, view.whole->region_name(key.process, key.region),
                   role_of(view, key));
   }
-  for (const Insert* table : {&cells, &owners, &regions}) {
+  for (const SqlInsert* table : {&cells, &owners, &regions}) {
     if (Status done = table->done(); !done.ok()) return done;
   }
   return Ok{};
@@ -287,9 +239,11 @@ class Ranges {
   std::vector<Access> accesses_;
 };
 
-Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleColumns& columns) {
+// `functions`: null where nobody asks for them.
+Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleColumns& columns,
+                    SqlFunctions* functions) {
   const Ranges ranges(view, columns);
-  Insert range(db, "INSERT INTO memory_ranges VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert range(db, "INSERT INTO memory_ranges VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
   for (std::size_t i = 0; i < ranges.lives().size(); ++i) {
     const query::RegionLife& life = ranges.lives()[i];
     const std::int64_t to = life.to == kTimeMax ? 0 : life.to - view.origin;
@@ -304,30 +258,53 @@ Status fill_samples(sqlite3* db, const serve::View& view, const query::SampleCol
     if (cells.contains(sample.key) && (!view.keep || view.keep(sample))) chosen.push_back(&sample);
   }
   std::ranges::stable_sort(chosen, {}, &query::TimedSample::time);
-  Insert table(db, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?)");
+  SqlInsert table(db, "INSERT INTO samples VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (const query::TimedSample* each : chosen) {
     const query::TimedSample& sample = *each;
     const bool has_address = sample.key->address_from != profile::AddressFrom::kNone;
+    const SqlFunctions::Code code = functions == nullptr ? kNoCode : functions->add(sample);
     table.row(sample.time - view.origin, sample.tid, cells.at(sample.key), sample.weight,
               has_address ? std::optional(sample.address) : std::nullopt,
               has_address ? ranges.find(sample) : std::nullopt,
-              sample.latency == 0 ? std::nullopt : std::optional(sample.latency));
+              sample.latency == 0 ? std::nullopt : std::optional(sample.latency), code.stack, code.function,
+              code.address);
   }
   return table.done();
 }
 
 // The tables are a copy in memory: a statement that writes would be a mistake, and one that names files a way
-// out.
-int only_reads(void*, int action, const char*, const char*, const char*, const char*) {
+// out. `functions`, a bool, becomes true where it reads what SqlFunctions has.
+int only_reads(void* functions, int action, const char* table, const char* column, const char*, const char*) {
   switch (action) {
-    case SQLITE_SELECT:
     case SQLITE_READ:
+      if (SqlFunctions::has(table, column)) *static_cast<bool*>(functions) = true;
+      return SQLITE_OK;
+    case SQLITE_SELECT:
     case SQLITE_FUNCTION:
     case SQLITE_RECURSIVE:
       return SQLITE_OK;
     default:
       return SQLITE_DENY;
   }
+}
+
+using Statement = std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)>;
+
+// One statement that reads. `functions` as of only_reads(); it must outlive the statement.
+Result<Statement> prepare(sqlite3* db, const std::string& sql, bool& functions) {
+  sqlite3_stmt* prepared = nullptr;
+  const char* rest = nullptr;
+  functions = false;
+  sqlite3_set_authorizer(db, only_reads, &functions);
+  const int code = sqlite3_prepare_v2(db, sql.c_str(), -1, &prepared, &rest);
+  Statement statement(prepared, sqlite3_finalize);
+  if (code == SQLITE_AUTH)
+    return invalid("the statement does more than read: only SELECT is allowed, on the tables of --schema");
+  if (code != SQLITE_OK) return invalid(fmt::format("SQL: {}", sqlite3_errmsg(db)));
+  if (prepared == nullptr) return invalid("there is no SQL statement");
+  if (rest != nullptr && std::string_view(rest).find_first_not_of(" \t\r\n;") != std::string_view::npos)
+    return invalid("there is more than one SQL statement");
+  return statement;
 }
 
 SqlTables::Value value_at(sqlite3_stmt* statement, int column) {
@@ -359,54 +336,66 @@ void SqlTables::Close::operator()(sqlite3* db) const {
   sqlite3_close(db);
 }
 
-std::string_view SqlTables::schema() {
-  return kSchema;
+std::string SqlTables::schema() {
+  return std::string(kSchema).append(SqlFunctions::schema());
 }
 
-Result<SqlTables> SqlTables::make(const serve::View& view) {
-  const auto columns = query::sample_columns(*view.whole, view.selection, kMostSamples, view.keep);
-  if (!columns) return columns.error();
+Result<SqlTables> SqlTables::open() {
   sqlite3* opened = nullptr;
   if (sqlite3_open(":memory:", &opened) != SQLITE_OK) {
     sqlite3_close(opened);
     return exhausted("SQLite: no memory for a database");
   }
   SqlTables tables{std::unique_ptr<sqlite3, Close>(opened)};
+  if (Status done = run(opened, schema().c_str()); !done.ok()) return done.error();
+  return tables;
+}
+
+Result<bool> SqlTables::reads_functions(const std::string& sql) {
+  const auto empty = open();
+  if (!empty) return empty.error();
+  bool functions = false;
+  const auto statement = prepare(empty->db_.get(), sql, functions);
+  if (!statement) return statement.error();
+  return functions;
+}
+
+Result<SqlTables> SqlTables::make(const serve::View& view, bool with_functions) {
+  const auto columns = query::sample_columns(*view.whole, view.selection, kMostSamples, view.keep);
+  if (!columns) return columns.error();
+  auto tables = open();
+  if (!tables) return tables.error();
+  sqlite3* db = tables->db_.get();
   std::set<query::InProcess<PlanId>> plans;
   for (const query::SampleCell& cell : columns->cells) plans.insert({cell.key->process, cell.key->plan});
-  Status done = run(opened, kSchema);
-  if (done.ok()) done = run(opened, "BEGIN");
-  if (done.ok()) done = fill_damage(opened, *view.whole);
-  if (done.ok()) done = fill_executions(opened, view);
-  if (done.ok()) done = fill_plans(opened, view, plans);
-  if (done.ok()) done = fill_cells(opened, view, *columns);
-  if (done.ok()) done = fill_samples(opened, view, *columns);
-  if (done.ok()) done = run(opened, "COMMIT");
-  if (done.ok()) done = run(opened, kIndexes);
+  std::optional<SqlFunctions> functions;
+  if (with_functions) functions.emplace(*view.whole);
+  Status done = run(db, "BEGIN");
+  if (done.ok()) done = fill_damage(db, *view.whole);
+  if (done.ok()) done = fill_executions(db, view);
+  if (done.ok()) done = fill_plans(db, view, plans);
+  if (done.ok()) done = fill_cells(db, view, *columns);
+  if (done.ok()) done = fill_samples(db, view, *columns, functions ? &*functions : nullptr);
+  if (done.ok() && functions) done = functions->fill(db);
+  if (done.ok()) done = run(db, "COMMIT");
+  if (done.ok()) done = run(db, kIndexes);
   if (!done.ok()) return done.error();
-  sqlite3_set_authorizer(opened, only_reads, nullptr);
   return tables;
 }
 
 Status SqlTables::query(const std::string& sql, const Rows& rows) const {
-  sqlite3_stmt* prepared = nullptr;
-  const char* rest = nullptr;
-  const int code = sqlite3_prepare_v2(db_.get(), sql.c_str(), -1, &prepared, &rest);
-  const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> statement(prepared, sqlite3_finalize);
-  if (code == SQLITE_AUTH)
-    return invalid("the statement does more than read: only SELECT is allowed, on the tables of --schema");
-  if (code != SQLITE_OK) return invalid(fmt::format("SQL: {}", sqlite3_errmsg(db_.get())));
-  if (prepared == nullptr) return invalid("there is no SQL statement");
-  if (rest != nullptr && std::string_view(rest).find_first_not_of(" \t\r\n;") != std::string_view::npos)
-    return invalid("there is more than one SQL statement");
-  const int count = sqlite3_column_count(prepared);
+  bool functions = false;
+  const auto prepared = prepare(db_.get(), sql, functions);
+  if (!prepared) return prepared.error();
+  sqlite3_stmt* statement = prepared->get();
+  const int count = sqlite3_column_count(statement);
   std::vector<std::string> names;
-  for (int i = 0; i < count; ++i) names.emplace_back(sqlite3_column_name(prepared, i));
+  for (int i = 0; i < count; ++i) names.emplace_back(sqlite3_column_name(statement, i));
   rows.columns(names);
   std::vector<Value> values(names.size());
-  for (int step = sqlite3_step(prepared); step != SQLITE_DONE; step = sqlite3_step(prepared)) {
+  for (int step = sqlite3_step(statement); step != SQLITE_DONE; step = sqlite3_step(statement)) {
     if (step != SQLITE_ROW) return internal(fmt::format("SQL: {}", sqlite3_errmsg(db_.get())));
-    for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value_at(prepared, i);
+    for (int i = 0; i < count; ++i) values[static_cast<std::size_t>(i)] = value_at(statement, i);
     rows.row(values);
   }
   return Ok{};

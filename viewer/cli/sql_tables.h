@@ -17,11 +17,17 @@ namespace tailor::cli {
 // One thread.
 class SqlTables {
  public:
-  // Of what the view shows. Fails where there are no samples, or more than `kMostSamples`.
-  static Result<SqlTables> make(const serve::View& view);
+  // Whether the statement reads functions, addresses of code or call chains: these cost a reader more. Fails
+  // as query() does before its first row.
+  static Result<bool> reads_functions(const std::string& sql);
+
+  // Of what the view shows. Fails where there are no samples, or more than `kMostSamples`. Without functions,
+  // their tables are empty and columns NULL; with them, the view must have been opened with
+  // Detail::functions.
+  static Result<SqlTables> make(const serve::View& view, bool with_functions);
 
   // The statements that made the tables, with a comment for each column.
-  static std::string_view schema();
+  static std::string schema();
 
   struct Value {
     enum class Kind { kNull, kInteger, kReal, kText } kind = Kind::kNull;
@@ -43,6 +49,8 @@ class SqlTables {
   struct Close {
     void operator()(sqlite3* db) const;
   };
+  // Empty ones.
+  static Result<SqlTables> open();
   explicit SqlTables(std::unique_ptr<sqlite3, Close> db) : db_(std::move(db)) {}
 
   std::unique_ptr<sqlite3, Close> db_;

@@ -19,8 +19,8 @@ Result<serve::View> open_view(const ViewChoice& wanted, Needs needs) {
   filters.op = wanted.op;
   Choice choice = wanted.choice;
   choice.detail.samples = needs != Needs::kSums;
-  choice.detail.activity = needs == Needs::kActivity;
-  choice.detail.functions = needs == Needs::kFunctions;
+  choice.detail.activity = needs == Needs::kActivity || needs == Needs::kActivityAndFunctions;
+  choice.detail.functions = needs == Needs::kFunctions || needs == Needs::kActivityAndFunctions;
   return choose(std::move(choice), std::move(filters));
 }
 

@@ -17,7 +17,7 @@ struct ViewChoice {
 };
 
 // What a command needs beside the sums.
-enum class Needs { kSums, kSamples, kActivity, kFunctions };
+enum class Needs { kSums, kSamples, kActivity, kFunctions, kActivityAndFunctions };
 
 // Adds the options of add_choice() and those of a part. `choice` must outlive the parsing.
 void add_view_choice(CLI::App& command, ViewChoice& choice);

@@ -11,8 +11,19 @@
 
 namespace tailor::capture {
 
+// One byte of size, three that are 0, up to twenty of build id, and 0 up to the end.
+std::span<const std::byte> build_id_in(std::span<const std::byte> file) {
+  constexpr std::size_t kBefore = 4, kMost = 20;
+  if (file.size() != kBefore + kMost) return {};
+  const auto size = std::to_integer<std::size_t>(file[0]);
+  const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
+  if (size > kMost || !std::ranges::all_of(file.subspan(1, kBefore - 1), is_zero)) return {};
+  if (!std::ranges::all_of(file.subspan(kBefore + size), is_zero)) return {};
+  return file.subspan(kBefore, size);
+}
+
 std::optional<MappingBytes> read_executable_mapping(std::span<const std::byte> record) {
-  constexpr std::size_t kFile = 24, kMostOfABuildId = 20;  // bytes
+  constexpr std::size_t kFile = 24;  // bytes
   perf_event_header header;
   if (record.size() < sizeof header) return std::nullopt;
   std::memcpy(&header, record.data(), sizeof header);
@@ -23,16 +34,15 @@ std::optional<MappingBytes> read_executable_mapping(std::span<const std::byte> r
   out.begin = fields.u64();
   out.size = fields.u64();
   out.file_offset = fields.u64();
-  ByteCursor file(fields.take(kFile));
+  const auto identity = fields.take(kFile);
   const std::uint32_t protection = fields.u32();
   fields.u32();  // flags
   const bool executable = (protection & PROT_EXEC) != 0;
   if (!fields.ok() || out.pid <= 0 || !executable || out.size == 0 || out.begin > UINT64_MAX - out.size)
     return std::nullopt;
-  if ((header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0) {
-    const std::size_t size = file.u32() & 0xFF;
-    out.build_id = hex_text(file.take(std::min(size, kMostOfABuildId)));
-  } else {
+  if ((header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) != 0) out.build_id = hex_text(build_id_in(identity));
+  if (out.build_id.empty()) {
+    ByteCursor file(identity);
     out.device_major = file.u32();
     out.device_minor = file.u32();
     out.inode = file.u64();

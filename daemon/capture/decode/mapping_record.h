@@ -22,6 +22,12 @@ struct MappingBytes {
   std::string_view path;  // of the record
 };
 
+// The build id in what a record with PERF_RECORD_MISC_MMAP_BUILD_ID says of the file; empty where it has
+// none. The kernel leaves that mark on the records of another recorder that did not ask for build ids, where
+// one that did saw the same mapping: those have device and inode. Such bytes, as far as no build id can look
+// like them, are none.
+std::span<const std::byte> build_id_in(std::span<const std::byte> file);
+
 // Nothing where the record is cut short, its range has no end, or the memory is not executable. `record` is a
 // whole one of that type.
 std::optional<MappingBytes> read_executable_mapping(std::span<const std::byte> record);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_events.h"
 #include "daemon/capture/decode/sample_view.h"
 #include "daemon/capture/decode/told_record.h"
@@ -44,19 +45,18 @@ void decode_mmap(const Target& to, ByteCursor& cursor, bool extended) {
   to.event.page_offset = cursor.u64();
   to.event.flag_executable = !(to.record.misc & PERF_RECORD_MISC_MMAP_DATA);
   if (extended) {
-    auto identity = cursor.take(24);
+    const auto identity = cursor.take(24);
     const std::uint32_t protection = cursor.u32();
     to.event.flag_executable = protection & PROT_EXEC;
     to.event.flag_writable = protection & PROT_WRITE;
     to.event.flag_readable = protection & PROT_READ;
     to.event.flag_shared = cursor.u32() & MAP_SHARED;
-    if (cursor.ok() && to.record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
-      // One byte of size, three reserved, up to twenty of build id.
-      std::size_t size = std::min<std::size_t>(std::to_integer<std::size_t>(identity[0]), 20);
+    const bool marked = cursor.ok() && to.record.misc & PERF_RECORD_MISC_MMAP_BUILD_ID;
+    if (const auto id = marked ? build_id_in(identity) : std::span<const std::byte>(); !id.empty()) {
       std::array<std::byte, 24> padded{};
-      std::copy_n(identity.begin() + 4, size, padded.begin());
+      std::ranges::copy(id, padded.begin());
       to.set_words({padded.data(), padded.size() / 8});
-      to.event.data_source = size;
+      to.event.data_source = id.size();
     }
   }
   to.set_text(cursor.rest_as_text());

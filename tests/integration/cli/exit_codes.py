@@ -38,6 +38,11 @@ with tempfile.TemporaryDirectory() as folder:
     for words, said in ((["-i", empty], "tailor report FILE"), (["--sort", "comm"], "--level function"), (["--stdio"], "leave it out"),
                         ([empty, "--no-children"], "self and total"), (["-g"], "call graph"), (["-n", empty], "leave it out")):
         check(["report", *words], 2, says=said)
+    for command in ("annotate", "timeline", "flame", "memory", "sql", "list", "iterations"):
+        check([command, "-i", empty], 2, says=f"tailor {command} FILE")
+        check([command, empty, "--stdio"], 2, says="leave it out")
+    check(["script", "-i", empty], 2, says="tailor export FILE --format csv")
+    check(["sql", folder / "missing.tailor", "-q", "SELECT nothing_known"], 2, says="SQL")
     check(["record", "--stacks", "some", "--", "true"], 2, says="{adaptive,always,none}")
     check(["record", "-p", "99999999"], 3, says="there is no process")
     check(["record", "-e", "no-such-event", "--", "true"], 2, says="tailor events")

@@ -3,40 +3,23 @@
 
 #include "daemon/query/flame.h"
 #include "daemon/query/timeline.h"
+#include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
-#include "tests/support/sample_profile.h"
 
 namespace tailor::query {
 namespace {
 
 using testing::ElementsAre;
 
-constexpr std::uint64_t kGenerated = 0x7f00'0000'1000, kLibrary = 0x4000'0000;
-
 Profile called() {
   LoadOptions options;
   options.keep_samples = options.functions = true;
-  return test::load(
-      test::profile_bytes([](profile::ProfileSink& sink) {
-        test::give_context(sink);
-        sink.on_mapping({test::kSampleProcess, test::kSampleStart, kLibrary, 0x10000, 0, "/nowhere/libx.so"});
-        // main > generated code > the library, by the tag of task 1, whose operator is the hash join.
-        const profile::StackFrame main{nullptr, kLibrary + 0x9000};
-        const profile::StackFrame generated{&main, kGenerated + 8};
-        profile::SampleRecord called = test::tag_sample(test::kSampleStart + 1, 1);
-        called.ip = called.user_ip = kLibrary + 16;
-        called.stack = &generated;
-        // Without a chain.
-        profile::SampleRecord alone = test::tag_sample(test::kSampleStart + 2, 1);
-        alone.ip = alone.user_ip = kLibrary + 16;
-        sink.on_samples(std::vector{called, called, alone});
-        sink.on_samples(std::vector{test::component_sample(test::kSampleStart + 3, 1)});
-      }),
-      options);
+  return test::load(test::profile_bytes(test::give_called), options);
 }
 
-FlameReport report_of(const Profile& profile, const std::function<bool(const TimedSample&)>& keep = {}) {
-  auto order = parse_flame_order("operator,function");
+FlameReport report_of(const Profile& profile, const std::function<bool(const TimedSample&)>& keep = {},
+                      const char* levels = "operator,function") {
+  auto order = parse_flame_order(levels);
   EXPECT_TRUE(order);
   auto report = flame_report_with_functions(profile, {}, *order, keep);
   EXPECT_TRUE(report);
@@ -73,6 +56,33 @@ TEST(FlameFunctions, OfSomeSamples) {
   const FlameReport report =
       report_of(called(), [](const TimedSample& sample) { return sample.time == test::kSampleStart + 2; });
   EXPECT_DOUBLE_EQ(report.root.samples, 1);
+}
+
+// Where a library has no symbols, addresses are what tells its samples apart.
+TEST(FlameFunctions, AddressesAreInTheirFile) {
+  const FlameReport report = report_of(called(), {}, "operator,address");
+  const FlameNode& join = child(report.root, "Hash join");
+  const FlameNode& address = child(join, "libx.so+0x10");
+  EXPECT_DOUBLE_EQ(address.samples, 3) << "with a chain and without";
+  EXPECT_EQ(address.key, "address:/nowhere/libx.so:10");
+  EXPECT_EQ(address.kind, "address");
+  EXPECT_EQ(join.children.size(), 1u);
+  EXPECT_EQ(child(report.root, "compile").children.size(), 1u) << "outside of plans, too";
+}
+
+TEST(FlameFunctions, AddressesBelowFunctions) {
+  const FlameReport report = report_of(called(), {}, "operator,function,address");
+  const FlameNode& join = child(report.root, "Hash join");
+  EXPECT_DOUBLE_EQ(child(child(join, "[unknown] (libx.so)"), "libx.so+0x10").samples, 1);
+  EXPECT_DOUBLE_EQ(child(child(child(join, "main ([jit])"), "[unknown] (libx.so)"), "libx.so+0x10").samples,
+                   2);
+}
+
+TEST(FlameFunctions, TheOrderSaysWhetherCodeIsNeeded) {
+  for (const char* order : {"function", "plan,address"})
+    EXPECT_TRUE(has_functions(*parse_flame_order(order)));
+  EXPECT_FALSE(has_functions(default_flame_order()));
+  EXPECT_EQ(default_flame_order().size(), 5u);
 }
 
 // A timeline shows them where there is no plan.

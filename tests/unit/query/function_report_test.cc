@@ -113,6 +113,34 @@ TEST_F(FunctionReportTest, SelfAndTotalAndCalls) {
   EXPECT_DOUBLE_EQ(report->with_chain, 0.9);
 }
 
+// Where a library has no symbols there are addresses, beside the row that adds them up.
+TEST_F(FunctionReportTest, AddressesWithoutANameAreInTheirFile) {
+  loader.on_mapping({kProcess, 0, 0x9000, 0x1000, 0x200, "/nowhere/libx.so"});
+  for (int i = 0; i < 3; ++i) sample({0x9010, 0x1001});
+  for (int i = 0; i < 2; ++i) sample({0x9020, 0x9011});
+  sample({0x1010, 0x9031});  // a caller is no place where the sample was
+  const Profile profile = loader.finish();
+  const auto addresses = [&](std::size_t most) {
+    FunctionOptions options;
+    options.most_unnamed = most;
+    auto report = function_report(profile, {}, options);
+    EXPECT_TRUE(report.ok());
+    return std::move(*report);
+  };
+  const FunctionReport all = addresses(100);
+  ASSERT_EQ(all.unnamed.size(), 2u);
+  EXPECT_EQ(all.unnamed[0].name, "libx.so+0x210");
+  EXPECT_EQ(all.unnamed[0].path, "/nowhere/libx.so");
+  EXPECT_DOUBLE_EQ(all.unnamed[0].cost.amount.samples, 3);
+  EXPECT_EQ(all.unnamed[1].name, "libx.so+0x220");
+  EXPECT_DOUBLE_EQ(all.unnamed[1].cost.share, 2.0 / 6);
+  EXPECT_EQ(all.more_unnamed, 0u);
+  const FunctionReport first = addresses(1);
+  EXPECT_EQ(first.unnamed.size(), 1u);
+  EXPECT_EQ(first.more_unnamed, 1u);
+  EXPECT_DOUBLE_EQ(first.rest_unnamed.amount.samples, 2) << "nothing is hidden";
+}
+
 TEST_F(FunctionReportTest, RecursionCountsOnce) {
   for (int i = 0; i < 4; ++i) sample({0x5010, 0x5020, 0x5030, 0x1010});
   const auto report = function_report(loader.finish(), {});

@@ -5,6 +5,7 @@
 
 #include <random>
 
+#include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/sample_view.h"
 #include "tests/support/record_encoder.h"
 
@@ -188,6 +189,48 @@ TEST(RecordDecoder, EveryRecordTypeBecomesAnEvent) {
   EXPECT_EQ(batch.events[13].parent_tid, 9);
   EXPECT_EQ(batch.chain(batch.events[14]).size(), 4u);
   EXPECT_EQ(batch.text_of(batch.events[17]), "/system.slice");
+}
+
+// Two recorders saw a mapping, and one asked for build ids: the kernel marks the records of both.
+TEST(RecordDecoder, DeviceAndInodeAreNoBuildIdWhateverTheMarkSays) {
+  struct File {
+    const char* what;
+    std::uint32_t major, minor;
+    std::uint64_t inode, generation;
+  };
+  for (const File& file : {File{"/dev/vda", 254, 0, 0x3c520, 0}, File{"/dev/nvme0n1p1", 259, 1, 0x3c520, 0},
+                           File{"/dev/sda1", 8, 1, 0x3c520, 0x5eed}, File{"overlay", 0, 40, 0x3c520, 0}}) {
+    test::RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
+    mapped.u32(7).u32(7).u64(0x1000).u64(0x2000).u64(0);
+    mapped.u32(file.major).u32(file.minor).u64(file.inode).u64(file.generation).u32(5).u32(2).text("/bin/a");
+    const auto told = read_executable_mapping(mapped.done());
+    ASSERT_TRUE(told) << file.what;
+    EXPECT_EQ(told->build_id, "") << file.what;
+    EXPECT_EQ(told->device_major, file.major);
+    EXPECT_EQ(told->device_minor, file.minor);
+    EXPECT_EQ(told->inode, file.inode);
+    auto decoder = decoder_for(tagged_format());
+    const Batch batch = decode(decoder, test::with_sample_id(mapped, tagged_format(), user_sample()));
+    EXPECT_EQ(batch.events.at(0).data_source, 0u) << file.what;
+    EXPECT_EQ(batch.text_of(batch.events.at(0)), "/bin/a");
+  }
+}
+
+TEST(RecordDecoder, ABuildIdOfAnySizeIsRead) {
+  for (const std::size_t size : {8u, 16u, 20u}) {
+    test::RecordBytes mapped(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_BUILD_ID);
+    mapped.u32(7).u32(7).u64(0x1000).u64(0x2000).u64(0).u32(static_cast<std::uint32_t>(size));
+    mapped.raw(std::string(size, 'a') + std::string(20 - size, '\0')).u32(5).u32(2).text("/bin/a");
+    const auto told = read_executable_mapping(mapped.done());
+    ASSERT_TRUE(told);
+    EXPECT_EQ(told->build_id.size(), 2 * size);
+    EXPECT_EQ(told->inode, 0u);
+    auto decoder = decoder_for(tagged_format());
+    EXPECT_EQ(decode(decoder, test::with_sample_id(mapped, tagged_format(), user_sample()))
+                  .events.at(0)
+                  .data_source,
+              size);
+  }
 }
 
 TEST(RecordDecoder, RecordsOfSeveralEventsAreToldApartById) {

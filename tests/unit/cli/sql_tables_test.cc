@@ -1,0 +1,153 @@
+// The tables of `tailor sql`: functions are those of the report, and are filled only for statements that read
+// them.
+#include "viewer/cli/sql_tables.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "daemon/query/function_report.h"
+#include "tests/support/called_profile.h"
+#include "tests/support/profile_bytes.h"
+
+namespace tailor::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+serve::View called_view(const serve::Filters& filters = {}) {
+  query::LoadOptions options;
+  options.keep_samples = options.keep_activity = options.functions = true;
+  auto profile = test::load(test::profile_bytes(test::give_called), options);
+  auto view = serve::make_view({std::make_shared<const query::Profile>(std::move(profile)), {}}, filters);
+  EXPECT_TRUE(view);
+  return std::move(*view);
+}
+
+std::string text_of(const SqlTables::Value& value) {
+  using Kind = SqlTables::Value::Kind;
+  if (value.kind == Kind::kText) return value.text;
+  if (value.kind == Kind::kInteger) return std::to_string(value.integer);
+  return value.kind == Kind::kReal ? fmt::format("{:g}", value.real) : "NULL";
+}
+
+// Each row as a text, its values with blanks in between.
+std::vector<std::string> rows_of(const SqlTables& tables, const std::string& sql) {
+  std::vector<std::string> out;
+  const Status done = tables.query(sql, {[](const auto&) {},
+                                         [&](const std::vector<SqlTables::Value>& values) {
+                                           std::string& row = out.emplace_back();
+                                           for (const auto& value : values)
+                                             row += (row.empty() ? "" : " ") + text_of(value);
+                                         }});
+  EXPECT_TRUE(done.ok()) << done.error().message;
+  return out;
+}
+
+std::vector<std::string> rows_of(const std::string& sql, bool functions = true,
+                                 const serve::Filters& filters = {}) {
+  const auto tables = SqlTables::make(called_view(filters), functions);
+  EXPECT_TRUE(tables);
+  return rows_of(*tables, sql);
+}
+
+bool reads_functions(const std::string& sql) {
+  const auto reads = SqlTables::reads_functions(sql);
+  EXPECT_TRUE(reads) << sql;
+  return reads && *reads;
+}
+
+TEST(SqlTables, FunctionsAreThoseOfTheReport) {
+  const serve::View view = called_view();
+  const auto report = query::function_report(view.profile, view.selection);
+  ASSERT_TRUE(report);
+  std::vector<std::string> wanted;
+  for (const query::FunctionRow& row : report->functions)
+    wanted.push_back(fmt::format("{} {} {:.0f} {:.0f} {:.0f} {:.0f} {}", row.name,
+                                 row.function.object.empty() ? "NULL" : row.function.object,
+                                 row.cost.amount.samples, row.cost.amount.weight, row.total.amount.samples,
+                                 row.total.amount.weight,
+                                 row.function.why.empty() ? "NULL" : row.function.why));
+  EXPECT_GE(wanted.size(), 2u);
+  EXPECT_THAT(
+      rows_of("SELECT name, library, self_samples, self_weight, total_samples, total_weight, why FROM "
+              "functions WHERE unit = 'ns_on_cpu'"),
+      testing::UnorderedElementsAreArray(wanted));
+}
+
+TEST(SqlTables, RecursionCountsOnceInATotal) {
+  // The library is the caller of the generated code that calls it.
+  EXPECT_THAT(rows_of("SELECT self_samples, total_samples FROM functions WHERE library = 'libx.so'"),
+              ElementsAre("3 3"));
+}
+
+TEST(SqlTables, SamplesHaveTheirAddressInTheFile) {
+  EXPECT_THAT(
+      rows_of("SELECT printf('%x', code_address), path, build_id, count(*) FROM samples JOIN stacks USING "
+              "(stack) JOIN places USING (place, code_address) WHERE path IS NOT NULL GROUP BY 1"),
+      ElementsAre("10 /nowhere/libx.so b1 3"));
+}
+
+TEST(SqlTables, StacksLeadToTheOutermostFrame) {
+  EXPECT_THAT(
+      rows_of(
+          "WITH RECURSIVE up(stack, depth) AS (SELECT stack, 0 FROM samples WHERE time_ns = 1 UNION SELECT "
+          "caller, depth + 1 FROM up JOIN stacks USING (stack) WHERE caller IS NOT NULL) SELECT depth, name, "
+          "printf('%x', code_address) FROM up JOIN stacks USING (stack) JOIN places USING (place) JOIN "
+          "function_names USING (function) ORDER BY 1"),
+      ElementsAre("0 [unknown] 10", "1 main 7f0000001007", "2 [unknown] 8fff"));
+}
+
+TEST(SqlTables, FunctionsOfOperatorsAndOfWhatIsNone) {
+  EXPECT_THAT(
+      rows_of("SELECT coalesce(operator_name, component), library, sum(weight) FROM function_samples GROUP "
+              "BY 1, 2 ORDER BY 1"),
+      ElementsAre("Hash join libx.so 3e+06", testing::StartsWith("compile ")));
+  EXPECT_THAT(rows_of("SELECT sum(weight) = (SELECT sum(weight) FROM samples) FROM function_samples"),
+              ElementsAre("1"));
+}
+
+TEST(SqlTables, AFilterHoldsForFunctionsToo) {
+  serve::Filters filters;
+  filters.from_ns = 2;
+  filters.to_ns = 3;
+  EXPECT_THAT(rows_of("SELECT name, self_samples, total_samples FROM functions", true, filters),
+              ElementsAre("[unknown] 1 1"));
+  EXPECT_THAT(rows_of("SELECT name FROM function_names", true, filters), ElementsAre("[unknown]"));
+}
+
+TEST(SqlTables, OnlyStatementsThatReadFunctionsNeedThem) {
+  for (const char* sql : {"SELECT * FROM functions", "SELECT count(*) FROM function_costs",
+                          "SELECT function FROM samples", "SELECT * FROM samples",
+                          "SELECT 1 FROM samples WHERE code_address > 5", "SELECT tid FROM function_samples",
+                          "SELECT 1 WHERE EXISTS (SELECT 1 FROM stacks)", "SELECT path FROM places"})
+    EXPECT_TRUE(reads_functions(sql)) << sql;
+  for (const char* sql : {"SELECT tid, sum(weight) FROM samples GROUP BY 1", "SELECT * FROM operator_samples",
+                          "SELECT * FROM executions", "SELECT address FROM samples", "SELECT 1"})
+    EXPECT_FALSE(reads_functions(sql)) << sql;
+}
+
+TEST(SqlTables, WithoutFunctionsTheRestIsTheSame) {
+  EXPECT_THAT(rows_of("SELECT count(*), count(function) FROM samples", false), ElementsAre("4 0"));
+  EXPECT_THAT(rows_of("SELECT * FROM functions", false), IsEmpty());
+  constexpr const char* kAll = "SELECT time_ns, tid, cell, weight, address, latency FROM samples";
+  EXPECT_EQ(rows_of(kAll, false), rows_of(kAll, true));
+}
+
+TEST(SqlTables, WhatIsNoQueryFailsBeforeAProfileIsRead) {
+  for (const char* sql : {"DELETE FROM samples", "SELECT nothing", "SELECT 1; SELECT 2", "-- none",
+                          "ATTACH '/nowhere/x' AS x", "PRAGMA user_version", "CREATE TABLE x (y)"})
+    EXPECT_FALSE(SqlTables::reads_functions(sql)) << sql;
+  EXPECT_TRUE(SqlTables::reads_functions("SELECT 1;\n "));
+}
+
+TEST(SqlTables, TheSchemaIsThatOfTheTables) {
+  const std::string schema = SqlTables::schema();
+  for (const char* each :
+       {"TABLE samples", "TABLE function_names", "VIEW functions", "VIEW function_samples"})
+    EXPECT_NE(schema.find(each), std::string::npos) << each;
+}
+
+}  // namespace
+}  // namespace tailor::cli
