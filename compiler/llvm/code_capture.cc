@@ -53,6 +53,11 @@ void capture_code(jitlink::LinkGraph& graph, LoadedCode& out) {
   }
   std::sort(out.imports.begin(), out.imports.end(),
             [](const Import& a, const Import& b) { return a.name < b.name; });
+  // LLVM's name of it, on all machines.
+  if (auto* stubs = graph.findSectionByName("$__STUBS"); stubs != nullptr && stubs->blocks_size() > 0) {
+    const jitlink::SectionRange range(*stubs);
+    out.stubs.push_back({range.getStart().getValue(), range.getSize()});
+  }
   if (auto* frames = graph.findSectionByName(".eh_frame"); frames != nullptr && frames->blocks_size() > 0) {
     out.eh_frame = bytes_of(*frames, out.eh_frame_address);
   }

@@ -20,6 +20,11 @@ tailor::v1::CodeObject make_code_object(const LoadedCode& loaded, CodeId id, Pla
     symbol->set_size(range.size);
     symbol->set_name(range.name);
   }
+  for (const StubRange& range : loaded.stubs) {
+    auto* stubs = out.add_stubs();
+    stubs->set_address(range.address);
+    stubs->set_size(range.size);
+  }
   out.set_eh_frame(loaded.eh_frame);
   out.set_eh_frame_address(loaded.eh_frame_address);
   return out;

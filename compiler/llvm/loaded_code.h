@@ -11,6 +11,12 @@
 
 namespace tailor::jit {
 
+// Jumps that the linker made for calls of functions far away. They are nobody's own: the tag says for whom
+// they run.
+struct StubRange {
+  std::uint64_t address = 0, size = 0;
+};
+
 struct LoadedCode {
   std::uint64_t base = 0;
   std::string code;
@@ -18,6 +24,7 @@ struct LoadedCode {
   std::string eh_frame;
   std::vector<FunctionRange> functions;  // by offset
   std::vector<Import> imports;           // by name
+  std::vector<StubRange> stubs;
 };
 
 tailor::v1::CodeObject make_code_object(const LoadedCode& loaded, CodeId id, PlanId plan,

@@ -37,10 +37,16 @@ std::uint64_t user_address(const Evidence& sample) {
   return true;
 }
 
+// Registers name the owner of shared code. Generated code has an owner of its own, and while it runs they
+// hold what its caller left: the tag of a neighbour. In a slot a task's tag stays while its own code runs.
+bool is_of_another(const Case& c) {
+  return !c.process.tags_in_memory() && c.process.unregistered_code_at(user_address(c.sample), c.sample.time);
+}
+
 // A tag that names no component of its plan, where tags of the plan name one level: the lower field has an
 // engine component that works for the plan's execution. attribute() takes the plan out once that is known.
 bool by_component_tag(Case& c, const PlanState& plan, std::uint32_t component) {
-  if (component == 0 || c.process.component_name(component) == nullptr) return false;
+  if (component == 0 || c.process.component_name(component) == nullptr || is_of_another(c)) return false;
   c.out.reason = profile::Reason::kNone;
   c.out.plan = plan.id;
   c.out.engine_component = component;
@@ -49,8 +55,8 @@ bool by_component_tag(Case& c, const PlanState& plan, std::uint32_t component) {
 }
 
 // Rules 2 and 3. A tag is believed only if it was found in a way we know, its check fits, the plan had its
-// slot in its generation at the time of the sample, and the plan has the components. Why not is kept as the
-// reason.
+// slot in its generation at the time of the sample, the plan has the components, and the code is not
+// generated code that nobody registered. Why not is kept as the reason.
 bool by_tag(Case& c, profile::How how) {
   const std::uint64_t tag = c.sample.tag;
   if (!c.sample.has_tag || tag == TAILOR_TAG_NONE || !c.process.registered_at(c.sample.time)) return false;
@@ -70,6 +76,7 @@ bool by_tag(Case& c, profile::How how) {
   const bool has_lower = plan->has_tag_lower_level && lower != 0;
   if (has_lower && lower > plan->component_counts[plan->tag_lower_level]) return false;
   if (!has_lower && upper == 0) return false;
+  if (is_of_another(c)) return false;
   c.out.reason = profile::Reason::kNone;
   c.out.plan = plan->id;
   c.out.level = has_lower ? plan->tag_lower_level : plan->tag_upper_level;
@@ -112,9 +119,12 @@ bool by_component(Case& c) {
   return true;
 }
 
-// Rule 6. A tag that was refused has left its reason.
+// Rule 6. A tag that was refused has left its reason. What a tag is or is not says nothing in code that
+// nobody registered.
 profile::Reason reason_for(const Case& c) {
   if (!c.process.registered_at(c.sample.time)) return profile::Reason::kNotRegistered;
+  if (c.process.unregistered_code_at(user_address(c.sample), c.sample.time))
+    return profile::Reason::kUnregisteredCode;
   if (c.out.reason != profile::Reason::kNone) return c.out.reason;
   if (c.context.component_lost) return profile::Reason::kMarksLost;
   if (c.in_kernel()) return profile::Reason::kUnknownKernel;

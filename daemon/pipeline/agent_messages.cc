@@ -42,6 +42,7 @@ void AgentMessages::connected(const registration::PeerConnected& event) {
   entry.record.agent_version = event.hello.agent_version();
   entry.record.tag_key = event.hello.tag_key();
   entry.record.tag_strategy = static_cast<std::uint32_t>(event.hello.tag_strategy());
+  entry.state.set_tags_in_memory(event.hello.tag_strategy() == v1::TAGS_MEMORY_SLOT);
   if (entry.record.first_seen == 0) entry.record.first_seen = time;
   tell_process(entry);
 }

@@ -20,6 +20,9 @@ struct MemoryMapping {
   std::string name;
 };
 
+// The path of executable memory without a name, among the mappings of a process that is known.
+inline constexpr const char* kNamelessCode = "[anon]";
+
 // A process that is sampled, or was found to run, before it said anything itself.
 struct KnownProcess {
   ProcessId process;

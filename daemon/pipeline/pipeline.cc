@@ -80,7 +80,7 @@ void Pipeline::on_known_process(const KnownProcess& process) {
   // A first look counts for all times before, as nothing else is known of them. A later one, after the
   // process was not sampled for a while, counts from now on, behind the records that are still on their way.
   if (entry.mappings == 0) {
-    for (const profile::MappingRecord& mapping : process.mappings) map_file(entry, mapping);
+    for (const profile::MappingRecord& mapping : process.mappings) map_known(entry, mapping);
   } else if (!process.mappings.empty()) {
     looks_.push_back({process, now_});
   }
@@ -325,6 +325,7 @@ void Pipeline::name_thread(const capture::Batch& batch, const capture::Event& ev
   if (event.flag_exec) {
     messages_.executed(*entry, event.time);
     entry->state.memory().clear();
+    entry->state.generated().clear();
     entry->files.clear();
     ++entry->executed;
     entry->executed_at = event.time;
@@ -373,12 +374,26 @@ void Pipeline::mapped(const capture::Batch& batch, const capture::Event& event) 
     mapping.path = kAnonymous;
     mapping.file_offset = 0;
   }
+  if (event.time >= entry->executed_at) note_code(*entry, mapping);
   // One that is late says nothing of what is there now.
   if (event.time < entry->last_mapping) return tell_mapping(*entry, mapping);
   entry->last_mapping = event.time;
   if (!anonymous) return map_file(*entry, mapping);
   if (entry->mappings_ended) return;
   if (entry->files.unmap(event.address, event.size)) tell_mapping(*entry, mapping);
+}
+
+// Where generated code may be, and where there was other code.
+void Pipeline::note_code(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+  process::GeneratedMemory& generated = entry.state.generated();
+  if (is_anonymous(mapping.path)) return generated.add(mapping.begin, mapping.size);
+  generated.add_file(mapping.begin, mapping.size);
+}
+
+// What a look at the process saw: files, and memory of no file, of which a profile needs no record.
+void Pipeline::map_known(ProcessEntry& entry, const profile::MappingRecord& mapping) {
+  note_code(entry, mapping);
+  if (mapping.path != kNamelessCode) map_file(entry, mapping);
 }
 
 void Pipeline::map_file(ProcessEntry& entry, const profile::MappingRecord& mapping) {
@@ -404,12 +419,14 @@ void Pipeline::map_again(const KnownProcess& process, TimeNs time) {
   ProcessEntry* entry = table_.find(process.process);
   if (entry == nullptr) return;
   std::vector<process::FileRanges::File> seen;
-  for (const profile::MappingRecord& mapping : process.mappings) seen.push_back(file_of(mapping));
+  for (const profile::MappingRecord& mapping : process.mappings) {
+    if (mapping.path != kNamelessCode) seen.push_back(file_of(mapping));
+  }
   for (const auto& [begin, size] : entry->files.keep_only(seen))
     tell_mapping(*entry, {entry->id(), time, begin, size, 0, kAnonymous});
   for (profile::MappingRecord mapping : process.mappings) {
     mapping.time = time;
-    map_file(*entry, mapping);
+    map_known(*entry, mapping);
   }
 }
 
@@ -455,6 +472,10 @@ void Pipeline::process_started(const capture::Event& event) {
   if (newest != nullptr && !newest->was_there_before(event.time)) {
     newest->since = std::min(newest->since, event.time);
     start_on_behalf(event, *newest);
+    const ProcessEntry* parent = table_.at(event.parent_pid, event.time);
+    const bool looked_at = newest->mappings != 0;
+    if (parent != nullptr && parent != newest && !looked_at)
+      newest->state.generated() = parent->state.generated();
     return;
   }
   ProcessEntry* child = table_.add_unnamed(event.pid, event.time);
@@ -462,6 +483,7 @@ void Pipeline::process_started(const capture::Event& event) {
   if (child == nullptr || parent == nullptr) return;
   child->record.comm = parent->record.comm;
   child->state.memory() = parent->state.memory();
+  child->state.generated() = parent->state.generated();
   child->files = parent->files;
   start_on_behalf(event, *child);
   child->record.parent = parent->id();

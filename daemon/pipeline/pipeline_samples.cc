@@ -40,11 +40,12 @@ bool counts_elsewhere(capture::Part part, const attribute::Evidence& sample, con
   return part == (of_record ? capture::Part::kRest : capture::Part::kRecords);
 }
 
-// Nobody's, because its execution was asked to run without tags.
+// Nobody's, because its execution was asked to run without tags: where a tag would have told.
 void tell_untagged(const ProcessEntry& entry, profile::Attribution& attribution) {
-  const bool nobodys =
-      attribution.how == profile::How::kUnattributed && attribution.reason != profile::Reason::kMarksLost;
-  if (nobodys && entry.untagged.contains(attribution.execution))
+  const bool tag_would_tell = attribution.how == profile::How::kUnattributed &&
+                              attribution.reason != profile::Reason::kMarksLost &&
+                              attribution.reason != profile::Reason::kUnregisteredCode;
+  if (tag_would_tell && entry.untagged.contains(attribution.execution))
     attribution.reason = profile::Reason::kTagsOff;
 }
 

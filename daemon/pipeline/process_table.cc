@@ -20,7 +20,9 @@ TimeNs gone_at(const ProcessEntry& entry) {
 
 // Holes that other memory makes in files are pieces too: as many as there may be files.
 ProcessEntry::ProcessEntry(ProcessId id, TimeNs from, const process::Limits& limits, Budgets& budgets)
-    : state(id, limits, &budgets.maps), since(from), files(2 * limits.mappings, &budgets.files) {
+    : state(id, limits, &budgets.maps, &budgets.files),
+      since(from),
+      files(2 * limits.mappings, &budgets.files) {
   record.process = id;
   accounting.process = id;
 }
@@ -36,6 +38,9 @@ ProcessEntry& ProcessTable::get(ProcessId id, TimeNs since) {
   } else if (last.id().start == 0) {
     from = last.since;
     last.ended = last.since;  // what it was given so far stays with it
+    ProcessEntry& same = insert(id, from);
+    same.state.generated() = last.state.generated();
+    return same;
   } else {
     last.ended = since;
   }

@@ -40,6 +40,13 @@ bool FileRanges::touches(std::uint64_t begin, std::uint64_t end) const {
   return found != held_->ranges.end() && found->first < end;
 }
 
+std::optional<FileRanges::At> FileRanges::at(std::uint64_t address) const {
+  const auto found = first_behind(address);
+  if (found == held_->ranges.end() || found->first > address) return std::nullopt;
+  const Range& range = found->second;
+  return At{range.path, range.build_id, address - range.bias};
+}
+
 // False where there is no room for a copy.
 bool FileRanges::own() {
   if (held_.use_count() == 1) return true;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,13 @@ class FileRanges {
   bool overflowed() const { return overflowed_; }
   void clear();
   std::size_t size() const { return held_->ranges.size(); }
+
+  // What lies at an address; its texts hold until something changes here.
+  struct At {
+    std::string_view path, build_id;
+    std::uint64_t offset = 0;  // in the file
+  };
+  std::optional<At> at(std::uint64_t address) const;
 
  private:
   struct Range {

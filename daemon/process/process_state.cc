@@ -32,14 +32,16 @@ std::string not_here(const char* what, std::uint64_t id) {
 
 }  // namespace
 
-ProcessState::ProcessState(ProcessId id, const Limits& limits, MapBudget* maps)
+ProcessState::ProcessState(ProcessId id, const Limits& limits, MapBudget* maps, FileBudget* files)
     : id_(id),
       limits_(limits),
       plans_(limits),
       code_(limits),
       ranges_(limits),
       regions_(limits),
-      memory_(limits.memory_areas, maps) {}
+      memory_(limits.memory_areas, maps),
+      generated_(GeneratedMemory::kMostRanges, files),
+      stubs_(limits.code_objects) {}
 
 void ProcessState::start_agent(std::uint64_t connection, std::uint64_t tag_key, TimeNs time, bool own) {
   stop_agent(time);
@@ -54,7 +56,9 @@ void ProcessState::start_resync(std::uint64_t connection) {
 
 std::vector<CodeId> ProcessState::end_resync(TimeNs time) {
   plans_.remove_unseen(connection_, time);
-  return code_.remove_unseen(connection_, time);
+  std::vector<CodeId> gone = code_.remove_unseen(connection_, time);
+  for (const CodeId code : gone) stubs_.remove(code, time);
+  return gone;
 }
 
 std::vector<CodeId> ProcessState::stop_agent(TimeNs time) {
@@ -102,10 +106,13 @@ Result<ProcessState::Loaded> ProcessState::load_code(const v1::CodeObject& code,
   }
   Result<CodeState> checked = check_code(code, plan, limits_);
   if (!checked.ok()) return checked.error();
+  if (const std::string problem = StubRanges::problem_of(code); !problem.empty())
+    return invalid(fmt::format("code object {}: {}", code.id(), problem));
   checked->seen = connection_;
   checked->loaded = time;
   Status added = code_.add(std::move(*checked));
   if (!added.ok()) return added.error();
+  stubs_.add(code, time);
   return Loaded{true};
 }
 
@@ -115,6 +122,7 @@ Status ProcessState::unload_plan(PlanId id, TimeNs time) {
 }
 
 Status ProcessState::unload_code(CodeId id, TimeNs time) {
+  stubs_.remove(id, time);
   if (code_.remove(id, time)) return Ok{};
   return invalid(not_here("code object", id));
 }
@@ -189,6 +197,7 @@ void ProcessState::trim(TimeNs watermark) {
   regions_.advance(watermark);
   executions_.trim(watermark);
   code_.trim(watermark);
+  stubs_.trim(watermark);
   while (agents_.size() > 1 && agents_[1].from <= watermark) agents_.erase(agents_.begin());
   for (auto thread = threads_.begin(); thread != threads_.end();) {
     const std::size_t before = thread->second.changes();

@@ -18,11 +18,13 @@
 
 #include "daemon/process/code_index.h"
 #include "daemon/process/component_ranges.h"
+#include "daemon/process/generated_memory.h"
 #include "daemon/process/limits.h"
 #include "daemon/process/memory_map.h"
 #include "daemon/process/plan_index.h"
 #include "daemon/process/region_timeline.h"
 #include "daemon/process/running_executions.h"
+#include "daemon/process/stub_ranges.h"
 #include "daemon/process/thread_timeline.h"
 #include "proto/base/ids.h"
 #include "proto/base/result.h"
@@ -42,8 +44,9 @@ inline constexpr const char* kAgentLibrary = "/libtailor_agent.so";  // and its 
 
 class ProcessState {
  public:
-  // `maps`: of the memory maps of all processes together; must outlive it. NULL: no bound.
-  ProcessState(ProcessId id, const Limits& limits, MapBudget* maps = nullptr);
+  // `maps`, `files`: of the memory maps of all processes together, and of where they have code; must outlive
+  // it. NULL: no bound.
+  ProcessState(ProcessId id, const Limits& limits, MapBudget* maps = nullptr, FileBudget* files = nullptr);
 
   // ---- Changes: control thread only. ----
 
@@ -122,6 +125,12 @@ class ProcessState {
 
   // Its mappings, where the recording asks for them.
   MemoryMap& memory() { return memory_; }
+  // Where it made code by itself, as far as mappings tell.
+  GeneratedMemory& generated() { return generated_; }
+  const GeneratedMemory& generated() const { return generated_; }
+
+  // Its agent keeps tags in the memory slots of threads, not in a register.
+  void set_tags_in_memory(bool in_memory) { tags_in_memory_ = in_memory; }
 
   // Everything up to `watermark` was attributed.
   void trim(TimeNs watermark);
@@ -150,6 +159,13 @@ class ProcessState {
   std::uint32_t component_of_code(std::uint64_t address) const {
     return address - agent_code_ < agent_code_bytes_ ? kAgentComponent : ranges_.find(address);
   }
+  // It made the code at `address` by itself, and no agent told whose it is: neither by a code object, with or
+  // without a plan, or as its stubs, nor as an engine component's.
+  bool unregistered_code_at(std::uint64_t address, TimeNs time) const {
+    return generated_.holds(address) && code_at(address, time) == nullptr &&
+           component_of_code(address) == 0 && !stubs_.holds(address, time);
+  }
+  bool tags_in_memory() const { return tags_in_memory_; }
 
   // What it holds, for the bounds and the status.
   std::size_t code_objects() const { return code_.size(); }
@@ -197,6 +213,9 @@ class ProcessState {
   std::map<Area, std::int32_t> areas_;
   RegionTimeline regions_;
   MemoryMap memory_;
+  GeneratedMemory generated_;
+  StubRanges stubs_;
+  bool tags_in_memory_ = false;
   RunningExecutions executions_;
 };
 

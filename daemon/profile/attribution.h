@@ -31,6 +31,7 @@ enum class Reason : std::uint8_t {
   kNoRegisters = 6,  // the sample carries neither user IP nor registers
   kMarksLost = 7,    // marks that might have said whose work it was were overwritten before they were read
   kTagsOff = 8,      // its execution ran without tags, to measure what tags cost
+  kUnregisteredCode = 9,  // in code that its process generated, and that nobody registered
 };
 
 // What the row table says of the instruction. Stored: never renumber.

@@ -192,6 +192,12 @@ CodeTimeline::State CodeTimeline::find(std::uint64_t address, TimeNs time,
   return state;
 }
 
+bool CodeTimeline::had_code(std::uint64_t address) const {
+  const auto after = spans_.upper_bound(address);
+  if (after == spans_.begin() || address >= std::prev(after)->second.end) return false;
+  return !std::prev(after)->second.loaded.empty();
+}
+
 std::vector<MappedCode> CodeTimeline::mapped_at(std::uint64_t address) const {
   std::vector<MappedCode> out;
   const auto after = spans_.upper_bound(address);

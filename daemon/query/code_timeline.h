@@ -69,6 +69,8 @@ class CodeTimeline {
   // `inherited`: what the process had when it was forked, if it was.
   State find(std::uint64_t address, TimeNs time, const std::optional<State>& inherited = {}) const;
 
+  // Whether a code object was at `address` at any time.
+  bool had_code(std::uint64_t address) const;
   // All that was mapped at `address`, by time; nothing where a range was given up.
   std::vector<MappedCode> mapped_at(std::uint64_t address) const;
 

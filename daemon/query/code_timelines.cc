@@ -98,6 +98,11 @@ std::optional<CodeTimeline::State> CodeTimelines::find(const Process& process, s
   return process.timeline.find(address, time, inherited);
 }
 
+bool CodeTimelines::had_code(ProcessId id, std::uint64_t address) const {
+  const auto process = processes_.find(id);
+  return process != processes_.end() && process->second.timeline.had_code(address);
+}
+
 CodeTimelines::Found CodeTimelines::find(ProcessId id, std::uint64_t address, TimeNs time) {
   const auto known = processes_.find(id);
   if (known == processes_.end()) return {};

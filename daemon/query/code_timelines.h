@@ -44,6 +44,8 @@ class CodeTimelines {
     CodeTimeline::State state;
     ProcessId of_code = {};  // whose code object it is: the process's, or one's it was forked off
   };
+  // Whether a code object of the process itself was at `address` at any time.
+  bool had_code(ProcessId process, std::uint64_t address) const;
   // A forked child has what its parent had by then.
   Found find(ProcessId process, std::uint64_t address, TimeNs time);
   // What the kernel had loaded there while it ran; kUnknown: nothing, as far as was told.

@@ -21,6 +21,46 @@ profile::FileNames::Function function_at(const FunctionNames::Found& found, std:
 
 }  // namespace
 
+profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeFile& file,
+                                 const std::unordered_set<std::uint64_t>& offsets, const FindKept& kept) {
+  const KeptFile found = kept ? kept(file.path, file.build_id) : KeptFile{};
+  if (found.is == KeptFile::Is::kLost) return {file.path, file.build_id, {}};
+  RecordedFile recorded = recorded_file(info, file);
+  if (found.is == KeptFile::Is::kKept) {
+    recorded.read_at = found.path;
+    recorded.mapped_ns = INT64_MAX;
+  }
+  const auto functions = FunctionNames::read(file.path, recorded);
+  if (!functions) return {};
+  std::map<std::uint64_t, profile::FileNames::Function> hit;
+  for (const std::uint64_t offset : offsets) {
+    const FunctionNames::Found at = functions->find(offset);
+    if (at.function == nullptr) continue;
+    profile::FileNames::Function function = function_at(at, offset);
+    hit.try_emplace(function.begin, std::move(function));
+  }
+  profile::FileNames out{file.path, file.build_id, {}};
+  for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
+  return out;
+}
+
+profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
+                                   const std::unordered_set<std::uint64_t>& addresses) {
+  profile::FileNames out{profile::kKernelPath, "", {}};
+  if (addresses.empty()) return out;
+  const KernelNames names = KernelNames::of_recording(info);
+  std::map<std::uint64_t, profile::FileNames::Function> hit;
+  for (const std::uint64_t address : addresses) {
+    const KernelNames::Function function = names.at(address);
+    if (function.name.empty()) continue;
+    hit.try_emplace(function.begin, profile::FileNames::Function{
+                                        function.begin, function.end - function.begin, function.begin,
+                                        std::string(function.name), std::string(function.object)});
+  }
+  for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
+  return out;
+}
+
 void HitFunctions::on_code(ProcessId process, TimeNs loaded, const v1::CodeObject& code) {
   if (code.told_by() != v1::TOLD_BY_AGENT) return;
   const std::uint64_t size = code.size() != 0 ? code.size() : code.code().size();
@@ -75,51 +115,11 @@ std::vector<profile::FileNames> HitFunctions::names(const FindKept& kept) const 
   for (const auto& [file, offsets] : files_) {
     const CodeFile& known = timelines_.files()[file];
     if (!known.path.starts_with('/')) continue;
-    if (profile::FileNames names = names_of(known, offsets, kept); !names.path.empty())
+    if (profile::FileNames names = names_of_file(info_, known, offsets, kept); !names.path.empty())
       out.push_back(std::move(names));
   }
-  if (profile::FileNames names = names_of_kernel(); !names.functions.empty()) out.push_back(std::move(names));
-  return out;
-}
-
-// Without a path: nothing can be said of the file.
-profile::FileNames HitFunctions::names_of(const CodeFile& file,
-                                          const std::unordered_set<std::uint64_t>& offsets,
-                                          const FindKept& kept) const {
-  const KeptFile found = kept ? kept(file.path, file.build_id) : KeptFile{};
-  if (found.is == KeptFile::Is::kLost) return {file.path, file.build_id, {}};
-  RecordedFile recorded = recorded_file(info_, file);
-  if (found.is == KeptFile::Is::kKept) {
-    recorded.read_at = found.path;
-    recorded.mapped_ns = INT64_MAX;
-  }
-  const auto functions = FunctionNames::read(file.path, recorded);
-  if (!functions) return {};
-  std::map<std::uint64_t, profile::FileNames::Function> hit;
-  for (const std::uint64_t offset : offsets) {
-    const FunctionNames::Found at = functions->find(offset);
-    if (at.function == nullptr) continue;
-    profile::FileNames::Function function = function_at(at, offset);
-    hit.try_emplace(function.begin, std::move(function));
-  }
-  profile::FileNames out{file.path, file.build_id, {}};
-  for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
-  return out;
-}
-
-profile::FileNames HitFunctions::names_of_kernel() const {
-  profile::FileNames out{profile::kKernelPath, "", {}};
-  if (kernel_.empty()) return out;
-  const KernelNames names = KernelNames::of_recording(info_);
-  std::map<std::uint64_t, profile::FileNames::Function> hit;
-  for (const std::uint64_t address : kernel_) {
-    const KernelNames::Function function = names.at(address);
-    if (function.name.empty()) continue;
-    hit.try_emplace(function.begin, profile::FileNames::Function{
-                                        function.begin, function.end - function.begin, function.begin,
-                                        std::string(function.name), std::string(function.object)});
-  }
-  for (auto& [begin, function] : hit) out.functions.push_back(std::move(function));
+  if (profile::FileNames names = names_of_kernel(info_, kernel_); !names.functions.empty())
+    out.push_back(std::move(names));
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -25,8 +26,18 @@ struct KeptFile {
   };
   Is is = Is::kNotKept;
   std::string path = {};
+  std::shared_ptr<const void> holds = {};  // as long as it lives, the file is at `path`
 };
 using FindKept = std::function<KeptFile(const std::string& path, const std::string& build_id)>;
+
+// The functions of the file that hold these offsets. Without a path: the file cannot be read, so nothing can
+// be said of it. Without functions: it has no names there, or nothing leads to it. `kept` may be empty: no
+// file was kept. Reads the file: it may take long.
+profile::FileNames names_of_file(const profile::RecordingInfo& info, const CodeFile& file,
+                                 const std::unordered_set<std::uint64_t>& offsets, const FindKept& kept);
+// The same of the kernel that runs here, as far as it is that of the recording.
+profile::FileNames names_of_kernel(const profile::RecordingInfo& info,
+                                   const std::unordered_set<std::uint64_t>& addresses);
 
 // Hears a recording beside whoever keeps it. One thread. Bounded: of what exceeds the limits nothing is
 // noted, and a report looks for the names itself.
@@ -66,9 +77,6 @@ class HitFunctions : public profile::ProfileSink {
   void note(const profile::SampleRecord& sample);
   void note_user(ProcessId id, Process& process, std::uint64_t address, TimeNs time);
   void note_kernel(std::uint64_t address, TimeNs time);
-  profile::FileNames names_of(const CodeFile& file, const std::unordered_set<std::uint64_t>& offsets,
-                              const FindKept& kept) const;
-  profile::FileNames names_of_kernel() const;
 
   profile::RecordingInfo info_;
   CodeTimelines timelines_;

@@ -322,6 +322,7 @@ Result<PlanReport> plan_report(const Profile& profile, const Selection& selectio
   report.unattributed = scale(sums.unattributed);
   report.all = scale(sums.all);
   report.marks_lost = sums.marks_lost;
+  report.unregistered = unregistered_code(profile, selection, *source);
   add_rows(profile, sums, scale, report);
   for (const auto& [index, total] : totals) {
     if (index != *source) report.other_sources.emplace_back(profile.source(index), total);

@@ -12,6 +12,7 @@
 #include "daemon/query/interval.h"
 #include "daemon/query/places.h"
 #include "daemon/query/profile.h"
+#include "daemon/query/unregistered_code.h"
 #include "daemon/query/waits.h"
 #include "proto/base/result.h"
 
@@ -104,7 +105,8 @@ struct PlanReport {
   std::vector<NamedRow> component_rows;  // most expensive first, as are the next
   std::vector<NamedRow> unattributed_rows;
   std::vector<std::pair<Place, Share95>> unattributed_places;  // the first hundred
-  Cell marks_lost;  // of the unattributed, what lost marks might have told
+  Cell marks_lost;                             // of the unattributed, what lost marks might have told
+  std::vector<UnregisteredCode> unregistered;  // of the unattributed, by process; most expensive first
   Evidence evidence;
   std::vector<profile::Pause> pauses;                           // that concern the selection
   std::vector<profile::RateSpan> rates;                         // that concern the selection

@@ -146,6 +146,11 @@ const CodeInfo* Profile::code(ProcessId process, CodeId id) const {
   return find_or_null(data_->codes, InProcess<CodeId>{process, id});
 }
 
+bool Profile::has_code(ProcessId process) const {
+  const auto first = data_->codes.lower_bound({process, 0});
+  return first != data_->codes.end() && first->first.first == process;
+}
+
 const v1::CodeObject* Profile::code_object(ProcessId process, CodeId id) const {
   return find_or_null(data_->code_objects, InProcess<CodeId>{process, id});
 }

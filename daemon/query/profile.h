@@ -151,6 +151,8 @@ class Profile {
   // Null where the profile does not hold it.
   const PlanModel* plan(ProcessId process, PlanId id) const;
   const CodeInfo* code(ProcessId process, CodeId id) const;
+  // Whether it holds any code object of the process.
+  bool has_code(ProcessId process) const;
   // With LoadOptions::code only; without its unwind table and attachments.
   const v1::CodeObject* code_object(ProcessId process, CodeId id) const;
   const profile::ExecutionRecord* execution(ProcessId process, ExecutionHandle handle) const;

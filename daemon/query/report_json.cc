@@ -141,6 +141,12 @@ Json plan_json(const Profile& profile, const PlanReport& report, const PlanPart&
   return out;
 }
 
+Json unregistered_json(const UnregisteredCode& code) {
+  return {{"process", process_json(code.process)}, {"why", key_of(code.why)},
+          {"messages_refused", code.refused},      {"tags", code.tags},
+          {"samples", code.cost.samples},          {"weight", code.cost.weight}};
+}
+
 Json summary_json(const Profile& profile, const PlanReport& report) {
   Json out;
   out["recording"] = recording_json(profile);
@@ -153,6 +159,9 @@ Json summary_json(const Profile& profile, const PlanReport& report) {
   out["marks_lost"] = {{"records", report.accounting.total.log_lost},
                        {"samples", report.marks_lost.samples},
                        {"weight", report.marks_lost.weight}};
+  out["unregistered_code"] = Json::array();
+  for (const UnregisteredCode& code : report.unregistered)
+    out["unregistered_code"].push_back(unregistered_json(code));
   out["interval"] = "95 % Wilson score interval on effective_samples";
   out["operators"] = cost_json(report.operators);
   out["engine_components"] = cost_json(report.components);
@@ -288,10 +297,9 @@ Json json_of(const Profile& profile, const LevelReport& report) {
 namespace {
 
 Json function_json(const std::string& name, const Function& function) {
-  static constexpr std::string_view kKinds[] = {"user", "kernel", "generated", "unknown"};
   Json out = {{"name", name},
               {"object", function.object},
-              {"kind", kKinds[static_cast<std::size_t>(function.kind)]},
+              {"kind", function_kind_key(function.kind)},
               {"named", !function.name.empty()}};
   if (!function.why.empty()) out["unknown_because"] = function.why;
   if (!function.source.empty()) out["source"] = function.source;
@@ -322,6 +330,16 @@ std::string to_json(const Profile& profile, const FunctionReport& report) {
     Json json = {{"name", row.name}};
     add_cost(json, row.cost);
     out["objects"].push_back(json);
+  }
+  out["unnamed_addresses"] = Json::array();
+  for (const AddressRow& row : report.unnamed) {
+    Json json = {{"name", row.name}, {"path", row.path}};
+    add_cost(json, row.cost);
+    out["unnamed_addresses"].push_back(json);
+  }
+  if (report.more_unnamed > 0) {
+    out["more_unnamed_addresses"] = {{"addresses", report.more_unnamed}};
+    add_cost(out["more_unnamed_addresses"], report.rest_unnamed);
   }
   out["calls"] = Json::array();
   for (const CallRow& row : report.calls) {

@@ -23,6 +23,8 @@ Term term(profile::Reason reason) {
       return {"marks_lost", "marks lost"};
     case profile::Reason::kTagsOff:
       return {"tags_off", "execution without tags, to measure what tags cost"};
+    case profile::Reason::kUnregisteredCode:
+      return {"unregistered_code", "generated code that nobody registered"};
   }
   return {"unknown_reason", "for a reason that this version does not know"};
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <linux/perf_event.h>
+#include <sys/mman.h>
 
 #include <cstdint>
 #include <string>
@@ -129,6 +130,26 @@ class ScriptedInput {
     fields.pid = fields.tid = pid;
     fields.time = static_cast<std::uint64_t>(time);
     append(chunk_.bytes, with_sample_id(std::move(bytes), format_, fields));
+  }
+  void map(std::int32_t pid, TimeNs time, std::uint64_t begin, std::uint64_t size, const std::string& path,
+           std::uint32_t protection = PROT_READ | PROT_EXEC) {
+    RecordBytes bytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
+    const auto number = static_cast<std::uint32_t>(pid);
+    const std::uint64_t inode = path.starts_with("//") ? 0 : 77;
+    bytes.u32(number).u32(number).u64(begin).u64(size).u64(0);
+    bytes.u32(8).u32(1).u64(inode).u64(0).u32(protection).u32(MAP_PRIVATE).text(path);
+    record(std::move(bytes), pid, time);
+  }
+  void executes(std::int32_t pid, TimeNs time) {
+    RecordBytes bytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
+    bytes.u32(static_cast<std::uint32_t>(pid)).u32(static_cast<std::uint32_t>(pid)).text("other");
+    record(std::move(bytes), pid, time);
+  }
+  void forks(std::int32_t parent, std::int32_t child, TimeNs time) {
+    RecordBytes bytes(PERF_RECORD_FORK, 0);
+    const auto from = static_cast<std::uint32_t>(parent), to = static_cast<std::uint32_t>(child);
+    bytes.u32(to).u32(from).u32(to).u32(from).u64(static_cast<std::uint64_t>(time));
+    record(std::move(bytes), parent, time);
   }
   // What waits in the ring, for whoever gives it to the input later.
   capture::RingChunk take() { return std::exchange(chunk_, {}); }

@@ -17,6 +17,7 @@ constexpr std::uint64_t kKey = 0x5eed;
 constexpr std::uint64_t kBase = 0x10000000;
 constexpr std::uint32_t kObjects = 100, kRows = 3000, kRowBytes = 5;
 constexpr std::uint64_t kStride = 1 << 20;
+constexpr std::uint64_t kLibrary = 0x7f0000000000;
 constexpr TimeNs kEnd = 100'000'000;
 
 process::ProcessState make_process() {
@@ -27,7 +28,9 @@ process::ProcessState make_process() {
   for (std::uint32_t i = 0; i < kObjects; ++i) {
     (void)state.load_plan(test::small_plan(i + 1, i, 1), 0);
     (void)state.load_code(test::small_code(i + 1, i + 1, kBase + i * kStride, kRows * kRowBytes, rows), 0);
+    state.generated().add(kBase + i * kStride, kRows * kRowBytes);
   }
+  state.generated().add_file(kLibrary, kStride);
   for (std::int32_t tid = 1; tid <= 2; ++tid) {
     for (TimeNs time = 0; time < kEnd; time += 1'000'000) {
       tailor_log_record record{};
@@ -51,7 +54,7 @@ std::vector<capture::Event> make_samples(Way way) {
     const std::uint32_t object = static_cast<std::uint32_t>(random() % kObjects);
     sample.time = time += kEnd / 4097;
     sample.tid = static_cast<std::int32_t>(random() % 2 + 1);
-    sample.ip = way == kByCode ? kBase + object * kStride + random() % (kRows * kRowBytes) : 0x7f0000000000;
+    sample.ip = way == kByCode ? kBase + object * kStride + random() % (kRows * kRowBytes) : kLibrary;
     sample.has_tag = true;
     sample.tag = way == kByTag ? tailor_tag_make(kKey, object, 1, 2, 3) : random();
   }

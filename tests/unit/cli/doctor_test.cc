@@ -48,6 +48,49 @@ TEST(Doctor, SaysWhatAgentsNoticed) {
   }));
 }
 
+TEST(Doctor, NamesWhyGeneratedCodeIsNobodys) {
+  const auto forgotten = [](std::int32_t pid) {
+    profile::SampleRecord sample =
+        test::unattributed_sample(test::kSampleStart, profile::Reason::kUnregisteredCode);
+    sample.process = {pid, 1};
+    return sample;
+  };
+  const auto give = [&](std::size_t samples) {
+    return findings_of("generated code", [&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 10);
+      for (const std::int32_t pid : {50, 51, 52}) {
+        profile::ProcessRecord record;
+        record.process = {pid, 1};
+        record.tag_strategy = v1::TAGS_R15;
+        sink.on_process(record);
+      }
+      profile::Accounting refused;
+      refused.process = {52, 1};
+      refused.messages = refused.messages_rejected = 1;
+      sink.on_accounting(refused);
+      for (std::size_t i = 0; i < samples; ++i)
+        sink.on_samples(std::vector{forgotten(50), forgotten(51), forgotten(52)});
+    });
+  };
+  EXPECT_TRUE(give(0).empty());
+  const auto few = give(1);
+  ASSERT_EQ(few.size(), 2u);
+  EXPECT_EQ(few[0].state, Finding::State::kNote) << "less than one in a hundred";
+  const auto many = give(10);
+  ASSERT_EQ(many.size(), 2u);
+  EXPECT_EQ(many[0].state, Finding::State::kProblem);
+  EXPECT_EQ(many[0].found,
+            "5.3 % of the samples are in generated code that nobody registered: process 52: 1 message of its "
+            "agent was "
+            "refused, and its code may be among them");
+  EXPECT_EQ(
+      many[1].found,
+      "10.5 % of the samples are in generated code that nobody registered: process 50: it has registered no "
+      "code (2 processes are like this)");
+  EXPECT_NE(many[0].remedy, many[1].remedy);
+  EXPECT_NE(many[0].remedy.find("plan_id"), std::string::npos);
+}
+
 TEST(Doctor, TellsExecutionsWithoutOperatorsFromNoEngine) {
   const auto plans = [](const auto& give) {
     const auto found = findings_of("plans", give);

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "tests/support/called_profile.h"
 #include "tests/support/profile_bytes.h"
 #include "tests/support/sample_profile.h"
 #include "tests/unit/cli/plain_terminal.h"
@@ -197,6 +198,31 @@ TEST(RenderPlan, OneLostSampleIsSingular) {
   }
 }
 
+TEST(RenderPlan, CodeThatNobodyRegisteredIsSaid) {
+  for (const std::uint64_t count : {0, 1, 2, 18}) {
+    const query::Profile profile = test::make_profile([&](profile::ProfileSink& sink) {
+      test::give_profile(sink, 10);
+      profile::SampleRecord forgotten = test::ir_sample(1, 3);
+      forgotten.attribution = {};
+      forgotten.attribution.reason = profile::Reason::kUnregisteredCode;
+      forgotten.ip = forgotten.user_ip = 0x40000;
+      sink.on_samples(std::vector(count, forgotten));
+    });
+    const std::string text = rendered(profile, plain(2000));
+    // Below one in a hundred the row is enough.
+    EXPECT_EQ(text.find("that nobody registered, so") != std::string::npos, count >= 2) << text;
+    if (count == 0) continue;
+    EXPECT_THAT(text, testing::ContainsRegex(std::to_string(count) +
+                                             " [^\n]* generated code that nobody registered\n"));
+    if (count != 18) continue;
+    EXPECT_TRUE(text.starts_with(
+        "18 samples of this report (10.1 %) are in generated code that nobody registered, so "
+        "no operator has them. Process 4242: it has registered other code, but not this"))
+        << text;
+    EXPECT_THAT(text, HasSubstr("`tailor doctor FILE` says what to do."));
+  }
+}
+
 TEST(RenderPlan, AsciiFallback) {
   const std::string text = rendered(sample(), plain(110, true));
   for (char c : text) ASSERT_LT(static_cast<unsigned char>(c), 0x80);
@@ -311,6 +337,34 @@ TEST(RenderAnnotate, LinesAndBlockSums) {
   EXPECT_THAT(text, HasSubstr("Hash join · build"));
   EXPECT_THAT(text, Not(HasSubstr("@cold"))) << "functions without cost are left out";
   EXPECT_THAT(render(profile, *report, plain(100), {.all = true}), HasSubstr("@cold"));
+}
+
+// Ten of the addresses; the others are counted.
+TEST(RenderFunctions, AddressesOfALibraryWithoutSymbols) {
+  query::LoadOptions options;
+  options.functions = true;
+  const auto text_of = [&](std::uint64_t addresses) {
+    const query::Profile profile =
+        test::load(test::profile_bytes([&](profile::ProfileSink& sink) {
+                     test::give_called(sink);
+                     for (std::uint64_t i = 1; i < addresses; ++i) {
+                       profile::SampleRecord sample = test::tag_sample(test::kSampleStart + 9, 1);
+                       sample.ip = sample.user_ip = test::kCalledLibrary + 0x100 * i;
+                       sink.on_samples(std::vector{sample});
+                     }
+                   }),
+                   options);
+    const auto report = query::function_report(profile, {});
+    EXPECT_TRUE(report);
+    return render(profile, *report, plain(100), {});
+  };
+  const std::string few = text_of(1);
+  EXPECT_THAT(few, HasSubstr("  75.0 %        3  libx.so+0x10\n"));
+  EXPECT_THAT(few, Not(HasSubstr("more addresses")));
+  const std::string many = text_of(16);  // of 15 beside the first, nine are shown
+  EXPECT_THAT(many, HasSubstr("  libx.so+0x900\n"));
+  EXPECT_THAT(many, Not(HasSubstr("libx.so+0xa00")));
+  EXPECT_THAT(many, HasSubstr("at 6 more addresses (--json"));
 }
 
 }  // namespace

@@ -23,6 +23,23 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
+// The shared function lies far from generated code, so JITLink makes a stub for it: jmp *OFFSET(%rip).
+void expect_stubs(const LoadedCode& loaded) {
+  constexpr std::size_t kStub = 6;
+  ASSERT_THAT(loaded.stubs, SizeIs(1));
+  const StubRange& range = loaded.stubs[0];
+  ASSERT_EQ(range.size, kStub);
+  ASSERT_TRUE(range.address < loaded.base || range.address >= loaded.base + loaded.code.size());
+  const auto* stub = reinterpret_cast<const unsigned char*>(range.address);
+  ASSERT_EQ(stub[0], 0xFF);
+  ASSERT_EQ(stub[1], 0x25);
+  std::int32_t offset = 0;
+  std::memcpy(&offset, stub + 2, sizeof offset);
+  std::int64_t (*target)(std::int64_t) = nullptr;
+  std::memcpy(&target, stub + kStub + offset, sizeof target);
+  EXPECT_EQ(reinterpret_cast<std::uint64_t>(target), reinterpret_cast<std::uint64_t>(&engine_lineage_shared));
+}
+
 TEST(EngineLineageTest, AStockLlJitHasTheRowsOfOurs) {
   Told told;
   EngineLineage lineage(told.events());
@@ -41,11 +58,19 @@ TEST(EngineLineageTest, AStockLlJitHasTheRowsOfOurs) {
                           object.loaded.code.size()),
               0);
     EXPECT_FALSE(object.loaded.eh_frame.empty());
+    // LLVM 16's LLJIT uses RuntimeDyld.
+    const bool jitlink = llvm::isa<llvm::orc::ObjectLinkingLayer>(jit->getObjLinkingLayer());
+    if (jitlink) expect_stubs(object.loaded);
     tailor::v1::CodeObject code;
     ASSERT_TRUE(code.ParseFromString(object.code_object(3, "own")));
     EXPECT_EQ(code.id(), 3u);
     EXPECT_EQ(code.plan_id(), kPlan);
     EXPECT_EQ(code.tier(), "own");
+    ASSERT_EQ(code.stubs_size(), jitlink ? 1 : 0);
+    if (jitlink) {
+      EXPECT_EQ(code.stubs(0).address(), object.loaded.stubs[0].address);
+      EXPECT_EQ(code.stubs(0).size(), object.loaded.stubs[0].size);
+    }
     rows = owned_rows(code.rows(), built->plan);
     EXPECT_THAT(told.removed, IsEmpty());
   }
@@ -135,6 +160,7 @@ TEST(EngineLineageTest, RuntimeDyldIsHeardToo) {
               0);
     ASSERT_THAT(object.loaded.functions, SizeIs(1));
     EXPECT_EQ(object.loaded.functions[0].size, object.loaded.code.size());
+    EXPECT_THAT(object.loaded.stubs, IsEmpty()) << "addresses are whole";
     rows = owned_rows(object.rows, built->plan);
   }
   EXPECT_TRUE(share_the_product(rows));

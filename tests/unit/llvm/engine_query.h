@@ -25,7 +25,8 @@ inline constexpr ComponentId kRead = 1, kProbe = 2, kBuild = 3, kSum = 4;
 inline constexpr PlanId kPlan = 7;
 using Worked = std::int64_t(const std::int64_t*, std::int64_t);
 
-// The tag in r15 at the last call of the engine's shared function.
+// The engine's shared function, and the tag in r15 at its last call.
+extern "C" std::int64_t engine_lineage_shared(std::int64_t x);
 extern std::uint64_t tag_seen;
 
 tagging::DictionaryBuilder new_plan();

@@ -25,32 +25,10 @@ class Mappings : public testing::Test {
 
   void map(std::int32_t pid, TimeNs time, std::uint64_t begin, std::uint64_t size, const std::string& path,
            std::uint32_t protection = PROT_READ | PROT_EXEC) {
-    auto bytes = test::RecordBytes(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
-    bytes.u32(static_cast<std::uint32_t>(pid))
-        .u32(static_cast<std::uint32_t>(pid))
-        .u64(begin)
-        .u64(size)
-        .u64(0);
-    bytes.u32(8)
-        .u32(1)
-        .u64(path.starts_with("//") ? 0 : 77)
-        .u64(0)
-        .u32(protection)
-        .u32(MAP_PRIVATE)
-        .text(path);
-    script.record(std::move(bytes), pid, time);
+    script.map(pid, time, begin, size, path, protection);
   }
-  void executes(std::int32_t pid, TimeNs time) {
-    auto bytes = test::RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC);
-    bytes.u32(static_cast<std::uint32_t>(pid)).u32(static_cast<std::uint32_t>(pid)).text("other");
-    script.record(std::move(bytes), pid, time);
-  }
-  void forks(std::int32_t parent, std::int32_t child, TimeNs time) {
-    auto bytes = test::RecordBytes(PERF_RECORD_FORK, 0);
-    const auto from = static_cast<std::uint32_t>(parent), to = static_cast<std::uint32_t>(child);
-    bytes.u32(to).u32(from).u32(to).u32(from).u64(static_cast<std::uint64_t>(time));
-    script.record(std::move(bytes), parent, time);
-  }
+  void executes(std::int32_t pid, TimeNs time) { script.executes(pid, time); }
+  void forks(std::int32_t parent, std::int32_t child, TimeNs time) { script.forks(parent, child, time); }
   void read() {
     script.read();
     pipeline.flush(ms(1'000'000));

@@ -32,6 +32,18 @@ TEST(FileRanges, MemoryOfNoFileEndsThemOnce) {
   EXPECT_EQ(files.size(), 0u);
 }
 
+TEST(FileRanges, SayWhatLiesAtAnAddress) {
+  FileRanges files;
+  files.map({0x1000, 0x1000, 0x5000, "/a", "12"});
+  EXPECT_FALSE(files.at(0xfff));
+  EXPECT_FALSE(files.at(0x2000));
+  const auto found = files.at(0x1fff);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->path, "/a");
+  EXPECT_EQ(found->build_id, "12");
+  EXPECT_EQ(found->offset, 0x5fffu);
+}
+
 // A child shares its parent's; where there is no room nothing is known, rather than something wrong.
 TEST(FileRanges, AreBoundedAndSharedUntilTheyChange) {
   FileBudget budget{.most = 10'000};
