@@ -44,6 +44,10 @@ class CfiTable {
   // What the entries cover, by begin.
   std::vector<Range> ranges() const;
   std::size_t entries() const { return entries_.size(); }
+  // Of memory.
+  std::size_t bytes() const {
+    return bytes_.capacity() + common_.capacity() * sizeof(Common) + entries_.capacity() * sizeof(Entry);
+  }
   std::size_t refused() const { return refused_; }  // entries that were left out
 
  private:

@@ -20,6 +20,8 @@ struct ElfCfi {
   CfiTable table;
   std::vector<Segment> segments;
 
+  // Of memory.
+  std::size_t bytes() const { return sizeof(ElfCfi) + table.bytes() + segments.capacity() * sizeof(Segment); }
   // What to take from an address in memory to get the file's, where the byte at `file_offset` is mapped
   // executable at `address`.
   std::optional<std::uint64_t> bias(std::uint64_t address, std::uint64_t file_offset) const;

@@ -19,6 +19,7 @@ struct Mapping {
   std::string path, file;               // `file`: the same for all who map it, see file_of() and file_with()
   std::shared_ptr<const ElfCfi> table;  // once it was asked for; NULL: there is none
   bool asked = false;
+  int tries = 0;                             // to find the file
   std::shared_ptr<FileArguments> arguments;  // as `table`
   bool asked_for_arguments = false;
 };

@@ -6,21 +6,18 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <iterator>
-#include <sstream>
 
 #include "daemon/os/elf_build_id.h"
+#include "daemon/os/host_files.h"
 #include "daemon/os/living_folder.h"
+#include "daemon/registration/proc_files.h"
 
 namespace tailor::unwind {
 namespace {
 
 constexpr TimeNs kLookInterval = 100'000'000;
-// Of all processes together: the thread that unwinds has others to serve. Small tables, which is what engines
-// have, always may: nobody can keep another one from it.
-constexpr TimeNs kIndexInterval = 50'000'000;
-constexpr std::size_t kMostIndexed = ProcessCode::kMostOfATable, kSmallTable = 4096;
+constexpr std::size_t kMostOfMaps = std::size_t{16} << 20;  // bytes of text
 constexpr std::string_view kWithBuildId = "build id ";
 
 std::string_view next_field(std::string_view& line) {
@@ -81,6 +78,40 @@ std::string file_with(std::string_view build_id) {
   return fmt::format("{}{}", kWithBuildId, build_id);
 }
 
+namespace {
+
+// Where the file of a mapping may be found, by a folder of the process.
+std::vector<std::string> paths_of(const Mapping& mapping, const std::filesystem::path& folder) {
+  const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
+  std::vector<std::string> paths = {(folder / direct).string(), (folder / "root").string() + mapping.path};
+  if (mapping.file.starts_with(kWithBuildId)) {
+    // Another file may have taken its place since, there too.
+    if (mapping.path.starts_with('/')) paths.push_back(mapping.path);
+    const std::string_view build_id = std::string_view(mapping.file).substr(kWithBuildId.size());
+    std::erase_if(paths, [&](const std::string& path) { return os::elf_build_id(path) != build_id; });
+    return paths;
+  }
+  // The process may have ended already. Our file of that name may be another one.
+  struct stat ours{};
+  const bool same =
+      mapping.path.starts_with('/') && ::stat(mapping.path.c_str(), &ours) == 0 &&
+      file_of(::gnu_dev_major(ours.st_dev), ::gnu_dev_minor(ours.st_dev), ours.st_ino) == mapping.file;
+  if (same) paths.push_back(mapping.path);
+  return paths;
+}
+
+// The same, to be asked when the file is read.
+FileTables::Paths places_of(const Mapping& mapping, const std::filesystem::path& folder) {
+  Mapping place;
+  place.begin = mapping.begin;
+  place.end = mapping.end;
+  place.path = mapping.path;
+  place.file = mapping.file;
+  return [place = std::move(place), folder] { return paths_of(place, folder); };
+}
+
+}  // namespace
+
 std::vector<Mapping> parse_maps(std::string_view text) {
   std::vector<Mapping> out;
   MapsLine before;             // the last one of a file
@@ -109,43 +140,6 @@ std::vector<Mapping> parse_maps(std::string_view text) {
   }
   std::ranges::sort(out, {}, &Mapping::begin);
   return out;
-}
-
-std::shared_ptr<const ElfCfi> FileTables::get(const std::string& file, const Paths& paths) {
-  const auto known = tables_.find(file);
-  if (known != tables_.end()) return known->second;
-  if (tables_.size() >= kMost) return nullptr;
-  std::shared_ptr<const ElfCfi> table;
-  bool opened = false;
-  for (const std::string& path : paths()) {
-    auto read = read_elf_cfi(path);
-    opened |= read.ok() || read.error().code == 0;
-    if (!read) continue;
-    table = std::make_shared<ElfCfi>(std::move(*read));
-    break;
-  }
-  // One that this process cannot show any more, another one may.
-  if (opened) tables_[file] = table;
-  return table;
-}
-
-std::shared_ptr<FileArguments> FileTables::arguments(const std::string& file, const Paths& paths,
-                                                     const std::shared_ptr<const ElfCfi>& table) {
-  const auto known = arguments_.find(file);
-  if (known != arguments_.end()) return known->second;
-  if (arguments_.size() >= kMostArguments) return nullptr;
-  return arguments_[file] = std::make_shared<FileArguments>(table, paths());
-}
-
-bool FileTables::may_index(std::size_t bytes, TimeNs now) {
-  if (bytes <= kSmallTable) return true;
-  if (index_since_ == kTimeMin || now - index_since_ >= kIndexInterval) {
-    index_since_ = now;
-    indexed_ = 0;
-  }
-  if (indexed_ + bytes > kMostIndexed) return false;
-  indexed_ += bytes;
-  return true;
 }
 
 bool ProcessCode::add_code(const RegisteredCode& code, std::string_view eh_frame, std::uint64_t address) {
@@ -214,26 +208,84 @@ const CfiTable* ProcessCode::table_of(std::uint64_t address, TimeNs now) {
   return &code.table;
 }
 
-void ProcessCode::read_maps(TimeNs now) {
-  if (now < next_look_) return;
-  next_look_ = now + kLookInterval;
-  const auto read = [this] {
-    std::ifstream file(folder_ / "maps");
-    std::stringstream text;
-    text << file.rdbuf();
-    return parse_maps(text.str());
+void ProcessCode::begin_walk(TimeNs now) {
+  files_.work().begin_walk();
+  files_.files().begin_walk(now);
+}
+
+// Who may have made it slow to read its files. It may have become another user's since the last time.
+std::uint32_t ProcessCode::user() {
+  const auto status = os::read_text(proc_ / std::to_string(pid_) / "status");
+  if (!status) return user_;
+  const auto uid = registration::parse_effective_uid(*status);
+  if (uid) user_ = *uid;
+  return user_;
+}
+
+ProcessCode::Look ProcessCode::look(const std::filesystem::path& folder, const std::filesystem::path& proc,
+                                    std::int32_t pid) {
+  const auto read = [](const std::filesystem::path& from) {
+    const auto text = os::read_text(from / "maps", kMostOfMaps);
+    std::vector<Mapping> mapped = text ? parse_maps(*text) : std::vector<Mapping>();
+    if (mapped.size() > MappedFiles::kMostOfAProcess) mapped.resize(MappedFiles::kMostOfAProcess);
+    return mapped;
   };
-  std::vector<Mapping> mappings = read();
-  if (mappings.empty()) {
-    folder_ = os::living_folder(proc_, pid_);
-    mappings = read();
+  Look found{read(folder), folder};
+  if (!found.mapped.empty()) return found;
+  found.folder = os::living_folder(proc, pid);
+  found.mapped = read(found.folder);
+  return found;
+}
+
+void ProcessCode::read_maps(TimeNs now) {
+  if (look_ != nullptr && look_->is_done()) take_look();
+  if (look_ == nullptr && now >= next_look_) {
+    next_look_ = now + kLookInterval;
+    told_before_look_ = told_;
+    look_ = files_.files().begin<Look>(
+        user(), [folder = folder_, proc = proc_, pid = pid_] { return look(folder, proc, pid); });
   }
-  if (!mappings.empty()) mapped_.replace(std::move(mappings));  // a process that has ended keeps what it had
+  if (look_ != nullptr && look_->is_done()) take_look();
+  // What is looked at again is known already but for what nobody has told: nothing waits for that.
+  if (must_look_) files_.files().lack(look_);
+}
+
+void ProcessCode::take_look() {
+  const std::shared_ptr<Awaited<Look>> done = std::exchange(look_, nullptr);
+  if (done->refused) return;
+  if (told_ != told_before_look_) {  // what was told since is newer
+    if (must_look_) next_look_ = kTimeMin;
+    return;
+  }
+  must_look_ = false;
+  folder_ = done->value.folder;
+  // A process that has ended keeps what it had.
+  if (!done->value.mapped.empty()) mapped_.replace(std::move(done->value.mapped));
+}
+
+void ProcessCode::map(Mapping mapping) {
+  ++told_;
+  mapped_.map(std::move(mapping));
 }
 
 void ProcessCode::map_anonymous(std::uint64_t begin, std::uint64_t end) {
+  ++told_;
   // It may be the text of a file that was moved: a look tells.
-  if (mapped_.take_out(begin, end)) next_look_ = kTimeMin;
+  if (!mapped_.take_out(begin, end)) return;
+  next_look_ = kTimeMin;
+  must_look_ = true;
+}
+
+void ProcessCode::forget_files() {
+  ++told_;
+  mapped_.clear();
+}
+
+void ProcessCode::inherit_files(const ProcessCode& parent) {
+  ++told_;
+  mapped_.share(parent.mapped_);
+  must_look_ = parent.must_look_;
+  if (user_ == kNoUser) user_ = parent.user_;
 }
 
 bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now) {
@@ -245,35 +297,25 @@ bool ProcessCode::step(Frame& frame, bool exact, const StackView& stack, bool& s
     read_maps(now);
     mapping = mapped_.at(address);
   }
-  if (mapping == nullptr) return false;
-  if (!mapping->asked) find_table(*mapping);
-  if (mapping->table == nullptr) return false;
+  if (mapping == nullptr || !find_table(*mapping) || mapping->table == nullptr) return false;
   const auto bias = mapping->table->bias(mapping->begin, mapping->file_offset);
   return bias && mapping->table->table.step(frame, *bias, exact, stack, signal, files_.work());
 }
 
-std::vector<std::string> ProcessCode::paths_of(const Mapping& mapping) const {
-  const std::string direct = fmt::format("map_files/{:x}-{:x}", mapping.begin, mapping.end);
-  std::vector<std::string> paths = {(folder_ / direct).string(), (folder_ / "root").string() + mapping.path};
-  if (mapping.file.starts_with(kWithBuildId)) {
-    // Another file may have taken its place since, there too.
-    if (mapping.path.starts_with('/')) paths.push_back(mapping.path);
-    const std::string_view build_id = std::string_view(mapping.file).substr(kWithBuildId.size());
-    std::erase_if(paths, [&](const std::string& path) { return os::elf_build_id(path) != build_id; });
-    return paths;
+// False: it is not known yet.
+bool ProcessCode::find_table(Mapping& mapping) {
+  // Another process of the user, which has ended, may have asked for the file before.
+  constexpr int kMostTries = 2;
+  if (mapping.asked) return true;
+  const auto found_at = places_of(mapping, folder_);
+  const std::uint32_t whose = user();
+  while (!mapping.asked) {
+    const auto found = files_.get(mapping.file, whose, found_at);
+    if (!found) return false;
+    mapping.table = found->table;
+    mapping.asked = found->opened || ++mapping.tries >= kMostTries;
   }
-  // The process may have ended already. Our file of that name may be another one.
-  struct stat ours{};
-  const bool same =
-      mapping.path.starts_with('/') && ::stat(mapping.path.c_str(), &ours) == 0 &&
-      file_of(::gnu_dev_major(ours.st_dev), ::gnu_dev_minor(ours.st_dev), ours.st_ino) == mapping.file;
-  if (same) paths.push_back(mapping.path);
-  return paths;
-}
-
-void ProcessCode::find_table(Mapping& mapping) {
-  mapping.asked = true;
-  mapping.table = files_.get(mapping.file, [&] { return paths_of(mapping); });
+  return true;
 }
 
 ProcessCode::Argument ProcessCode::argument_at(std::uint64_t address) {
@@ -283,7 +325,8 @@ ProcessCode::Argument ProcessCode::argument_at(std::uint64_t address) {
   if (!bias) return {};
   if (!mapping->asked_for_arguments) {
     mapping->asked_for_arguments = true;
-    mapping->arguments = files_.arguments(mapping->file, [&] { return paths_of(*mapping); }, mapping->table);
+    mapping->arguments =
+        files_.arguments(mapping->file, user(), places_of(*mapping, folder_), mapping->table);
   }
   if (mapping->arguments == nullptr) return {};
   return {mapping->arguments->at(address - *bias), *bias};

@@ -5,17 +5,20 @@
 #include <cstdint>
 #include <deque>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "daemon/unwind/elf_cfi.h"
-#include "daemon/unwind/file_arguments.h"
+#include "daemon/unwind/cfi_table.h"
+#include "daemon/unwind/file_tables.h"
+#include "daemon/unwind/file_work.h"
+#include "daemon/unwind/first_argument.h"
+#include "daemon/unwind/frame.h"
 #include "daemon/unwind/mapped_files.h"
 #include "proto/base/ids.h"
 
@@ -29,32 +32,6 @@ std::string file_with(std::string_view build_id);
 // memory of no file is that of the file which is mapped right before and right behind it, at those very
 // offsets: text that was moved to huge pages. Pure.
 std::vector<Mapping> parse_maps(std::string_view text);
-
-// The unwind tables of files, shared by all processes. A file that has none is not asked again.
-class FileTables {
- public:
-  // Where a file may be found.
-  using Paths = std::function<std::vector<std::string>()>;
-  // NULL if it has none, or too many files are known. `paths` is only asked the first time.
-  std::shared_ptr<const ElfCfi> get(const std::string& file, const Paths& paths);
-  // The first arguments of the functions of a file with a table. NULL: too many files were asked for.
-  std::shared_ptr<FileArguments> arguments(const std::string& file, const Paths& paths,
-                                           const std::shared_ptr<const ElfCfi>& table);
-  // Of all walks, one after the other.
-  CfiWork& work() { return work_; }
-  // Whether this many bytes of tables of registered code may be indexed now.
-  bool may_index(std::size_t bytes, TimeNs now);
-  MappedFiles::Budget& budget() { return budget_; }
-
- private:
-  static constexpr std::size_t kMost = 1024, kMostArguments = 64;
-  std::map<std::string, std::shared_ptr<FileArguments>> arguments_;
-  std::map<std::string, std::shared_ptr<const ElfCfi>> tables_;
-  CfiWork work_;
-  TimeNs index_since_ = kTimeMin;
-  std::size_t indexed_ = 0;  // bytes, since then
-  MappedFiles::Budget budget_;
-};
 
 // What an agent says of a piece of code.
 struct RegisteredCode {
@@ -90,26 +67,30 @@ class ProcessCode {
 
   // What the kernel's records say, which is there when the process has ended already, and tells libraries
   // apart that were loaded one after the other at one address.
-  void map(Mapping mapping) { mapped_.map(std::move(mapping)); }
+  void map(Mapping mapping);
   // Executable memory of no file.
   void map_anonymous(std::uint64_t begin, std::uint64_t end);
   // It executes another program.
-  void forget_files() { mapped_.clear(); }
+  void forget_files();
   // It was forked off that one.
-  void inherit_files(const ProcessCode& parent) { mapped_.share(parent.mapped_); }
+  void inherit_files(const ProcessCode& parent);
 
   // Whether code that was told of lies there.
   bool is_registered(std::uint64_t address) const { return registered_at(address) != nullptr; }
 
   // Before the first step of a stack; and whether its steps have cost so much that there should be no more.
-  void begin_walk() { files_.work().begin_walk(); }
+  void begin_walk(TimeNs now);
   bool is_spent() const { return files_.work().is_spent(); }
+  // Whether the walk lacks what a file says, which is not read yet; and who reads it, NULL: nobody does now.
+  bool lacks() const { return files_.files().lacks(); }
+  const std::shared_ptr<const Progress>& missing() const { return files_.files().missing(); }
 
-  // Looks at /proc again at the next unknown address, but not before `interval` has passed.
+  // Looks at /proc again at the next unknown address, but not before `interval` has passed. False also where
+  // the walk lacks something.
   bool step(Frame& frame, bool exact, const StackView& stack, bool& signal, TimeNs now);
 
   // The first arguments in a mapped file. `bias`: from the file's addresses to the process's. Nothing where
-  // step() finds no table.
+  // step() finds no table, or where the walk lacks something.
   struct Argument {
     const FirstArgument* function = nullptr;  // valid until the next call
     std::uint64_t bias = 0;
@@ -126,14 +107,22 @@ class ProcessCode {
     bool removed = false;
   };
   using Code = std::map<std::uint64_t, Registered>;
+  // At what is mapped.
+  struct Look {
+    std::vector<Mapping> mapped;
+    std::filesystem::path folder;
+    std::size_t bytes() const { return 0; }  // nothing of it is kept here
+  };
+  static Look look(const std::filesystem::path& folder, const std::filesystem::path& proc, std::int32_t pid);
   Code::iterator forget(Code::iterator at);
   void make_room(std::size_t bytes);
 
   const Registered* registered_at(std::uint64_t address) const;
   const CfiTable* table_of(std::uint64_t address, TimeNs now);
-  void find_table(Mapping& mapping);
-  std::vector<std::string> paths_of(const Mapping& mapping) const;
+  bool find_table(Mapping& mapping);
   void read_maps(TimeNs now);
+  void take_look();
+  std::uint32_t user();
 
   static constexpr std::size_t kMostRegistered = 65536;
   static constexpr std::size_t kMostRemoved = 1024;
@@ -148,6 +137,11 @@ class ProcessCode {
       removed_;  // with their begins, oldest first; some are replaced by now
   std::size_t bytes_ = 0;
   MappedFiles mapped_;
+  std::uint64_t told_ = 0;        // how often records have told something of it
+  std::uint32_t user_ = kNoUser;  // as of when it was needed last
+  std::shared_ptr<Awaited<Look>> look_;
+  std::uint64_t told_before_look_ = 0;
+  bool must_look_ = true;  // nothing else tells what is mapped
   TimeNs next_look_ = kTimeMin;
 };
 

@@ -270,18 +270,35 @@ RingLayout StackEnricher::layout(const RingLayout& layout) {
 }
 
 capture::RingChunk StackEnricher::chunk(capture::RingChunk&& chunk) {
-  if (rings_.empty()) return std::move(chunk);
+  begin(std::move(chunk));
+  return *finish(nullptr);
+}
+
+void StackEnricher::begin(capture::RingChunk&& chunk) {
+  taking_.emplace(Taking{std::move(chunk), 0, {}});
+}
+
+std::optional<capture::RingChunk> StackEnricher::finish(Patience* patience) {
+  capture::RingChunk& chunk = taking_->chunk;
   const auto ring = rings_.find(chunk.ring);
   const bool has_stacks = ring != rings_.end();
-  capture::RingChunk out{chunk.ring, {}};
-  const auto rest = capture::for_each_record(
-      chunk.bytes, [&](const perf_event_header& header, std::span<const std::byte> record) {
-        if (header.type != PERF_RECORD_SAMPLE) learn(record);
-        if (has_stacks) enrich(ring->second, record, out.bytes);
-      });
-  if (!has_stacks) return std::move(chunk);
-  out.bytes.insert(out.bytes.end(), rest.begin(), rest.end());  // cut short: the decoder says so
-  return out;
+  bool waits = false;
+  const auto take = [&](const perf_event_header& header, std::span<const std::byte> record) {
+    if (waits) return;
+    if (header.type != PERF_RECORD_SAMPLE) learn(record);
+    waits = has_stacks && !enrich(ring->second, record, patience, taking_->out);
+    taking_->done += waits ? 0 : record.size();
+  };
+  std::span<const std::byte> rest;
+  if (!rings_.empty()) rest = capture::for_each_record(std::span(chunk.bytes).subspan(taking_->done), take);
+  if (waits) return std::nullopt;
+  if (has_stacks) {
+    taking_->out.insert(taking_->out.end(), rest.begin(), rest.end());  // cut short: the decoder says so
+    chunk.bytes = std::move(taking_->out);
+  }
+  std::optional<capture::RingChunk> finished = std::move(chunk);
+  taking_.reset();
+  return finished;
 }
 
 // The tag of the object, which has the component of its place: the slot says the plan. The slot's own, where
@@ -302,7 +319,22 @@ std::uint64_t StackEnricher::tag_by_object(const Process& owner, std::uint64_t s
   return slot;
 }
 
-void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> record,
+// Nothing: it waits.
+std::optional<Walked> StackEnricher::walk_stack(const Frame& frame, const StackView& stack,
+                                                const Process& owner, const Objects& objects,
+                                                Patience* patience) {
+  ProcessCode& code = *owner.code;
+  while (true) {
+    Walked walked = walk(frame, stack, owner.tags, code, kMostFrames, os_.now(), objects);
+    if (!walked.unread || patience == nullptr || code.missing() == nullptr) return walked;
+    const Patience::Answer answer = patience->ask(*code.missing());
+    if (answer == Patience::Answer::kLater) return std::nullopt;
+    if (answer == Patience::Answer::kNoLonger) return walked;
+  }
+}
+
+// False: it waits for a file, and nothing was done.
+bool StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> record, Patience* patience,
                            std::vector<std::byte>& out) {
   perf_event_header header;
   std::memcpy(&header, record.data(), sizeof header);
@@ -315,7 +347,7 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
                      has_stack(layout.formats[known->format]);
   if (!stack) {
     out.insert(out.end(), record.begin(), record.end());
-    return;
+    return true;
   }
   const EventFormat& format = layout.formats[known->format];
   capture::SampleView sample;
@@ -326,7 +358,7 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
     const perf_event_header empty{PERF_RECORD_SAMPLE, header.misc, kHeader};
     const auto* bytes = reinterpret_cast<const std::byte*>(&empty);
     out.insert(out.end(), bytes, bytes + kHeader);
-    return;
+    return true;
   }
   const bool kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   const Frame frame = frame_of(sample, kernel);
@@ -335,17 +367,19 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
   std::uint64_t slot = register_of(sample, capture::kSlotPlace);
   const std::size_t size = std::min<std::size_t>(sample.stack.size(), sample.stack_dynamic_size);
   if (size > 0 && frame.has(kSp) && frame.has(kReturnAddress)) {
-    ++counts_.stacks;
-    Process& owner = process(sample.pid);
+    const Process& owner = process(sample.pid);
     tags = owner.tags;
     const RawObjects objects(sample.raw);
-    walked = walk(frame, stack_of(sample, frame.value[kSp]), tags, *owner.code, kMostFrames, os_.now(),
-                  objects.get());
+    auto found = walk_stack(frame, stack_of(sample, frame.value[kSp]), owner, objects.get(), patience);
+    if (!found) return false;
+    walked = *std::move(found);
+    ++counts_.stacks;
     const std::uint64_t by_object =
         tag_by_object(owner, slot, walked.object, objects.is_hidden(walked.object));
     if (by_object != slot) walked.from = TagFrom::kUnwound;
     slot = by_object;
     counts_.given_up += walked.given_up;
+    counts_.unread += walked.unread;
     counts_.unwound += walked.from == TagFrom::kUnwound;
   }
   Words words(out);
@@ -375,6 +409,7 @@ void StackEnricher::enrich(const RingLayout& layout, std::span<const std::byte> 
     words.put(recovered ? walked.tag : value);
   }
   words.finish(header.misc);
+  return true;
 }
 
 }  // namespace tailor::unwind

@@ -6,12 +6,17 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
+#include <vector>
 
 #include "daemon/capture/decode/register_masks.h"
 #include "daemon/capture/decode/ring_chunk.h"
 #include "daemon/os/os.h"
 #include "daemon/registration/events.h"
+#include "daemon/unwind/file_tables.h"
 #include "daemon/unwind/object_counts.h"
+#include "daemon/unwind/patience.h"
 #include "daemon/unwind/process_code.h"
 #include "daemon/unwind/stack_walk.h"
 
@@ -21,6 +26,7 @@ struct EnricherCounts {
   std::uint64_t stacks = 0;    // samples that brought one
   std::uint64_t unwound = 0;   // tags recovered by call frame information
   std::uint64_t given_up = 0;  // callers are missing, because the unwind tables cost too much to follow
+  std::uint64_t unread = 0;    // callers are missing, because a file was not read by then
   std::uint64_t left_out = 0;  // unwind tables of registered code, because they are too large
   ObjectCounts objects;
   std::uint64_t malformed = 0;  // records that went on as they are: the decoder counts them
@@ -33,9 +39,11 @@ capture::AgentTag tag_word(const v1::Hello& hello);
 class StackEnricher {
  public:
   // With `keep_registers` the registers of samples with stacks stay, which operand decoding needs; else only
-  // those where tags may live.
-  StackEnricher(os::Os& os, bool keep_registers)
-      : os_(os), kept_(kTagAndIp | (keep_registers ? capture::kGeneralRegisters : 0)) {}
+  // those where tags may live. `run`: where files are read, see FileWork.
+  StackEnricher(os::Os& os, bool keep_registers, FileWork::Run run = {})
+      : os_(os),
+        kept_(kTagAndIp | (keep_registers ? capture::kGeneralRegisters : 0)),
+        files_(std::move(run)) {}
 
   // What agents say.
   void connected(const registration::PeerConnected& event);
@@ -45,6 +53,12 @@ class StackEnricher {
 
   // The layout of what chunk() gives for the ring. A ring without stacks stays as it is.
   capture::RingLayout layout(const capture::RingLayout& layout);
+  // Takes the next chunk, after which finish() has to be called until it gives what became of the last one.
+  void begin(capture::RingChunk&& chunk);
+  // Nothing: a sample waits for a file, as long as `patience` lets it. NULL: it waits for none.
+  std::optional<capture::RingChunk> finish(Patience* patience);
+  bool is_busy() const { return taking_.has_value(); }  // a chunk is not finished
+  // Both, without waiting.
   capture::RingChunk chunk(capture::RingChunk&& chunk);
   void closed(capture::RingIndex ring) { rings_.erase(ring); }
 
@@ -58,13 +72,21 @@ class StackEnricher {
     capture::AgentTag tags;
     bool ended = false;  // its main thread has; the next one of this number is another
   };
+  // A chunk, and what became of it.
+  struct Taking {
+    capture::RingChunk chunk;
+    std::size_t done = 0;  // bytes of it
+    std::vector<std::byte> out;
+  };
   Process& process(std::int32_t pid);
   void learn(std::span<const std::byte> record);
   void mapped(std::span<const std::byte> record);
   void forked(std::int32_t child, std::int32_t parent);
   std::uint64_t tag_by_object(const Process& owner, std::uint64_t slot, std::size_t object, bool hidden);
-  void enrich(const capture::RingLayout& layout, std::span<const std::byte> record,
+  bool enrich(const capture::RingLayout& layout, std::span<const std::byte> record, Patience* patience,
               std::vector<std::byte>& out);
+  std::optional<Walked> walk_stack(const Frame& frame, const StackView& stack, const Process& owner,
+                                   const Objects& objects, Patience* patience);
 
   static constexpr std::uint64_t kTagAndIp = capture::kTagRegisters | capture::register_bit(PERF_REG_X86_IP) |
                                              capture::register_bit(capture::kSlotPlace);
@@ -73,6 +95,7 @@ class StackEnricher {
   FileTables files_;
   std::map<std::int32_t, Process> processes_;
   std::map<capture::RingIndex, capture::RingLayout> rings_;  // those with stacks, as they were
+  std::optional<Taking> taking_;
   EnricherCounts counts_;
 };
 

@@ -75,7 +75,9 @@ Step step(Frame& frame, bool exact, const StackView& stack, bool& signal, Proces
     frame = before;
     signal = false;
   }
-  return anchor.go(frame) || step_by_frame_pointer(frame, stack) ? Step::kOtherwise : Step::kNone;
+  if (anchor.go(frame)) return Step::kOtherwise;
+  // Where a table may say otherwise, the frame pointer would be a guess.
+  return !code.lacks() && step_by_frame_pointer(frame, stack) ? Step::kOtherwise : Step::kNone;
 }
 
 // Looks for the object frame by frame, from the innermost one on.
@@ -89,6 +91,7 @@ class ObjectSearch {
     if (ends_) return;
     const auto argument = argument_of(frame, exact, caller.value[kSp]);
     const auto site = site_of(caller);
+    if (code_.lacks()) return end();
     const bool method = site && site->method == static_cast<std::int32_t>(objects_.method);
     const std::size_t place = argument ? place_of(*argument) : 0;
     if (!doubtful_) found_ = place;
@@ -140,7 +143,7 @@ Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags
   ObjectSearch search(objects, stack, code);
   bool exact = true;
   AnchorAhead anchor(innermost, stack);
-  code.begin_walk();
+  code.begin_walk(now);
   while (walked.chain.size() < most && !generated && walked.tag == 0) {
     if (code.is_spent()) {
       walked.given_up = true;
@@ -167,6 +170,7 @@ Walked walk(const Frame& innermost, const StackView& stack, const AgentTag& tags
     generated |= code.is_generated(frame.value[kReturnAddress] - 1);
   }
   walked.object = search.found();
+  walked.unread = code.lacks();
   return walked;
 }
 

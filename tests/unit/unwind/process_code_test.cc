@@ -13,6 +13,7 @@
 #include <string>
 
 #include "daemon/os/elf_build_id.h"
+#include "tests/unit/unwind/later_work.h"
 #include "tests/unit/unwind/small_table.h"
 
 namespace tailor::unwind {
@@ -168,6 +169,41 @@ TEST(MappedFiles, WhatIsCutKeepsItsOffsets) {
   ASSERT_NE(files.at(0x5000), nullptr);
   EXPECT_EQ(files.at(0x5000)->file_offset, 0x4000u);
   EXPECT_FALSE(files.take_out(0x3000, 0x5000));
+}
+
+// Somebody else looks at /proc. What records have told meanwhile is newer than what he has found.
+TEST(ProcessCode, ALookThatCameTooLateIsNotBelieved) {
+  test::LaterWork later;
+  FileTables files(later.run());
+  ProcessCode own("/proc", ::getpid(), files);
+  const auto address = reinterpret_cast<std::uint64_t>(&::getpid);
+  const std::vector<std::byte> stack(64);
+  const auto step = [&](TimeNs now) {
+    Frame frame;
+    frame.set(kReturnAddress, address);
+    frame.set(kSp, 0x7000);
+    own.begin_walk(now);
+    bool signal = false;
+    own.step(frame, true, {0x7000, stack}, signal, now);
+    return own.missing();
+  };
+  const auto first = step(0);
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(step(1), first) << "it is still looked";
+  later.do_all();
+  Mapping told;
+  told.begin = 0x1000;
+  told.end = 0x2000;
+  told.file = "08:01:1";
+  own.map(told);
+  const auto second = step(2);
+  EXPECT_NE(second, first);
+  ASSERT_NE(second, nullptr) << "so another look is needed";
+  later.do_all();
+  const auto third = step(3);
+  ASSERT_NE(third, nullptr) << "now it is known which file lies there, which is to be read";
+  later.do_all();
+  EXPECT_EQ(step(4), nullptr);
 }
 
 TEST(ProcessCode, GeneratedCodeIsReplacedByWhatComesThere) {

@@ -12,6 +12,7 @@
 
 #include "daemon/capture/decode/sample_view.h"
 #include "tailor/thread_area.h"
+#include "tests/unit/unwind/later_work.h"
 #include "tests/unit/unwind/object_methods.h"
 #include "tests/unit/unwind/own_stack.h"
 
@@ -70,23 +71,28 @@ class Record {
   }
 };
 
+// This process registers, and its samples come by ring 0. Gives what becomes of the ring's layout.
+capture::RingLayout meet_this_process(StackEnricher& enricher) {
+  registration::PeerConnected peer;
+  peer.process.pid = ::getpid();
+  peer.process.start = 1;
+  peer.hello.set_tag_key(kKey);
+  peer.hello.set_tag_strategy(v1::TAGS_MEMORY_SLOT);
+  enricher.connected(peer);
+  capture::EventFormat format;
+  format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                       PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  format.regs_user = kRegistersTaken;
+  capture::RingLayout layout;
+  layout.formats = {format};
+  layout.ids = {{kId, 0}};
+  return enricher.layout(layout);
+}
+
 class EnrichedObjects : public testing::Test {
  protected:
   EnrichedObjects() {
-    registration::PeerConnected peer;
-    peer.process.pid = ::getpid();
-    peer.process.start = 1;
-    peer.hello.set_tag_key(kKey);
-    peer.hello.set_tag_strategy(v1::TAGS_MEMORY_SLOT);
-    enricher.connected(peer);
-    capture::EventFormat format;
-    format.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-                         PERF_SAMPLE_RAW | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    format.regs_user = kRegistersTaken;
-    capture::RingLayout layout;
-    layout.formats = {format};
-    layout.ids = {{kId, 0}};
-    enriched = enricher.layout(layout);
+    enriched = meet_this_process(enricher);
     child.method = keeps_object;
     calls_method(&parent, call_back, &child);
   }
@@ -141,6 +147,68 @@ TEST_F(EnrichedObjects, WithoutAPlanOrAnObjectNothingChanges) {
   EXPECT_EQ(tag, tag_of(0, 9));
   EXPECT_EQ(from, capture::TagFrom::kRegister);
   EXPECT_EQ(enricher.counts().objects.told, 0u);
+}
+
+// Files are read elsewhere. The samples of a chunk wait for them, for a while.
+class SlowlyReadFiles : public testing::Test {
+ protected:
+  SlowlyReadFiles() {
+    meet_this_process(slow);
+    meet_this_process(fast);
+    child.method = keeps_object;
+    calls_method(&parent, call_back, &child);
+    const Record sample(tag_of(0, 9), {reinterpret_cast<std::uint64_t>(&child)});
+    for (int i = 0; i < 3; ++i) bytes.insert(bytes.end(), sample.bytes.begin(), sample.bytes.end());
+  }
+
+  test::LaterWork later;
+  StackEnricher slow{os::real(), false, later.run()}, fast{os::real(), false};
+  PatienceLimits limits{.of_a_message = 3600'000'000'000, .of_a_user = 3600'000'000'000, .here = 0};
+  Object parent, child;
+  std::vector<std::byte> bytes;
+};
+
+TEST_F(SlowlyReadFiles, AreWaitedFor) {
+  Patience patience(os::real(), limits);
+  patience.begin_step(os::real().now());
+  slow.begin({0, bytes});
+  auto finished = slow.finish(&patience);
+  int pauses = 0;
+  for (; !finished && pauses < 30; ++pauses) {
+    EXPECT_TRUE(slow.is_busy());
+    EXPECT_EQ(slow.counts().stacks, 0u) << "all three need the same files";
+    EXPECT_GE(later.waiting(), 1u);
+    later.do_all();
+    finished = slow.finish(&patience);
+  }
+  EXPECT_GE(pauses, 4) << "for the map, files and the arguments of functions";
+  ASSERT_TRUE(finished);
+  EXPECT_FALSE(slow.is_busy());
+  EXPECT_EQ(finished->bytes, fast.chunk({0, bytes}).bytes) << "as if the files had been there at once";
+  EXPECT_EQ(slow.counts().stacks, 3u);
+  EXPECT_EQ(slow.counts().unread, 0u);
+}
+
+// The twin: nobody waits, and what is missing is counted.
+TEST_F(SlowlyReadFiles, AreMissedWithoutPatience) {
+  limits.of_a_message = 0;
+  Patience patience(os::real(), limits);
+  patience.begin_step(os::real().now());
+  slow.begin({0, bytes});
+  const auto finished = slow.finish(&patience);
+  ASSERT_TRUE(finished);
+  EXPECT_EQ(slow.counts().stacks, 3u);
+  EXPECT_EQ(slow.counts().unread, 3u);
+  EXPECT_EQ(slow.counts().objects.told, 0u);
+  EXPECT_NE(finished->bytes, fast.chunk({0, bytes}).bytes);
+  EXPECT_EQ(fast.counts().objects.told, 3u);
+  for (int i = 0; i < 30 && later.waiting() > 0; ++i) {
+    later.do_all();
+    slow.chunk({0, bytes});
+  }
+  const std::uint64_t missed = slow.counts().unread;
+  EXPECT_EQ(slow.chunk({0, bytes}).bytes, fast.chunk({0, bytes}).bytes) << "later samples have all";
+  EXPECT_EQ(slow.counts().unread, missed);
 }
 
 }  // namespace

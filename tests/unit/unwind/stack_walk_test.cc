@@ -5,9 +5,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "tests/support/sanitizers.h"
+#include "tests/unit/unwind/later_work.h"
 #include "tests/unit/unwind/own_stack.h"
 #include "tests/unit/unwind/small_table.h"
 
@@ -102,6 +104,52 @@ TEST_F(StackWalk, GoesThroughTheCLibraryAsLibgccDoes) {
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(walked.chain[i], reinterpret_cast<std::uint64_t>(truth[i + 1])) << i;
   }
+}
+
+// Files are read elsewhere: the walk ends there until one is, and is the same afterwards.
+TEST_F(StackWalk, WhatIsNotReadYetIsNotMadeUp) {
+  int numbers[] = {3, 1, 2};
+  std::qsort(numbers, 3, sizeof(int), compare);
+  test::LaterWork later;
+  FileTables slow(later.run());
+  ProcessCode own("/proc", ::getpid(), slow);
+  const auto chain = walk(taken.frame, taken.view(), {}, code, 8, 0).chain;
+  int pauses = 0;
+  Walked walked = walk(taken.frame, taken.view(), {}, own, 8, 0);
+  for (std::size_t known = 0; walked.unread && pauses < 20; ++pauses) {
+    ASSERT_GE(walked.chain.size(), known);
+    known = walked.chain.size();
+    ASSERT_LT(known, chain.size());
+    EXPECT_TRUE(std::equal(walked.chain.begin(), walked.chain.end(), chain.begin()));
+    ASSERT_NE(own.missing(), nullptr);
+    EXPECT_EQ(own.missing()->user(), ::geteuid());
+    EXPECT_EQ(later.waiting(), 1u);
+    later.do_all();
+    EXPECT_TRUE(own.missing()->is_done());
+    walked = walk(taken.frame, taken.view(), {}, own, 8, 0);
+  }
+  EXPECT_GE(pauses, 3) << "for the map, this program and the C library";
+  EXPECT_FALSE(walked.unread);
+  EXPECT_EQ(walked.chain, chain);
+}
+
+// The twin: there is a frame pointer to follow, and where no table is to come it is followed.
+TEST_F(StackWalk, AFramePointerIsFollowedOnlyWhereNoTableIsToCome) {
+  test::LaterWork later;
+  FileTables slow(later.run());
+  ProcessCode gone("/nonexistent", 1, slow);
+  Frame frame;
+  frame.set(kReturnAddress, 0x5000);
+  frame.set(kSp, 0x7000);
+  frame.set(kBp, 0x7000);
+  const auto stack = test::words({0, 0x6000});
+  Walked walked = walk(frame, {0x7000, stack}, {}, gone, 8, 0);
+  EXPECT_TRUE(walked.unread);
+  EXPECT_TRUE(walked.chain.empty());
+  later.do_all();
+  walked = walk(frame, {0x7000, stack}, {}, gone, 8, 0);
+  EXPECT_FALSE(walked.unread);
+  EXPECT_EQ(walked.chain, std::vector<std::uint64_t>{0x6000});
 }
 
 TEST_F(StackWalk, NothingIsMadeUpBeyondWhatWasSampled) {
