@@ -12,8 +12,6 @@ namespace tailor::agent {
 namespace {
 
 constexpr std::size_t kStackBytes = 256 * 1024;
-// How often the socket is looked at while nothing is expected from it: the daemon may have gone.
-constexpr std::int64_t kListenMs = 250;
 constexpr std::int64_t kFullMs = 10;
 constexpr std::int64_t kMostExpectingMs = 20;
 
@@ -114,8 +112,15 @@ void Background::wait(const Run& run, Sender::State state) noexcept {
       return;
     }
     case Sender::State::kIdle:
-      waker_.sleep(sender_.connected() ? kListenMs : sender_.ms_to_next_attempt(), ready);
+      waker_.sleep(sender_.connected() ? listen_ms(quiet_ms()) : sender_.ms_to_next_attempt(), ready);
   }
+}
+
+// Since something was said.
+std::int64_t Background::quiet_ms() noexcept {
+  const std::uint64_t said = sender_.counters().messages_sent.load(std::memory_order_relaxed);
+  if (std::exchange(said_, said) != said) quiet_since_ms_ = now_ms();
+  return now_ms() - quiet_since_ms_;
 }
 
 }  // namespace tailor::agent

@@ -12,6 +12,14 @@
 
 namespace tailor::agent {
 
+// How often the socket is looked at while nothing is expected from it: the daemon may have gone. What the
+// host says is sent at once, and a daemon that has gone is noticed then; so a host that says nothing can
+// wait, and each look has its price, for the host, and for the daemon where the host is sampled.
+constexpr std::int64_t listen_ms(std::int64_t quiet_ms) {
+  constexpr std::int64_t kOftenMs = 250, kSeldomMs = 5000, kQuietAfterMs = 3000;
+  return quiet_ms < kQuietAfterMs ? kOftenMs : kSeldomMs;
+}
+
 class Background {
  public:
   Background(Sender& sender, Waker& waker) : sender_(sender), waker_(waker) {}
@@ -43,6 +51,7 @@ class Background {
   static void* thread_main(void* run) noexcept;
   void work(Run& run) noexcept;
   void wait(const Run& run, Sender::State state) noexcept;
+  std::int64_t quiet_ms() noexcept;
 
   Sender& sender_;
   Waker& waker_;
@@ -50,6 +59,8 @@ class Background {
   // The thread's own.
   bool was_full_ = false;
   std::int64_t expecting_since_ms_ = 0;
+  std::uint64_t said_ = 0;
+  std::int64_t quiet_since_ms_ = 0;
 };
 
 }  // namespace tailor::agent

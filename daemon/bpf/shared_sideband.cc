@@ -79,26 +79,34 @@ class SidebandMember : public capture::Recording {
   int poll_fd(std::size_t) const override { return -1; }
   int next_poll_fd(std::size_t) override { return -1; }
 
-  void drain(capture::ChunkSink& sink) override {
-    SharedSideband::Taken taken = shared_->take(number_);
-    for (std::size_t i = 0; i < told_.size() && i < taken.layouts.size(); ++i) {
-      RingLayout layout = taken.layouts[i];
-      layout.ring = first_ + static_cast<capture::RingIndex>(i);
-      layout.pid = pid_;
-      if (!std::exchange(told_[i], true)) sink.on_ring(layout);
-      counts_.bytes += taken.records[i].size();
-      if (!taken.records[i].empty()) sink.on_chunk({layout.ring, std::move(taken.records[i])});
-    }
-    counts_.lost = counts_.lost_said = taken.lost;
-  }
+  void drain(capture::ChunkSink& sink) override { take(sink, false); }
   void finish(capture::ChunkSink& sink) override {
-    drain(sink);
+    take(sink, true);
     for (std::size_t i = 0; i < told_.size(); ++i)
       sink.on_ring_closed(first_ + static_cast<capture::RingIndex>(i));
   }
   capture::CaptureCounts counts() override { return counts_; }
 
  private:
+  capture::RingIndex ring_of(std::size_t index) const {
+    return first_ + static_cast<capture::RingIndex>(index);
+  }
+  void take(capture::ChunkSink& sink, bool all) {
+    const bool knows_rings = std::ranges::find(told_, false) == told_.end();
+    SharedSideband::Taken taken = shared_->take(number_, {.all = all, .layouts = !knows_rings});
+    for (std::size_t i = 0; i < told_.size() && i < taken.layouts.size(); ++i) {
+      RingLayout layout = taken.layouts[i];
+      layout.ring = ring_of(i);
+      layout.pid = pid_;
+      if (!std::exchange(told_[i], true)) sink.on_ring(layout);
+    }
+    for (std::size_t i = 0; i < taken.records.size(); ++i) {
+      counts_.bytes += taken.records[i].size();
+      if (!taken.records[i].empty()) sink.on_chunk({ring_of(i), std::move(taken.records[i])});
+    }
+    counts_.lost = counts_.lost_said = taken.lost;
+  }
+
   std::shared_ptr<SharedSideband> shared_;
   SharedSideband::MemberNumber number_;
   pid_t pid_;
@@ -152,7 +160,7 @@ std::unique_ptr<capture::Recording> SharedSideband::add(pid_t pid, const Capture
   std::lock_guard lock(mutex_);
   read();  // what came before is nobody's
   const MemberNumber number = next_++;
-  members_[number] = {pid, options.follow_children, {}, 0};
+  members_[number] = {.pid = pid, .follows = options.follow_children};
   members_[number].records.resize(rings_->ring_count());
   owners_[pid] = number;
   if (options.follow_children) {
@@ -170,13 +178,23 @@ void SharedSideband::remove(MemberNumber number) {
   std::erase_if(owners_, [number](const auto& each) { return each.second == number; });
 }
 
-SharedSideband::Taken SharedSideband::take(MemberNumber number) {
+// Members take one after the other: what was read for the first is there for the others.
+SharedSideband::Taken SharedSideband::take(MemberNumber number, const Wanted& wanted) {
   std::lock_guard lock(mutex_);
-  read();
   const auto found = members_.find(number);
   if (found == members_.end()) return {};
-  Taken taken{layouts_, std::move(found->second.records), found->second.lost};
-  found->second.records.assign(layouts_.size(), {});
+  if (wanted.all || !found->second.fresh) {
+    read();
+    for (auto& [other, each] : members_) each.fresh = true;
+  }
+  Member& member = found->second;
+  member.fresh = false;
+  Taken taken{{}, {}, member.lost};
+  if (wanted.layouts) taken.layouts = layouts_;
+  if (std::exchange(member.has_records, false)) {
+    taken.records = std::move(member.records);
+    member.records.assign(layouts_.size(), {});
+  }
   return taken;
 }
 
@@ -215,6 +233,7 @@ void SharedSideband::give_out(capture::RingIndex ring, std::span<const std::byte
   const auto give = [ring](Member& to, std::span<const std::byte> record) {
     std::vector<std::byte>& out = to.records[ring];
     out.insert(out.end(), record.begin(), record.end());
+    to.has_records = true;
   };
   while (!bytes.empty()) {
     const Record record = first_record(bytes);

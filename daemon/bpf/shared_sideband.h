@@ -47,17 +47,23 @@ class SharedSideband : public std::enable_shared_from_this<SharedSideband> {
     bool follows = false;
     std::vector<std::vector<std::byte>> records;
     std::uint64_t lost = 0;
+    bool has_records = false;
+    bool fresh = false;  // the rings were read for another one since its last take()
+  };
+  struct Wanted {
+    bool all = false;  // up to now, also where the rings were read for others just before
+    bool layouts = false;
   };
   // What a member takes.
   struct Taken {
-    std::vector<capture::RingLayout> layouts;  // numbered from 0
-    std::vector<std::vector<std::byte>> records;
-    std::uint64_t lost = 0;  // so far, as the records say
+    std::vector<capture::RingLayout> layouts;     // numbered from 0; empty: not wanted
+    std::vector<std::vector<std::byte>> records;  // by ring; empty: none
+    std::uint64_t lost = 0;                       // so far, as the records say
   };
   class Collector;
 
   explicit SharedSideband(os::Os& os) : os_(os) {}
-  Taken take(MemberNumber number);
+  Taken take(MemberNumber number, const Wanted& wanted);
   void remove(MemberNumber number);
   void read();
   void learn(std::span<const std::byte> bytes);

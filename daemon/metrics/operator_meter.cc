@@ -315,7 +315,7 @@ OperatorMeter::~OperatorMeter() {
     std::lock_guard lock(news_mutex_);
     ending_ = true;
   }
-  ended_.notify_all();
+  changed_.notify_all();
   thread_.join();
 }
 
@@ -325,9 +325,13 @@ MeterReading OperatorMeter::read() {
   return books_->read();
 }
 
+// Sleeps until there is news, and then for what comes with it.
 void OperatorMeter::loop() {
   std::unique_lock lock(news_mutex_);
-  while (!ended_.wait_for(lock, kPeriod, [this] { return ending_; })) {
+  while (true) {
+    changed_.wait(lock, [this] { return ending_ || has_news_; });
+    if (changed_.wait_for(lock, kPeriod, [this] { return ending_; })) return;
+    has_news_ = false;
     lock.unlock();
     {
       std::lock_guard books(books_mutex_);
@@ -349,6 +353,11 @@ void OperatorMeter::settle() {
   books_->add(sums.take());
 }
 
+// What a recording says of itself is none: it is learned with what comes next.
+void OperatorMeter::note_news() {
+  if (!std::exchange(has_news_, true)) changed_.notify_all();
+}
+
 void OperatorMeter::on_recording(const profile::RecordingInfo& info) {
   std::lock_guard lock(news_mutex_);
   news_.sources = info.sources;
@@ -359,6 +368,7 @@ void OperatorMeter::on_recording(const profile::RecordingInfo& info) {
 void OperatorMeter::on_component(ProcessId process, std::uint32_t id, const std::string& name) {
   std::lock_guard lock(news_mutex_);
   news_.components.emplace_back(process, id, name);
+  note_news();
 }
 
 void OperatorMeter::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan& plan) {
@@ -369,17 +379,20 @@ void OperatorMeter::on_plan(ProcessId process, TimeNs /*loaded*/, const v1::Plan
   *copy.mutable_pipelines() = plan.pipelines();
   std::lock_guard lock(news_mutex_);
   news_.plans.emplace_back(process, std::move(copy));
+  note_news();
 }
 
 void OperatorMeter::on_code(ProcessId process, TimeNs /*loaded*/, const v1::CodeObject& code) {
   std::lock_guard lock(news_mutex_);
   news_.codes.emplace_back(process, code.id(), code.rows().link_sets());
+  note_news();
 }
 
 void OperatorMeter::on_execution(const profile::ExecutionRecord& execution) {
   std::size_t text = 0;
   for (const auto& [name, value] : execution.labels) text += name.size() + value.size();
   std::lock_guard lock(news_mutex_);
+  note_news();
   const bool is_much = news_.text_bytes + text > kMostNewText;
   auto& copy = news_.executions.emplace_back();
   if (!is_much) {
@@ -395,6 +408,7 @@ void OperatorMeter::on_execution(const profile::ExecutionRecord& execution) {
 void OperatorMeter::on_samples(std::span<const profile::SampleRecord> samples) {
   std::lock_guard lock(news_mutex_);
   sums_.add(samples);
+  note_news();
 }
 
 }  // namespace tailor::metrics

@@ -83,14 +83,16 @@ class OperatorMeter : public profile::ProfileSink {
 
   void loop();
   void settle();
+  void note_news();  // under news_mutex_
 
   std::mutex news_mutex_;  // held for moments only: the control thread takes it
   News news_;
   profile::CellSums sums_;
   std::mutex books_mutex_;
   std::unique_ptr<Books> books_;
-  std::condition_variable ended_;
-  bool ending_ = false;  // under news_mutex_
+  std::condition_variable changed_;
+  bool has_news_ = false;  // under news_mutex_, as the next one
+  bool ending_ = false;
   std::thread thread_;
 };
 

@@ -123,12 +123,9 @@ std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots) {
 
 namespace {
 
-// Field `wanted`, from 3 on, of a file like /proc/PID/stat.
-Result<std::string> stat_text(const std::filesystem::path& path, int wanted) {
-  auto text = read_text(path);
-  if (!text) return text.error();
+// Field `wanted`, from 3 on, of what a file like /proc/PID/stat says.
+Result<std::string> field_of(std::string_view rest, const std::filesystem::path& path, int wanted) {
   // The name, field 2, may hold spaces and parentheses: fields are counted from its last parenthesis.
-  std::string_view rest(*text);
   std::size_t name_end = rest.rfind(')');
   if (name_end == std::string_view::npos) return internal(fmt::format("{} has no name", path.string()));
   rest.remove_prefix(name_end + 1);
@@ -142,13 +139,31 @@ Result<std::string> stat_text(const std::filesystem::path& path, int wanted) {
   return internal(fmt::format("{} has no field {}", path.string(), wanted));
 }
 
-Result<std::uint64_t> stat_field(const Os& os, pid_t pid, int wanted) {
-  const auto path = os.proc() / std::to_string(pid) / "stat";
-  auto found = stat_text(path, wanted);
+Result<std::string> stat_text(const std::filesystem::path& path, int wanted) {
+  auto text = read_text(path);
+  if (!text) return text.error();
+  return field_of(*text, path, wanted);
+}
+
+Result<std::uint64_t> number_of(std::string_view text, const std::filesystem::path& path, int wanted) {
+  auto found = field_of(text, path, wanted);
   if (!found) return found.error();
   std::uint64_t value = 0;
   if (parse_whole(std::string_view(*found), value)) return value;
   return internal(fmt::format("{} has no number in field {}", path.string(), wanted));
+}
+
+Result<CpuTime> cpu_time_in(std::string_view text, const std::filesystem::path& path) {
+  auto user = number_of(text, path, 14);
+  if (!user) return user.error();
+  auto system = number_of(text, path, 15);
+  if (!system) return system.error();
+  const std::uint64_t tick = 1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
+  return CpuTime{*user * tick, *system * tick};
+}
+
+std::filesystem::path stat_of(const Os& os, pid_t pid) {
+  return os.proc() / std::to_string(pid) / "stat";
 }
 
 }  // namespace
@@ -170,12 +185,20 @@ std::vector<int> busy_cpus_of(const Os& os, pid_t pid) {
 }
 
 Result<CpuTime> cpu_time_of(const Os& os, pid_t pid) {
-  auto user = stat_field(os, pid, 14);
-  if (!user) return user.error();
-  auto system = stat_field(os, pid, 15);
-  if (!system) return system.error();
-  const std::uint64_t tick = 1'000'000'000 / static_cast<std::uint64_t>(::sysconf(_SC_CLK_TCK));
-  return CpuTime{*user * tick, *system * tick};
+  const auto path = stat_of(os, pid);
+  auto text = read_text(path);
+  if (!text) return text.error();
+  return cpu_time_in(*text, path);
+}
+
+Result<CpuTime> cpu_time_of(const Os& os, ProcessId process) {
+  const auto path = stat_of(os, process.pid);
+  auto text = read_text(path);
+  if (!text) return text.error();
+  auto start = number_of(*text, path, 22);
+  if (!start) return start.error();
+  if (*start != process.start) return not_found(fmt::format("process {} has ended", process.pid));
+  return cpu_time_in(*text, path);
 }
 
 std::optional<std::uint64_t> steal_time(const Os& os) {
@@ -189,7 +212,10 @@ std::optional<std::uint64_t> steal_time(const Os& os) {
 }
 
 Result<std::uint64_t> start_time_of(const Os& os, pid_t pid) {
-  return stat_field(os, pid, 22);
+  const auto path = stat_of(os, pid);
+  auto text = read_text(path);
+  if (!text) return text.error();
+  return number_of(*text, path, 22);
 }
 
 Result<ProcessId> identify(const Os& os, pid_t pid) {

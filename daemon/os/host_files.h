@@ -39,6 +39,8 @@ std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots);
 // CPU time of a process so far, of all its threads and those that have ended, without its children, in ns (to
 // the kernel's clock tick); fields 14 and 15 of /proc/PID/stat.
 Result<CpuTime> cpu_time_of(const Os& os, pid_t pid);
+// Of that process, and an error where a later one has its pid.
+Result<CpuTime> cpu_time_of(const Os& os, ProcessId process);
 
 // CPU time the hypervisor gave to others while this host had work, since boot, of all CPUs together, in ns;
 // nothing where the kernel does not tell.

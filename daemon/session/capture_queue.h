@@ -52,6 +52,11 @@ class CaptureQueue : public capture::ChunkSink {
     asleep_ = asleep && !news_;
     return asleep_ == asleep;
   }
+  // The reader would soon have to wait.
+  bool is_filling() {
+    std::lock_guard lock(mutex_);
+    return bytes_ > max_bytes_ / 2;
+  }
   // Everything there is, in order.
   std::vector<CaptureMessage> take() {
     std::lock_guard lock(mutex_);

@@ -31,9 +31,8 @@ void CpuAccounts::begin(ProcessId process, bool user_mode_only) {
 
 void CpuAccounts::look(ProcessId process, bool user_mode_only) {
   const TimeNs now = os_.now();
-  const auto used = os::cpu_time_of(os_, process.pid);
-  const auto same = os::start_time_of(os_, process.pid);
-  if (!used.ok() || !same.ok() || *same != process.start) return;
+  const auto used = os::cpu_time_of(os_, process);
+  if (!used.ok()) return;
   coverage_.look(process, now, used_of(*used, user_mode_only));
 }
 
@@ -49,9 +48,8 @@ void CpuAccounts::note_command(const os::CpuTime& used) {
   command_used_ = used;
   pipeline_.processes().for_each([this](const pipeline::ProcessEntry& entry) {
     if (entry.id().start == 0 || entry.accounting.on_cpu_ns == 0) return;
-    const auto of_child = os::cpu_time_of(os_, entry.id().pid);
-    const auto same = os::start_time_of(os_, entry.id().pid);
-    if (!of_child.ok() || !same.ok() || *same != entry.id().start) return;
+    const auto of_child = os::cpu_time_of(os_, entry.id());
+    if (!of_child.ok()) return;
     command_used_->user_ns += of_child->user_ns;
     command_used_->system_ns += of_child->system_ns;
   });

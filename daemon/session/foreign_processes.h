@@ -64,7 +64,6 @@ class ForeignProcesses {
   // What is not said yet was read, or is being read. Of one process, or of all.
   bool is_pending(ProcessId process) const;
   bool is_pending() const;
-  bool is_empty() const { return processes_.empty(); }
   // More was read than this round could say.
   bool is_behind() const { return is_behind_; }
   // How many functions were named so far.

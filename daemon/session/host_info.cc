@@ -88,6 +88,46 @@ class FilesOfMappings {
   std::map<std::tuple<std::string, std::string, std::uint64_t>, File> files_;
 };
 
+// The executable mappings of one process, from its lines in their order.
+class CodeOfMappings {
+ public:
+  CodeOfMappings(ProcessId process, const std::filesystem::path& folder)
+      : process_(process), files_(folder) {}
+
+  void see(const MapsLine& line) {
+    const bool of_file = line.name.starts_with('/');
+    if (of_file) end_nameless(line.name);
+    if (line.protection[2] != 'x') return;
+    if (line.name.empty()) return keep(nameless_, line, {pipeline::kNamelessCode, ""});
+    keep(code_, line, of_file ? files_.of(line) : FilesOfMappings::File{line.name, ""});
+  }
+  std::vector<profile::MappingRecord> take() {
+    end_nameless("");
+    return std::move(code_);
+  }
+
+ private:
+  using Mappings = std::vector<profile::MappingRecord>;
+
+  void keep(Mappings& to, const MapsLine& line, const FilesOfMappings::File& file) {
+    const std::uint64_t size = line.end - line.begin;
+    to.push_back({process_, kTimeMin, line.begin, size, line.offset, file.path, file.build_id});
+  }
+  // Some programs move their text to memory of no file, at its own address. So what lies between two mappings
+  // of one file is not told: it is that file's code.
+  void end_nameless(const std::string& file) {
+    if (file != file_before_) code_.insert(code_.end(), nameless_.begin(), nameless_.end());
+    nameless_.clear();
+    file_before_ = file;
+  }
+
+  ProcessId process_;
+  FilesOfMappings files_;
+  Mappings code_;
+  Mappings nameless_;  // behind the last file
+  std::string file_before_;
+};
+
 }  // namespace
 
 const char* const kVersion = TAILOR_VERSION;
@@ -136,16 +176,10 @@ std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pi
 }
 
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process) {
-  std::vector<profile::MappingRecord> mappings;
   const std::filesystem::path folder = os::living_folder(os.proc(), process.pid);
-  FilesOfMappings files(folder);
-  for_each_mapping(folder, [&](const MapsLine& line) {
-    if (line.protection[2] != 'x' || line.name.empty()) return;
-    const auto [name, build_id] =
-        line.name.starts_with('/') ? files.of(line) : FilesOfMappings::File{line.name, ""};
-    mappings.push_back({process, kTimeMin, line.begin, line.end - line.begin, line.offset, name, build_id});
-  });
-  return mappings;
+  CodeOfMappings code(process, folder);
+  for_each_mapping(folder, [&](const MapsLine& line) { code.see(line); });
+  return code.take();
 }
 
 pipeline::KnownProcess known_process(const os::Os& os, ProcessId process) {

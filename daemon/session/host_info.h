@@ -29,8 +29,9 @@ std::vector<pipeline::MemoryMapping> memory_of(const os::Os& os, std::int32_t pi
 // A process as it is now, with what it had before anybody sampled it.
 pipeline::KnownProcess known_process(const os::Os& os, ProcessId process);
 
-// The executable files that a process has mapped now; none if it is gone or may not be looked at. The build
-// ids of the first 1,024 files are read; those of others are "".
+// The executable files and memory that a process has mapped now; none if it is gone or may not be looked at.
+// The build ids of the first 1,024 files are read; those of others are "". Memory without a name has the path
+// pipeline::kNamelessCode.
 std::vector<profile::MappingRecord> mappings_of(const os::Os& os, ProcessId process);
 
 }  // namespace tailor::session

@@ -12,10 +12,12 @@
 #include <condition_variable>
 #include <deque>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
@@ -74,10 +76,16 @@ bool is_overlay(const std::string& path) {
 }
 
 struct Opened {
-  UniqueFd file;            // empty: the file was not found
-  std::uint64_t inode = 0;  // as the kernel's records have it, 0: not known
-  bool lost = false;        // the file at its path is another one for certain
+  UniqueFd file;                    // empty: the file was not found
+  std::uint64_t inode = 0;          // as the kernel's records have it, 0: not known
+  bool lost = false;                // the file at its path is another one for certain
+  std::uint32_t user = UINT32_MAX;  // whose process has mapped it; UINT32_MAX: it was gone
 };
+
+std::uint32_t user_of_process(const std::filesystem::path& proc, std::int32_t pid) {
+  struct stat facts{};
+  return ::stat((proc / std::to_string(pid)).c_str(), &facts) == 0 ? facts.st_uid : UINT32_MAX;
+}
 
 // Through the mapping, which needs a right (CAP_CHECKPOINT_RESTORE); by its path in the process's root; and
 // by its path here, where the process has ended.
@@ -89,7 +97,7 @@ Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped)
   const bool by_build_id = !mapped.name.build_id.empty();
   const MapsLine line = by_build_id ? MapsLine{} : line_of(folder, mapped);
   const bool still_there = line.inode != 0 && (mapped.inode == 0 || line.inode == mapped.inode);
-  Opened out{{}, mapped.inode != 0 ? mapped.inode : line.inode, false};
+  Opened out{{}, mapped.inode != 0 ? mapped.inode : line.inode, false, user_of_process(proc, mapped.pid)};
   for (const std::string& each : {direct, root, path}) {
     struct stat facts{};
     UniqueFd file = os::open_regular(each, facts);
@@ -110,16 +118,17 @@ Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped)
 // What the two threads share.
 class KeptFiles::Keeper {
  public:
-  Keeper(std::filesystem::path proc, std::chrono::seconds patience)
-      : proc_(std::move(proc)), patience_(patience) {}
+  Keeper(std::filesystem::path proc, std::chrono::seconds patience, Full full)
+      : proc_(std::move(proc)), patience_(patience), full_(full) {}
 
   void want(FileMapping mapped) {
     const std::lock_guard lock(mutex_);
-    if (!files_.contains(mapped.name) && files_.size() >= kMostFiles) return;
+    if (!files_.contains(mapped.name) && !has_room()) return;
     Entry& entry = files_[mapped.name];
     entry.note(mapped.inode);
+    entry.wanted = ++wanted_;
     if (entry.waits || entry.file || entry.tries >= kMostTries || waiting_.size() >= kMostWaiting) return;
-    if (held_ >= kMostHeld) return;
+    if (held_ >= kMostHeld && full_ == Full::kRefuse) return;
     entry.waits = true;
     ++entry.tries;
     waiting_.push_back(std::move(mapped));
@@ -143,22 +152,28 @@ class KeptFiles::Keeper {
       entry.waits = false;
       entry.note(opened.inode);
       entry.lost = opened.lost;
-      held_ += opened.file ? 1 : 0;
-      entry.file = std::move(opened.file);
+      entry.user = opened.user;
+      if (opened.file) {
+        ++held_;
+        entry.file = std::make_shared<UniqueFd>(std::move(opened.file));
+      }
+      if (held_ > kMostHeld) let_one_go();
       changed_.notify_all();
     }
   }
 
   query::KeptFile find(const MappedName& key) {
     std::unique_lock lock(mutex_);
-    patience_ends_ = std::min(patience_ends_, std::chrono::steady_clock::now() + patience_);
-    changed_.wait_until(lock, patience_ends_, [this] { return waiting_.empty() && !opening_; });
+    const auto enough = std::chrono::steady_clock::now() + patience_;
+    patience_ends_ = full_ == Full::kReplace ? enough : std::min(patience_ends_, enough);
+    const auto ends = patience_ends_;
+    changed_.wait_until(lock, ends, [this] { return waiting_.empty() && !opening_; });
     using Is = query::KeptFile::Is;
     const auto found = files_.find(key);
     if (found == files_.end()) return {};
     const Entry& entry = found->second;
     if (key.build_id.empty() && entry.several) return {Is::kLost};
-    if (entry.file) return {Is::kKept, path_of(entry.file)};
+    if (entry.file) return {Is::kKept, path_of(*entry.file), entry.file};
     return {entry.lost ? Is::kLost : Is::kNotKept};
   }
 
@@ -174,26 +189,66 @@ class KeptFiles::Keeper {
       several = several || (inode != 0 && of_file != 0 && inode != of_file);
       if (inode == 0) inode = of_file;
     }
-    UniqueFd file;
+    std::shared_ptr<const UniqueFd> file;  // of those that read it, too
     std::uint64_t inode = 0;
     bool waits = false, several = false, lost = false;
     int tries = 0;
+    std::uint32_t user = UINT32_MAX;  // who has mapped it last
+    std::uint64_t wanted = 0;         // its turn
   };
+  using Files = std::map<MappedName, Entry>;
+
+  // For one more file that is known.
+  bool has_room() {
+    if (files_.size() < kMostFiles) return true;
+    if (full_ == Full::kRefuse) return false;
+    forget_some();
+    return files_.size() < kMostFiles;
+  }
+
+  // Of those that nothing is held of, the quarter that was mapped longest ago.
+  void forget_some() {
+    std::vector<Files::iterator> old;
+    for (auto each = files_.begin(); each != files_.end(); ++each) {
+      if (!each->second.waits && !each->second.file) old.push_back(each);
+    }
+    const auto some = old.begin() + static_cast<std::ptrdiff_t>((old.size() + 3) / 4);
+    std::ranges::nth_element(old, some, {}, [](const auto& each) { return each->second.wanted; });
+    for (auto each = old.begin(); each != some; ++each) files_.erase(*each);
+  }
+
+  // Nobody's files go for those of somebody who has more.
+  void let_one_go() {
+    std::map<std::uint32_t, std::size_t> held;
+    for (const auto& [name, entry] : files_) held[entry.user] += entry.file ? 1 : 0;
+    const std::uint32_t most =
+        std::ranges::max_element(held, {}, [](const auto& each) { return each.second; })->first;
+    Entry* oldest = nullptr;
+    for (auto& [name, entry] : files_) {
+      if (!entry.file || entry.user != most) continue;
+      if (oldest == nullptr || entry.wanted < oldest->wanted) oldest = &entry;
+    }
+    oldest->file.reset();
+    oldest->tries = 0;
+    --held_;
+  }
 
   std::filesystem::path proc_;
   std::chrono::seconds patience_;
+  const Full full_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<FileMapping> waiting_;
-  std::map<MappedName, Entry> files_;
+  Files files_;
   std::size_t held_ = 0;
+  std::uint64_t wanted_ = 0;
   bool opening_ = false, ending_ = false;
   std::chrono::steady_clock::time_point patience_ends_ = std::chrono::steady_clock::time_point::max();
 };
 
 // The thread may hang in a file system for ever, so nobody waits for it.
-KeptFiles::KeptFiles(std::filesystem::path proc, std::chrono::seconds patience)
-    : keeper_(std::make_shared<Keeper>(std::move(proc), patience)) {
+KeptFiles::KeptFiles(std::filesystem::path proc, std::chrono::seconds patience, Full full)
+    : keeper_(std::make_shared<Keeper>(std::move(proc), patience, full)) {
   std::thread([keeper = keeper_] { keeper->work(); }).detach();
 }
 
@@ -229,6 +284,12 @@ void KeptFiles::mapped(std::span<const std::byte> record) {
 
 query::KeptFile KeptFiles::find(const std::string& path, const std::string& build_id) {
   return keeper_->find({path, build_id});
+}
+
+query::FindKept KeptFiles::finder() const {
+  return [keeper = keeper_](const std::string& path, const std::string& build_id) {
+    return keeper->find({path, build_id});
+  };
 }
 
 }  // namespace tailor::session

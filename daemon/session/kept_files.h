@@ -17,11 +17,18 @@
 namespace tailor::session {
 
 // A file is opened when it is mapped, on a thread of its own: a file system may be slow, or never answer.
-// Calls come from one thread, and none waits but find(). Bounded: of what exceeds the limits nothing is held.
+// Calls come from one thread, and none waits but find(). Bounded.
 class KeptFiles {
  public:
-  // `proc`: where /proc is. `patience`: how long find() waits, all calls together.
-  explicit KeptFiles(std::filesystem::path proc, std::chrono::seconds patience = std::chrono::seconds(1));
+  // What becomes of a file beyond the limits.
+  enum class Full : std::uint8_t {
+    kRefuse,   // it is not held
+    kReplace,  // it takes the place of the one that was mapped longest ago, of the user who has most files
+               // held
+  };
+  // `proc`: where /proc is. `patience`: how long find() waits: all calls together, with kReplace each.
+  explicit KeptFiles(std::filesystem::path proc, std::chrono::seconds patience = std::chrono::seconds(1),
+                     Full full = Full::kRefuse);
   ~KeptFiles();
   KeptFiles(const KeptFiles&) = delete;
   KeptFiles& operator=(const KeptFiles&) = delete;
@@ -33,6 +40,8 @@ class KeptFiles {
 
   // The file that was mapped by that path. Waits for those that are being opened.
   query::KeptFile find(const std::string& path, const std::string& build_id);
+  // The same, for any thread and for longer than this lives.
+  query::FindKept finder() const;
 
  private:
   class Keeper;

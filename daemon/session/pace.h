@@ -8,8 +8,9 @@ namespace tailor::session {
 
 // What the last round found, and who waits for the next one.
 struct PaceFacts {
-  bool idle = false;   // nobody is registered or sampled
-  bool quiet = false;  // those that are do nothing, and somebody else wakes the thread when they begin
+  bool idle = false;       // nobody is registered or sampled
+  bool forgotten = false;  // idle for so long that all of those before is written
+  bool quiet = false;      // those that are do nothing, and somebody else wakes the thread when they begin
   std::uint32_t least_log = 0;  // records of the smallest activity log
   bool awaited = false;         // somebody waits until everything up to now was attributed
   double fullest_log = 0;       // of the activity logs that were read, from 0 to 1
@@ -21,7 +22,7 @@ struct PaceFacts {
 inline constexpr int kRoundMs = 50;
 inline constexpr int kShortestRoundMs = 10;
 // Whoever wants something wakes the thread.
-inline constexpr int kIdleRoundMs = 1000;
+inline constexpr int kIdleRoundMs = 1000, kForgottenRoundMs = 5000;
 // An engine that begins to work wakes the thread by its first sample at the latest. Until then its log must
 // have room: nobody writes so many marks in a millisecond without being sampled.
 inline constexpr int kMarksAMs = 32;
@@ -31,7 +32,7 @@ inline constexpr double kFullEnough = 0.25;
 // In ms. Pure.
 inline int round_ms(const PaceFacts& facts) {
   if (facts.awaited) return kShortestRoundMs;
-  if (facts.idle) return kIdleRoundMs;
+  if (facts.idle) return facts.forgotten ? kForgottenRoundMs : kIdleRoundMs;
   if (facts.quiet) {
     const auto room_ms = static_cast<int>(std::min<std::uint32_t>(facts.least_log, 1u << 20) / kMarksAMs);
     return std::clamp(room_ms, kRoundMs, kIdleRoundMs);

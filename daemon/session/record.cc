@@ -37,6 +37,10 @@
 namespace tailor::session {
 namespace {
 
+// With files that call stacks need: well below PipelineOptions::max_lag.
+constexpr unwind::PatienceLimits kNobodyElseWaits{.of_a_message = 800'000'000,
+                                                  .of_a_user = 3'600'000'000'000};
+
 // A directory for the private socket.
 class TemporaryDirectory {
  public:
@@ -251,6 +255,7 @@ Result<RecordOutcome> record(os::Os& os, const RecordOptions& options) {
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
   live.untagged_ppm = options.sampling.untagged_executions;
+  live.patience = kNobodyElseWaits;
 
   auto outputs = open_outputs(options, live);
   if (!outputs.ok()) return outputs.error();
@@ -313,6 +318,7 @@ Result<RecordOutcome> record_running(os::Os& os, const RecordOptions& options,
   live.max_overhead = options.sampling.max_overhead;
   live.seed = options.sampling.seed;
   live.untagged_ppm = options.sampling.untagged_executions;
+  live.patience = kNobodyElseWaits;
   std::error_code unwritable;  // told by who listens there
   std::filesystem::create_directories(std::filesystem::path(live.agent_socket).parent_path(), unwritable);
 

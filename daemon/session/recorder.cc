@@ -1,13 +1,16 @@
 #include "daemon/session/recorder.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <utility>
 
+#include "daemon/bpf/loaded_programs.h"
 #include "daemon/capture/host/kernel_watch.h"
 #include "daemon/capture/host/sample_cost.h"
 #include "daemon/os/host_files.h"
@@ -26,12 +29,22 @@ constexpr TimeNs kForeignInterval = 100'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
-constexpr TimeNs kQuietAfter = 1'000'000'000;
+// Of what was captured: agents are heard in between.
+constexpr TimeNs kTakeAtOnce = 8'000'000;
+constexpr TimeNs kQuietAfter = 300'000'000;
+// By then the store has written, and made safe, what those before have left (StoreOptions::sync_interval).
+constexpr TimeNs kForgottenAfter = 15'000'000'000;
+// Of processes that do nothing.
+constexpr TimeNs kSeldomSweepInterval = 30'000'000'000;
+// Where nothing changes. Whoever asks for the status of the daemon has it published before.
+constexpr TimeNs kQuietPublishInterval = 1'000'000'000;
 // For what runtimes write of their code: for those that say nothing new, and for all together.
 constexpr std::chrono::milliseconds kForeignPace{5};
 constexpr int kForeignPatience = 600;
 constexpr int kMostForeignWaits = 6000;
 constexpr int kFirstLookWaits = 200;
+constexpr TimeNs kNamesInterval = 1'000'000'000;
+constexpr int kMostNameWaits = 1000;
 
 // At least one of a thousand, where any are asked for.
 void set_untagged(std::uint32_t ppm, v1::Settings& to) {
@@ -78,7 +91,8 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       cpu_(os, pipeline_),
       step_(os),
       facts_(input_),
-      stacks_(os, options_.capture.all_registers),
+      stacks_(os, options_.capture.all_registers, unwind::on_user_threads()),
+      patience_(os, options_.patience),
       code_(stacks_, opener_),
       literals_(options_.keep_literals),
       drops_(os, pipeline_, input_),
@@ -94,7 +108,8 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
             queue_.on_recording_ended({id, counts, os_.now()});
           },
           [this](os::Os& with, pid_t pid, const capture::CaptureOptions& how) {
-            return how.kernel_code ? capture::open_kernel_watch(with, how) : opener_.open(with, pid, how);
+            if (how.kernel_code) return capture::open_kernel_watch(with, how, bpf::loaded_programs);
+            return opener_.open(with, pid, how);
           }),
       parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
       sampled_(parts_, pebs_trust_, overhead_, foreign_),
@@ -106,7 +121,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
 Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions options,
                                                   profile::ProfileSink& sink, OnProblem on_problem) {
   std::unique_ptr<Recorder> recorder(new Recorder(os, std::move(options), sink, std::move(on_problem)));
-  if (recorder->options_.name_functions) recorder->kept_files_.emplace(os.proc());
+  recorder->begin_naming();
   recorder->clock_.start(recorder->input_);
   profile::RecordingInfo info = host_info(os);
   info.command = recorder->options_.command;
@@ -156,9 +171,7 @@ Result<Recorder::SampledProcess> Recorder::sample_process(const pipeline::KnownP
       result = unavailable(fmt::format("process {} is not sampled: {}", id.pid, why));
       return;
     }
-    const pipeline::KnownProcess found = known_process(os_, id);
-    if (kept_files_) kept_files_->known(found);
-    result = sampled_.open(found, options, {.on_request = true});
+    result = sampled_.open(known_process(os_, id), options, {.on_request = true});
     if (!result.ok() || known.registered) return;
     known.note = how_to_register(process, options_.agent_socket);
   });
@@ -291,6 +304,7 @@ void Recorder::stop() {
     look_at_foreign();
   });
   hear_foreign();
+  hear_names();
   run([this] {
     foreign_.give_up();
     tell_names();
@@ -310,6 +324,16 @@ void Recorder::hear_foreign() {
       pending = foreign_.is_pending();
       if (std::exchange(heard, foreign_.functions()) != foreign_.functions()) idle = 0;
     });
+    if (!pending) return;
+    std::this_thread::sleep_for(kForeignPace);
+  }
+}
+
+// Until the files that were hit last are read.
+void Recorder::hear_names() {
+  for (int waits = 0; options_.namer != nullptr && waits < kMostNameWaits; ++waits) {
+    bool pending = false;
+    run([&] { pending = name_what_was_hit(true); });
     if (!pending) return;
     std::this_thread::sleep_for(kForeignPace);
   }
@@ -359,13 +383,13 @@ void Recorder::on_refused(const registration::PeerRefused& event) {
 }
 
 void Recorder::control() {
-  listened_ = os_.now();
+  listened_ = stirred_ = os_.now();
   while (true) {
     const bool last = requests_.ending();
     wait_and_listen(last);
     look_at_clocks();
     if (os_.now() >= next_foreign_) look_at_foreign();
-    take_captured();
+    take_captured(last);
     changes_.watch_pebs();
     if (!last && !ending_) {
       rates_.take(options_.ask_rates);
@@ -380,10 +404,13 @@ void Recorder::control() {
     tell_problems();
     tell_limits();
     cpu_.settle();
+    if (os_.now() >= next_names_) (void)name_what_was_hit(false);
     if (os_.now() >= next_sweep_) sweep();
     if (!last) changes_.govern();
     const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
-    if (last || os_.now() >= next_publish_ || idle_ != was_idle) publish();
+    const bool was_quiet = std::exchange(quiet_, is_quiet());
+    const TimeNs due = next_publish_ + (quiet_ ? kQuietPublishInterval : 0);
+    if (last || os_.now() >= due || idle_ != was_idle || quiet_ != was_quiet) publish();
     if (last) return;
   }
 }
@@ -392,12 +419,13 @@ void Recorder::control() {
 void Recorder::wait_and_listen(bool last) {
   const TimeNs before = std::exchange(listened_, os_.now());
   const PaceFacts facts{.idle = idle_,
+                        .forgotten = listened_ - stirred_ > kForgottenAfter,
                         .quiet = is_quiet(),
                         .least_log = server_->least_log(),
-                        .awaited = !flushes_.empty() || foreign_.is_behind(),
+                        .awaited = !flushes_.empty() || foreign_.is_behind() || !captured_.empty(),
                         .fullest_log = server_->take_fullest_log(),
                         .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
-  int wait_ms = last ? 0 : round_ms(facts);
+  int wait_ms = last || is_behind_ ? 0 : round_ms(facts);
   if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
   step_.end();
   server_->poll(wait_ms);
@@ -406,21 +434,34 @@ void Recorder::wait_and_listen(bool last) {
 
 // Whoever is registered is sampled, so that the reader sees it when one of them begins to work.
 bool Recorder::is_quiet() const {
-  return listened_ - stirred_ > kQuietAfter && pipeline_.stats().pending == 0 && foreign_.is_empty() &&
+  return listened_ - stirred_ > kQuietAfter && pipeline_.stats().pending == 0 && !foreign_.is_pending() &&
          !overhead_.enabled() && sampled_.count() >= server_->connection_count();
 }
 
-void Recorder::take_captured() {
-  for (CaptureMessage& message : queue_.take()) take(message);
+// Messages stay in order: behind a chunk with a sample that waits for a file all others wait, and so does
+// the horizon.
+void Recorder::take_captured(bool last) {
+  if (captured_.empty() || last) {
+    if (captured_.empty()) captured_at_ = os_.now();
+    std::vector<CaptureMessage> came = queue_.take();
+    std::ranges::move(came, std::back_inserter(captured_));
+  }
+  patience_.begin_step(captured_at_);
+  const bool may_wait = !last && !queue_.is_filling();
+  is_behind_ = false;
+  const TimeNs end = os_.now() + kTakeAtOnce;
+  while (!captured_.empty() && !is_behind_ && take(captured_.front(), may_wait)) {
+    captured_.pop_front();
+    is_behind_ = !last && !captured_.empty() && os_.now() >= end;
+  }
 }
 
-void Recorder::take(CaptureMessage& message) {
+// False: it waits.
+bool Recorder::take(CaptureMessage& message, bool may_wait) {
   if (const auto* layout = std::get_if<capture::RingLayout>(&message)) {
     input_.on_ring(stacks_.layout(*layout));
   } else if (auto* chunk = std::get_if<capture::RingChunk>(&message)) {
-    stirred_ = listened_;
-    if (kept_files_) kept_files_->chunk(*chunk);
-    input_.on_chunk(stacks_.chunk(std::move(*chunk)));
+    return take_chunk(*chunk, may_wait);
   } else if (const auto* round = std::get_if<RoundRead>(&message)) {
     input_.on_round(round->horizon);
   } else if (const auto* closed = std::get_if<RingClosed>(&message)) {
@@ -429,6 +470,18 @@ void Recorder::take(CaptureMessage& message) {
   } else if (const auto* ended = std::get_if<RecordingEnded>(&message)) {
     recording_ended(*ended);
   }
+  return true;
+}
+
+bool Recorder::take_chunk(capture::RingChunk& chunk, bool may_wait) {
+  stirred_ = listened_;
+  if (!stacks_.is_busy()) {
+    if (kept_files_) kept_files_->chunk(chunk);
+    stacks_.begin(std::move(chunk));
+  }
+  const auto finished = stacks_.finish(may_wait ? &patience_ : nullptr);
+  if (finished) input_.on_chunk(*finished);
+  return finished.has_value();
 }
 
 // Its events are closed, and everything they took was handed over.
@@ -477,8 +530,42 @@ bool Recorder::arrived(TimeNs time) {
   return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time);
 }
 
+void Recorder::begin_naming() {
+  if (options_.name_functions) kept_files_.emplace(os_.proc());
+  if (options_.namer != nullptr) {
+    kept_files_.emplace(os_.proc(), std::chrono::seconds(1), KeptFiles::Full::kReplace);
+    options_.namer->begin(
+        [this](ProcessId process, std::uint64_t address) -> std::optional<process::FileRanges::At> {
+          const pipeline::ProcessEntry* entry = pipeline_.processes().find(process);
+          return entry == nullptr ? std::nullopt : entry->files.at(address);
+        },
+        [this](ProcessId process) { return user_of(process); }, kept_files_->finder());
+  }
+  if (kept_files_) {
+    sampled_.set_on_opened([this](const pipeline::KnownProcess& process) { kept_files_->known(process); });
+  }
+}
+
+std::uint32_t Recorder::user_of(ProcessId process) {
+  const pipeline::ProcessEntry* entry = pipeline_.processes().find(process);
+  if (entry != nullptr && entry->record.uid) return *entry->record.uid;
+  struct stat facts{};
+  const std::string folder = os_.proc() / std::to_string(process.pid);
+  return ::stat(folder.c_str(), &facts) == 0 ? facts.st_uid : kNobodyKnown;
+}
+
+// Whether there is more.
+bool Recorder::name_what_was_hit(bool last) {
+  next_names_ = os_.now() + kNamesInterval;
+  if (options_.namer == nullptr) return false;
+  for (const profile::FileNames& names : options_.namer->take(os_.now(), last)) input_.on_names(names);
+  if (const std::string problem = options_.namer->take_problem(); !problem.empty())
+    on_problem_({{}, problem});
+  return options_.namer->is_pending();
+}
+
 void Recorder::tell_names() {
-  if (!kept_files_) return;
+  if (!options_.name_functions) return;
   const auto find = [this](const std::string& path, const std::string& build_id) {
     return kept_files_->find(path, build_id);
   };
@@ -496,8 +583,12 @@ void Recorder::tell_limits() {
 }
 
 void Recorder::sweep() {
-  next_sweep_ = os_.now() + kSweepInterval;
-  for (const ProcessSampling& each : sampled_.all()) cpu_.look(each.process, each.user_mode_only);
+  const TimeNs now = os_.now();
+  next_sweep_ = now + kSweepInterval;
+  if (stirred_ > looked_ || now - looked_ >= kSeldomSweepInterval) {
+    looked_ = now;
+    for (const ProcessSampling& each : sampled_.all()) cpu_.look(each.process, each.user_mode_only);
+  }
   facts_.cpu_times(cpu_);
   drops_.tell();
   end_those_that_are_gone();

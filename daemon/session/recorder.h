@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,6 +29,7 @@
 #include "daemon/session/cpu_accounts.h"
 #include "daemon/session/flushes.h"
 #include "daemon/session/foreign_processes.h"
+#include "daemon/session/function_namer.h"
 #include "daemon/session/kept_files.h"
 #include "daemon/session/live_clock.h"
 #include "daemon/session/overhead_control.h"
@@ -43,6 +45,7 @@
 #include "daemon/session/sampling_changes.h"
 #include "daemon/session/step_clock.h"
 #include "daemon/session/wall_clock.h"
+#include "daemon/unwind/patience.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
 
@@ -66,10 +69,13 @@ struct RecorderOptions {
   bool keep_literals = true;        // of query texts; false: nobody is given them, the journal neither
   ProcessRules rules = {};          // of processes that are sampled, or not, whatever they do
   AskRates ask_rates = {};          // of processes, besides set_rate(); may be empty
-  pipeline::Input* journal = nullptr;  // hears every input first; must outlive the recorder
+  pipeline::Input* journal = nullptr;    // hears every input first; must outlive the recorder
+  unwind::PatienceLimits patience = {};  // with files that call stacks need
   // Says what functions of files are called, behind all samples; the files that are mapped are held open for
   // it. Called on the control thread. May be empty.
   std::function<std::vector<profile::FileNames>(const query::FindKept&)> name_functions = {};
+  // Names them while the recording runs. It hears what `sink` hears, and outlives the recorder. NULL: nobody.
+  FunctionNamer* namer = nullptr;
 };
 
 class Recorder : private registration::Sink {
@@ -156,13 +162,17 @@ class Recorder : private registration::Sink {
   void wait_and_listen(bool last);
   bool is_quiet() const;
   void look_at_clocks();
-  void take_captured();
-  void take(CaptureMessage& message);
+  void take_captured(bool last);
+  bool take(CaptureMessage& message, bool may_wait);
+  bool take_chunk(capture::RingChunk& chunk, bool may_wait);
   void recording_ended(const RecordingEnded& ended);
   void look_at_foreign();
   void finish_flushes();
   bool arrived(TimeNs time);
   void tell_names();
+  void begin_naming();
+  bool name_what_was_hit(bool last);
+  std::uint32_t user_of(ProcessId process);
   void tell_problems();
   void tell_limits();
   void sweep();
@@ -172,6 +182,7 @@ class Recorder : private registration::Sink {
   // Any thread but the control thread.
   void hear_foreign();
   std::string foreign_source_of(ProcessId process);
+  void hear_names();
 
   std::string sample_registered(ProcessId process);
   std::string why_not_now(ProcessId process);
@@ -195,7 +206,11 @@ class Recorder : private registration::Sink {
 
   // What agents say.
   unwind::StackEnricher stacks_;
-  std::optional<KeptFiles> kept_files_;  // with RecorderOptions::name_functions
+  unwind::Patience patience_;
+  std::deque<CaptureMessage> captured_;  // not taken yet: the first one waits for a file
+  TimeNs captured_at_ = 0;               // when they came
+  bool is_behind_ = false;               // more were there than one round takes
+  std::optional<KeptFiles> kept_files_;  // with name_functions or namer of RecorderOptions
   bpf::Opener opener_;
   CodeModels code_;
   AgentLiterals literals_;
@@ -214,10 +229,12 @@ class Recorder : private registration::Sink {
   RuleFollower rules_;
 
   Flushes flushes_;
-  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin;
+  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin, next_names_ = kTimeMin;
   TimeNs listened_ = 0;   // to agents, before this round
   TimeNs stirred_ = 0;    // when somebody did or said something last
+  TimeNs looked_ = 0;     // at what the sampled processes have used
   bool idle_ = false;     // nobody is registered or sampled
+  bool quiet_ = false;    // they do nothing
   bool ending_ = false;   // stop() was called
   bool flushed_ = false;  // by it
 

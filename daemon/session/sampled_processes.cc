@@ -66,6 +66,7 @@ Status SampledProcesses::open(const pipeline::KnownProcess& process, const captu
   // Read after the events were opened: what is mapped from then on they tell.
   if (capture::wants_memory_map(settled)) known.memory = memory_of(parts_.os, id.pid);
   parts_.input.on_known_process(known);
+  if (on_opened_) on_opened_(known);
   parts_.facts.opened(attached->sources, attached->adds_up);
   notes_ = attached->notes;
   tell_notes(id);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -28,6 +29,10 @@ class SampledProcesses {
   SampledProcesses(const RecordingParts& parts, PebsTrust& pebs_trust, OverheadControl& overhead,
                    ForeignProcesses& foreign)
       : parts_(parts), pebs_trust_(pebs_trust), overhead_(overhead), foreign_(foreign) {}
+
+  // Told of each process that open() has opened.
+  using OnOpened = std::function<void(const pipeline::KnownProcess&)>;
+  void set_on_opened(OnOpened on_opened) { on_opened_ = std::move(on_opened); }
 
   // Samples a process from now on. `note`: for the profile, "" for none. Fails with the blocker and the
   // remedy.
@@ -75,6 +80,7 @@ class SampledProcesses {
   void add_counted(const std::vector<capture::CountedTime>& times);
 
   const RecordingParts& parts_;
+  OnOpened on_opened_;
   PebsTrust& pebs_trust_;
   OverheadControl& overhead_;
   ForeignProcesses& foreign_;

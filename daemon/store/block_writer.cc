@@ -85,13 +85,17 @@ void BlockWriter::retry() {
   problem_ = paid ? std::string() : paid.error().message;
 }
 
-Status BlockWriter::finish() {
+Status BlockWriter::end() {
   if (auto ok = pay_owed(); !ok) return ok;
   v1::EndBlock end;
   end.set_blocks(sequence_);
   end.set_samples(stats_.samples);
   end.set_activity(stats_.activity);
-  if (auto ok = append(BlockType::kEnd, end.SerializeAsString()); !ok) return ok;
+  return append(BlockType::kEnd, end.SerializeAsString());
+}
+
+Status BlockWriter::finish() {
+  if (auto ok = end(); !ok) return ok;
   return output_->sync();
 }
 

@@ -46,9 +46,12 @@ class BlockWriter {
   // block.
   void retry();
 
-  // Writes what is owed and the END block, and syncs. Fails if any of that did; no write may follow.
+  // Writes what is owed and the END block. Fails if any of that did; no write may follow.
+  Status end();
+  // The same, and syncs.
   Status finish();
-  Status sync() { return output_->sync(); }
+  // To be synced by any thread.
+  const std::shared_ptr<Output>& output() const { return output_; }
 
   const WriteStats& stats() const { return stats_; }
   // Why the last write or retry failed; empty: it did not.
@@ -65,7 +68,7 @@ class BlockWriter {
   void lose(BlockType type, std::string_view raw, const BlockContent& content, const std::string& reason);
   std::string loss_record() const;
 
-  std::unique_ptr<Output> output_;
+  std::shared_ptr<Output> output_;
   FileHeader header_;
   bool header_written_ = false;
   bool loss_unsaid_ = false;

@@ -1,11 +1,12 @@
 #include "daemon/store/catalogue_notes.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tailor::store {
 
 void CatalogueNotes::recording(const profile::RecordingInfo& info) {
-  info_ = info;
+  info_ = std::make_shared<const profile::RecordingInfo>(info);
   cpu_sources_.clear();
   for (const profile::Source& source : info.sources) {
     if (source.unit == profile::Unit::kNsOnCpu) cpu_sources_.insert(source.index);
@@ -13,34 +14,34 @@ void CatalogueNotes::recording(const profile::RecordingInfo& info) {
 }
 
 void CatalogueNotes::owner(ProcessId process, std::optional<std::uint32_t> uid) {
-  if (uid) owners_.try_emplace(process, *uid);
+  if (uid) noted_.owners.try_emplace(process, *uid);
 }
 
 void CatalogueNotes::entry(const EntryKey& key, const std::string& name) {
-  text_bytes_ += name.size();
-  std::string& known = entries_[key];
+  noted_.text_bytes += name.size();
+  std::string& known = noted_.entries[key];
   if (!name.empty()) known = name;
   // It may lie in another dictionary segment than what was known under this key before.
   if (known_uses_.erase(key) != 0) use(key);
 }
 
 void CatalogueNotes::plan(TimeNs loaded, const v1::Plan& plan) {
-  if (plan.late_until() != 0) late_since_ = std::min(late_since_, loaded);
+  if (plan.late_until() != 0) noted_.late_since = std::min(noted_.late_since, loaded);
 }
 
 void CatalogueNotes::code(TimeNs loaded, const v1::CodeObject& code) {
   if (code.told_by() == v1::TOLD_BY_AGENT) return;
-  late_since_ = std::min(late_since_, code.told_by() == v1::TOLD_BY_PERF_MAP ? kTimeMin : loaded);
+  noted_.late_since = std::min(noted_.late_since, code.told_by() == v1::TOLD_BY_PERF_MAP ? kTimeMin : loaded);
 }
 
 void CatalogueNotes::use(const EntryKey& key) {
-  if (known_uses_.insert(key).second) new_uses_.insert(key);
+  if (known_uses_.insert(key).second) noted_.new_uses.insert(key);
 }
 
 void CatalogueNotes::execution(const profile::ExecutionRecord& execution) {
-  text_bytes_ += execution.error.size();
-  for (const auto& [key, value] : execution.labels) text_bytes_ += key.size() + value.size();
-  executions_[{execution.process, execution.handle}] = execution;
+  noted_.text_bytes += execution.error.size();
+  for (const auto& [key, value] : execution.labels) noted_.text_bytes += key.size() + value.size();
+  noted_.executions[{execution.process, execution.handle}] = execution;
   owner(execution.process, execution.uid);
   use({execution.process, EntryKind::kProcess, 0});
   use({execution.process, EntryKind::kPlan, execution.plan});
@@ -51,7 +52,7 @@ void CatalogueNotes::samples(std::span<const profile::SampleRecord> samples) {
   for (const profile::SampleRecord& s : samples) {
     const profile::Attribution& a = s.attribution;
     if (a.execution != 0 && cpu_sources_.contains(s.source)) {
-      ExecutionCost& cost = costs_[{s.process, a.execution}];
+      ExecutionCost& cost = noted_.costs[{s.process, a.execution}];
       ++cost.samples;
       cost.cpu_ns += static_cast<double>(s.weight);
     }
@@ -68,7 +69,7 @@ void CatalogueNotes::samples(std::span<const profile::SampleRecord> samples) {
 
 Status CatalogueNotes::write_entries(Catalogue& catalogue, const NotePlace& place,
                                      RemovedOfUser& left_out) const {
-  for (const auto& [key, name] : entries_) {
+  for (const auto& [key, name] : noted_.entries) {
     // Of a process it is entered: it is what executions are listed with.
     if (place.full_of && key.kind != EntryKind::kProcess) {
       auto owner = catalogue.owner(place.recording, key.process);
@@ -83,7 +84,7 @@ Status CatalogueNotes::write_entries(Catalogue& catalogue, const NotePlace& plac
 
 Status CatalogueNotes::write_executions(Catalogue& catalogue, const NotePlace& place,
                                         RemovedOfUser& left_out) const {
-  for (const auto& [key, execution] : executions_) {
+  for (const auto& [key, execution] : noted_.executions) {
     if (place.full_of && execution.uid == *place.full_of) {
       auto known = catalogue.change_execution(place.recording, execution);
       if (!known) return known.error();
@@ -91,8 +92,8 @@ Status CatalogueNotes::write_executions(Catalogue& catalogue, const NotePlace& p
       continue;
     }
     // Older recordings do not have it.
-    const std::uint64_t wall =
-        execution.wall_begin_ns != 0 ? execution.wall_begin_ns : info_.wall_of(execution.begin);
+    std::uint64_t wall = execution.wall_begin_ns;
+    if (wall == 0 && info_ != nullptr) wall = info_->wall_of(execution.begin);
     if (auto ok = catalogue.put_execution(place.recording, execution, wall); !ok) return ok;
   }
   return Ok{};
@@ -100,7 +101,7 @@ Status CatalogueNotes::write_executions(Catalogue& catalogue, const NotePlace& p
 
 Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const {
   RemovedOfUser left_out{place.full_of.value_or(std::nullopt), 0, 0, place.wall_ns, place.wall_ns};
-  for (const auto& [process, uid] : owners_) {
+  for (const auto& [process, uid] : noted_.owners) {
     if (auto ok = catalogue.put_owner(place.recording, process, uid); !ok) return ok;
   }
   if (auto ok = write_entries(catalogue, place, left_out); !ok) return ok;
@@ -108,39 +109,58 @@ Status CatalogueNotes::write(Catalogue& catalogue, const NotePlace& place) const
   if (left_out.executions + left_out.names > 0) {
     if (auto ok = catalogue.note_removed(left_out); !ok) return ok;
   }
-  for (const auto& [key, cost] : costs_) {
+  for (const auto& [key, cost] : noted_.costs) {
     if (auto ok = catalogue.add_cost(place.data, place.recording, key.first, key.second, cost); !ok)
       return ok;
   }
-  for (const EntryKey& key : new_uses_) {
+  for (const EntryKey& key : noted_.new_uses) {
     auto segments = catalogue.segments_of(place.recording, key);
     if (!segments) return segments.error();
     for (std::uint64_t segment : *segments) {
       if (auto ok = catalogue.put_use(place.data, segment); !ok) return ok;
     }
   }
-  if (late_since_ == kTimeMax || place.dictionary == 0) return Ok{};
+  if (noted_.late_since == kTimeMax || place.dictionary == 0) return Ok{};
   if (place.data != 0) {
     if (auto ok = catalogue.put_use(place.data, place.dictionary); !ok) return ok;
   }
-  return catalogue.put_use_since(place.recording, late_since_, place.dictionary);
+  return catalogue.put_use_since(place.recording, noted_.late_since, place.dictionary);
 }
 
-void CatalogueNotes::forget() {
-  late_since_ = kTimeMax;
-  entries_.clear();
-  owners_.clear();
-  executions_.clear();
-  costs_.clear();
-  new_uses_.clear();
-  text_bytes_ = 0;
+CatalogueNotes CatalogueNotes::take() {
+  CatalogueNotes taken;
+  taken.info_ = info_;
+  taken.noted_ = std::exchange(noted_, {});
+  return taken;
+}
+
+void CatalogueNotes::add(CatalogueNotes&& later) {
+  info_ = later.info_;
+  Noted& more = later.noted_;
+  for (auto& [key, execution] : more.executions) noted_.executions[key] = std::move(execution);
+  for (const auto& [key, cost] : more.costs) {
+    ExecutionCost& sum = noted_.costs[key];
+    sum.samples += cost.samples;
+    sum.cpu_ns += cost.cpu_ns;
+  }
+  for (auto& [key, name] : more.entries) {
+    std::string& known = noted_.entries[key];
+    if (!name.empty()) known = std::move(name);
+  }
+  // What was said first counts.
+  noted_.owners.merge(more.owners);
+  noted_.new_uses.merge(more.new_uses);
+  noted_.late_since = std::min(noted_.late_since, more.late_since);
+  noted_.text_bytes += more.text_bytes;
 }
 
 std::size_t CatalogueNotes::bytes() const {
   constexpr std::size_t kNode = 64;  // what a container needs around each
-  return text_bytes_ + executions_.size() * (sizeof(profile::ExecutionRecord) + kNode) +
-         costs_.size() * (sizeof(ExecutionCost) + kNode) + entries_.size() * (sizeof(std::string) + kNode) +
-         new_uses_.size() * (sizeof(EntryKey) + kNode) + owners_.size() * (sizeof(ProcessId) + kNode);
+  return noted_.text_bytes + noted_.executions.size() * (sizeof(profile::ExecutionRecord) + kNode) +
+         noted_.costs.size() * (sizeof(ExecutionCost) + kNode) +
+         noted_.entries.size() * (sizeof(std::string) + kNode) +
+         noted_.new_uses.size() * (sizeof(EntryKey) + kNode) +
+         noted_.owners.size() * (sizeof(ProcessId) + kNode);
 }
 
 }  // namespace tailor::store

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -26,7 +27,7 @@ struct NotePlace {
   std::uint64_t wall_ns = 0;  // CLOCK_REALTIME now
 };
 
-// One thread.
+// One thread at a time.
 class CatalogueNotes {
  public:
   void recording(const profile::RecordingInfo& info);
@@ -40,17 +41,24 @@ class CatalogueNotes {
   void execution(const profile::ExecutionRecord& execution);
   void samples(std::span<const profile::SampleRecord> samples);
 
-  // Enters everything noted since the last forget(). Call within a transaction, and forget() once that was
-  // committed.
+  // What was noted since the last take(), with what is needed to write it. This goes on without it.
+  CatalogueNotes take();
+  // `later` was noted after this, of the same segments.
+  void add(CatalogueNotes&& later);
+
+  // Enters everything that was noted. Call within a transaction.
   Status write(Catalogue& catalogue, const NotePlace& place) const;
-  void forget();
+  void forget() { noted_ = {}; }
+  bool is_empty() const {
+    return rows() == 0 && noted_.owners.empty() && noted_.costs.empty() && noted_.new_uses.empty();
+  }
   // Executions and names that write() enters.
-  std::size_t rows() const { return executions_.size() + entries_.size(); }
+  std::size_t rows() const { return noted_.executions.size() + noted_.entries.size(); }
   // What the notes take of memory, about: where they cannot be entered they become more.
   std::size_t bytes() const;
   // What was noted names samples from this time on, which may lie in earlier data segments; kTimeMax: no
   // such.
-  TimeNs late_since() const { return late_since_; }
+  TimeNs late_since() const { return noted_.late_since; }
   // What follows is of another data segment.
   void next_data_segment() { known_uses_.clear(); }
 
@@ -59,16 +67,20 @@ class CatalogueNotes {
   Status write_entries(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
   Status write_executions(Catalogue& catalogue, const NotePlace& place, RemovedOfUser& left_out) const;
 
-  profile::RecordingInfo info_;
+  struct Noted {
+    std::map<ExecutionKey, profile::ExecutionRecord> executions;
+    std::map<ExecutionKey, ExecutionCost> costs;
+    std::map<EntryKey, std::string> entries;
+    std::map<ProcessId, std::uint32_t> owners;
+    std::set<EntryKey> new_uses;
+    TimeNs late_since = kTimeMax;
+    std::size_t text_bytes = 0;  // of labels, errors and names; what was noted twice counts twice
+  };
+
+  std::shared_ptr<const profile::RecordingInfo> info_;
   std::set<std::uint16_t> cpu_sources_;
-  std::map<ExecutionKey, profile::ExecutionRecord> executions_;
-  std::map<ExecutionKey, ExecutionCost> costs_;
-  std::map<EntryKey, std::string> entries_;
-  std::map<ProcessId, std::uint32_t> owners_;
-  std::set<EntryKey> new_uses_;
   std::set<EntryKey> known_uses_;  // of this data segment
-  TimeNs late_since_ = kTimeMax;
-  std::size_t text_bytes_ = 0;  // of labels, errors and names noted
+  Noted noted_;
 };
 
 }  // namespace tailor::store

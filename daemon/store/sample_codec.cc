@@ -13,7 +13,7 @@
 namespace tailor::store {
 namespace {
 
-constexpr std::uint32_t kAttributionVersion = 1;
+constexpr std::uint32_t kAttributionVersion = 2;  // of the rules
 constexpr std::uint32_t kModeMask = 3;
 constexpr std::uint32_t kFlagTag = 4;
 constexpr std::uint32_t kWaitShift = 3;

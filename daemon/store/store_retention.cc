@@ -1,73 +1,48 @@
-// What StoreWriter removes, and when.
+#include "daemon/store/store_retention.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "daemon/store/store_directory.h"
-#include "daemon/store/store_writer.h"
 #include "proto/base/errors.h"
 
 namespace tailor::store {
 
-Status StoreWriter::remove_segment(std::uint64_t number, FileKind kind) {
-  if (auto ok = catalogue_.drop_segment(number); !ok) return ok;
+void StoreRetention::set(std::uint64_t keep_bytes, std::uint64_t keep_ns) {
+  options_.keep_bytes = keep_bytes;
+  options_.keep_ns = keep_ns;
+}
+
+Status StoreRetention::remove_segment(Catalogue& catalogue, std::uint64_t number, FileKind kind) const {
+  if (auto ok = catalogue.drop_segment(number); !ok) return ok;
   return remove_file(number, kind);
 }
 
-Status StoreWriter::remove_file(std::uint64_t number, FileKind kind) {
+Status StoreRetention::remove_file(std::uint64_t number, FileKind kind) const {
   const std::string path = segment_path(directory_, number, kind);
   const Status removed = options_.files->remove(path);
   if (removed || removed.error().code == ENOENT) return Ok{};
   return in_context(fmt::format("cannot remove {}: ", path), removed.error());
 }
 
-void StoreWriter::set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns,
-                                std::uint64_t catalogue_bytes) {
-  options_.keep_bytes = keep_bytes;
-  options_.keep_ns = keep_ns;
-  budget_.set_most(catalogue_bytes);
+// A segment of this recording keeps the time of day that it had: a clock that was set since makes it no
+// older, and no younger.
+std::uint64_t StoreRetention::age_of(const SegmentRow& row, const StoreTime& now) const {
+  if (row.recording == recording_ && row.first != kTimeMax)
+    return static_cast<std::uint64_t>(std::max<TimeNs>(0, now.watermark - row.first));
+  return now.wall_ns > row.wall_ns ? now.wall_ns - row.wall_ns : 0;
 }
 
-// In the transaction that adds to it: as much goes as comes, and more while there is too much. Nothing waits
-// for long.
-Status StoreWriter::make_room_in_catalogue() {
-  constexpr std::uint64_t kRows = 8192;
-  return budget_.make_room(catalogue_, kRows + 2 * notes_.rows(), wall_now());
-}
-
-// Those with samples go with their segments.
-Status StoreWriter::drop_old_executions() {
-  constexpr std::uint64_t kRows = 20'000;
-  const std::uint64_t now = wall_now();
-  if (options_.keep_ns == 0) return Ok{};
-  const auto keep = static_cast<TimeNs>(std::min<std::uint64_t>(options_.keep_ns, kTimeMax));
-  auto dropped = catalogue_.drop_old_executions(recording_, watermark_ - keep,
-                                                now - std::min(now, options_.keep_ns), kRows);
-  return dropped ? Status(Ok{}) : Status(dropped.error());
-}
-
-// A few times a minute.
-void StoreWriter::tidy_catalogue() {
-  constexpr TimeNs kEvery = 20'000'000'000;
-  if (waits_for_readers_ || watermark_ - tidied_ < kEvery) return;
-  tidied_ = watermark_;
-  // Whoever reads the catalogue now does not do so the next time.
-  const auto complain_unless_read = [this](const Status& status) {
-    if (!status && status.error().code != EBUSY) complain(status);
-  };
-  complain_unless_read(drop_old_executions());
-  complain_unless_read(budget_.give_back(catalogue_, false));
-  tell_removed(budget_.news(catalogue_));
-}
-
-std::vector<SegmentRow> StoreWriter::due(const std::vector<SegmentRow>& rows) const {
+std::vector<SegmentRow> StoreRetention::due(const std::vector<SegmentRow>& rows, const StoreTime& now) const {
   std::uint64_t bytes = 0;
   for (const SegmentRow& row : rows) bytes += row.bytes;
   std::vector<SegmentRow> out;
   for (const SegmentRow& row : rows) {
     if (row.kind != FileKind::kDataSegment || !row.sealed) continue;
-    const bool too_old = options_.keep_ns != 0 && age_of(row) > options_.keep_ns;
+    const bool too_old = options_.keep_ns != 0 && age_of(row, now) > options_.keep_ns;
     const bool too_much = options_.keep_bytes != 0 && bytes > options_.keep_bytes;
     if (!too_old && !too_much && !row.given_up()) break;
     out.push_back(row);
@@ -76,63 +51,83 @@ std::vector<SegmentRow> StoreWriter::due(const std::vector<SegmentRow>& rows) co
   return out;
 }
 
-std::vector<SegmentRow> StoreWriter::due_for_summary() const {
-  auto rows = catalogue_.segments();
-  if (!rows || !options_.summaries) return {};
-  std::vector<SegmentRow> out = due(*rows);
+Status StoreRetention::apply(Catalogue& catalogue, const StoreTime& now) {
+  auto rows = catalogue.segments();
+  if (!rows) return rows.error();
+  for (const SegmentRow& row : due(*rows, now)) {
+    if (options_.summaries && row.number > summed_up_to_) break;
+    if (auto ok = remove_segment(catalogue, row.number, row.kind); !ok) return ok;
+    removed_.push_back(fmt::format("segment {} with {} samples: it was too old, or the store too large",
+                                   row.number, row.samples));
+  }
+  Status dictionaries = remove_unused_dictionaries(catalogue, *rows);
+  std::uint64_t oldest = now.wall_ns;
+  for (const SegmentRow& row : *rows) {
+    if (row.kind == FileKind::kDataSegment) oldest = std::min(oldest, row.wall_ns);
+  }
+  Status forgotten = catalogue.forget_removed(oldest);
+  if (!forgotten && forgotten.error().code != EBUSY && dictionaries) return forgotten;
+  return dictionaries;
+}
+
+Status StoreRetention::remove_unused_dictionaries(Catalogue& catalogue, const std::vector<SegmentRow>& rows) {
+  auto unused = catalogue.unused_dictionaries();
+  if (!unused) return unused.error();
+  std::set<std::uint64_t> written;
+  for (const SegmentRow& row : rows) {
+    if (!row.sealed) written.insert(row.number);
+  }
+  Status first = Ok{};
+  for (std::uint64_t number : *unused) {
+    const auto sealed = sealed_while_.find(number);
+    if (sealed != sealed_while_.end() && written.contains(sealed->second)) continue;
+    const Status removed = remove_segment(catalogue, number, FileKind::kDictionarySegment);
+    if (removed) removed_.push_back(fmt::format("dictionary segment {}, which no samples use", number));
+    if (removed) sealed_while_.erase(number);
+    if (first) first = removed;
+  }
+  return first;
+}
+
+Status StoreRetention::drop_old_executions(Catalogue& catalogue, const StoreTime& now) const {
+  constexpr std::uint64_t kRows = 20'000;
+  if (options_.keep_ns == 0) return Ok{};
+  const auto keep = static_cast<TimeNs>(std::min<std::uint64_t>(options_.keep_ns, kTimeMax));
+  auto dropped = catalogue.drop_old_executions(recording_, now.watermark - keep,
+                                               now.wall_ns - std::min(now.wall_ns, options_.keep_ns), kRows);
+  return dropped ? Status(Ok{}) : Status(dropped.error());
+}
+
+Result<std::vector<SegmentRow>> StoreRetention::due_for_summary(const Catalogue& catalogue,
+                                                                const StoreTime& now) const {
+  if (!options_.summaries) return std::vector<SegmentRow>{};
+  auto rows = catalogue.segments();
+  if (!rows) return rows;
+  std::vector<SegmentRow> out = due(*rows, now);
   std::erase_if(out, [this](const SegmentRow& row) { return row.number <= summed_up_to_; });
   return out;
 }
 
-void StoreWriter::summed_up(std::uint64_t last) {
+void StoreRetention::summed_up(std::uint64_t last) {
   summed_up_to_ = std::max(summed_up_to_, last);
-  apply_retention();
 }
 
-bool StoreWriter::give_up_oldest() {
-  const std::vector<SegmentRow> rows = due_for_summary();
-  const auto oldest = std::ranges::find_if(rows, [](const SegmentRow& row) { return !row.given_up(); });
-  if (oldest == rows.end()) return false;
+Result<bool> StoreRetention::give_up_oldest(Catalogue& catalogue, const StoreTime& now) {
+  const auto rows = due_for_summary(catalogue, now);
+  if (!rows) return rows.error();
+  const auto oldest = std::ranges::find_if(*rows, [](const SegmentRow& row) { return !row.given_up(); });
+  if (oldest == rows->end()) return false;
   // The file first: on a full disk the catalogue needs its room.
   Status removed = remove_file(oldest->number, oldest->kind);
   SegmentRow row = *oldest;
   row.bytes = 0;
-  if (removed) removed = catalogue_.put_segment(row);
-  complain(removed);
-  if (!removed) return false;
+  if (removed) removed = catalogue.put_segment(row);
+  if (!removed) return removed.error();
   ++given_up_.segments;
   given_up_.samples += row.samples;
-  tell_removed(
+  removed_.push_back(
       fmt::format("segment {} with {} samples, which could not be summed up", row.number, row.samples));
   return true;
-}
-
-void StoreWriter::apply_retention() {
-  auto rows = catalogue_.segments();
-  if (!rows) return complain(rows.error());
-  for (const SegmentRow& row : due(*rows)) {
-    if (options_.summaries && row.number > summed_up_to_) break;
-    if (auto ok = remove_segment(row.number, row.kind); !ok) return complain(ok);
-    tell_removed(fmt::format("segment {} with {} samples: it was too old, or the store too large", row.number,
-                             row.samples));
-  }
-  auto unused = catalogue_.unused_dictionaries();
-  if (!unused) return complain(unused.error());
-  for (std::uint64_t number : *unused) {
-    const Status removed = remove_segment(number, FileKind::kDictionarySegment);
-    complain(removed);
-    if (removed) tell_removed(fmt::format("dictionary segment {}, which no samples use", number));
-  }
-  std::uint64_t oldest = wall_now();
-  for (const SegmentRow& row : *rows) {
-    if (row.kind == FileKind::kDataSegment) oldest = std::min(oldest, row.wall_ns);
-  }
-  const Status forgotten = catalogue_.forget_removed(oldest);
-  if (!forgotten && forgotten.error().code != EBUSY) complain(forgotten);
-}
-
-void StoreWriter::tell_removed(const std::string& what) const {
-  if (options_.on_removed && !what.empty()) options_.on_removed(what);
 }
 
 }  // namespace tailor::store

@@ -74,21 +74,22 @@ class StoreWriter::Segment : public BlockSink {
     return row;
   }
 
+  // Whether it has samples or activity that it did not have the last time.
+  bool take_news() {
+    const std::uint64_t now = writer.stats().samples + writer.stats().activity;
+    return std::exchange(told_, now) != now;
+  }
+
   BlockWriter writer;
   ProfileEncoder encoder;
-  bool catalogued = true;  // else notes of it were forgotten: it is to be read again at the next start
 
  private:
   SegmentRow row_;
+  std::uint64_t told_ = 0;
 };
 
-StoreWriter::StoreWriter(std::string directory, const StoreOptions& options, Catalogue catalogue,
-                         UniqueFd lock)
-    : directory_(std::move(directory)),
-      options_(options),
-      catalogue_(std::move(catalogue)),
-      budget_(options.catalogue_bytes),
-      lock_(std::move(lock)) {}
+StoreWriter::StoreWriter(std::string directory, const StoreOptions& options, UniqueFd lock)
+    : directory_(std::move(directory)), options_(options), lock_(std::move(lock)) {}
 
 StoreWriter::~StoreWriter() = default;
 
@@ -112,25 +113,40 @@ Result<std::unique_ptr<StoreWriter>> StoreWriter::open(const std::string& direct
   if (!summaries->empty()) {
     if (auto ok = sync_directory(directory, *options.files); !ok) return ok.error();
   }
-  std::unique_ptr<StoreWriter> writer(
-      new StoreWriter(directory, options, std::move(*catalogue), std::move(*lock)));
-  writer->summed_up_to_ = summed_up_to(*summaries);
+  std::unique_ptr<StoreWriter> writer(new StoreWriter(directory, options, std::move(*lock)));
+  const std::uint64_t summed_up_to = store::summed_up_to(*summaries);
   // A number is never used again: what is summed up is known by its number.
-  writer->next_number_ = std::max(files->empty() ? 0 : files->back().number, writer->summed_up_to_) + 1;
+  writer->next_number_ = std::max(files->empty() ? 0 : files->back().number, summed_up_to) + 1;
   writer->recording_ = writer->next_number_;
   writer->wall_clock_ns_ = wall_clock_ns;
-  for (auto* segment : {&writer->dictionary_, &writer->data_}) {
-    auto created = writer->create_segment(segment == &writer->data_ ? FileKind::kDataSegment
-                                                                    : FileKind::kDictionarySegment);
+  // It may be of a program that knew no limit. Where that fails, the next start does it.
+  (void)CatalogueBudget(options.catalogue_bytes).give_back(*catalogue, true);
+  if (auto ok = writer->begin(std::move(*catalogue), summed_up_to); !ok) return ok.error();
+  return writer;
+}
+
+Status StoreWriter::begin(Catalogue catalogue, std::uint64_t summed_up_to) {
+  for (auto* segment : {&dictionary_, &data_}) {
+    auto created = create_segment(segment == &data_ ? FileKind::kDataSegment : FileKind::kDictionarySegment);
     if (!created) return created.error();
     *segment = std::move(*created);
   }
-  writer->apply_retention();
-  // It may be of a program that knew no limit. Where that fails, the next start does it.
-  (void)writer->budget_.give_back(writer->catalogue_, true);
-  writer->tell_removed(writer->budget_.news(writer->catalogue_));
-  writer->catalogue_.wait_for_readers(false);
-  return writer;
+  keeper_ =
+      std::make_unique<CatalogueKeeper>(directory_, options_, std::move(catalogue), recording_, summed_up_to);
+  CatalogueBatch batch = take_batch();
+  batch.retain = true;
+  if (auto ok = keeper_->wait(hand_over(std::move(batch))); !ok) {
+    // It is tried again and again: what is left over would add up.
+    for (Segment* segment : {dictionary_.get(), data_.get()}) {
+      const SegmentRow row = segment->row(false);
+      (void)options_.files->remove(segment_path(directory_, row.number, row.kind));
+    }
+    return ok;
+  }
+  settle_problem();
+  keeper_->wait_for_readers(false);
+  if (options_.own_thread) keeper_->start_thread();
+  return Ok{};
 }
 
 Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKind kind) {
@@ -145,11 +161,6 @@ Result<std::unique_ptr<StoreWriter::Segment>> StoreWriter::create_segment(FileKi
   row.wall_ns = wall_now();
   const FileHeader header{kind, kVersionMinor, number, static_cast<std::uint32_t>(number - recording_)};
   auto segment = std::make_unique<Segment>(std::move(*output), header, row, options_.encoder);
-  if (auto ok = catalogue_.put_segment(segment->row(false)); !ok) {
-    // It is tried again and again: what is left over would add up.
-    (void)options_.files->remove(segment_path(directory_, number, kind));
-    return ok.error();
-  }
   return segment;
 }
 
@@ -160,31 +171,8 @@ std::uint64_t StoreWriter::wall_now() const {
   return wall_clock_ns_ + static_cast<std::uint64_t>(watermark_ - first_watermark_);
 }
 
-// Since it began. A segment of this recording keeps the time of day that it had: a clock that was set since
-// makes it no older, and no younger.
-std::uint64_t StoreWriter::age_of(const SegmentRow& row) const {
-  if (row.recording == recording_ && row.first != kTimeMax)
-    return static_cast<std::uint64_t>(std::max<TimeNs>(0, watermark_ - row.first));
-  const std::uint64_t now = wall_now();
-  return now > row.wall_ns ? now - row.wall_ns : 0;
-}
-
 void StoreWriter::complain(const Status& status) {
   if (!status && problem_.empty()) problem_ = status.error().message;
-}
-
-// Whoever reads the catalogue is no problem, unless he goes on and on.
-void StoreWriter::complain_of_catalogue(const Status& status) {
-  constexpr TimeNs kLong = 30'000'000'000;
-  waits_for_readers_ = !status && status.error().code == EBUSY;
-  if (!waits_for_readers_) {
-    waits_since_ = kTimeMax;
-    return complain(status);
-  }
-  waits_since_ = std::min(waits_since_, watermark_);
-  if (watermark_ - waits_since_ < kLong) return;
-  complain(in_context("another program reads it all the time, so new executions are missing there: ",
-                      status.error()));
 }
 
 // A round is over: what went wrong in it is what is known to be wrong.
@@ -192,10 +180,18 @@ void StoreWriter::settle_problem() {
   for (const Segment* segment : {dictionary_.get(), data_.get()}) {
     if (problem_.empty()) problem_ = segment->writer.problem();
   }
-  if (problem_.empty()) problem_ = summary_problem_;
+  CatalogueKeeper::News news = keeper_->news();
+  for (const std::string& what : news.removed) {
+    if (options_.on_removed && !what.empty()) options_.on_removed(what);
+  }
+  if (problem_.empty()) problem_ = std::move(news.problem);
   const bool changed = problem_.empty() != told_problem_.empty();
   told_problem_ = std::exchange(problem_, {});
   if (changed && options_.on_problem) options_.on_problem(told_problem_);
+}
+
+std::uint64_t StoreWriter::data_segment() const {
+  return data_->row(false).number;
 }
 
 profile::ProfileSink& StoreWriter::data() {
@@ -300,14 +296,8 @@ void StoreWriter::on_watermark(TimeNs watermark) {
   }
   if (watermark - flushed_ >= options_.flush_interval) flush_segments();
   if (watermark - entered_ < options_.encoder.flush_interval) return;
-  enter_in_catalogue();
-  if (watermark - synced_ >= options_.sync_interval) {
-    complain(dictionary_->writer.sync());
-    complain(data_->writer.sync());
-    synced_ = watermark;
-  }
+  (void)enter_in_catalogue();
   roll_where_due();
-  tidy_catalogue();
   settle_problem();
 }
 
@@ -321,47 +311,51 @@ void StoreWriter::flush_segments() {
   flushed_ = watermark_;
 }
 
-void StoreWriter::enter_in_catalogue() {
+CatalogueBatch StoreWriter::take_batch() {
+  CatalogueBatch batch;
+  batch.notes = notes_.take();
+  const SegmentRow data = data_->row(false), dictionary = dictionary_->row(false);
+  batch.data = data.number;
+  batch.dictionary = dictionary.number;
+  batch.rows = {{data.number, data}, {dictionary.number, dictionary}};
+  return batch;
+}
+
+CatalogueKeeper::Ticket StoreWriter::hand_over(CatalogueBatch batch) {
+  return keeper_->give(std::move(batch), {watermark_, wall_now()});
+}
+
+CatalogueKeeper::Ticket StoreWriter::enter_in_catalogue() {
+  constexpr TimeNs kBetweenTidying = 20'000'000'000;
   flush_segments();
   entered_ = watermark_;
-  complain_of_catalogue(write_catalogue());
+  CatalogueBatch batch = take_batch();
+  if (watermark_ - synced_ >= options_.sync_interval) {
+    batch.to_sync = {{batch.data, data_->writer.output()}, {batch.dictionary, dictionary_->writer.output()}};
+    synced_ = watermark_;
+  }
+  batch.tidy = watermark_ - tidied_ >= kBetweenTidying;
+  if (batch.tidy) tidied_ = watermark_;
+  // An idle host writes nothing: blocks without samples are no news.
+  const bool is_news = data_->take_news() || !batch.notes.is_empty();
+  if (!is_news && !batch.tidy && batch.to_sync.empty() && keeper_->is_settled()) return keeper_->last();
+  return hand_over(std::move(batch));
 }
 
-// As a whole or not at all: costs are added to what is there.
-Status StoreWriter::write_catalogue() {
-  Status written = catalogue_.begin();
-  if (written) {
-    written = notes_.write(catalogue_, {recording_, data_->row(false).number, dictionary_->row(false).number,
-                                        budget_.full_of(), wall_now()});
+Result<CatalogueKeeper::Ticket> StoreWriter::begin_flush() {
+  const CatalogueKeeper::Ticket ticket = enter_in_catalogue();
+  for (const Segment* segment : {dictionary_.get(), data_.get()}) {
+    if (!segment->writer.problem().empty()) return internal(segment->writer.problem());
   }
-  if (written) written = catalogue_.put_segment(data_->row(false));
-  if (written) written = catalogue_.put_segment(dictionary_->row(false));
-  if (written) written = make_room_in_catalogue();
-  if (written) written = catalogue_.commit();
-  if (written) {
-    notes_.forget();
-    return written;
-  }
-  catalogue_.rollback();
-  forget_notes_if_too_many();
-  return written;
-}
-
-// The segments hold all that they say.
-void StoreWriter::forget_notes_if_too_many() {
-  constexpr std::size_t kMostBytes = 16u << 20;
-  if (notes_.bytes() < kMostBytes) return;
-  notes_.forget();
-  data_->catalogued = dictionary_->catalogued = false;
+  return ticket;
 }
 
 Status StoreWriter::flush() {
-  enter_in_catalogue();
+  const auto begun = begin_flush();
+  Status entered = begun ? wait_for(*begun) : begun.error();
   settle_problem();
   if (!told_problem_.empty()) return internal(told_problem_);
-  if (waits_for_readers_)
-    return os_error("another program reads the catalogue of the store; ask again", EBUSY);
-  return Ok{};
+  return entered;
 }
 
 void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
@@ -373,12 +367,18 @@ void StoreWriter::roll(std::unique_ptr<Segment>& segment, FileKind kind) {
     return;
   }
   segment->encoder.finish();
-  const Status finished = segment->writer.finish();
-  complain(finished);
+  const Status ended = segment->writer.end();
+  complain(ended);
+  CatalogueBatch batch = take_batch();
   // One that is not sealed is read again at the next start.
-  complain(catalogue_.put_segment(segment->row(segment->catalogued && finished.ok())));
+  const SegmentRow sealed = segment->row(ended.ok()), begun = (*next)->row(false);
+  batch.rows[sealed.number] = sealed;
+  batch.rows[begun.number] = begun;
+  batch.to_sync = {{sealed.number, segment->writer.output()}};
+  batch.retain = kind == FileKind::kDataSegment;
   add(sealed_stats_, segment->writer.stats());
   segment = std::move(*next);
+  hand_over(std::move(batch));
   if (kind == FileKind::kDataSegment) begin_data_segment();
 }
 
@@ -409,8 +409,6 @@ void StoreWriter::begin_data_segment() {
 }
 
 void StoreWriter::roll_where_due() {
-  // What was noted is of the segments that the catalogue is to have it from.
-  if (waits_for_readers_) return;
   if (dictionary_->writer.stats().bytes >= options_.dictionary_bytes) {
     roll(dictionary_, FileKind::kDictionarySegment);
   }
@@ -418,7 +416,6 @@ void StoreWriter::roll_where_due() {
       watermark_ - segment_began_ >= options_.segment_time && data_->writer.stats().samples > 0;
   if (data_->writer.stats().bytes >= options_.segment_bytes || long_enough) {
     roll(data_, FileKind::kDataSegment);
-    apply_retention();
   }
 }
 
@@ -430,16 +427,19 @@ WriteStats StoreWriter::stats() const {
 }
 
 Status StoreWriter::finish() {
-  catalogue_.wait_for_readers(true);
+  keeper_->wait_for_readers(true);
   Status first = flush();
   const auto note = [&first](Status status) {
     if (first && !status) first = std::move(status);
   };
+  CatalogueBatch batch = take_batch();
   for (Segment* segment : {dictionary_.get(), data_.get()}) {
     segment->encoder.finish();
     note(segment->writer.finish());
-    note(catalogue_.put_segment(segment->row(segment->catalogued && first.ok())));
+    const SegmentRow row = segment->row(first.ok());
+    batch.rows[row.number] = row;
   }
+  note(keeper_->wait(hand_over(std::move(batch))));
   if (!first) return first;
   const WriteStats total = stats();
   if (total.lost_blocks == 0) return Ok{};

@@ -1,43 +1,21 @@
 // The store of a daemon as a ProfileSink: a directory of segments and their catalogue.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "daemon/os/files.h"
 #include "daemon/profile/kernel_ranges.h"
 #include "daemon/profile/sink.h"
 #include "daemon/store/block_writer.h"
 #include "daemon/store/catalogue.h"
-#include "daemon/store/catalogue_budget.h"
+#include "daemon/store/catalogue_keeper.h"
 #include "daemon/store/catalogue_notes.h"
-#include "daemon/store/encoder.h"
+#include "daemon/store/store_options.h"
 #include "proto/base/result.h"
 
 namespace tailor::store {
-
-struct StoreOptions {
-  std::uint64_t segment_bytes = 64u << 20;                // a data segment ends at this size
-  TimeNs segment_time = 600'000'000'000;                  // or when it covers this much time
-  std::uint64_t dictionary_bytes = 64u << 20;             // a dictionary segment ends at this size
-  std::uint64_t keep_bytes = 4ull << 30;                  // retention: of all segments together, 0 for ever
-  std::uint64_t keep_ns = 7ull * 86'400 * 1'000'000'000;  // and by age, 0 for ever
-  // Of the catalogue, 0 any number; what is beyond goes (catalogue_budget.h).
-  std::uint64_t catalogue_bytes = catalogue_budget(4ull << 30);
-  bool summaries = false;                 // retention waits until a segment is summed up: due_for_summary()
-  TimeNs sync_interval = 10'000'000'000;  // what a power failure may cost at most
-  TimeNs flush_interval = 500'000'000;    // what the death of the daemon may cost, beside what waits
-  // Something cannot be written, and why; empty: it can again. Called from the sink calls.
-  std::function<void(const std::string& problem)> on_problem;
-  // What was renamed because it cannot be used, and what was deleted; for the log. Called from open() and the
-  // sink calls.
-  std::function<void(const std::string& what)> on_put_aside, on_removed;
-  EncoderOptions encoder;
-  os::Files* files = &os::real_files();
-};
 
 // Data segments hold samples, activity and executions; dictionary segments hold what they name: processes,
 // threads, components, plans, code. A dictionary segment stays as long as a data segment uses it. One thread;
@@ -70,32 +48,34 @@ class StoreWriter : public profile::ProfileSink {
   // Flushes, rolls segments and applies retention when their time has come.
   void on_watermark(TimeNs watermark) override;
 
-  // From the next time on that old segments are looked for; units and 0 as in StoreOptions.
-  void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns, std::uint64_t catalogue_bytes);
-  // How much of the catalogue each user has, and what was removed.
-  Result<std::vector<UserUse>> catalogue_uses() const { return catalogue_.uses(); }
-  Result<std::vector<RemovedOfUser>> catalogue_removed() const { return catalogue_.removed(); }
+  // From the next time on that old segments are looked for; units and 0 as in StoreOptions. Any thread.
+  void set_retention(std::uint64_t keep_bytes, std::uint64_t keep_ns, std::uint64_t catalogue_bytes) {
+    keeper_->set_retention(keep_bytes, keep_ns, catalogue_bytes);
+  }
+  // How much of the catalogue each user has, and what was removed. Any thread.
+  Result<std::vector<UserUse>> catalogue_uses() const { return keeper_->uses(); }
+  Result<std::vector<RemovedOfUser>> catalogue_removed() const { return keeper_->removed(); }
 
-  // With StoreOptions::summaries: data segments that retention would remove if they were summed up, the
-  // oldest first. Empty where the catalogue cannot be read.
-  std::vector<SegmentRow> due_for_summary() const;
+  // With StoreOptions::summaries, and of any thread: data segments that retention would remove if they were
+  // summed up, the oldest first.
+  Result<std::vector<SegmentRow>> due_for_summary() const { return keeper_->due_for_summary(); }
   // The data segments up to this number are summed up, durably (summary_files.h). Those that are due go.
-  void summed_up(std::uint64_t last);
+  Status summed_up(std::uint64_t last) { return keeper_->summed_up(last); }
   // The file of the oldest of them is deleted without that: retention must go on where sums cannot be
   // written. Its row stays, without bytes, so that the next sums count its samples as unwritten. Whether
   // there was one.
-  bool give_up_oldest();
-  struct GivenUp {
-    std::uint64_t segments = 0, samples = 0;
-  };
+  Result<bool> give_up_oldest() { return keeper_->give_up_oldest(); }
   // Since open().
-  const GivenUp& given_up() const { return given_up_; }
+  GivenUp given_up() const { return keeper_->given_up(); }
   // Why they could not be summed up; empty: they could. It is one of the problems of this store.
-  void set_summary_problem(const std::string& problem) { summary_problem_ = problem; }
+  void set_summary_problem(const std::string& problem) { keeper_->set_summary_problem(problem); }
 
   // Everything given so far can be read, and is in the catalogue, once this returns. EBUSY where somebody
-  // reads the catalogue just then: it does not wait for him, so that nothing waits for it.
+  // reads the catalogue just then: it does not wait for him.
   Status flush();
+  // The same for a thread that must not wait: it begins a flush, and another thread waits for it.
+  Result<CatalogueKeeper::Ticket> begin_flush();
+  Status wait_for(CatalogueKeeper::Ticket flush) { return keeper_->wait(flush); }
   // Seals the segments. Nothing may be given afterwards. Fails if anything, now or before, was lost.
   Status finish();
 
@@ -104,47 +84,37 @@ class StoreWriter : public profile::ProfileSink {
   // What keeps going wrong with segments, catalogue, rolling or retention; empty: nothing.
   const std::string& last_problem() const { return told_problem_; }
   RecordingNumber recording() const { return recording_; }
+  // The number of the data segment that samples go to.
+  std::uint64_t data_segment() const;
 
  private:
   class Segment;
 
-  StoreWriter(std::string directory, const StoreOptions& options, Catalogue catalogue, UniqueFd lock);
+  StoreWriter(std::string directory, const StoreOptions& options, UniqueFd lock);
+  // The first segments, and the catalogue with them.
+  Status begin(Catalogue catalogue, std::uint64_t summed_up_to);
   Result<std::unique_ptr<Segment>> create_segment(FileKind kind);
   profile::ProfileSink& data();
   profile::ProfileSink& dictionary();
-  void enter_in_catalogue();
-  Status write_catalogue();
+  CatalogueBatch take_batch();
+  CatalogueKeeper::Ticket hand_over(CatalogueBatch batch);
+  CatalogueKeeper::Ticket enter_in_catalogue();
   void roll_where_due();
   void roll(std::unique_ptr<Segment>& segment, FileKind kind);
   void begin_data_segment();
   void on_kernel_code(const profile::MappingRecord& mapping);
-  void apply_retention();
-  Status make_room_in_catalogue();
-  Status drop_old_executions();
-  void tidy_catalogue();
   std::uint64_t wall_now() const;
-  std::uint64_t age_of(const SegmentRow& row) const;
-  // What is too old, or too much, the oldest first.
-  std::vector<SegmentRow> due(const std::vector<SegmentRow>& rows) const;
-  Status remove_segment(std::uint64_t number, FileKind kind);
-  Status remove_file(std::uint64_t number, FileKind kind);
-  void tell_removed(const std::string& what) const;
   void complain(const Status& status);
-  void complain_of_catalogue(const Status& status);
   void settle_problem();
   void flush_segments();
-  void forget_notes_if_too_many();
 
   std::string directory_;
   StoreOptions options_;
-  Catalogue catalogue_;
-  CatalogueBudget budget_;
   UniqueFd lock_;
+  std::unique_ptr<CatalogueKeeper> keeper_;
   CatalogueNotes notes_;
   RecordingNumber recording_ = 0;
   std::uint64_t next_number_ = 1;
-  std::uint64_t summed_up_to_ = 0;  // the number of a data segment
-  GivenUp given_up_;
   std::unique_ptr<Segment> data_, dictionary_;
   WriteStats sealed_stats_;
 
@@ -163,9 +133,6 @@ class StoreWriter : public profile::ProfileSink {
   TimeNs watermark_ = kTimeMin, first_watermark_ = kTimeMin, entered_ = kTimeMin, synced_ = kTimeMin,
          flushed_ = kTimeMin, tidied_ = kTimeMin;
   TimeNs segment_began_ = kTimeMin;
-  bool waits_for_readers_ = false;  // the catalogue lacks what was noted since waits_since_
-  TimeNs waits_since_ = kTimeMax;
-  std::string summary_problem_;
   std::string problem_;       // of this round
   std::string told_problem_;  // as it is known outside
 };

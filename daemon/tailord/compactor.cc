@@ -11,13 +11,11 @@
 
 namespace tailor::tailord {
 
-Compactor::Compactor(std::string directory, const CompactorOptions& options, store::StoreWriter& writer,
-                     OnStoreThread on_store_thread)
+Compactor::Compactor(std::string directory, const CompactorOptions& options, store::StoreWriter& writer)
     : directory_(std::move(directory)),
       period_(options.period),
       patience_(options.patience),
       writer_(writer),
-      on_store_thread_(std::move(on_store_thread)),
       summaries_(directory_, *options.files),
       retention_(options.retention),
       thread_([this] { loop(); }) {}
@@ -48,9 +46,8 @@ void Compactor::loop() {
 }
 
 bool Compactor::sum_up_some() {
-  std::vector<store::SegmentRow> due;
-  on_store_thread_([&] { due = writer_.due_for_summary(); });
-  if (due.empty()) {
+  const auto due = writer_.due_for_summary();
+  if (!due || due->empty()) {
     tell("");
     return false;
   }
@@ -59,16 +56,17 @@ bool Compactor::sum_up_some() {
     std::lock_guard lock(mutex_);
     retention = retention_;
   }
-  const auto last = serve::sum_up(directory_, due, summaries_, retention, stop_);
+  const auto last = serve::sum_up(directory_, *due, summaries_, retention, stop_);
   if (stop_.stopped()) return false;
   if (!last) {
     failed(last.error().message);
     return false;
   }
   failures_ = 0;
-  on_store_thread_([&] { writer_.summed_up(*last); });
+  const Status removed = writer_.summed_up(*last);
   spdlog::debug("store: data segments up to {} are summed up", *last);
-  const Status retained = summaries_.retain(retention, query::wall_clock_ns());
+  Status retained = summaries_.retain(retention, query::wall_clock_ns());
+  if (retained) retained = removed;
   tell(retained ? "" : retained.error().message);
   return retained.ok();
 }
@@ -77,11 +75,11 @@ bool Compactor::sum_up_some() {
 // on a full disk nothing could be written ever again.
 void Compactor::failed(const std::string& why) {
   if (++failures_ < patience_) return tell(fmt::format("old samples cannot be summed up, and stay: {}", why));
-  store::StoreWriter::GivenUp given_up;
-  on_store_thread_([&] {
-    (void)writer_.give_up_oldest();
-    given_up = writer_.given_up();
-  });
+  if (const auto removed = writer_.give_up_oldest(); !removed) {
+    return tell(fmt::format("old samples can neither be summed up ({}) nor deleted ({})", why,
+                            removed.error().message));
+  }
+  const store::GivenUp given_up = writer_.given_up();
   if (failures_ == patience_)
     spdlog::warn("store: no sums can be written ({}): what is due for deletion goes without them", why);
   tell(fmt::format(
@@ -93,7 +91,7 @@ void Compactor::failed(const std::string& why) {
 void Compactor::tell(const std::string& problem) {
   if (problem == problem_) return;
   problem_ = problem;
-  on_store_thread_([&] { writer_.set_summary_problem(problem); });
+  writer_.set_summary_problem(problem);
 }
 
 }  // namespace tailor::tailord

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <condition_variable>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -26,12 +25,8 @@ struct CompactorOptions {
 
 class Compactor {
  public:
-  // Runs work on the thread that writes the store, and waits.
-  using OnStoreThread = std::function<void(std::function<void()>)>;
-
   // `writer` writes the store in `directory`; it must outlive this.
-  Compactor(std::string directory, const CompactorOptions& options, store::StoreWriter& writer,
-            OnStoreThread on_store_thread);
+  Compactor(std::string directory, const CompactorOptions& options, store::StoreWriter& writer);
   // Gives up what it is at: it is begun again later.
   ~Compactor();
   Compactor(const Compactor&) = delete;
@@ -51,7 +46,6 @@ class Compactor {
   const std::chrono::milliseconds period_;
   const unsigned patience_;
   store::StoreWriter& writer_;
-  const OnStoreThread on_store_thread_;
   store::SummaryWriter summaries_;
   unsigned failures_ = 0;  // in a row
   std::string problem_;    // as it was told last

@@ -126,8 +126,9 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   auto store = store::StoreWriter::open(options.store, store_options(options), query::wall_clock_ns());
   if (!store.ok()) return store.error();
   daemon->store_ = std::move(*store);
+  daemon->namer_ = std::make_unique<session::FunctionNamer>(namer_options(options, *daemon->store_));
   daemon->sinks_ = std::make_unique<profile::TeeSink>(std::vector<profile::ProfileSink*>{
-      daemon->store_.get(), &daemon->meter_, &daemon->triggered_.triggers()});
+      daemon->store_.get(), &daemon->meter_, &daemon->triggered_.triggers(), &daemon->namer_->sink()});
   daemon->triggered_.set(options.triggers, std::move(prepared->rates));
   if (!options.journal.empty()) {
     auto journal = journal::JournalWriter::create(options.journal, pipeline_options(options));
@@ -142,6 +143,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
         "SocketMode=), not by --socket-group");
   session::RecorderOptions live = live_options(options, daemon->capture_, daemon->journal_.get());
   live.agent_listener = inherited->release();
+  live.namer = daemon->namer_.get();
   live.ask_rates = [raw = daemon.get()](TimeNs now, const std::function<bool(ProcessId)>& may_raise) {
     return raw->triggered_.take(now, may_raise);
   };
@@ -151,8 +153,7 @@ Result<std::unique_ptr<Daemon>> Daemon::start(os::Os& os, const Options& options
   if (!recorder.ok()) return recorder.error();
   daemon->recorder_ = std::move(*recorder);
   daemon->compactor_ = std::make_unique<Compactor>(
-      options.store, CompactorOptions{.retention = summary_retention(options)}, *daemon->store_,
-      [raw = daemon.get()](std::function<void()> work) { raw->recorder_->run(std::move(work)); });
+      options.store, CompactorOptions{.retention = summary_retention(options)}, *daemon->store_);
   daemon->reports_ = std::make_unique<Reports>(options.store, [raw = daemon.get()]() -> Result<TimeNs> {
     v1::FlushReply flushed;
     if (Status done = raw->flush(flushed); !done.ok()) return done.error();
@@ -208,8 +209,9 @@ void Daemon::reload(const Result<Options>& read) {
     take_changes(options_, *read);
     spdlog::set_level(spdlog::level::from_str(options_.log_level));
     const store::StoreOptions store = store_options(options_);
-    recorder_->run([&] { store_->set_retention(store.keep_bytes, store.keep_ns, store.catalogue_bytes); });
+    store_->set_retention(store.keep_bytes, store.keep_ns, store.catalogue_bytes);
     compactor_->set_retention(summary_retention(options_));
+    recorder_->run([&] { namer_->set_budget(session::names_budget(store.keep_bytes)); });
     recorder_->set_keep_literals(options_.keep_literals);
     recorder_->set_untagged(options_.sampling.untagged_executions);
     recorder_->set_rules(options_.processes);
@@ -317,9 +319,10 @@ Status Daemon::answer(const v1::ControlRequest& request, const std::string& aske
 
 void Daemon::status(v1::DaemonStatus& out) {
   CatalogueUsers catalogue;
+  if (auto uses = store_->catalogue_uses()) catalogue.uses = std::move(*uses);
+  if (auto removed = store_->catalogue_removed()) catalogue.removed = std::move(*removed);
+  const store::GivenUp given_up = store_->given_up();
   recorder_->run([&] {
-    if (auto uses = store_->catalogue_uses()) catalogue.uses = std::move(*uses);
-    if (auto removed = store_->catalogue_removed()) catalogue.removed = std::move(*removed);
     for (const TriggerCounts& each : triggered_.triggers().counts()) {
       v1::TriggerStatus& to = *out.add_triggers();
       to.set_name(store::to_utf8(each.name));
@@ -332,8 +335,8 @@ void Daemon::status(v1::DaemonStatus& out) {
     out.mutable_store_loss()->set_blocks(written.lost_blocks);
     out.mutable_store_loss()->set_reason(written.loss_reason);
     out.set_store_problem(store_->last_problem());
-    out.mutable_unsummed()->set_segments(store_->given_up().segments);
-    out.mutable_unsummed()->set_samples(store_->given_up().samples);
+    out.mutable_unsummed()->set_segments(given_up.segments);
+    out.mutable_unsummed()->set_samples(given_up.samples);
   });
   // As it was published after that.
   const session::RecorderStatus now = recorder_->status();
@@ -387,15 +390,16 @@ void Daemon::status(v1::DaemonStatus& out) {
 Status Daemon::flush(v1::FlushReply& out) {
   out.set_time(os_.now());
   recorder_->flush();
-  Status flushed = Ok{};
-  // Who reads the catalogue mostly does so for a moment. The recorder does not wait for him, so this thread
-  // does.
-  for (int tries = 0; tries < kFlushTries; ++tries) {
-    if (tries > 0) std::this_thread::sleep_for(kBetweenFlushes);
-    recorder_->run([&] { flushed = store_->flush(); });
-    if (flushed.ok() || flushed.error().code != EBUSY) break;
+  // The recorder does not wait for the catalogue, and the catalogue's thread not for who reads it: mostly he
+  // does so for a moment. This thread does.
+  for (int tries = 1;; ++tries) {
+    Result<store::CatalogueKeeper::Ticket> begun = store::CatalogueKeeper::Ticket{0};
+    recorder_->run([&] { begun = store_->begin_flush(); });
+    if (!begun) return begun.error();
+    Status flushed = store_->wait_for(*begun);
+    if (flushed || flushed.error().code != EBUSY || tries == kFlushTries) return flushed;
+    std::this_thread::sleep_for(kBetweenFlushes);
   }
-  return flushed;
 }
 
 Status Daemon::sample(std::int32_t pid, v1::SampleReply& out) {

@@ -15,6 +15,7 @@
 #include "daemon/metrics/operator_meter.h"
 #include "daemon/os/os.h"
 #include "daemon/profile/tee_sink.h"
+#include "daemon/session/function_namer.h"
 #include "daemon/session/recorder.h"
 #include "daemon/store/store_writer.h"
 #include "daemon/tailord/compactor.h"
@@ -74,8 +75,9 @@ class Daemon {
   std::unique_ptr<store::StoreWriter> store_;  // written on the recorder's control thread
   std::unique_ptr<journal::JournalWriter> journal_;
   metrics::OperatorMeter meter_;
-  TriggeredRates triggered_;                 // asked on the recorder's control thread
-  std::unique_ptr<profile::TeeSink> sinks_;  // the store, the meter and the triggers
+  TriggeredRates triggered_;                       // asked on the recorder's control thread
+  std::unique_ptr<session::FunctionNamer> namer_;  // of what the store has
+  std::unique_ptr<profile::TeeSink> sinks_;        // the store, the meter, the triggers and the namer
   std::unique_ptr<session::Recorder> recorder_;
   std::unique_ptr<Compactor> compactor_;  // of the store
   std::unique_ptr<control::ControlServer> control_;

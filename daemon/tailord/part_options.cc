@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "daemon/store/store_directory.h"
+
 namespace tailor::tailord {
 
 store::StoreOptions store_options(const Options& options) {
@@ -14,6 +16,7 @@ store::StoreOptions store_options(const Options& options) {
   store.keep_ns = options.keep_days * 86'400 * 1'000'000'000;
   store.catalogue_bytes = store::catalogue_budget(store.keep_bytes);
   store.summaries = true;
+  store.own_thread = true;
   store.on_problem = [](const std::string& problem) {
     if (problem.empty()) {
       spdlog::info("store: everything can be written again");
@@ -31,6 +34,21 @@ store::SummaryRetention summary_retention(const Options& options) {
   retention.keep_bytes = options.keep_summary_megabytes << 20;
   retention.keep_ns = options.keep_summary_days * 86'400 * 1'000'000'000;
   return retention;
+}
+
+session::NamerOptions namer_options(const Options& options, const store::StoreWriter& store) {
+  session::NamerOptions namer;
+  namer.budget = session::names_budget(options.keep_megabytes << 20);
+  namer.segment = [&store] { return store.data_segment(); };
+  namer.oldest = [directory = options.store]() -> std::uint64_t {
+    const auto segments = store::list_segments(directory);
+    if (!segments) return 0;  // none counts as gone
+    for (const store::SegmentFile& each : *segments) {
+      if (each.kind == store::FileKind::kDataSegment) return each.number;
+    }
+    return 0;
+  };
+  return namer;
 }
 
 pipeline::PipelineOptions pipeline_options(const Options& options) {

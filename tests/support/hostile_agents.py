@@ -3,6 +3,8 @@
 An attack is a generator that yields after each step, so that a test can see that it goes on.
 """
 import contextlib
+import ctypes
+import mmap
 import multiprocessing
 import os
 import socket
@@ -13,6 +15,7 @@ from raw_agent import RawAgent, field, put_record, set_head
 
 FUTURE = 1 << 62
 LINGER = 60  # seconds
+PAGE = 4096
 
 
 def labels(path):
@@ -218,6 +221,39 @@ def rows_of_code(path):
         yield
 
 
+def tables_of_files(path):
+    """Libraries that nobody has seen before, with unwind tables of a million functions, whose code runs for a moment."""
+    agent = RawAgent(path)
+    library = library_with(unwind_table(13_000_000))
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    while agent:
+        file = os.memfd_create("library")
+        os.write(file, library)
+        address = libc.mmap(None, PAGE, mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, file, PAGE)
+        os.close(file)
+        if address == ctypes.c_void_p(-1).value:
+            raise OSError(ctypes.get_errno(), "the library is not mapped")
+        ctypes.CFUNCTYPE(None, ctypes.c_uint64)(address)(30_000_000)
+        libc.munmap(address, PAGE)
+        yield
+
+
+def library_with(table):
+    """An ELF file whose code lies at PAGE, a loop that counts down, with this .eh_frame at 2 * PAGE."""
+    header = 64 + 2 * 56  # of the table, behind the program headers
+    code = b"\x48\xff\xcf\x75\xfb\xc3"  # dec %rdi; jnz; ret
+    out = bytearray(2 * PAGE) + table
+    out[:64] = struct.pack("<16sHHIQQQIHHHHHH", b"\x7fELF\2\1\1", 3, 62, 1, 0, 64, 0, 0, 64, 56, 2, 64, 0, 0)
+    out[64:120] = struct.pack("<IIQQQQQQ", 1, 5, 0, 0, 0, len(out), len(out), PAGE)
+    out[120:176] = struct.pack("<IIQQQQQQ", 0x6474E550, 4, header, header, header, 16, 16, 4)
+    out[header:header + 8] = struct.pack("<BBBBI", 1, 3, 0xFF, 0xFF, 2 * PAGE)
+    out[PAGE:PAGE + len(code)] = code
+    return bytes(out)
+
+
 def unwind_table(size, instructions=b""):
     """.eh_frame of functions of two bytes each, as many as fit: an entry that is common to all, and one for each, with these
     instructions."""
@@ -238,6 +274,7 @@ ATTACKS = {
     "descriptors": [slow_descriptors],
     "newcomers": [newcomers],
     "rows": [rows_of_code],
+    "tables": [tables_of_files],
 }
 
 

@@ -16,10 +16,13 @@ constexpr std::uint64_t kProcessEnded = 0xFFFFFFFF;  // in place of a ring's num
 
 // A record is stamped before it is published; a virtual CPU can be stopped in between.
 constexpr TimeNs kPublishDelay = 10'000'000;
-// Without a recording, or where nothing comes. Whoever adds one wakes the thread, and so does what comes.
+// Where nothing comes: what comes wakes the thread. The time up to which all is known stands still meanwhile,
+// and whoever waits for that hurries.
 constexpr std::chrono::milliseconds kIdleInterval{1000};
+// Where nobody is sampled. Whoever adds a recording wakes the thread.
+constexpr std::chrono::milliseconds kEmptyInterval{5000};
 // Rounds that found nothing, before the next one is so late.
-constexpr int kRoundsOfNothing = 20;
+constexpr int kRoundsOfNothing = 6;
 
 // Whether anything came.
 class Noticing : public ChunkSink {
@@ -270,11 +273,17 @@ void CaptureReader::end(RecordingNumber id) {
   on_end_(id, counts);
 }
 
+bool CaptureReader::takes_samples() const {
+  return std::ranges::any_of(members_,
+                             [](const auto& each) { return !each.second.recording->sources().empty(); });
+}
+
 // Longer where nothing comes, if what comes wakes us.
 std::chrono::milliseconds CaptureReader::time_to_wait() {
-  if (members_.empty()) return kIdleInterval;
+  if (members_.empty()) return kEmptyInterval;
   const bool wanted = rounds_of_nothing_ >= kRoundsOfNothing;
-  if (wanted == seldom_) return seldom_ ? kIdleInterval : interval_;
+  if (wanted == seldom_ && seldom_) return takes_samples() ? kIdleInterval : kEmptyInterval;
+  if (wanted == seldom_) return interval_;
   seldom_ = wanted;
   for (auto& [id, member] : members_) seldom_ = member.recording->set_seldom_read(wanted) && seldom_;
   if (wanted && !seldom_) {

@@ -19,11 +19,26 @@ namespace {
 
 constexpr std::size_t kWatchRing = std::size_t{64} << 10;
 
-std::vector<KernelFunction> programs_now(const os::Os& os) {
+std::vector<KernelFunction> programs_in_kallsyms(const os::Os& os) {
   std::ifstream file(os.proc() / "kallsyms", std::ios::binary);
   std::stringstream text;
   text << file.rdbuf();
   return bpf_functions(text.view());
+}
+
+// What the symbol table has beside them.
+void add_others(const std::vector<KernelFunction>& listed, std::vector<KernelFunction>& programs) {
+  std::set<std::uint64_t> known;
+  for (const KernelFunction& each : programs) known.insert(each.address);
+  for (const KernelFunction& each : listed)
+    if (!known.contains(each.address)) programs.push_back(each);
+}
+
+std::vector<KernelFunction> programs_now(const os::Os& os, const AskForPrograms& ask) {
+  std::optional<LoadedPrograms> loaded = ask ? ask(os) : std::nullopt;
+  if (!loaded) return programs_in_kallsyms(os);
+  if (!loaded->complete) add_others(programs_in_kallsyms(os), loaded->functions);
+  return std::move(loaded->functions);
 }
 
 void note_loaded(std::span<const std::byte> symbol, std::set<std::uint64_t>& begins) {
@@ -64,8 +79,8 @@ class WatchedRings : public ChunkSink {
 
 class KernelWatch : public Recording {
  public:
-  KernelWatch(os::Os& os, std::unique_ptr<Recording> rings, TimeNs since)
-      : os_(os), rings_(std::move(rings)), since_(since) {}
+  KernelWatch(os::Os& os, std::unique_ptr<Recording> rings, TimeNs since, AskForPrograms ask)
+      : os_(os), ask_(std::move(ask)), rings_(std::move(rings)), since_(since) {}
 
   pid_t pid() const override { return kAllProcesses; }
   const std::vector<profile::Source>& sources() const override { return sources_; }
@@ -81,7 +96,7 @@ class KernelWatch : public Recording {
   void drain(ChunkSink& sink) override {
     WatchedRings watched(sink);
     // What is read of the programs must be older than what the rings are read for.
-    const std::vector<KernelFunction> known = told_ ? std::vector<KernelFunction>{} : programs_now(os_);
+    const std::vector<KernelFunction> known = told_ ? std::vector<KernelFunction>{} : programs_now(os_, ask_);
     rings_->drain(watched);
     if (!std::exchange(told_, true)) tell(known, watched);
     watched.pass_on();
@@ -113,6 +128,7 @@ class KernelWatch : public Recording {
   }
 
   os::Os& os_;
+  AskForPrograms ask_;
   std::unique_ptr<Recording> rings_;
   std::vector<profile::Source> sources_;  // it has none
   TimeNs since_;                          // when its events were there
@@ -129,10 +145,11 @@ CaptureOptions kernel_watch_options() {
   return options;
 }
 
-Result<std::unique_ptr<Recording>> open_kernel_watch(os::Os& os, const CaptureOptions& options) {
+Result<std::unique_ptr<Recording>> open_kernel_watch(os::Os& os, const CaptureOptions& options,
+                                                     AskForPrograms ask) {
   auto rings = PerfRecording::open(os, kAllProcesses, options);
   if (!rings) return rings.error();
-  return std::unique_ptr<Recording>(new KernelWatch(os, std::move(*rings), os.now()));
+  return std::unique_ptr<Recording>(new KernelWatch(os, std::move(*rings), os.now(), std::move(ask)));
 }
 
 }  // namespace tailor::capture

@@ -5,6 +5,7 @@
 #include <set>
 #include <thread>
 
+#include "agent/background.h"
 #include "agent/components.h"
 #include "agent/live_set.h"
 #include "agent/plan_slots.h"
@@ -93,6 +94,13 @@ std::vector<std::uint64_t> keys(const LiveSet& live) {
     return true;
   });
   return keys;
+}
+
+TEST(Background, LooksSeldomForADaemonThatItTellsNothing) {
+  EXPECT_EQ(listen_ms(0), 250);
+  EXPECT_EQ(listen_ms(2999), 250);
+  EXPECT_EQ(listen_ms(3000), 5000);
+  EXPECT_EQ(listen_ms(1'000'000'000), 5000);
 }
 
 TEST(LiveSet, KeepsWhatIsLiveInOrder) {

@@ -63,6 +63,9 @@ TEST(HostFiles, TimesOfAProcessAndTheHypervisor) {
   os.proc_files().write("5/stat", "5 (a) b) S 1 5 5 0 -1 4194560 1 2 3 4 50 7 7 8 20 0 1 0 123456 99 1\n");
   EXPECT_EQ(cpu_time_of(os, 5)->all(), 57 * tick);
   EXPECT_FALSE(cpu_time_of(os, 6).ok());
+  EXPECT_EQ(cpu_time_of(os, ProcessId{5, 123456})->all(), 57 * tick);
+  EXPECT_FALSE(cpu_time_of(os, ProcessId{5, 123457}).ok()) << "another process had that pid";
+  EXPECT_FALSE(cpu_time_of(os, ProcessId{6, 123456}).ok());
   EXPECT_FALSE(steal_time(os));
   os.proc_files().write("stat", "cpu  1 2 3 4 5 6 7 80 9 10\ncpu0 1 2 3 4 5 6 7 80 9 10\n");
   EXPECT_EQ(steal_time(os), 80 * tick);

@@ -94,9 +94,9 @@ void CompactionTest::compact(store::StoreWriter& writer, store::SummaryWriter& s
   const Stop stop;
   for (int round = 0; round < 100; ++round) {
     const auto due = writer.due_for_summary();
-    if (due.empty()) return;
-    const auto last = sum_up(directory_, due, summaries, retention_, stop);
-    if (last) writer.summed_up(*last);
+    if (!due || due->empty()) return;
+    const auto last = sum_up(directory_, *due, summaries, retention_, stop);
+    if (last) (void)writer.summed_up(*last);
   }
 }
 

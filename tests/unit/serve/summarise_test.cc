@@ -166,7 +166,9 @@ TEST_F(SummariseTest, TheComparisonSeesWhatIsWrong) {
   const store::Summary right = sums();
   const Lines want = named(of_samples(), right);
   writer->set_retention(1, 0, 0);
-  const auto due = writer->due_for_summary();
+  const auto found = writer->due_for_summary();
+  ASSERT_TRUE(found);
+  const std::vector<store::SegmentRow>& due = *found;
   ASSERT_GT(due.size(), 10u);
   const Stop stop;
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
@@ -193,7 +195,9 @@ TEST_F(SummariseTest, PartsAddUpToTheWhole) {
   give_hours(*writer, kMinutes);
   ASSERT_TRUE(writer->flush());
   writer->set_retention(1, 0, 0);
-  const auto due = writer->due_for_summary();
+  const auto found = writer->due_for_summary();
+  ASSERT_TRUE(found);
+  const std::vector<store::SegmentRow>& due = *found;
   auto catalogue = store::Catalogue::open(store::catalogue_path(directory_), store::Catalogue::Mode::kRead);
   ASSERT_TRUE(catalogue);
   const Stop stop;

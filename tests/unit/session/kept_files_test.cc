@@ -129,6 +129,31 @@ TEST_F(KeptFilesTest, BytesThatMakeNoSenseAreLeftOut) {
   EXPECT_EQ(files_.find(name, "").is, Is::kNotKept);
 }
 
+// More files than are held, of one user.
+TEST_F(KeptFilesTest, ThoseOfLongAgoGoWhereNewOnesTakeTheirPlace) {
+  KeptFiles replacing("/proc", std::chrono::seconds(60), KeptFiles::Full::kReplace);
+  constexpr int kFiles = 300;
+  std::string first, last;
+  for (int i = 0; i < kFiles; ++i) {
+    last = write("file" + std::to_string(i), std::to_string(i));
+    if (i == 0) first = last;
+    for (KeptFiles* files : {&files_, &replacing}) files->chunk(mapped(last));
+    (void)replacing.find(last, "");
+    (void)files_.find(last, "");
+  }
+  EXPECT_EQ(files_.find(first, "").is, Is::kKept);
+  EXPECT_EQ(files_.find(last, "").is, Is::kNotKept) << "the twin refuses it";
+  EXPECT_EQ(replacing.find(first, "").is, Is::kNotKept);
+  const query::KeptFile found = replacing.find(last, "");
+  ASSERT_EQ(found.is, Is::kKept);
+  for (int i = 0; i < kFiles; ++i) {
+    replacing.chunk(mapped(write("more" + std::to_string(i), "x")));
+    (void)replacing.find(last, "");
+  }
+  ASSERT_EQ(replacing.find(last, "").is, Is::kNotKept);
+  EXPECT_EQ(content(found), std::to_string(kFiles - 1)) << "who reads it has it until he is done";
+}
+
 // This program itself, whose build id is not told.
 TEST_F(KeptFilesTest, WhatAProcessHadMappedIsHeld) {
   const std::string self = fs::read_symlink("/proc/self/exe").string();

@@ -10,6 +10,9 @@ namespace {
 TEST(Pace, AnIdleDaemonSleeps) {
   EXPECT_EQ(round_ms({.idle = true}), kIdleRoundMs);
   EXPECT_EQ(round_ms({.idle = true, .awaited = true}), kShortestRoundMs);
+  EXPECT_EQ(round_ms({.idle = true, .forgotten = true}), kForgottenRoundMs);
+  EXPECT_EQ(round_ms({.idle = true, .forgotten = true, .awaited = true}), kShortestRoundMs);
+  EXPECT_EQ(round_ms({.forgotten = true}), kRoundMs) << "somebody has come";
 }
 
 // Longer, the more marks there is room for until somebody wakes it.

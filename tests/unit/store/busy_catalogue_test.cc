@@ -32,12 +32,14 @@ class Reader {
   sqlite3* db_ = nullptr;
 };
 
-class BusyCatalogueTest : public testing::Test {
+// Whether the catalogue has a thread of its own.
+class BusyCatalogueTest : public testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
     std::filesystem::remove_all(directory_);
     StoreOptions options;
     options.segment_bytes = 4096;
+    options.own_thread = GetParam();
     options.on_problem = [this](const std::string& problem) { problem_ = problem; };
     auto opened = StoreWriter::open(directory_, options, kOpened);
     ASSERT_TRUE(opened) << opened.error().message;
@@ -50,10 +52,12 @@ class BusyCatalogueTest : public testing::Test {
     std::filesystem::remove_all(directory_);
   }
 
+  // Each round of the catalogue is over before the next second.
   void work(int seconds) {
     for (int i = 0; i < seconds; ++i) {
       now_ += kOneSecond;
       writer_->on_watermark(now_);
+      if (GetParam()) (void)writer_->flush();
     }
   }
   void begin_execution(ExecutionHandle handle) {
@@ -79,7 +83,7 @@ class BusyCatalogueTest : public testing::Test {
   TimeNs now_ = 100 * kOneSecond;  // later than all of the profile
 };
 
-TEST_F(BusyCatalogueTest, TheWriterGoesOnAndCatchesUp) {
+TEST_P(BusyCatalogueTest, TheWriterGoesOnAndCatchesUp) {
   const std::size_t before = listed();
   const auto began = std::chrono::steady_clock::now();
   {
@@ -101,7 +105,7 @@ TEST_F(BusyCatalogueTest, TheWriterGoesOnAndCatchesUp) {
   EXPECT_TRUE(writer_->finish());
 }
 
-TEST_F(BusyCatalogueTest, WhoReadsAllTheTimeIsTold) {
+TEST_P(BusyCatalogueTest, WhoReadsAllTheTimeIsTold) {
   {
     Reader reader(catalogue_path(directory_));
     begin_execution(50);
@@ -111,6 +115,38 @@ TEST_F(BusyCatalogueTest, WhoReadsAllTheTimeIsTold) {
   work(2);
   EXPECT_EQ(problem_, "");
 }
+
+// What was noted while nothing could be entered is entered once.
+TEST_P(BusyCatalogueTest, CostsAreEnteredOnce) {
+  begin_execution(50);
+  const profile::SampleRecord sample = [&] {
+    profile::SampleRecord one = test::ir_sample(now_, 1);
+    one.attribution.execution = 50;
+    return one;
+  }();
+  const auto cost = [&]() -> std::uint64_t {
+    auto catalogue = Catalogue::open(catalogue_path(directory_), Catalogue::Mode::kRead);
+    for (const ExecutionRow& row : *catalogue->executions(100)) {
+      if (row.record.handle == 50) return row.cost.samples;
+    }
+    return 0;
+  };
+  {
+    Reader reader(catalogue_path(directory_));
+    for (int second = 0; second < 5; ++second) {
+      writer_->on_samples({&sample, 1});
+      work(1);
+    }
+    ASSERT_FALSE(writer_->flush());
+  }
+  writer_->on_samples({&sample, 1});
+  ASSERT_TRUE(writer_->flush());
+  EXPECT_EQ(cost(), 6u);
+  ASSERT_TRUE(writer_->flush());
+  EXPECT_EQ(cost(), 6u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Threads, BusyCatalogueTest, testing::Bool());
 
 }  // namespace
 }  // namespace tailor::store

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <filesystem>
 #include <limits>
-#include <mutex>
 #include <thread>
 
 #include "daemon/serve/stored_sums.h"
 #include "daemon/store/store_directory.h"
+#include "tests/support/forwarding_files.h"
 #include "tests/support/sample_profile.h"
 
 namespace tailor::tailord {
@@ -26,7 +26,7 @@ constexpr TimeNs kSecond = 1'000'000'000;
 constexpr int kSeconds = 12;
 
 // A disk on which no new file can be made, so that no sums can be written; counts the attempts.
-class NoNewFiles : public os::Files {
+class NoNewFiles : public test::ForwardingFiles {
  public:
   std::atomic<bool> broken = true;
   std::atomic<int> attempts = 0;
@@ -34,18 +34,8 @@ class NoNewFiles : public os::Files {
   Result<UniqueFd> create(const std::string& path, mode_t mode) override {
     ++attempts;
     if (broken) return Error{"No space left on device", ENOSPC};
-    return os::real_files().create(path, mode);
+    return ForwardingFiles::create(path, mode);
   }
-  Result<std::size_t> write(int fd, std::string_view bytes, std::uint64_t offset) override {
-    return os::real_files().write(fd, bytes, offset);
-  }
-  Status truncate(int fd, std::uint64_t size) override { return os::real_files().truncate(fd, size); }
-  Status sync(int fd) override { return os::real_files().sync(fd); }
-  Status sync_directory(const std::string& path) override { return os::real_files().sync_directory(path); }
-  Status rename(const std::string& from, const std::string& to) override {
-    return os::real_files().rename(from, to);
-  }
-  Status remove(const std::string& path) override { return os::real_files().remove(path); }
 };
 
 class CompactorTest : public testing::Test {
@@ -64,7 +54,7 @@ class CompactorTest : public testing::Test {
       writer_->on_watermark(samples.back().time);
     }
     ASSERT_TRUE(writer_->flush());
-    for (const store::SegmentRow& row : writer_->due_for_summary()) due_samples_ += row.samples;
+    for (const store::SegmentRow& row : *writer_->due_for_summary()) due_samples_ += row.samples;
     ASSERT_GT(due_samples_, 0u);
   }
   void TearDown() override {
@@ -88,19 +78,12 @@ class CompactorTest : public testing::Test {
     options.period = std::chrono::milliseconds(1);
     options.patience = patience;
     options.files = &files_;
-    compactor_ =
-        std::make_unique<Compactor>(directory_, options, *writer_, [this](const std::function<void()>& work) {
-          std::lock_guard lock(store_);
-          work();
-        });
+    compactor_ = std::make_unique<Compactor>(directory_, options, *writer_);
   }
   // Waits for as long as the test may take.
   void wait_until(const std::function<bool()>& holds) {
     for (;;) {
-      {
-        std::lock_guard lock(store_);
-        if (holds()) return;
-      }
+      if (holds()) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
@@ -120,7 +103,6 @@ class CompactorTest : public testing::Test {
 
   std::string directory_;
   std::uint64_t due_samples_ = 0;
-  std::mutex store_;  // its thread is whoever holds this
   NoNewFiles files_;
   std::unique_ptr<store::StoreWriter> writer_;
   std::unique_ptr<Compactor> compactor_;
@@ -148,7 +130,7 @@ TEST_F(CompactorTest, TheNextSumsCountWhatIsMissing) {
   open();
   files_.broken = false;
   start(3);
-  wait_until([&] { return writer_->due_for_summary().empty(); });
+  wait_until([&] { return writer_->due_for_summary()->empty(); });
   EXPECT_EQ(unwritten(), due_samples_);
   EXPECT_EQ(writer_->given_up().samples, 0u) << "nothing more";
 }
@@ -166,7 +148,7 @@ TEST_F(CompactorTest, NothingGoesWhilePatienceLasts) {
 TEST_F(CompactorTest, SumsThatCanBeWrittenAreNotGivenUp) {
   files_.broken = false;
   start(1);
-  wait_until([&] { return writer_->due_for_summary().empty(); });
+  wait_until([&] { return writer_->due_for_summary()->empty(); });
   EXPECT_EQ(data_files(), 1u);
   EXPECT_EQ(writer_->given_up().samples, 0u);
   EXPECT_EQ(unwritten(), 0u);

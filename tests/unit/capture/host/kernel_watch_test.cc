@@ -1,5 +1,6 @@
 #include "daemon/capture/host/kernel_watch.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -79,6 +80,46 @@ TEST(KernelWatch, ProgramsThatAreThereAreToldFirst) {
   EXPECT_EQ(sink.events.text_of(sink.events.events[1]), "bpf_prog_2_two");
   EXPECT_EQ(sink.events.events[1].time, opened + 10);
   EXPECT_TRUE(sink.events.events[2].flag_exec) << "it is gone";
+}
+
+class AskedPrograms : public testing::Test {
+ protected:
+  AskedPrograms() {
+    os.set_online_cpus("0");
+    os.proc_files().write("kallsyms",
+                          "ffffffffc0000000 t bpf_prog_1_one\t[bpf]\n"
+                          "ffffffffc0002000 t bpf_trampoline_7\t[bpf]\n");
+  }
+  // Address, size and name of each.
+  std::vector<std::string> told(const AskForPrograms& ask) {
+    auto watch = open_kernel_watch(os, kernel_watch_options(), ask);
+    test::ChunkCollector sink;
+    (*watch)->number_rings(0);
+    (*watch)->drain(sink);
+    sink.settle();
+    std::vector<std::string> all;
+    for (const auto& event : sink.events.events)
+      all.push_back(
+          fmt::format("{:x} {} {}", event.address & 0xffff, event.size, sink.events.text_of(event)));
+    return all;
+  }
+  test::FakeOs os;
+  LoadedPrograms loaded{{{0xffffffffc0000000, 5606, "bpf_prog_1_one"}}, true};
+};
+
+TEST_F(AskedPrograms, SayHowLongTheyAreAndKallsymsIsLeftAlone) {
+  EXPECT_EQ(told([&](const os::Os&) { return loaded; }), std::vector<std::string>{"0 5606 bpf_prog_1_one"});
+}
+
+TEST_F(AskedPrograms, KallsymsAddsWhatTheyMayLack) {
+  loaded.complete = false;
+  EXPECT_EQ(told([&](const os::Os&) { return loaded; }),
+            (std::vector<std::string>{"0 5606 bpf_prog_1_one", "2000 4096 bpf_trampoline_7"}));
+}
+
+TEST_F(AskedPrograms, KallsymsSaysAllWhereTheKernelDoesNotAnswer) {
+  EXPECT_EQ(told([](const os::Os&) { return std::nullopt; }),
+            (std::vector<std::string>{"0 4096 bpf_prog_1_one", "2000 4096 bpf_trampoline_7"}));
 }
 
 TEST(KernelWatch, NeedsEventsOfCpusAndNothingElse) {

@@ -1,0 +1,76 @@
+// What of a store is removed, and when.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/store/catalogue.h"
+#include "daemon/store/store_options.h"
+#include "proto/base/result.h"
+
+namespace tailor::store {
+
+// A moment of the writer: by the clock of its recording, and CLOCK_REALTIME.
+struct StoreTime {
+  TimeNs watermark = kTimeMin;
+  std::uint64_t wall_ns = 0;
+};
+
+// What was deleted without being summed up, since the store was opened.
+struct GivenUp {
+  std::uint64_t segments = 0, samples = 0;
+};
+
+// One thread at a time. The catalogue is that of the directory.
+class StoreRetention {
+ public:
+  StoreRetention(std::string directory, const StoreOptions& options, RecordingNumber recording,
+                 std::uint64_t summed_up_to)
+      : directory_(std::move(directory)),
+        options_(options),
+        recording_(recording),
+        summed_up_to_(summed_up_to) {}
+
+  // As in StoreOptions.
+  void set(std::uint64_t keep_bytes, std::uint64_t keep_ns);
+  // Removes the segments that are due.
+  Status apply(Catalogue& catalogue, const StoreTime& now);
+  // The dictionary segment was sealed while `data` was being written. It stays until that is sealed too: what
+  // names its contents may be on its way.
+  void sealed(std::uint64_t dictionary, std::uint64_t data) { sealed_while_[dictionary] = data; }
+  // Removes executions without samples that are too old. Those with samples go with their segments.
+  Status drop_old_executions(Catalogue& catalogue, const StoreTime& now) const;
+
+  // Data segments that would be removed if they were summed up, the oldest first.
+  Result<std::vector<SegmentRow>> due_for_summary(const Catalogue& catalogue, const StoreTime& now) const;
+  void summed_up(std::uint64_t last);
+  // Deletes the file of the oldest of them. Its row stays, without bytes, so that the next sums count its
+  // samples as unwritten. Whether there was one.
+  Result<bool> give_up_oldest(Catalogue& catalogue, const StoreTime& now);
+  const GivenUp& given_up() const { return given_up_; }
+
+  // What was removed since the last call, for the log.
+  std::vector<std::string> take_removed() { return std::exchange(removed_, {}); }
+
+ private:
+  Status remove_segment(Catalogue& catalogue, std::uint64_t number, FileKind kind) const;
+  Status remove_file(std::uint64_t number, FileKind kind) const;
+  Status remove_unused_dictionaries(Catalogue& catalogue, const std::vector<SegmentRow>& rows);
+  // Since it began.
+  std::uint64_t age_of(const SegmentRow& row, const StoreTime& now) const;
+  // What is too old, or too much, the oldest first.
+  std::vector<SegmentRow> due(const std::vector<SegmentRow>& rows, const StoreTime& now) const;
+
+  const std::string directory_;
+  StoreOptions options_;
+  const RecordingNumber recording_;
+  std::uint64_t summed_up_to_;  // the number of a data segment
+  GivenUp given_up_;
+  std::map<std::uint64_t, std::uint64_t> sealed_while_;  // dictionary segments that are there
+  std::vector<std::string> removed_;
+};
+
+}  // namespace tailor::store

@@ -1,0 +1,49 @@
+// What a look at a process tells of where it has code.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "daemon/pipeline/input.h"
+#include "daemon/session/host_info.h"
+#include "tests/support/fake_os.h"
+
+namespace tailor::session {
+namespace {
+
+std::vector<std::string> code_of(const std::string& maps) {
+  test::FakeOs os;
+  os.proc_files().write("42/maps", maps);
+  std::vector<std::string> out;
+  for (const profile::MappingRecord& each : mappings_of(os, {42, 7}))
+    out.push_back(each.path + " " + std::to_string(each.begin >> 12) + " " + std::to_string(each.size >> 12));
+  return out;
+}
+using Code = std::vector<std::string>;
+
+TEST(CodeOfMappings, ItsFilesAndItsMemoryOfNoFile) {
+  EXPECT_EQ(code_of("00010000-00011000 r--p 00000000 08:01 5  /nonexistent/engine\n"
+                    "00011000-00013000 r-xp 00001000 08:01 5  /nonexistent/engine\n"
+                    "00020000-00021000 rw-p 00000000 00:00 0  [heap]\n"
+                    "00040000-00042000 r-xp 00000000 00:00 0 \n"
+                    "00050000-00051000 r--p 00000000 08:01 6  /nonexistent/library.so\n"
+                    "00060000-00061000 rwxp 00000000 00:00 0 \n"
+                    "00070000-00071000 r-xp 00000000 00:00 0  [vdso]\n"),
+            (Code{"/nonexistent/engine 17 2", std::string(pipeline::kNamelessCode) + " 64 2", "[vdso] 112 1",
+                  std::string(pipeline::kNamelessCode) + " 96 1"}));
+}
+
+// The twin of what is told above: text that was moved to huge pages is the file's.
+TEST(CodeOfMappings, TextThatWasMovedIsNoGeneratedCode) {
+  EXPECT_EQ(code_of("00010000-00011000 r--p 00000000 08:01 5  /nonexistent/engine\n"
+                    "00011000-00013000 r-xp 00000000 00:00 0 \n"
+                    "00013000-00014000 r-xp 00003000 08:01 5  /nonexistent/engine\n"),
+            Code{"/nonexistent/engine 19 1"});
+}
+
+TEST(CodeOfMappings, AProcessThatIsGoneHasNone) {
+  EXPECT_TRUE(code_of("").empty());
+}
+
+}  // namespace
+}  // namespace tailor::session
