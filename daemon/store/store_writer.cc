@@ -177,14 +177,14 @@ void StoreWriter::complain(const Status& status) {
 
 // A round is over: what went wrong in it is what is known to be wrong.
 void StoreWriter::settle_problem() {
-  for (const Segment* segment : {dictionary_.get(), data_.get()}) {
-    if (problem_.empty()) problem_ = segment->writer.problem();
-  }
   CatalogueKeeper::News news = keeper_->news();
   for (const std::string& what : news.removed) {
     if (options_.on_removed && !what.empty()) options_.on_removed(what);
   }
   if (problem_.empty()) problem_ = std::move(news.problem);
+  for (const Segment* segment : {dictionary_.get(), data_.get()}) {
+    if (problem_.empty()) problem_ = segment->writer.problem();
+  }
   const bool changed = problem_.empty() != told_problem_.empty();
   told_problem_ = std::exchange(problem_, {});
   if (changed && options_.on_problem) options_.on_problem(told_problem_);
