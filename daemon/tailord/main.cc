@@ -57,6 +57,10 @@ void make_room_for_descriptors(int any) {
 // grew on.
 void share_freed_memory() {
   ::mallopt(M_ARENA_MAX, 1);
+  // Tables of files are large and live for a moment: they are given back. The allocator would learn from the
+  // first one to keep such memory.
+  ::mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
 }
 
 int run(int argc, char** argv) {

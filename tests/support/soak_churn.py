@@ -132,14 +132,19 @@ def is_flat(looks, allowed=ALLOWED):
     return all(growth(list(column)) <= most for column, most in zip(zip(*looks), allowed))
 
 
+# Until files were read that stacks and names need: what is kept of them is bounded, and comes when something first needs it.
+WARM_UP = 25
+
+
 def soak(seconds, every, options=()):
     """Returns what the daemon kept, what was done, and what failed; CPU time of the daemon as a part of a core."""
     with Daemon(frequency=997, options=options) as daemon:
         churn = Churn(daemon)
         pid, begin, cpu = daemon.process.pid, time.monotonic(), 0
         looks = []
+        time.sleep(WARM_UP)
         try:
-            while time.monotonic() - begin < seconds and not churn.failed and daemon.process.poll() is None:
+            while time.monotonic() - begin < WARM_UP + seconds and not churn.failed and daemon.process.poll() is None:
                 time.sleep(every)
                 looks.append(kept_by(pid))
             cpu = cpu_ns(pid)
