@@ -1,6 +1,7 @@
 #include "daemon/os/host_files.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -97,6 +98,12 @@ Result<std::vector<pid_t>> threads_of(const Os& os, pid_t pid) {
   }
   std::ranges::sort(threads);
   return threads;
+}
+
+std::optional<std::uint32_t> owner_of(const std::filesystem::path& process) {
+  struct stat facts{};
+  if (::stat(process.c_str(), &facts) != 0) return std::nullopt;
+  return facts.st_uid;
 }
 
 std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots) {

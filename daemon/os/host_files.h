@@ -36,6 +36,10 @@ std::vector<int> busy_cpus_of(const Os& os, pid_t pid);
 // are noticed. Where the kernel does not list children (CONFIG_PROC_CHILDREN), the roots alone.
 std::vector<pid_t> family_of(const Os& os, const std::vector<pid_t>& roots);
 
+// Who owns the directory of a process, such as /proc/PID: its effective user, or root where the process
+// cannot be dumped. Nothing: it is gone.
+std::optional<std::uint32_t> owner_of(const std::filesystem::path& process);
+
 // CPU time of a process so far, of all its threads and those that have ended, without its children, in ns (to
 // the kernel's clock tick); fields 14 and 15 of /proc/PID/stat.
 Result<CpuTime> cpu_time_of(const Os& os, pid_t pid);

@@ -42,12 +42,6 @@ std::int32_t pid_inside(const std::filesystem::path& process, std::int32_t pid) 
   return ids.ok() ? ids->inner : pid;
 }
 
-// Nobody, if the process is gone.
-std::uint32_t user_of(const std::filesystem::path& process) {
-  struct stat info{};
-  return ::stat(process.c_str(), &info) == 0 ? info.st_uid : UINT32_MAX;
-}
-
 std::uint64_t size_of(int file) {
   struct stat info{};
   return ::fstat(file, &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
@@ -138,7 +132,7 @@ ForeignProcess::ForeignProcess(os::Os& os, ProcessId process, NamesFrom names)
   if (auto start = os::start_time_of(os, process.pid); start_ == 0 && start.ok()) start_ = *start;
   root_.reset(
       ::open((os::living_folder(os.proc(), process.pid) / "root").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  uid_ = user_of(directory_);
+  uid_ = os::owner_of(directory_).value_or(UINT32_MAX);
   clock_ahead_ = clock_ahead_of(directory_);
 }
 
@@ -169,7 +163,7 @@ std::vector<Speech> ForeignProcess::look(const ForeignMoment& moment) {
   if (names_ != NamesFrom::kPerfMap && !dump_.open() && now >= next_look_) {
     next_look_ = now + kLookInterval;
     // It may have become another user since.
-    if (const std::uint32_t uid = user_of(directory_); uid != UINT32_MAX) uid_ = uid;
+    uid_ = os::owner_of(directory_).value_or(uid_);
     dump_.find(os::living_folder(directory_.parent_path(), process_.pid), inner_pid_, uid_);
   }
   if (dump_.open()) return look_at_dump(moment);

@@ -22,6 +22,7 @@
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/os/elf_build_id.h"
+#include "daemon/os/host_files.h"
 #include "daemon/os/living_folder.h"
 #include "daemon/os/regular_file.h"
 #include "daemon/session/maps_lines.h"
@@ -82,11 +83,6 @@ struct Opened {
   std::uint32_t user = UINT32_MAX;  // whose process has mapped it; UINT32_MAX: it was gone
 };
 
-std::uint32_t user_of_process(const std::filesystem::path& proc, std::int32_t pid) {
-  struct stat facts{};
-  return ::stat((proc / std::to_string(pid)).c_str(), &facts) == 0 ? facts.st_uid : UINT32_MAX;
-}
-
 // Through the mapping, which needs a right (CAP_CHECKPOINT_RESTORE); by its path in the process's root; and
 // by its path here, where the process has ended.
 Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped) {
@@ -97,7 +93,10 @@ Opened open_mapped(const std::filesystem::path& proc, const FileMapping& mapped)
   const bool by_build_id = !mapped.name.build_id.empty();
   const MapsLine line = by_build_id ? MapsLine{} : line_of(folder, mapped);
   const bool still_there = line.inode != 0 && (mapped.inode == 0 || line.inode == mapped.inode);
-  Opened out{{}, mapped.inode != 0 ? mapped.inode : line.inode, false, user_of_process(proc, mapped.pid)};
+  Opened out{{},
+             mapped.inode != 0 ? mapped.inode : line.inode,
+             false,
+             os::owner_of(proc / std::to_string(mapped.pid)).value_or(UINT32_MAX)};
   for (const std::string& each : {direct, root, path}) {
     struct stat facts{};
     UniqueFd file = os::open_regular(each, facts);

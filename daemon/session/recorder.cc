@@ -1,12 +1,10 @@
 #include "daemon/session/recorder.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <chrono>
 #include <future>
-#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -29,8 +27,6 @@ constexpr TimeNs kForeignInterval = 100'000'000;
 // The reader closes events and hands over what their rings hold in its own time.
 constexpr std::chrono::milliseconds kEndsAfter{20};
 constexpr int kMostWaits = 100;
-// Of what was captured: agents are heard in between.
-constexpr TimeNs kTakeAtOnce = 8'000'000;
 constexpr TimeNs kQuietAfter = 300'000'000;
 // By then the store has written, and made safe, what those before have left (StoreOptions::sync_interval).
 constexpr TimeNs kForgottenAfter = 15'000'000'000;
@@ -43,8 +39,8 @@ constexpr std::chrono::milliseconds kForeignPace{5};
 constexpr int kForeignPatience = 600;
 constexpr int kMostForeignWaits = 6000;
 constexpr int kFirstLookWaits = 200;
-constexpr TimeNs kNamesInterval = 1'000'000'000;
-constexpr int kMostNameWaits = 1000;
+// For files that were hit last: one that never answers holds up the end no longer.
+constexpr int kMostNameWaits = 400;
 
 // At least one of a thousand, where any are asked for.
 void set_untagged(std::uint32_t ppm, v1::Settings& to) {
@@ -92,7 +88,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       step_(os),
       facts_(input_),
       stacks_(os, options_.capture.all_registers, unwind::on_user_threads()),
-      patience_(os, options_.patience),
+      backlog_(os, queue_, options_.patience),
       code_(stacks_, opener_),
       literals_(options_.keep_literals),
       drops_(os, pipeline_, input_),
@@ -112,16 +108,18 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
             return opener_.open(with, pid, how);
           }),
       parts_{os, pipeline_, input_, reader_, clock_, cpu_, facts_, on_problem_},
+      names_(parts_, std::move(options_.name_functions), options_.namer),
       sampled_(parts_, pebs_trust_, overhead_, foreign_),
       changes_(parts_, sampled_, pebs_trust_, overhead_),
       rates_(parts_, sampled_, changes_, options_.capture),
       paused_(parts_, sampled_, options_.capture),
-      rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {}
+      rules_(parts_, sampled_, paused_, options_.capture, options_.rules) {
+  sampled_.set_on_opened([this](const pipeline::KnownProcess& process) { names_.known(process); });
+}
 
 Result<std::unique_ptr<Recorder>> Recorder::start(os::Os& os, RecorderOptions options,
                                                   profile::ProfileSink& sink, OnProblem on_problem) {
   std::unique_ptr<Recorder> recorder(new Recorder(os, std::move(options), sink, std::move(on_problem)));
-  recorder->begin_naming();
   recorder->clock_.start(recorder->input_);
   profile::RecordingInfo info = host_info(os);
   info.command = recorder->options_.command;
@@ -307,7 +305,7 @@ void Recorder::stop() {
   hear_names();
   run([this] {
     foreign_.give_up();
-    tell_names();
+    names_.tell_all();
     facts_.cpu_times(cpu_);
     publish();
   });
@@ -331,9 +329,9 @@ void Recorder::hear_foreign() {
 
 // Until the files that were hit last are read.
 void Recorder::hear_names() {
-  for (int waits = 0; options_.namer != nullptr && waits < kMostNameWaits; ++waits) {
+  for (int waits = 0; waits < kMostNameWaits; ++waits) {
     bool pending = false;
-    run([&] { pending = name_what_was_hit(true); });
+    run([&] { pending = names_.name_what_was_hit(true); });
     if (!pending) return;
     std::this_thread::sleep_for(kForeignPace);
   }
@@ -389,7 +387,8 @@ void Recorder::control() {
     wait_and_listen(last);
     look_at_clocks();
     if (os_.now() >= next_foreign_) look_at_foreign();
-    take_captured(last);
+    backlog_.take(last,
+                  [this](CaptureMessage& each, unwind::Patience* patience) { return take(each, patience); });
     changes_.watch_pebs();
     if (!last && !ending_) {
       rates_.take(options_.ask_rates);
@@ -404,7 +403,7 @@ void Recorder::control() {
     tell_problems();
     tell_limits();
     cpu_.settle();
-    if (os_.now() >= next_names_) (void)name_what_was_hit(false);
+    names_.look();
     if (os_.now() >= next_sweep_) sweep();
     if (!last) changes_.govern();
     const bool was_idle = std::exchange(idle_, server_->connection_count() == 0 && sampled_.all().empty());
@@ -422,10 +421,10 @@ void Recorder::wait_and_listen(bool last) {
                         .forgotten = listened_ - stirred_ > kForgottenAfter,
                         .quiet = is_quiet(),
                         .least_log = server_->least_log(),
-                        .awaited = !flushes_.empty() || foreign_.is_behind() || !captured_.empty(),
+                        .awaited = !flushes_.empty() || foreign_.is_behind() || backlog_.waits(),
                         .fullest_log = server_->take_fullest_log(),
                         .read_after_ms = static_cast<double>(listened_ - before) / 1e6};
-  int wait_ms = last || is_behind_ ? 0 : round_ms(facts);
+  int wait_ms = last || backlog_.is_behind() ? 0 : round_ms(facts);
   if (wait_ms > kRoundMs && !queue_.set_asleep(true)) wait_ms = 0;  // there is something to take
   step_.end();
   server_->poll(wait_ms);
@@ -438,30 +437,12 @@ bool Recorder::is_quiet() const {
          !overhead_.enabled() && sampled_.count() >= server_->connection_count();
 }
 
-// Messages stay in order: behind a chunk with a sample that waits for a file all others wait, and so does
-// the horizon.
-void Recorder::take_captured(bool last) {
-  if (captured_.empty() || last) {
-    if (captured_.empty()) captured_at_ = os_.now();
-    std::vector<CaptureMessage> came = queue_.take();
-    std::ranges::move(came, std::back_inserter(captured_));
-  }
-  patience_.begin_step(captured_at_);
-  const bool may_wait = !last && !queue_.is_filling();
-  is_behind_ = false;
-  const TimeNs end = os_.now() + kTakeAtOnce;
-  while (!captured_.empty() && !is_behind_ && take(captured_.front(), may_wait)) {
-    captured_.pop_front();
-    is_behind_ = !last && !captured_.empty() && os_.now() >= end;
-  }
-}
-
-// False: it waits.
-bool Recorder::take(CaptureMessage& message, bool may_wait) {
+// As CaptureBacklog::Take.
+bool Recorder::take(CaptureMessage& message, unwind::Patience* patience) {
   if (const auto* layout = std::get_if<capture::RingLayout>(&message)) {
     input_.on_ring(stacks_.layout(*layout));
   } else if (auto* chunk = std::get_if<capture::RingChunk>(&message)) {
-    return take_chunk(*chunk, may_wait);
+    return take_chunk(*chunk, patience);
   } else if (const auto* round = std::get_if<RoundRead>(&message)) {
     input_.on_round(round->horizon);
   } else if (const auto* closed = std::get_if<RingClosed>(&message)) {
@@ -473,13 +454,13 @@ bool Recorder::take(CaptureMessage& message, bool may_wait) {
   return true;
 }
 
-bool Recorder::take_chunk(capture::RingChunk& chunk, bool may_wait) {
+bool Recorder::take_chunk(capture::RingChunk& chunk, unwind::Patience* patience) {
   stirred_ = listened_;
   if (!stacks_.is_busy()) {
-    if (kept_files_) kept_files_->chunk(chunk);
+    names_.chunk(chunk);
     stacks_.begin(std::move(chunk));
   }
-  const auto finished = stacks_.finish(may_wait ? &patience_ : nullptr);
+  const auto finished = stacks_.finish(patience);
   if (finished) input_.on_chunk(*finished);
   return finished.has_value();
 }
@@ -528,48 +509,6 @@ void Recorder::finish_flushes() {
 // Whether everything up to `time` was read and said.
 bool Recorder::arrived(TimeNs time) {
   return pipeline_.settled() >= time && (sampled_.all().empty() || pipeline_.horizon() >= time);
-}
-
-void Recorder::begin_naming() {
-  if (options_.name_functions) kept_files_.emplace(os_.proc());
-  if (options_.namer != nullptr) {
-    kept_files_.emplace(os_.proc(), std::chrono::seconds(1), KeptFiles::Full::kReplace);
-    options_.namer->begin(
-        [this](ProcessId process, std::uint64_t address) -> std::optional<process::FileRanges::At> {
-          const pipeline::ProcessEntry* entry = pipeline_.processes().find(process);
-          return entry == nullptr ? std::nullopt : entry->files.at(address);
-        },
-        [this](ProcessId process) { return user_of(process); }, kept_files_->finder());
-  }
-  if (kept_files_) {
-    sampled_.set_on_opened([this](const pipeline::KnownProcess& process) { kept_files_->known(process); });
-  }
-}
-
-std::uint32_t Recorder::user_of(ProcessId process) {
-  const pipeline::ProcessEntry* entry = pipeline_.processes().find(process);
-  if (entry != nullptr && entry->record.uid) return *entry->record.uid;
-  struct stat facts{};
-  const std::string folder = os_.proc() / std::to_string(process.pid);
-  return ::stat(folder.c_str(), &facts) == 0 ? facts.st_uid : kNobodyKnown;
-}
-
-// Whether there is more.
-bool Recorder::name_what_was_hit(bool last) {
-  next_names_ = os_.now() + kNamesInterval;
-  if (options_.namer == nullptr) return false;
-  for (const profile::FileNames& names : options_.namer->take(os_.now(), last)) input_.on_names(names);
-  if (const std::string problem = options_.namer->take_problem(); !problem.empty())
-    on_problem_({{}, problem});
-  return options_.namer->is_pending();
-}
-
-void Recorder::tell_names() {
-  if (!options_.name_functions) return;
-  const auto find = [this](const std::string& path, const std::string& build_id) {
-    return kept_files_->find(path, build_id);
-  };
-  for (const profile::FileNames& names : options_.name_functions(find)) input_.on_names(names);
 }
 
 void Recorder::tell_problems() {

@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -23,15 +22,15 @@
 #include "daemon/registration/server.h"
 #include "daemon/session/agent_drops.h"
 #include "daemon/session/agent_literals.h"
+#include "daemon/session/capture_backlog.h"
 #include "daemon/session/capture_queue.h"
 #include "daemon/session/code_models.h"
 #include "daemon/session/control_requests.h"
 #include "daemon/session/cpu_accounts.h"
 #include "daemon/session/flushes.h"
 #include "daemon/session/foreign_processes.h"
-#include "daemon/session/function_namer.h"
-#include "daemon/session/kept_files.h"
 #include "daemon/session/live_clock.h"
+#include "daemon/session/live_names.h"
 #include "daemon/session/overhead_control.h"
 #include "daemon/session/paused_processes.h"
 #include "daemon/session/pebs_trust.h"
@@ -45,7 +44,6 @@
 #include "daemon/session/sampling_changes.h"
 #include "daemon/session/step_clock.h"
 #include "daemon/session/wall_clock.h"
-#include "daemon/unwind/patience.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
 
@@ -73,7 +71,7 @@ struct RecorderOptions {
   unwind::PatienceLimits patience = {};  // with files that call stacks need
   // Says what functions of files are called, behind all samples; the files that are mapped are held open for
   // it. Called on the control thread. May be empty.
-  std::function<std::vector<profile::FileNames>(const query::FindKept&)> name_functions = {};
+  NameFunctions name_functions = {};
   // Names them while the recording runs. It hears what `sink` hears, and outlives the recorder. NULL: nobody.
   FunctionNamer* namer = nullptr;
 };
@@ -162,17 +160,12 @@ class Recorder : private registration::Sink {
   void wait_and_listen(bool last);
   bool is_quiet() const;
   void look_at_clocks();
-  void take_captured(bool last);
-  bool take(CaptureMessage& message, bool may_wait);
-  bool take_chunk(capture::RingChunk& chunk, bool may_wait);
+  bool take(CaptureMessage& message, unwind::Patience* patience);
+  bool take_chunk(capture::RingChunk& chunk, unwind::Patience* patience);
   void recording_ended(const RecordingEnded& ended);
   void look_at_foreign();
   void finish_flushes();
   bool arrived(TimeNs time);
-  void tell_names();
-  void begin_naming();
-  bool name_what_was_hit(bool last);
-  std::uint32_t user_of(ProcessId process);
   void tell_problems();
   void tell_limits();
   void sweep();
@@ -206,11 +199,7 @@ class Recorder : private registration::Sink {
 
   // What agents say.
   unwind::StackEnricher stacks_;
-  unwind::Patience patience_;
-  std::deque<CaptureMessage> captured_;  // not taken yet: the first one waits for a file
-  TimeNs captured_at_ = 0;               // when they came
-  bool is_behind_ = false;               // more were there than one round takes
-  std::optional<KeptFiles> kept_files_;  // with name_functions or namer of RecorderOptions
+  CaptureBacklog backlog_;
   bpf::Opener opener_;
   CodeModels code_;
   AgentLiterals literals_;
@@ -222,6 +211,7 @@ class Recorder : private registration::Sink {
   OverheadControl overhead_;
   capture::CaptureReader reader_;  // calls queue_ and opener_
   RecordingParts parts_;
+  LiveNames names_;
   SampledProcesses sampled_;
   SamplingChanges changes_;
   RateChanges rates_;
@@ -229,7 +219,7 @@ class Recorder : private registration::Sink {
   RuleFollower rules_;
 
   Flushes flushes_;
-  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin, next_names_ = kTimeMin;
+  TimeNs next_sweep_ = kTimeMin, next_publish_ = kTimeMin, next_foreign_ = kTimeMin;
   TimeNs listened_ = 0;   // to agents, before this round
   TimeNs stirred_ = 0;    // when somebody did or said something last
   TimeNs looked_ = 0;     // at what the sampled processes have used

@@ -6,7 +6,6 @@
 #include <spdlog/spdlog.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -80,10 +79,8 @@ std::uint64_t monotonic_us() {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1000;
 }
 
-std::optional<std::uint32_t> owner_of(const os::Os& os, std::int32_t pid) {
-  struct stat info{};
-  if (::stat((os.proc() / std::to_string(pid)).c_str(), &info) != 0) return std::nullopt;
-  return info.st_uid;
+control::OwnerOf owners_by(const os::Os& os) {
+  return [&os](std::int32_t pid) { return os::owner_of(os.proc() / std::to_string(pid)); };
 }
 
 }  // namespace
@@ -247,7 +244,7 @@ Result<v1::ControlReply> Daemon::control_by_http(const v1::ControlRequest& reque
                                                  const serve::Access& access) {
   if (!access.see_all) {
     const auto is_own = [&](std::uint32_t uid) { return access.uids && access.uids->contains(uid); };
-    Status may = control::check_own(request, is_own, [this](std::int32_t pid) { return owner_of(os_, pid); });
+    Status may = control::check_own(request, is_own, owners_by(os_));
     if (!may.ok()) return may.error();
   }
   v1::ControlReply reply;
@@ -277,8 +274,7 @@ Status Daemon::stop() {
 std::optional<v1::ControlReply> Daemon::answer(const v1::ControlRequest& request, const control::Peer& peer,
                                                const control::ControlServer::Promise& promise) {
   v1::ControlReply reply;
-  Status done = control::check_access(request, peer, ::geteuid(),
-                                      [this](std::int32_t pid) { return owner_of(os_, pid); });
+  Status done = control::check_access(request, peer, ::geteuid(), owners_by(os_));
   if (done.ok() && request.has_report()) {
     done = reports_->start(request.report(), promise);
     if (done.ok()) return std::nullopt;

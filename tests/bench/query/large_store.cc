@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "daemon/os/files.h"
 #include "daemon/store/store_writer.h"
+#include "tests/support/forwarding_files.h"
 
 namespace tailor {
 namespace {
@@ -20,20 +20,10 @@ constexpr std::uint64_t kWall = 1'700'000'000'000'000'000;
 constexpr std::uint64_t kPlans = 16, kOfASegment = 20, kSamples = 30;
 
 // What is made and read at once need not survive a power failure.
-class UnsyncedFiles : public os::Files {
+class UnsyncedFiles : public test::ForwardingFiles {
  public:
-  Result<UniqueFd> create(const std::string& path, mode_t mode) override { return real_.create(path, mode); }
-  Result<std::size_t> write(int fd, std::string_view bytes, std::uint64_t offset) override {
-    return real_.write(fd, bytes, offset);
-  }
-  Status truncate(int fd, std::uint64_t size) override { return real_.truncate(fd, size); }
   Status sync(int /*fd*/) override { return Ok{}; }
   Status sync_directory(const std::string& /*path*/) override { return Ok{}; }
-  Status rename(const std::string& from, const std::string& to) override { return real_.rename(from, to); }
-  Status remove(const std::string& path) override { return real_.remove(path); }
-
- private:
-  os::Files& real_ = os::real_files();
 };
 
 void write_context(profile::ProfileSink& out) {
