@@ -53,16 +53,7 @@ class RealOs : public Os {
  public:
   Result<UniqueFd> perf_event_open(perf_event_attr& attr, pid_t pid, int cpu, int group_fd,
                                    unsigned long flags) override {
-    const auto open = [&] {
-      return ::syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, flags | PERF_FLAG_FD_CLOEXEC);
-    };
-    long fd = open();
-    // Kernels before 5.12 do not know it. Then mappings come without.
-    if (fd < 0 && errno == EINVAL && attr.build_id) {
-      attr.build_id = 0;
-      fd = open();
-      if (fd < 0) attr.build_id = 1;  // something else is wrong, too
-    }
+    const long fd = ::syscall(SYS_perf_event_open, &attr, pid, cpu, group_fd, flags | PERF_FLAG_FD_CLOEXEC);
     if (fd < 0) return errno_error("perf_event_open");
     return UniqueFd(static_cast<int>(fd));
   }

@@ -87,6 +87,7 @@ Recorder::Recorder(os::Os& os, RecorderOptions options, profile::ProfileSink& si
       cpu_(os, pipeline_),
       step_(os),
       facts_(input_),
+      ids_(os, unwind::on_user_threads()),
       stacks_(os, options_.capture.all_registers, unwind::on_user_threads()),
       backlog_(os, queue_, options_.patience),
       code_(stacks_, opener_),
@@ -440,12 +441,14 @@ bool Recorder::is_quiet() const {
 // As CaptureBacklog::Take.
 bool Recorder::take(CaptureMessage& message, unwind::Patience* patience) {
   if (const auto* layout = std::get_if<capture::RingLayout>(&message)) {
+    ids_.ring(*layout);
     input_.on_ring(stacks_.layout(*layout));
   } else if (auto* chunk = std::get_if<capture::RingChunk>(&message)) {
     return take_chunk(*chunk, patience);
   } else if (const auto* round = std::get_if<RoundRead>(&message)) {
     input_.on_round(round->horizon);
   } else if (const auto* closed = std::get_if<RingClosed>(&message)) {
+    ids_.closed(closed->ring);
     stacks_.closed(closed->ring);
     input_.on_ring_closed(closed->ring);
   } else if (const auto* ended = std::get_if<RecordingEnded>(&message)) {
@@ -457,6 +460,11 @@ bool Recorder::take(CaptureMessage& message, unwind::Patience* patience) {
 bool Recorder::take_chunk(capture::RingChunk& chunk, unwind::Patience* patience) {
   stirred_ = listened_;
   if (!stacks_.is_busy()) {
+    if (flushed_) {
+      ids_.take_last(chunk);
+    } else if (!ids_.take(chunk, patience)) {
+      return false;
+    }
     names_.chunk(chunk);
     stacks_.begin(std::move(chunk));
   }

@@ -44,6 +44,7 @@
 #include "daemon/session/sampling_changes.h"
 #include "daemon/session/step_clock.h"
 #include "daemon/session/wall_clock.h"
+#include "daemon/unwind/mapping_ids.h"
 #include "daemon/unwind/stack_enricher.h"
 #include "proto/base/result.h"
 
@@ -198,6 +199,7 @@ class Recorder : private registration::Sink {
   RecordingFacts facts_;
 
   // What agents say.
+  unwind::MappingIds ids_;
   unwind::StackEnricher stacks_;
   CaptureBacklog backlog_;
   bpf::Opener opener_;

@@ -38,6 +38,7 @@ void Recorder::publish() {
   status.limits.insert(status.registration.pauses.begin(), status.registration.pauses.end());
   if (stacks_.counts().given_up > 0) status.limits["unwind-work"] = stacks_.counts().given_up;
   if (stacks_.counts().unread > 0) status.limits["unwind-file"] = stacks_.counts().unread;
+  if (ids_.counts().unread > 0) status.limits["mapped-file"] = ids_.counts().unread;
   if (stacks_.counts().left_out > 0) status.limits["unwind-table"] = stacks_.counts().left_out;
   status.all_paused = paused_.all();
   status.clock_source = clock::name(clock_.model().source());

@@ -46,6 +46,7 @@ std::optional<MappingBytes> read_executable_mapping(std::span<const std::byte> r
     out.device_major = file.u32();
     out.device_minor = file.u32();
     out.inode = file.u64();
+    out.generation = file.u64();
   }
   const auto text = fields.take(fields.remaining());
   const std::string_view path(reinterpret_cast<const char*>(text.data()), text.size());

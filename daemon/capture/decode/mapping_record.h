@@ -18,7 +18,7 @@ struct MappingBytes {
   // Which file it is: a build id in hexadecimal, else device and inode. "" and 0: no file.
   std::string build_id;
   std::uint32_t device_major = 0, device_minor = 0;
-  std::uint64_t inode = 0;
+  std::uint64_t inode = 0, generation = 0;
   std::string_view path;  // of the record
 };
 

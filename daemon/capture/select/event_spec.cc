@@ -61,7 +61,7 @@ void set_sideband(const CaptureOptions& options, perf_event_attr& attr) {
   }
   attr.mmap = 1;
   attr.mmap2 = 1;
-  attr.build_id = 1;  // tells files of one path apart
+  // Not build_id: the kernel then marks the records of others, too (daemon/unwind/mapped_file_id.h).
   // All memory, not only code, where samples have data addresses.
   attr.mmap_data = wants_memory_map(options);
   attr.comm = 1;

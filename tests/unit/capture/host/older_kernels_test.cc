@@ -28,7 +28,6 @@ int as_5_15(const perf_event_attr& attr, pid_t, int) {
 }
 // 5.10: the bits behind text_poke are reserved, too.
 int as_5_10(const perf_event_attr& attr, pid_t pid, int cpu) {
-  // build_id too, but the real_os leaves that out by itself.
   const bool reserved = attr.inherit_thread || attr.remove_on_exec || attr.sigtrap;
   return reserved ? EINVAL : as_5_15(attr, pid, cpu);
 }

@@ -1,0 +1,186 @@
+#include "daemon/unwind/mapping_ids.h"
+
+#include <linux/perf_event.h>
+#include <time.h>
+
+#include <algorithm>
+#include <bit>
+#include <charconv>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <tuple>
+
+#include "daemon/capture/decode/mapping_record.h"
+#include "daemon/capture/decode/record_scan.h"
+#include "daemon/os/host_files.h"
+
+namespace tailor::unwind {
+namespace {
+
+// Of all that a recording's end waits for.
+constexpr TimeNs kLastWait = 1'000'000'000;
+// Where a record has its file: behind header, process, thread, address, length and offset.
+constexpr std::size_t kFileAt = 40, kFileBytes = 24, kMostIdBytes = 20, kIdAt = 4;
+
+TimeNs wall_clock() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+// What stands from the time on in struct sample_id (perf_event.h).
+std::size_t time_from_end(const capture::RingLayout& layout) {
+  if (layout.formats.empty() || layout.clock != capture::RecordClock::kMonotonicRaw) return 0;
+  const capture::EventFormat& format = layout.formats.front();
+  if (!format.sample_id_all || (format.sample_type & PERF_SAMPLE_TIME) == 0) return 0;
+  constexpr std::uint64_t kBehind =
+      PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+  return sizeof(std::uint64_t) * (1u + static_cast<unsigned>(std::popcount(format.sample_type & kBehind)));
+}
+
+bool names_file(const capture::MappingBytes& told) {
+  return told.build_id.empty() && told.inode != 0 && told.path.starts_with('/') &&
+         !told.path.starts_with("//");
+}
+
+bool read_id(std::string_view text, std::span<std::byte> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    unsigned value = 0;
+    const char* const digits = text.data() + 2 * i;
+    if (std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) return false;
+    to[i] = static_cast<std::byte>(value);
+  }
+  return true;
+}
+
+// As the kernel writes it. False: it would not fit.
+bool put_id(std::span<std::byte> record, std::string_view id) {
+  const std::size_t size = id.size() / 2;
+  std::byte file[kFileBytes]{};
+  if (size == 0 || size > kMostIdBytes || id.size() % 2 != 0) return false;
+  if (!read_id(id, std::span(file).subspan(kIdAt, size))) return false;
+  file[0] = static_cast<std::byte>(size);
+  perf_event_header header;
+  std::memcpy(&header, record.data(), sizeof header);
+  header.misc |= PERF_RECORD_MISC_MMAP_BUILD_ID;
+  std::memcpy(record.data(), &header, sizeof header);
+  std::memcpy(record.data() + kFileAt, file, sizeof file);
+  return true;
+}
+
+}  // namespace
+
+// What is asked of the files of a user's processes.
+struct MappingIds::Question {
+  using Key = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
+  std::map<Key, std::size_t> numbers;
+  std::vector<MappedFile> files;
+
+  std::size_t number_of(const capture::MappingBytes& told, TimeNs mapped) {
+    const auto [at, fresh] = numbers.try_emplace(
+        {std::string(told.path), told.device_major, told.device_minor, told.inode, told.generation},
+        files.size());
+    if (fresh)
+      files.push_back({std::string(told.path),
+                       told.device_major,
+                       told.device_minor,
+                       told.inode,
+                       told.generation,
+                       mapped,
+                       {}});
+    MappedFile& file = files[at->second];
+    file.mapped = std::min(file.mapped, mapped);
+    if (file.places.size() < kMostPlaces)
+      file.places.push_back({told.pid, told.begin, told.begin + told.size});
+    return at->second;
+  }
+};
+
+MappingIds::MappingIds(os::Os& os, FileWork::Run run, Find find)
+    : os_(os),
+      work_(std::move(run)),
+      find_(find ? std::move(find)
+                 : [proc = os.proc()](const MappedFile& file) { return build_id_of(proc, file); }),
+      last_wait_left_(kLastWait) {}
+
+void MappingIds::ring(const capture::RingLayout& layout) {
+  times_[layout.ring] = time_from_end(layout);
+}
+
+void MappingIds::ask(const capture::RingChunk& chunk) {
+  const auto ring = times_.find(chunk.ring);
+  const std::size_t from_end = ring == times_.end() ? 0 : ring->second;
+  const TimeNs now = os_.now(), to_wall = wall_clock() - now;
+  std::map<std::uint32_t, Question> questions;
+  std::map<std::int32_t, std::uint32_t> users;
+  std::vector<std::pair<Asked, std::uint32_t>> wanted;
+  capture::for_each_record(
+      chunk.bytes, [&](const perf_event_header& header, std::span<const std::byte> record) {
+        if (header.type != PERF_RECORD_MMAP2 || wanted.size() >= kMostFiles) return;
+        const auto told = capture::read_executable_mapping(record);
+        if (!told || !names_file(*told)) return;
+        TimeNs time = now;
+        if (from_end != 0 && record.size() >= kFileAt + kFileBytes + from_end)
+          std::memcpy(&time, record.data() + record.size() - from_end, sizeof time);
+        const auto [user, fresh] = users.try_emplace(told->pid, kNoUser);
+        if (fresh) user->second = os::owner_of(os_.proc() / std::to_string(told->pid)).value_or(kNoUser);
+        Asked asked;
+        asked.at = static_cast<std::size_t>(record.data() - chunk.bytes.data());
+        asked.file = questions[user->second].number_of(*told, std::min(time, now) + to_wall);
+        wanted.emplace_back(asked, user->second);
+      });
+  if (wanted.empty()) return;
+  work_.begin_walk(now);
+  std::map<std::uint32_t, std::shared_ptr<Awaited<Ids>>> ids;
+  for (auto& [user, question] : questions) {
+    ids[user] = work_.begin<Ids>(user, [find = find_, files = std::move(question.files)] {
+      Ids found;
+      for (const MappedFile& file : files) found.of_file.push_back(find(file));
+      return found;
+    });
+  }
+  for (auto& [asked, user] : wanted) {
+    asked.ids = ids[user];
+    asked_.push_back(std::move(asked));
+  }
+}
+
+bool MappingIds::take(capture::RingChunk& chunk, Patience* patience) {
+  if (!std::exchange(asked_for_, true)) ask(chunk);
+  for (const Asked& each : asked_) {
+    if (patience == nullptr || each.ids == nullptr || each.ids->is_done()) continue;
+    if (patience->ask(*each.ids) == Patience::Answer::kLater) return false;
+  }
+  answer(chunk);
+  return true;
+}
+
+void MappingIds::take_last(capture::RingChunk& chunk) {
+  if (!std::exchange(asked_for_, true)) ask(chunk);
+  for (const Asked& each : asked_) {
+    if (each.ids == nullptr || each.ids->is_done() || last_wait_left_ <= 0) continue;
+    const TimeNs began = os_.now();
+    (void)each.ids->wait(last_wait_left_);
+    last_wait_left_ -= os_.now() - began;
+  }
+  answer(chunk);
+}
+
+void MappingIds::answer(capture::RingChunk& chunk) {
+  for (const Asked& each : asked_) {
+    if (each.ids == nullptr || !each.ids->is_done() || each.ids->refused) {
+      ++counts_.unread;
+      continue;
+    }
+    perf_event_header header;
+    std::memcpy(&header, chunk.bytes.data() + each.at, sizeof header);
+    const bool found =
+        put_id(std::span(chunk.bytes).subspan(each.at, header.size), each.ids->value.of_file[each.file]);
+    ++(found ? counts_.found : counts_.none);
+  }
+  asked_.clear();
+  asked_for_ = false;
+}
+
+}  // namespace tailor::unwind

@@ -1,0 +1,75 @@
+// Puts build ids into the records of mappings, as the kernel would (mapped_file_id.h says why it is not
+// asked). It stands before all that reads these records, so that they look the same whoever found the id.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "daemon/capture/decode/ring_chunk.h"
+#include "daemon/os/os.h"
+#include "daemon/unwind/file_work.h"
+#include "daemon/unwind/mapped_file_id.h"
+#include "daemon/unwind/patience.h"
+
+namespace tailor::unwind {
+
+struct MappingIdCounts {
+  std::uint64_t found = 0;
+  std::uint64_t none = 0;    // the file has none, or was not found for certain
+  std::uint64_t unread = 0;  // it was not read by then
+};
+
+// Control thread only.
+class MappingIds {
+ public:
+  // Finds a build id, where files are read.
+  using Find = std::function<std::string(const MappedFile& file)>;
+
+  // `run`: see FileWork. `os` must outlive this.
+  MappingIds(os::Os& os, FileWork::Run run, Find find = {});
+
+  void ring(const capture::RingLayout& layout);
+  void closed(capture::RingIndex ring) { times_.erase(ring); }
+
+  // False: a record waits for a file, as long as `patience` lets it; call again with the same chunk. A chunk
+  // that was taken has all the ids that were found. NULL: nobody waits.
+  bool take(capture::RingChunk& chunk, Patience* patience);
+  // The same at the end of a recording, when nobody is behind it: it waits a while itself.
+  void take_last(capture::RingChunk& chunk);
+
+  const MappingIdCounts& counts() const { return counts_; }
+
+ private:
+  struct Ids {
+    std::vector<std::string> of_file;
+    std::size_t bytes() const { return 0; }  // nothing stays
+  };
+  struct Asked {
+    std::size_t at = 0;    // of the record in its chunk, in bytes
+    std::size_t file = 0;  // in the ids of its user
+    std::shared_ptr<Awaited<Ids>> ids;
+  };
+  struct Question;
+
+  void ask(const capture::RingChunk& chunk);
+  void answer(capture::RingChunk& chunk);
+
+  static constexpr std::size_t kMostFiles = 4096, kMostPlaces = 8;  // of a chunk; of a file
+  os::Os& os_;
+  FileWork work_;
+  const Find find_;
+  // How far before the end of a record its time stands, in bytes; 0: it has none in our time base.
+  std::map<capture::RingIndex, std::size_t> times_;
+  bool asked_for_ = false;  // the chunk that take() has begun
+  std::vector<Asked> asked_;
+  TimeNs last_wait_left_;
+  MappingIdCounts counts_;
+};
+
+}  // namespace tailor::unwind
