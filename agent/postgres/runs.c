@@ -68,7 +68,7 @@ static void add_leader(Labels* labels) {
   if (MyProc->lockGroupLeader) add(labels, "leader_pid", psprintf("%d", MyProc->lockGroupLeader->pid));
 }
 
-static Labels labels_of(QueryDesc* query, const char* trace, bool shared) {
+static Labels labels_of(QueryDesc* query, const TailorTrace* trace, bool shared) {
   Labels labels = {.count = 0};
   add(&labels, "database", database());
   add(&labels, "user", user());
@@ -76,7 +76,10 @@ static Labels labels_of(QueryDesc* query, const char* trace, bool shared) {
   add(&labels, "client", client());
   if (query->plannedstmt->queryId)
     add(&labels, "query_id", psprintf(INT64_FORMAT, (int64)query->plannedstmt->queryId));
-  add(&labels, "trace_id", trace);
+  if (trace) {
+    add(&labels, "trace_id", trace->id);
+    add(&labels, "span_id", trace->span);
+  }
   if (shared) add(&labels, "runs", "short runs of this plan, added up");
   add_leader(&labels);
   return labels;
@@ -151,7 +154,7 @@ void tailor_run_begin(TailorQuery* open, QueryDesc* query, uint64 now) {
     open->run = open->plan->shared_run;
     return;
   }
-  Labels labels = labels_of(query, traced ? trace.id : NULL, false);
+  Labels labels = labels_of(query, traced ? &trace : NULL, false);
   open->run = tailor_execution_begin(open->plan->ids.id, labels.label, labels.count);
   if (parallel && !IsInParallelMode()) tell_workers(open, query);
   tailor_session_pump();

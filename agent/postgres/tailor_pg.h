@@ -141,7 +141,8 @@ uint64 tailor_first_word(const TailorPiece* piece);
 
 typedef struct {
   char id[33];
-  bool sampled; /* somebody keeps the trace */
+  char span[17]; /* whose work the statement is; "" none */
+  bool sampled;  /* somebody keeps the trace */
 } TailorTrace;
 
 /* What a traceparent says in a comment that begins or ends the statement. False: there is none. */

@@ -7,6 +7,16 @@
 /* Where a trace's context is looked for: so much of the text at its begin and at its end. */
 #define CONTEXT_BYTES 512
 
+/* `length` digits of `at` as lower-case letters into `out`. False: they are none, or all zeros. */
+static bool read_id(const char* at, int length, char* out) {
+  for (int i = 0; i < length; i++) {
+    if (!isxdigit((unsigned char)at[i])) return false;
+    out[i] = (char)tolower((unsigned char)at[i]);
+  }
+  out[length] = '\0';
+  return strspn(out, "0") < (size_t)length;
+}
+
 /* traceparent='00-<32 digits>-<16>-<2>', as comments of sqlcommenter have it. The last bit of the last number
  * says whether the trace is kept. */
 static bool read_trace(const char* at, const char* end, TailorTrace* out) {
@@ -16,13 +26,8 @@ static bool read_trace(const char* at, const char* end, TailorTrace* out) {
   if (end - at < 55 || at[2] != '-' || at[35] != '-' || at[52] != '-') return false;
   if (!isxdigit((unsigned char)at[54])) return false;
   out->sampled = strchr("13579bdfBDF", at[54]) != NULL;
-  at += 3;
-  for (int i = 0; i < 32; i++) {
-    if (!isxdigit((unsigned char)at[i])) return false;
-    out->id[i] = (char)tolower((unsigned char)at[i]);
-  }
-  out->id[32] = '\0';
-  return strspn(out->id, "0") < 32;
+  if (!read_id(at + 36, 16, out->span)) out->span[0] = '\0';
+  return read_id(at + 3, 32, out->id);
 }
 
 static bool find_trace(const char* text, size_t length, TailorTrace* out) {

@@ -162,15 +162,27 @@ class Making {
     if (!owner.engine.empty()) add_label(labels, "component", owner.engine);
     if (!owner.nobody.empty()) add_label(labels, "unattributed", owner.nobody);
     const auto [at, fresh] =
-        labels_.try_emplace(std::move(labels), static_cast<std::uint32_t>(out_.labels.size()));
+        labels_.try_emplace({std::move(labels), run_of(key)}, static_cast<std::uint32_t>(out_.labels.size()));
     if (fresh) {
-      out_.labels.push_back(at->first);
+      out_.labels.push_back(at->first.first);
+      out_.runs.push_back(at->first.second);
       out_.owners.push_back(!owner.levels.empty()   ? owner.levels.front().second
                             : !owner.engine.empty() ? owner.engine
                             : !owner.nobody.empty() ? owner.nobody
                                                     : "[no plan]");
     }
     return at->second;
+  }
+  formats::TraceRun run_of(const query::CellKey& key) const {
+    formats::TraceRun out;
+    const profile::ExecutionRecord* execution = profile_.execution(key.process, key.execution);
+    if (execution == nullptr) return out;
+    if (options_.fingerprint) out.fingerprint = options_.fingerprint(key.process, key.execution);
+    for (const auto& [name, value] : execution->labels) {
+      if (name == "trace_id") out.trace_id = value;
+      if (name == "span_id") out.span_id = value;
+    }
+    return out;
   }
   void add_label(TraceLabels& to, const std::string& key, const std::string& text) {
     to.emplace_back(key, text);
@@ -218,15 +230,24 @@ class Making {
     const query::FunctionSums& sums = profile_.functions();
     std::vector<std::uint32_t> chain;
     for (; node != 0 && chain.size() < kMostFrames; node = sums.nodes[node].caller)
-      chain.push_back(names_.of_place(sums.nodes[node].place));
-    for (auto function = chain.rbegin(); function != chain.rend(); ++function) {
-      const query::Function& named = names_.at(*function);
-      const auto kind = named.kind == query::Function::Kind::kKernel      ? TraceFrame::Kind::kKernel
-                        : named.kind == query::Function::Kind::kGenerated ? TraceFrame::Kind::kGenerated
-                                                                          : TraceFrame::Kind::kFunction;
-      at = child(at, {kind, query::shown_name(named), named.object});
-    }
+      chain.push_back(sums.nodes[node].place);
+    for (auto place = chain.rbegin(); place != chain.rend(); ++place) at = child(at, frame_of(*place));
     return at;
+  }
+
+  TraceFrame frame_of(std::uint32_t place) const {
+    const query::Function& named = names_.at(names_.of_place(place));
+    const auto kind = named.kind == query::Function::Kind::kKernel      ? TraceFrame::Kind::kKernel
+                      : named.kind == query::Function::Kind::kGenerated ? TraceFrame::Kind::kGenerated
+                                                                        : TraceFrame::Kind::kFunction;
+    return {kind, query::shown_name(named), named.object,
+            options_.build_ids ? build_id_of(profile_.functions().places[place]) : ""};
+  }
+
+  std::string build_id_of(const query::CodePlace& place) const {
+    if (place.kind == query::CodePlace::Kind::kKernel) return profile_.recording().kernel_build_id;
+    if (place.kind != query::CodePlace::Kind::kFile) return "";
+    return profile_.functions().files[place.file].build_id;
   }
 
   std::uint32_t child(std::uint32_t parent, const TraceFrame& frame) {
@@ -252,8 +273,17 @@ class Making {
       const std::string name = profile_.thread_name(process, tid);
       out_.threads.push_back(
           {process.pid, tid, process_name(process), name.empty() ? fmt::format("thread {}", tid) : name});
+      name_service(out_.threads.back(), process);
     }
     return at->second;
+  }
+
+  void name_service(formats::TraceThread& thread, ProcessId id) const {
+    const auto known = profile_.processes().find(id);
+    if (known == profile_.processes().end()) return;
+    const profile::ProcessRecord& process = known->second;
+    thread.service = process.engine_name.empty() ? process.comm : process.engine_name;
+    thread.version = process.engine_version;
   }
 
   void add_executions(const query::Selection& selection) {
@@ -279,7 +309,7 @@ class Making {
   std::map<std::pair<const query::CellKey*, std::uint32_t>, std::uint32_t> stacks_;
   std::map<TraceFrame, std::uint32_t> frames_;
   std::unordered_map<std::uint64_t, std::uint32_t> nodes_;
-  std::map<TraceLabels, std::uint32_t> labels_;
+  std::map<std::pair<TraceLabels, formats::TraceRun>, std::uint32_t> labels_;
   std::map<std::pair<ProcessId, std::int32_t>, std::uint32_t> threads_;
 };
 

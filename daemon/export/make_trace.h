@@ -21,6 +21,10 @@ struct TraceOptions {
   std::function<bool(const query::TimedSample&)> keep = {};  // which samples of the selection; empty: all
   TimeNs from = kTimeMin, to = kTimeMax;                     // executions are drawn within [from, to) only
   bool may_be_empty = false;                                 // a profile without samples is no failure
+  // Frames have the build id of their file: functions of one name are two if their files differ.
+  bool build_ids = false;
+  // What makes two executions runs of the same query; empty: nobody wants to know.
+  std::function<std::string(ProcessId, ExecutionHandle)> fingerprint = {};
 };
 
 // All samples of the selection, of every source or of the one that it names. `profile` must have been loaded

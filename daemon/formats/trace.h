@@ -22,8 +22,9 @@ struct TraceFrame {
     kKernel,
   };
   Kind kind = Kind::kFunction;
-  std::string name;    // hostile bytes; what is no UTF-8 is replaced by writers
-  std::string object;  // library of a function; "": none
+  std::string name;           // hostile bytes; what is no UTF-8 is replaced by writers
+  std::string object;         // library of a function; "": none
+  std::string build_id = {};  // of the file of `object`, in hexadecimal; "" unknown, or not asked for
   auto operator<=>(const TraceFrame&) const = default;
 };
 inline constexpr std::size_t kTraceFrameKinds = 8;
@@ -43,11 +44,20 @@ struct TraceSource {
 
 struct TraceThread {
   std::int32_t pid = 0, tid = 0;
-  std::string process, thread;
+  std::string process, thread;  // "weft (4242)", "worker-1"
+  // Of the process, without its pid: the engine, or else the program, and the version; "" unknown.
+  std::string service = {}, version = {};
 };
 
 // What is known of many samples: "operator" -> "Hash join".
 using TraceLabels = std::vector<std::pair<std::string, std::string>>;
+
+// What is known of the execution of many samples, beside their labels. Engines say it: it may be any text.
+struct TraceRun {
+  std::string fingerprint;        // of its query; "" unknown, or not asked for
+  std::string trace_id, span_id;  // of distributed tracing; "" unknown
+  auto operator<=>(const TraceRun&) const = default;
+};
 
 struct TraceSample {
   TimeNs time = 0;
@@ -76,6 +86,7 @@ struct Trace {
   std::vector<TraceLabels> labels;
   // Of samples with these labels: the operators' names, an engine component, or "[reason]" of nobody's.
   std::vector<std::string> owners;
+  std::vector<TraceRun> runs;        // of samples with these labels
   std::vector<TraceSample> samples;  // by time
   std::vector<TraceSpan> executions;
   std::vector<std::string> label_keys;  // all there are, in the order of columns

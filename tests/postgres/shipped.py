@@ -184,6 +184,7 @@ def labels():
     check({key: of[plain].get(key) for key in wanted} == wanted, f"labels: {of[plain]}")
     check("trace_id" not in of[plain] and "leader_execution" not in of[plain], "and no others")
     check(of[traces["01"]].get("trace_id") == KEPT, f"a trace that is kept: {of[traces['01']]}")
+    check(of[traces["01"]].get("span_id") == "b7ad6b7169203331", "and its span")
     check(of[traces["00"]].get("trace_id") == LOST, f"one that is not: {of[traces['00']]}")
     # tailord shows executions with the label leader_execution in that which it names; here the leader does nothing itself.
     check(of_workers.get("Partial Aggregate", 0) > 0, f"workers name their leader: {of_workers}")

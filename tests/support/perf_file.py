@@ -40,6 +40,14 @@ def mmap2(time, pid, begin, size, path, offset=0):
     return struct.pack("<IHH", 10, 2, 8 + len(body)) + body
 
 
+def build_id(path, hexadecimal):
+    """What `perf record` says of a file that samples were in."""
+    name = path.encode() + b"\0"
+    name += bytes(-len(name) % 8)
+    body = struct.pack("<i", -1) + bytes.fromhex(hexadecimal).ljust(24, b"\0") + name
+    return struct.pack("<IHH", 67, USER, 8 + len(body)) + body
+
+
 def header(fields, size, **event):
     """Everything in front of `size` bytes of records."""
     table = attribute(fields, **event) + struct.pack("<QQ", 0, 0)

@@ -103,9 +103,13 @@ int run_export(ExportOptions options) {
   if (tables) return write_tables(*chosen, options.output);
   if (of_one_source(options.format) && !chosen->selection.source)
     chosen->selection.source = query::default_source(chosen->profile, chosen->selection);
-  auto trace = exporter::make_trace(*chosen->whole, chosen->selection,
-                                    {options.levels, "tailor " TAILOR_VERSION, chosen->keep, chosen->from,
-                                     chosen->to, options.format == "csv"});
+  exporter::TraceOptions how{options.levels, "tailor " TAILOR_VERSION, chosen->keep, chosen->from,
+                             chosen->to,     options.format == "csv"};
+  if (options.format == "otlp") {
+    how.build_ids = true;
+    how.fingerprint = fingerprints_of(*chosen->whole);
+  }
+  auto trace = exporter::make_trace(*chosen->whole, chosen->selection, how);
   if (!trace) return complain(trace.error());
   if (trace->samples.empty())
     fmt::print(stderr, "tailor: nothing was sampled: the table has its head only\n");

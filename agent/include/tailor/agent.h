@@ -250,8 +250,9 @@ TAILOR_EXPORT void tailor_code_unload(uint64_t code_id);
 /* ---- Executions ---------------------------------------------------------------------------------------- */
 
 struct tailor_label {
-  const char*
-      key; /* "user", "database", "application", "trace_id", "query" (its text), or the engine's own */
+  /* "user", "database", "application", "trace_id" and "span_id" (hexadecimal digits, as in a traceparent),
+   * "query" (its text), or the engine's own */
+  const char* key;
   const char* value;
 };
 

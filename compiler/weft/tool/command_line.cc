@@ -64,7 +64,7 @@ void add_options(CLI::App& app, CommandLine& out, RawOptions& raw) {
   app.add_option("--memory-limit", raw.memory_mib, "MiB of memory that a query may use")
       ->capture_default_str();
   app.add_option("--label", raw.labels,
-                 "label of the executions, key=value (user, database, application, trace_id ...)");
+                 "label of the executions, key=value (user, database, application, trace_id, span_id ...)");
   app.add_flag("--instrument", out.instrument,
                "count cycles per operator in generated code; with --timing-json");
   app.add_flag("--tiered", raw.tiered,

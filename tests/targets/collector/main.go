@@ -24,7 +24,7 @@ func factories() (otelcol.Factories, error) {
 
 func main() {
 	settings := otelcol.CollectorSettings{
-		BuildInfo: component.BuildInfo{Command: "collector", Version: "0.160.0"},
+		BuildInfo: component.BuildInfo{Command: "collector", Version: "0.165.0"},
 		Factories: factories,
 		ConfigProviderSettings: otelcol.ConfigProviderSettings{ResolverSettings: confmap.ResolverSettings{
 			DefaultScheme:     "file",

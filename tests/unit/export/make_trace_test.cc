@@ -8,6 +8,7 @@
 namespace tailor::exporter {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
@@ -100,6 +101,9 @@ TEST(MakeTrace, SamplesAreInTheOrderOfTimeWithTheirThread) {
   EXPECT_EQ(trace.threads[0].pid, tailor::test::kSampleProcess.pid);
   EXPECT_EQ(trace.threads[0].tid, 4243);
   EXPECT_EQ(trace.threads[0].thread, "worker-1");
+  EXPECT_EQ(trace.threads[0].process, "weft (4242)");
+  EXPECT_EQ(trace.threads[0].service, "weft");
+  EXPECT_EQ(trace.threads[0].version, "0.1.0");
   ASSERT_EQ(trace.sources.size(), 1u);
   EXPECT_EQ(trace.sources[0].unit, "nanoseconds");
   EXPECT_FALSE(trace.sources[0].off_cpu);
@@ -124,6 +128,62 @@ TEST(MakeTrace, KeepsTheSamplesThatAreWanted) {
   EXPECT_EQ(trace_of(profile, options).samples.size(), 2u * test::kRounds);
   options.keep = [](const query::TimedSample&) { return false; };
   EXPECT_FALSE(make_trace(profile, {}, options));
+}
+
+// A file is replaced while the process runs: two samples at one address are in two files of one name.
+query::Profile of_two_files() {
+  return test::load([](profile::ProfileSink& sink) {
+    tailor::test::give_context(sink);
+    const TimeNs start = tailor::test::kSampleStart;
+    std::vector<profile::SampleRecord> samples;
+    for (const auto& [time, build_id] : {std::pair(start, "c0ffee"), std::pair(start + 1000, "beef")}) {
+      sink.on_mapping({tailor::test::kSampleProcess, time, 0x500000, 0x1000, 0, "/lib/libx.so", build_id});
+      samples.push_back(tailor::test::component_sample(time + 10, 1));
+      samples.back().ip = samples.back().user_ip = 0x500010;
+    }
+    sink.on_samples(samples);
+    sink.on_watermark(start + 2000);
+  });
+}
+
+TEST(MakeTrace, FramesHaveTheBuildIdOfTheirFileWhereItIsAskedFor) {
+  const query::Profile profile = of_two_files();
+  std::vector<std::string> found;
+  for (const formats::TraceFrame& frame :
+       trace_of(profile, {.levels = {"function"}, .build_ids = true}).frames) {
+    EXPECT_EQ(frame.object, "libx.so");
+    found.push_back(frame.build_id);
+  }
+  EXPECT_THAT(found, ElementsAre("c0ffee", "beef"));
+  const formats::Trace plain = trace_of(profile, {.levels = {"function"}});
+  ASSERT_EQ(plain.frames.size(), 1u) << "who does not ask sees one function";
+  EXPECT_EQ(plain.frames[0].build_id, "");
+}
+
+TEST(MakeTrace, SamplesHaveWhatTracingKnowsOfTheirExecution) {
+  const query::Profile profile = test::load([](profile::ProfileSink& sink) {
+    tailor::test::give_context(sink);
+    profile::ExecutionRecord execution;
+    execution.process = tailor::test::kSampleProcess;
+    execution.handle = tailor::test::kSampleExecution;
+    execution.labels = {{"trace_id", "t1"}, {"span_id", "s1"}};
+    sink.on_execution(execution);
+    profile::SampleRecord outside = tailor::test::component_sample(tailor::test::kSampleStart + 2, 2);
+    outside.attribution.execution = 0;
+    const profile::SampleRecord samples[] = {
+        tailor::test::component_sample(tailor::test::kSampleStart + 1, 1), outside};
+    sink.on_samples(samples);
+    sink.on_watermark(tailor::test::kSampleStart + 2);
+  });
+  TraceOptions options;
+  options.fingerprint = [](ProcessId, ExecutionHandle handle) { return "f" + std::to_string(handle); };
+  const formats::Trace trace = trace_of(profile, options);
+  ASSERT_EQ(trace.samples.size(), 2u);
+  ASSERT_EQ(trace.runs.size(), trace.labels.size());
+  EXPECT_EQ(trace.runs[trace.samples[0].labels], (formats::TraceRun{"f3", "t1", "s1"}));
+  EXPECT_EQ(trace.runs[trace.samples[1].labels], formats::TraceRun{});
+  const formats::Trace plain = trace_of(profile, {});
+  EXPECT_EQ(plain.runs[plain.samples[0].labels], (formats::TraceRun{"", "t1", "s1"}));
 }
 
 TEST(MakeTrace, AnUnknownLevelFailsAndNamesTheKnown) {

@@ -28,6 +28,7 @@ Trace trace() {
   out.nodes = {{}, {0, 0}, {1, 1}, {2, 2}};
   out.labels = {{}, {{"operator", "Hash join"}, {"execution", "e1"}}};
   out.owners = {"[no plan]", "Hash join"};
+  out.runs = {{}, {}};
   out.label_keys = {"execution", "operator"};
   out.samples = {{2'000'000, 1'000'000, 0, 2, 1, 0},
                  {3'000'000, 1'500'000, 1, 3, 1, 0},
