@@ -6,7 +6,6 @@
 #include <linux/magic.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 
 #include <algorithm>
@@ -25,25 +24,34 @@ TimeNs ns_of(const statx_timestamp& time) {
   return time.tv_sec * 1'000'000'000 + time.tv_nsec;
 }
 
-bool is_in_overlay(int fd) {
-  struct statfs facts{};
-  return ::fstatfs(fd, &facts) == 0 && facts.f_type == OVERLAYFS_SUPER_MAGIC;
+// File systems write four bytes, but the number of the call says eight, and so some servers write.
+std::optional<std::uint32_t> generation_of(int fd) {
+  std::uint64_t generation = 0;
+  if (::ioctl(fd, FS_IOC_GETVERSION, &generation) != 0) return std::nullopt;
+  return static_cast<std::uint32_t>(generation);
 }
 
-// What has this number may be a later file that got it again. `certain`: the number need not agree. Overlays
-// show other numbers than the kernel tells; a change of their files, a new name too, sets the time of change.
-bool is_file(int fd, const MappedFile& file, bool certain) {
+// Those of FUSE tell a generation that the kernel does not know.
+void add_file_system(int fd, FileFacts& to) {
+  struct statfs facts{};
+  if (::fstatfs(fd, &facts) != 0) return;
+  if (facts.f_type == OVERLAYFS_SUPER_MAGIC) to.in = FileFacts::In::kOverlay;
+  if (facts.f_type == BTRFS_SUPER_MAGIC) to.in = FileFacts::In::kBtrfs;
+  if (facts.f_type != FUSE_SUPER_MAGIC) to.generation = generation_of(fd);
+}
+
+std::optional<FileFacts> facts_of(int fd) {
   struct statx facts{};
-  if (::statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &facts) != 0) return false;
-  if (ns_of(facts.stx_mtime) > file.mapped) return false;
-  const bool unchanged = ns_of(facts.stx_ctime) <= file.mapped;
-  const bool numbered = facts.stx_ino == file.inode && facts.stx_dev_major == file.device_major &&
-                        facts.stx_dev_minor == file.device_minor;
-  if (!numbered) return unchanged && (certain || is_in_overlay(fd));
-  if (int generation = 0; ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
-    return static_cast<std::uint32_t>(generation) == static_cast<std::uint32_t>(file.generation);
-  if ((facts.stx_mask & STATX_BTIME) != 0) return ns_of(facts.stx_btime) <= file.mapped;
-  return unchanged;
+  if (::statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &facts) != 0) return std::nullopt;
+  FileFacts out;
+  out.device_major = facts.stx_dev_major;
+  out.device_minor = facts.stx_dev_minor;
+  out.inode = facts.stx_ino;
+  out.written = ns_of(facts.stx_mtime);
+  out.changed = ns_of(facts.stx_ctime);
+  if ((facts.stx_mask & STATX_BTIME) != 0) out.born = ns_of(facts.stx_btime);
+  add_file_system(fd, out);
+  return out;
 }
 
 // Whether the process still has it mapped there.
@@ -55,24 +63,58 @@ bool is_mapped(const std::filesystem::path& folder, const MappedFile& file, cons
   });
 }
 
-std::string id_at(const std::string& path, const MappedFile& file, bool certain) {
-  struct stat facts{};
-  const UniqueFd opened = os::open_regular(path, facts);
-  if (!opened || !is_file(opened.get(), file, certain)) return {};
+// Nothing: what is there is not the file.
+std::optional<std::string> id_at(const std::string& path, const MappedFile& file, FoundBy by) {
+  struct stat regular{};
+  const UniqueFd opened = os::open_regular(path, regular);
+  if (!opened) return std::nullopt;
+  const std::optional<FileFacts> facts = facts_of(opened.get());
+  if (!facts || !is_mapped_file(*facts, file, by)) return std::nullopt;
   return os::elf_build_id(fmt::format("/proc/self/fd/{}", opened.get()));
+}
+
+std::string path_in(const std::filesystem::path& folder, const MappedFile& file) {
+  return (folder / "root").string() + file.path;
+}
+
+// Through a process that had it mapped.
+std::optional<std::string> id_in(const std::filesystem::path& proc, const MappedFile& file,
+                                 const MappedFile::Place& place) {
+  const std::filesystem::path folder = os::living_folder(proc, place.pid);
+  const std::string path = path_in(folder, file);
+  if (auto id = id_at(path, file, FoundBy::kPath)) return id;
+  if (!is_mapped(folder, file, place)) return std::nullopt;
+  const std::string direct = folder / fmt::format("map_files/{:x}-{:x}", place.begin, place.end);
+  if (auto id = id_at(direct, file, FoundBy::kMapping)) return id;
+  return id_at(path, file, FoundBy::kPathOfMapping);
 }
 
 }  // namespace
 
+// What has this number may be a later file that got it again: its generation is another, or else it was made
+// later. Two kinds of file systems show other numbers than the kernel tells. Subvolumes of btrfs have devices
+// of their own. So has an overlay, and a file that was copied into it keeps the inode that it had below; a
+// change of it, a new name too, sets the time of change.
+bool is_mapped_file(const FileFacts& facts, const MappedFile& file, FoundBy by) {
+  if (facts.written > file.mapped) return false;
+  const bool unchanged = facts.changed <= file.mapped;
+  const bool same_inode = facts.inode == file.inode;
+  const bool same_device = facts.device_major == file.device_major && facts.device_minor == file.device_minor;
+  const bool numbered = same_inode && (same_device || facts.in == FileFacts::In::kBtrfs);
+  if (numbered && facts.generation) return *facts.generation == static_cast<std::uint32_t>(file.generation);
+  if (same_inode && same_device) return facts.born ? *facts.born <= file.mapped : unchanged;
+  if (by == FoundBy::kMapping) return unchanged;
+  return unchanged && facts.in == FileFacts::In::kOverlay && (same_inode || by == FoundBy::kPathOfMapping);
+}
+
 std::string build_id_of(const std::filesystem::path& proc, const MappedFile& file) {
   for (const MappedFile::Place& place : file.places) {
-    const std::filesystem::path folder = os::living_folder(proc, place.pid);
-    if (std::string id = id_at((folder / "root").string() + file.path, file, false); !id.empty()) return id;
-    const std::string direct = fmt::format("map_files/{:x}-{:x}", place.begin, place.end);
-    if (!is_mapped(folder, file, place)) continue;
-    if (std::string id = id_at((folder / direct).string(), file, true); !id.empty()) return id;
+    if (auto id = id_in(proc, file, place)) return *id;
   }
-  return id_at(file.path, file, false);
+  for (const std::int32_t pid : file.ancestors) {
+    if (auto id = id_at(path_in(os::living_folder(proc, pid), file), file, FoundBy::kPath)) return *id;
+  }
+  return id_at(file.path, file, FoundBy::kPath).value_or("");
 }
 
 }  // namespace tailor::unwind

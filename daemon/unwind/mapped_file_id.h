@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,26 @@ struct MappedFile {
   std::uint64_t inode = 0, generation = 0;
   TimeNs mapped = 0;  // CLOCK_REALTIME
   std::vector<Place> places;
+  // Processes that began those, which see the same files as a rule.
+  std::vector<std::int32_t> ancestors;
 };
+
+// What an open file says of itself.
+struct FileFacts {
+  enum class In : std::uint8_t { kOverlay, kBtrfs, kOther };
+  std::uint32_t device_major = 0, device_minor = 0;
+  std::uint64_t inode = 0;
+  std::optional<std::uint32_t> generation;  // nothing: its file system does not tell it
+  TimeNs written = 0, changed = 0;          // its content; anything of it, a new name too
+  std::optional<TimeNs> born;
+  In in = In::kOther;
+};
+
+// How it was found. By its path: in the root of a process that has it mapped still, or anywhere else.
+enum class FoundBy : std::uint8_t { kMapping, kPathOfMapping, kPath };
+
+// Whether it is that file for certain, as it was when it was mapped.
+bool is_mapped_file(const FileFacts& facts, const MappedFile& file, FoundBy by);
 
 // In hexadecimal; "": it has none, or is not to be found for certain: the process is gone and nothing at its
 // path is this file, or what is there was changed after it was mapped. Reads files that strangers may have

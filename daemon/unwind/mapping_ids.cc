@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <tuple>
 
+#include "daemon/capture/decode/byte_cursor.h"
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/os/host_files.h"
@@ -73,27 +76,30 @@ bool put_id(std::span<std::byte> record, std::string_view id) {
 
 // What is asked of the files of a user's processes.
 struct MappingIds::Question {
-  using Key = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
-  std::map<Key, std::size_t> numbers;
+  std::map<File, std::size_t> numbers;
   std::vector<MappedFile> files;
 
-  std::size_t number_of(const capture::MappingBytes& told, TimeNs mapped) {
-    const auto [at, fresh] = numbers.try_emplace(
-        {std::string(told.path), told.device_major, told.device_minor, told.inode, told.generation},
-        files.size());
-    if (fresh)
-      files.push_back({std::string(told.path),
-                       told.device_major,
-                       told.device_minor,
-                       told.inode,
-                       told.generation,
-                       mapped,
-                       {}});
-    MappedFile& file = files[at->second];
+  // Nothing: there are too many.
+  std::optional<std::size_t> number_of(const File& file) {
+    const auto known = numbers.find(file);
+    if (known != numbers.end()) return known->second;
+    if (files.size() >= kMostFiles) return std::nullopt;
+    MappedFile fresh;
+    std::tie(fresh.path, fresh.device_major, fresh.device_minor, fresh.inode, fresh.generation) = file;
+    fresh.mapped = kTimeMax;
+    numbers.emplace(file, files.size());
+    files.push_back(std::move(fresh));
+    return files.size() - 1;
+  }
+  void add_place(std::size_t number, const capture::MappingBytes& told, TimeNs mapped,
+                 const std::vector<std::int32_t>& ancestors) {
+    MappedFile& file = files[number];
     file.mapped = std::min(file.mapped, mapped);
-    if (file.places.size() < kMostPlaces)
-      file.places.push_back({told.pid, told.begin, told.begin + told.size});
-    return at->second;
+    if (file.places.size() >= kMostPlaces) return;
+    file.places.push_back({told.pid, told.begin, told.begin + told.size});
+    for (const std::int32_t pid : ancestors) {
+      if (std::ranges::find(file.ancestors, pid) == file.ancestors.end()) file.ancestors.push_back(pid);
+    }
   }
 };
 
@@ -108,6 +114,27 @@ void MappingIds::ring(const capture::RingLayout& layout) {
   times_[layout.ring] = time_from_end(layout);
 }
 
+void MappingIds::forked(std::span<const std::byte> record) {
+  capture::ByteCursor fields(record.subspan(sizeof(perf_event_header)));
+  const std::int32_t child = fields.i32(), parent = fields.i32();
+  if (fields.ok()) parents_.forked(child, parent);
+}
+
+// The record of its begin may be in a ring that is read later. Then those are good that others who mapped the
+// file had.
+std::vector<std::int32_t> MappingIds::ancestors_of(std::int32_t pid, const File& file) {
+  std::vector<std::int32_t> found = parents_.above(pid);
+  const auto seen = seen_from_.find(file);
+  if (found.empty()) return seen == seen_from_.end() ? found : seen->second;
+  if (seen != seen_from_.end()) {
+    seen->second = found;
+  } else {
+    if (seen_from_.size() >= kMostSeen) seen_from_.clear();
+    seen_from_.emplace(file, found);
+  }
+  return found;
+}
+
 void MappingIds::ask(const capture::RingChunk& chunk) {
   const auto ring = times_.find(chunk.ring);
   const std::size_t from_end = ring == times_.end() ? 0 : ring->second;
@@ -117,18 +144,24 @@ void MappingIds::ask(const capture::RingChunk& chunk) {
   std::vector<std::pair<Asked, std::uint32_t>> wanted;
   capture::for_each_record(
       chunk.bytes, [&](const perf_event_header& header, std::span<const std::byte> record) {
-        if (header.type != PERF_RECORD_MMAP2 || wanted.size() >= kMostFiles) return;
+        if (header.type == PERF_RECORD_FORK) return forked(record);
+        if (header.type != PERF_RECORD_MMAP2) return;
         const auto told = capture::read_executable_mapping(record);
         if (!told || !names_file(*told)) return;
+        const auto [user, fresh] = users.try_emplace(told->pid, kNoUser);
+        if (fresh) user->second = os::owner_of(os_.proc() / std::to_string(told->pid)).value_or(kNoUser);
+        Question& question = questions[user->second];
+        const File file{std::string(told->path), told->device_major, told->device_minor, told->inode,
+                        told->generation};
+        const auto number = question.number_of(file);
+        counts_.unread += number ? 0 : 1;
+        if (!number) return;
         TimeNs time = now;
         if (from_end != 0 && record.size() >= kFileAt + kFileBytes + from_end)
           std::memcpy(&time, record.data() + record.size() - from_end, sizeof time);
-        const auto [user, fresh] = users.try_emplace(told->pid, kNoUser);
-        if (fresh) user->second = os::owner_of(os_.proc() / std::to_string(told->pid)).value_or(kNoUser);
-        Asked asked;
-        asked.at = static_cast<std::size_t>(record.data() - chunk.bytes.data());
-        asked.file = questions[user->second].number_of(*told, std::min(time, now) + to_wall);
-        wanted.emplace_back(asked, user->second);
+        question.add_place(*number, *told, std::min(time, now) + to_wall, ancestors_of(told->pid, file));
+        const auto at = static_cast<std::size_t>(record.data() - chunk.bytes.data());
+        wanted.emplace_back(Asked{at, *number, nullptr}, user->second);
       });
   if (wanted.empty()) return;
   work_.begin_walk(now);

@@ -7,7 +7,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "daemon/os/os.h"
 #include "daemon/unwind/file_work.h"
 #include "daemon/unwind/mapped_file_id.h"
+#include "daemon/unwind/parents.h"
 #include "daemon/unwind/patience.h"
 
 namespace tailor::unwind {
@@ -22,7 +25,7 @@ namespace tailor::unwind {
 struct MappingIdCounts {
   std::uint64_t found = 0;
   std::uint64_t none = 0;    // the file has none, or was not found for certain
-  std::uint64_t unread = 0;  // it was not read by then
+  std::uint64_t unread = 0;  // it was not read by then, or there were too many
 };
 
 // Control thread only.
@@ -56,17 +59,24 @@ class MappingIds {
     std::shared_ptr<Awaited<Ids>> ids;
   };
   struct Question;
+  // Path, device, inode and generation, as records have them.
+  using File = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
 
+  void forked(std::span<const std::byte> record);
+  std::vector<std::int32_t> ancestors_of(std::int32_t pid, const File& file);
   void ask(const capture::RingChunk& chunk);
   void answer(capture::RingChunk& chunk);
 
-  static constexpr std::size_t kMostFiles = 4096, kMostPlaces = 8;  // of a chunk; of a file
+  static constexpr std::size_t kMostFiles = 4096, kMostPlaces = 8;  // of a user in a chunk; of a file
+  static constexpr std::size_t kMostSeen = 1024;
   os::Os& os_;
   FileWork work_;
   const Find find_;
   // How far before the end of a record its time stands, in bytes; 0: it has none in our time base.
   std::map<capture::RingIndex, std::size_t> times_;
-  bool asked_for_ = false;  // the chunk that take() has begun
+  Parents parents_;
+  std::map<File, std::vector<std::int32_t>> seen_from_;  // the ancestors of who mapped it last
+  bool asked_for_ = false;                               // the chunk that take() has begun
   std::vector<Asked> asked_;
   TimeNs last_wait_left_;
   MappingIdCounts counts_;

@@ -39,13 +39,21 @@ capture::RingLayout layout() {
 }
 
 void add_mapping(capture::RingChunk& chunk, const std::string& path, std::uint64_t inode,
-                 std::uint32_t protection = PROT_READ | PROT_EXEC) {
-  const auto pid = static_cast<std::uint32_t>(::getpid());
+                 std::uint32_t protection = PROT_READ | PROT_EXEC,
+                 std::uint32_t pid = static_cast<std::uint32_t>(::getpid())) {
   test::RecordBytes record(PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER);
   record.u32(pid).u32(pid).u64(0x1000).u64(0x2000).u64(0);
   record.u32(8).u32(1).u64(inode).u64(5);
   record.u32(protection).u32(MAP_PRIVATE).text(path);
   record.u32(pid).u32(pid).u64(kTime).u64(1);
+  const std::vector<std::byte> bytes = record.done();
+  chunk.bytes.insert(chunk.bytes.end(), bytes.begin(), bytes.end());
+}
+
+void add_fork(capture::RingChunk& chunk, std::uint32_t child, std::uint32_t parent) {
+  test::RecordBytes record(PERF_RECORD_FORK, PERF_RECORD_MISC_USER);
+  record.u32(child).u32(parent).u32(child).u32(parent).u64(kTime);
+  record.u32(parent).u32(parent).u64(kTime).u64(1);
   const std::vector<std::byte> bytes = record.done();
   chunk.bytes.insert(chunk.bytes.end(), bytes.begin(), bytes.end());
 }
@@ -178,6 +186,122 @@ TEST_F(MappingIdsTest, CutAndHostileRecordsChangeNothing) {
   EXPECT_TRUE(ids.take(unknown, &patience));
 }
 
+TEST_F(MappingIdsTest, OneFileMoreThanAUserMayAskForIsCounted) {
+  constexpr std::uint64_t kMost = 4096;
+  MappingIds ids(os, {}, finder());
+  ids.ring(layout());
+  capture::RingChunk chunk{kRing, {}};
+  for (std::uint64_t i = 1; i <= kMost + 1; ++i) add_mapping(chunk, "/bin/main", i);
+  add_mapping(chunk, "/bin/main", 1);  // is known
+  ASSERT_TRUE(ids.take(chunk, &patience));
+  EXPECT_EQ(ids.counts().found, kMost + 1);
+  EXPECT_EQ(ids.counts().unread, 1u);
+}
+
+// What has ended has no root any more; that of a living ancestor shows the same files.
+TEST_F(MappingIdsTest, AncestorsAreToldWithAFile) {
+  MappingIds ids(os, {}, finder());
+  ids.ring(layout());
+  capture::RingChunk chunk{kRing, {}};
+  add_fork(chunk, 1002, 1001);
+  add_fork(chunk, 1003, 1002);
+  add_fork(chunk, 1003, 1003);  // a thread
+  add_mapping(chunk, "/bin/main", kInode, PROT_EXEC, 1003);
+  ASSERT_TRUE(ids.take(chunk, &patience));
+  ASSERT_EQ(asked.size(), 1u);
+  EXPECT_EQ(asked[0].ancestors, (std::vector<std::int32_t>{1002, 1001}));
+}
+
+TEST_F(MappingIdsTest, WhereTheBeginIsNotToldYetOthersOfTheFileSayTheirAncestors) {
+  MappingIds ids(os, {}, finder());
+  ids.ring(layout());
+  capture::RingChunk first{kRing, {}};
+  add_fork(first, 1002, 1001);
+  add_mapping(first, "/bin/main", kInode, PROT_EXEC, 1002);
+  ASSERT_TRUE(ids.take(first, &patience));
+  capture::RingChunk second{kRing, {}};
+  add_mapping(second, "/bin/main", kInode, PROT_EXEC, 1009);
+  add_mapping(second, "/bin/main", kInode + 1, PROT_EXEC, 1009);
+  ASSERT_TRUE(ids.take(second, &patience));
+  ASSERT_EQ(asked.size(), 3u);
+  EXPECT_EQ(asked[1].ancestors, std::vector<std::int32_t>{1001});
+  EXPECT_TRUE(asked[2].ancestors.empty()) << "of another file";
+}
+
+// What is said of a file decides whether it is the one that was mapped at the time 100.
+class IsMappedFileTest : public testing::Test {
+ protected:
+  IsMappedFileTest() {
+    file.device_major = 8;
+    file.inode = 77;
+    file.generation = 5;
+    file.mapped = 100;
+    facts.device_major = 8;
+    facts.inode = 77;
+    facts.written = facts.changed = 50;
+  }
+  // By the mapping, by its path where it is mapped still, by a path alone.
+  std::string accepted() const {
+    std::string out;
+    for (const FoundBy by : {FoundBy::kMapping, FoundBy::kPathOfMapping, FoundBy::kPath})
+      out += is_mapped_file(facts, file, by) ? "+" : "-";
+    return out;
+  }
+
+  MappedFile file;
+  FileFacts facts;
+};
+
+TEST_F(IsMappedFileTest, OneOfTheSameNumberAndGeneration) {
+  facts.generation = 5;
+  facts.changed = 150;  // a second link of it
+  EXPECT_EQ(accepted(), "+++");
+  facts.generation = 6;
+  EXPECT_EQ(accepted(), "---") << "the number was another's";
+  facts.generation = 5;
+  facts.written = 101;
+  EXPECT_EQ(accepted(), "---") << "its content is another";
+}
+
+TEST_F(IsMappedFileTest, WithoutGenerationsItWasThereBefore) {
+  facts.changed = 150;
+  EXPECT_EQ(accepted(), "---");
+  facts.born = 40;
+  EXPECT_EQ(accepted(), "+++");
+  facts.born = 120;
+  EXPECT_EQ(accepted(), "---");
+}
+
+TEST_F(IsMappedFileTest, OneOfAnotherNumberOnlyByItsMapping) {
+  facts.inode = 78;
+  EXPECT_EQ(accepted(), "+--");
+  facts.changed = 150;
+  EXPECT_EQ(accepted(), "---");
+}
+
+// A path alone may lead to another container's file.
+TEST_F(IsMappedFileTest, AnOverlayHasDevicesOfItsOwn) {
+  facts.in = FileFacts::In::kOverlay;
+  facts.device_major = 0;
+  EXPECT_EQ(accepted(), "+++");
+  facts.inode = 78;  // of the file below, of which this is a copy
+  EXPECT_EQ(accepted(), "++-");
+  facts.changed = 150;
+  EXPECT_EQ(accepted(), "---");
+}
+
+TEST_F(IsMappedFileTest, SubvolumesOfBtrfsHaveDevicesOfTheirOwn) {
+  facts.in = FileFacts::In::kBtrfs;
+  facts.device_major = 0;
+  facts.generation = 5;
+  EXPECT_EQ(accepted(), "+++");
+  facts.generation = 6;
+  EXPECT_EQ(accepted(), "---");
+  facts.generation = 5;
+  facts.in = FileFacts::In::kOther;
+  EXPECT_EQ(accepted(), "+--") << "two file systems may use one number";
+}
+
 // Files as they are on this host.
 class MappedFileIdTest : public testing::Test {
  protected:
@@ -192,14 +316,15 @@ class MappedFileIdTest : public testing::Test {
   }
   ~MappedFileIdTest() override { std::filesystem::remove_all(folder); }
 
-  void number() {
+  void number() { number(path); }
+  void number(const std::string& of) {
     struct statx facts{};
-    ASSERT_EQ(::statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS, &facts), 0);
+    ASSERT_EQ(::statx(AT_FDCWD, of.c_str(), 0, STATX_BASIC_STATS, &facts), 0);
     wanted.device_major = facts.stx_dev_major;
     wanted.device_minor = facts.stx_dev_minor;
     wanted.inode = facts.stx_ino;
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    int generation = 0;
+    const int fd = ::open(of.c_str(), O_RDONLY | O_CLOEXEC);
+    std::uint64_t generation = 0;
     if (::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0)
       wanted.generation = static_cast<std::uint32_t>(generation);
     ::close(fd);
@@ -224,6 +349,24 @@ TEST_F(MappedFileIdTest, TheFileIsThere) {
   EXPECT_EQ(found(), id);
 }
 
+// Of a container whose process has ended: its parent's root shows the file, ours does not.
+TEST_F(MappedFileIdTest, TheFileIsThereForAnAncestor) {
+  if (id.empty()) GTEST_SKIP() << "this compiler gives no build ids";
+  const std::filesystem::path proc = folder / "proc", inside = folder / "root";
+  std::filesystem::create_directories(proc / "40");
+  std::filesystem::create_directories(inside / "only_inside");
+  std::filesystem::create_directory_symlink(inside, proc / "40" / "root");
+  std::filesystem::copy_file(path, inside / "only_inside" / "program");
+  wanted.path = "/only_inside/program";
+  wanted.places = {{41, 0x1000, 0x2000}};
+  number(inside / "only_inside" / "program");
+  EXPECT_EQ(build_id_of(proc, wanted), "");
+  wanted.ancestors = {41, 40};
+  EXPECT_EQ(build_id_of(proc, wanted), id);
+  ++wanted.inode;
+  EXPECT_EQ(build_id_of(proc, wanted), "") << "the parent sees another file there";
+}
+
 TEST_F(MappedFileIdTest, AnotherFileOfTheNameIsNotTheFile) {
   std::filesystem::copy_file(path, path + ".new");
   std::filesystem::rename(path + ".new", path);
@@ -237,7 +380,7 @@ TEST_F(MappedFileIdTest, AFileThatWasWrittenSinceIsNotTheFile) {
 
 TEST_F(MappedFileIdTest, ALaterFileOfTheSameNumberIsNotTheFile) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  int generation = 0;
+  std::uint64_t generation = 0;
   const bool has_generations = ::ioctl(fd, FS_IOC_GETVERSION, &generation) == 0;
   ::close(fd);
   if (!has_generations) GTEST_SKIP() << "this file system does not tell generations of files";
