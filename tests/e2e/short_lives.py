@@ -60,8 +60,9 @@ def main():
             where.append((True, "of a container"))
         for contained, text in where:
             samples, known = until_enough(WANTED, lambda found: found[0], lambda times: record(folder, contained, times))
-            # Nobody shows the files of those that end together with their container.
-            check(known >= 0.5 * samples, f"processes {text} that live for a millisecond: {known} of {samples} samples in files are in "
+            # Nobody shows the files of those that end together with their container: the more, the busier the host is. Without a look
+            # at the roots of those who began them it is one in 25.
+            check(known >= 0.2 * samples, f"processes {text} that live for a millisecond: {known} of {samples} samples in files are in "
                   "files with a build id")
         if len(where) == 1:
             skip("no overlay can be mounted here")
