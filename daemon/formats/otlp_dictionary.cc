@@ -1,7 +1,9 @@
 #include "daemon/formats/otlp_dictionary.h"
 
 #include <algorithm>
+#include <span>
 
+#include "proto/base/hex.h"
 #include "proto/base/utf8.h"
 
 namespace tailor::formats {
@@ -53,26 +55,17 @@ bool is_of_code(TraceFrame::Kind kind) {
          kind == TraceFrame::Kind::kKernel;
 }
 
-// -1: it is none.
-int digit_value(char digit) {
-  if (digit >= '0' && digit <= '9') return digit - '0';
-  if (digit >= 'a' && digit <= 'f') return digit - 'a' + 10;
-  if (digit >= 'A' && digit <= 'F') return digit - 'A' + 10;
-  return -1;
+// The bytes that the digits of a text say; "": they are not two for each byte.
+std::string bytes_of(std::string_view digits) {
+  std::string out(digits.size() / 2, '\0');
+  return read_hex(digits, std::as_writable_bytes(std::span(out))) ? out : "";
 }
 
-bool is_hexadecimal(std::string_view text) {
-  return !text.empty() && text.size() % 2 == 0 &&
-         std::ranges::all_of(text, [](char each) { return digit_value(each) >= 0; });
-}
-
-// The bytes of an id, "" if the text is no id of that size. Zeros are the id of nothing.
+// An id of that size, "" if the text is none. Zeros are the id of nothing.
 std::string id_bytes(std::string_view text, std::size_t size) {
-  if (text.size() != 2 * size || !is_hexadecimal(text)) return "";
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); i += 2)
-    out += static_cast<char>(digit_value(text[i]) << 4 | digit_value(text[i + 1]));
-  return std::ranges::all_of(out, [](char each) { return each == 0; }) ? "" : out;
+  std::string out = bytes_of(text);
+  const bool says_nothing = std::ranges::all_of(out, [](char each) { return each == 0; });
+  return out.size() != size || says_nothing ? "" : out;
 }
 
 std::string link_bytes(const std::string& trace, const std::string& span) {
@@ -146,7 +139,7 @@ std::int32_t OtlpDictionary::mapping(const TraceFrame& frame) {
   std::string bytes;
   pbf_writer to(bytes);
   to.add_int32(4, text(frame.object));
-  if (is_hexadecimal(frame.build_id)) {
+  if (!bytes_of(frame.build_id).empty()) {
     const std::int32_t id = text_attribute("process.executable.build_id.gnu", frame.build_id);
     to.add_packed_int32(5, &id, &id + 1);
   }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "daemon/capture/decode/mapping_record.h"
 #include "daemon/capture/decode/record_scan.h"
 #include "daemon/os/host_files.h"
+#include "proto/base/hex.h"
 
 namespace tailor::unwind {
 namespace {
@@ -42,27 +42,25 @@ std::size_t time_from_end(const capture::RingLayout& layout) {
   return sizeof(std::uint64_t) * (1u + static_cast<unsigned>(std::popcount(format.sample_type & kBehind)));
 }
 
+// Nothing: it has none in our time base.
+std::optional<TimeNs> time_of(std::span<const std::byte> record, std::size_t from_end) {
+  if (from_end == 0 || record.size() < kFileAt + kFileBytes + from_end) return std::nullopt;
+  TimeNs time = 0;
+  std::memcpy(&time, record.data() + record.size() - from_end, sizeof time);
+  return time;
+}
+
 bool names_file(const capture::MappingBytes& told) {
   return told.build_id.empty() && told.inode != 0 && told.path.starts_with('/') &&
          !told.path.starts_with("//");
-}
-
-bool read_id(std::string_view text, std::span<std::byte> to) {
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    unsigned value = 0;
-    const char* const digits = text.data() + 2 * i;
-    if (std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) return false;
-    to[i] = static_cast<std::byte>(value);
-  }
-  return true;
 }
 
 // As the kernel writes it. False: it would not fit.
 bool put_id(std::span<std::byte> record, std::string_view id) {
   const std::size_t size = id.size() / 2;
   std::byte file[kFileBytes]{};
-  if (size == 0 || size > kMostIdBytes || id.size() % 2 != 0) return false;
-  if (!read_id(id, std::span(file).subspan(kIdAt, size))) return false;
+  if (size == 0 || size > kMostIdBytes) return false;
+  if (!read_hex(id, std::span(file).subspan(kIdAt, size))) return false;
   file[0] = static_cast<std::byte>(size);
   perf_event_header header;
   std::memcpy(&header, record.data(), sizeof header);
@@ -75,10 +73,23 @@ bool put_id(std::span<std::byte> record, std::string_view id) {
 }  // namespace
 
 // What is asked of the files of a user's processes.
-struct MappingIds::Question {
+class MappingIds::Question {
+ public:
   std::map<File, std::size_t> numbers;
   std::vector<MappedFile> files;
+  std::vector<std::pair<std::size_t, std::size_t>> records;  // where they begin, and their files
 
+  // False: there are too many files.
+  bool add(std::size_t at, const File& file, const capture::MappingBytes& told, TimeNs mapped,
+           const std::vector<std::int32_t>& ancestors) {
+    const auto number = number_of(file);
+    if (!number) return false;
+    add_place(files[*number], told, mapped, ancestors);
+    records.emplace_back(at, *number);
+    return true;
+  }
+
+ private:
   // Nothing: there are too many.
   std::optional<std::size_t> number_of(const File& file) {
     const auto known = numbers.find(file);
@@ -91,9 +102,8 @@ struct MappingIds::Question {
     files.push_back(std::move(fresh));
     return files.size() - 1;
   }
-  void add_place(std::size_t number, const capture::MappingBytes& told, TimeNs mapped,
-                 const std::vector<std::int32_t>& ancestors) {
-    MappedFile& file = files[number];
+  static void add_place(MappedFile& file, const capture::MappingBytes& told, TimeNs mapped,
+                        const std::vector<std::int32_t>& ancestors) {
     file.mapped = std::min(file.mapped, mapped);
     if (file.places.size() >= kMostPlaces) return;
     file.places.push_back({told.pid, told.begin, told.begin + told.size});
@@ -136,12 +146,26 @@ std::vector<std::int32_t> MappingIds::ancestors_of(std::int32_t pid, const File&
 }
 
 void MappingIds::ask(const capture::RingChunk& chunk) {
+  std::map<std::uint32_t, Question> questions = collect(chunk);
+  if (questions.empty()) return;
+  work_.begin_walk(os_.now());
+  for (auto& [user, question] : questions) {
+    const auto ids = work_.begin<Ids>(user, [find = find_, files = std::move(question.files)] {
+      Ids found;
+      for (const MappedFile& file : files) found.of_file.push_back(find(file));
+      return found;
+    });
+    for (const auto& [at, file] : question.records) asked_.push_back({at, file, ids});
+  }
+}
+
+// By user.
+std::map<std::uint32_t, MappingIds::Question> MappingIds::collect(const capture::RingChunk& chunk) {
   const auto ring = times_.find(chunk.ring);
   const std::size_t from_end = ring == times_.end() ? 0 : ring->second;
   const TimeNs now = os_.now(), to_wall = wall_clock() - now;
   std::map<std::uint32_t, Question> questions;
   std::map<std::int32_t, std::uint32_t> users;
-  std::vector<std::pair<Asked, std::uint32_t>> wanted;
   capture::for_each_record(
       chunk.bytes, [&](const perf_event_header& header, std::span<const std::byte> record) {
         if (header.type == PERF_RECORD_FORK) return forked(record);
@@ -150,33 +174,14 @@ void MappingIds::ask(const capture::RingChunk& chunk) {
         if (!told || !names_file(*told)) return;
         const auto [user, fresh] = users.try_emplace(told->pid, kNoUser);
         if (fresh) user->second = os::owner_of(os_.proc() / std::to_string(told->pid)).value_or(kNoUser);
-        Question& question = questions[user->second];
         const File file{std::string(told->path), told->device_major, told->device_minor, told->inode,
                         told->generation};
-        const auto number = question.number_of(file);
-        counts_.unread += number ? 0 : 1;
-        if (!number) return;
-        TimeNs time = now;
-        if (from_end != 0 && record.size() >= kFileAt + kFileBytes + from_end)
-          std::memcpy(&time, record.data() + record.size() - from_end, sizeof time);
-        question.add_place(*number, *told, std::min(time, now) + to_wall, ancestors_of(told->pid, file));
+        const TimeNs mapped = std::min(time_of(record, from_end).value_or(now), now) + to_wall;
         const auto at = static_cast<std::size_t>(record.data() - chunk.bytes.data());
-        wanted.emplace_back(Asked{at, *number, nullptr}, user->second);
+        if (!questions[user->second].add(at, file, *told, mapped, ancestors_of(told->pid, file)))
+          ++counts_.unread;
       });
-  if (wanted.empty()) return;
-  work_.begin_walk(now);
-  std::map<std::uint32_t, std::shared_ptr<Awaited<Ids>>> ids;
-  for (auto& [user, question] : questions) {
-    ids[user] = work_.begin<Ids>(user, [find = find_, files = std::move(question.files)] {
-      Ids found;
-      for (const MappedFile& file : files) found.of_file.push_back(find(file));
-      return found;
-    });
-  }
-  for (auto& [asked, user] : wanted) {
-    asked.ids = ids[user];
-    asked_.push_back(std::move(asked));
-  }
+  return questions;
 }
 
 bool MappingIds::take(capture::RingChunk& chunk, Patience* patience) {

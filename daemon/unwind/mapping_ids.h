@@ -58,13 +58,14 @@ class MappingIds {
     std::size_t file = 0;  // in the ids of its user
     std::shared_ptr<Awaited<Ids>> ids;
   };
-  struct Question;
+  class Question;
   // Path, device, inode and generation, as records have them.
   using File = std::tuple<std::string, std::uint32_t, std::uint32_t, std::uint64_t, std::uint64_t>;
 
   void forked(std::span<const std::byte> record);
   std::vector<std::int32_t> ancestors_of(std::int32_t pid, const File& file);
   void ask(const capture::RingChunk& chunk);
+  std::map<std::uint32_t, Question> collect(const capture::RingChunk& chunk);
   void answer(capture::RingChunk& chunk);
 
   static constexpr std::size_t kMostFiles = 4096, kMostPlaces = 8;  // of a user in a chunk; of a file

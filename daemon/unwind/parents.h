@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <utility>
 #include <vector>
 
 namespace tailor::unwind {
@@ -15,10 +16,12 @@ class Parents {
   void forked(std::int32_t child, std::int32_t parent) {
     if (child <= 0 || parent <= 0 || child == parent) return;  // a thread
     parents_.insert_or_assign(child, parent);
-    children_.push_back(child);
-    if (children_.size() <= kMost) return;
-    parents_.erase(children_.front());
-    children_.pop_front();
+    told_.emplace_back(child, parent);
+    if (told_.size() <= kMost) return;
+    // Its number may be another child's by now.
+    const auto known = parents_.find(told_.front().first);
+    if (known != parents_.end() && known->second == told_.front().second) parents_.erase(known);
+    told_.pop_front();
   }
 
   // The nearest first.
@@ -34,7 +37,7 @@ class Parents {
  private:
   static constexpr std::size_t kMost = 8192, kMostAbove = 4;
   std::map<std::int32_t, std::int32_t> parents_;
-  std::deque<std::int32_t> children_;  // as they were told
+  std::deque<std::pair<std::int32_t, std::int32_t>> told_;  // child and parent, in their order
 };
 
 }  // namespace tailor::unwind
