@@ -39,6 +39,7 @@ class ForeignProcessTest : public testing::Test {
   ForeignProcessTest()
       : map("/tmp/perf-" + std::to_string(process.pid) + ".map"),
         dump(testing::TempDir() + "/jit-" + std::to_string(process.pid) + ".dump") {
+    std::remove(map.c_str());  // of an earlier process of this number
     script.open();
     clock::Conversion piece;
     piece.mult = 1;

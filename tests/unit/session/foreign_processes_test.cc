@@ -43,6 +43,7 @@ class ForeignProcessesTest : public testing::Test {
     }
     const ProcessId process{pid, 0};
     started.emplace_back(process, "/tmp/perf-" + std::to_string(pid) + ".map");
+    std::remove(started.back().second.c_str());  // of an earlier process of this number
     write(process, functions);
     pipeline.on_known_process({process, "sleeps"});
     return process;
